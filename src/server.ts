@@ -9,7 +9,7 @@ import type { ModuleHost } from './app/module-host.ts'
 import { checkObserver } from './app/observer.ts'
 import type { Route } from './app/routes/route.ts'
 import { RouteTable } from './app/routes/route-table.ts'
-import { shownUrl } from './app/routes/shown-target.ts'
+import { reportedUrl, shownUrl } from './app/routes/shown-target.ts'
 import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
 import { faultOf, WeirError } from './base/errors.ts'
@@ -136,7 +136,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
           const { requestId, head, match } = exchange
           const route = match.route as Route | null
           const label = route === null ? '' : `, route ${route.label}`
-          const text = `weir: the response to ${head.method} ${shownUrl(head, route, routes)} was aborted${label}`
+          const text = `weir: the response to ${head.method} ${reportedUrl(head, route, routes)} was aborted${label}`
           logError(logger, text, error, { requestId, connectionId })
         }
       },

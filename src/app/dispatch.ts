@@ -21,7 +21,7 @@ import type { Gate } from './policies/policy.ts'
 import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
 import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
-import { shownUrl } from './routes/shown-target.ts'
+import { reportedUrl } from './routes/shown-target.ts'
 
 /**
  * Answers an error that was not caught: returns what a handler may return, or nothing for the default problem document.
@@ -325,7 +325,7 @@ export class Dispatcher implements Application {
   #log(exchange: Exchange, error: unknown): void {
     if (isNormal(causeOf(exchange.request, error))) return
     const { head, requestId, match } = exchange
-    const url = shownUrl(head, match.route as Route | null, this.#options.routes)
+    const url = reportedUrl(head, match.route as Route | null, this.#options.routes)
     logError(this.#options.logger, `weir: ${head.method} ${url} failed`, error, { requestId })
   }
 }

@@ -2,13 +2,15 @@
 // schema.
 
 import { isSecret } from '../app/routes/binder.ts'
+import { DeclaredSecrets } from '../app/routes/declared-secrets.ts'
 import type { Route } from '../app/routes/route.ts'
+import type { RouteListing } from '../app/routes/route-listing.ts'
 import type { NoRoute } from '../app/routes/scope.ts'
 import { NOT_SHOWN } from '../app/routes/shown-target.ts'
 import { invalid, listOf } from '../base/options.ts'
-import { bodySecrets } from '../formats/masking/body-secrets.ts'
 import { masked, pairName } from '../formats/masking/ranges.ts'
-import { SECRET_QUERY, SecretNames, USUAL_SECRETS } from '../formats/masking/secret-words.ts'
+import { isRequestLine, refusedHeadSecrets } from '../formats/masking/refused-head.ts'
+import { SECRET_QUERY, USUAL_SECRETS } from '../formats/masking/secret-words.ts'
 import type { Exchange } from '../http/session.ts'
 
 /**
@@ -17,12 +19,11 @@ import type { Exchange } from '../http/session.ts'
  */
 const PAIR = /([?&#])([^?=&#]*)=([^&#]*)/g
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i
-const USER_INFO_ANYWHERE = /([a-z][a-z0-9+.-]*:\/\/)[^/?#\s]*@/gi
 
 export class Redaction {
   readonly #names: ReadonlySet<string>
-  /** For the rest of a body, whose names nobody has chosen. */
-  readonly #bodyNames: SecretNames
+  readonly #chosen: readonly string[]
+  #declared: DeclaredSecrets
   /** Finds the names as they are usually written. */
   readonly #usual: RegExp
 
@@ -31,7 +32,8 @@ export class Redaction {
     for (const name of listOf<unknown>(owner, option, names))
       if (typeof name !== 'string' || name === '') throw invalid(owner, `${option} has a name that is not a string, or empty`)
     this.#names = new Set(names.map((name) => name.toLowerCase()))
-    this.#bodyNames = new SecretNames(names)
+    this.#chosen = names
+    this.#declared = new DeclaredSecrets({ routes: [] }, names)
     this.#usual = new RegExp(`[?&#](?:${names.map((name) => name.replace(/\W/g, '\\$&')).join('|')})(?:\\[\\])?=`, 'i')
   }
 
@@ -53,15 +55,27 @@ export class Redaction {
     )
   }
 
-  /** The first line of a head that was refused. It may be the rest of a body that was longer than its client had announced. */
+  /** From now on, what its routes declare secret is not shown where no route has read it either. */
+  declare(host: { readonly routes: readonly RouteListing[] }): void {
+    this.#declared = new DeclaredSecrets(host, this.#chosen)
+  }
+
+  /** The first line of a head that was refused. */
   excerpt(line: string): string {
-    const shown = this.query(line.replace(USER_INFO_ANYWHERE, `$1${NOT_SHOWN}@`))
-    return masked(shown, bodySecrets(shown, null, this.#bodyNames))
+    const { names, segments } = this.#secrets
+    const secrets = refusedHeadSecrets(line, names, segments, true)
+    return isRequestLine(line) ? masked(line, secrets, () => NOT_SHOWN) : masked(line, secrets)
+  }
+
+  get #secrets(): DeclaredSecrets {
+    this.#declared.refresh() // which does nothing if no route was mapped since
+    return this.#declared
   }
 
   /** A URL in a field, which may have a user name and a password. */
   link(url: string): string {
-    return this.query(url.includes('@') ? url.replace(USER_INFO, `$1${NOT_SHOWN}@`) : url)
+    const paths = masked(url, this.#secrets.segments.in(url), () => NOT_SHOWN)
+    return this.query(paths.includes('@') ? paths.replace(USER_INFO, `$1${NOT_SHOWN}@`) : paths)
   }
 
   /** The value of a field of the request; null if it has none. @param name in lower case */

@@ -5,8 +5,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { bodySecrets } from '../../src/formats/masking/body-secrets.ts'
+import { masked, repeatable } from '../../src/formats/masking/ranges.ts'
+import { refusedHeadSecrets } from '../../src/formats/masking/refused-head.ts'
+import { SecretSegments } from '../../src/formats/masking/secret-segments.ts'
 import { SecretNames } from '../../src/formats/masking/secret-words.ts'
+import { HttpServer } from '../../src/index.ts'
 import { Redaction } from '../../src/modules/redaction.ts'
+import { Masking } from '../../src/testing/recording/masking.ts'
 
 const LENGTH = 1024 * 1024
 
@@ -29,4 +34,53 @@ test('a secret parameter after many question marks', () => {
 
 test('a form of many delimiters without a part', () => {
   assert.deepEqual(bodySecrets('--b'.repeat(LENGTH), 'multipart/form-data; boundary=b', new SecretNames()), [])
+})
+
+const PUMPED = [
+  'password=',
+  'password:',
+  'password: \\',
+  'password="',
+  '<password>',
+  '<a',
+  '>',
+  '=',
+  ':',
+  'a',
+  ' ',
+  '\t',
+  '\\"',
+  ';',
+  '\r',
+  '\n',
+  '--b\n',
+  'a: 1\n',
+]
+
+for (const piece of PUMPED)
+  test(`a body, and a head that was refused, of many ${JSON.stringify(piece)}`, () => {
+    const names = new SecretNames()
+    const segments = new SecretSegments()
+    segments.add('/reset/:token', ['token'])
+    for (const text of [
+      piece.repeat(LENGTH / piece.length),
+      `password${piece.repeat(LENGTH / piece.length)}`,
+      `GET /${piece.repeat(LENGTH / piece.length)}`,
+    ]) {
+      assert.equal(masked(text, bodySecrets(text, null, names)).length, text.length)
+      assert.equal(masked(text, refusedHeadSecrets(text, names, segments)).length, text.length)
+    }
+  })
+
+test('many short secrets do not crowd out one that is repeated', () => {
+  const text = JSON.stringify({ pins: Array.from({ length: 200 }, (_, i) => i), token: 'hunter2SECRET' })
+  assert.ok(repeatable(text, bodySecrets(text, null, new SecretNames(['pins']))).includes('hunter2SECRET'))
+})
+
+test('a recorded body of many chunks with many secrets', () => {
+  const body = 'pin=1&'.repeat(40_000)
+  const chunks = [...body].map((char) => `1\r\n${char}\r\n`).join('')
+  const text = `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`
+  const recorded = new Masking(new HttpServer(), []).request(text.replaceAll('1\r\n1\r\n', '1\r\n7\r\n'), false)!
+  assert.ok(recorded.text.length === text.length && !recorded.text.includes('7'))
 })

@@ -1,58 +1,45 @@
-// Secrets of requests that are malformed, or take unusual forms: the access log, the inspector and recordings show none of them.
+// Secrets of requests that are malformed, or take unusual forms: the access log, the logger, the inspector and recordings show none of them.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { inspect } from 'node:util'
 
-import { HttpServer } from '../../src/index.ts'
+import { HttpServer, t as s } from '../../src/index.ts'
 import { inspector } from '../../src/modules/inspector/index.ts'
 import { accessLog } from '../../src/modules/log/index.ts'
 import { Redaction } from '../../src/modules/redaction.ts'
 import { record } from '../../src/testing/index.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
+import { FORMS, SECRET } from './secret-forms.ts'
 
-const SECRET = 'hunter2SECRET'
+/** What nobody may find: the secret, or a half of it. */
+const PIECES = ['hunter', 'SECRET', SECRET]
 
-function post(type: string, body: string): string {
-  return `POST /any HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
-}
-
-function part(disposition: string): string {
-  return post('multipart/form-data; boundary=b', `--b\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${SECRET}\r\n--b--\r\n`)
-}
-
-/** What each request is, in latin1. */
-const REQUESTS: Readonly<Record<string, string>> = {
-  'the query of a refused head': `GET /any?password=${SECRET} HTTP/1.1\r\nBad Name: 1\r\n\r\n`,
-  'a field without its colon': `GET /any HTTP/1.1\r\nAuthorization Basic ${SECRET}==\r\n\r\n`,
-  'a field whose name is followed by a blank': `GET /any HTTP/1.1\r\nAuthorization : Basic ${SECRET}\r\n\r\n`,
-  'a folded field': `GET /any HTTP/1.1\r\nAuthorization: Basic\r\n ${SECRET}\r\n\r\n`,
-  'a field after the one that is refused': `GET /any HTTP/1.1\r\nHost: a\r\nHost: b\r\nX-Password: ${SECRET}\r\n\r\n`,
-  'a password in the target': `GET http://ann:${SECRET}@localhost/any HTTP/1.1\r\nHost: localhost\r\n\r\n`,
-  'the rest of a form': `password=${SECRET}\r\n\r\n`,
-  'the rest of JSON': `{"password":"${SECRET}"}\r\n\r\n`,
-  'a trailer': `POST /any HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\nhi\r\n0\r\nX-Auth-Token: ${SECRET}\r\n\r\n`,
-  'JSON that is not UTF-8': post('application/json', `{"password":"${SECRET}","name":"\xff"}`),
-  'a form that is not UTF-8': post('application/x-www-form-urlencoded', `name=\xe9&password=${SECRET}`),
-  'a part after a misleading file name': part('filename="a;name=x"; name="password"'),
-  'a part whose name is not quoted': part('name=password'),
-  'a part with blanks around the equals sign': part('name = "password"'),
-}
-
-for (const [name, request] of Object.entries(REQUESTS))
-  test(name, async (t) => {
-    const { lines, file, port, server } = await watched(t)
+test('no form of a request leaves its secret in a recording, the inspector, the access log or the logger', async (t) => {
+  const { server, port, texts, shown, stop } = await watched(t)
+  const forms = FORMS
+  assert.ok(forms.length >= 80 && new Set(forms.map(([name]) => name)).size === forms.length)
+  const left: string[] = []
+  const look = (name: string, place: string, text: string): void => {
+    if (PIECES.some((piece) => text.includes(piece))) left.push(`${name}: ${place}: ${text.slice(0, 600)}`)
+  }
+  for (const [name, request] of forms) {
     await sent(port, request)
-    const [shown] = (await (await fetch(`http://localhost:${port}/_weir/exchanges`)).json()) as { number: number }[]
-    const detail = (await (await fetch(`http://localhost:${port}/_weir/exchanges/${shown!.number}`)).json()) as object
-    await server.stop()
-    const recorded = await file()
-    assert.ok(recorded.length > 0 && lines.length > 0)
-    for (const [place, text] of Object.entries({ log: lines[0]!, inspector: decoded(detail), recorded }))
-      for (const some of [SECRET, SECRET.slice(0, 5)]) assert.ok(!text.includes(some), `${place}: ${text}`)
-  })
+    const details = await shown()
+    assert.ok(details.length === 1, `${name}: the inspector has one exchange`)
+    for (const detail of details) look(name, 'inspector', decoded(detail))
+    assert.ok(texts.length > 0, `${name}: the log has a line`)
+    for (const [place, text] of texts.splice(0)) look(name, place, text)
+  }
+  const lines = (await stop()).trim().split('\n')
+  assert.equal(lines.length, forms.length)
+  for (const [i, line] of lines.entries()) look(forms[i]![0], 'recording', plain(line))
+  assert.equal(left.length, 0, `${left.length} of ${forms.length}:\n${left.join('\n')}`)
+  await server.stop({ graceMs: 0 })
+})
 
 test('a parameter of the query with brackets in its name', () => {
   const redaction = new Redaction('test', 'secretQuery')
@@ -61,21 +48,61 @@ test('a parameter of the query with brackets in its name', () => {
   assert.equal(redaction.query('/any?user[name]=ann'), '/any?user[name]=ann')
 })
 
-async function watched(t: TestContext): Promise<{ server: HttpServer; port: number; lines: string[]; file: () => Promise<string> }> {
-  const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: null })
-  const lines: string[] = []
-  server.useModule(accessLog({ to: { info: (fields: object) => lines.push(JSON.stringify(fields)), child: () => null } }))
-  server.useModule(inspector())
+interface Watched {
+  readonly server: HttpServer
+  readonly port: number
+  /** What logs have written since the last request. */
+  readonly texts: (readonly [place: string, text: string])[]
+  /** The exchanges in the inspector, which forgets them. */
+  shown(): Promise<object[]>
+  /** The recording. */
+  stop(): Promise<string>
+}
+
+async function watched(t: TestContext): Promise<Watched> {
+  const texts: (readonly [string, string])[] = []
+  const note = (...values: unknown[]): void => void texts.push(['logger', values.map((value) => inspect(value)).join()])
+  const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: { error: note, warn: note } })
+  const fields = ['authorization', 'cookie', 'x-api-key', 'x-auth-token']
+  server.useModule(accessLog({ fields, to: { info: (entry: object) => texts.push(['access log', inspect(entry)]), child: () => null } }))
+  const module = inspector()
+  server.useModule(module)
   server.mapPost('/any', { body: 'buffer' }, () => 'ok')
+  server.mapGet('/any', () => 'ok')
+  server.mapGet('/reset/:token', { token: s.string.secret() }, () => 'ok')
+  server.mapPost('/declared', { body: s.object({ hidden: s.string.secret() }) }, () => 'ok')
+  server.mapGet('/boom', () => {
+    throw new Error('boom')
+  })
+  server.mapGet('/boom/:token', { token: s.string.secret() }, () => {
+    throw new Error('boom')
+  })
+  server.mapGet('/echo/:token', { token: s.string.secret() }, ({ token }, { response }) =>
+    response.header('X-Echo', token).json({ said: token, form: `a=${token}` }),
+  )
+  server.mapGet('/issue/:token', { token: s.string.secret() }, () => ({ password: SECRET, link: `/any/${SECRET}` }))
+  server.mapGet('/cookie/:token', { token: s.string.secret() }, (_, { response }) =>
+    response.header('Set-Cookie', `id=${SECRET}; Path=/`).json({ note: SECRET }),
+  )
   const to = join(temporaryDirectory(t), 'exchanges.jsonl')
-  const recording = record(server, { to, max: 1 })
+  const recording = record(server, { to, sample: ({ target }) => !target.startsWith('/_weir') })
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
-  const file = async (): Promise<string> => {
+  const { port } = server
+  const shown = async (): Promise<object[]> => {
+    const get = async (path: string): Promise<unknown> =>
+      (await server.inject({ url: `/_weir${path}`, peer: { address: '127.0.0.1' } })).json()
+    const list = (await get('/exchanges')) as { number: number }[]
+    const found = await Promise.all(list.map(async ({ number }) => (await get(`/exchanges/${number}`)) as object))
+    await server.inject({ method: 'POST', url: '/_weir/clear', peer: { address: '127.0.0.1' } })
+    texts.splice(0, texts.length, ...texts.filter(([, text]) => !text.includes('/_weir')))
+    return found
+  }
+  const stop = async (): Promise<string> => {
     await recording.stop()
     return readFileSync(to, 'utf8')
   }
-  return { server, port: server.port, lines, file }
+  return { server, port, texts, shown, stop }
 }
 
 /** Resolves when the server has answered and closed. */
@@ -92,4 +119,10 @@ function decoded(detail: object): string {
   const { requestBody } = detail as { requestBody: { text: string; isBase64: boolean } | null }
   const bytes = requestBody?.isBase64 === true ? Buffer.from(requestBody.text, 'base64').toString('latin1') : ''
   return `${JSON.stringify(detail)} ${bytes}`
+}
+
+/** With its base64 decoded, and its cuts joined. */
+function plain(line: string): string {
+  const bytes = [...line.matchAll(/"base64":"([^"]*)"/g)].map((match) => Buffer.from(match[1]!, 'base64').toString('latin1'))
+  return `${line} ${bytes.join()}`
 }

@@ -1,6 +1,8 @@
 // What messages may repeat of a request: all of it except the values that a route declares secret, be it the route that answers or one that
 // the client may have meant.
 
+import { masked, urlSecrets } from '../../formats/masking/ranges.ts'
+import { USUAL_SECRETS } from '../../formats/masking/secret-words.ts'
 import { segmentsOf } from '../../routing/miss.ts'
 import type { Template } from '../../routing/template.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'
@@ -22,6 +24,12 @@ export function shownUrl(head: ShownHead, route: Route | null, { secretRoutes }:
   const isSure = route !== null && !route.template.parameters.some(({ rest }) => rest)
   const secrets = new Secrets(isSure ? [{ route, miss: null }] : consideredAmong(secretRoutes, head.path), route)
   return secrets.isEmpty ? head.url : secrets.shownTarget(head)
+}
+
+/** The same for reports of the server, which nobody has chosen names for: without what is usually secret either. */
+export function reportedUrl(head: ShownHead, route: Route | null, table: RouteTable): string {
+  const url = shownUrl(head, route, table)
+  return masked(url, urlSecrets(url, USUAL_SECRETS), () => NOT_SHOWN)
 }
 
 /** What must not be repeated of one request. */

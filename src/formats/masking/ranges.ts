@@ -5,6 +5,11 @@ import type { SecretNames } from './secret-words.ts'
 
 export type Range = readonly [start: number, end: number]
 
+/** The secret parameters of paths. */
+export interface PathSecrets {
+  in(target: string): Range[]
+}
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
@@ -153,7 +158,7 @@ export function partSecrets(text: string, boundary: string, names: SecretNames):
 }
 
 /** The secret parts of the value of a header field. Names of cookies, attributes and authentication schemes are not secret. */
-export function fieldSecrets(name: string, value: string, names: SecretNames): Range[] {
+export function fieldSecrets(name: string, value: string, names: SecretNames, segments: PathSecrets | null = null): Range[] {
   switch (name.toLowerCase()) {
     case 'set-cookie':
       return cookieSecrets(value.split(';', 1)[0]!)
@@ -167,6 +172,9 @@ export function fieldSecrets(name: string, value: string, names: SecretNames): R
     case 'referer':
     case 'location':
     case 'content-location':
+      return [...urlSecrets(value, names), ...(segments?.in(value) ?? [])]
+    case 'link':
+    case 'refresh':
       return urlSecrets(value, names)
     default:
       return names.has(name) ? [[0, value.length]] : []
@@ -191,16 +199,28 @@ const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
 export function urlSecrets(url: string, names: SecretNames): Range[] {
   const found: Range[] = []
   const user = USER_INFO.exec(url)
-  if (user !== null) found.push(...wordsIn(url, user[1]!.length, user[1]!.length + user[2]!.length))
+  if (user !== null) addAll(found, wordsIn(url, user[1]!.length, user[1]!.length + user[2]!.length))
   const query = url.search(/[?#]/)
   if (query === -1) return found
   const parts = url.slice(query + 1).split(/[?#]/)
   let base = query + 1
   for (const part of parts) {
-    found.push(...pairsWith((name) => names.hasInQuery(name), part, base))
+    addAll(
+      found,
+      pairsWith((name) => names.hasInQuery(name), part, base),
+    )
     base += part.length + 1
   }
   return found
+}
+
+/** Adds ranges one by one: a call with all of them as its arguments fails where a client has sent a hundred thousand. */
+export function addAll(to: Range[], ranges: readonly Range[]): void {
+  for (const range of ranges) to.push(range)
+}
+
+export function shifted(ranges: readonly Range[], by: number): Range[] {
+  return ranges.map(([start, end]): Range => [start + by, end + by])
 }
 
 /** Everything between two places but blanks, and bytes for which a server refuses a head: it refuses the masked one for the same reason. */
@@ -235,7 +255,9 @@ function maskOf(secret: string): string {
 /** A secret that is repeated elsewhere, such as a token that a response echoes. */
 export function withoutRepeated(text: string, secrets: readonly string[]): string {
   let result = text
-  for (const secret of secrets) if (result.includes(secret)) result = result.replaceAll(secret, (found) => maskOf(found))
+  // The longest first: a shorter one may be a part of it.
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length))
+    if (result.includes(secret)) result = result.replaceAll(secret, (found) => maskOf(found))
   return result
 }
 
@@ -245,6 +267,22 @@ const MOST_REPEATED = 100
 
 /** The secrets of a text that are looked for in the rest of its exchange. */
 export function repeatable(text: string, ranges: readonly Range[]): string[] {
-  const secrets = ranges.map(([start, end]) => text.slice(start, end)).filter((secret) => secret.length >= LEAST_REPEATED)
-  return [...new Set(secrets)].slice(0, MOST_REPEATED)
+  const secrets = new Set(ranges.map(([start, end]) => text.slice(start, end)).filter((secret) => secret.length >= LEAST_REPEATED))
+  return [...secrets].slice(0, MOST_REPEATED).flatMap((secret) => formsOf(secret).filter(({ length }) => length >= LEAST_REPEATED))
+}
+
+/** A secret as it may be written elsewhere: decoded, or encoded in another way. */
+function formsOf(sent: string): string[] {
+  const forms = [sent]
+  const add = (text: string): void => {
+    if (text !== sent) forms.push(text)
+  }
+  const plain = sent.includes('\\') ? nameOf(`"${sent}"`, 0, sent.length + 2) : sent
+  const text = plain.includes('%') || plain.includes('+') ? decoded(plain.replaceAll('+', ' ')) : plain
+  add(text)
+  if (/[^\w.~-]/.test(text) && !/[\ud800-\udfff]/.test(text)) {
+    add(encodeURIComponent(text))
+    add(JSON.stringify(text).slice(1, -1))
+  }
+  return forms
 }

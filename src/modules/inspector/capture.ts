@@ -6,8 +6,8 @@ import { Buffer, isUtf8 } from 'node:buffer'
 import type { Middleware, Next } from '../../app/policies/middleware.ts'
 import type { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
-import { fieldLineSecrets, requestLineSecrets } from '../../formats/masking/line-secrets.ts'
 import { fieldSecrets, masked, repeatable, urlSecrets, withoutRepeated } from '../../formats/masking/ranges.ts'
+import { refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import type { ExchangeObserver, ExchangeRecord } from '../../http/exchange-record.ts'
@@ -173,18 +173,19 @@ export class Capture implements ExchangeObserver {
 
   #refusedHead(firstBytes: string | null): string {
     if (firstBytes === null) return ''
-    const { names } = this.#secrets
-    const [first, ...others] = firstBytes.split('\\r\\n') // it is escaped
-    const lines = [masked(first!, requestLineSecrets(first!, names)), ...others.map((line) => masked(line, fieldLineSecrets(line, names)))]
-    return lines.join('\\r\\n')
+    this.#secrets.refresh()
+    const { names, segments } = this.#secrets
+    return masked(firstBytes, refusedHeadSecrets(firstBytes, names, segments, true))
   }
 
   #entryOf(record: ExchangeRecord, draft: Draft | null, exchange: Exchange | null, refused: string): Entry {
     const { kind, method, route, status, outcome, code, error, startedAt, durationMs, firstByteMs, bytesIn, bytesOut } = record
     const request = exchange === null ? null : this.#request(exchange)
     const secrets = request?.secrets ?? []
-    const contentType = exchange?.head.contentType ?? null
-    const requestBody = exchange === null ? null : this.#requestBody(exchange, draft, contentType, secrets)
+    const requestBody = exchange === null ? null : this.#requestBody(exchange, draft, secrets)
+    const responseHead = draft === null || status === null ? null : this.#responseHead(draft.response, status, secrets)
+    const responseBody = draft === null || draft.response === null ? null : this.#responseBody(draft, record, secrets)
+    // Only now, all of them are known: each part may repeat those of the others.
     return {
       number: ++this.#number,
       kind,
@@ -199,7 +200,7 @@ export class Capture implements ExchangeObserver {
       firstByteMs,
       bytesIn,
       bytesOut,
-      url: request?.target ?? null,
+      url: request === null ? null : withoutRepeated(request.target, secrets),
       requestId: kind === 'request' ? record.requestId : null,
       connectionId: record.connectionId,
       protocol: record.protocol,
@@ -207,10 +208,10 @@ export class Capture implements ExchangeObserver {
       isSecure: record.session?.isSecure ?? false,
       peer: exchange === null ? null : peerOf(exchange),
       endpoint: exchange?.connection.endpointName ?? null,
-      requestHead: request?.head ?? refused,
-      requestBody,
-      responseHead: draft === null || status === null ? null : this.#responseHead(draft.response, status, secrets),
-      responseBody: draft === null || draft.response === null ? null : this.#responseBody(draft, record, secrets),
+      requestHead: request === null ? refused : withoutRepeated(request.head, secrets),
+      requestBody: bodyWithoutRepeated(requestBody, secrets),
+      responseHead: responseHead === null ? null : withoutRepeated(responseHead, secrets),
+      responseBody: bodyWithoutRepeated(responseBody, secrets),
       stages: stagesOf(draft, record),
       lines: [],
     }
@@ -224,33 +225,36 @@ export class Capture implements ExchangeObserver {
     let text = `${head.method} ${target} ${head.protocol}\r\n`
     for (const [name, value] of head.entries()) {
       if (text.length > MOST_HEAD_CHARS) break
-      const ranges = fieldSecrets(name, value, names)
+      const ranges = fieldSecrets(name, value, names, segments)
       if (ranges.length > 0) secrets.push(...repeatable(value, ranges))
       text += `${name}: ${ranges.length === 0 ? value : masked(value, ranges)}\r\n`
     }
-    return { head: withoutRepeated(text, secrets), target: withoutRepeated(target, secrets), secrets }
+    return { head: text, target, secrets }
   }
 
   /** Adds the secrets of the body to `secrets`. */
-  #requestBody({ head }: Exchange, draft: Draft | null, contentType: string | null, secrets: string[]): KeptBody | null {
+  #requestBody({ head }: Exchange, draft: Draft | null, secrets: string[]): KeptBody | null {
     if (head.contentLength === 0 || draft === null) return null
     const length = head.contentLength < 0 ? null : head.contentLength
     const { request } = draft
     if (request === null) return { text: '', isBase64: false, length, cut: head.get('content-encoding') === null ? 'stream' : 'coded' }
     const isCoded = head.get('content-encoding') !== null
-    return this.#kept(request, isCoded ? null : length, contentType, secrets, true)
+    return this.#kept(request, isCoded ? null : length, head.contentType, secrets)
   }
 
-  #responseHead(response: OutgoingResponse | null, status: number, secrets: readonly string[]): string {
+  #responseHead(response: OutgoingResponse | null, status: number, secrets: string[]): string {
+    const { names, segments } = this.#secrets
     let text = `${status}\r\n`
     if (response === null) return text
     if (response.type !== null) text += `Content-Type: ${response.type}\r\n`
     const fields = response.fields ?? []
     for (let i = 0; i < fields.length; i += 2) {
       const value = fields[i + 1]!
-      text += `${fields[i]!}: ${masked(value, fieldSecrets(fields[i]!, value, this.#secrets.names))}\r\n`
+      const ranges = fieldSecrets(fields[i]!, value, names, segments)
+      if (ranges.length > 0) secrets.push(...repeatable(value, ranges))
+      text += `${fields[i]!}: ${masked(value, ranges)}\r\n`
     }
-    return withoutRepeated(text, secrets)
+    return text
   }
 
   #responseBody(draft: Draft, { method, outcome }: ExchangeRecord, secrets: string[]): KeptBody | null {
@@ -259,31 +263,40 @@ export class Capture implements ExchangeObserver {
     if (draft.responseIsCoded) return { text: '', isBase64: false, length: responseLength, cut: 'coded' }
     if (responseText !== null) {
       const ranges = bodySecrets(responseText, response!.type, this.#secrets.names)
-      const text = withoutRepeated(masked(responseText, ranges), secrets)
-      return { text, isBase64: false, length: responseLength, cut: responseLength! > responseText.length ? 'large' : null }
+      secrets.push(...repeatable(responseText, ranges))
+      return {
+        text: masked(responseText, ranges),
+        isBase64: false,
+        length: responseLength,
+        cut: responseLength! > responseText.length ? 'large' : null,
+      }
     }
     if (responseBytes === null) return null
-    const body = this.#kept(responseBytes, responseLength, response!.type, secrets, false)
+    const body = this.#kept(responseBytes, responseLength, response!.type, secrets)
     return draft.responseIsStream && body.cut === null && outcome !== 'completed' ? { ...body, cut: 'stream' } : body
   }
 
-  /** @param length null if it is that of what has passed */
-  #kept(kept: KeptBytes, length: number | null, contentType: string | null, secrets: string[], learns: boolean): KeptBody {
+  /** Adds the secrets of the body to `secrets`. @param length null if it is that of what has passed */
+  #kept(kept: KeptBytes, length: number | null, contentType: string | null, secrets: string[]): KeptBody {
     const bytes = kept.bytes()
     const cut = kept.passed > bytes.length ? 'large' : length !== null && length > kept.passed ? 'stream' : null
     length ??= kept.passed
     // The end of a body that is cut may be a part of a character.
     const whole = cut === null ? bytes : bytes.subarray(0, lastCharacterEnd(bytes))
-    if (!isUtf8(whole)) {
-      const text = bytes.toString('latin1') // text in another encoding has the same names
-      const shown = withoutRepeated(masked(text, bodySecrets(text, contentType, this.#secrets.names)), secrets)
-      return { text: Buffer.from(shown, 'latin1').toString('base64'), isBase64: true, length, cut }
-    }
-    const text = whole.toString('utf8')
+    // Text in another encoding has the same names.
+    const isText = isUtf8(whole)
+    const text = isText ? whole.toString('utf8') : bytes.toString('latin1')
     const ranges = bodySecrets(text, contentType, this.#secrets.names)
-    if (learns && ranges.length > 0) secrets.push(...repeatable(text, ranges))
-    return { text: withoutRepeated(masked(text, ranges), secrets), isBase64: false, length, cut }
+    if (ranges.length > 0) secrets.push(...repeatable(text, ranges))
+    return { text: masked(text, ranges), isBase64: !isText, length, cut }
   }
+}
+
+/** @param body with its bytes as characters, where they are not text */
+function bodyWithoutRepeated(body: KeptBody | null, secrets: readonly string[]): KeptBody | null {
+  if (body === null) return null
+  const text = withoutRepeated(body.text, secrets)
+  return { ...body, text: body.isBase64 ? Buffer.from(text, 'latin1').toString('base64') : text }
 }
 
 const MOST_CAUSES = 5

@@ -132,6 +132,7 @@ export function accessLogOn(clock: Clock, options: AccessLogOptions): AccessLog 
     install(host: ModuleHost): void {
       if (isInstalled) throw invalid(OWNER, 'this log is installed already: create one for each server')
       isInstalled = true
+      settings.redaction.declare(host)
       if (isFieldsLogger(to)) {
         const log = loggerOf(to, format)
         host.observe({

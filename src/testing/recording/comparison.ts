@@ -84,7 +84,7 @@ export class Comparison {
     this.#masking = masking
   }
 
-  /** @param secrets of the request */
+  /** @param secrets of the exchange */
   differences(recorded: RecordedResponse, replayed: ReplayedResponse, secrets: readonly string[]): Difference[] {
     const found: Difference[] = []
     if (recorded.status !== replayed.status)

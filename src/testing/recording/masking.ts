@@ -5,8 +5,20 @@ import { Buffer } from 'node:buffer'
 import { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
 import { DEFAULT_LIMITS } from '../../base/limits.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
-import { fieldLineSecrets, isField, requestLineSecrets, shifted } from '../../formats/masking/line-secrets.ts'
-import { fieldSecrets, masked, type Range, repeatable, withoutRepeated } from '../../formats/masking/ranges.ts'
+import { fieldLineSecrets } from '../../formats/masking/line-secrets.ts'
+import {
+  addAll,
+  fieldSecrets,
+  masked,
+  type Range,
+  repeatable,
+  shifted,
+  urlSecrets,
+  withoutRepeated,
+  wordsIn,
+} from '../../formats/masking/ranges.ts'
+import { refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
+import type { SecretSegments } from '../../formats/masking/secret-segments.ts'
 import type { SecretNames } from '../../formats/masking/secret-words.ts'
 import type { HttpServer } from '../../server.ts'
 import { BODY_DATA, ChunkDecoder } from '../../wire/http1/chunked.ts'
@@ -21,29 +33,49 @@ export class Masking {
 
   /**
    * @param text the bytes of a request, one character for each
+   * @param isRefused whether its head was refused
    * @returns the same without secrets, and what they were; null if its body cannot be read, because it has a content coding
    */
-  request(text: string): { readonly text: string; readonly secrets: readonly string[] } | null {
+  request(text: string, isRefused: boolean): { readonly text: string; readonly secrets: readonly string[] } | null {
     this.#declared.refresh()
+    const { names, segments } = this.#declared
+    // Any of it may be secret, so it is not looked for elsewhere.
+    if (isRefused) return { text: masked(text, refusedHeadSecrets(text, names, segments)), secrets: [] }
     const headEnd = text.indexOf('\r\n\r\n')
     const head = headEnd === -1 ? text : text.slice(0, headEnd + 4)
-    const { ranges, strays, field } = this.#head(head)
+    const { ranges, field } = this.#head(head)
+    const strays: Range[] = []
     if (head.length < text.length) {
       const coding = field('content-encoding')
       if (coding !== null && coding.toLowerCase() !== 'identity') return null
       const isChunked = /chunked/i.test(field('transfer-encoding') ?? '')
-      const spans = isChunked ? chunkSpans(text, head.length) : [[head.length, text.length] as const]
+      const chunks = isChunked ? chunkSpans(text, head.length) : null
+      const spans = chunks ?? (isChunked ? spansBetweenChunkSizes(text, head.length) : [[head.length, text.length] as const])
       const body = spans.map(([start, end]) => text.slice(start, end)).join('')
-      for (const range of bodySecrets(body, field('content-type'), this.#declared.names)) ranges.push(...spread(range, spans))
-      if (isChunked) ranges.push(...trailerSecrets(text, spans.at(-1)?.[1] ?? head.length, this.#declared.names))
+      addAll(ranges, spread(bodySecrets(body, field('content-type'), names), spans))
+      if (isChunked) {
+        // Where chunks are malformed, a trailer may be anywhere.
+        const trailers = trailerSecrets(text, chunks?.at(-1)?.[1] ?? head.length, names, segments)
+        addAll(ranges, trailers.ranges)
+        addAll(strays, trailers.strays)
+        addAll(strays, extensions(text, head.length, spans))
+      }
     }
     const secrets = repeatable(text, ranges)
     return { text: withoutRepeated(masked(text, [...ranges, ...strays]), secrets), secrets }
   }
 
-  /** @param secrets of the request, which the response may repeat */
+  /** The secrets of a response, which the exchange may repeat. @param body without its content coding; null if it is not known */
+  response(fields: Iterable<readonly [name: string, value: string]>, contentType: string | null, body: Buffer | null): string[] {
+    const { names, segments } = this.#declared
+    const found = [...fields].flatMap(([name, value]) => repeatable(value, fieldSecrets(name, value, names, segments)))
+    const text = body?.toString('latin1') ?? ''
+    return [...found, ...repeatable(text, bodySecrets(text, contentType, names))]
+  }
+
+  /** @param secrets of the exchange */
   field(name: string, value: string, secrets: readonly string[]): string {
-    return withoutRepeated(masked(value, fieldSecrets(name, value, this.#declared.names)), secrets)
+    return withoutRepeated(masked(value, fieldSecrets(name, value, this.#declared.names, this.#declared.segments)), secrets)
   }
 
   /** @param text one character for each byte */
@@ -55,30 +87,26 @@ export class Masking {
     return this.#declared.names.has(name)
   }
 
-  /** Strays are what lines contain that are not fields: it may be anything, so it is not looked for elsewhere. */
-  #head(head: string): { ranges: Range[]; strays: Range[]; field: (name: string) => string | null } {
+  #head(head: string): { ranges: Range[]; field: (name: string) => string | null } {
+    const { names, segments } = this.#declared
     const ranges: Range[] = []
-    const strays: Range[] = []
     const fields = new Map<string, string>()
     let at = 0
     let isFirst = true
     for (const line of head.split('\n')) {
-      if (isFirst && line.trim() !== '' && !/^[\w-]+:/.test(line)) {
+      const text = withoutEnd(line)
+      if (isFirst && text !== '') {
         isFirst = false
         const [, before = '', target = ''] = /^(\S*\s+)(\S*)/.exec(line) ?? []
-        ranges.push(
-          ...shifted(requestLineSecrets(withoutEnd(line), this.#declared.names), at),
-          ...shifted(this.#declared.segments.in(target), at + before.length),
-        )
-      } else {
-        const text = withoutEnd(line)
-        ;(isField(text) ? ranges : strays).push(...shifted(fieldLineSecrets(text, this.#declared.names), at))
+        addAll(ranges, shifted([...urlSecrets(target, names), ...segments.in(target)], at + before.length))
+      } else if (text !== '') {
+        addAll(ranges, shifted(fieldLineSecrets(text, names, segments), at))
         const colon = text.indexOf(':')
         if (colon !== -1) fields.set(text.slice(0, colon).trim().toLowerCase(), text.slice(colon + 1).trim())
       }
       at += line.length + 1
     }
-    return { ranges, strays, field: (name) => fields.get(name) ?? null }
+    return { ranges, field: (name) => fields.get(name) ?? null }
   }
 }
 
@@ -87,19 +115,40 @@ function withoutEnd(line: string): string {
   return line.replace(/[ \t\r]+$/, '')
 }
 
-/** Those of the fields after the last chunk. @param from where the data of that chunk ends */
-function trailerSecrets(text: string, from: number, names: SecretNames): Range[] {
+/**
+ * Those of the lines after the last chunk. What is not a field may be anything, so it is not looked for elsewhere: those are strays.
+ * @param from where the data of that chunk ends
+ */
+function trailerSecrets(
+  text: string,
+  from: number,
+  names: SecretNames,
+  segments: SecretSegments,
+): { readonly ranges: Range[]; readonly strays: Range[] } {
+  const ranges: Range[] = []
+  const strays: Range[] = []
+  let at = from
+  for (const line of text.slice(from).split(/[\r\n]/)) {
+    if (!/^[0-9a-f]*(?:;|$)/i.test(line)) addAll(line.includes(':') ? ranges : strays, shifted(fieldLineSecrets(line, names, segments), at))
+    at += line.length + 1
+  }
+  return { ranges, strays }
+}
+
+/** The extensions of chunks, which are around their data. */
+function extensions(text: string, from: number, spans: readonly (readonly [start: number, end: number])[]): Range[] {
   const found: Range[] = []
   let at = from
-  for (const line of text.slice(from).split('\n')) {
-    if (line.includes(':')) found.push(...shifted(fieldLineSecrets(withoutEnd(line), names), at))
-    at += line.length + 1
+  for (const [start, end] of [...spans, [text.length, text.length] as const]) {
+    for (const { index, 0: line } of text.slice(at, start).matchAll(/;[^\r\n]*/g))
+      addAll(found, wordsIn(text, at + index + 1, at + index + line.length))
+    at = end
   }
   return found
 }
 
-/** Where the data of chunks is. */
-function chunkSpans(text: string, from: number): (readonly [start: number, end: number])[] {
+/** Where the data of chunks is; null if they are malformed. */
+function chunkSpans(text: string, from: number): (readonly [start: number, end: number])[] | null {
   const spans: (readonly [number, number])[] = []
   const decoder = new ChunkDecoder(DEFAULT_LIMITS)
   const bytes = Buffer.from(text, 'latin1')
@@ -111,7 +160,7 @@ function chunkSpans(text: string, from: number): (readonly [start: number, end: 
     }
     return spans
   } catch {
-    return spansBetweenChunkSizes(text, from)
+    return null
   }
 }
 
@@ -126,15 +175,34 @@ function spansBetweenChunkSizes(text: string, from: number): (readonly [start: n
   return [...spans, [at, text.length]]
 }
 
-/** The places of a range of the joined spans. */
-function spread([start, end]: Range, spans: readonly (readonly [number, number])[]): Range[] {
+/** The places of ranges of the joined spans. */
+function spread(ranges: readonly Range[], spans: readonly (readonly [number, number])[]): Range[] {
   const found: Range[] = []
-  let at = 0
+  /** Where each span begins among the joined ones. */
+  const begins: number[] = []
+  let length = 0
   for (const [from, to] of spans) {
-    const first = Math.max(start, at)
-    const last = Math.min(end, at + to - from)
-    if (first < last) found.push([from + first - at, from + last - at])
-    at += to - from
+    begins.push(length)
+    length += to - from
   }
+  for (const [start, end] of ranges)
+    for (let i = lastUpTo(begins, start); i < spans.length && begins[i]! < end; i++) {
+      const [from, to] = spans[i]!
+      const first = Math.max(start, begins[i]!)
+      const last = Math.min(end, begins[i]! + to - from)
+      if (first < last) found.push([from + first - begins[i]!, from + last - begins[i]!])
+    }
   return found
+}
+
+/** The index of the last number that is at most `most`; 0 if there is none. */
+function lastUpTo(numbers: readonly number[], most: number): number {
+  let low = 0
+  let high = numbers.length
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (numbers[middle]! <= most) low = middle
+    else high = middle
+  }
+  return low
 }

@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer'
 
 import { checkNames, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { withoutRepeated } from '../../formats/masking/ranges.ts'
 import type { ConnectionHost } from '../../net/connections/connection-host.ts'
 import type { OpenTap } from '../../net/connections/tap.ts'
 import { type HttpServer, hostOf } from '../../server.ts'
@@ -165,14 +166,18 @@ function maskExchange(
   masking: Masking,
   { isSecure, endpoint, maxBytes }: { isSecure: boolean; endpoint: string | null; maxBytes: number },
 ): RecordedExchange | null {
-  const request = masking.request(Buffer.concat(raw.pieces.map(({ bytes }) => bytes)).toString('latin1'))
+  const request = masking.request(Buffer.concat(raw.pieces.map(({ bytes }) => bytes)).toString('latin1'), raw.method === '')
   if (request === null) return null
-  let at = 0
-  const pieces = raw.pieces.map(({ atMs, bytes }) => ({ atMs, bytes: request.text.slice(at, (at += bytes.length)) }))
   const { head, body, length, trailers, sha256, isWhole, firstByteMs, endMs } = raw.response
-  const maskedFields = (fields: Headers) => [...fields].map(([name, value]) => [name, masking.field(name, value, request.secrets)] as const)
   const contentType = head.headers.get('content-type')
   const decoded = body === null ? null : decodedBody(body, head.headers.get('content-encoding'), maxBytes)
+  // The response may repeat its own secrets, and the request may contain them elsewhere.
+  const own = masking.response([...head.headers, ...trailers], contentType, decoded)
+  const secrets = [...new Set([...request.secrets, ...own])]
+  const text = withoutRepeated(request.text, own)
+  let at = 0
+  const pieces = raw.pieces.map(({ atMs, bytes }) => ({ atMs, bytes: text.slice(at, (at += bytes.length)) }))
+  const maskedFields = (fields: Headers) => [...fields].map(([name, value]) => [name, masking.field(name, value, secrets)] as const)
   const response: RecordedResponse = {
     status: head.status,
     fields: maskedFields(head.headers),
@@ -180,7 +185,7 @@ function maskExchange(
     body:
       decoded === null
         ? { length, bytes: null, sha256 }
-        : { length: decoded.length, bytes: maskedBody(decoded, contentType, masking, request.secrets), sha256: null },
+        : { length: decoded.length, bytes: maskedBody(decoded, contentType, masking, secrets), sha256: null },
     isWhole,
     firstByteMs,
     endMs,
@@ -188,7 +193,7 @@ function maskExchange(
   return {
     recordedAt: new Date(raw.recordedAt).toISOString(),
     method: raw.method,
-    target: raw.method === '' ? '' : targetIn(request.text),
+    target: raw.method === '' ? '' : targetIn(text),
     isSecure,
     endpoint,
     pieces,

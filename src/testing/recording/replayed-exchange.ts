@@ -41,7 +41,7 @@ export async function replayExchange(options: ReplayedExchange): Promise<Differe
     ...(isSecure ? { peer: { isSecure } } : {}),
   })
   const answer = new Answer(client, exchange.method === 'HEAD')
-  const secrets = masking.request(exchange.pieces.map(({ bytes }) => bytes).join(''))?.secrets ?? []
+  const secrets = masking.request(exchange.pieces.map(({ bytes }) => bytes).join(''), exchange.method === '')?.secrets ?? []
   try {
     let now = 0
     const passTo = async (ms: number): Promise<void> => {
@@ -68,7 +68,9 @@ export async function replayExchange(options: ReplayedExchange): Promise<Differe
     const { status, headers } = head
     const raw = answer.body
     const body = decodedBody(raw, headers.get('content-encoding'), MOST_BODY_BYTES)
-    return comparison.differences(response, { status, headers, trailers: client.reader.trailers, raw, body }, secrets)
+    const { trailers } = client.reader
+    const own = masking.response([...headers, ...trailers], headers.get('content-type'), body)
+    return comparison.differences(response, { status, headers, trailers, raw, body }, [...secrets, ...own])
   } catch (error) {
     return [{ kind: 'response', at: '', recorded: String(response.status), replayed: (error as Error).message }]
   } finally {
