@@ -134,9 +134,7 @@ test('a socket given away has what a socket of Node has', async (t) => {
   assert.equal(socket.timeout, 20)
   // Every public name of a socket of Node that is of use on an accepted one.
   const here = socket as unknown as Record<string, unknown>
-  const missing = publicNames(client).filter(
-    (name) => !(name in here) && !/^(?:connect|autoSelectFamily|\w+TypeOfService$)/i.test(name),
-  )
+  const missing = publicNames(client).filter((name) => !(name in here) && !/^(?:connect|autoSelectFamily|\w+TypeOfService$)/i.test(name))
   assert.deepEqual(missing, [])
   const closed = once(client, 'error')
   socket.resetAndDestroy()
