@@ -1,7 +1,7 @@
 // From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
 import type { ErrorCode } from '../base/error-codes.ts'
-import { ContentTypeError, faultOf, HttpError, RetryLaterError, WeirError } from '../base/errors.ts'
+import { ContentTypeError, faultOf, HttpError, isInstance, RetryLaterError, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
 import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
@@ -332,7 +332,7 @@ export class Dispatcher implements Application {
 
 /** @throws WEIR_RESPONSE_HEADER_SYNTAX for a field that only the server may set */
 function setHeadersOf(error: unknown, response: OutgoingResponse): void {
-  if (!(error instanceof HttpError)) return
+  if (!isInstance(error, HttpError)) return
   for (const [name, value] of Object.entries(error.headers)) {
     response.removeHeader(name)
     for (const one of [value].flat()) response.appendHeader(name, one)
@@ -346,7 +346,7 @@ function stateAccepted({ head, match, own }: Exchange, error: unknown): void {
   let field: AcceptField | null = null
   if (code === 'WEIR_CONTENT_TYPE_MISSING') field = route?.acceptField ?? null
   else if (code === 'WEIR_CONTENT_TYPE_UNSUPPORTED' || code === 'WEIR_CHARSET_UNKNOWN') {
-    const types = error instanceof ContentTypeError ? error.accepted : (route?.body?.types ?? null)
+    const types = isInstance(error, ContentTypeError) ? error.accepted : (route?.body?.types ?? null)
     if (types === null) return
     own.header('Accept', types.join(', '))
     field = acceptFieldOf(head.method, types)
@@ -360,7 +360,7 @@ function isUpgrade({ content }: OutgoingResponse): boolean {
 
 function isNormal(error: unknown): boolean {
   try {
-    return faultOf(error) === 'peer' || error instanceof RetryLaterError || problemFor(error, false).status < 500
+    return faultOf(error) === 'peer' || isInstance(error, RetryLaterError) || problemFor(error, false).status < 500
   } catch {
     return false // the thrown value itself throws when it is read
   }
@@ -368,7 +368,7 @@ function isNormal(error: unknown): boolean {
 
 function codeOf(error: unknown): string | null {
   try {
-    return error instanceof WeirError ? error.code : null
+    return isInstance(error, WeirError) ? error.code : null
   } catch {
     return null
   }

@@ -78,6 +78,18 @@ export class WeirError extends HttpError {
   }
 }
 
+/**
+ * Whether a value that the program has thrown is an object of a class. `instanceof` itself may throw: it asks for the prototype, which a Proxy may
+ * refuse to tell.
+ */
+export function isInstance<T>(value: unknown, type: abstract new (...given: never[]) => T): value is T {
+  try {
+    return value instanceof type
+  } catch {
+    return false
+  }
+}
+
 /** Whose fault one of weir's errors is; null for any other value. Safe for a thrown object whose own members throw. */
 export function faultOf(error: unknown): Fault | null {
   try {

@@ -1,6 +1,6 @@
 // The replaceable JSON engine: it serializes responses and populates models.
 
-import { WeirError } from '../base/errors.ts'
+import { isInstance, WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { invalid, namesOf } from '../base/options.ts'
@@ -85,7 +85,7 @@ export function jsonTextOf(value: unknown, serialize: Serialize): string {
   try {
     text = serialize(value)
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
+    if (!isInstance(error, TypeError)) throw error
     throw new WeirError('WEIR_RESULT_UNSENDABLE', error.message, { cause: error })
   }
   checkSettled('json()', 'serialize', text)

@@ -2,6 +2,7 @@
 //
 // One writer makes one document, which may contain many schemas: an OpenAPI document uses one writer for all of its routes.
 
+import { isInstance } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { invalid } from '../base/options.ts'
 
@@ -138,7 +139,7 @@ export class JsonSchemaWriter {
     } catch (error) {
       // The standard allows a converter to throw if it cannot express the schema.
       for (const name of reserved) this.#definitions.delete(name)
-      return this.#fail(schema, firstLine(error instanceof Error ? error.message : String(error)))
+      return this.#fail(schema, firstLine(isInstance(error, Error) ? error.message : String(error)))
     }
   }
 

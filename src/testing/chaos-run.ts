@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { WeirError } from '../base/errors.ts'
+import { isInstance, WeirError } from '../base/errors.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import { type InjectResponse, wholeAnswer } from '../net/inject/inject.ts'
 import type { InjectRequest } from '../net/inject/request-bytes.ts'
@@ -168,7 +168,7 @@ export class ChaosRun {
       if (answer.headers.get('connection') === 'close') visit.mayEnd = true
       this.#judge(request, wholeAnswer(answer, pieces, answer.trailers, answer.earlyHints))
     } catch (error) {
-      const code = error instanceof WeirError ? error.code : null
+      const code = isInstance(error, WeirError) ? error.code : null
       if (code === 'WEIR_CLIENT_GONE') this.#judgeEnd(visit, name, answer, await client.closed())
       else if (code === 'WEIR_TEST_WAIT') this.#note(`${name} got no complete response: ${(error as Error).message}`)
       else this.#note(`${name} got an invalid response: ${describe(error)}`, error)
@@ -216,5 +216,5 @@ function nameOf({ method = 'GET', url }: ChaosRequest): string {
 }
 
 function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return isInstance(error, Error) ? (error.stack ?? error.message) : String(error)
 }

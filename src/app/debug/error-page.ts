@@ -2,6 +2,7 @@
 // request, and the explanation. One file, without scripts. Everything in it is escaped.
 
 import { createHash } from 'node:crypto'
+import { isInstance } from '../../base/errors.ts'
 
 import { masked, urlSecrets } from '../../formats/masking/ranges.ts'
 import { USUAL_SECRETS } from '../../formats/masking/secret-words.ts'
@@ -102,7 +103,7 @@ async function sourceSections(error: unknown): Promise<readonly Markup[]> {
 
 function messageOf(error: unknown): string {
   try {
-    return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    return isInstance(error, Error) ? `${error.name}: ${error.message}` : String(error)
   } catch {
     return 'an object that has no text'
   }
@@ -110,7 +111,7 @@ function messageOf(error: unknown): string {
 
 function causeOf(error: unknown): unknown {
   try {
-    return error instanceof Error ? error.cause : null
+    return isInstance(error, Error) ? error.cause : null
   } catch {
     return null
   }

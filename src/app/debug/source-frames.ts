@@ -6,6 +6,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { extname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isInstance } from '../../base/errors.ts'
 
 /** One call on the stack. */
 export interface Frame {
@@ -77,7 +78,7 @@ function ownFolder(): string | null {
 /** The lines after the name and the message of the error; none if it is not certain where they begin. */
 function frameLines(error: unknown): string[] {
   try {
-    if (!(error instanceof Error) || typeof error.stack !== 'string') return []
+    if (!isInstance(error, Error) || typeof error.stack !== 'string') return []
     const { stack, message } = error
     const name = NAME.exec(stack)![0]
     const head = message === '' ? name : `${name}: ${message}`

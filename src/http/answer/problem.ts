@@ -6,6 +6,7 @@ import {
   ConversionError,
   faultOf,
   HttpError,
+  isInstance,
   LimitError,
   RetryLaterError,
   UnsupportedError,
@@ -94,30 +95,30 @@ export function problemOf(status: number, detail?: string): Problem {
  * hidden unless `debug` is on: it could contain a file name, a query or a secret.
  */
 export function problemFor(error: unknown, debug: boolean): Problem {
-  if (!(error instanceof HttpError)) {
+  if (!isInstance(error, HttpError)) {
     return debug ? { ...problemOf(500, describe(error)), code: 'WEIR_HANDLER_FAILED' } : { ...problemOf(500), code: 'WEIR_HANDLER_FAILED' }
   }
   const fault = faultOf(error)
-  const mayShow = debug || (error instanceof WeirError ? fault === 'peer' || fault === 'limit' : error.status < 500)
+  const mayShow = debug || (isInstance(error, WeirError) ? fault === 'peer' || fault === 'limit' : error.status < 500)
   const problem: { -readonly [K in keyof Problem]: Problem[K] } = {
     ...problemOf(error.status, mayShow ? error.message : undefined),
     code: error.code,
   }
-  if (error instanceof LimitError) {
+  if (isInstance(error, LimitError)) {
     problem.limit = error.limit
     problem.maximum = error.maximum
   }
-  if (error instanceof UnsupportedError && error.accepted.length > 0) problem.accepted = error.accepted
-  if (error instanceof RetryLaterError) {
+  if (isInstance(error, UnsupportedError) && error.accepted.length > 0) problem.accepted = error.accepted
+  if (isInstance(error, RetryLaterError)) {
     const [type, title] = RETRY_LATER_TYPES[error.code]!
     return { type, ...problem, title, 'violated-policies': error.violatedPolicies }
   }
-  if (error instanceof ConversionError) problem.errors = error.failures
+  if (isInstance(error, ConversionError)) problem.errors = error.failures
   return problem
 }
 
 function describe(error: unknown): string {
-  if (error instanceof Error) return `${error.name}: ${error.message}`
+  if (isInstance(error, Error)) return `${error.name}: ${error.message}`
   try {
     return String(error)
   } catch {

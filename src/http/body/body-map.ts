@@ -1,7 +1,7 @@
 // Populates a model from a body: JSON or a form, by content type.
 
 import { emptyRecord } from '../../base/empty-record.ts'
-import { ModelBindingError, WeirError } from '../../base/errors.ts'
+import { isInstance, ModelBindingError, WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkWord, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { charsetOf } from '../../formats/charset.ts'
@@ -114,7 +114,7 @@ function mapJson(member: string, body: RequestBody, model: object, options: AnyO
   try {
     value = JSON.parse(text, options.settings?.reviver)
   } catch (error) {
-    if (error instanceof SyntaxError) return false
+    if (isInstance(error, SyntaxError)) return false
     throw error
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
@@ -127,7 +127,7 @@ function mapByEngine(member: string, engine: JsonEngine, text: string, model: ob
   try {
     result = engine.populate(text, model, options)
   } catch (error) {
-    if (error instanceof SyntaxError) return false
+    if (isInstance(error, SyntaxError)) return false
     throw error
   }
   checkSettled(member, 'populate', result)

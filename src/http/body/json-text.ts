@@ -1,7 +1,7 @@
 // Parses the JSON text of a body: strict UTF-8, limited depth, and nothing that could pass for a prototype.
 
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET } from '../../base/ascii.ts'
-import { CharsetError, ContentTypeError, InvalidBodyError, WeirError } from '../../base/errors.ts'
+import { CharsetError, ContentTypeError, InvalidBodyError, isInstance, WeirError } from '../../base/errors.ts'
 import { charsetOf } from '../../formats/charset.ts'
 import { isJson, type MediaType, parseMediaType } from '../../formats/media-type.ts'
 import { DEFAULT_MAX_DEPTH } from '../../model/populate.ts'
@@ -48,7 +48,7 @@ export function parseJsonBody(member: string, body: RequestBody, settings: BodyS
     value = jsonEngine === null ? JSON.parse(text) : jsonEngine.deserialize(text)
   } catch (error) {
     // Its message may repeat a part of the text, which may be secret.
-    if (error instanceof SyntaxError) throw new WeirError('WEIR_BODY_MALFORMED', 'it is not valid JSON')
+    if (isInstance(error, SyntaxError)) throw new WeirError('WEIR_BODY_MALFORMED', 'it is not valid JSON')
     throw error
   }
   if (jsonEngine !== null) checkSettled(member, 'deserialize', value)

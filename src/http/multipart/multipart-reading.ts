@@ -1,7 +1,7 @@
 // Reads the parts of a form from a body: feeds the parser, stops while the receiver cannot keep up, and ends exactly once.
 
 import { Buffer } from 'node:buffer'
-import { WeirError } from '../../base/errors.ts'
+import { isInstance, WeirError } from '../../base/errors.ts'
 import { boundaryOf } from '../../formats/boundary.ts'
 import { MultipartParser, type PartHandler } from '../../formats/multipart.ts'
 import type { MultipartLimits } from '../../formats/multipart-limits.ts'
@@ -113,7 +113,7 @@ export class MultipartReading implements BodySink, PartHandler {
     this.#isOver = true
     this.#chunk = NOTHING
     this.#at = this.#end = 0
-    const reason = error instanceof Error ? error : new Error('a callback failed', { cause: error })
+    const reason = isInstance(error, Error) ? error : new Error('a callback failed', { cause: error })
     this.#receiver.abort(reason).then(settle, this.#reject)
   }
 
@@ -124,7 +124,7 @@ export class MultipartReading implements BodySink, PartHandler {
       if (this.#at === this.#end) this.#chunk = NOTHING
       if (this.#hasEnded && !this.#isWaiting && !this.#isOver && this.#at === this.#end) this.#finish()
     } catch (error) {
-      const isInvalid = !this.#isReceiving && error instanceof WeirError && error.code.startsWith('WEIR_MULTIPART_')
+      const isInvalid = !this.#isReceiving && isInstance(error, WeirError) && error.code.startsWith('WEIR_MULTIPART_')
       this.#isReceiving = false
       if (isInvalid) this.#break(error, () => this.#resolve(false))
       else this.fail(error)

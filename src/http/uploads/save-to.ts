@@ -6,7 +6,7 @@ import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 
-import { BodyAlreadyReadError } from '../../base/errors.ts'
+import { BodyAlreadyReadError, isInstance } from '../../base/errors.ts'
 import { checkNames, checkText, flag, namesOf } from '../../base/options.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import {
@@ -105,7 +105,7 @@ async function save(directory: string, info: UploadInfo, content: Readable | Uin
  * Replaces the system's message, which names a temporary file, with one that states that the directory is missing. The code is unchanged.
  */
 function namingDirectory(error: unknown, directory: string): unknown {
-  if (!(error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))) return error
+  if (!(isInstance(error, Error) && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))) return error
   const message = `${OWNER}: ${directory} is not an existing directory; create it before you save files in it (${error.code})`
   return Object.assign(new Error(message, { cause: error }), error)
 }

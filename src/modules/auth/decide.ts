@@ -1,7 +1,7 @@
 // The decision about one request: who sent it, and whether that is enough for its route. Schemes that answer synchronously create no promise.
 
 import type { NothingOrResponse } from '../../app/policies/policy.ts'
-import { faultOf, HttpError, WeirError } from '../../base/errors.ts'
+import { faultOf, HttpError, isInstance, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
@@ -70,8 +70,8 @@ async function later(
 
 /** @throws the error, unless it is about credentials, or the route is open and the error is not a mistake of the program's */
 function failureOf(scheme: Scheme, error: unknown, isOpen: boolean): Failure | null {
-  if (error instanceof CredentialsError) return { failed: scheme, error }
-  if (isOpen && error instanceof HttpError && faultOf(error) !== 'developer') return null
+  if (isInstance(error, CredentialsError)) return { failed: scheme, error }
+  if (isOpen && isInstance(error, HttpError) && faultOf(error) !== 'developer') return null
   throw error
 }
 

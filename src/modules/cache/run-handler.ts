@@ -2,7 +2,7 @@
 
 import type { Next } from '../../app/policies/middleware.ts'
 import type { Clock } from '../../base/clock.ts'
-import { HttpError } from '../../base/errors.ts'
+import { HttpError, isInstance } from '../../base/errors.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { cookieUse } from '../../http/request/request.ts'
@@ -106,7 +106,7 @@ function conditionsOf(stale: CacheEntry | null): ReadonlyMap<string, string | nu
 }
 
 function failureStatus(error: unknown): number | null {
-  if (!(error instanceof HttpError)) return 500
+  if (!isInstance(error, HttpError)) return 500
   return FAILURES.has(error.status) ? error.status : null
 }
 

@@ -2,6 +2,7 @@
 
 import { abortQuietly } from '../../base/abort-quietly.ts'
 import type { Clock } from '../../base/clock.ts'
+import { isInstance } from '../../base/errors.ts'
 
 /**
  * Says whether something that the server needs works. It fails by throwing, by rejecting, or by returning false. The signal aborts when its
@@ -110,7 +111,7 @@ async function reasonOf(check: HealthCheck, signal: AbortSignal): Promise<string
 /** Never throws: what a check has thrown may itself throw when it is read. */
 function messageOf(error: unknown): string {
   try {
-    return error instanceof Error ? error.message : String(error)
+    return isInstance(error, Error) ? error.message : String(error)
   } catch {
     return 'it threw a value that cannot be shown'
   }

@@ -2,9 +2,9 @@
 // observers are told about its end, which no response waits for.
 
 import { Buffer, isUtf8 } from 'node:buffer'
-
 import type { Middleware, Next } from '../../app/policies/middleware.ts'
 import type { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
+import { isInstance } from '../../base/errors.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
 import { fieldSecrets, masked, repeatable, urlSecrets, withoutRepeated } from '../../formats/masking/ranges.ts'
 import { refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
@@ -309,7 +309,7 @@ function keptError(thrown: unknown, secrets: readonly string[]): KeptError | nul
   try {
     for (let one: unknown = thrown; one !== undefined && one !== null && texts.length < MOST_CAUSES; ) {
       texts.push(withoutRepeated(String(one).slice(0, MOST_ERROR_CHARS), secrets))
-      one = one instanceof Error ? one.cause : null
+      one = isInstance(one, Error) ? one.cause : null
     }
   } catch {
     texts.push('an error that cannot be shown')

@@ -1,6 +1,6 @@
 // `mountFetch`: unmodified fetch functions, such as those of Hono, H3, SvelteKit and React Router, as a route below a prefix.
 
-import { WeirError } from '../../base/errors.ts'
+import { isInstance, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, flag, invalid, namesOf } from '../../base/options.ts'
@@ -102,7 +102,7 @@ function pass({ next }: Mount, session: HttpSession): unknown {
  */
 function throwRefusal({ request }: HttpSession, response: Response): void {
   const failure = bodyOf(request)?.failure ?? null
-  if (!(failure instanceof WeirError) || failure.status >= 500) return
+  if (!isInstance(failure, WeirError) || failure.status >= 500) return
   cancel(response)
   throw failure
 }

@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from 'node:http'
 
-import { type ErrorHeaders, HttpError } from '../../base/errors.ts'
+import { type ErrorHeaders, HttpError, isInstance } from '../../base/errors.ts'
 
 /** What Express and its middleware add to errors: see the package `http-errors`. */
 interface NodeHttpError extends Error {
@@ -15,7 +15,7 @@ interface NodeHttpError extends Error {
 
 /** An error that states a status from 400 to 599 becomes an `HttpError`; any other is itself. */
 export function errorOf(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof HttpError) return error
+  if (!isInstance(error, Error) || isInstance(error, HttpError)) return error
   const { status, statusCode, expose, headers, message } = error as NodeHttpError
   const code = isErrorStatus(status) ? status : statusCode
   if (!isErrorStatus(code)) return error

@@ -1,7 +1,7 @@
 // The tokens of a session: kept with it in the store, and refreshed by one request at a time, whichever process it is in.
 
 import type { Clock } from '../../base/clock.ts'
-import { WeirError } from '../../base/errors.ts'
+import { isInstance, WeirError } from '../../base/errors.ts'
 import type { StoredObject } from '../sessions/stored-value.ts'
 import type { OpenSession } from '../sessions/user-session.ts'
 
@@ -97,7 +97,7 @@ export class TokenKeeper {
     try {
       fresh = keptTokens(this.#issuer, await this.#provider.refresh(clock, kept.refresh!), clock.wallTime(), kept)
     } catch (error) {
-      const isRefused = error instanceof WeirError && error.code === 'WEIR_OIDC_RESPONSE'
+      const isRefused = isInstance(error, WeirError) && error.code === 'WEIR_OIDC_RESPONSE'
       const rest = isRefused ? { ...kept, refresh: null, refreshingUntil: 0 } : { ...kept, refreshingUntil: 0 }
       await open.changeExtra((extra) => (keptIn(extra, this.#issuer)?.access === kept.access ? rest : undefined))
       if (!isRefused && isValid(kept, clock)) return tokensOf(kept)

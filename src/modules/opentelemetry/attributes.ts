@@ -2,6 +2,7 @@
 
 import type { Attributes } from '@opentelemetry/api'
 import { STANDARD_METHODS } from '../../app/routes/declaration.ts'
+import { isInstance } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
 import type { ExchangeRecord, ExchangeStart } from '../../http/exchange-record.ts'
 import { type Exchange, exchangeOf } from '../../http/session.ts'
@@ -87,7 +88,7 @@ export function headAttributes(record: ExchangeRecord): Attributes {
 /** weir's code. Without one, the class of the error or the status. Null if nothing went wrong. */
 function errorType({ code, error, status, outcome }: ExchangeRecord): string | null {
   if (code !== null && CODE.test(code)) return code
-  if (error instanceof Error) return CLASS.test(error.name) ? error.name : OTHER
+  if (isInstance(error, Error)) return CLASS.test(error.name) ? error.name : OTHER
   if (error !== null) return OTHER
   if (status !== null && status >= 500) return String(status)
   return outcome === 'completed' ? null : outcome

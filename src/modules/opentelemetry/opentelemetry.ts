@@ -3,8 +3,8 @@
 // Instrumentations that patch node:http see nothing of weir, which has its own engine. Whatever SDK the program registers gets the spans.
 
 import type * as Api from '@opentelemetry/api'
-
 import type { Module, ModuleHost } from '../../app/module-host.ts'
+import { isInstance } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, invalid, namesOf } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
@@ -164,7 +164,7 @@ class Tracing {
   #setStatus(span: Api.Span, record: ExchangeRecord): void {
     if (!isFailure(record)) return
     span.setStatus({ code: this.#api.SpanStatusCode.ERROR })
-    if (record.error instanceof Error) span.recordException(record.error)
+    if (isInstance(record.error, Error)) span.recordException(record.error)
   }
 
   #record(record: ExchangeRecord, context: Api.Context): void {

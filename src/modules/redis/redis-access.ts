@@ -2,7 +2,7 @@
 // written, and a client that has lost its connection keeps commands until it has a new one.
 
 import { type Clock, systemClock } from '../../base/clock.ts'
-import { WeirError } from '../../base/errors.ts'
+import { isInstance, WeirError } from '../../base/errors.ts'
 
 import { type RedisClient, type SendCommand, senderOf } from './redis-client.ts'
 import type { RedisScript } from './redis-script.ts'
@@ -191,11 +191,11 @@ async function inPromise(send: () => Promise<unknown>): Promise<unknown> {
 }
 
 function isReply(error: unknown, code: string): boolean {
-  return error instanceof Error && error.message.startsWith(code)
+  return isInstance(error, Error) && error.message.startsWith(code)
 }
 
 function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'the command failed'
+  if (!isInstance(error, Error)) return 'the command failed'
   // Of the package `redis`, which does not tell a client that was never connected from one that was closed.
   return error.constructor.name === 'ClientClosedError' ? `${error.message} (connect() opens it)` : error.message
 }

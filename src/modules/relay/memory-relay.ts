@@ -2,7 +2,7 @@
 
 import { createHmac, randomBytes } from 'node:crypto'
 
-import { WeirError } from '../../base/errors.ts'
+import { isInstance, WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import { errorListener } from '../error-listener.ts'
@@ -36,7 +36,7 @@ function checkName(channel: unknown): void {
 }
 
 function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : `a listener of a relay threw ${String(error)}`)
+  process.emitWarning(isInstance(error, Error) ? error : `a listener of a relay threw ${String(error)}`)
 }
 
 class Channel {

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 
 import type { Clock } from '../../base/clock.ts'
-import { WeirError } from '../../base/errors.ts'
+import { isInstance, WeirError } from '../../base/errors.ts'
 import type { NatsJetStream } from './nats-client.ts'
 import { type NatsLink, unavailable } from './nats-link.ts'
 
@@ -102,7 +102,7 @@ export class NatsPublisher {
         await this.#options.prepare()
       } catch (error) {
         this.#trouble = error
-        if (error instanceof WeirError && error.code === 'WEIR_OPTION_INVALID') this.#refuse(error)
+        if (isInstance(error, WeirError) && error.code === 'WEIR_OPTION_INVALID') this.#refuse(error)
         else if (isFinal(error)) this.#refuse(unavailable('the server does not allow to use JetStream', error))
         else await pause()
         continue

@@ -2,6 +2,7 @@
 
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { type Duration, millisecondsOf } from '../../base/duration.ts'
+import { isInstance } from '../../base/errors.ts'
 import { checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import { errorListener } from '../error-listener.ts'
 import type { Relay } from '../relay-option.ts'
@@ -107,5 +108,5 @@ function checkName(option: string, value: string, syntax: RegExp): void {
 }
 
 function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : `a listener of a relay threw ${String(error)}`)
+  process.emitWarning(isInstance(error, Error) ? error : `a listener of a relay threw ${String(error)}`)
 }

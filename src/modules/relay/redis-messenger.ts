@@ -1,6 +1,7 @@
 // A relay in Redis, whatever its kind: names of keys, local subscribers, and whether it is connected.
 
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { isInstance } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkFunction, checkText, invalid, wholeNumber } from '../../base/options.ts'
 import { errorListener } from '../error-listener.ts'
@@ -248,5 +249,5 @@ class LocalChannel implements RedisChannel {
 }
 
 function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : `a listener of a relay threw ${String(error)}`)
+  process.emitWarning(isInstance(error, Error) ? error : `a listener of a relay threw ${String(error)}`)
 }

@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer'
 
 import type { Clock } from '../../base/clock.ts'
-import { WeirError } from '../../base/errors.ts'
+import { isInstance, WeirError } from '../../base/errors.ts'
 import type { RedisAccess } from '../redis/redis-access.ts'
 
 export interface OutboxOptions {
@@ -165,9 +165,9 @@ function isReply(error: unknown): boolean {
 
 function causeOf(error: unknown): string {
   const cause: unknown = (error as Error | null)?.cause
-  return cause instanceof Error ? cause.message : ''
+  return isInstance(cause, Error) ? cause.message : ''
 }
 
 function describe(error: unknown): string {
-  return error instanceof Error ? error.message : 'Redis is away'
+  return isInstance(error, Error) ? error.message : 'Redis is away'
 }

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { hash, randomBytes } from 'node:crypto'
-import { LimitError, WeirError } from '../../base/errors.ts'
+import { isInstance, LimitError, WeirError } from '../../base/errors.ts'
 import { keepNewest } from '../../base/keep-newest.ts'
 
 import { type KeyRing, type SealedBox, sealedLength } from './key-ring.ts'
@@ -139,7 +139,7 @@ async function attempt<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call()
   } catch (error) {
-    if (error instanceof WeirError && error.code === 'WEIR_STORE_UNAVAILABLE') throw error
+    if (isInstance(error, WeirError) && error.code === 'WEIR_STORE_UNAVAILABLE') throw error
     throw new WeirError('WEIR_STORE_UNAVAILABLE', 'sessions', { cause: error })
   }
 }

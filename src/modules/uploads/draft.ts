@@ -3,7 +3,7 @@
 // The form in which the resource that uploads are sent to creates an upload resource, which then has all of the upload. No other route becomes
 // resumable.
 
-import { ContentTypeError, WeirError } from '../../base/errors.ts'
+import { ContentTypeError, isInstance, WeirError } from '../../base/errors.ts'
 import { PROBLEM_TYPE, problemFor } from '../../http/answer/problem.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
@@ -150,7 +150,7 @@ export class Draft {
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof WeirError)) throw error
+      if (!isInstance(error, WeirError)) throw error
       if (error.code === 'WEIR_UPLOAD_CHECKSUM') throw new WeirError(error.code, 'Content-Digest', { status: 400 }) // 460 is of tus
       if (error.code === 'WEIR_UPLOAD_LENGTH')
         return refuse(session, error, { type: LENGTH_TYPE, title: 'Inconsistent Upload Length Values' })

@@ -1,6 +1,6 @@
 // An upload whose lock a request holds: what it can do with it.
 
-import { HttpError, PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { HttpError, isInstance, PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { AppendSource } from './append-source.ts'
@@ -177,5 +177,5 @@ export class HeldUpload {
  * the upload.
  */
 export function isRefusal(session: HttpSession, error: unknown): boolean {
-  return error instanceof HttpError && error.status < 500 && error.code !== 'WEIR_UPLOAD_LOCKED' && !session.signal.aborted
+  return isInstance(error, HttpError) && error.status < 500 && error.code !== 'WEIR_UPLOAD_LOCKED' && !session.signal.aborted
 }

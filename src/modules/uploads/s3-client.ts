@@ -1,7 +1,7 @@
 // The client of S3 that weir can use, and what its failures become. The client is your program's: it has the credentials, the region, the
 // number of attempts and the timeouts.
 
-import { WeirError } from '../../base/errors.ts'
+import { isInstance, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 
@@ -50,7 +50,7 @@ export function s3Failure(operation: string, cause: unknown): WeirError {
 
 /** The code of an error of S3, such as `NoSuchKey`, or of the system, such as `ECONNREFUSED`. */
 export function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return kindOf(error)
+  if (!isInstance(error, Error)) return kindOf(error)
   const { name, code } = error as NodeJS.ErrnoException
   if (name === 'Error' || name === 'AggregateError') return code ?? error.message
   const { $metadata } = error as { $metadata?: { httpStatusCode?: number } }
@@ -59,5 +59,5 @@ export function nameOf(error: unknown): string {
 
 /** Whether it is an error of S3 with one of these codes. */
 export function isOneOf(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && codes.includes(error.name)
+  return isInstance(error, Error) && codes.includes(error.name)
 }

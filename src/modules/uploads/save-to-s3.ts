@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import type * as S3 from '@aws-sdk/client-s3'
 import type * as LibStorage from '@aws-sdk/lib-storage'
 
-import { BodyAlreadyReadError } from '../../base/errors.ts'
+import { BodyAlreadyReadError, isInstance } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
 import { checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
@@ -314,5 +314,5 @@ async function pump(body: ObjectBody, content: Readable | Uint8Array): Promise<v
 }
 
 function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error('the upload was aborted', { cause: thrown })
+  return isInstance(thrown, Error) ? thrown : new Error('the upload was aborted', { cause: thrown })
 }

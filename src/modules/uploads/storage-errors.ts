@@ -1,6 +1,6 @@
 // What clients are told when a storage fails, and what logs are.
 
-import { HttpError, WeirError } from '../../base/errors.ts'
+import { HttpError, isInstance, WeirError } from '../../base/errors.ts'
 
 /** Ids of uploads, and whatever else looks like one. */
 const IDS = /(?<![\w-])[\w-]{32}(?![\w-])/g
@@ -10,7 +10,7 @@ export async function stored<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    throw error instanceof HttpError ? error : unavailable(error)
+    throw isInstance(error, HttpError) ? error : unavailable(error)
   }
 }
 
@@ -20,7 +20,7 @@ export function unavailable(cause: unknown): WeirError {
 
 /** Ids are secret, and an error of the file system has the paths that it is about: the same error with `:id` in their place. */
 export function withoutIds(error: unknown): unknown {
-  if (!(error instanceof Error) || !('syscall' in error)) return error
+  if (!isInstance(error, Error) || !('syscall' in error)) return error
   const hidden = new Error(error.message.replace(IDS, ':id'))
   if (error.stack !== undefined) hidden.stack = error.stack.replace(IDS, ':id')
   for (const [name, value] of Object.entries(error))

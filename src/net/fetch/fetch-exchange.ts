@@ -1,7 +1,7 @@
 // One Web Request, from its head to the last byte of its Response, without a connection.
 
 import { Buffer } from 'node:buffer'
-import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { isInstance, PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, invalid } from '../../base/options.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
@@ -89,7 +89,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
     try {
       this.#head = readFetchHead(this.#request, this.host.limits)
     } catch (error) {
-      if (!(error instanceof WeirError)) throw error
+      if (!isInstance(error, WeirError)) throw error
       this.#refuseHead(error)
       return
     }

@@ -16,7 +16,7 @@
 //
 // A client's fault has one exit, `#refuse`: one response, then the connection ends.
 
-import { type LimitError, WeirError } from '../../base/errors.ts'
+import { isInstance, type LimitError, WeirError } from '../../base/errors.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import type { TakeOver } from '../../http/answer/response-content.ts'
@@ -301,7 +301,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
 
   /** The one exit for what cannot continue: the client's fault, a limit, or a bug. */
   #refuse(error: Error): void {
-    if (!(error instanceof WeirError)) this.#exchange.crash(error)
+    if (!isInstance(error, WeirError)) this.#exchange.crash(error)
     else if (this.#exchange.isOpen) this.#exchange.refuse(error)
     else {
       this.#wire.refuse()

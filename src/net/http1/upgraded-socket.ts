@@ -116,8 +116,8 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
 
   onClose(failure: Error | null = null): void {
     if (this.destroyed) this.#wasClosed = true // by the program
-    // A socket of Node would end the process with an error for which nobody listens.
-    if (failure !== null && this.listenerCount('error') > 0) this.destroy(failure)
+    // A socket of Node would end the process with an error for which nobody listens. `pipe` listens only to pass it on, unless others do.
+    if (failure !== null && this.listenerCount('error') > 0) this.on('error', ignore).destroy(failure)
     else this.destroy()
     this.#onGone()
   }
@@ -225,3 +225,5 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     else done()
   }
 }
+
+function ignore(): void {}

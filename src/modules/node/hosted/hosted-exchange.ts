@@ -5,7 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
-import { PayloadTooLargeError, WeirError } from '../../../base/errors.ts'
+import { isInstance, PayloadTooLargeError, WeirError } from '../../../base/errors.ts'
 import { OutgoingResponse } from '../../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../../http/answer/problem.ts'
 import type { FieldList } from '../../../http/body/body.ts'
@@ -56,7 +56,7 @@ export class HostedExchange extends RequestCycle<NoConnection, HostedAnswer> imp
     try {
       this.#head = readHostedHead(this.#in, host.limits)
     } catch (error) {
-      if (!(error instanceof WeirError)) throw error
+      if (!isInstance(error, WeirError)) throw error
       this.#open()
       this.#refuseHead(error)
       return true
