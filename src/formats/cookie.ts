@@ -4,8 +4,8 @@ import { isBlank } from '../base/ascii.ts'
 
 import { decodePercent } from './percent.ts'
 
-/** The rest is not read: browsers keep fewer of one site, and a head by reference costs its client almost nothing. */
-export const MOST_COOKIES = 256
+/** The rest is not read: browsers keep far fewer of one site, and a head by reference costs its client almost nothing. */
+export const MOST_COOKIES = 4_096
 
 /**
  * The first `MOST_COOKIES` cookies of a `Cookie` header in their order, duplicates included, as one list: name, value, name, value.

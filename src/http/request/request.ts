@@ -3,7 +3,6 @@
 import type { Readable } from 'node:stream'
 import { abortQuietly } from '../../base/abort-quietly.ts'
 import { originOf } from '../../base/authority.ts'
-import { isInstance } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import { neverUnhandled } from '../../base/never-unhandled.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
@@ -407,7 +406,7 @@ export class HttpRequest {
   #isEndedBy(error: unknown): boolean {
     if (this.#abortReason === null) return false
     try {
-      return error === this.#abortReason || (isInstance(error, Error) && error.name === 'AbortError')
+      return error === this.#abortReason || (error instanceof Error && error.name === 'AbortError')
     } catch {
       return false // the thrown object has a getter or proxy that throws
     }

@@ -5,6 +5,7 @@ import { Buffer } from 'node:buffer'
 /** Opcodes from here on are those of control frames. */
 export const OPCODE_CLOSE = 8
 export const OPCODE_CONTINUATION = 0
+export const OPCODE_BINARY = 2
 const LONGEST_LENGTH = 8
 const MASK_BYTES = 4
 
@@ -20,6 +21,11 @@ export class FrameReader {
 
   get isFinal(): boolean {
     return (this.#head[0]! & 0x80) !== 0
+  }
+
+  /** Bytes of the frame that are still to come; 0 while its head is incomplete. */
+  get rest(): number {
+    return this.#rest ?? 0
   }
 
   /** Whether the frame continues after the bytes that were read. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import fc from 'fast-check'
+import * as ws from 'ws'
 
 import { FragmentCutter } from './own-fragments.ts'
 
@@ -17,6 +18,9 @@ const CONTINUE = 0x00
 const END = 0x80
 const PING = 0x89
 const WHOLE = 0x82
+
+/** Its types leave it out. */
+const { Receiver } = ws as unknown as { readonly Receiver: new (options: { readonly isServer: boolean }) => { write(bytes: Buffer): void } }
 
 test('a fragment has memory of its own, however many other bytes arrive with it', () => {
   const cutter = new FragmentCutter()
@@ -41,7 +45,35 @@ test('messages that are not in fragments pass as they arrived', () => {
   assert.equal(pieces[0], bytes)
 })
 
-test('any frames, cut anywhere: the bytes are the same, and a fragment that ends in them is a piece of its own', () => {
+/** What ws keeps of an unfinished message. */
+function keptBytes(receiver: object): number {
+  const { _fragments } = receiver as { readonly _fragments: readonly Buffer[] }
+  const memory = new Set(_fragments.map(({ buffer }) => buffer))
+  return [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0)
+}
+
+test('an unfinished message takes the memory of its bytes in ws, whatever arrives between its fragments and wherever they are cut', () => {
+  const between = Buffer.concat(Array.from({ length: 480 }, () => frame(PING, Buffer.alloc(120))))
+  for (const length of [1, 2, 5, 125, 200])
+    for (let cutAt = 0; cutAt <= length + 8; cutAt++) {
+      const cutter = new FragmentCutter()
+      const receiver = new Receiver({ isServer: true })
+      const write = (bytes: Buffer): void => {
+        for (const piece of cutter.cut(bytes)) receiver.write(piece)
+      }
+      write(frame(BEGIN, Buffer.from('a')))
+      const fragment = frame(CONTINUE, Buffer.alloc(length, 97))
+      for (let i = 0; i < 20; i++) {
+        write(Buffer.concat([between, fragment.subarray(0, cutAt)]))
+        Buffer.allocUnsafe(4_000) // others use the pool as well
+        write(Buffer.concat([fragment.subarray(cutAt), between]))
+      }
+      const kept = keptBytes(receiver)
+      assert.ok(kept > 20 * length && kept < 20 * (length + 16) + 16, `${kept} bytes for 20 fragments of ${length}, cut at ${cutAt}`)
+    }
+})
+
+test('any frames, cut anywhere: the bytes are the same, and a fragment is a piece of its own', () => {
   const frames = fc.array(fc.tuple(fc.constantFrom(BEGIN, CONTINUE, END, PING, WHOLE), fc.integer({ min: 0, max: 300 })), { maxLength: 12 })
   fc.assert(
     fc.property(frames, fc.array(fc.nat(2000), { maxLength: 6 }), (list, cuts) => {
@@ -50,7 +82,7 @@ test('any frames, cut anywhere: the bytes are the same, and a fragment that ends
       const cutter = new FragmentCutter()
       const ends = [...cuts.filter((at) => at < all.length).sort((a, b) => a - b), all.length]
       const pieces = ends.flatMap((end, i) => cutter.cut(all.subarray(i === 0 ? 0 : ends[i - 1]!, end)))
-      assert.deepEqual(Buffer.concat(pieces), all)
+      assert.ok(Buffer.concat(pieces).equals(all))
       let at = 0
       const marks = new Set(pieces.map(({ length }) => (at += length)))
       let end = 0

@@ -7,7 +7,7 @@
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 
-import { FrameReader, OPCODE_CLOSE, OPCODE_CONTINUATION } from './frame-reader.ts'
+import { FrameReader, OPCODE_BINARY, OPCODE_CONTINUATION } from './frame-reader.ts'
 
 /** @param head what has been read from the socket before; it is not cut */
 export function ownFragments(socket: Duplex, head: Buffer): void {
@@ -22,10 +22,17 @@ export function ownFragments(socket: Duplex, head: Buffer): void {
   }
 }
 
+/** A frame of this size gets memory of its own from ws too, when it puts the parts of its payload together. */
+const OWN_BYTES = Buffer.poolSize >>> 1
+const HEAD_ROOM = 16
+
 export class FragmentCutter {
   readonly #frames = new FrameReader()
+  /** The beginning of a frame that may be a small fragment: it is passed on when it is complete. */
+  #held = Buffer.alloc(0)
+  #heldBytes = 0
 
-  /** The same bytes, in pieces: each fragment that ends in `bytes` is one, with memory of its own. */
+  /** The same bytes, in pieces: each fragment is one, with memory of its own, unless it is large. */
   cut(bytes: Buffer): readonly Buffer[] {
     const frames = this.#frames
     const pieces: Buffer[] = []
@@ -33,16 +40,54 @@ export class FragmentCutter {
     for (let at = 0; at < bytes.length; ) {
       const start = at
       at = frames.read(bytes, at)
-      if (frames.isInside) break
-      if (frames.opcode >= OPCODE_CLOSE || (frames.isFinal && frames.opcode !== OPCODE_CONTINUATION)) continue
+      if (frames.isInside && !this.#mayHold(at - start)) {
+        if (this.#heldBytes > 0) pieces.push(this.#takeHeld())
+        break
+      }
+      if (frames.isInside || this.#heldBytes > 0) {
+        if (start > cutAt) pieces.push(bytes.subarray(cutAt, start))
+        this.#hold(bytes, start, at)
+        cutAt = at
+        if (!frames.isInside) pieces.push(this.#takeHeld())
+        continue
+      }
+      if (!this.#isFragment) continue
       if (start > cutAt) pieces.push(bytes.subarray(cutAt, start))
       pieces.push(ownCopy(bytes, start, at))
       cutAt = at
     }
-    if (cutAt === 0) return [bytes]
-    // What follows a fragment may be the beginning of another one.
+    if (cutAt === 0) return [...pieces, bytes]
+    // What follows a fragment may be the end of another one.
     if (cutAt < bytes.length) pieces.push(ownCopy(bytes, cutAt, bytes.length))
     return pieces
+  }
+
+  get #isFragment(): boolean {
+    const { opcode, isFinal } = this.#frames
+    return opcode === OPCODE_CONTINUATION || (opcode <= OPCODE_BINARY && !isFinal)
+  }
+
+  /** @param more bytes of the frame that have just arrived */
+  #mayHold(more: number): boolean {
+    return this.#isFragment && this.#heldBytes + more + this.#frames.rest < OWN_BYTES
+  }
+
+  #hold(bytes: Buffer, start: number, end: number): void {
+    const length = this.#heldBytes + end - start
+    if (length > this.#held.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(HEAD_ROOM, length + this.#frames.rest))
+      this.#held.copy(larger, 0, 0, this.#heldBytes)
+      this.#held = larger
+    }
+    bytes.copy(this.#held, this.#heldBytes, start, end)
+    this.#heldBytes = length
+  }
+
+  #takeHeld(): Buffer {
+    const held = ownCopy(this.#held, 0, this.#heldBytes)
+    this.#held = Buffer.alloc(0)
+    this.#heldBytes = 0
+    return held
   }
 }
 
