@@ -56,7 +56,7 @@ function part(type: string): string {
 
 /** Whether there is `|` or `&` outside of brackets, strings and comments. */
 function hasOperator(type: string): boolean {
-  const outside = type.replace(/"(?:[^"\\]|\\.)*"|\/\*[\s\S]*?\*\//g, '')
+  const outside = type.replace(/"(?:[^"\\]|\\.)*(?:"|$)|\/\*[\s\S]*?(?:\*\/|$)/g, '')
   let depth = 0
   for (const character of outside) {
     if ('{[('.includes(character)) depth++

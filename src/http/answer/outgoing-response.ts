@@ -4,7 +4,7 @@
 // Handlers never hold this object: whatever they do to their `HttpResponse` (replace methods, freeze it, change its prototype) has no
 // effect here.
 
-import { isFieldValue, isToken, LOWER } from '../../base/ascii.ts'
+import { isFieldValue, isToken, LOWER, trimBlanks } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
@@ -118,7 +118,7 @@ export class OutgoingResponse {
   }
 
   vary(...names: readonly string[]): this {
-    const all = (this.listHeader('Vary') ?? '').split(/[ \t]*,[ \t]*/).filter((one) => one !== '')
+    const all = (this.listHeader('Vary') ?? '').split(',').flatMap((one) => trimBlanks(one) || [])
     const added = names.filter((name) => !all.some((one) => one === '*' || one.toLowerCase() === name.toLowerCase()))
     return added.length === 0 ? this : this.header('Vary', [...all, ...added].join(', '))
   }

@@ -176,5 +176,5 @@ function memoryOf({ ln, r }: Required<PasswordCost>): number {
 }
 
 function unpadded(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '')
+  return bytes.toString('base64').replaceAll('=', '') // only at the end (RFC 4648 §4)
 }

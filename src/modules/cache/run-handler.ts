@@ -1,6 +1,7 @@
 // Runs the handler for a request that the cache cannot answer, and keeps what it returns if that is allowed.
 
 import type { Next } from '../../app/policies/middleware.ts'
+import { trimBlanks } from '../../base/ascii.ts'
 import type { Clock } from '../../base/clock.ts'
 import { HttpError, isInstance } from '../../base/errors.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
@@ -301,7 +302,8 @@ function varyNames(field: string | null): readonly string[] | null {
   if (field === null) return []
   const names = field
     .toLowerCase()
-    .split(/[ \t]*,[ \t]*/)
+    .split(',')
+    .map((name) => trimBlanks(name))
     .filter((name) => name !== '')
   return names.includes('*') || names.length > MOST_VARY_NAMES ? null : names
 }

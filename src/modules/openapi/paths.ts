@@ -28,7 +28,7 @@ export function documentPath(template: string): DocumentPath {
     })
     .map((segment) => `/${segment}`)
     .join('')
-  return { text, key: text.replace(/\{[^}]*\}/g, '{}'), names, rest }
+  return { text, key: text.replace(/\{[^{}]*\}/g, '{}'), names, rest }
 }
 
 /** As in a URL. Braces are encoded too, so that they do not look like parameters; a backslash, so that it does not separate segments. */

@@ -112,7 +112,9 @@ export class Masking {
 
 /** What ends a line, and blanks before it, are not part of a value. */
 function withoutEnd(line: string): string {
-  return line.replace(/[ \t\r]+$/, '')
+  let end = line.length
+  while (end > 0 && ' \t\r'.includes(line[end - 1]!)) end--
+  return line.slice(0, end)
 }
 
 /**
