@@ -24,6 +24,8 @@ export type BypassReason = 'body' | 'upgrade' | 'condition' | 'key' | 'principal
 export interface CacheRequest {
   /** Under which responses of its URL are kept. */
   readonly primary: string
+  /** What the program has stated of the client in `key`; empty if it is anybody. */
+  readonly key: string
   readonly head: RequestHead
   readonly hasAuthorization: boolean
   /** Of the client; null where they do not count. */
@@ -51,7 +53,12 @@ export function readRequest(exchange: Exchange, settings: CacheSettings): CacheR
   const endpoint = exchange.connection.endpointName
   // What a client can write into its head that is not in the key has no influence on the origin: only trusted proxies state that.
   const primary = `${session.origin}${head.url}\n${endpoint ?? ''}\n${key}`
-  return { primary: shortUrl(primary), head, hasAuthorization: head.get('authorization') !== null, wants }
+  return { primary: shortUrl(primary), key, head, hasAuthorization: head.get('authorization') !== null, wants }
+}
+
+/** Whether the response is for another client than the key has stated: code inside the cache has found out who it is. */
+export function isForAnother({ session }: Exchange, settings: CacheSettings, { key }: CacheRequest): boolean {
+  return settings.key === 'principal' && keyOf(session, settings) !== key
 }
 
 /** Null: the request bypasses the cache. */

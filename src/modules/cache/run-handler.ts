@@ -12,7 +12,7 @@ import { gather } from '../kept/gathered-body.ts'
 import { type KeptResponse, keptResponse } from '../kept/kept-response.ts'
 import { type CacheEntry, fieldIn, newEntry, validatorsOf, variantOf } from './cache-entry.ts'
 import type { CacheSettings } from './cache-options.ts'
-import { boundFieldsOf, type CacheRequest, useOf } from './cache-request.ts'
+import { boundFieldsOf, type CacheRequest, isForAnother, useOf } from './cache-request.ts'
 import type { Flight } from './flight.ts'
 import { type JudgedResponse, judge, type Lifetime } from './freshness.ts'
 import { MOST_VARY_NAMES } from './memory-entries.ts'
@@ -152,7 +152,10 @@ function renew(
   keeper.drop(old, run)
   const lifetime = typeof verdict === 'string' ? NO_LIFETIME : verdict
   const entry = newEntry(kept, lifetime, startedAt - lifetime.initialAgeMs, old.vary, tags)
-  const isKept = typeof verdict !== 'string' && !flight.isInvalidated(tags)
+  // A 304 that depends on more than the response did is for this client alone.
+  const names = new Set(old.vary.names)
+  const isSame = (varyNames(fieldIn(kept.fields, 'vary')) ?? []).every((name) => names.has(name))
+  const isKept = typeof verdict !== 'string' && isSame && !flight.isInvalidated(tags)
   if (isKept) keeper.keep(run, entry)
   endFlight(run, isKept ? entry : null)
   return sendEntry(exchange, run.clock, entry, statusMember(keeper.settings, `fwd=${run.forward}; fwd-status=304`))
@@ -267,14 +270,14 @@ function judgeFields(keeper: Keeper, run: Run, response: JudgedResponse): Lifeti
   const why = whyForOne(keeper, run, response)
   if (why !== null) return why
   const { settings } = keeper
-  const { exchange, clock, request } = run
+  const { clock, request } = run
   if (varyNames(response.field('vary')) === null) return 'vary'
   return judge(
     response,
     {
       hasAuthorization: request.hasAuthorization,
       isKeyStated: settings.key !== null,
-      isForOne: settings.key === 'principal' && exchange.session.principal !== null,
+      isForOne: settings.key === 'principal' && request.key !== '',
       now: clock.wallTime(),
     },
     settings.times,
@@ -282,19 +285,25 @@ function judgeFields(keeper: Keeper, run: Run, response: JudgedResponse): Lifeti
 }
 
 /** Why the response is for its client alone, by everything that is known up to now; null if nothing is. */
-function whyForOne({ settings }: Keeper, { exchange }: Run, response: JudgedResponse): string | null {
-  const why = whyPersonal(exchange, settings)
+function whyForOne({ settings }: Keeper, { exchange, request }: Run, response: JudgedResponse): string | null {
+  const why = whyPersonal(exchange, settings, request)
   if (why !== null) return why
   // A handler that reads cookies says so in Vary, or the program in its options. Otherwise a response for one would be sent to all.
   const names = varyNames(response.field('vary')) ?? []
-  const statesCookies = names.includes('cookie') || settings.vary.includes('cookie') || (settings.key !== null && settings.key !== 'all')
+  const statesCookies = names.includes('cookie') || settings.vary.includes('cookie') || statesClient(settings, request)
   return !statesCookies && mayHaveReadCookies(exchange, response) ? 'cookies' : null
 }
 
-function whyPersonal({ personal, session }: Exchange, { key }: CacheSettings): string | null {
-  if (personal === 'nonce' || (personal === 'session' && (key === null || key === 'all'))) return personal
+function whyPersonal(exchange: Exchange, settings: CacheSettings, request: CacheRequest): string | null {
+  const { personal, session } = exchange
+  if (personal === 'nonce' || (personal === 'session' && !statesClient(settings, request))) return personal
   // Set by middleware inside the cache.
-  return session.principal !== null && key === null ? 'principal' : null
+  return (session.principal !== null && settings.key === null) || isForAnother(exchange, settings, request) ? 'principal' : null
+}
+
+/** Whether the program has stated for whom the response is. Without a principal, 'principal' states nothing. */
+function statesClient(settings: CacheSettings, { key }: CacheRequest): boolean {
+  return settings.key !== null && settings.key !== 'all' && key !== ''
 }
 
 /** Null: nothing may be kept. */

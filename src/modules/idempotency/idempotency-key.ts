@@ -2,9 +2,11 @@
 
 import { createHash } from 'node:crypto'
 
+import type { Route } from '../../app/routes/route.ts'
 import { WeirError } from '../../base/errors.ts'
 import type { RequestHead } from '../../http/application.ts'
-import type { HttpSession } from '../../http/session.ts'
+import { cookieOf } from '../../http/request/request.ts'
+import type { Exchange, HttpSession } from '../../http/session.ts'
 
 export const LONGEST_KEY = 255
 /** Without a principal, all that protects a response from others is that nobody can guess the key. */
@@ -32,10 +34,16 @@ export function readKey(head: RequestHead, name: string): string | null {
   return key
 }
 
-/** Two requests with the same fingerprint ask for the same. */
-export function fingerprintOf({ request, route }: HttpSession, head: RequestHead): string {
+/** Two requests with the same fingerprint ask for the same. What the handler gets as parameters belongs to it: an account, for example. */
+export function fingerprintOf({ request, route }: HttpSession, { head, match }: Exchange): string {
   const hash = createHash('sha256')
-  for (const part of [head.method, route ?? '', head.url, head.contentType ?? '', head.get('content-encoding') ?? '']) {
+  const bindings = Object.values((match.route as Route).bindings)
+  const bound = bindings.flatMap(({ source, name }) => {
+    if (source !== 'header' && source !== 'cookie') return []
+    const value = source === 'header' ? head.get(name) : cookieOf(request, name)
+    return [`${source} ${name}`, value === null ? 'none' : `is ${value}`]
+  })
+  for (const part of [head.method, route ?? '', head.url, head.contentType ?? '', head.get('content-encoding') ?? '', ...bound]) {
     hash.update(`${part.length} ${part}\n`, 'utf16le')
   }
   return hash.update(request.bodySpan).digest('base64url')

@@ -173,7 +173,7 @@ export class Idempotency implements Policy {
     const scope = this.#scopeOf(session, key)
     // A form is streamed to its handler unless somebody buffers it.
     if (bodyOf(session.request)?.isWhole === false) await session.request.bufferBody()
-    const fingerprint = fingerprintOf(session, exchange.head)
+    const fingerprint = fingerprintOf(session, exchange)
     const clock = this.#clock ?? exchange.connection.clock
     const id = storeKey(scope, session.origin, key)
     const token = randomUUID()

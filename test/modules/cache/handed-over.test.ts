@@ -61,6 +61,16 @@ test('a nonce is not kept, also if a session was read before it', async () => {
   assert.notEqual((await server.inject('/')).text(), first.text())
 })
 
+const USERS = new WeakMap<HttpSession, ReturnType<typeof sessions>>()
+
+function withUsers(): HttpServer {
+  const server = new HttpServer({ logger: null })
+  const users = sessions({ store: memorySessions(), csrf: false })
+  server.use({ name: 'users', gate: (session) => void USERS.set(session, users) })
+  server.useModule(users)
+  return server
+}
+
 /** Every public way to what tells one client from another. */
 const WAYS: Readonly<Record<string, (session: HttpSession) => unknown>> = {
   'request.header': ({ request }) => request.header('CoOkie'),
@@ -78,6 +88,7 @@ const WAYS: Readonly<Record<string, (session: HttpSession) => unknown>> = {
   'a Map of headers': ({ request }) => [...new Map(request.headers)],
   'inspect(headers)': ({ request }) => inspect(request.headers),
   'toWeb().headers': ({ request }) => request.toWeb().headers.get('cookie'),
+  session: (session) => [USERS.get(session)!.of(session).principal, session.request.header('x-user')],
   nonce: (session) => nonceOf(session),
   principal(session) {
     session.principal = { id: session.request.header('x-user') }
@@ -121,24 +132,27 @@ const TIMES: Readonly<Record<string, (session: HttpSession, look: () => string) 
 }
 
 for (const [time, answer] of Object.entries(TIMES))
-  test(`what tells clients apart is never sent to another one if it is looked at ${time}`, async () => {
-    for (const [way, look] of Object.entries(WAYS)) {
-      const server = new HttpServer({ logger: null })
-      server.mapGet('/', { use: [cache({ maxAge: '1m' })] }, (_, session) =>
-        answer(session, () => `seen: ${String(inspect(look(session)))}`),
-      )
-      const bodies: string[] = []
-      for (const name of ['ann', 'bob'])
-        bodies.push((await server.inject({ url: '/', headers: { Cookie: `user=${name}`, 'X-User': name } })).text())
-      assert.notEqual(bodies[1], bodies[0], way)
-      assert.doesNotMatch(bodies[1]!, /ann/, way)
-    }
-  })
+  for (const key of [undefined, 'all', 'principal'] as const)
+    test(`what tells clients apart is never sent to another one if it is looked at ${time}, with the key ${key}`, async () => {
+      for (const [way, look] of Object.entries(WAYS)) {
+        // The program has said that responses are for all, whoever is signed in.
+        if (key === 'all' && way === 'principal') continue
+        const server = withUsers()
+        server.mapGet('/', { use: [cache({ maxAge: '1m', ...(key !== undefined && { key }) })] }, (_, session) =>
+          answer(session, () => `seen: ${String(inspect(look(session)))}`),
+        )
+        const bodies: string[] = []
+        for (const name of ['ann', 'bob'])
+          bodies.push((await server.inject({ url: '/', headers: { Cookie: `user=${name}`, 'X-User': name } })).text())
+        assert.notEqual(bodies[1], bodies[0], way)
+        assert.doesNotMatch(bodies[1]!, /ann/, way)
+      }
+    })
 
 test('a response that is renewed for one client is not kept for others', async () => {
   for (const [way, look] of Object.entries(WAYS)) {
     const clock = new TestClock()
-    const server = new HttpServer({ logger: null })
+    const server = withUsers()
     let renewals = 0
     server.mapGet('/', { use: [cache({ maxAge: '10s', clock })] }, (_, session) => {
       const { request, response } = session
@@ -158,6 +172,24 @@ test('a response that is renewed for one client is not kept for others', async (
     assert.equal(renewals, 1, way)
     assert.doesNotMatch((await ask('bob')) ?? '', /ann/, way)
   }
+})
+
+test('a 304 that depends on more fields than the response did is for its client alone', async () => {
+  const clock = new TestClock()
+  const server = new HttpServer({ logger: null })
+  server.mapGet('/', { use: [cache({ maxAge: '10s', clock })] }, (_, { request, response }) => {
+    response.header('ETag', '"v1"')
+    if (request.header('if-none-match') !== '"v1"') return response.text('for all')
+    return response
+      .header('Vary', 'X-User')
+      .header('X-Seen', String(request.header('x-user')))
+      .status(304)
+  })
+  const ask = async (name: string) => (await server.inject({ url: '/', headers: { 'X-User': name } })).headers.get('x-seen')
+  assert.equal(await ask('eve'), null)
+  await clock.advance(10_000)
+  assert.equal(await ask('ann'), 'ann')
+  assert.notEqual(await ask('bob'), 'ann')
 })
 
 test('a handler that reads other fields one by one does not keep its response from others', async () => {

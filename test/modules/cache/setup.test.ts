@@ -71,6 +71,7 @@ test('a nonce is used once, also in responses for one principal that depend on a
   const visitors = sessions({ store: memorySessions(), csrf: false })
   server.useModule(visitors)
   server.use(securityHeaders('page'))
+  server.use({ name: 'who', gate: (session) => void (session.principal = { id: 'ann' }) })
   server.use(cache({ maxAge: '1h', key: 'principal' }))
   let runs = 0
   const runOf = (session: HttpSession): string => `${visitors.of(session).principal === null} ${++runs}`

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { HttpError, HttpServer, type HttpSession, type InjectResponse, t } from '../../../src/index.ts'
+import { cookie, HttpError, HttpServer, type HttpSession, header, type InjectResponse, t as schema, t } from '../../../src/index.ts'
 import { type IdempotencyOptions, type IdempotencyStore, idempotency, memoryIdempotency } from '../../../src/modules/idempotency/index.ts'
 import { openapi } from '../../../src/modules/openapi/index.ts'
 import { TestClock } from '../../../src/testing/index.ts'
@@ -79,6 +79,36 @@ test('a key is for one request: another body, query, content type or route gets 
     assert.deepEqual([answer.status, codeOf(answer)], [422, 'WEIR_IDEMPOTENCY_MISMATCH'])
   }
   assert.equal(runs(), 1)
+})
+
+test('header fields and cookies that the route declares belong to the request', async () => {
+  const { server } = serverWith()
+  let runs = 0
+  server.mapPost(
+    '/declared',
+    { account: header('x-account', schema.string.optional()), theme: cookie('theme', schema.string.optional()) },
+    ({ account, theme }) => ({
+      run: ++runs,
+      account,
+      theme,
+    }),
+  )
+  const post = (headers: Record<string, string>) =>
+    server.inject({ method: 'POST', url: '/declared', headers: { 'Idempotency-Key': KEY, ...headers } })
+  const first = await post({ 'X-Account': 'DE-1', Cookie: 'theme=a; other=1' })
+  assert.equal((await post({ 'X-Account': 'DE-1', Cookie: 'theme=a; other=2', 'X-Other': '1' })).text(), first.text())
+  for (const headers of [
+    { 'X-Account': 'DE-2', Cookie: 'theme=a' },
+    { 'X-Account': 'DE-1', Cookie: 'theme=b' },
+    { 'X-Account': '', Cookie: 'theme=a' },
+    { Cookie: 'theme=a' },
+    { 'X-Account': 'DE-1' },
+    {},
+  ] as Record<string, string>[]) {
+    const answer = await post(headers)
+    assert.deepEqual([answer.status, codeOf(answer)], [422, 'WEIR_IDEMPOTENCY_MISMATCH'], JSON.stringify(headers))
+  }
+  assert.equal(runs, 1)
 })
 
 test('keys are those of one principal, and of one origin', async () => {
