@@ -1,4 +1,4 @@
-// `toNodeServer`: a server of weir for code that wants an `http.Server`, such as Nest, `serverFactory` of Fastify, Apollo and socket.io.
+// `toNodeServer`: a server of weir for code that wants an `http.Server`, such as `serverFactory` of Fastify and socket.io.
 
 import type { Server } from 'node:http'
 import { kindOf } from '../../base/kind-of.ts'
