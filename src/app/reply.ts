@@ -1,6 +1,6 @@
 // Turns what a handler has returned into a response. The rules are one table, from the most common case to the rarest.
 
-import { isInstance, WeirError } from '../base/errors.ts'
+import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { type ByteSource, closeSource, takeSource } from '../http/answer/byte-source.ts'
@@ -169,7 +169,7 @@ const NO_JSON = /^\[object (?:Blob|File|FormData|Headers|URLSearchParams|RegExp|
 /** It would be sent as `{}`, which is never intended. Errors are thrown, not returned. weir's own objects have a `toJSON` that throws. */
 function hasNoJson(result: object): boolean {
   if ('toJSON' in result) return false
-  if (isInstance(result, Error) || result instanceof Map || result instanceof Set) return true
+  if (result instanceof Error || result instanceof Map || result instanceof Set) return true
   return NO_JSON.test(tagOf(result))
 }
 

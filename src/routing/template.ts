@@ -5,7 +5,7 @@
 // with the decoded path, so `/grüße` and `/gr%C3%BC%C3%9Fe` are the same template. Only `%2F` is kept, as in the path of a request. Write a
 // literal `:` or `*` as `%3A` or `%2A`.
 
-import { isInstance, WeirError } from '../base/errors.ts'
+import { WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
 
 export type Segment =
@@ -111,7 +111,7 @@ function textSegment(part: string, template: string): Segment {
     if (text === '.' || text === '..') throw malformed(template, 'it has a dot segment')
     return { kind: 'text', text, encoded: encodeSegment(decodeURIComponent(part)) }
   } catch (error) {
-    throw isInstance(error, WeirError) ? error : malformed(template, `"${part}" is not valid percent-encoded text`)
+    throw error instanceof WeirError ? error : malformed(template, `"${part}" is not valid percent-encoded text`)
   }
 }
 

@@ -5,10 +5,10 @@ import { Buffer } from 'node:buffer'
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { type BodySink, RequestBody } from '../../http/body/body.ts'
+import { GatheredBytes } from '../../http/body/gathered-bytes.ts'
 
 import { brotliWindowBits, createDecoder, type Decoder, decoderBytes, MAX_BROTLI_WINDOW_BITS, type RequestCoding } from './codings.ts'
 import { type DecoderOwner, decoderMemory } from './decoder-memory.ts'
-import { GatheredPieces } from './gathered-pieces.ts'
 
 export interface DecodingLimits {
   /** Most decoded bytes; `Infinity` for no limit. */
@@ -48,12 +48,14 @@ class Decoding implements BodySink, DecoderOwner {
   readonly keepsBytes = true
   target!: RequestBody
   decoderBytes = 0
-  starvesSince: number | null = null
+  #starvedMs = 0
+  /** Since when the decoder has been waiting for the client; null while it is not. */
+  #starvesSince: number | null = null
   readonly #source: RequestBody
   readonly #coding: RequestCoding
   readonly #limits: DecodingLimits
   /** What waits for the decoder. */
-  readonly #pieces = new GatheredPieces()
+  readonly #pieces = new GatheredBytes()
   /** Created for the first bytes, as soon as there is memory for it. */
   #decoder: Decoder | null = null
   #isStarted = false
@@ -95,14 +97,18 @@ class Decoding implements BodySink, DecoderOwner {
       const isCut = error.code === 'Z_BUF_ERROR'
       this.#refuse(this.#malformed(isCut ? 'it ends too early' : 'it is not valid', error))
     })
-    this.#write(this.#pieces.take())
+    this.#write(this.#pieces.takeBytes())
+  }
+
+  starvedMs(now: number): number {
+    return this.#starvedMs + (this.#starvesSince === null ? 0 : now - this.#starvesSince)
   }
 
   giveUp(): void {
     this.#refuse(new WeirError('WEIR_BODY_TOO_SLOW', 'others wait for a decoder'))
   }
 
-  #write(bytes: Buffer): void {
+  #write(bytes: Uint8Array): void {
     this.#isWriting = true
     this.#decoder!.write(bytes, this.#onWritten)
   }
@@ -110,10 +116,10 @@ class Decoding implements BodySink, DecoderOwner {
   readonly #onWritten = (): void => {
     this.#isWriting = false
     if (this.#isOver) return
-    if (this.#pieces.byteLength > 0) this.#write(this.#pieces.take())
+    if (this.#pieces.size > 0) this.#write(this.#pieces.takeBytes())
     else if (this.#hasAll) this.#decoder!.end()
     else {
-      this.starvesSince = decoderMemory.clock.now()
+      this.#starvesSince = decoderMemory.clock.now()
       this.#source.demand()
     }
   }
@@ -166,17 +172,18 @@ class Decoding implements BodySink, DecoderOwner {
 
   data(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
     if (this.#isOver || start === end) return true // discarded, so that the connection can continue
-    this.starvesSince = null
+    this.#starvedMs = this.starvedMs(decoderMemory.clock.now())
+    this.#starvesSince = null
     const isFirst = this.#receivedBytes === 0
     this.#receivedBytes += end - start
-    const piece = buffer.subarray(start, end)
     if (this.#decoder !== null && !this.#isWriting) {
+      const piece = buffer.subarray(start, end)
       this.#write(borrowed ? Buffer.from(piece) : piece)
       return true
     }
-    this.#pieces.add(piece)
+    this.#pieces.add(buffer, start, end)
     if (isFirst) this.#enter(buffer[start]!)
-    return this.#isOver || (this.#decoder !== null && this.#pieces.byteLength < MOST_WAITING_BYTES)
+    return this.#isOver || (this.#decoder !== null && this.#pieces.size < MOST_WAITING_BYTES)
   }
 
   #enter(first: number): void {

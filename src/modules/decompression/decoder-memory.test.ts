@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as zlib from 'node:zlib'
 
+import { TestClock } from '../../testing/test-clock.ts'
 import { brotliWindowBits, decoderBytes } from './codings.ts'
 import { DecoderMemory, type DecoderOwner } from './decoder-memory.ts'
 
 class Owner implements DecoderOwner {
-  starvesSince: number | null = null
+  starved = 0
   readonly name: string
   readonly decoderBytes: number
   readonly log: string[]
@@ -15,6 +16,10 @@ class Owner implements DecoderOwner {
     this.name = name
     this.decoderBytes = decoderBytes
     this.log = log
+  }
+
+  starvedMs(): number {
+    return this.starved
   }
 
   start(): void {
@@ -26,61 +31,46 @@ class Owner implements DecoderOwner {
 }
 
 function memory(allBytes: number) {
-  let now = 0
-  let tick: (() => void) | null = null
+  const clock = new TestClock()
   const log: string[] = []
-  const clock = {
-    now: () => now,
-    wallTime: () => now,
-    every(_periodMs: number, each: () => void) {
-      tick = each
-      return () => void (tick = null)
-    },
-  }
-  const pass = (ms: number) => {
-    now += ms
-    tick?.()
-  }
   const owner = (name: string, bytes: number) => new Owner(name, bytes, log)
-  return { all: new DecoderMemory(clock, allBytes), log, owner, pass, looks: () => tick !== null }
+  return { all: new DecoderMemory(clock, allBytes), clock, log, owner }
 }
 
 test('what does not fit waits in order of arrival, and a small one does not overtake', () => {
-  const { all, log, owner, looks } = memory(10)
+  const { all, log, owner } = memory(10)
   const [a, b, c, d] = [owner('a', 6), owner('b', 4), owner('c', 8), owner('d', 1)]
   for (const one of [a, b, c, d]) all.enter(one)
   assert.deepEqual(log, ['a starts', 'b starts'])
-  assert.ok(looks())
   all.leave(a)
   all.leave(a)
   assert.deepEqual(log, ['a starts', 'b starts'])
   all.leave(b)
   assert.deepEqual(log, ['a starts', 'b starts', 'c starts', 'd starts'])
-  assert.ok(!looks(), 'no timer is left')
 })
 
 test('one that leaves while it waits makes room for the next', () => {
-  const { all, log, owner, looks } = memory(10)
+  const { all, log, owner } = memory(10)
   const [a, b, c] = [owner('a', 9), owner('b', 9), owner('c', 1)]
   for (const one of [a, b, c]) all.enter(one)
   all.leave(b)
   assert.deepEqual(log, ['a starts', 'c starts'])
-  assert.ok(!looks())
 })
 
-test('a decoder that starves is given up after five seconds, if others wait', () => {
-  const { all, log, owner, pass } = memory(10)
+test('a decoder that has starved for five seconds is given up, if others wait', async () => {
+  const { all, clock, log, owner } = memory(10)
   const [a, b] = [owner('a', 5), owner('b', 5)]
   all.enter(a)
   all.enter(b)
-  a.starvesSince = 0
-  pass(60_000)
+  a.starved = 60_000
+  await clock.advance(60_000)
   assert.deepEqual(log, ['a starts', 'b starts'])
+  a.starved = 4_999
   all.enter(owner('c', 5))
-  a.starvesSince = 60_000
-  pass(4_999)
+  await clock.advance(1_000)
   assert.equal(log.length, 2)
-  pass(1)
+  a.starved = 5_000
+  await clock.advance(1_000)
   assert.deepEqual(log.slice(2), ['a is given up'])
 })
 

@@ -1,8 +1,8 @@
 // The memory of all decoders of the process. A decoder allocates its window when the first bytes tell it to, before anything has come out, so
 // fifty bytes on the wire may take megabytes. What does not fit waits its turn, in order of arrival.
 //
-// A client that sends a little and then nothing must not keep the others waiting: while somebody waits, a decoder that has had no bytes for
-// some seconds is given up.
+// A client that sends a little and then nothing must not keep the others waiting: while somebody waits, a decoder that has waited
+// for its client for some seconds, all in all, is given up.
 
 import { type Clock, systemClock } from '../../base/clock.ts'
 
@@ -16,8 +16,8 @@ const LOOK_MS = 1_000
 export interface DecoderOwner {
   /** The most memory that its decoder takes. */
   readonly decoderBytes: number
-  /** Since when it has been waiting for its client; null while it is not. */
-  readonly starvesSince: number | null
+  /** How long it has been waiting for its client, all in all: a byte now and then is no reason to stay. */
+  starvedMs(now: number): number
   /** There is room now. */
   start(): void
   /** Its client has been too slow while others wait. It has to leave. */
@@ -66,8 +66,8 @@ export class DecoderMemory {
   }
 
   #look(): void {
-    const latest = this.clock.now() - STARVING_MS
-    for (const owner of [...this.#working]) if (owner.starvesSince !== null && owner.starvesSince <= latest) owner.giveUp()
+    const now = this.clock.now()
+    for (const owner of [...this.#working]) if (owner.starvedMs(now) >= STARVING_MS) owner.giveUp()
   }
 }
 

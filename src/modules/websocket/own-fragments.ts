@@ -25,11 +25,12 @@ export function ownFragments(socket: Duplex, head: Buffer): void {
 /** A frame of this size gets memory of its own from ws too, when it puts the parts of its payload together. */
 const OWN_BYTES = Buffer.poolSize >>> 1
 const HEAD_ROOM = 16
+const NOTHING = Buffer.alloc(0)
 
 export class FragmentCutter {
   readonly #frames = new FrameReader()
   /** The beginning of a frame that may be a small fragment: it is passed on when it is complete. */
-  #held = Buffer.alloc(0)
+  #held = NOTHING
   #heldBytes = 0
 
   /** The same bytes, in pieces: each fragment is one, with memory of its own, unless it is large. */
@@ -84,8 +85,8 @@ export class FragmentCutter {
   }
 
   #takeHeld(): Buffer {
-    const held = ownCopy(this.#held, 0, this.#heldBytes)
-    this.#held = Buffer.alloc(0)
+    const held = this.#held.length === this.#heldBytes ? this.#held : ownCopy(this.#held, 0, this.#heldBytes)
+    this.#held = NOTHING
     this.#heldBytes = 0
     return held
   }

@@ -1,6 +1,6 @@
 // The head of a request that is explained and not run: read by the same readers as that of a real one.
 
-import { isInstance, ProtocolError, WeirError } from '../../base/errors.ts'
+import { ProtocolError, WeirError } from '../../base/errors.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { Head } from '../../wire/head/head.ts'
 import { HeadReader } from '../../wire/head/head-reader.ts'
@@ -70,7 +70,7 @@ function judge(method: string, target: string, connection: NoConnection, read: (
     const head = read()
     return { method, target: head.target, head, refusal: misdirection(head, connection), connection }
   } catch (error) {
-    if (!isInstance(error, WeirError)) throw error
+    if (!(error instanceof WeirError)) throw error
     return { method, target, head: null, refusal: error, connection }
   }
 }

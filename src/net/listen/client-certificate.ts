@@ -1,7 +1,6 @@
 // Makes a record of the certificate that a client has presented, which may be kept.
 
 import type { PeerCertificate, TLSSocket } from 'node:tls'
-import { isInstance } from '../../base/errors.ts'
 
 import type { CertificateName, ClientCertificate } from '../../http/connection-info.ts'
 
@@ -14,7 +13,7 @@ export function readClientCertificate(socket: TLSSocket): ClientCertificate | nu
   const error: unknown = socket.authorizationError
   return Object.freeze({
     authorized: socket.authorized,
-    authorizationError: socket.authorized ? null : isInstance(error, Error) ? error.message : String(error),
+    authorizationError: socket.authorized ? null : error instanceof Error ? error.message : String(error),
     subject: nameOf(subject),
     issuer: nameOf(issuer),
     subjectAltName: subjectaltname ?? null,

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net'
 
-import { isInstance, ProtocolError, WeirError } from '../../base/errors.ts'
+import { ProtocolError, WeirError } from '../../base/errors.ts'
 import type { ProxyHeader } from '../../formats/proxy-protocol.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Connections } from '../connections/connections.ts'
@@ -52,7 +52,7 @@ export class Entrance implements Entry {
   refuse(error: Error | null, address: string | undefined): void {
     if (error === null) return
     this.host.observers.refused('connection', error, { remoteAddress: address })
-    if (this.#hasReported || !isInstance(error, WeirError) || error.fault !== 'peer') return
+    if (this.#hasReported || !(error instanceof WeirError) || error.fault !== 'peer') return
     this.#hasReported = true
     this.host.reportAccept(error)
   }

@@ -1,6 +1,6 @@
 // Field blocks of one connection as heads and trailers of requests: HPACK, then the rules that HTTP/1.1 has too (head.ts).
 
-import { isInstance, LimitError, WeirError } from '../../base/errors.ts'
+import { LimitError, WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import { type Allowances, HEAD_BYTES } from './allowances.ts'
 import { readHttp2Head, readHttp2Trailers } from './head.ts'
@@ -58,7 +58,7 @@ export class RequestReader {
       stream.head = readHttp2Head(fields, stream.isWhole, this.#limits, this.#offersConnect)
       stream.isHead = stream.head.method === 'HEAD'
     } catch (error) {
-      if (!isInstance(error, WeirError)) throw error
+      if (!(error instanceof WeirError)) throw error
       stream.refusal = error
       stream.isHead = fields.some(({ name, value }) => name === ':method' && value === 'HEAD')
     }
