@@ -7,11 +7,11 @@ import { createServer } from 'node:net'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 
-import { systemClock } from '../build/src/base/clock.js'
-import { MemoryTable } from '../build/src/modules/limits/memory-store.js'
-import { rateRule } from '../build/src/modules/limits/rate-rule.js'
-import { HttpServer } from '../dist/index.js'
-import { rateLimit, redisStore } from '../dist/modules/limits/index.js'
+import { systemClock } from '../build/packages/weirjs/src/base/clock.js'
+import { MemoryTable } from '../build/packages/weirjs/src/modules/limits/memory-store.js'
+import { rateRule } from '../build/packages/weirjs/src/modules/limits/rate-rule.js'
+import { HttpServer } from '../packages/weirjs/dist/index.js'
+import { rateLimit, redisStore } from '../packages/weirjs/dist/modules/limits/index.js'
 
 const ROUNDS = 7
 const KEYS = 100_000

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { startDemo } from '../support/demo.ts'
+import { startDemo } from '../../packages/weirjs/test/support/demo.ts'
 
 test('the demo links to the inspector, which shows its exchanges', async (t) => {
   const { origin } = await startDemo(t)

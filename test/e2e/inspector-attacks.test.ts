@@ -1,4 +1,4 @@
-// weir/inspector, and pages of other sites that a developer has open, in Chromium.
+// weirjs/inspector, and pages of other sites that a developer has open, in Chromium.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -7,9 +7,9 @@ import { after, before, type TestContext, test } from 'node:test'
 
 import type { Browser, Page } from 'playwright-core'
 
-import { HttpServer } from '../../src/index.ts'
-import { inspector } from '../../src/modules/inspector/index.ts'
-import { launchChromium, noChromium } from '../support/chromium.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { inspector } from '../../packages/weirjs/src/modules/inspector/index.ts'
+import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
 
 let browser: Browser
 

@@ -1,15 +1,15 @@
-// The page of weir/inspector, in Chromium.
+// The page of weirjs/inspector, in Chromium.
 
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 
-import { HttpServer } from '../../src/index.ts'
-import { inspector } from '../../src/modules/inspector/index.ts'
-import { launchChromium, noChromium } from '../support/chromium.ts'
-import { LOOKS } from '../support/demo-page.ts'
-import { pageFaults } from '../support/page-faults.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { inspector } from '../../packages/weirjs/src/modules/inspector/index.ts'
+import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
+import { LOOKS } from '../../packages/weirjs/test/support/demo-page.ts'
+import { pageFaults } from '../../packages/weirjs/test/support/page-faults.ts'
 
 const HOSTILE = `<script>document.title = 'run'</script><img src=x onerror="document.title = 'run'">'"`
 

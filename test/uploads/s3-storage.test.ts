@@ -8,12 +8,12 @@ import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { PutObjectCommand } from '@aws-sdk/client-s3'
 import fc from 'fast-check'
-import { s3Storage, type UploadRecord, type UploadStorage } from '../../src/modules/uploads/index.ts'
-import { S3Bucket } from '../../src/modules/uploads/s3-bucket.ts'
-import { newUploadId } from '../../src/modules/uploads/upload-record.ts'
-import { patternBytes } from '../support/forms.ts'
-import { clientOf, noS3, type S3Server, startS3 } from '../support/s3.ts'
-import { eventually } from '../support/serving.ts'
+import { s3Storage, type UploadRecord, type UploadStorage } from '../../packages/weirjs/src/modules/uploads/index.ts'
+import { S3Bucket } from '../../packages/weirjs/src/modules/uploads/s3-bucket.ts'
+import { newUploadId } from '../../packages/weirjs/src/modules/uploads/upload-record.ts'
+import { patternBytes } from '../../packages/weirjs/test/support/forms.ts'
+import { clientOf, noS3, type S3Server, startS3 } from '../../packages/weirjs/test/support/s3.ts'
+import { eventually } from '../../packages/weirjs/test/support/serving.ts'
 
 const MIB = 1024 * 1024
 const PART = 5 * MIB

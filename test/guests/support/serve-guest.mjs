@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-const DIST = new URL('../../../dist/', import.meta.url)
+const DIST = new URL('../../../packages/weirjs/dist/', import.meta.url)
 
 export const NODE_HTTP = 'node:http'
 export const WEIR = 'weir'
@@ -78,7 +78,7 @@ async function serveByWeir({ handler, fetch, upgrade, path = '/', listening, ser
 }
 
 async function overTls() {
-  const { cert, key } = await import('../../support/certificate.ts')
+  const { cert, key } = await import('../../../packages/weirjs/test/support/certificate.ts')
   return { http2: true, tls: { cert, key } }
 }
 

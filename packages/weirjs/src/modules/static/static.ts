@@ -1,0 +1,325 @@
+// `weirjs/static`: serves the files of a directory under a path of the URL.
+//
+// It is a middleware and not a route. It looks for a file only if no route was found. So routes take precedence whatever the order and cost
+// nothing extra, and a request without a file continues to the next directory or to the 404.
+
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Module } from '../../app/module-host.ts'
+import type { Middleware, Next } from '../../app/policies/middleware.ts'
+import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
+import { openFile, prepareOpenFile } from '../../http/files/file.ts'
+import type { HttpRequest } from '../../http/request/request.ts'
+import { exchangeOf, type HttpSession } from '../../http/session.ts'
+
+import { EncodingChooser } from '../accept-encoding.ts'
+import { StaticCache } from './cache.ts'
+import { FALLBACK_VARY, isNavigation, isPagePath } from './fallback.ts'
+import {
+  fingerprintOf,
+  inodeOf,
+  loadStaticFile,
+  PRECOMPRESSED,
+  type PrecompressedEncoding,
+  type StaticFile,
+  type StaticRoot,
+  type StaticVariant,
+} from './file.ts'
+import { headersOf, type StaticHeaders } from './headers.ts'
+import { readStaticPath } from './path.ts'
+
+export interface StaticOptions {
+  /** The directory. It must exist when the module is created. A relative path is resolved against the working directory of the process. */
+  readonly root: string
+  /** The path of the URL under which the files appear. Default `/`. */
+  readonly prefix?: string
+  /**
+   * The file to send for a path that ends with a slash; a directory without that slash is redirected there. Default `index.html`; false:
+   * none.
+   */
+  readonly index?: string | false
+  /**
+   * Extensions to try, in this order, if no file has exactly the requested name: with `['html']`, `/about` is `about.html`. Default none.
+   */
+  readonly extensions?: readonly string[]
+  /**
+   * The file to send for pages that do not exist, by its path below the root: `index.html` of an application that does its own routing in
+   * the browser. It must exist when the module is created. It is sent for navigations only, and never for a path with the extension of a
+   * known file type. Default none.
+   */
+  readonly fallback?: string
+  /**
+   * The Cache-Control of every file, or a function of the path below the root that returns it; null: none. Default `no-cache`: clients keep
+   * the file, and check each time whether it has changed.
+   */
+  readonly cacheControl?: string | null | ((path: string) => string | null)
+  /**
+   * Other fields of every file, or a function of the path below the root that returns them. A Content-Type replaces the one that follows
+   * from the extension. Default none.
+   */
+  readonly headers?: StaticHeaders
+  /** Names that are served although they begin with a dot, such as `.well-known`. Default none. */
+  readonly dotfiles?: readonly string[]
+  /** Whether links may lead out of the root. Default false. */
+  readonly followSymlinks?: boolean
+  /**
+   * Whether to send `page.html.br` and `page.html.gz` instead of `page.html` to clients that accept them; a list selects codings. Default
+   * false.
+   */
+  readonly precompressed?: boolean | readonly PrecompressedEncoding[]
+  /**
+   * Memory for files in bytes, including 1 KiB for each. When exceeded: the file that has gone unchecked for the longest time is dropped.
+   * Default 32 MiB; 0: no file is kept.
+   */
+  readonly maxCacheBytes?: number
+  /** Size in bytes above which a file is read from the disk each time. Default 256 KiB. */
+  readonly maxCachedFileBytes?: number
+  /** How long a file in memory is sent without checking the disk, in milliseconds. Default 1,000; 0: it is checked each time. */
+  readonly checkInterval?: number
+}
+
+const OPTION_NAMES = namesOf<StaticOptions>()([
+  'root',
+  'prefix',
+  'index',
+  'extensions',
+  'fallback',
+  'cacheControl',
+  'headers',
+  'dotfiles',
+  'followSymlinks',
+  'precompressed',
+  'maxCacheBytes',
+  'maxCachedFileBytes',
+  'checkInterval',
+])
+const DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
+const DEFAULT_CACHED_FILE_BYTES = 256 * 1024
+const DEFAULT_CHECK_INTERVAL = 1_000
+/** How often to look for a file whose name leads elsewhere by the time it is opened. */
+const MOST_ATTEMPTS = 3
+const FILE_METHODS = ['GET']
+
+/**
+ * Returns a module that serves the files below a directory. Several can be installed; the first that has the file answers the request.
+ *
+ * @throws WEIR_OPTION_INVALID, also if the directory or the fallback does not exist; WEIR_PACKAGE_MISSING for `precompressed` without
+ *   `negotiator`
+ */
+export function staticFiles(options: StaticOptions): Module {
+  const files = new StaticFiles(options)
+  return {
+    name: `static ${files.prefix} ${files.root.path}`,
+    install(host) {
+      // It answers requests without a route, which belong to the server.
+      if (host.prefix !== '') throw invalid('static', `install it on a server, with the option prefix, not on group ${host.prefix}`)
+      const staticFiles: Middleware = (session, next) => files.answer(session, next) // its name is shown where policies are listed
+      host.use(staticFiles)
+    },
+  }
+}
+
+class StaticFiles {
+  readonly prefix: string
+  readonly root: StaticRoot
+  readonly #index: string | false
+  readonly #extensions: readonly string[]
+  /** Null: no fallback. */
+  readonly #fallback: string | null
+  readonly #dotfiles: ReadonlySet<string>
+  readonly #cache: StaticCache
+  readonly #loading = new Map<string, Promise<StaticFile | 'directory' | 403 | null>>()
+  /** Null without precompressed versions. */
+  readonly #chooser: EncodingChooser | null
+
+  constructor(options: StaticOptions) {
+    checkNames('static', options, OPTION_NAMES)
+    const { root, prefix = '/', index = 'index.html', cacheControl = 'no-cache', dotfiles = [], precompressed = false } = options
+    const { extensions = [], fallback } = options
+    if (typeof prefix !== 'string' || !prefix.startsWith('/') || /[%?#\\]|\/\//.test(prefix))
+      throw invalid('static', `prefix ${JSON.stringify(prefix)} is not a path such as /assets`)
+    if (index !== false && (typeof index !== 'string' || index === '' || /[/\\]/.test(index)))
+      throw invalid('static', `index ${JSON.stringify(index)} is not the name of a file`)
+    this.prefix = prefix.endsWith('/') ? prefix : `${prefix}/`
+    const codings =
+      precompressed === true ? (Object.keys(PRECOMPRESSED) as PrecompressedEncoding[]) : precompressed === false ? [] : precompressed
+    if (cacheControl !== null && typeof cacheControl !== 'string' && typeof cacheControl !== 'function')
+      throw invalid('static', `cacheControl is ${JSON.stringify(cacheControl)}, not a string, a function or null`)
+    for (const coding of listOf('static', 'precompressed', codings))
+      if (!Object.hasOwn(PRECOMPRESSED, coding)) throw invalid('static', `precompressed: there is no coding ${JSON.stringify(coding)}`)
+    const maxCacheBytes = wholeNumber('static', 'maxCacheBytes', options.maxCacheBytes ?? DEFAULT_CACHE_BYTES)
+    const maxCachedFileBytes = wholeNumber('static', 'maxCachedFileBytes', options.maxCachedFileBytes ?? DEFAULT_CACHED_FILE_BYTES)
+    this.root = {
+      path: directoryAt(root),
+      followSymlinks: flag('static', 'followSymlinks', options.followSymlinks),
+      precompressed: codings,
+      headersOf: headersOf(options.headers ?? {}),
+      cacheControlOf: typeof cacheControl === 'function' ? cacheControl : () => cacheControl,
+      maxFileBytes: maxCacheBytes === 0 ? -1 : Math.min(maxCachedFileBytes, maxCacheBytes),
+    }
+    this.#index = index
+    this.#dotfiles = new Set(listOf('static', 'dotfiles', dotfiles))
+    for (const extension of listOf<unknown>('static', 'extensions', extensions))
+      if (typeof extension !== 'string' || !/^[^./\\]+(?:\.[^./\\]+)*$/.test(extension))
+        throw invalid('static', `extensions: ${JSON.stringify(extension)} is not an extension such as html`)
+    this.#extensions = extensions
+    this.#fallback = fallback === undefined ? null : fallbackAt(fallback, this.root.path)
+    // Files in memory are found by name without further checks, so these two would be served for as long as they are in memory.
+    for (const name of [index || null, this.#fallback])
+      if (name !== null && this.#nameOf(this.prefix + name) === null)
+        throw invalid('static', `${JSON.stringify(name)} is never served: a name that begins with a dot must be listed in dotfiles`)
+    this.#cache = new StaticCache(maxCacheBytes, wholeNumber('static', 'checkInterval', options.checkInterval ?? DEFAULT_CHECK_INTERVAL))
+    this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings)
+  }
+
+  /** Returns no promise if the file is in memory, or if a route was found. */
+  answer(session: HttpSession, next: Next): HttpResponse | Promise<HttpResponse> {
+    if (session.route !== null) return next()
+    const { path, method } = session.request
+    const isRead = method === 'GET' || method === 'HEAD'
+    if (isRead && path.startsWith(this.prefix)) {
+      // A name under which a file is kept was checked before, so it does not have to be checked again.
+      const file = this.#cache.peek(path.slice(this.prefix.length))
+      if (file !== null) return this.#send(session, next, file)
+    }
+    const name = this.#nameOf(path)
+    if (name === null) return next()
+    if (!isRead) return this.#answerOther(session, next, name)
+    const kept = this.#cache.peek(name)
+    return kept !== null ? this.#send(session, next, kept) : this.#answerFromDisk(session, next, name)
+  }
+
+  /** The file of that name, or the first that has one of the extensions after it; otherwise what was found instead of a file. */
+  async #findAny(name: string): Promise<StaticFile | 'directory' | 403 | null> {
+    const found = await this.#find(name)
+    if (found === 403 || (found !== null && found !== 'directory') || name === '.') return found
+    for (const extension of this.#extensions) {
+      const file = await this.#find(`${name}.${extension}`)
+      if (file !== null && file !== 'directory') return file
+    }
+    return found
+  }
+
+  /** The file's path below the root; null if nothing is served under that path. */
+  #nameOf(path: string): string | null {
+    // The directory of the prefix, without its slash: it has no name, but it has to be redirected.
+    if (path.length === this.prefix.length - 1 && this.prefix.startsWith(path)) return '.'
+    const name = readStaticPath(path, this.prefix, this.#dotfiles, process.platform === 'win32')
+    if (name === null || (name !== '' && !name.endsWith('/'))) return name
+    return this.#index === false ? null : name + this.#index
+  }
+
+  async #answerFromDisk(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
+    const file = await this.#findAny(name)
+    if (file === null) return this.#answerMissing(session, next)
+    if (file === 403) return session.response.forbidden()
+    return file === 'directory' ? this.#redirect(session, next, name) : this.#send(session, next, file)
+  }
+
+  async #answerMissing(session: HttpSession, next: Next): Promise<HttpResponse> {
+    if (this.#fallback === null || !(await isPagePath(session.request))) return next()
+    // Set even if the page is not sent: a cache must not send the 404 for a script to a person.
+    session.response.vary(...FALLBACK_VARY)
+    if (!isNavigation(session.request)) return next()
+    const page = await this.#find(this.#fallback)
+    return page === null || typeof page !== 'object' ? next() : this.#send(session, next, page)
+  }
+
+  /** Reads the disk once for all requests that arrive at the same time. */
+  #find(name: string): Promise<StaticFile | 'directory' | 403 | null> {
+    let finding = this.#loading.get(name)
+    if (finding === undefined) {
+      finding = this.#checkOrLoad(name).finally(() => this.#loading.delete(name))
+      this.#loading.set(name, finding)
+    }
+    return finding
+  }
+
+  async #checkOrLoad(name: string): Promise<StaticFile | 'directory' | 403 | null> {
+    const kept = await this.#cache.check(name, () => fingerprintOf(this.root, name))
+    if (kept !== null) return kept
+    const file = await loadStaticFile(this.root, name)
+    if (file !== null && typeof file === 'object') this.#cache.keep(name, file)
+    return file
+  }
+
+  /** Redirects to the same path with a slash. The location is relative, so it cannot lead anywhere else, whatever comes before it. */
+  async #redirect(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
+    if (this.#index === false) return this.#answerMissing(session, next)
+    const index = await this.#find(`${name}/${this.#index}`)
+    if (index === null || typeof index !== 'object') return this.#answerMissing(session, next)
+    const { path, queryString } = session.request
+    const last = encodeURIComponent(path.slice(path.lastIndexOf('/') + 1))
+    return session.response.redirect(`./${last}/${queryString === '' ? '' : `?${queryString}`}`, 301)
+  }
+
+  /**
+   * A file supports GET, in addition to the methods of a route with the same path. The response lists them in Allow, whatever produces it.
+   */
+  async #answerOther(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
+    const file = await this.#findAny(name)
+    if (file !== null && typeof file === 'object') exchangeOf(session).otherMethods = FILE_METHODS
+    return next()
+  }
+
+  #send(session: HttpSession, next: Next, file: StaticFile, attempts = MOST_ATTEMPTS): HttpResponse | Promise<HttpResponse> {
+    const { request, response } = session
+    const variant = this.#variantFor(request, file)
+    if (variant.memory === null) return this.#sendFromDisk(session, next, file, variant, attempts - 1)
+    const sending = variant.memory.send(request, outgoingOf(response))
+    return sending === undefined ? response : sending.then(() => response)
+  }
+
+  /** The file that is sent must be the one that was found. If its name leads elsewhere by now, it is looked up again. */
+  async #sendFromDisk(session: HttpSession, next: Next, file: StaticFile, variant: StaticVariant, attempts: number): Promise<HttpResponse> {
+    const { request, response } = session
+    const { coding, inode, path } = variant
+    if (coding !== null) response.header('Content-Encoding', coding)
+    if (file.variants.length > 1) response.vary('Accept-Encoding')
+    const { contentType, cacheControl, fields } = file
+    outgoingOf(response).addMissing(fields)
+    const found = await openFile(path)
+    if (typeof found === 'object' && inodeOf(found.stats) === inode) {
+      const options = cacheControl === null ? { contentType } : { contentType, cacheControl }
+      await prepareOpenFile(request, outgoingOf(response), { path, options }, found)
+      return response
+    }
+    if (typeof found === 'object') await found.file.close()
+    response.removeHeader('Content-Encoding')
+    const other = attempts === 0 ? null : await this.#find(file.name)
+    if (other === 403) return response.forbidden()
+    return other === null || other === 'directory' ? next() : this.#send(session, next, other, attempts)
+  }
+
+  #variantFor(request: HttpRequest, { variants }: StaticFile): StaticVariant {
+    if (variants.length === 1 || this.#chooser === null) return variants[0]
+    for (const coding of this.#chooser.choose(request.header('accept-encoding')).codings) {
+      const variant = variants.find((one) => one.coding === coding)
+      if (variant !== undefined) return variant
+    }
+    return variants[0]
+  }
+}
+
+/**
+ * Returns the path below the root of a file that must exist. `fallback` may begin with a slash.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+function fallbackAt(fallback: string, root: string): string {
+  const name = typeof fallback === 'string' ? fallback.replace(/^\//, '') : ''
+  if (name === '' || name.split('/').some((segment) => segment === '' || segment === '.' || segment === '..') || /[\\\0]/.test(name))
+    throw invalid('static', `fallback ${JSON.stringify(fallback)} is not the path of a file below the root`)
+  const path = join(root, name)
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw invalid('static', `fallback ${path} is not a file`)
+  return name
+}
+
+/** @throws WEIR_OPTION_INVALID */
+function directoryAt(root: string): string {
+  if (typeof root !== 'string') throw invalid('static', `root is ${typeof root}, not the path of a directory`)
+  const path = resolve(root)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalid('static', `root ${path} is not a directory`)
+  return path
+}

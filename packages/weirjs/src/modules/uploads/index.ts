@@ -1,0 +1,16 @@
+// The public API of weirjs/uploads.
+
+export type { Duration } from '../../base/duration.ts'
+export type { IoredisClient, NodeRedisClient, NodeRedisCluster, RedisClient } from '../redis/redis-client.ts'
+export type { Upload } from './completed-upload.ts'
+export { type DiskStorageOptions, diskStorage } from './disk-storage.ts'
+export { memoryLocks } from './memory-locks.ts'
+export { type RedisLocksOptions, redisLocks } from './redis-locks.ts'
+export type { AwsS3Client } from './s3-client.ts'
+export { type S3StorageOptions, s3Storage } from './s3-storage.ts'
+export { type S3SavePolicy, type S3Target, type SavedObject, saveToS3 } from './save-to-s3.ts'
+export type { UploadLock, UploadLocks } from './upload-locks.ts'
+export { isUploadId, type UploadRecord, type UploadStage, uploadRecordOf } from './upload-record.ts'
+export type { OnComplete, UploadsOptions } from './upload-settings.ts'
+export type { AppendOptions, StoredUpload, UploadStorage } from './upload-storage.ts'
+export { uploads } from './uploads.ts'
