@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 
 /** What each room may import in addition to itself. `index.ts` and `server.ts` are rooms with one file. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
@@ -61,6 +61,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'accept-encoding.ts',
       'auth/scheme.ts',
       'authorization.ts',
+      'documents.ts',
       'error-listener.ts',
       'heartbeat-timer.ts',
       'http-conventions.ts',
@@ -69,7 +70,6 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'origins.ts',
       'principal-key.ts',
       'redaction.ts',
-      'redis',
       'relay-option.ts',
       'relay-ready.ts',
       'shutdown-listeners.ts',
@@ -87,18 +87,16 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'headers',
       'health',
       'inspector',
-      'jwt',
       'limits',
       'log',
       'metrics',
       'node',
-      'opentelemetry',
       'sse',
       'static',
       'websocket',
     ],
-    ['cache', 'idempotency', 'openapi', 'relay', 'sessions', 'uploads'],
-    ['oidc'],
+    ['cache', 'idempotency', 'relay', 'sessions'],
+    ['kit'],
   ],
 }
 /** The same bytes lead to the same result: no sockets, no clocks, no files. */
@@ -116,10 +114,10 @@ const files = readdirSync('packages/weirjs/src', { recursive: true, encoding: 'u
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   .sort()
 const imports = files.flatMap(importsOf)
-const { dependencies, peerDependencies } = JSON.parse(readFileSync('packages/weirjs/package.json', 'utf8')) as Record<string, object>
+const { dependencies } = JSON.parse(readFileSync('packages/weirjs/package.json', 'utf8')) as Record<string, object>
 const packageNames = Object.keys(dependencies!)
-/** Only modules may use them: the core runs without them. */
-const optionalNames = Object.keys(peerDependencies!)
+/** Only modules may use them, so that a program that installs none of these does not load them. */
+const MODULES_ONLY = ['compressible', 'lru-cache', 'negotiator', 'ws']
 
 /** `import`, `import type`, `export … from`, `import('…')` as a call and as a type. */
 function importsOf(from: string): Import[] {
@@ -129,7 +127,7 @@ function importsOf(from: string): Import[] {
 }
 
 const mayUse = (from: string, name: string): boolean =>
-  packageNames.includes(name) || (roomOf(from) === 'modules' && optionalNames.includes(name))
+  packageNames.includes(name) && (roomOf(from) === 'modules' || !MODULES_ONLY.includes(name))
 const roomOf = (file: string): string => file.split('/')[0]!
 const isFile = ({ to }: Import): boolean => to.endsWith('.ts')
 const sentenceOf = ({ from, to }: Import): string => `packages/weirjs/src/${from} imports ${to}`
@@ -240,17 +238,37 @@ test('what the bench loads of a build exists, with the names that it uses: the b
   const missing: string[] = []
   for (const program of programs) {
     const code = readFileSync(posix.join('bench', program), 'utf8')
-    const modules = [...code.matchAll(/(?:\bload\('|\/(?:dist|build\/src)\/)([\w/-]+)\.js'/g)].map((match) => match[1]!)
-    missing.push(
-      ...modules.filter((module) => !existsSync(`packages/weirjs/src/${module}.ts`)).map((module) => `bench/${program}: ${module}`),
-    )
-    const imports = /\{([^{}]+)\} (?:from|= await (?:load|import)\()\s*'?(?:[./]*\/dist\/)?([\w/-]+)\.js'/g
-    for (const [, names, module] of code.matchAll(imports)) {
-      if (!existsSync(`packages/weirjs/src/${module}.ts`)) continue
-      const exported = Object.keys((await import(`../src/${module}.js`)) as object)
-      for (const name of names!.split(',').map((one) => one.trim().split(/[: ]/)[0]!))
-        if (name !== '' && !exported.includes(name)) missing.push(`bench/${program}: ${name} of ${module}`)
+    const places = [...code.matchAll(/packages\/(\w+)\/(?:dist|src)\/([\w/-]+)\.js'|\bload\('([\w/-]+)\.js'/g)]
+    for (const [, name = 'weirjs', inPackage, inWeir] of places)
+      if (!existsSync(`packages/${name}/src/${inPackage ?? inWeir}.ts`)) missing.push(`bench/${program}: ${name}/${inPackage ?? inWeir}`)
+    const imports = /\{([^{}]+)\} (?:from|= await (?:load|import)\()\s*'(?:[./]*\/packages\/(\w+)\/(?:dist|src)\/)?([\w/-]+)\.js'/g
+    for (const [, names, name = 'weirjs', module] of code.matchAll(imports)) {
+      if (!existsSync(`packages/${name}/src/${module}.ts`)) continue
+      const exported = Object.keys((await import(`../packages/${name}/src/${module}.js`)) as object)
+      for (const one of names!.split(',').map((one) => one.trim().split(/[: ]/)[0]!))
+        if (one !== '' && !exported.includes(one)) missing.push(`bench/${program}: ${one} of ${name}/${module}`)
     }
   }
   assert.deepEqual(missing, [])
+})
+
+describe('the other packages', () => {
+  for (const name of readdirSync('packages').filter((one) => one !== 'weirjs')) {
+    const source = `packages/${name}/src`
+    const { dependencies, peerDependencies } = JSON.parse(readFileSync(`packages/${name}/package.json`, 'utf8')) as Record<string, object>
+    const others = Object.keys({ ...dependencies, ...peerDependencies })
+
+    test(`${name} imports what an author outside could import: weirjs, weirjs/kit, and what its package.json names`, () => {
+      const wrong: string[] = []
+      for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((one) => /(?<!\.test)\.ts$/.test(one))) {
+        const code = readFileSync(`${source}/${file}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+        for (const [, , to] of code.matchAll(/(?<![.\w])(?:from\s*|import\s*\(?\s*)(['"])([^'"\n]+)\1/g)) {
+          const isOwn = to!.startsWith('.') && !posix.join(posix.dirname(file), to!).startsWith('..')
+          const isNamed = others.some((one) => to === one || to!.startsWith(`${one}/`))
+          if (!isOwn && !isNamed && !to!.startsWith('node:')) wrong.push(`${source}/${file} imports ${to}`)
+        }
+      }
+      assert.deepEqual(wrong, [])
+    })
+  }
 })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { HttpServer, type RouteListing, type ServerOptions, t } from 'weirjs'
 import { compression } from 'weirjs/compression'
 import { inspector } from 'weirjs/inspector'
-import { openapi } from 'weirjs/openapi'
+import { openapi } from '@weirjs/openapi'
 import { staticFiles } from 'weirjs/static'
 
 import { chat } from './chat.ts'

@@ -9,7 +9,7 @@ import { health } from 'weirjs/health'
 import { limitMetrics } from 'weirjs/limits'
 import { accessLog, type LogStream } from 'weirjs/log'
 import { metrics } from 'weirjs/metrics'
-import { openapi } from 'weirjs/openapi'
+import { openapi } from '@weirjs/openapi'
 import { memorySessions, type SessionStore } from 'weirjs/sessions'
 import { staticFiles } from 'weirjs/static'
 

@@ -1,4 +1,4 @@
-// `node build/test/churn/golden-spans.js <folder> [--write]`: runs the exchanges of packages/weirjs/test/modules/opentelemetry with the SDK of OpenTelemetry that
+// `node build/test/churn/golden-spans.js <folder> [--write]`: runs the exchanges of packages/opentelemetry/test with the SDK of OpenTelemetry that
 // is installed in the folder, such as another major version, and says how its spans and durations differ from the golden file. `--write`
 // writes the golden file.
 //

@@ -1,12 +1,11 @@
-// The page of weirjs/openapi, in Chromium: it shows every operation, and tries them.
+// The page of @weirjs/openapi, in Chromium: it shows every operation, and tries them.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
 import type { Browser, Locator, Page } from 'playwright-core'
-
+import { openapi } from '../../packages/openapi/src/index.ts'
 import { file, HttpServer, multipart, t, text } from '../../packages/weirjs/src/index.ts'
-import { openapi } from '../../packages/weirjs/src/modules/openapi/index.ts'
 import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
 import { visitDemo } from '../../packages/weirjs/test/support/demo-page.ts'
 

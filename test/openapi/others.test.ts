@@ -1,4 +1,4 @@
-// What others make of the documents of weirjs/openapi: a linter accepts them, and a client with the declarations of `weir types` works.
+// What others make of the documents of @weirjs/openapi: a linter accepts them, and a client with the declarations of `weir types` works.
 
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
@@ -8,9 +8,8 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 
 import fc from 'fast-check'
-
+import { everything, everything32 } from '../../packages/openapi/test/everything.ts'
 import { declarationsOf } from '../../packages/weirjs/src/cli/types/declarations.ts'
-import { everything, everything32 } from '../../packages/weirjs/test/modules/openapi/everything.ts'
 import { startDemo } from '../../packages/weirjs/test/support/demo.ts'
 import { createInbox, startInbox } from '../../packages/weirjs/test/support/inbox.ts'
 import { documentOf, routeTables } from '../../packages/weirjs/test/support/route-tables.ts'

@@ -5,7 +5,7 @@
 // It appends the bytes between two offsets of the pattern of the tests, prints the offset that it has reached, and waits forever when it has
 // read as many bytes as the last argument says.
 
-import { s3Storage } from '../../packages/weirjs/src/modules/uploads/index.ts'
+import { s3Storage } from '../../packages/s3/src/index.ts'
 import { patternBytes } from '../../packages/weirjs/test/support/forms.ts'
 import { clientOf } from '../../packages/weirjs/test/support/s3.ts'
 

@@ -72,7 +72,7 @@ Lists every limit and timeout in force, and where each was set. The program does
 ${COMMON}`,
   openapi: `Usage: weir openapi <file> [options] [-- arguments of the program]
 
-Writes the document of weirjs/openapi, as JSON. The program does not listen.
+Writes the document of @weirjs/openapi, as JSON. The program does not listen.
 
   --module <name>   the name of the module, if the program has several documents
 ${COMMON}`,

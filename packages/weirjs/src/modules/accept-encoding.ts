@@ -1,6 +1,6 @@
 // Chooses the content coding for a client (RFC 9110 §12.5.3).
 
-import { requireOptionalPackage } from '../base/packages.ts'
+import { requirePackage } from '../base/packages.ts'
 
 /** The name in Accept-Encoding that means no coding. */
 const IDENTITY = 'identity'
@@ -35,10 +35,9 @@ export class EncodingChooser {
 
   /**
    * @param codings the available ones, the best first
-   * @throws WEIR_PACKAGE_MISSING
    */
   constructor(codings: readonly string[]) {
-    this.#Negotiator = requireOptionalPackage<NegotiatorClass>('negotiator')
+    this.#Negotiator = requirePackage<NegotiatorClass>('negotiator')
     this.#preferred = [...codings, IDENTITY]
   }
 

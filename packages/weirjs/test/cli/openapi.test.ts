@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 import { programFolder, runWeir } from '../support/command.ts'
 
-const MODULE = JSON.stringify(new URL('../../src/modules/openapi/index.js', import.meta.url).href)
+const MODULE = JSON.stringify(new URL('../../../openapi/src/index.js', import.meta.url).href)
 
 const program = (rest: string): string => `import { HttpServer, t } from 'weirjs'
   import { openapi } from ${MODULE}

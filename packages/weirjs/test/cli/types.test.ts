@@ -8,9 +8,8 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 import fc from 'fast-check'
-
+import { everything32 } from '../../../openapi/test/everything.ts'
 import { declarationsOf } from '../../src/cli/types/declarations.ts'
-import { everything32 } from '../modules/openapi/everything.ts'
 import { programFolder, runWeir } from '../support/command.ts'
 import { startDemo } from '../support/demo.ts'
 import { documentOf, routeTables } from '../support/route-tables.ts'

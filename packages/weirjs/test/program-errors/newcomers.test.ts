@@ -3,14 +3,15 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
-
+import { redisStreamRelay } from '../../../redis/src/index.ts'
+import { saveToS3 } from '../../../s3/src/index.ts'
+import { diskStorage, uploads } from '../../../uploads/src/index.ts'
 import { HttpServer } from '../../src/index.ts'
 import { cache, cacheMetrics } from '../../src/modules/cache/index.ts'
 import { health } from '../../src/modules/health/index.ts'
 import { idempotency } from '../../src/modules/idempotency/index.ts'
 import { mountNode } from '../../src/modules/node/index.ts'
-import { memoryRelay, redisStreamRelay, relayChannel } from '../../src/modules/relay/index.ts'
-import { diskStorage, saveToS3, uploads } from '../../src/modules/uploads/index.ts'
+import { memoryRelay, relayChannel } from '../../src/modules/relay/index.ts'
 
 const INVALID = 'an option or argument is invalid: '
 const server = new HttpServer({ logger: null })

@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
+import { openapi } from '../../../openapi/src/index.ts'
 import { type ContractHandlers, HttpServer, type Policy, t, WeirError } from '../../src/index.ts'
 import { client, contract, entry, get, post } from '../../src/modules/client/index.ts'
-import { openapi } from '../../src/modules/openapi/index.ts'
 
 const api = contract({
   user: get('/users/:id', { id: t.int, summary: 'A user' }),

@@ -5,10 +5,9 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 
 import { generateKeyPair, SignJWT } from 'jose'
-
+import { jwt } from '../../../jwt/src/index.ts'
 import { HttpServer, WeirError } from '../../src/index.ts'
 import { auth, PasswordHasher } from '../../src/modules/auth/index.ts'
-import { jwt } from '../../src/modules/jwt/index.ts'
 import { sessions } from '../../src/modules/sessions/index.ts'
 
 async function retryAfterOf(server: HttpServer, headers: Record<string, string> = {}): Promise<[number, string | null]> {

@@ -2,8 +2,8 @@
 
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
-
-import { rateLimit, redisStore } from '../../src/modules/limits/index.ts'
+import { redisStore } from '../../../redis/src/index.ts'
+import { rateLimit } from '../../src/modules/limits/index.ts'
 
 const [kind, port, takes] = process.argv.slice(2)
 const url = `redis://127.0.0.1:${port}`

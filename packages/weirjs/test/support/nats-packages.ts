@@ -3,7 +3,7 @@
 
 import { createRequire } from 'node:module'
 
-import type { NatsConnection, NatsJetStream, NatsStreamConfig, NatsStreamInfo } from '../../src/modules/relay/index.ts'
+import type { NatsConnection, NatsJetStream, NatsStreamConfig, NatsStreamInfo } from '../../../nats/src/index.ts'
 
 /** A connection that its program may close. */
 export interface OwnNatsConnection extends NatsConnection {

@@ -12,14 +12,9 @@ import { text } from 'node:stream/consumers'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 
-import {
-  type NatsConnection,
-  natsRelay,
-  type RedisSubscribingClient,
-  type Relay,
-  redisRelay,
-  redisStreamRelay,
-} from '../../src/modules/relay/index.ts'
+import { type NatsConnection, natsRelay } from '../../../nats/src/index.ts'
+import { type RedisSubscribingClient, redisRelay, redisStreamRelay } from '../../../redis/src/index.ts'
+import type { Relay } from '../../src/modules/relay/index.ts'
 import { connect, jetstream } from './nats-packages.ts'
 
 const CHANNEL = 'events'

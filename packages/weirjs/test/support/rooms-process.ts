@@ -8,9 +8,10 @@
 //   GET /state            what the relay of the rooms does, how many gaps and errors there were, and how many clients there are
 
 import { createClient } from 'redis'
-
+import { natsRelay } from '../../../nats/src/index.ts'
+import { redisRelay, redisStreamRelay } from '../../../redis/src/index.ts'
 import { HttpServer, text } from '../../src/index.ts'
-import { natsRelay, type Relay, redisRelay, redisStreamRelay, relayChannel } from '../../src/modules/relay/index.ts'
+import { type Relay, relayChannel } from '../../src/modules/relay/index.ts'
 import { sse } from '../../src/modules/sse/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
 import { connect } from './nats-packages.ts'

@@ -1,12 +1,11 @@
 // Route tables of all kinds, for tests of their OpenAPI documents.
 
 import fc from 'fast-check'
-
+import { openapi } from '../../../openapi/src/index.ts'
 import { bytes, cookie, file, form, HttpServer, header, json, multipart, t, text, WeirError } from '../../src/index.ts'
 import { auth, basic } from '../../src/modules/auth/index.ts'
 import { csrf } from '../../src/modules/csrf/index.ts'
 import { concurrencyLimit, rateLimit } from '../../src/modules/limits/index.ts'
-import { openapi } from '../../src/modules/openapi/index.ts'
 
 interface RouteSpec {
   readonly method: string

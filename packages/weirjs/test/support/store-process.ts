@@ -3,10 +3,10 @@
 
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
-
+import { redisCache, redisIdempotency } from '../../../redis/src/index.ts'
 import { HttpServer } from '../../src/index.ts'
-import { cache, redisCache } from '../../src/modules/cache/index.ts'
-import { idempotency, redisIdempotency } from '../../src/modules/idempotency/index.ts'
+import { cache } from '../../src/modules/cache/index.ts'
+import { idempotency } from '../../src/modules/idempotency/index.ts'
 
 const [kind, port, ms] = process.argv.slice(2)
 const url = `redis://127.0.0.1:${port}`

@@ -1,4 +1,4 @@
-// Exchanges on real sockets, and the spans and durations that weirjs/opentelemetry makes of them with a given SDK. What differs from run to
+// Exchanges on real sockets, and the spans and durations that @weirjs/opentelemetry makes of them with a given SDK. What differs from run to
 // run (ids, ports, times) is replaced, so that the result can be compared with a golden file.
 
 import { connect as connectHttp2 } from 'node:http2'
@@ -7,9 +7,8 @@ import type * as ContextHooks from '@opentelemetry/context-async-hooks'
 import type * as Core from '@opentelemetry/core'
 import type * as SdkMetrics from '@opentelemetry/sdk-metrics'
 import type * as SdkTrace from '@opentelemetry/sdk-trace-base'
-
+import { opentelemetry } from '../../../opentelemetry/src/index.ts'
 import { HttpError, HttpServer, type ServerOptions, t } from '../../src/index.ts'
-import { opentelemetry } from '../../src/modules/opentelemetry/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
 import { answerOf } from './http2-client.ts'
 import { RawClient } from './raw-client.ts'
@@ -25,7 +24,7 @@ export interface Sdk {
 }
 
 /** What the exchanges have to leave behind, by name. */
-export const GOLDEN = 'packages/weirjs/test/modules/opentelemetry/exchanges.json'
+export const GOLDEN = 'packages/opentelemetry/test/exchanges.json'
 
 /** @param require of a folder in which the SDK is installed */
 export function sdkOf(require: (name: string) => unknown): Sdk {

@@ -3,9 +3,9 @@
 
 import { createHash } from 'node:crypto'
 import { Redis } from 'ioredis'
-
+import { redisLocks } from '../../../redis/src/index.ts'
+import { diskStorage, memoryLocks, uploads } from '../../../uploads/src/index.ts'
 import { HttpServer } from '../../src/index.ts'
-import { diskStorage, memoryLocks, redisLocks, uploads } from '../../src/modules/uploads/index.ts'
 
 const [directory, expiresAfter, port, redisPort] = process.argv.slice(2) as [string, string, string, string?]
 const locks =

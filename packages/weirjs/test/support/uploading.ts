@@ -3,9 +3,8 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
-
+import { diskStorage, type Upload, type UploadStorage, type UploadsOptions, uploads } from '../../../uploads/src/index.ts'
 import { HttpServer, type HttpSession, type InjectRequest, type InjectResponse, type ServerOptions } from '../../src/index.ts'
-import { diskStorage, type Upload, type UploadStorage, type UploadsOptions, uploads } from '../../src/modules/uploads/index.ts'
 import { TestClock } from '../../src/testing/index.ts'
 import { temporaryDirectory } from './temporary.ts'
 

@@ -1,5 +1,6 @@
-// What the types of weirjs/auth and weirjs/jwt promise. Only tsc runs this.
+// What the types of weirjs/auth and @weirjs/jwt promise. Only tsc runs this.
 
+import { type JwtClaims, jwt } from '../../../jwt/src/index.ts'
 import { Controller, HttpServer, type HttpSession, Route } from '../../src/index.ts'
 import {
   type Auth,
@@ -12,7 +13,6 @@ import {
   protectedResource,
   type Scheme,
 } from '../../src/modules/auth/index.ts'
-import { type JwtClaims, jwt } from '../../src/modules/jwt/index.ts'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 type Expect<T extends true> = T

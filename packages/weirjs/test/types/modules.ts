@@ -6,7 +6,8 @@ import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import express from 'express'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
-
+import { type OpenApiOptions, openapi } from '../../../openapi/src/index.ts'
+import { opentelemetry, spanOf } from '../../../opentelemetry/src/index.ts'
 import { type Group, HttpServer, type HttpSession, type Module, type ModuleHost, type Policy, t } from '../../src/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { cors } from '../../src/modules/cors/index.ts'
@@ -31,8 +32,6 @@ import {
 import { type AccessLogEntry, accessLog, requestLogger } from '../../src/modules/log/index.ts'
 import { type MetricSource, metrics } from '../../src/modules/metrics/index.ts'
 import { mountNode } from '../../src/modules/node/index.ts'
-import { type OpenApiOptions, openapi } from '../../src/modules/openapi/index.ts'
-import { opentelemetry, spanOf } from '../../src/modules/opentelemetry/index.ts'
 import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static/index.ts'
 import { type WebSocketRoute, websocket } from '../../src/modules/websocket/index.ts'
 

@@ -3,9 +3,9 @@
 import { Redis, Cluster as RedisCluster } from 'ioredis'
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis'
 
-import { RedisAccess } from '../../src/modules/redis/redis-access.ts'
-import type { RedisClient } from '../../src/modules/redis/redis-client.ts'
-import type { RedisSubscribingClient } from '../../src/modules/redis/redis-subscriber.ts'
+import { RedisAccess } from '../../../redis/src/client/redis-access.ts'
+import type { RedisClient } from '../../../redis/src/client/redis-client.ts'
+import type { RedisSubscribingClient } from '../../../redis/src/client/redis-subscriber.ts'
 
 const nodes = [{ url: 'redis://127.0.0.1:7000' }]
 

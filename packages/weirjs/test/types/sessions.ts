@@ -1,8 +1,9 @@
-// What the types of weirjs/sessions and weirjs/oidc promise. Only tsc runs this.
+// What the types of weirjs/sessions and @weirjs/oidc promise. Only tsc runs this.
 
+import { oidc, type Tokens } from '../../../oidc/src/index.ts'
+import { redisSessions } from '../../../redis/src/index.ts'
 import { HttpServer, t } from '../../src/index.ts'
-import { oidc, type Tokens } from '../../src/modules/oidc/index.ts'
-import { memorySessions, redisSessions, type SessionPrincipal, sealed, sessions } from '../../src/modules/sessions/index.ts'
+import { memorySessions, type SessionPrincipal, sealed, sessions } from '../../src/modules/sessions/index.ts'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 type Expect<T extends true> = T

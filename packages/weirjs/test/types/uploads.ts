@@ -1,20 +1,12 @@
-// What the types of weirjs/uploads promise. Only tsc runs this.
+// What the types of @weirjs/uploads promise. Only tsc runs this.
 
 import type { Readable } from 'node:stream'
 
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
-
+import { redisLocks } from '../../../redis/src/index.ts'
+import { diskStorage, memoryLocks, type Upload, type UploadLocks, type UploadStorage, uploads } from '../../../uploads/src/index.ts'
 import { HttpError, HttpServer, type Module } from '../../src/index.ts'
-import {
-  diskStorage,
-  memoryLocks,
-  redisLocks,
-  type Upload,
-  type UploadLocks,
-  type UploadStorage,
-  uploads,
-} from '../../src/modules/uploads/index.ts'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 type Expect<T extends true> = T

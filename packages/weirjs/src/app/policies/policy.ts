@@ -43,7 +43,7 @@ export interface Policy {
   readonly beforeSend?: BeforeSend
   /**
    * Returns what documents and `server.routes` state about it, such as the credentials that it requires. Called when they are created. If it
-   * returns an object, `weirjs/openapi` reads two of its members: `refuses`, the statuses with which the policy refuses requests, and
+   * returns an object, `@weirjs/openapi` reads two of its members: `refuses`, the statuses with which the policy refuses requests, and
    * `isDocumented`, which is false if documents leave out the routes of the policy.
    */
   readonly describe?: () => unknown

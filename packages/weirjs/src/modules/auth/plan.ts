@@ -93,7 +93,13 @@ export function planOf(session: HttpSession): Plan {
 }
 
 /** What a route requires, for documents. */
-export interface Access extends Pick<Plan, 'schemes' | 'scopes' | 'isOpen'> {
+export interface Access {
+  /** Those that the route accepts. */
+  readonly schemes: readonly Scheme[]
+  /** All of them are needed. */
+  readonly scopes: readonly string[]
+  /** Anybody may pass. */
+  readonly isOpen: boolean
   /** Whether some principals are refused. */
   readonly isNarrowed: boolean
 }

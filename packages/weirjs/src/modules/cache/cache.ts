@@ -74,7 +74,7 @@ interface Refresh {
  * Returns a policy that keeps responses and sends them again, by the rules of HTTP for a cache that clients share. Use it on the routes, or on
  * the group of routes, whose responses may be kept.
  *
- * @throws WEIR_OPTION_INVALID; WEIR_PACKAGE_MISSING without `lru-cache`
+ * @throws WEIR_OPTION_INVALID
  */
 export function cache(options: CacheOptions = {}): Cache {
   return new Cache(options)
@@ -97,7 +97,7 @@ export class Cache implements Policy {
   readonly #keeper: Keeper
   readonly #counts = { hit: 0, stale: 0, collapsed: 0, miss: 0, bypass: 0, stored: 0, refreshes: 0, storeErrors: 0 }
 
-  /** @throws WEIR_OPTION_INVALID, WEIR_PACKAGE_MISSING */
+  /** @throws WEIR_OPTION_INVALID */
   constructor(options: CacheOptions) {
     this.#settings = checkedOptions(options)
     this.#memory = new MemoryEntries(this.#settings.maxBytes)

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { LRUCache } from 'lru-cache'
-import { requireOptionalPackage } from '../../base/packages.ts'
+import { requirePackage } from '../../base/packages.ts'
 import { CodedForms } from '../../http/answer/coded-forms.ts'
 import type { RequestHead } from '../../http/application.ts'
 
@@ -40,9 +40,8 @@ export class MemoryEntries {
   readonly #byTag = new Map<string, Set<string>>()
   #evicted = 0
 
-  /** @throws WEIR_PACKAGE_MISSING */
   constructor(maxBytes: number) {
-    const { LRUCache: Lru } = requireOptionalPackage<typeof import('lru-cache')>('lru-cache')
+    const { LRUCache: Lru } = requirePackage<typeof import('lru-cache')>('lru-cache')
     this.#lru = new Lru<string, Kept>({
       maxSize: maxBytes,
       sizeCalculation: (kept, key) => key.length + ('entry' in kept ? kept.bytes : MARK_BYTES + kept.mark.names.join().length),

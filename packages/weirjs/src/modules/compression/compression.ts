@@ -8,7 +8,7 @@ import { Buffer } from 'node:buffer'
 import type { Module } from '../../app/module-host.ts'
 import type { BeforeSend } from '../../app/policies/middleware.ts'
 import { checkNames, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
-import { requireOptionalPackage } from '../../base/packages.ts'
+import { requirePackage } from '../../base/packages.ts'
 import { closeSource, UNREAD } from '../../http/answer/byte-source.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
@@ -57,7 +57,7 @@ const MAX_TYPES = 256
  * Returns a module that compresses responses. It never compresses partial responses (206), responses that already have a Content-Encoding
  * or carry `no-transform`, and those of a route with `metadata: { compression: false }`.
  *
- * @throws WEIR_PACKAGE_MISSING without `negotiator`, and without `compressible` unless `types` is given; WEIR_OPTION_INVALID
+ * @throws WEIR_OPTION_INVALID
  */
 export function compression(options: CompressionOptions = {}): Module {
   const compressing = new Compressing(options)
@@ -221,6 +221,6 @@ function describeUnchanged(session: HttpSession, response: OutgoingResponse): vo
 }
 
 function defaultTypes(): (contentType: string) => boolean {
-  const compressible = requireOptionalPackage<(contentType: string) => boolean | undefined>('compressible', 'negotiator compressible')
+  const compressible = requirePackage<(contentType: string) => boolean | undefined>('compressible')
   return (contentType) => !/^text\/event-stream\b/i.test(contentType) && compressible(contentType) === true
 }

@@ -1,7 +1,6 @@
 // The public API of weirjs/limits.
 
 export type { Duration } from '../../base/duration.ts'
-export type { IoredisClient, NodeRedisClient, NodeRedisCluster, RedisClient } from '../redis/redis-client.ts'
 export { type ConcurrencyLimit, type ConcurrencyLimitOptions, concurrencyLimit } from './concurrency-limit.ts'
 export type { LimitKey } from './limit-key.ts'
 export { type CountedLimit, type LimitCounts, limitMetrics } from './limit-metrics.ts'
@@ -11,5 +10,4 @@ export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 export { type Priority, priority } from './priority.ts'
 export { type RateLimit, type RateLimitOptions, rateLimit } from './rate-limit.ts'
 export type { Taken } from './rate-rule.ts'
-export { type RedisStoreOptions, redisStore } from './redis-store.ts'
 export { type Load, type Shed, type ShedOptions, shed } from './shed.ts'

@@ -2,10 +2,8 @@
 
 export type { AnyPrincipal, Principal, Refusal, Scheme, SecurityScheme } from '../auth/scheme.ts'
 export type { CsrfOptions } from '../csrf/csrf.ts'
-export type { IoredisClient, NodeRedisClient, NodeRedisCluster, RedisClient } from '../redis/redis-client.ts'
 export type { SealingKey } from './key-ring.ts'
 export { type MemorySessionsOptions, memorySessions } from './memory-sessions.ts'
-export { type RedisSessions, type RedisSessionsOptions, redisSessions } from './redis-sessions.ts'
 export { returnPath } from './return-path.ts'
 export { type SealedOptions, type SealedSessions, sealed } from './sealed.ts'
 export type { SessionPrincipal } from './session-record.ts'

@@ -104,8 +104,7 @@ const FILE_METHODS = ['GET']
 /**
  * Returns a module that serves the files below a directory. Several can be installed; the first that has the file answers the request.
  *
- * @throws WEIR_OPTION_INVALID, also if the directory or the fallback does not exist; WEIR_PACKAGE_MISSING for `precompressed` without
- *   `negotiator`
+ * @throws WEIR_OPTION_INVALID, also if the directory or the fallback does not exist
  */
 export function staticFiles(options: StaticOptions): Module {
   const files = new StaticFiles(options)

@@ -9,7 +9,7 @@ import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
 import type { ArgsOf, Declaration } from '../../app/routes/declaration.ts'
 import { upgradesTo } from '../../app/routes/upgrade-handler.ts'
 import { checkFunction, checkNames, checkText, flag, invalid, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
-import { requireOptionalPackage } from '../../base/packages.ts'
+import { requirePackage } from '../../base/packages.ts'
 import { problemOf } from '../../http/answer/problem.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
 import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
@@ -121,7 +121,7 @@ interface Handshake {
  * Returns a module that maps a WebSocket route: `server.useModule(websocket('/chat/:room', { message(socket, data) { … } }))`. Path and
  * declaration are the same as for `mapGet`.
  *
- * @throws WEIR_PACKAGE_MISSING without the package `ws`; WEIR_OPTION_INVALID
+ * @throws WEIR_OPTION_INVALID
  */
 export function websocket<const P extends string>(path: P, options: WebSocketOptions<ArgsOf<P>>): WebSocketRoute<ArgsOf<P>>
 export function websocket<const P extends string, const D extends Declaration<D>>(
@@ -180,7 +180,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     this.pingInterval = pingInterval
     this.#heartbeat = pingInterval === null ? null : new HeartbeatTimer(pingInterval)
     this.#compresses = flag(this.name, 'perMessageDeflate', options.perMessageDeflate)
-    const { WebSocketServer } = requireOptionalPackage<typeof Ws>('ws')
+    const { WebSocketServer } = requirePackage<typeof Ws>('ws')
     this.#upgrader = new WebSocketServer({
       noServer: true,
       clientTracking: false,

@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
+import { openapi } from '../../../../openapi/src/index.ts'
 import { cookie, HttpError, HttpServer, type HttpSession, header, type InjectResponse, t as schema, t } from '../../../src/index.ts'
 import { type IdempotencyOptions, type IdempotencyStore, idempotency, memoryIdempotency } from '../../../src/modules/idempotency/index.ts'
-import { openapi } from '../../../src/modules/openapi/index.ts'
 import { TestClock } from '../../../src/testing/index.ts'
 import { gate } from '../../support/serving.ts'
 

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 
 import { createClient } from 'redis'
-
+import { redisSessions, redisStore } from '../../../../redis/src/index.ts'
 import { HttpServer } from '../../../src/index.ts'
 import { health } from '../../../src/modules/health/index.ts'
-import { rateLimit, redisStore } from '../../../src/modules/limits/index.ts'
-import { redisSessions, sessions } from '../../../src/modules/sessions/index.ts'
+import { rateLimit } from '../../../src/modules/limits/index.ts'
+import { sessions } from '../../../src/modules/sessions/index.ts'
 import { noRedis, startRedis } from '../../support/redis.ts'
 import { cookieOf } from '../../support/user-sessions.ts'
 

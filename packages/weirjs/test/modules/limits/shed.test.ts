@@ -283,7 +283,8 @@ test('the routes of weirjs/health are never refused', async () => {
 test('no timer keeps the process alive', async () => {
   const program = `
     import { HttpServer } from '${new URL('../../../src/index.js', import.meta.url)}'
-    import { concurrencyLimit, rateLimit, redisStore, shed } from '${new URL('../../../src/modules/limits/index.js', import.meta.url)}'
+    import { concurrencyLimit, rateLimit, shed } from '${new URL('../../../src/modules/limits/index.js', import.meta.url)}'
+    import { redisStore } from '${new URL('../../../../redis/src/index.js', import.meta.url)}'
     const store = redisStore({ sendCommand: () => new Promise(() => {}) }, { timeout: '1h' })
     const server = new HttpServer({ logger: null })
     server.use(shed()).use(concurrencyLimit({ max: 1, maxQueue: 1, queueTimeout: '1h' }))

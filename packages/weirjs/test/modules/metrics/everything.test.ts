@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
+import { opentelemetry } from '../../../../opentelemetry/src/index.ts'
 import { HttpServer } from '../../../src/index.ts'
 import { compression } from '../../../src/modules/compression/index.ts'
 import { cors } from '../../../src/modules/cors/index.ts'
@@ -11,7 +11,6 @@ import { inspector } from '../../../src/modules/inspector/index.ts'
 import { concurrencyLimit, limitMetrics, rateLimit } from '../../../src/modules/limits/index.ts'
 import { accessLog } from '../../../src/modules/log/index.ts'
 import { metrics } from '../../../src/modules/metrics/index.ts'
-import { opentelemetry } from '../../../src/modules/opentelemetry/index.ts'
 import { sse } from '../../../src/modules/sse/index.ts'
 import { websocket } from '../../../src/modules/websocket/index.ts'
 import { noPrometheus, noPromtool, Prometheus, promtoolSays } from '../../support/prometheus.ts'

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
+import { redisSessions } from '../../../../redis/src/index.ts'
 import { HttpServer, t as schema } from '../../../src/index.ts'
-import { memorySessions, redisSessions, sealed, sessions } from '../../../src/modules/sessions/index.ts'
+import { memorySessions, sealed, sessions } from '../../../src/modules/sessions/index.ts'
 import { connect } from '../../../src/testing/index.ts'
 import { keyOf, PLACES, SECURE_PEER, sessionServer, WatchedStore } from '../../support/user-sessions.ts'
 
