@@ -82,6 +82,19 @@ export class MemoryTable implements LimitTable {
     return takenAt(rule, filled, cost, true)
   }
 
+  /** Counts what a key has taken elsewhere, if that is more than what is known here. */
+  raise(key: string, level: number, clock: Clock): void {
+    const now = clock.now()
+    const slot = this.#slots.get(key)
+    if (slot !== undefined) {
+      if (level > this.#levels.at(slot, now)) this.#levels.set(slot, level, now)
+      return
+    }
+    const bucket = this.#bucketInUse(key, now)
+    const shared = bucket === null ? 0 : this.#shared.levelAt(bucket, now)
+    if (level > shared) this.#keep(key, bucket, level, now)
+  }
+
   /** What a key without a slot has taken comes back with time alone: the others of its bucket would have it, too. */
   refund(key: string, cost: number): void {
     const slot = this.#slots.get(key)
@@ -91,20 +104,30 @@ export class MemoryTable implements LimitTable {
   /** A key that has no slot may have taken from a shared bucket before. It has taken no more than that bucket holds. */
   #takeNew(key: string, cost: number, now: number): Taken {
     const rule = this.#rule
-    const bucket = this.#shared.isEmpty(now) ? null : this.#shared.bucketOf(key)
+    const bucket = this.#bucketInUse(key, now)
     const level = bucket === null ? 0 : this.#shared.levelAt(bucket, now)
     const filled = level + cost * rule.unit
     if (filled > rule.capacity) return takenAt(rule, level, cost, false)
-    if (cost === 0) return takenAt(rule, filled, cost, true)
-    const slot = this.#keys.length < this.#maxKeys ? this.#addSlot() : this.#drainedSlot(now)
-    if (slot === null) this.#shared.set(bucket ?? this.#shared.bucketOf(key), filled, now)
-    else {
-      const kept = unsliced(key)
-      this.#keys[slot] = kept
-      this.#slots.set(kept, slot)
-      this.#levels.set(slot, filled, now)
-    }
+    if (cost > 0) this.#keep(key, bucket, filled, now)
     return takenAt(rule, filled, cost, true)
+  }
+
+  /** Null: nothing is in any of them, so the digest is not needed. */
+  #bucketInUse(key: string, now: number): number | null {
+    return this.#shared.isEmpty(now) ? null : this.#shared.bucketOf(key)
+  }
+
+  /** @param bucket of the key, if it is known */
+  #keep(key: string, bucket: number | null, level: number, now: number): void {
+    const slot = this.#keys.length < this.#maxKeys ? this.#addSlot() : this.#drainedSlot(now)
+    if (slot === null) {
+      this.#shared.set(bucket ?? this.#shared.bucketOf(key), level, now)
+      return
+    }
+    const kept = unsliced(key)
+    this.#keys[slot] = kept
+    this.#slots.set(kept, slot)
+    this.#levels.set(slot, level, now)
   }
 
   #addSlot(): number {
