@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { networkOf } from '../limits/client-network.ts'
+import { networkOf } from '../client-network.ts'
 import { principalKey } from '../principal-key.ts'
 
 import { HeldUpload, type UploadHome } from './held-upload.ts'
