@@ -117,6 +117,18 @@ describe('password hashes', () => {
     )
   })
 
+  test('clients take turns, and a flood of one network refuses only its own calls', async () => {
+    const hasher = new PasswordHasher({ ...CHEAP, maxRunning: 1, maxWaiting: 10 })
+    const order: string[] = []
+    const call = (from: string): Promise<void> => hasher.verify('x', null, from).then(() => void order.push(from))
+    const flood = Promise.allSettled(Array.from({ length: 50 }, (_, i) => call(`2001:db8::${i.toString(16)}`)))
+    await Promise.all([call('192.0.2.1'), call('192.0.2.2')])
+    assert.ok(order.length <= 4, order.join())
+    const statuses = (await flood).map(({ status }) => status)
+    assert.equal(statuses.filter((status) => status === 'fulfilled').length, 1 + 8)
+    await assert.rejects(hasher.hash('x', 7 as never), { code: 'WEIR_OPTION_INVALID' })
+  })
+
   test('a user who does not exist is work as well, and so is a password that is too long', async () => {
     const hasher = new PasswordHasher({ ...CHEAP, maxRunning: 1, maxWaiting: 0 })
     const known = await hasher.hash('x')
