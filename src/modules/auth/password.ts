@@ -143,8 +143,8 @@ function sharedHasher(): PasswordHasher {
 }
 
 /** `hash` of a `PasswordHasher` with the default options, which the whole process shares. */
-export function hashPassword(password: string, from?: string): Promise<string> {
-  return sharedHasher().hash(password, from)
+export function hashPassword(password: string): Promise<string> {
+  return sharedHasher().hash(password) // no second argument, so that it can be passed to `map`
 }
 
 /** `verify` of the same. */
