@@ -61,6 +61,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'accept-encoding.ts',
       'auth/scheme.ts',
       'authorization.ts',
+      'client-network.ts',
       'documents.ts',
       'error-listener.ts',
       'heartbeat-timer.ts',

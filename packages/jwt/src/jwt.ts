@@ -170,19 +170,21 @@ class Verifier<N extends string> {
   async #verifyNew(token: string, digest: string, clock: Clock): Promise<Principal<N, JwtClaims>> {
     // Before any key is fetched: tokens of other issuers are no reason to do that.
     if (checkToken(token, this.#algorithms) !== this.#issuer) throw new CredentialsError('the token is of another issuer')
-    await this.#keys.prepare(clock)
+    const fetching = this.#keys.prepare(clock)
+    await fetching
     const { generation } = this.#keys
     const jose = await import('jose')
-    const claims = await this.#claimsOf(token, clock, jose)
+    const claims = await this.#claimsOf(token, clock, jose, fetching !== undefined)
     const principal = principalOf(this.#name, claims, this.#mappings)
     this.#verified.add(digest, principal, claims.exp * 1000, generation)
     return principal
   }
 
-  async #claimsOf(token: string, clock: Clock, jose: typeof Jose): Promise<JwtClaims> {
+  async #claimsOf(token: string, clock: Clock, jose: typeof Jose, isFresh: boolean): Promise<JwtClaims> {
     try {
       const currentDate = new Date(clock.wallTime())
-      const { payload } = await jose.jwtVerify(token, (header) => this.#keys.find(header, jose, clock), { ...this.#checks, currentDate })
+      const findKey = (header: Jose.JWTHeaderParameters) => this.#keys.find(header, jose, clock, isFresh)
+      const { payload } = await jose.jwtVerify(token, findKey, { ...this.#checks, currentDate })
       return payload as JwtClaims
     } catch (error) {
       if (error instanceof jose.errors.JOSEError) throw new CredentialsError(reasonOf(error, jose)) // it holds the claims: not a cause to log

@@ -20,8 +20,11 @@ export interface KeySource {
    * @throws WEIR_KEYS_UNAVAILABLE
    */
   prepare(clock: Clock): Promise<void> | undefined
-  /** @throws CredentialsError if no key fits, WEIR_KEYS_UNAVAILABLE if that cannot be found out */
-  find(header: Jose.JWTHeaderParameters, jose: JoseModule, clock: Clock): Promise<KeyObject | Uint8Array | Jose.CryptoKey>
+  /**
+   * @param isFresh whether keys were fetched for this very token
+   * @throws CredentialsError if no key fits, WEIR_KEYS_UNAVAILABLE if that cannot be found out
+   */
+  find(header: Jose.JWTHeaderParameters, jose: JoseModule, clock: Clock, isFresh: boolean): Promise<KeyObject | Uint8Array | Jose.CryptoKey>
 }
 
 /** A key, or a set of keys, that does not change. */
@@ -65,6 +68,7 @@ export class FetchedKeys implements KeySource {
   #set: LocalSet | null = null
   #fetchedAt = 0
   #failedAt = Number.NEGATIVE_INFINITY
+  /** Of the last request; null if it succeeded. */
   #failure: unknown = null
   #unknownAt = Number.NEGATIVE_INFINITY
   #fetching: Promise<void> | null = null
@@ -87,14 +91,15 @@ export class FetchedKeys implements KeySource {
     return undefined
   }
 
-  async find(header: Jose.JWTHeaderParameters, jose: JoseModule, clock: Clock): Promise<Jose.CryptoKey> {
+  async find(header: Jose.JWTHeaderParameters, jose: JoseModule, clock: Clock, isFresh: boolean): Promise<Jose.CryptoKey> {
     this.#jose = jose
     const known = await keyIn(this.#set!, header, jose)
     if (known !== null) return known
     const now = clock.now()
-    if (now - this.#failedAt < RETRY_MS) throw unavailable(this.#failure)
+    if (isFresh) this.#unknownAt = now // it has caused its request
     if (this.#fetching === null) {
-      if (now - this.#unknownAt < UNKNOWN_MS) refuseKey()
+      if (now - this.#unknownAt < UNKNOWN_MS) throw this.#failure === null ? unknownKey() : unavailable(this.#failure)
+      if (now - this.#failedAt < RETRY_MS) throw unavailable(this.#failure)
       this.#unknownAt = now
     }
     await this.#refresh(clock)
@@ -118,6 +123,7 @@ export class FetchedKeys implements KeySource {
         this.generation++
       }
       this.#fetchedAt = clock.now()
+      this.#failure = null
     } catch (error) {
       this.#failedAt = clock.now()
       this.#failure = error
@@ -139,7 +145,11 @@ async function keyIn(set: LocalSet, header: Jose.JWTHeaderParameters, jose: Jose
 }
 
 function refuseKey(): never {
-  throw new CredentialsError('the key of the token is not known')
+  throw unknownKey()
+}
+
+function unknownKey(): CredentialsError {
+  return new CredentialsError('the key of the token is not known')
 }
 
 function unavailable(cause: unknown): WeirError {

@@ -69,6 +69,21 @@ describe('rotation', () => {
     assert.equal(await statusOf(await longToken(first)), 200)
   })
 
+  test('forged tokens cause one request after the start, too, and then none for 30 s', async (context) => {
+    const { issuer, statusOf, clock } = await served(context)
+    const forged = (): Promise<string> => tokenOf(second, { header: { kid: Math.random().toString() } })
+    const statuses = await Promise.all(Array.from({ length: 20 }, async () => statusOf(await forged())))
+    assert.deepEqual(new Set(statuses), new Set([401]))
+    for (let second = 0; second < 30; second++) {
+      assert.equal(await statusOf(await forged()), 401)
+      assert.equal(issuer.fetches, 1, `after ${second} s`)
+      await clock.advance(1_000)
+    }
+    assert.equal(await statusOf(await forged()), 401)
+    assert.equal(issuer.fetches, 2)
+    assert.equal(await statusOf(await longToken(first)), 200)
+  })
+
   test('keys are fetched again every ten minutes, without a request waiting for it', async (context) => {
     const { issuer, statusOf, clock } = await served(context)
     assert.equal(await statusOf(await longToken(first)), 200)
@@ -146,6 +161,30 @@ describe('while the issuer is away', () => {
     assert.equal(await statusOf(await longToken(second)), 503)
     assert.equal(issuer.fetches, 2)
     assert.equal(await statusOf(await longToken(first)), 200)
+  })
+
+  test('forged tokens cause one request in 30 s while there are keys, and nobody is told that a key is unknown', async (context) => {
+    const { issuer, statusOf, clock } = await served(context)
+    assert.equal(await statusOf(await longToken(first)), 200)
+    isAway(issuer)
+    for (let second = 0; second < 30; second++) {
+      assert.equal(await statusOf(await tokenOf(first, { header: { kid: `${second}` } })), 503)
+      assert.equal(issuer.fetches, 2, `after ${second} s`)
+      await clock.advance(1_000)
+    }
+    issuer.answer = null
+    assert.equal(await statusOf(await tokenOf(first, { header: { kid: 'forged' } })), 401)
+    assert.equal(issuer.fetches, 3)
+  })
+
+  test('while there are no keys, tokens cause one request in 5 s', async (context) => {
+    const { issuer, statusOf, clock } = await served(context)
+    isAway(issuer)
+    for (let second = 0; second < 30; second++) {
+      assert.equal(await statusOf(await longToken(second % 2 === 0 ? first : weak)), 503)
+      assert.equal(issuer.fetches, 1 + Math.floor(second / 5), `after ${second} s`)
+      await clock.advance(1_000)
+    }
   })
 
   test('a client learns nothing of the cause', async (context) => {

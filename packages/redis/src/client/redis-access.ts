@@ -23,12 +23,17 @@ const DEFAULT_PAUSE_MS = 5_000
 /** Failures in a row after which Redis gets no commands for `pauseMs`. */
 const MOST_FAILURES = 5
 
+/** A timer that comes after more than this part of its time shows that the process was busy. */
+const LATE = 1.25
+/** Late timers after which a command fails all the same, because a process may be busy forever. */
+const MOST_LATE = 4
+
 /** `open`: commands are sent. `paused`: none are. `probing`: one is, to find out whether Redis answers again. */
 type State = 'open' | 'paused' | 'probing'
 
 /**
- * Sends commands, each with one key or with keys of one slot, so that they work in a cluster. A command fails after `timeoutMs`; Redis may
- * still run it later. After 5 failures in a row, commands fail immediately for `pauseMs`, including those in flight. Then, the next command or the next question for
+ * Sends commands, each with one key or with keys of one slot, so that they work in a cluster. A command fails after `timeoutMs`, or, while the process
+ * is too busy to hear Redis, after up to four times as long as it was busy; Redis may still run it later. After 5 failures in a row, commands fail immediately for `pauseMs`, including those in flight. Then, the next command or the next question for
  * `isDegraded` probes Redis in the background: no command waits for a Redis that is silent.
  */
 export class RedisAccess {
@@ -119,7 +124,14 @@ export class RedisAccess {
         stopTimer()
         this.#inFlight.delete(fail)
       }
+      let last = this.#clock.now()
+      let late = 0
       const stopTimer = this.#clock.every(this.timeoutMs, () => {
+        const now = this.#clock.now()
+        const isLate = now - last > this.timeoutMs * LATE
+        last = now
+        // A process that was busy may have sent the command only now. It says nothing about Redis.
+        if (isLate && ++late < MOST_LATE) return
         stopTimer()
         // If the process was busy, the reply may be there already: it is read before this runs.
         setImmediate(fail, unavailable(`no reply within ${this.timeoutMs} ms`))

@@ -12,7 +12,7 @@ import { RedisScript } from '../client/redis-script.ts'
 export interface RedisStoreOptions {
   /** The beginning of all keys in Redis. Default `weir:limit:`. */
   readonly prefix?: string
-  /** How long a request waits for Redis at most. Default 95 ms, so that it is less than 100 ms with everything else. */
+  /** How long a request waits for Redis at most. Default 95 ms, so that it is less than 100 ms with everything else. The time of a busy process does not count. */
   readonly timeout?: Duration
   /**
    * Called when Redis gets no more commands because five in a row have failed, and when it gets them again.

@@ -75,6 +75,52 @@ test('a reply that was received while the process was busy counts', async () => 
   await busy
 })
 
+/** A clock of a process that is busy: its timers come late. */
+class BusyClock extends TestClock {
+  #late = 0
+
+  override now(): number {
+    return super.now() + this.#late
+  }
+
+  /** The next timer that is due after `ms` comes `late` milliseconds later. */
+  async pass(ms: number, late: number): Promise<void> {
+    this.#late += late
+    await this.advance(ms)
+  }
+}
+
+test('a timer that comes late says nothing about Redis, however many commands are in flight', async () => {
+  const client = new FakeClient()
+  const clock = new BusyClock()
+  const access = new RedisAccess('test', client, { clock })
+  client.reply = silent
+  const failures: unknown[] = []
+  const commands = Array.from({ length: 20 }, () => failureOf(access.run('GET', 'a')).then((error) => failures.push(error)))
+  await clock.pass(100, 26)
+  assert.equal(failures.length, 0)
+  assert.equal(access.isDegraded, false)
+  await clock.pass(100, 25) // on time, as far as anybody is
+  await Promise.all(commands)
+  assert.equal(failures.length, 20)
+  assert.equal(access.isDegraded, true)
+  assert.equal(clock.running, 0)
+})
+
+test('a process that is always busy waits for the fourth timer', async () => {
+  const client = new FakeClient()
+  const clock = new BusyClock()
+  const access = new RedisAccess('test', client, { clock })
+  client.reply = silent
+  let failure: unknown = null
+  const command = failureOf(access.run('GET', 'a')).then((error) => (failure = error))
+  for (let i = 0; i < 3; i++) await clock.pass(100, 500)
+  assert.equal(failure, null)
+  await clock.pass(100, 500)
+  await command
+  assert.ok(isUnavailable(/no reply within 100 ms/)(failure), String(failure))
+})
+
 test('after five failures in a row, Redis gets no commands for five seconds', async () => {
   const client = new FakeClient()
   const { access, clock } = accessTo(client)

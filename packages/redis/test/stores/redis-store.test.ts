@@ -1,7 +1,8 @@
 // Limits in Redis, with real servers and both clients.
 
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -82,6 +83,7 @@ for (const [name, connect] of Object.entries({ redis: nodeRedis, ioredis })) {
     test('a silent Redis (SIGSTOP): each of the first five requests waits for the timeout, and no other one', async (t) => {
       const redis = await startRedis(t)
       const client = await connect(t, redis)
+      await rateLimit({ name: 'first', quota: 1, window: '1h', store: redisStore(client, PATIENT) }).take('a') // it is connected
       const changes: boolean[] = []
       let timers = 0
       const clock = {
@@ -104,7 +106,7 @@ for (const [name, connect] of Object.entries({ redis: nodeRedis, ioredis })) {
       timers = 0
       const statuses: number[] = []
       for (let i = 0; i < 10; i++) statuses.push((await server.inject('/')).status)
-      assert.deepEqual(statuses, [200, 200, 200, 200, 200, 200, 200, 200, 429, 429]) // counted in this process
+      assert.deepEqual(statuses, [200, 200, 200, 200, 200, 200, 200, 429, 429, 429]) // counted in this process, after what Redis has said
       assert.equal(timers, 5) // no timer, no waiting: the others were decided without Redis
       assert.equal(limit.isDegraded, true)
       redis.process.kill('SIGCONT')
@@ -192,6 +194,20 @@ test('two processes share one quota exactly', { skip: noRedis }, async (t) => {
   const runs = ['redis', 'ioredis'].map((kind) => run(process.execPath, [program, kind, String(redis.port), '300']))
   const allowed = (await Promise.all(runs)).map(({ stdout }) => Number(stdout))
   assert.equal(allowed[0]! + allowed[1]!, 100, allowed.join(' + '))
+})
+
+test('three processes that are too busy to hear Redis in time take no more than the quota', { skip: noRedis }, async (t) => {
+  const redis = await startRedis(t)
+  const program = fileURLToPath(new URL('../../support/flooded-limit-process.js', import.meta.url))
+  const processes = ['redis', 'ioredis', 'redis'].map((kind) => spawn(process.execPath, [program, kind, String(redis.port), '6']))
+  t.after(() => {
+    for (const one of processes) one.kill('SIGKILL')
+  })
+  const outputs = processes.map(({ stdout }) => createInterface(stdout)[Symbol.asyncIterator]())
+  for (const output of outputs) assert.equal((await output.next()).value, 'ready')
+  for (const { stdin } of processes) stdin.end('\n')
+  const allowed = await Promise.all(outputs.map(async (output) => Number((await output.next()).value)))
+  assert.equal(allowed[0]! + allowed[1]! + allowed[2]!, 20, allowed.join(' + '))
 })
 
 describe('a cluster', { skip: noRedis }, () => {

@@ -96,6 +96,47 @@ test('every decision is that of exact arithmetic, for each key by itself', () =>
   )
 })
 
+const crowds = fc.record({
+  maxKeys: fc.integer({ min: 1, max: 6 }),
+  sharedBuckets: fc.integer({ min: 1, max: 4 }),
+  all: fc.array(
+    fc.record({
+      pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 100_000 })),
+      key: fc.integer({ min: 0, max: 20 }).map(String),
+      times: fc.integer({ min: 1, max: 8 }),
+      cost: fc.oneof(fc.constant(1), fc.integer({ min: 0, max: 20 })),
+      refunds: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 200 },
+  ),
+})
+
+test('whatever keys others use and however few there is room for, no key takes what exact arithmetic would refuse', () => {
+  fc.assert(
+    fc.property(rules, crowds, ({ quota, windowMs, burst }, { maxKeys, sharedBuckets, all }) => {
+      const clock = new QuickClock()
+      const table = new MemoryTable(rateRule('test', quota, windowMs, burst), maxKeys, sharedBuckets)
+      const references = new Map<string, Reference>()
+      for (const { pauseMs, key, times, cost, refunds } of all) {
+        clock.time += pauseMs
+        const reference = references.get(key) ?? new Reference(quota, windowMs, burst)
+        references.set(key, reference)
+        for (let i = 0; i < times; i++) {
+          const taken = table.take(key, cost, clock)
+          if (!taken.isAllowed) continue
+          assert.equal(reference.take(clock.time, cost), true, `key ${key}`)
+          assert.ok(taken.remaining <= reference.remaining)
+          if (!refunds || i > 0) continue
+          table.refund(key, cost)
+          reference.refund(clock.time, cost)
+        }
+        assert.ok(table.size <= maxKeys)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
 test('in no time are more than burst + quota × t / window taken', () => {
   fc.assert(
     fc.property(rules, steps, ({ quota, windowMs, burst }, all) => {

@@ -118,17 +118,17 @@ function tableOf<C extends object>(users: Readonly<Record<string, string | Basic
   const secret = randomBytes(32).toString('base64')
   const verified = new Set<string>()
   const running = new Map<string, Promise<boolean>>()
-  const isRight = async (user: BasicUser<C> | undefined, password: string): Promise<boolean> => {
-    const isSame = await hasher.verify(password, (user ?? first)?.password ?? null)
+  const isRight = async (user: BasicUser<C> | undefined, password: string, from: string): Promise<boolean> => {
+    const isSame = await hasher.verify(password, (user ?? first)?.password ?? null, from)
     return isSame && user !== undefined
   }
-  return async (name, password) => {
+  return async (name, password, { clientAddress }) => {
     const user = table.get(name)
     const digest = hash('sha256', `${secret}${name}:${password}`, 'base64')
     if (verified.has(digest)) return user ?? null
     let checking = running.get(digest)
     if (checking === undefined) {
-      checking = isRight(user, password).finally(() => running.delete(digest))
+      checking = isRight(user, password, clientAddress).finally(() => running.delete(digest))
       running.set(digest, checking) // requests that arrive in the meantime wait for the same hash
     }
     if (!(await checking) || user === undefined) return null

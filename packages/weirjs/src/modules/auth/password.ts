@@ -7,7 +7,10 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { LimitError, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkNames, invalid, namesOf, wholeNumber } from '../../base/options.ts'
+import { checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
+import { networkOf } from '../client-network.ts'
+
+import { FairQueue } from './fair-queue.ts'
 
 /** What one hash costs. Memory is 128 × 2^`ln` × `r` bytes; time grows with all three. */
 export interface PasswordCost {
@@ -22,7 +25,7 @@ export interface PasswordCost {
 export interface PasswordOptions extends PasswordCost {
   /** How many hashes are computed at once, each in a thread of libuv's pool, which has four by default. Default 2. */
   readonly maxRunning?: number
-  /** How many calls may wait for these. Default 100. When exceeded: WEIR_PASSWORDS_BUSY. */
+  /** How many calls may wait for these. Default 100. When exceeded: WEIR_PASSWORDS_BUSY, for a call of the client that has the most waiting. */
   readonly maxWaiting?: number
 }
 
@@ -45,13 +48,19 @@ interface Parsed {
   readonly hash: Buffer
 }
 
+/** A call that waits. */
+interface Waiting {
+  readonly run: () => void
+  readonly refuse: (error: LimitError) => void
+}
+
 /** Hashes passwords, a bounded number at once. Create one for a program: each has its own bound. */
 export class PasswordHasher {
   readonly #cost: Required<PasswordCost>
   readonly #maxRunning: number
   readonly #maxWaiting: number
   #running = 0
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting: FairQueue<Waiting>
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: PasswordOptions = {}) {
@@ -65,33 +74,36 @@ export class PasswordHasher {
     if (memoryOf(this.#cost) > MOST_MEMORY) throw invalid('PasswordHasher', `a hash would take more than ${MOST_MEMORY} bytes of memory`)
     this.#maxRunning = wholeNumber('PasswordHasher', 'maxRunning', maxRunning, 1)
     this.#maxWaiting = wholeNumber('PasswordHasher', 'maxWaiting', maxWaiting)
+    this.#waiting = new FairQueue(maxWaiting)
   }
 
   /**
    * Resolves with a hash to store. Unicode is normalized (NFC), so that the same password from another keyboard is the same.
+   * @param from the address of the client, such as `session.clientAddress`. Clients take turns, so that none makes others wait
    * @throws (rejects) WEIR_PASSWORD_TOO_LONG for more than 1,024 bytes; WEIR_PASSWORDS_BUSY
    */
-  async hash(password: string): Promise<string> {
+  async hash(password: string, from: string = ''): Promise<string> {
     const bytes = bytesOf(password)
     if (bytes.length > MOST_PASSWORD_BYTES)
       throw new LimitError('WEIR_PASSWORD_TOO_LONG', 'the length of a password in bytes', MOST_PASSWORD_BYTES, bytes.length)
     const salt = randomBytes(SALT_BYTES)
     const { ln, r, p } = this.#cost
-    const hash = await this.#derive(bytes, salt, HASH_BYTES, this.#cost)
+    const hash = await this.#derive(bytes, salt, HASH_BYTES, this.#cost, from)
     return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`
   }
 
   /**
    * Resolves with whether `hash` is that of the password. For null, the hash of a user that does not exist, it resolves with false after the
    * same time as for a hash with the parameters of this hasher.
+   * @param from as for `hash`
    * @throws (rejects) WEIR_PASSWORD_HASH for a text that is not a hash of this kind; WEIR_PASSWORDS_BUSY
    */
-  async verify(password: string, hash: string | null): Promise<boolean> {
+  async verify(password: string, hash: string | null, from: string = ''): Promise<boolean> {
     const bytes = bytesOf(password)
     const known = hash === null ? null : parse(hash)
     const isTooLong = bytes.length > MOST_PASSWORD_BYTES // no such password has a hash
     const { salt, ...cost } = known ?? { salt: randomBytes(SALT_BYTES), ...this.#cost }
-    const derived = await this.#derive(isTooLong ? Buffer.alloc(0) : bytes, salt, known?.hash.length ?? HASH_BYTES, cost)
+    const derived = await this.#derive(isTooLong ? Buffer.alloc(0) : bytes, salt, known?.hash.length ?? HASH_BYTES, cost, from)
     return known !== null && timingSafeEqual(derived, known.hash) && !isTooLong
   }
 
@@ -101,12 +113,10 @@ export class PasswordHasher {
     return COST_NAMES.some((name) => parsed[name] !== this.#cost[name]) || parsed.hash.length < HASH_BYTES
   }
 
-  async #derive(password: Buffer, salt: Buffer, length: number, cost: Required<PasswordCost>): Promise<Buffer> {
+  async #derive(password: Buffer, salt: Buffer, length: number, cost: Required<PasswordCost>, from: string): Promise<Buffer> {
+    checkText('PasswordHasher', 'from', from)
     if (this.#running < this.#maxRunning) this.#running++
-    else {
-      if (this.#waiting.length >= this.#maxWaiting) throw new LimitError('WEIR_PASSWORDS_BUSY', 'maxWaiting', this.#maxWaiting)
-      await new Promise<void>((resolve) => this.#waiting.push(resolve)) // whoever ends hands over its place
-    }
+    else await new Promise<void>((run, refuse) => this.#enqueue(from, { run, refuse })) // whoever ends hands over its place
     try {
       return await new Promise((resolve, reject) => {
         const { ln, r, p } = cost
@@ -114,10 +124,14 @@ export class PasswordHasher {
         scrypt(password, salt, length, options, (error, derived) => (error === null ? resolve(derived) : reject(error)))
       })
     } finally {
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#running--
-      else next()
+      const next = this.#waiting.next()
+      if (next === null) this.#running--
+      else next.run()
     }
+  }
+
+  #enqueue(from: string, waiting: Waiting): void {
+    this.#waiting.add(networkOf(from), waiting)?.refuse(new LimitError('WEIR_PASSWORDS_BUSY', 'maxWaiting', this.#maxWaiting))
   }
 }
 
@@ -130,12 +144,12 @@ function sharedHasher(): PasswordHasher {
 
 /** `hash` of a `PasswordHasher` with the default options, which the whole process shares. */
 export function hashPassword(password: string): Promise<string> {
-  return sharedHasher().hash(password)
+  return sharedHasher().hash(password) // no second argument, so that it can be passed to `map`
 }
 
 /** `verify` of the same. */
-export function verifyPassword(password: string, hash: string | null): Promise<boolean> {
-  return sharedHasher().verify(password, hash)
+export function verifyPassword(password: string, hash: string | null, from?: string): Promise<boolean> {
+  return sharedHasher().verify(password, hash, from)
 }
 
 /** `needsRehash` of the same. */

@@ -2,6 +2,8 @@
 
 import type { Clock } from '../../base/clock.ts'
 
+import type { Owner } from './shares.ts'
+
 /**
  * What `begin` has found:
  *
@@ -18,6 +20,8 @@ export type Begun =
 
 /** What a key is reserved for. */
 export interface Attempt {
+  /** Who has sent it: the principal, or the network of the client. */
+  readonly owner: Owner
   /** Of the request: another request has another one. */
   readonly fingerprint: string
   /** Of this attempt. */

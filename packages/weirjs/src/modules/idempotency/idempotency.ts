@@ -13,15 +13,17 @@ import { checkFunction, checkNames, checkWord, flag, invalid, namesOf, tokensOf,
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { bodyOf } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
+import { networkOf } from '../client-network.ts'
 import { errorListener } from '../error-listener.ts'
 import { gather } from '../kept/gathered-body.ts'
 import { type KeptResponse, keptResponse, packResponse, sendKept, unpackResponse } from '../kept/kept-response.ts'
-import { principalKey } from '../principal-key.ts'
+import { principalKey, shortKey } from '../principal-key.ts'
 import { checkStore } from '../store-option.ts'
 
 import { fingerprintOf, readKey, SHORTEST_OPEN_KEY, storeKey } from './idempotency-key.ts'
 import type { Begun, IdempotencyStore } from './idempotency-store.ts'
 import { memoryIdempotency, NOT_KEPT } from './memory-idempotency.ts'
+import type { Owner } from './shares.ts'
 
 export interface IdempotencyOptions {
   /** Name of the request field. Default `Idempotency-Key`. */
@@ -177,7 +179,8 @@ export class Idempotency implements Policy {
     const clock = this.#clock ?? exchange.connection.clock
     const id = storeKey(scope, session.origin, key)
     const token = randomUUID()
-    const attempt = { fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }
+    const owner = ownerOf(session, scope)
+    const attempt = { owner, fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }
     const begun = await this.#store.begin(id, attempt, clock).catch((cause: unknown) => {
       this.#store.abandon(id, token, 'forget').catch(this.#onError) // it may have begun without telling
       throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause })
@@ -260,6 +263,12 @@ export class Idempotency implements Policy {
     const fields = kept.fields.flatMap((name, i) => (i % 2 === 1 || NEVER_KEPT.test(name) ? [] : [name, kept.fields[i + 1]!]))
     return JSON.stringify(packResponse({ ...kept, fields }))
   }
+}
+
+/** Anybody can send another Authorization, and without a principal nobody has checked it. */
+function ownerOf({ principal, clientAddress }: HttpSession, scope: string): Owner {
+  if (principal !== null) return { key: shortKey(scope), isKnown: true }
+  return { key: `address ${networkOf(clientAddress)}`, isKnown: false }
 }
 
 function readOutcome(outcome: string): KeptResponse | null {

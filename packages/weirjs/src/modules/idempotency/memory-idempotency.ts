@@ -1,18 +1,19 @@
 // The outcomes of requests in the memory of one process, with a fixed bound.
 //
 // Nothing is dropped to make room: a client whose key is forgotten would have its request made twice. When the memory is full, new keys are
-// refused.
+// refused. What one client may have depends on what is free, so that it cannot fill the memory for the others.
 
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
 
 import type { Attempt, Begun, IdempotencyStore } from './idempotency-store.ts'
+import { type Owner, Shares } from './shares.ts'
 
 export interface MemoryIdempotencyOptions {
-  /** Most keys. Default 100,000. When exceeded: 503. */
+  /** Most keys. Default 100,000. A principal gets at most 38 % of them, a network without one 8 %, all of these together half. When exceeded: 503. */
   readonly maxKeys?: number
-  /** Most bytes of outcomes, together. Default 64 MiB. When exceeded: requests are made once, but their responses are not kept. */
+  /** Most bytes of outcomes, together. Default 64 MiB, shared in the same way. When exceeded: requests are made once, but their responses are not kept. */
   readonly maxBytes?: number
 }
 
@@ -20,6 +21,7 @@ const OWNER = 'memoryIdempotency()'
 const OPTION_NAMES = namesOf<MemoryIdempotencyOptions>()(['maxKeys', 'maxBytes'])
 
 interface Kept {
+  readonly owner: Owner
   readonly fingerprint: string
   /** Null: the outcome is not known, or there is one. */
   token: string | null
@@ -47,17 +49,18 @@ export const NOT_KEPT = 'null'
 class MemoryIdempotency implements IdempotencyStore {
   readonly isDegraded = false
   readonly #maxKeys: number
-  readonly #maxBytes: number
+  readonly #keys: Shares
+  readonly #bytes: Shares
   /** In the order in which they expire, as far as all have the same `ttl`. */
   readonly #kept = new Map<string, Kept>()
-  #bytes = 0
 
   constructor(maxKeys: number, maxBytes: number) {
     this.#maxKeys = maxKeys
-    this.#maxBytes = maxBytes
+    this.#keys = new Shares(maxKeys)
+    this.#bytes = new Shares(maxBytes)
   }
 
-  async begin(key: string, { fingerprint, token, ttlMs, retriesUnknown }: Attempt, clock: Clock): Promise<Begun> {
+  async begin(key: string, { owner, fingerprint, token, ttlMs, retriesUnknown }: Attempt, clock: Clock): Promise<Begun> {
     const now = clock.now()
     this.#dropExpired(now)
     let kept = this.#kept.get(key)
@@ -66,8 +69,10 @@ class MemoryIdempotency implements IdempotencyStore {
       kept = undefined
     }
     if (kept === undefined) {
-      if (this.#kept.size >= this.#maxKeys) throw new WeirError('WEIR_STORE_UNAVAILABLE', `maxKeys is ${this.#maxKeys}`)
-      this.#kept.set(key, { fingerprint, token, outcome: null, expiresAt: now + ttlMs })
+      if (!this.#keys.mayTake(owner, 1))
+        throw new WeirError('WEIR_STORE_UNAVAILABLE', `maxKeys is ${this.#maxKeys}, and this client may have no more of them`)
+      this.#keys.take(owner, 1)
+      this.#kept.set(key, { owner, fingerprint, token, outcome: null, expiresAt: now + ttlMs })
       return { state: 'begun' }
     }
     if (kept.outcome !== null) return { state: 'done', fingerprint: kept.fingerprint, outcome: kept.outcome }
@@ -83,11 +88,10 @@ class MemoryIdempotency implements IdempotencyStore {
   async finish(key: string, token: string, outcome: string, ttlMs: number, clock: Clock): Promise<void> {
     const kept = this.#kept.get(key)
     if (kept === undefined || kept.token !== token) return
-    const fits = this.#bytes + outcome.length <= this.#maxBytes
     kept.token = null
-    kept.outcome = fits ? outcome : NOT_KEPT
+    kept.outcome = this.#bytes.mayTake(kept.owner, outcome.length) ? outcome : NOT_KEPT
     kept.expiresAt = clock.now() + ttlMs
-    this.#bytes += kept.outcome.length
+    this.#bytes.take(kept.owner, kept.outcome.length)
     this.#kept.delete(key)
     this.#kept.set(key, kept)
   }
@@ -108,7 +112,8 @@ class MemoryIdempotency implements IdempotencyStore {
   }
 
   #delete(key: string, kept: Kept): void {
-    this.#bytes -= kept.outcome?.length ?? 0
+    this.#keys.give(kept.owner, 1)
+    if (kept.outcome !== null) this.#bytes.give(kept.owner, kept.outcome.length)
     this.#kept.delete(key)
   }
 }

@@ -3,9 +3,8 @@
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { networkOf } from '../client-network.ts'
 import { principalKey, shortKey } from '../principal-key.ts'
-
-import { networkOf } from './client-network.ts'
 
 /**
  * Who shares a quota:

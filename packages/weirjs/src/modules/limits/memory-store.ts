@@ -1,26 +1,27 @@
 // The state of limits in memory, with a fixed bound.
 //
-// A key whose bucket has drained is the same as a new key, so it is dropped without loss. If all keys are in use, one of them is dropped for
-// a new one: of some that are chosen at random, the one whose bucket drains first. So a client cannot reset a quota that it has used up by
-// using many other keys: those are dropped first.
+// A key whose bucket has drained is the same as a new key, so it is dropped without loss. No other key is ever dropped: whatever a client
+// chose to displace would be a quota that it, or another client, has again. If all keys are in use, further ones share buckets.
 
 import { Buffer } from 'node:buffer'
 
 import type { Clock } from '../../base/clock.ts'
 import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
 
+import { Levels } from './levels.ts'
 import type { LimitStore, LimitTable } from './limit-store.ts'
-import { drained, type RateRule, type Taken, takenAt } from './rate-rule.ts'
+import { type RateRule, type Taken, takenAt } from './rate-rule.ts'
+import { SHARED_BUCKETS, SharedLevels } from './shared-levels.ts'
 
 export interface MemoryStoreOptions {
-  /** Most keys of each limit. Default 100,000, which take about 14 MiB if they are addresses. Further ones displace those that have been used least. */
+  /** Most keys of each limit. Default 100,000, which take about 14 MiB if they are addresses. While all of them are in use, further ones share quotas. */
   readonly maxKeys?: number
 }
 
 const OPTION_NAMES = namesOf<MemoryStoreOptions>()(['maxKeys'])
 const DEFAULT_MAX_KEYS = 100_000
 const FEWEST_SLOTS = 64
-/** How many keys are compared to choose the one that is dropped. */
+/** How many keys are looked at to find one that has drained, for each new key. */
 const CANDIDATES = 8
 const SHORTEST_SLICE = 13
 
@@ -52,12 +53,16 @@ export class MemoryTable implements LimitTable {
   readonly #slots = new Map<string, number>()
   /** By slot. */
   readonly #keys: string[] = []
-  /** Two numbers for each slot, next to each other in memory: the level, and when it was computed. */
-  #levels = new Float64Array(2 * FEWEST_SLOTS)
+  readonly #levels: Levels
+  readonly #shared: SharedLevels
+  /** The slot that is looked at next for a key that has drained. */
+  #next = 0
 
-  constructor(rule: RateRule, maxKeys: number = DEFAULT_MAX_KEYS) {
+  constructor(rule: RateRule, maxKeys: number = DEFAULT_MAX_KEYS, sharedBuckets: number = SHARED_BUCKETS) {
     this.#rule = rule
     this.#maxKeys = maxKeys
+    this.#levels = new Levels(rule, FEWEST_SLOTS)
+    this.#shared = new SharedLevels(rule, sharedBuckets)
   }
 
   /** How many keys are kept. */
@@ -69,62 +74,79 @@ export class MemoryTable implements LimitTable {
     const rule = this.#rule
     const now = clock.now()
     const slot = this.#slots.get(key)
-    const level = slot === undefined ? 0 : this.#levelAt(slot, now)
+    if (slot === undefined) return this.#takeNew(key, cost, now)
+    const level = this.#levels.at(slot, now)
     const filled = level + cost * rule.unit
     if (filled > rule.capacity) return takenAt(rule, level, cost, false)
-    if (filled > 0) this.#keep(key, slot, filled, now)
+    this.#levels.set(slot, filled, now)
     return takenAt(rule, filled, cost, true)
   }
 
+  /** Counts what a key has taken elsewhere, if that is more than what is known here. */
+  raise(key: string, level: number, clock: Clock): void {
+    const now = clock.now()
+    const slot = this.#slots.get(key)
+    if (slot !== undefined) {
+      if (level > this.#levels.at(slot, now)) this.#levels.set(slot, level, now)
+      return
+    }
+    const bucket = this.#bucketInUse(key, now)
+    const shared = bucket === null ? 0 : this.#shared.levelAt(bucket, now)
+    if (level > shared) this.#keep(key, bucket, level, now)
+  }
+
+  /** What a key without a slot has taken comes back with time alone: the others of its bucket would have it, too. */
   refund(key: string, cost: number): void {
     const slot = this.#slots.get(key)
-    if (slot !== undefined) this.#levels[2 * slot] = this.#levels[2 * slot]! - cost * this.#rule.unit
+    if (slot !== undefined) this.#levels.add(slot, -cost * this.#rule.unit)
   }
 
-  #levelAt(slot: number, now: number): number {
-    return drained(this.#rule, this.#levels[2 * slot]!, now - this.#levels[2 * slot + 1]!)
+  /** A key that has no slot may have taken from a shared bucket before. It has taken no more than that bucket holds. */
+  #takeNew(key: string, cost: number, now: number): Taken {
+    const rule = this.#rule
+    const bucket = this.#bucketInUse(key, now)
+    const level = bucket === null ? 0 : this.#shared.levelAt(bucket, now)
+    const filled = level + cost * rule.unit
+    if (filled > rule.capacity) return takenAt(rule, level, cost, false)
+    if (cost > 0) this.#keep(key, bucket, filled, now)
+    return takenAt(rule, filled, cost, true)
   }
 
-  #keep(key: string, known: number | undefined, level: number, now: number): void {
-    const slot = known ?? this.#slotFor(key, now)
-    this.#levels[2 * slot] = level
-    this.#levels[2 * slot + 1] = now
+  /** Null: nothing is in any of them, so the digest is not needed. */
+  #bucketInUse(key: string, now: number): number | null {
+    return this.#shared.isEmpty(now) ? null : this.#shared.bucketOf(key)
   }
 
-  #slotFor(key: string, now: number): number {
+  /** @param bucket of the key, if it is known */
+  #keep(key: string, bucket: number | null, level: number, now: number): void {
+    const slot = this.#keys.length < this.#maxKeys ? this.#addSlot() : this.#drainedSlot(now)
+    if (slot === null) {
+      this.#shared.set(bucket ?? this.#shared.bucketOf(key), level, now)
+      return
+    }
     const kept = unsliced(key)
-    const slot = this.#keys.length < this.#maxKeys ? this.#addSlot() : this.#freeSlot(now)
     this.#keys[slot] = kept
     this.#slots.set(kept, slot)
-    return slot
+    this.#levels.set(slot, level, now)
   }
 
   #addSlot(): number {
     const slot = this.#keys.length
-    if (2 * slot === this.#levels.length) this.#levels = grown(this.#levels)
+    if (slot === this.#levels.count) this.#levels.grow()
     return slot
   }
 
-  /** Drops the key that drains first among some of them. */
-  #freeSlot(now: number): number {
-    let best = 0
-    let bestLevel = Number.POSITIVE_INFINITY
-    for (let i = 0; i < CANDIDATES && bestLevel > 0; i++) {
-      const slot = Math.floor(Math.random() * this.#keys.length)
-      const level = this.#levelAt(slot, now)
-      if (level >= bestLevel) continue
-      best = slot
-      bestLevel = level
+  /** Drops a key that has drained, if one is found soon. Each slot has its turn. */
+  #drainedSlot(now: number): number | null {
+    for (let i = 0; i < CANDIDATES; i++) {
+      const slot = this.#next
+      this.#next = slot + 1 === this.#keys.length ? 0 : slot + 1
+      if (this.#levels.at(slot, now) > 0) continue
+      this.#slots.delete(this.#keys[slot]!)
+      return slot
     }
-    this.#slots.delete(this.#keys[best]!)
-    return best
+    return null
   }
-}
-
-function grown(numbers: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(2 * numbers.length)
-  larger.set(numbers)
-  return larger
 }
 
 /** A copy. A key may be a part of a head, which would be kept in memory as long as the key. V8 copies shorter parts. */

@@ -14,7 +14,8 @@ import { boundedKey, type KeyOf, keyReader, type LimitKey } from './limit-key.ts
 import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
 import { limitName } from './limit-name.ts'
 import type { LimitStore, LimitTable } from './limit-store.ts'
-import { MemoryTable, memoryStore } from './memory-store.ts'
+import { LocalLimit } from './local-limit.ts'
+import { memoryStore } from './memory-store.ts'
 import { type RateRule, rateRule, type Taken } from './rate-rule.ts'
 
 export interface RateLimitOptions {
@@ -38,17 +39,33 @@ export interface RateLimitOptions {
   /**
    * What happens while the store does not reply:
    *
-   * - `local`: this process counts in memory, so each process allows the whole quota. The default.
+   * - `local`: this process counts in memory, from what the store has said last, so each process may allow the whole quota. The default.
    * - `pass`: requests are not limited.
    * - `refuse`: requests are refused with 503.
    */
   readonly whenStoreFails?: 'local' | 'pass' | 'refuse'
+  /**
+   * How many processes share the store. While it does not reply, each allows its part of the quota with `whenStoreFails: 'local'`. Default 1: each
+   * allows the whole quota.
+   */
+  readonly processes?: number
   /** For tests: the time of what is kept in memory. Default: the clock of the server; outside of requests, the system's clock. */
   readonly clock?: Clock
 }
 
 const OWNER = 'rateLimit'
-const OPTION_NAMES = namesOf<RateLimitOptions>()(['name', 'quota', 'window', 'burst', 'key', 'cost', 'store', 'whenStoreFails', 'clock'])
+const OPTION_NAMES = namesOf<RateLimitOptions>()([
+  'name',
+  'quota',
+  'window',
+  'burst',
+  'key',
+  'cost',
+  'store',
+  'whenStoreFails',
+  'processes',
+  'clock',
+])
 const WHEN_STORE_FAILS: readonly unknown[] = ['local', 'pass', 'refuse']
 /** Retry-After while the store does not reply: that is when it is asked again. */
 const STORE_PAUSE_MS = 5_000
@@ -87,7 +104,7 @@ export class RateLimit implements Policy, CountedLimit {
   readonly #store: LimitStore
   readonly #table: LimitTable
   /** What counts while the store does not reply. */
-  readonly #local: MemoryTable | null
+  readonly #local: LocalLimit | null
   readonly #whenStoreFails: 'local' | 'pass' | 'refuse'
   /** The item of RateLimit-Policy. */
   readonly #policyItem: string
@@ -97,7 +114,18 @@ export class RateLimit implements Policy, CountedLimit {
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: RateLimitOptions) {
     checkNames(OWNER, options, OPTION_NAMES)
-    const { name = 'default', quota, window, burst = quota, key = 'address', cost = 1, store, whenStoreFails = 'local', clock } = options
+    const {
+      name = 'default',
+      quota,
+      window,
+      burst = quota,
+      key = 'address',
+      cost = 1,
+      store,
+      whenStoreFails = 'local',
+      processes = 1,
+      clock,
+    } = options
     this.#limitName = limitName(OWNER, name)
     this.name = `${OWNER}:${name}`
     wholeNumber(OWNER, 'quota', quota, 1)
@@ -116,7 +144,9 @@ export class RateLimit implements Policy, CountedLimit {
       throw invalid(OWNER, `store is ${shown(store)}, not what memoryStore() or redisStore() returns`)
     this.#store = store ?? memoryStore()
     this.#table = this.#store.open(name, this.#rule)
-    this.#local = store === undefined || whenStoreFails !== 'local' ? null : new MemoryTable(this.#rule)
+    wholeNumber(OWNER, 'processes', processes, 1)
+    if (options.processes !== undefined && store === undefined) throw invalid(OWNER, 'processes is set, but no store that they share')
+    this.#local = store === undefined || whenStoreFails !== 'local' ? null : new LocalLimit(OWNER, this.#rule, processes)
     const seconds = this.#rule.windowMs / 1000
     this.#policyItem = `"${name}";q=${quota}${Number.isInteger(seconds) ? `;w=${seconds}` : ''}`
   }
@@ -199,7 +229,10 @@ export class RateLimit implements Policy, CountedLimit {
     const taken = this.#table.take(key, cost, clock)
     if (!isPromise(taken)) return { limit: this, key, cost, taken, table: this.#table, isRefunded: false }
     return taken.then(
-      (later) => ({ limit: this, key, cost, taken: later, table: this.#table, isRefunded: false }),
+      (later) => {
+        this.#local?.learn(key, later, clock)
+        return { limit: this, key, cost, taken: later, table: this.#table, isRefunded: false }
+      },
       (error: unknown) => this.#takeElsewhere(key, cost, clock, error),
     )
   }

@@ -71,6 +71,24 @@ export function clearCookieText({ name, attributes }: CookieForm): string {
   return `${name}=${attributes}; Expires=Thu, 01 Jan 1970 00:00:00 GMT`
 }
 
+/** How far the clocks of two servers may differ. */
+const MOST_SKEW_MS = 60_000
+
+/**
+ * A second cookie, for sessions without a store: when the client has signed out. The response to a request that was on its way then may set the
+ * cookie of the session again, and nothing but the client remembers that it has ended.
+ */
+export function endedForm(form: CookieForm): CookieForm {
+  return { ...form, name: `${form.name}-ended` }
+}
+
+/** When the client has signed out, by its cookies. @param field Cookie @param now milliseconds since 1970 */
+export function endedAtIn(field: string, form: CookieForm, now: number): number | null {
+  const value = soleCookie(field, endedForm(form).name)
+  if (value === null || !/^\d{1,15}$/.test(value)) return null
+  return Number(value) <= now + MOST_SKEW_MS ? Number(value) : null
+}
+
 /** What a program gets that writes a session over plain HTTP. */
 export function insecureSession(): WeirError {
   return new WeirError('WEIR_SESSION_INSECURE', 'use https; behind a proxy that terminates TLS, set proxies of the server')

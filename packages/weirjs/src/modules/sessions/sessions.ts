@@ -19,7 +19,7 @@ import { type CsrfOptions, csrf } from '../csrf/csrf.ts'
 import { checkStore } from '../store-option.ts'
 import { type Keeping, type Kept, SealedKeeping, StoreKeeping } from './keeping.ts'
 import { SealedSessions } from './sealed.ts'
-import { CookieForms, soleCookie } from './session-cookie.ts'
+import { CookieForms, endedAtIn, soleCookie } from './session-cookie.ts'
 import { principalOf, RecordFormat, SCHEME_NAME, type SessionPrincipal } from './session-record.ts'
 import type { SessionStore } from './session-store.ts'
 import { type StoredObject, StoredValue } from './stored-value.ts'
@@ -236,6 +236,7 @@ export class SessionsModule implements Sessions {
     const field = headerOf(session.request, 'cookie')
     if (field === null) return open
     const { form } = open
+    if (form !== null && this.#sealing !== null) open.noteEnd(endedAtIn(field, form, exchangeOf(session).connection.clock.wallTime()))
     const cookie = form === null ? null : soleCookie(field, form.name)
     if (form === null || cookie === null) return open
     const kept = this.#settings.keeping.open(form, cookie)

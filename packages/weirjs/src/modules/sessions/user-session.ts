@@ -6,7 +6,7 @@ import { noJsonForm } from '../../http/json-engine.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import type { Keeping, Kept } from './keeping.ts'
-import { type CookieForm, type CookieForms, clearCookieText, insecureSession, setCookieText } from './session-cookie.ts'
+import { type CookieForm, type CookieForms, clearCookieText, endedForm, insecureSession, setCookieText } from './session-cookie.ts'
 import { NO_EXTRA, type RecordFormat, type SessionPrincipal, type SessionRecord } from './session-record.ts'
 import type { SessionStore } from './session-store.ts'
 import type { StoredObject } from './stored-value.ts'
@@ -75,7 +75,11 @@ export class OpenSession implements UserSession {
   /** Names of properties of the data; null for none. */
   #changed: Set<string> | null = null
   #isCommitted = false
-  #setCookie: string | null = null
+  #setCookies: readonly string[] | null = null
+  /** When the client has signed out, if it has no store that knows. A session that began before has ended. */
+  #endedAt: number | null = null
+  /** Whether it has done so in this exchange. */
+  #isEnded = false
   /** While it is being opened. */
   entering: Promise<OpenSession> | null = null
   /** Whether the policy runs for this route, so that changes are written. */
@@ -98,10 +102,20 @@ export class OpenSession implements UserSession {
     return exchangeOf(this.#session).connection.clock.wallTime()
   }
 
+  /** The client says when it has signed out. */
+  noteEnd(endedAt: number | null): void {
+    this.#endedAt = endedAt
+  }
+
   /** @returns null if the text is not that of a session, or its time is over */
   recordIn({ text }: Kept): SessionRecord | null {
     const record = this.#settings.format.read(text)
-    return record !== null && this.#msLeft(record) > 0 ? record : null
+    return record !== null && this.#msLeft(record) > 0 && record.startedAt >= (this.#endedAt ?? 0) ? record : null
+  }
+
+  /** When a session begins: not before the last one has ended, by the clock of another server perhaps. */
+  get #beginning(): number {
+    return Math.max(this.#now, this.#endedAt ?? 0)
   }
 
   /** Continues what the client has. */
@@ -137,7 +151,7 @@ export class OpenSession implements UserSession {
 
   update(changes: object): void {
     const data = this.#settings.format.data.rehearse({ ...this.#state?.data, ...changes })
-    const { startedAt = this.#now, principal = null, extra = NO_EXTRA } = this.#state ?? {}
+    const { startedAt = this.#beginning, principal = null, extra = NO_EXTRA } = this.#state ?? {}
     this.#change({ startedAt, principal, data, extra })
     this.#changed ??= new Set()
     for (const name of Object.keys(changes)) this.#changed.add(name)
@@ -149,12 +163,16 @@ export class OpenSession implements UserSession {
     const before = this.#state
     const staysWith = before !== null && (before.principal === null || before.principal.id === principal.id)
     const rehearsed = Object.freeze({ ...principal, claims: claims.rehearse(principal.claims) })
-    this.#change({ startedAt: this.#now, principal: rehearsed, data: staysWith ? before.data : data.empty, extra })
+    this.#change({ startedAt: this.#beginning, principal: rehearsed, data: staysWith ? before.data : data.empty, extra })
     this.#isReplaced = true
   }
 
   signOut(): void {
     this.#checkChange()
+    if (this.#settings.keeping.store === null) {
+      this.#endedAt = Math.max(this.#beginning, (this.#state?.startedAt ?? 0) + 1)
+      this.#isEnded = true
+    }
     this.#state = null
     this.#isReplaced = true
     this.#changed = null
@@ -226,14 +244,17 @@ export class OpenSession implements UserSession {
   #writeNew(state: State | null): undefined | Promise<undefined> {
     const { keeping, format } = this.#settings
     const form = this.form!
+    // As long as a session that began before could last.
+    const maxAge = Math.ceil(this.#settings.absoluteTimeout / 1000)
+    const ended = this.#isEnded ? [setCookieText(endedForm(form), String(this.#endedAt), maxAge)] : []
     if (state === null) {
-      this.#setCookie = clearCookieText(form)
+      this.#setCookies = [clearCookieText(form), ...ended]
       return undefined
     }
     const { record, text } = this.#written ?? writtenBy(format, { ...state, renewedAt: this.#now })
     const value = keeping.write(form, text, this.#ttlOf(record))
     const finish = (written: string): undefined => {
-      this.#setCookie = setCookieText(form, written, this.#maxAgeOf(state))
+      this.#setCookies = [setCookieText(form, written, this.#maxAgeOf(state)), ...ended]
     }
     return typeof value === 'string' ? finish(value) : value.then(finish)
   }
@@ -310,8 +331,8 @@ export class OpenSession implements UserSession {
   /** Sets the fields of a response: the cookie, and what keeps it out of shared caches. */
   describeIn(response: OutgoingResponse): void {
     const isUpgrade = response.content.kind === 'upgrade'
-    if (this.#setCookie !== null) {
-      if (response.fields?.includes(this.#setCookie) !== true) response.appendHeader('Set-Cookie', this.#setCookie)
+    if (this.#setCookies !== null) {
+      for (const text of this.#setCookies) if (response.fields?.includes(text) !== true) response.appendHeader('Set-Cookie', text)
       if (isUpgrade) return
       // A stored response with Set-Cookie may be used for other clients (RFC 9111 §7.3).
       if (!/(?:^|[\s,])(?:private|no-store)(?:[\s,=]|$)/i.test(response.listHeader('Cache-Control') ?? ''))

@@ -43,7 +43,7 @@ describe('password hashes', () => {
   })
 
   test('the default costs what OWASP recommends, and is shared', async () => {
-    const hash = await hashPassword('secret')
+    const [hash] = (await Promise.all(['secret'].map(hashPassword))) as [string]
     assert.match(hash, /^\$scrypt\$ln=15,r=8,p=3\$/)
     assert.equal(await verifyPassword('secret', hash), true)
     assert.equal(needsRehash(hash), false)
@@ -115,6 +115,18 @@ describe('password hashes', () => {
       again.every(({ status }) => status === 'fulfilled'),
       'places are free again',
     )
+  })
+
+  test('clients take turns, and a flood of one network refuses only its own calls', async () => {
+    const hasher = new PasswordHasher({ ...CHEAP, maxRunning: 1, maxWaiting: 10 })
+    const order: string[] = []
+    const call = (from: string): Promise<void> => hasher.verify('x', null, from).then(() => void order.push(from))
+    const flood = Promise.allSettled(Array.from({ length: 50 }, (_, i) => call(`2001:db8::${i.toString(16)}`)))
+    await Promise.all([call('192.0.2.1'), call('192.0.2.2')])
+    assert.ok(order.length <= 4, order.join())
+    const statuses = (await flood).map(({ status }) => status)
+    assert.equal(statuses.filter((status) => status === 'fulfilled').length, 1 + 8)
+    await assert.rejects(hasher.hash('x', 7 as never), { code: 'WEIR_OPTION_INVALID' })
   })
 
   test('a user who does not exist is work as well, and so is a password that is too long', async () => {

@@ -204,8 +204,8 @@ test('a response that is too large, or streamed slowly, is not kept, and the req
   assert.deepEqual([(await web.post(KEY)).text(), web.runs()], ['{"web":true}', 1])
 })
 
-test('keys expire, and a full memory refuses new ones', async () => {
-  const { post, clock, runs } = serverWith({ ttl: '1m', store: memoryIdempotency({ maxKeys: 2 }) })
+test('keys expire, and a memory that has no more for a client refuses new ones', async () => {
+  const { post, clock, runs } = serverWith({ ttl: '1m', store: memoryIdempotency({ maxKeys: 20 }) })
   await post(KEY)
   await post(`${KEY}2`)
   const full = await post(`${KEY}3`)
@@ -214,6 +214,30 @@ test('keys expire, and a full memory refuses new ones', async () => {
   assert.equal((await post(`${KEY}3`)).status, 200)
   assert.equal((await post(KEY)).text(), '{"run":4}')
   assert.equal(runs(), 4)
+})
+
+test('a client that fills the memory does not fill it for other networks, nor for principals', async () => {
+  const { server } = serverWith({ store: memoryIdempotency({ maxKeys: 100 }) })
+  let sent = 0
+  const send = async (address: string, headers = {}): Promise<number> => {
+    const request = new Request('http://localhost/orders', {
+      method: 'POST',
+      body: '{"a":1}',
+      headers: { 'Content-Type': 'application/json', 'Idempotency-Key': `${KEY}${sent++}`, ...headers },
+    })
+    return (await server.fetch(request, { peer: { address, port: 1 } })).status
+  }
+  const flood = async (address: (i: number) => string): Promise<number> => {
+    let accepted = 0
+    for (let i = 0; i < 100; i++) if ((await send(address(i), { Authorization: `Bearer ${i}` })) === 200) accepted++
+    return accepted
+  }
+  assert.equal(await flood((i) => `2001:db8::${i.toString(16)}`), 8)
+  assert.equal(await send('192.0.2.1'), 200)
+  assert.equal(await send('2001:db8::1', { 'X-User': 'ann' }), 200)
+  assert.ok((await flood((i) => `192.0.2.${i}`)) < 50, 'the others are for principals')
+  assert.equal(await send('198.51.100.1'), 503)
+  for (const user of ['ann', 'ben']) assert.equal(await send('2001:db8::1', { 'X-User': user }), 200)
 })
 
 test('a store that fails refuses requests with a key, before the handler runs', async () => {
