@@ -198,7 +198,7 @@ test('two processes share one quota exactly', { skip: noRedis }, async (t) => {
 
 test('three processes that are too busy to hear Redis in time take no more than the quota', { skip: noRedis }, async (t) => {
   const redis = await startRedis(t)
-  const program = fileURLToPath(new URL('../../support/flooded-limit-process.js', import.meta.url))
+  const program = fileURLToPath(new URL('../../../weirjs/test/support/flooded-limit-process.js', import.meta.url))
   const processes = ['redis', 'ioredis', 'redis'].map((kind) => spawn(process.execPath, [program, kind, String(redis.port), '6']))
   t.after(() => {
     for (const one of processes) one.kill('SIGKILL')
