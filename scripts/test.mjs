@@ -7,10 +7,11 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 
 import { linkCompiled } from './packages.mjs'
 
-process.chdir(new URL('..', import.meta.url).pathname)
+process.chdir(join(import.meta.dirname, '..'))
 linkCompiled()
 
 /** Options of the runner whose value may be the next argument. */
