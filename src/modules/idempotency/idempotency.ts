@@ -19,9 +19,19 @@ import { type KeptResponse, keptResponse, packResponse, sendKept, unpackResponse
 import { principalKey } from '../principal-key.ts'
 import { checkStore } from '../store-option.ts'
 
+import { Forgetting } from './forgetting.ts'
 import { fingerprintOf, readKey, SHORTEST_OPEN_KEY, storeKey } from './idempotency-key.ts'
 import type { Begun, IdempotencyStore } from './idempotency-store.ts'
 import { memoryIdempotency, NOT_KEPT } from './memory-idempotency.ts'
+
+/**
+ * What an idempotency store was asked to do when it failed:
+ *
+ * - `extend`: to note that this process is alive. The handler is running.
+ * - `finish`: to keep the outcome. The handler has run, and repeated requests are refused with 409.
+ * - `abandon`: to give up the reservation of a request that is refused. Its handler has failed, or has not run. It is tried again.
+ */
+export type IdempotencyOperation = 'extend' | 'finish' | 'abandon'
 
 export interface IdempotencyOptions {
   /** Name of the request field. Default `Idempotency-Key`. */
@@ -53,8 +63,11 @@ export interface IdempotencyOptions {
   readonly keepServerErrors?: boolean
   /** Largest body of a response that is kept, in bytes. Default 256 KiB. For a larger one, a repeated request gets 409. */
   readonly maxResponseBytes?: number
-  /** Told about errors of the store after the handler has run, which the client is not told. Default: they are ignored. */
-  readonly onError?: (error: unknown) => void
+  /**
+   * Told about errors of the store that the client is not told, and what failed. Errors of `begin` are told to the client: its handler does not run.
+   * Default: they are ignored.
+   */
+  readonly onError?: (error: unknown, operation: IdempotencyOperation) => void
   /** For tests: the clock of a memory store and of the signs of life. Default: that of the server. */
   readonly clock?: Clock
 }
@@ -103,7 +116,8 @@ export class Idempotency implements Policy {
   readonly #retriesUnknown: boolean
   readonly #keepsServerErrors: boolean
   readonly #maxResponseBytes: number
-  readonly #onError: (error: unknown) => void
+  readonly #onError: (error: unknown, operation: IdempotencyOperation) => void
+  readonly #forgetting: Forgetting
   readonly #clock: Clock | undefined
 
   /** @throws WEIR_OPTION_INVALID */
@@ -131,6 +145,7 @@ export class Idempotency implements Policy {
     this.#onError = errorListener(OWNER, options.onError)
     if (store !== undefined) checkStore(OWNER, store, STORE_FUNCTIONS, 'redisIdempotency')
     this.#store = store ?? memoryIdempotency()
+    this.#forgetting = new Forgetting(this.#store, this.#ttlMs, (error) => this.#onError(error, 'abandon'))
     this.#clock = options.clock
   }
 
@@ -179,12 +194,12 @@ export class Idempotency implements Policy {
     const token = randomUUID()
     const attempt = { fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }
     const begun = await this.#store.begin(id, attempt, clock).catch((cause: unknown) => {
-      this.#store.abandon(id, token, 'forget').catch(this.#onError) // it may have begun without telling
+      void this.#forgetting.forget(id, token, clock) // it may have begun without telling
       throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause })
     })
     if (begun.state !== 'begun') return this.#repeat(exchange, begun, fingerprint)
     const stopSigns = clock.every(Math.floor(this.#leaseMs / 3), () => {
-      this.#store.extend(id, token, this.#leaseMs).catch(this.#onError)
+      this.#store.extend(id, token, this.#leaseMs).catch((error: unknown) => this.#onError(error, 'extend'))
     })
     try {
       return await this.#run(exchange, next, id, token, clock)
@@ -232,22 +247,26 @@ export class Idempotency implements Policy {
     } catch (error) {
       // A handler that was told to stop, because the client has left or time was up, may have had its effect or not. Any other error means that
       // it had none.
-      const as = exchange.session.signal.aborted ? 'unknown' : 'forget'
-      await this.#store.abandon(id, token, as).catch(this.#onError)
+      await (exchange.session.signal.aborted ? this.#leaveUnknown(id, token) : this.#forgetting.forget(id, token, clock))
       throw error
     }
     const outgoing = outgoingOf(response)
     if (outgoing.statusCode >= 500 && !this.#keepsServerErrors) {
-      await this.#store.abandon(id, token, 'forget').catch(this.#onError)
+      await this.#forgetting.forget(id, token, clock)
       return response
     }
     const outcome = await this.#outcomeOf(exchange, response, before).catch(async (error: unknown) => {
-      await this.#store.abandon(id, token, 'unknown').catch(this.#onError)
+      await this.#leaveUnknown(id, token)
       throw error
     })
     // The client gets its response afterwards, so that it can have it again from then on.
-    await this.#store.finish(id, token, outcome, this.#ttlMs, clock).catch(this.#onError)
+    await this.#store.finish(id, token, outcome, this.#ttlMs, clock).catch((error: unknown) => this.#onError(error, 'finish'))
     return response
+  }
+
+  /** Nobody knows whether it had its effect. If the store fails, it is told by the end of the lease. */
+  async #leaveUnknown(id: string, token: string): Promise<void> {
+    await this.#store.abandon(id, token, 'unknown').catch((error: unknown) => this.#onError(error, 'abandon'))
   }
 
   async #outcomeOf(exchange: Exchange, response: HttpResponse, before: readonly string[] | null): Promise<string> {
