@@ -274,7 +274,7 @@ export class Idempotency implements Policy {
     // The server has answered in the meantime, because time was up, and has dropped the response of the handler.
     if (outgoing.isTaken || exchange.sent !== null || outgoing.trailers?.areAnnounced === true) return NOT_KEPT
     const gathered = await gather(outgoing, this.#maxResponseBytes, () => false)
-    if (gathered === null || 'later' in gathered) return NOT_KEPT
+    if (gathered === null || 'later' in gathered || outgoing.trailers?.areUnannounced === true) return NOT_KEPT
     const kept = keptResponse(outgoing, before, gathered.whole)
     const fields = kept.fields.flatMap((name, i) => (i % 2 === 1 || NEVER_KEPT.test(name) ? [] : [name, kept.fields[i + 1]!]))
     return JSON.stringify(packResponse({ ...kept, fields }))
