@@ -1,7 +1,7 @@
 // The public API of weir/relay.
 
 export type { RedisSubscribingClient } from '../redis/redis-subscriber.ts'
-export type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
+export type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
 export type { RelayEvent } from './event-envelope.ts'
 export { type MemoryRelayOptions, memoryRelay } from './memory-relay.ts'
 export type {

@@ -2,11 +2,12 @@
 
 import { setImmediate } from 'node:timers/promises'
 
-import type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
+import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
 import { checkData, type NatsConnection } from './nats-client.ts'
 import { NatsLink, unavailable } from './nats-link.ts'
 import { subjectToken } from './nats-subject.ts'
 import { NatsSubscription } from './nats-subscription.ts'
+import { onceOf } from './publish-once.ts'
 
 export interface PlainNatsOptions {
   readonly owner: string
@@ -49,7 +50,8 @@ export class PlainNatsRelay implements Relay {
     return this.#link.isUp
   }
 
-  async publish(channel: string, data: string): Promise<null> {
+  async publish(channel: string, data: string, options: RelayPublishOptions = {}): Promise<null> {
+    onceOf(this.#options.owner, options, false)
     checkData(this.#options, data)
     // While it is away, the client holds what is published, and drops it when it tries to reconnect.
     if (!this.#link.isUp) throw this.#link.error()

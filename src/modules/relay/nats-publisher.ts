@@ -7,6 +7,7 @@ import type { Clock } from '../../base/clock.ts'
 import { isInstance, WeirError } from '../../base/errors.ts'
 import type { NatsJetStream } from './nats-client.ts'
 import { type NatsLink, unavailable } from './nats-link.ts'
+import { onceName } from './publish-once.ts'
 
 export interface NatsPublisherOptions {
   readonly jetstream: NatsJetStream
@@ -55,14 +56,14 @@ export class NatsPublisher {
   }
 
   /** @throws (rejects) WEIR_RELAY_UNAVAILABLE */
-  publish(subject: string, data: string): Promise<number> {
+  publish(subject: string, data: string, once: string | null): Promise<number> {
     const { clock, link, maxQueuedBytes, timeoutMs } = this.#options
     if (this.#isClosed || link.isOver) return Promise.reject(link.error())
     const bytes = Buffer.byteLength(data) + OVERHEAD_BYTES
     if (this.#bytes + bytes > maxQueuedBytes)
       return Promise.reject(unavailable(`more than maxQueuedBytes (${maxQueuedBytes}) would wait for NATS`, this.#trouble))
     return new Promise((resolve, reject) => {
-      const token = `${this.#tokens}${(this.#count++).toString(36)}`
+      const token = once === null ? `${this.#tokens}${(this.#count++).toString(36)}` : onceName(subject, once)
       const message: Waiting = { subject, data, bytes, token, deadline: clock.now() + timeoutMs, isSent: false, resolve, reject }
       this.#bytes += bytes
       this.#waiting.add(message)

@@ -1,13 +1,14 @@
 // A relay over JetStream, which keeps messages: who was away hears what was published meanwhile.
 
 import type { Clock } from '../../base/clock.ts'
-import type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
+import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
 import { checkData, type NatsConnection } from './nats-client.ts'
 import { NatsFeed } from './nats-feed.ts'
 import { NatsLink, unavailable } from './nats-link.ts'
 import { NatsPublisher } from './nats-publisher.ts'
 import { NatsStream, type NatsStreamOptions, type StreamState } from './nats-stream.ts'
 import { NatsSubscription } from './nats-subscription.ts'
+import { onceOf } from './publish-once.ts'
 
 export interface NatsStreamRelayOptions extends NatsStreamOptions {
   readonly connection: NatsConnection
@@ -55,9 +56,10 @@ export class NatsStreamRelay implements Relay {
     return this.#link.isUp && this.#hasStream
   }
 
-  async publish(channel: string, data: string): Promise<string> {
+  async publish(channel: string, data: string, options: RelayPublishOptions = {}): Promise<string> {
     checkData(this.#options, data)
-    return String(await this.#publisher.publish(this.#stream.subjectOf(channel), data))
+    const once = onceOf(this.#options.owner, options, true)
+    return String(await this.#publisher.publish(this.#stream.subjectOf(channel), data, once))
   }
 
   subscribe(channel: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {
