@@ -223,6 +223,9 @@ for (const [where, start] of Object.entries({
 }
 
 const BOUNDARY = 'weir'
+/** Connections that send forms. Node's client resets streams while a connection of it holds more than 10 MB. */
+const SENDERS = 30
+const sent = numbers.slice(0, (CLIENTS * STREAMS) / SENDERS)
 /** A form with one file. */
 const formOf = (stream: number): string =>
   `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="${stream}.txt"\r\n\r\n${contentOf(fileOf(stream))}\r\n--${BOUNDARY}--\r\n`
@@ -243,9 +246,9 @@ test('forms that are sent slowly hold few of the files that are saved', { skip }
     { port: 0 },
   )
   const uploads: { stream: ClientHttp2Stream; saved: Promise<Http2Message>; form: string }[] = []
-  for (let i = 0; i < CLIENTS; i++) {
+  for (let i = 0; i < SENDERS; i++) {
     const client = await Http2Client.connect(t, server.port!)
-    for (const number of numbers) {
+    for (const number of sent) {
       const form = formOf(number)
       const fields = { ':method': 'POST', ':path': `/${i}`, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` }
       const stream = client.open(fields)
@@ -256,9 +259,12 @@ test('forms that are sent slowly hold few of the files that are saved', { skip }
   await eventually(() => readdirSync(directory).length === uploads.length, 'all files')
   assert.ok(openIn(directory) <= MOST_OPEN, `${openIn(directory)} files are open`)
   for (const { stream, form } of uploads) stream.end(form.slice(1_000))
-  for (const { saved } of uploads) assert.equal((await saved).text, 'saved')
-  for (let i = 0; i < CLIENTS; i++)
-    for (const number of numbers)
+  for (const { saved } of uploads) {
+    const { status, code, text } = await saved
+    assert.deepEqual([status, code, text], [200, 0, 'saved'])
+  }
+  for (let i = 0; i < SENDERS; i++)
+    for (const number of sent)
       assert.ok(readFileSync(join(directory, `${i}-${number}.txt`), 'utf8') === contentOf(fileOf(number)), `${i}-${number}`)
   assert.equal(openIn(directory), 0)
 })
