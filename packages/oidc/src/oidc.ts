@@ -14,6 +14,7 @@ import {
   flag,
   insecureSession,
   invalid,
+  isLocalName,
   KeyRing,
   kindOf,
   listOf,
@@ -27,7 +28,8 @@ import { returnPath, type SealingKey, type Sessions, type SignIn, type StoredObj
 
 import { type ClientAuthentication, type Grant, type IdClaims, Provider, type UserInfo } from './provider.ts'
 import { idTokenIn, keptTokens, TokenKeeper, type Tokens } from './tokens.ts'
-import { Transactions } from './transactions.ts'
+import { MAX_LOGIN_MS, Transactions } from './transactions.ts'
+import { UsedLogins } from './used-logins.ts'
 
 export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   /** The sessions that logins begin. They have to be installed on the same server, before. */
@@ -42,12 +44,25 @@ export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   readonly clientSecret?: string | null
   /** Another way to authenticate, of `openid-client`: `PrivateKeyJwt(key)`. */
   readonly clientAuthentication?: ClientAuthentication
+  /**
+   * Whether the signature of ID tokens is checked, with the keys of the provider. Default true for a public client and for an issuer that begins with
+   * `http://`. Otherwise TLS proves where the token comes from.
+   */
+  readonly checkSignature?: boolean
   /** Default `openid profile email`. */
   readonly scope?: string
   /** The path of the routes, after the prefix of a group. Default `/auth`: `/auth/login`, `/auth/callback` and `/auth/logout`. */
   readonly path?: string
-  /** Scheme and host of this server, as the provider knows them. Default `session.origin`. */
+  /**
+   * Scheme and host of this server, as the provider knows them. Without it and `hosts`, only browsers on the same machine can log in: the host would be
+   * the client's word.
+   */
   readonly origin?: string
+  /**
+   * For a server with several names, in place of `origin`: the hosts that clients may use, such as `['shop.example.com', 'shop.example.org']`, each
+   * with its port unless that is the default. The provider then returns to `session.origin`. A login with another host is answered with 421.
+   */
+  readonly hosts?: readonly string[]
   /**
    * Who signs in, by the claims of the ID token. Default `sub` as `id`, and `name`. Required if another provider signs people in to the same
    * sessions: only the program can make their ids differ.
@@ -96,9 +111,11 @@ const OPTION_NAMES = namesOf<OidcOptions>()([
   'clientId',
   'clientSecret',
   'clientAuthentication',
+  'checkSignature',
   'scope',
   'path',
   'origin',
+  'hosts',
   'principal',
   'keepTokens',
   'keys',
@@ -123,6 +140,8 @@ const DEFAULT_SCOPE = 'openid profile email'
 const DEFAULT_TIMEOUT_MS = 5_000
 /** A longer address is not returned to, because it is in a cookie. */
 const MAX_RETURN_CHARACTERS = 1_000
+/** Of a Host, in an error. */
+const MAX_SHOWN_ORIGIN = 200
 /** The providers that sign people in to the same sessions. */
 const INSTALLED = new WeakMap<object, readonly OidcOptions[]>()
 /**
@@ -140,6 +159,7 @@ class OidcModule implements Oidc {
   readonly #sessions: SessionsHandle
   readonly #provider: Provider
   readonly #transactions: Transactions
+  readonly #usedLogins: UsedLogins
   readonly #keeper: TokenKeeper | null
   readonly #path: string
   readonly #afterLogout: string
@@ -158,6 +178,7 @@ class OidcModule implements Oidc {
     for (const option of ['clientAuthentication', 'principal'] as const) checkFunction(OWNER, option, options[option])
     if (!/^(?:\/[\w.~-]+)+$/.test(path)) throw invalid(OWNER, `path is ${shown(path)}, not a path such as "/auth"`)
     checkOrigin(options.origin)
+    checkHosts(options)
     checkParameters(options.parameters ?? {})
     if (options.use !== undefined) listOf(OWNER, 'use', options.use)
     if (!(options.scope ?? 'openid').split(' ').includes('openid')) throw invalid(OWNER, 'scope lacks "openid"')
@@ -172,6 +193,7 @@ class OidcModule implements Oidc {
       clientId,
       clientSecret: clientSecret ?? null,
       clientAuthentication: clientAuthentication ?? null,
+      checkSignature: options.checkSignature === undefined ? undefined : flag(OWNER, 'checkSignature', options.checkSignature),
       timeoutMs: wholeNumber(OWNER, 'timeoutMs', timeoutMs, 1),
     })
     const purpose = `${issuer} ${clientId} ${path}`
@@ -180,6 +202,7 @@ class OidcModule implements Oidc {
       purpose,
       `login-${hash('sha256', purpose).slice(0, 6)}`,
     )
+    this.#usedLogins = new UsedLogins(MAX_LOGIN_MS)
     this.#keeper = options.keepTokens === true ? new TokenKeeper(this.#provider, issuer, timeoutMs) : null
     this.#afterLogout = returnPath(options.afterLogout ?? '/', '')
     if (this.#afterLogout === '') throw invalid(OWNER, `afterLogout is ${shown(options.afterLogout)}, not a path of this server`)
@@ -249,10 +272,12 @@ class OidcModule implements Oidc {
     const transaction = states.length === 1 ? this.#transactions.take(session, this.#formFor(session), states[0]!) : null
     if (transaction === null) throw new WeirError('WEIR_OIDC_RESPONSE', 'this browser has no such login in progress, or it took too long')
     const address = new URL(`${this.#callbackAddress(session)}?${request.queryString.replace(/^\?/, '')}`)
-    const grant = await this.#provider.exchange(clockOf(session), address, transaction)
-    const principal = await this.#principalOf(grant)
-    const now = clockOf(session).wallTime()
-    this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#options.issuer, grant.tokens, now))
+    await this.#usedLogins.use(transaction.state, clockOf(session).wallTime(), async () => {
+      const grant = await this.#provider.exchange(clockOf(session), address, transaction)
+      const principal = await this.#principalOf(grant)
+      const now = clockOf(session).wallTime()
+      this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#options.issuer, grant.tokens, now))
+    })
     return response.redirect(transaction.path, 303)
   }
 
@@ -270,12 +295,14 @@ class OidcModule implements Oidc {
     const idToken = idTokenIn(open, this.#options.issuer)
     this.#sessions.signOut(session)
     response.header('Cache-Control', 'no-store')
-    const elsewhere = wasSignedIn
-      ? await this.#provider.logoutAddress(clockOf(session), {
-          post_logout_redirect_uri: `${this.#originOf(session)}${this.#afterLogout}`,
-          ...(idToken !== null && { id_token_hint: idToken }),
-        })
-      : null
+    const origin = this.#originFor(session)
+    const elsewhere =
+      wasSignedIn && typeof origin === 'string'
+        ? await this.#provider.logoutAddress(clockOf(session), {
+            post_logout_redirect_uri: `${origin}${this.#afterLogout}`,
+            ...(idToken !== null && { id_token_hint: idToken }),
+          })
+        : null
     return response.redirect(elsewhere ?? this.#afterLogout, 303)
   }
 
@@ -285,12 +312,21 @@ class OidcModule implements Oidc {
     return form
   }
 
-  #originOf(session: HttpSession): string {
-    return this.#options.origin ?? session.origin
+  /** Where the provider sends the browser back to, or why it is not sent there. Without `origin`, the client has stated it. */
+  #originFor(session: HttpSession): string | WeirError {
+    const { origin, hosts } = this.#options
+    if (origin !== undefined) return origin
+    const stated = URL.canParse(session.origin) ? new URL(session.origin) : null
+    if (stated === null || (hosts !== undefined && !hosts.includes(stated.host))) return new WeirError('WEIR_MISDIRECTED')
+    if (hosts !== undefined || isLocalName(stated.hostname)) return stated.origin
+    const line = `origin: ${JSON.stringify(stated.origin.slice(0, MAX_SHOWN_ORIGIN))}`
+    return invalid(OWNER, `origin is missing, and Host is what the client says. If it is right, write oidc({ …, ${line} })`)
   }
 
   #callbackAddress(session: HttpSession): string {
-    return `${this.#originOf(session)}${this.#prefix}${this.#path}/callback`
+    const origin = this.#originFor(session)
+    if (typeof origin !== 'string') throw origin
+    return `${origin}${this.#prefix}${this.#path}/callback`
   }
 }
 
@@ -302,6 +338,16 @@ function checkOrigin(origin: string | undefined): void {
   if (origin === undefined) return
   if (!URL.canParse(origin) || new URL(origin).origin !== origin || !/^https?:/.test(origin))
     throw invalid(OWNER, `origin is ${shown(origin)}, not an origin such as "https://app.example.com"`)
+}
+
+function checkHosts({ origin, hosts }: OidcOptions): void {
+  if (hosts === undefined) return
+  if (origin !== undefined) throw invalid(OWNER, 'origin and hosts exclude each other')
+  const names = listOf<unknown>(OWNER, 'hosts', hosts)
+  if (names.length === 0) throw invalid(OWNER, 'hosts is empty')
+  for (const host of names)
+    if (typeof host !== 'string' || !URL.canParse(`http://${host}`) || !/^[\w.:[\]-]+$/.test(host) || host !== host.toLowerCase())
+      throw invalid(OWNER, `hosts has ${shown(host)}, not a host such as "shop.example.com" or "localhost:8080"`)
 }
 
 function checkParameters(parameters: Readonly<Record<string, string>>): void {

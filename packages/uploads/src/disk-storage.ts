@@ -3,12 +3,12 @@
 // The size of the file is the offset, so that nothing that has been written is lost when the process dies, and nothing has to be written twice.
 // Bytes that have yet to be verified are written to the same file: the record says from where on they do not count.
 
-import { constants, createReadStream } from 'node:fs'
+import { constants } from 'node:fs'
 import { copyFile, type FileHandle, link, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { WeirError } from 'weirjs'
-import { checkNames, flag, invalid, namesOf, shown } from 'weirjs/kit'
+import { checkNames, FileSource, flag, invalid, namesOf, OpenFile, shown } from 'weirjs/kit'
 
 import { isUploadId, newUploadId, type UploadRecord, uploadRecordOf } from './upload-record.ts'
 import type { AppendOptions, StoredUpload, UploadStorage } from './upload-storage.ts'
@@ -87,40 +87,37 @@ class DiskStorage implements UploadStorage {
   ): Promise<number> {
     const path = this.#path(record.id, BYTES)
     if (hasTakenOver) await this.#takeFile(path)
-    const handle = await open(path, constants.O_RDWR | constants.O_CREAT, FILE_MODE)
+    const file = await OpenFile.open(path, constants.O_RDWR | constants.O_CREAT, FILE_MODE)
+    file.mayWait() // for the client
     try {
-      await handle.truncate(offset)
+      await file.truncate(offset)
       if (offset === 0) await this.#syncDirectory(this.#directory) // the file may be new
       const verifiedTo = isAtomic ? offset : null
       if ((await this.#readInfo(record.id))?.verifiedTo !== verifiedTo) await this.#writeInfo({ record, verifiedTo })
-      return await this.#write(record, handle, offset, bytes, isAtomic)
+      const position = await this.#write(record, file, offset, bytes, isAtomic)
+      await file.finish()
+      return position
     } finally {
-      await handle.close()
+      await file.close()
     }
   }
 
-  async #write(
-    record: UploadRecord,
-    handle: FileHandle,
-    offset: number,
-    bytes: AsyncIterable<Uint8Array>,
-    isAtomic: boolean,
-  ): Promise<number> {
+  async #write(record: UploadRecord, file: OpenFile, offset: number, bytes: AsyncIterable<Uint8Array>, isAtomic: boolean): Promise<number> {
     let position = offset
     try {
-      for await (const chunk of bytes) position = await writeAll(handle, chunk, position)
+      for await (const chunk of bytes) position = await writeAll(file, chunk, position)
     } catch (error) {
-      if (isAtomic) await this.#discard(record, handle, offset)
-      else await this.#sync(handle)
+      if (isAtomic) await this.#discard(record, file, offset)
+      else await this.#syncData(file)
       throw error
     }
-    await this.#sync(handle)
+    await this.#syncData(file)
     if (isAtomic) await this.#writeInfo({ record, verifiedTo: null })
     return position
   }
 
-  async #discard(record: UploadRecord, handle: FileHandle, offset: number): Promise<void> {
-    await handle.truncate(offset)
+  async #discard(record: UploadRecord, file: OpenFile, offset: number): Promise<void> {
+    await file.truncate(offset)
     await this.#writeInfo({ record, verifiedTo: null })
   }
 
@@ -147,7 +144,7 @@ class DiskStorage implements UploadStorage {
   }
 
   read(record: UploadRecord): Readable {
-    return createReadStream(record.keptAt ?? this.locate(record), { highWaterMark: 256 * 1024 })
+    return Readable.from(piecesOf(record.keptAt ?? this.locate(record)), { objectMode: false })
   }
 
   locate(record: UploadRecord): string {
@@ -238,6 +235,10 @@ class DiskStorage implements UploadStorage {
     await this.#syncDirectory(this.#directory)
   }
 
+  async #syncData(file: OpenFile): Promise<void> {
+    if (this.#syncs) await file.syncData()
+  }
+
   async #sync(handle: FileHandle): Promise<void> {
     if (this.#syncs) await handle.datasync()
   }
@@ -278,11 +279,25 @@ function infoOf(text: string, id: string): Info | null {
   return { record, verifiedTo: verifiedTo as number | null }
 }
 
-async function writeAll(handle: FileHandle, chunk: Uint8Array, position: number): Promise<number> {
+/** A client may take its time to read them. */
+async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
+  const file = await OpenFile.open(path, constants.O_RDONLY)
+  try {
+    const { size } = await file.stat()
+    file.mayWait()
+    if (size > 0n) yield* new FileSource(file, [{ start: 0, end: Number(size) - 1 }])
+  } finally {
+    await file.close()
+  }
+}
+
+async function writeAll(file: OpenFile, chunk: Uint8Array, position: number): Promise<number> {
   for (let at = 0; at < chunk.length; ) {
-    const { bytesWritten } = await handle.write(chunk, at, chunk.length - at, position + at)
-    if (bytesWritten === 0) throw new Error('the disk accepts no more bytes')
-    at += bytesWritten
+    const written = await new Promise<number>((resolve, reject) => {
+      file.write(chunk, at, chunk.length - at, position + at, (error, count) => (error === null ? resolve(count) : reject(error)))
+    })
+    if (written === 0) throw new Error('the disk accepts no more bytes')
+    at += written
   }
   return position + chunk.length
 }

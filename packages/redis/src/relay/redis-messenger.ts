@@ -1,8 +1,8 @@
 // A relay in Redis, whatever its kind: names of keys, local subscribers, and whether it is connected.
 
 import type { Clock } from 'weirjs/kit'
-import { checkFunction, checkText, errorListener, invalid, isInstance, kindOf, shown, systemClock, wholeNumber } from 'weirjs/kit'
-import type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
+import { checkFunction, checkText, errorListener, invalid, isInstance, kindOf, onceOf, shown, systemClock, wholeNumber } from 'weirjs/kit'
+import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
 import { RedisAccess } from '../client/redis-access.ts'
 import { type RedisSubscribingClient, subscriberSourceOf } from '../client/redis-subscriber.ts'
 
@@ -40,6 +40,7 @@ export interface MessengerKind {
   readonly suffix: string
   readonly timeoutMs: number
   readonly retries: boolean
+  readonly keeps: boolean
   /** Parses what the script of `send` has published. Null: it was published by another program. */
   parse(text: string): LiveMessage | null
   send(
@@ -47,6 +48,7 @@ export interface MessengerKind {
     channel: ChannelNames,
     publishing: { readonly command: string; readonly publisherKey: string; readonly number: number },
     batch: readonly string[],
+    once: readonly (string | null)[],
   ): Promise<readonly (string | null)[]>
   /** Called for the first of several subscribers of a channel. */
   open(access: RedisAccess, channel: ChannelNames): Subscribe
@@ -110,9 +112,9 @@ export class RedisMessenger implements Relay {
       timeoutMs: kind.timeoutMs,
       retries: kind.retries,
       maxQueuedBytes,
-      send: (channel, number, batch) => {
+      send: (channel, number, batch, once) => {
         const names = this.#namesOf(channel)
-        return kind.send(this.#access, names, { command, publisherKey: `${names.state}:${publisher}`, number }, batch)
+        return kind.send(this.#access, names, { command, publisherKey: `${names.state}:${publisher}`, number }, batch, once)
       },
     })
   }
@@ -121,10 +123,10 @@ export class RedisMessenger implements Relay {
     return !this.#isClosed && !this.#access.isDegraded && this.#channels.isConnected
   }
 
-  async publish(channel: string, data: string): Promise<string | null> {
+  async publish(channel: string, data: string, options: RelayPublishOptions = {}): Promise<string | null> {
     this.#checkName(channel)
     if (typeof data !== 'string') throw invalid(this.#owner, `publish: the data is ${kindOf(data)}, not a string`)
-    return this.#outbox.publish(channel, data)
+    return this.#outbox.publish(channel, data, onceOf(this.#owner, options, this.#kind.keeps))
   }
 
   subscribe(channel: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {

@@ -67,6 +67,7 @@ export function redisRelay(client: RedisSubscribingClient, options: RedisRelayOp
     suffix: 'n',
     timeoutMs,
     retries: false,
+    keeps: false,
     parse,
     async send(access, { state, name }, { command, publisherKey, number }, batch) {
       await access.runScriptWith(PUBLISH, [state, publisherKey], command, name, String(number), KEEP_MS, PUBLISHER_MS, ...batch)

@@ -40,6 +40,16 @@ export interface RelaySubscription {
   close(): void
 }
 
+/** How a message is published. */
+export interface RelayPublishOptions {
+  /**
+   * The program's own id of the message, of up to 1,000 characters. What is published again in the same channel with the same id, also by another
+   * process, is not stored again, for two minutes at least: a publisher that was restarted can repeat what it does not know to be published. Needs a
+   * relay that keeps messages.
+   */
+  readonly once?: string
+}
+
 /** Carries messages between processes. Every subscriber of a channel gets every message, including those of its own process, in the same order. */
 export interface Relay {
   /** Whether messages reach other processes at this moment. For readiness: `health({ ready: { relay: () => relay.isConnected } })`. */
@@ -47,10 +57,10 @@ export interface Relay {
   /**
    * Resolves when the relay has the message.
    *
-   * @returns the id of the message; null if the relay keeps none
+   * @returns the id of the message; with `once`, of the one that was stored first; null if the relay keeps none
    * @throws (rejects) WEIR_RELAY_UNAVAILABLE if the relay is away, or if too much waits for it
    */
-  publish(channel: string, data: string): Promise<string | null>
+  publish(channel: string, data: string, options?: RelayPublishOptions): Promise<string | null>
   /** @param listener is called in order. What it throws is reported, and the messages go on */
   subscribe(channel: string, listener: (message: RelayMessage) => void, options?: RelaySubscribeOptions): RelaySubscription
   /** Ends all subscriptions and the connections that the relay opened itself. The program's own client stays open. */

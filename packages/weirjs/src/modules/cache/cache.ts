@@ -303,7 +303,7 @@ export class Cache implements Policy {
       return await runHandler(this.#keeper, run)
     } finally {
       this.#running.delete(flight)
-      this.#sharing?.release(flight)
+      this.#sharing?.release(flight, !flight.isUnknown && !run.exchange.session.signal.aborted)
     }
   }
 
@@ -343,7 +343,7 @@ export class Cache implements Policy {
       await runAgain(exchange, token, () => flight.hasEnded && !this.#running.has(flight))
     } finally {
       this.#refreshes.delete(token)
-      this.#sharing?.release(flight)
+      this.#sharing?.release(flight, false)
     }
   }
 

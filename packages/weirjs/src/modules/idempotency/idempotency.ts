@@ -20,10 +20,20 @@ import { type KeptResponse, keptResponse, packResponse, sendKept, unpackResponse
 import { principalKey, shortKey } from '../principal-key.ts'
 import { checkStore } from '../store-option.ts'
 
+import { Forgetting } from './forgetting.ts'
 import { fingerprintOf, readKey, SHORTEST_OPEN_KEY, storeKey } from './idempotency-key.ts'
 import type { Begun, IdempotencyStore } from './idempotency-store.ts'
 import { memoryIdempotency, NOT_KEPT } from './memory-idempotency.ts'
 import type { Owner } from './shares.ts'
+
+/**
+ * What an idempotency store was asked to do when it failed:
+ *
+ * - `extend`: to note that this process is alive. The handler is running.
+ * - `finish`: to keep the outcome. The handler has run, and repeated requests are refused with 409.
+ * - `abandon`: to give up the reservation of a request that is refused. Its handler has failed, or has not run. It is tried again.
+ */
+export type IdempotencyOperation = 'extend' | 'finish' | 'abandon'
 
 export interface IdempotencyOptions {
   /** Name of the request field. Default `Idempotency-Key`. */
@@ -55,8 +65,11 @@ export interface IdempotencyOptions {
   readonly keepServerErrors?: boolean
   /** Largest body of a response that is kept, in bytes. Default 256 KiB. For a larger one, a repeated request gets 409. */
   readonly maxResponseBytes?: number
-  /** Told about errors of the store after the handler has run, which the client is not told. Default: they are ignored. */
-  readonly onError?: (error: unknown) => void
+  /**
+   * Told about errors of the store that the client is not told, and what failed. Errors of `begin` are told to the client: its handler does not run.
+   * Default: they are ignored.
+   */
+  readonly onError?: (error: unknown, operation: IdempotencyOperation) => void
   /** For tests: the clock of a memory store and of the signs of life. Default: that of the server. */
   readonly clock?: Clock
 }
@@ -105,7 +118,8 @@ export class Idempotency implements Policy {
   readonly #retriesUnknown: boolean
   readonly #keepsServerErrors: boolean
   readonly #maxResponseBytes: number
-  readonly #onError: (error: unknown) => void
+  readonly #onError: (error: unknown, operation: IdempotencyOperation) => void
+  readonly #forgetting: Forgetting
   readonly #clock: Clock | undefined
 
   /** @throws WEIR_OPTION_INVALID */
@@ -133,6 +147,7 @@ export class Idempotency implements Policy {
     this.#onError = errorListener(OWNER, options.onError)
     if (store !== undefined) checkStore(OWNER, store, STORE_FUNCTIONS, 'redisIdempotency')
     this.#store = store ?? memoryIdempotency()
+    this.#forgetting = new Forgetting(this.#store, this.#ttlMs, (error) => this.#onError(error, 'abandon'))
     this.#clock = options.clock
   }
 
@@ -182,12 +197,12 @@ export class Idempotency implements Policy {
     const owner = ownerOf(session, scope)
     const attempt = { owner, fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }
     const begun = await this.#store.begin(id, attempt, clock).catch((cause: unknown) => {
-      this.#store.abandon(id, token, 'forget').catch(this.#onError) // it may have begun without telling
+      void this.#forgetting.forget(id, token, clock) // it may have begun without telling
       throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause })
     })
     if (begun.state !== 'begun') return this.#repeat(exchange, begun, fingerprint)
     const stopSigns = clock.every(Math.floor(this.#leaseMs / 3), () => {
-      this.#store.extend(id, token, this.#leaseMs).catch(this.#onError)
+      this.#store.extend(id, token, this.#leaseMs).catch((error: unknown) => this.#onError(error, 'extend'))
     })
     try {
       return await this.#run(exchange, next, id, token, clock)
@@ -235,22 +250,26 @@ export class Idempotency implements Policy {
     } catch (error) {
       // A handler that was told to stop, because the client has left or time was up, may have had its effect or not. Any other error means that
       // it had none.
-      const as = exchange.session.signal.aborted ? 'unknown' : 'forget'
-      await this.#store.abandon(id, token, as).catch(this.#onError)
+      await (exchange.session.signal.aborted ? this.#leaveUnknown(id, token) : this.#forgetting.forget(id, token, clock))
       throw error
     }
     const outgoing = outgoingOf(response)
     if (outgoing.statusCode >= 500 && !this.#keepsServerErrors) {
-      await this.#store.abandon(id, token, 'forget').catch(this.#onError)
+      await this.#forgetting.forget(id, token, clock)
       return response
     }
     const outcome = await this.#outcomeOf(exchange, response, before).catch(async (error: unknown) => {
-      await this.#store.abandon(id, token, 'unknown').catch(this.#onError)
+      await this.#leaveUnknown(id, token)
       throw error
     })
     // The client gets its response afterwards, so that it can have it again from then on.
-    await this.#store.finish(id, token, outcome, this.#ttlMs, clock).catch(this.#onError)
+    await this.#store.finish(id, token, outcome, this.#ttlMs, clock).catch((error: unknown) => this.#onError(error, 'finish'))
     return response
+  }
+
+  /** Nobody knows whether it had its effect. If the store fails, it is told by the end of the lease. */
+  async #leaveUnknown(id: string, token: string): Promise<void> {
+    await this.#store.abandon(id, token, 'unknown').catch((error: unknown) => this.#onError(error, 'abandon'))
   }
 
   async #outcomeOf(exchange: Exchange, response: HttpResponse, before: readonly string[] | null): Promise<string> {
@@ -258,7 +277,7 @@ export class Idempotency implements Policy {
     // The server has answered in the meantime, because time was up, and has dropped the response of the handler.
     if (outgoing.isTaken || exchange.sent !== null || outgoing.trailers?.areAnnounced === true) return NOT_KEPT
     const gathered = await gather(outgoing, this.#maxResponseBytes, () => false)
-    if (gathered === null || 'later' in gathered) return NOT_KEPT
+    if (gathered === null || 'later' in gathered || outgoing.trailers?.areUnannounced === true) return NOT_KEPT
     const kept = keptResponse(outgoing, before, gathered.whole)
     const fields = kept.fields.flatMap((name, i) => (i % 2 === 1 || NEVER_KEPT.test(name) ? [] : [name, kept.fields[i + 1]!]))
     return JSON.stringify(packResponse({ ...kept, fields }))

@@ -3,10 +3,12 @@
 import { createHmac, randomBytes } from 'node:crypto'
 
 import { isInstance, WeirError } from '../../base/errors.ts'
+import { keepNewest } from '../../base/keep-newest.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import { errorListener } from '../error-listener.ts'
-import type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
+import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
+import { onceOf } from './publish-once.ts'
 
 export interface MemoryRelayOptions {
   /** How many of the latest messages are kept for each channel. With 0, messages have no ids. Default 1,000. */
@@ -45,6 +47,8 @@ class Channel {
   /** The latest messages. The last one has the number `count`. */
   readonly kept: RelayMessage[] = []
   count = 0
+  /** The ids of the last messages that have a name of the program, by that name. */
+  readonly named = new Map<string, string>()
   readonly subscriptions = new Set<Subscription>()
 
   constructor(prefix: string) {
@@ -64,16 +68,23 @@ class MemoryRelay implements Relay {
     this.#onError = onError
   }
 
-  async publish(name: string, data: string): Promise<string | null> {
+  async publish(name: string, data: string, options: RelayPublishOptions = {}): Promise<string | null> {
     checkName(name)
     if (typeof data !== 'string') throw invalid(OWNER, `publish: the data is ${kindOf(data)}, not a string`)
     if (!this.isConnected) throw new WeirError('WEIR_RELAY_UNAVAILABLE', 'the relay is closed')
+    const once = onceOf(OWNER, options, this.#maxLength > 0)
     const channel = this.#channelOf(name)
+    const stored = once === null ? undefined : channel.named.get(once)
+    if (stored !== undefined) return stored
     const id = this.#maxLength === 0 ? null : `${channel.prefix}${++channel.count}`
     const message = Object.freeze({ id, data })
     if (id !== null) {
       channel.kept.push(message)
       if (channel.kept.length > this.#maxLength) channel.kept.shift()
+      if (once !== null) {
+        channel.named.set(once, id)
+        keepNewest(channel.named, this.#maxLength)
+      }
     }
     let delivered: Promise<void> | null = null
     for (const one of channel.subscriptions) delivered = one.add(message)

@@ -5,7 +5,7 @@ import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, invalid, namesOf } from '../../base/options.ts'
 import { errorListener } from '../error-listener.ts'
-import { checkRelay, type Relay } from '../relay-option.ts'
+import { checkRelay, type Relay, type RelayPublishOptions } from '../relay-option.ts'
 import type { SseQueueOptions } from '../sse/client-queues.ts'
 import { EncodedEvent, type SseEvent } from '../sse/event.ts'
 import { SseFeed } from '../sse/feed.ts'
@@ -70,15 +70,16 @@ export class RelayChannel extends SseFeed {
    * Sends an event to the clients of all machines. Resolves when the relay has it.
    *
    * @param event a string is the data of an event
+   * @param options `once`: an id of the program, so that the event is stored once although it is published again
    * @returns its id; null if the relay keeps no messages
    * @throws (rejects) WEIR_RESULT_UNSENDABLE for an event that cannot be sent; WEIR_OPTION_INVALID for one with another member, such as an
    * id; WEIR_RELAY_UNAVAILABLE if the relay is away or too much waits for it, and after `close`
    */
-  async publish(event: RelayEvent | string): Promise<string | null> {
+  async publish(event: RelayEvent | string, options: RelayPublishOptions = {}): Promise<string | null> {
     if (this.#isClosed) throw new WeirError('WEIR_RELAY_UNAVAILABLE', 'the channel is closed')
     const given = typeof event === 'string' ? { data: event } : event
     checkNames('publish()', given, EVENT_NAMES)
-    return this.#relay.publish(this.#name, encodeEnvelope(given))
+    return this.#relay.publish(this.#name, encodeEnvelope(given), options)
   }
 
   /** Ends the streams of the clients of this process once they have read what is queued. The channel stays usable. */
