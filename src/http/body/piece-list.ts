@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 
 import { GatheredBytes } from './gathered-bytes.ts'
-import { isSmallPiece, ownCopy } from './small-piece.ts'
+import { COPIED, GATHERED, ownCopy, PieceKeeper } from './piece-keeper.ts'
 
 /** Small pieces are gathered in memory of this size. */
 const BLOCK_BYTES = 64 * 1024
@@ -11,6 +11,7 @@ const BLOCK_BYTES = 64 * 1024
 export class PieceList {
   #blocks: Buffer[] = []
   readonly #small = new GatheredBytes()
+  readonly #keeper = new PieceKeeper()
   #size = 0
 
   get size(): number {
@@ -21,12 +22,13 @@ export class PieceList {
   add(piece: Uint8Array, isLent: boolean): void {
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length)
     this.#size += bytes.length
-    if (isSmallPiece(bytes, isLent) && bytes.length < BLOCK_BYTES) {
+    const way = this.#keeper.wayOf(bytes, true, isLent)
+    if (way === GATHERED) {
       this.#small.add(bytes, 0, bytes.length)
       if (this.#small.size >= BLOCK_BYTES) this.#closeBlock()
     } else {
       this.#closeBlock()
-      this.#blocks.push(isLent ? ownCopy(bytes) : bytes)
+      this.#blocks.push(way === COPIED ? ownCopy(bytes) : bytes)
     }
   }
 

@@ -10,7 +10,7 @@ import process from 'node:process'
 import { Readable } from 'node:stream'
 
 import { GatheredBytes } from './gathered-bytes.ts'
-import { isSmallPiece, isTinyPiece, ownCopy } from './small-piece.ts'
+import { COPIED, GATHERED, ownCopy, PieceKeeper } from './piece-keeper.ts'
 
 type Read = (this: Readable, size?: number) => unknown
 
@@ -19,6 +19,7 @@ const queuedIn = Object.getOwnPropertyDescriptor(Readable.prototype, 'readableLe
 
 export class PieceQueue {
   readonly #stream: Readable
+  readonly #keeper = new PieceKeeper()
   /** Null until a small piece has had to wait: only then is the stream changed. */
   #small: GatheredBytes | null = null
   #isTelling = false
@@ -31,12 +32,13 @@ export class PieceQueue {
   push(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
     const stream = this.#stream
     const piece = buffer.subarray(start, end)
-    if (queuedIn.call(stream) > 0 && isSmallPiece(piece, borrowed)) {
+    const way = this.#keeper.wayOf(piece, queuedIn.call(stream) > 0, borrowed)
+    if (way === GATHERED) {
       this.#gather(buffer, start, end)
       return stream.readableLength < stream.readableHighWaterMark
     }
     this.#flush()
-    return stream.push(borrowed || isTinyPiece(piece) ? ownCopy(piece) : piece)
+    return stream.push(way === COPIED ? ownCopy(piece) : piece)
   }
 
   /** The stream is complete. */

@@ -3,7 +3,7 @@
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import type { BodySink, RequestBody } from '../body/body.ts'
 import { GatheredBytes } from '../body/gathered-bytes.ts'
-import { isSmallPiece, isTinyPiece } from '../body/small-piece.ts'
+import { COPIED, GATHERED, PieceKeeper } from '../body/piece-keeper.ts'
 
 const BOM = 0xfeff
 
@@ -17,6 +17,7 @@ export class WebBody implements BodySink {
   #controller!: ReadableStreamDefaultController<Uint8Array>
   /** Small pieces that arrived behind one that nobody has read yet. */
   readonly #small = new GatheredBytes()
+  readonly #keeper = new PieceKeeper()
   #isTaken = false
   #isCancelled = false
   /** A copy of all of it, if one was made before the request expired. */
@@ -78,10 +79,11 @@ export class WebBody implements BodySink {
   data(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
     if (this.#isCancelled) return true // discarded, so that the connection can continue
     const piece = new Uint8Array(buffer.buffer, buffer.byteOffset + start, end - start)
-    if (this.#controller.desiredSize! < 0 && isSmallPiece(piece, borrowed)) this.#small.add(buffer, start, end)
+    const way = this.#keeper.wayOf(piece, this.#controller.desiredSize! < 0, borrowed)
+    if (way === GATHERED) this.#small.add(buffer, start, end)
     else {
       this.#flush()
-      this.#controller.enqueue(borrowed || isTinyPiece(piece) ? piece.slice() : piece)
+      this.#controller.enqueue(way === COPIED ? piece.slice() : piece)
     }
     return this.#controller.desiredSize! - this.#small.size > -HIGH_WATER_BYTES
   }
