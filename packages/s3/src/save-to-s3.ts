@@ -1,6 +1,6 @@
 // Saves a file of a form as an object in S3 while it arrives: the whole file, or nothing.
 
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import type { Hash } from 'node:crypto'
 import { extname } from 'node:path'
 import { Readable } from 'node:stream'
@@ -21,6 +21,7 @@ import {
   namesOf,
   otherReader,
   PartStream,
+  PieceQueue,
   piecesOf,
   randomHex,
   refuseIf,
@@ -220,6 +221,7 @@ class Sender {
 
 /** The bytes of an object on their way to S3, checked against the policy. */
 class ObjectBody extends Readable implements BodySink {
+  readonly #pieces = new PieceQueue(this)
   readonly #inspector: ByteInspector
   readonly #hash: Hash | null
   #received = 0
@@ -252,7 +254,7 @@ class ObjectBody extends Readable implements BodySink {
       return true
     }
     this.#hash?.update(bytes)
-    return this.push(isBorrowed ? Buffer.from(bytes) : bytes)
+    return this.#pieces.push(buffer, start, end, isBorrowed)
   }
 
   end(): void {
@@ -263,7 +265,7 @@ class ObjectBody extends Readable implements BodySink {
       this.fail(error as Error)
       return
     }
-    this.push(null)
+    this.#pieces.end()
   }
 
   fail(error: Error): void {

@@ -13,6 +13,7 @@ import type { Duplex } from 'node:stream'
 import { faultOf, WeirError } from '../../base/errors.ts'
 import { type ByteSource, UNREAD } from '../../http/answer/byte-source.ts'
 import type { BodySink } from '../../http/body/body.ts'
+import { PieceQueue } from '../../http/body/piece-queue.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { bodyOf, cookieUse, onAbort } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
@@ -56,6 +57,8 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   #isStartDue = false
   /** The body of the request is being read. */
   #isReading = false
+  /** Of the body of the request. Null until it is being read. */
+  #pieces: PieceQueue | null = null
   /** The rest of the body will not arrive, but the exchange continues. */
   #hasFailed = false
   #result: unknown
@@ -159,13 +162,14 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
 
   #sink(): BodySink {
     const { req, session } = this
+    const pieces = new PieceQueue(req)
+    this.#pieces = pieces
     return {
       keepsBytes: true,
       data: (buffer, start, end, borrowed) => {
         if (req.destroyed) return true
         this.#socket.touch()
-        const piece = buffer.subarray(start, end)
-        return req.push(borrowed ? Buffer.from(piece) : piece)
+        return pieces.push(buffer, start, end, borrowed)
       },
       end: () => this.#completeRequest([...session.request.trailers].flat()),
       fail: (error) => this.#failRequest(error),
@@ -177,7 +181,9 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     const { req } = this
     req.complete = true
     if (trailers.length > 0) req._addHeaderLines(trailers, trailers.length)
-    if (!req.destroyed) req.push(null)
+    if (req.destroyed) return
+    if (this.#pieces === null) req.push(null)
+    else this.#pieces.end()
   }
 
   /** The rest of the body will not arrive: a limit was exceeded, the client has left, or the response has been sent. */

@@ -40,7 +40,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   readonly output: Output<Http2Exchange>
   readonly #deadlines: Deadlines
   readonly #debts: Debts
-  readonly #backlog = new Backlog()
+  readonly backlog: Backlog = new Backlog()
   /** Requests in progress, whose streams may be closed: a handler may still be cleaning up after a request that was cancelled. */
   readonly #exchanges = new Set<Http2Exchange>()
   /** Those with bodies in borrowed memory. */
@@ -140,9 +140,9 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.host.ticker.delete(this)
     this.wire.fail(NO_ERROR)
     this.output.close()
+    this.backlog.close()
     this.#records?.close(null)
-    // An error costs a connection more than all the rest of its end.
-    if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE'))
+    if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE')) // an error costs more than all the rest of this
     if (this.#exchanges.size === 0 || this.#isAborted) this.host.forget(this)
   }
 
@@ -400,7 +400,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     if (sentBytes > this.#sentBytes && unsentBytes > 0) this.#debts.hear()
     this.#sentBytes = sentBytes
     for (const exchange of this.#exchanges) exchange.tick(elapsedMs, unsentBytes, sentBytes)
-    this.#backlog.tick(elapsedMs, this.wire, this.#exchanges)
+    this.backlog.tick(elapsedMs, this.wire, this.#exchanges)
     const late = deadlines.checkWrite(elapsedMs, unsentBytes > 0 && this.#exchanges.size === 0, sentBytes)
     if (late !== null) {
       this.host.report(late, this)
