@@ -235,6 +235,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     } finally {
       this.#starting = null
     }
+    this.#host.observers.started()
   }
 
   /**
@@ -326,7 +327,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * Adds an observer, after the existing ones. It is told about every request whose head is completed from now on, and about every head and
    * connection that never becomes a request. An observer that throws is reported to the logger once, and is called again.
    *
-   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end`, or if its `begin` or `stopped` is not a function
+   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end`, or if its `started`, `begin` or `stopped` is not a function
    */
   observe(observer: ExchangeObserver): this {
     checkObserver(observer)
