@@ -6,6 +6,7 @@ import { isInstance, WeirError } from '../../base/errors.ts'
 
 import { type RedisClient, type SendCommand, senderOf } from './redis-client.ts'
 import type { RedisScript } from './redis-script.ts'
+import { withoutArguments } from './without-arguments.ts'
 
 export interface RedisAccessOptions {
   /** Milliseconds that Redis has for each command. Default 100. */
@@ -130,7 +131,10 @@ export class RedisAccess {
           end()
           resolve(reply)
         },
-        (error: unknown) => fail(unavailable(describe(error), error)),
+        (error: unknown) => {
+          const shown = withoutArguments(error)
+          fail(unavailable(describe(shown), shown))
+        },
       )
     })
   }

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 
-import { withoutIds } from './storage-errors.ts'
+import { withoutIds } from './hidden-ids.ts'
 import { readMetadata } from './upload-metadata.ts'
 import type { UploadRecord } from './upload-record.ts'
 import type { UploadStorage } from './upload-storage.ts'
