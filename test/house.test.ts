@@ -78,6 +78,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'this-machine.ts',
       'trace-context.ts',
     ],
+    ['launch'],
     [
       'auth',
       'client',

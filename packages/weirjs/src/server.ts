@@ -2,6 +2,7 @@
 
 import { setMaxListeners } from 'node:events'
 import { Dispatcher } from './app/dispatch.ts'
+import type { AskedContent } from './app/explain/checked-body.ts'
 import type { Explanation } from './app/explain/explanation.ts'
 import { RouteGroup } from './app/group.ts'
 import { logError, moduleLogger } from './app/logger.ts'
@@ -235,6 +236,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     } finally {
       this.#starting = null
     }
+    this.#host.observers.started()
   }
 
   /**
@@ -326,7 +328,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * Adds an observer, after the existing ones. It is told about every request whose head is completed from now on, and about every head and
    * connection that never becomes a request. An observer that throws is reported to the logger once, and is called again.
    *
-   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end`, or if its `begin` or `stopped` is not a function
+   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end`, or if its `started`, `begin` or `stopped` is not a function
    */
   observe(observer: ExchangeObserver): this {
     checkObserver(observer)
@@ -352,8 +354,8 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   /**
    * Explains why a request would be answered as it is: docs/guide/explaining.md. It takes what `inject` or `fetch` takes, started or not, and
-   * runs nothing of your program: no policy, no handler, no schema of another library. It does not read the body. An HTTP/1.1 connection is
-   * assumed.
+   * runs nothing of your program: no policy, no handler, no schema of another library, no JSON engine. It checks a body of `inject` by a schema of
+   * `t`. An HTTP/1.1 connection is assumed.
    * @throws (rejects) WEIR_OPTION_INVALID for a request that no client could send
    */
   explain(request: (InjectRequest & ArrivalOptions) | string): Promise<Explanation>
@@ -370,7 +372,12 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     const server = { routes: this.#routes, limits, timeouts }
     return asked.head === null
       ? explainRefusedHead(server, asked.method, asked.target, asked.refusal, connection)
-      : explain(server, { head: asked.head, connection, refusal, otherMethods: [] }, null)
+      : explain(server, { head: asked.head, connection, refusal, otherMethods: [], content: this.#contentOf(asked.content) }, null)
+  }
+
+  #contentOf(bytes: Buffer | null): AskedContent | null {
+    const { jsonEngine = null, invalidBodyStatus = 400 } = this.#options
+    return bytes === null ? null : { bytes, settings: { jsonEngine, invalidBodyStatus } }
   }
 }
 

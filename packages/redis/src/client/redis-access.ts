@@ -6,6 +6,7 @@ import type { Clock } from 'weirjs/kit'
 import { isInstance, systemClock } from 'weirjs/kit'
 import { type RedisClient, type SendCommand, senderOf } from './redis-client.ts'
 import type { RedisScript } from './redis-script.ts'
+import { withoutArguments } from './without-arguments.ts'
 
 export interface RedisAccessOptions {
   /** Milliseconds that Redis has for each command. Default 100. */
@@ -152,7 +153,10 @@ export class RedisAccess {
           end()
           resolve(reply)
         },
-        (error: unknown) => fail(unavailable(describe(error), error)),
+        (error: unknown) => {
+          const shown = withoutArguments(error)
+          fail(unavailable(describe(shown), shown))
+        },
       )
     })
   }

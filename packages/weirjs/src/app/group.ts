@@ -120,6 +120,17 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     this.#add(paths.map((one) => new Route(this.#scope, null, one, declaration, handler)))
   }
 
+  /**
+   * @internal Requests below the prefix that no route answers belong to this group: for files. A server has them anyway.
+   * @throws WEIR_ROUTE_TEMPLATE for a prefix with parameters; WEIR_ROUTE_CLASH
+   */
+  ownUnrouted(): void {
+    const { prefix } = this.#scope
+    if (prefix !== '' && new Template(prefix).parameters.length > 0)
+      throw new WeirError('WEIR_ROUTE_TEMPLATE', `${JSON.stringify(prefix)}: files belong to a group without parameters in its path`)
+    this.#home.table.ownUnrouted(this.#scope)
+  }
+
   /** For a server's own route, the path as written: it must begin with a slash. */
   #pathOf(path: string): string {
     return this.#scope.prefix === '' ? path : joinPaths(this.#scope.prefix, path)

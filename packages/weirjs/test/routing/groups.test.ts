@@ -324,7 +324,10 @@ test('modules are installed on a group: their routes are below its prefix, their
   assert.equal((await server.inject({ method: 'OPTIONS', url: '/open/ping', headers })).status, 204)
   assert.equal((await server.inject({ method: 'OPTIONS', url: '/closed', headers })).status, 403)
   assert.throws(() => open.useModule(cors()), { code: 'WEIR_SERVER_STATE' })
-  assert.throws(() => open.useModule(staticFiles({ root: '.' })), /on a server, with the option prefix, not on group \/open$/)
+  open.useModule(staticFiles({ root: '.' }))
+  const file = await server.inject({ url: '/open/package.json', headers })
+  assert.deepEqual([file.status, file.headers.get('access-control-allow-origin')], [200, '*'])
+  assert.equal((await server.inject('/package.json')).status, 404)
   assert.deepEqual([open.port, open.address, open.isListening, open.endpoints], [0, '127.0.0.1', false, []])
 })
 

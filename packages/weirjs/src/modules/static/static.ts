@@ -5,7 +5,7 @@
 
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Module } from '../../app/module-host.ts'
+import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Middleware, Next } from '../../app/policies/middleware.ts'
 import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
@@ -111,12 +111,17 @@ export function staticFiles(options: StaticOptions): Module {
   return {
     name: `static ${files.prefix} ${files.root.path}`,
     install(host) {
-      // It answers requests without a route, which belong to the server.
-      if (host.prefix !== '') throw invalid('static', `install it on a server, with the option prefix, not on group ${host.prefix}`)
-      const staticFiles: Middleware = (session, next) => files.answer(session, next) // its name is shown where policies are listed
+      const prefix = files.prefixOn(host.prefix)
+      ;(host as ModuleHost & Partial<OwnsUnrouted>).ownUnrouted?.()
+      const staticFiles: Middleware = (session, next) => files.answer(session, next, prefix) // its name is shown where policies are listed
       host.use(staticFiles)
     },
   }
+}
+
+/** It answers requests without a route, which otherwise belong to the server. */
+interface OwnsUnrouted {
+  ownUnrouted(): void
 }
 
 class StaticFiles {
@@ -136,8 +141,7 @@ class StaticFiles {
     checkNames('static', options, OPTION_NAMES)
     const { root, prefix = '/', index = 'index.html', cacheControl = 'no-cache', dotfiles = [], precompressed = false } = options
     const { extensions = [], fallback } = options
-    if (typeof prefix !== 'string' || !prefix.startsWith('/') || /[%?#\\]|\/\//.test(prefix))
-      throw invalid('static', `prefix ${JSON.stringify(prefix)} is not a path such as /assets`)
+    checkPrefix(prefix)
     if (index !== false && (typeof index !== 'string' || index === '' || /[/\\]/.test(index)))
       throw invalid('static', `index ${JSON.stringify(index)} is not the name of a file`)
     this.prefix = prefix.endsWith('/') ? prefix : `${prefix}/`
@@ -166,23 +170,31 @@ class StaticFiles {
     this.#fallback = fallback === undefined ? null : fallbackAt(fallback, this.root.path)
     // Files in memory are found by name without further checks, so these two would be served for as long as they are in memory.
     for (const name of [index || null, this.#fallback])
-      if (name !== null && this.#nameOf(this.prefix + name) === null)
+      if (name !== null && this.#nameOf(this.prefix + name, this.prefix) === null)
         throw invalid('static', `${JSON.stringify(name)} is never served: a name that begins with a dot must be listed in dotfiles`)
     this.#cache = new StaticCache(maxCacheBytes, wholeNumber('static', 'checkInterval', options.checkInterval ?? DEFAULT_CHECK_INTERVAL))
     this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings)
   }
 
+  /** The path below which its files are where it is installed. @param outer the path of a group; empty for a server */
+  prefixOn(outer: string): string {
+    if (outer === '') return this.prefix
+    const prefix = outer.replace(/\/$/, '') + this.prefix
+    checkPrefix(prefix)
+    return prefix
+  }
+
   /** Returns no promise if the file is in memory, or if a route was found. */
-  answer(session: HttpSession, next: Next): HttpResponse | Promise<HttpResponse> {
+  answer(session: HttpSession, next: Next, prefix: string): HttpResponse | Promise<HttpResponse> {
     if (session.route !== null) return next()
     const { path, method } = session.request
     const isRead = method === 'GET' || method === 'HEAD'
-    if (isRead && path.startsWith(this.prefix)) {
+    if (isRead && path.startsWith(prefix)) {
       // A name under which a file is kept was checked before, so it does not have to be checked again.
-      const file = this.#cache.peek(path.slice(this.prefix.length))
+      const file = this.#cache.peek(path.slice(prefix.length))
       if (file !== null) return this.#send(session, next, file)
     }
-    const name = this.#nameOf(path)
+    const name = this.#nameOf(path, prefix)
     if (name === null) return next()
     if (!isRead) return this.#answerOther(session, next, name)
     const kept = this.#cache.peek(name)
@@ -201,10 +213,10 @@ class StaticFiles {
   }
 
   /** The file's path below the root; null if nothing is served under that path. */
-  #nameOf(path: string): string | null {
+  #nameOf(path: string, prefix: string): string | null {
     // The directory of the prefix, without its slash: it has no name, but it has to be redirected.
-    if (path.length === this.prefix.length - 1 && this.prefix.startsWith(path)) return '.'
-    const name = readStaticPath(path, this.prefix, this.#dotfiles, process.platform === 'win32')
+    if (path.length === prefix.length - 1 && prefix.startsWith(path)) return '.'
+    const name = readStaticPath(path, prefix, this.#dotfiles, process.platform === 'win32')
     if (name === null || (name !== '' && !name.endsWith('/'))) return name
     return this.#index === false ? null : name + this.#index
   }
@@ -299,6 +311,11 @@ class StaticFiles {
     }
     return variants[0]
   }
+}
+
+function checkPrefix(prefix: unknown): void {
+  if (typeof prefix !== 'string' || !prefix.startsWith('/') || /[%?#\\]|\/\//.test(prefix))
+    throw invalid('static', `prefix ${JSON.stringify(prefix)} is not a path such as /assets`)
 }
 
 /**

@@ -110,6 +110,13 @@ export function headBytesOf(request: InjectRequest): Buffer {
   return headBytes(request, encoded === null ? null : { type: encoded.type, length: encoded.bytes.length })
 }
 
+/** Its body, as far as it is known at once; null for a form in parts, and without one. */
+export function plainBodyOf({ json, body }: InjectRequest): Buffer | null {
+  if (json === undefined && body instanceof FormData) return null
+  if (json === undefined && body instanceof URLSearchParams) return Buffer.from(String(body))
+  return encodeText(json, body)?.bytes ?? null
+}
+
 function checkRequestLine({ method = 'GET', url }: InjectRequest): void {
   if (typeof url !== 'string' || !/^[\x21-\x7e\x80-\xff]*$/.test(url)) throw refused(`url ${JSON.stringify(url)}`)
   if (!isToken(method)) throw refused(`method ${JSON.stringify(method)}`)
