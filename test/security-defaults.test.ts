@@ -72,8 +72,8 @@ for (const [what, options] of Object.entries(LOOSE))
     for (const path of ['/', '/*path']) server.map(null, path, () => String(++handled))
     const port = await portOf(t, server)
     for (const { id, bytes, expected } of malformed) {
-      const [, status] = /^HTTP\/1\.1 (\d{3}) /.exec(await answerTo(port, bytes)) ?? assert.fail(`${id}: no response`)
       if (options.proxies !== undefined && EMPTY_HOST.test(bytes.toString('latin1'))) continue
+      const [, status] = /^HTTP\/1\.1 (\d{3}) /.exec(await answerTo(port, bytes)) ?? assert.fail(`${id}: no response`)
       if (options.onError === undefined) assert.equal(Number(status), expected[0]!.status, id)
       assert.equal(handled, 0, id)
     }
