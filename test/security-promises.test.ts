@@ -241,6 +241,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'test/testing/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
   ],
   'by the user of the process only': [
+    'test/testing/replay.test.ts: what was recorded is answered in the same way again; ids, dates and cookies may differ',
     'test/testing/replay.test.ts: cuts and times are kept, and a timeout happens again without waiting for it',
   ],
   'every response to a request with a valid head': [
