@@ -13,10 +13,10 @@ const collect = runInNewContext('gc') as () => void
 
 const CONNECTIONS = 30
 /** More than a large request leaves behind than a small one on each connection, on average. */
-const MOST_BYTES = 10_000
+const MOST_BYTES = 25_000
 
 const REQUESTS: readonly (readonly [what: string, ask: () => Ask, small: () => Ask])[] = [
-  ['a large head', () => ({ path: '/name', headers: { 'x-junk': 'x'.repeat(50_000) } }), () => ({ path: '/name' })],
+  ['a large head', () => ({ path: '/name', headers: { 'x-junk': 'x'.repeat(60_000) } }), () => ({ path: '/name' })],
   [
     'a large body',
     () => ({ method: 'POST', path: '/read', body: Buffer.alloc(200_000, 'x') }),
@@ -44,7 +44,10 @@ for (const { title, options, connect } of TRANSPORTS)
           lines.push(line)
           assert.equal((await line.ask(ask())).status, 200)
         }
-        return ((await bytes()) - before) / CONNECTIONS
+        // What has ended is not always gone at once.
+        let least = Number.POSITIVE_INFINITY
+        for (let i = 0; i < 5; i++) least = Math.min(least, ((await bytes()) - before) / CONNECTIONS)
+        return least
       }
       await left(large) // what the first ones need is not theirs
       const one = await left(small)
