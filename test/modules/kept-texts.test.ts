@@ -15,6 +15,7 @@ import { idempotency, memoryIdempotency } from '../../src/modules/idempotency/in
 import { rateLimit } from '../../src/modules/limits/index.ts'
 import { accessLog } from '../../src/modules/log/index.ts'
 import { metrics } from '../../src/modules/metrics/index.ts'
+import { memoryRelay } from '../../src/modules/relay/index.ts'
 import { memorySessions, sealed, sessions } from '../../src/modules/sessions/index.ts'
 import { staticFiles } from '../../src/modules/static/index.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -125,6 +126,17 @@ const KEEPERS: readonly Keeper[] = [
       }
     },
     request: (i) => ({ headers: { cookie: cookies[i]! } }),
+  },
+  {
+    what: 'messages of a relay, by their channels',
+    set(server) {
+      const relay = memoryRelay({ maxLength: 10 })
+      server.mapGet('/:id', async (_, { request }) => {
+        await relay.publish(request.path, request.header('x-name')!)
+        return 'x'
+      })
+    },
+    request: (i) => ({ url: `/${name(i)}`, headers: { 'x-name': name(i) } }),
   },
   {
     what: 'series, by methods and paths',
