@@ -12,20 +12,19 @@ setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
 const CONNECTIONS = 30
-/** More than a large request leaves behind than a small one on each connection, on average. */
-const MOST_BYTES = 25_000
-
-const REQUESTS: readonly (readonly [what: string, ask: () => Ask, small: () => Ask])[] = [
-  ['a large head', () => ({ path: '/name', headers: { 'x-junk': 'x'.repeat(60_000) } }), () => ({ path: '/name' })],
+/** `most`: more than a large request leaves behind than a small one on each connection, on average. */
+const REQUESTS: readonly (readonly [what: string, most: number, ask: () => Ask, small: () => Ask])[] = [
+  ['a large head', 25_000, () => ({ path: '/name', headers: { 'x-junk': 'x'.repeat(60_000) } }), () => ({ path: '/name' })],
   [
     'a large body',
-    () => ({ method: 'POST', path: '/read', body: Buffer.alloc(200_000, 'x') }),
+    150_000, // Node's client may keep the last 64 KiB that it wrote
+    () => ({ method: 'POST', path: '/read', body: Buffer.alloc(500_000, 'x') }),
     () => ({ method: 'POST', path: '/read', body: Buffer.from('x') }),
   ],
 ]
 
 for (const { title, options, connect } of TRANSPORTS)
-  for (const [what, large, small] of REQUESTS)
+  for (const [what, most, large, small] of REQUESTS)
     test(`${what} is not kept: ${title}`, async (t) => {
       const server = new HttpServer({ logger: null, ...options, address: '127.0.0.1', port: 0 })
       server.mapGet('/name', (_, { request }) => request.path)
@@ -52,7 +51,7 @@ for (const { title, options, connect } of TRANSPORTS)
       await left(large) // what the first ones need is not theirs
       const one = await left(small)
       const other = await left(large)
-      assert.ok(other - one < MOST_BYTES, `${Math.round(other)} bytes for each connection, and ${Math.round(one)} after small requests`)
+      assert.ok(other - one < most, `${Math.round(other)} bytes for each connection, and ${Math.round(one)} after small requests`)
     })
 
 async function bytes(): Promise<number> {
