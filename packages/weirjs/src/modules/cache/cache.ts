@@ -5,13 +5,13 @@
 // that run on every response. What it keeps is what the handler returned: fields that others set for each request are not kept.
 
 import { randomUUID } from 'node:crypto'
-
 import type { Next } from '../../app/policies/middleware.ts'
 import type { CheckedRoute, Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { checkNames, invalid } from '../../base/options.ts'
+import { ownText } from '../../base/own-text.ts'
 import { decodePercent } from '../../formats/percent.ts'
 import { problemOf } from '../../http/answer/problem.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
@@ -399,7 +399,7 @@ export class Cache implements Policy {
 
   #notePass(key: string, clock: Clock): void {
     if (this.#passes.size >= MOST_PASSES) this.#passes.clear()
-    this.#passes.set(key, clock.now() + PASS_MS)
+    this.#passes.set(ownText(key), clock.now() + PASS_MS)
   }
 }
 

@@ -1,11 +1,11 @@
 // A relay within one process: for services of one process, for development, and for tests.
 
 import { createHmac, randomBytes } from 'node:crypto'
-
 import { isInstance, WeirError } from '../../base/errors.ts'
 import { keepNewest } from '../../base/keep-newest.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
+import { ownText } from '../../base/own-text.ts'
 import { errorListener } from '../error-listener.ts'
 import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
 import { onceOf } from './publish-once.ts'
@@ -77,7 +77,7 @@ class MemoryRelay implements Relay {
     const stored = once === null ? undefined : channel.named.get(once)
     if (stored !== undefined) return stored
     const id = this.#maxLength === 0 ? null : `${channel.prefix}${++channel.count}`
-    const message = Object.freeze({ id, data })
+    const message = Object.freeze({ id, data: id === null ? data : ownText(data) })
     if (id !== null) {
       channel.kept.push(message)
       if (channel.kept.length > this.#maxLength) channel.kept.shift()
@@ -131,7 +131,7 @@ class MemoryRelay implements Relay {
     if (channel === undefined) {
       // A channel that was forgotten before its first message has the same prefix again: subscribers know it as their position.
       channel = new Channel(`${createHmac('sha256', this.#secret).update(name).digest('base64url').slice(0, 12)}-`)
-      this.#channels.set(name, channel)
+      this.#channels.set(ownText(name), channel)
     }
     return channel
   }

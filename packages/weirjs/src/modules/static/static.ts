@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Middleware, Next } from '../../app/policies/middleware.ts'
 import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { ownText } from '../../base/own-text.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { openFile, prepareOpenFile } from '../../http/files/file.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
@@ -241,7 +242,7 @@ class StaticFiles {
   #find(name: string): Promise<StaticFile | 'directory' | 403 | null> {
     let finding = this.#loading.get(name)
     if (finding === undefined) {
-      finding = this.#checkOrLoad(name).finally(() => this.#loading.delete(name))
+      finding = this.#checkOrLoad(ownText(name)).finally(() => this.#loading.delete(name))
       this.#loading.set(name, finding)
     }
     return finding

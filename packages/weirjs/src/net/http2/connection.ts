@@ -171,8 +171,9 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       return this.holdUp()
     }
     const event = wire.next()
+    const { stream } = wire // passing on may release it
     if (event === DATA) {
-      this.#gather(wire.stream.owner!)
+      this.#gather(stream.owner!)
       return true
     }
     this.#passOn()
@@ -190,7 +191,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
         if (wire.code !== NO_ERROR) this.onEnd() // it has failed
         return true
       default:
-        this.#handle(event, wire.stream)
+        this.#handle(event, stream)
         return true
     }
   }
@@ -314,10 +315,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     }
   }
 
-  /**
-   * The server stops. A client whose request crosses this news gets its response: first it is told to open no more streams, then, once it has
-   * heard that, which one is the last.
-   */
+  /** The server stops. A client whose request crosses this news gets its response: it is told to open no more streams, and later which was the last. */
   drain(isOver = false): void {
     if (this.#firstByte !== -1 || this.output.isAgreed || isOver) {
       this.wire.beginEnd()
