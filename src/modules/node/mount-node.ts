@@ -10,10 +10,9 @@ import { isWebResponse } from '../../http/answer/web-response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { checkMountHost, countPrefixSegments, type MountHost, mapBelow } from './mounted.ts'
 import { errorOf } from './node-error.ts'
-import { NodeExchange, type NodeUpgradeHandler } from './node-exchange.ts'
+import { type Mounted, NodeExchange, type NodeUpgradeHandler } from './node-exchange.ts'
 import { checkNode } from './node-message.ts'
 import { NodeServer, type ServerControls } from './node-server.ts'
-import type { HasServer } from './node-socket.ts'
 
 /** Passes the request on: to weir, without an error, or with one. */
 export type NodeNext = (error?: unknown) => void
@@ -81,7 +80,7 @@ function hintFor(given: unknown): string {
 }
 
 /** What is mounted. */
-class Mount implements HasServer {
+class Mount implements Mounted {
   readonly logger: Logger | null
   readonly handler: NodeHandler
   readonly next: NonNullable<MountNodeOptions['next']>
@@ -115,6 +114,10 @@ class Mount implements HasServer {
     return this.#httpServer
   }
 
+  announce(socket: object): boolean {
+    return this.#httpServer?.announce(socket) === true
+  }
+
   get upgrade(): NodeUpgradeHandler | undefined {
     return this.#upgrade ?? this.#httpServer?.upgradeListener
   }
@@ -127,6 +130,7 @@ function answer(mount: Mount, session: HttpSession): unknown {
   const upgrade = session.request.upgrade === null ? undefined : mount.upgrade
   if (upgrade !== undefined) return exchange.upgrade(upgrade)
   try {
+    exchange.announce()
     const returned = mount.next === false ? (mount.handler as WithoutNext)(req, res) : mount.handler(req, res, nextOf(mount, exchange))
     if (isPromise(returned))
       Promise.resolve(returned).then(

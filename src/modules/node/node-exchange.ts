@@ -38,12 +38,18 @@ const OPEN = 0
 const STREAMING = 1
 const DONE = 2
 
+/** What is mounted. */
+export interface Mounted extends HasServer {
+  /** Tells those that listen to the server of a connection. @returns whether something does */
+  announce(socket: object): boolean
+}
+
 export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   readonly session: HttpSession
   readonly req: NodeRequest
   readonly res: NodeResponse
   readonly #exchange: Exchange
-  readonly #mount: HasServer
+  readonly #mount: Mounted
   readonly #socket: NodeSocket
   readonly #body: WrittenBody
   #phase = OPEN
@@ -58,11 +64,13 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   #isReading = false
   /** The rest of the body will not arrive, but the exchange continues. */
   #hasFailed = false
+  /** Something counts the socket as a connection, and waits for its end. */
+  #isAnnounced = false
   #result: unknown
   #resolve: ((result: unknown) => void) | null = null
 
   /** @param prefixSegments how many segments of the path `req.url` leaves out */
-  constructor(session: HttpSession, prefixSegments: number, mount: HasServer) {
+  constructor(session: HttpSession, prefixSegments: number, mount: Mounted) {
     const exchange = exchangeOf(session)
     cookieUse(session.request, true)
     this.session = session
@@ -80,6 +88,11 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
 
   get connection(): ConnectionInfo {
     return this.#exchange.connection
+  }
+
+  /** Before the code gets the request. */
+  announce(): void {
+    this.#isAnnounced = this.#mount.announce(this.#socket)
   }
 
   // What the handler of the route returns.
@@ -139,6 +152,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     return session.response.upgrade(protocol, (socket, head) => {
       req.upgrade = true
       req.socket = describeSocket(socket, this.#socket)
+      this.#mount.announce(socket)
       return handler(req, socket, head)
     })
   }
@@ -328,6 +342,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     }
     this.#socket.release()
     detach(this.res)
+    if (this.#isAnnounced) process.nextTick(closeSocket, this.#socket)
   }
 
   // The end before its time.
@@ -381,6 +396,10 @@ function resultOf(answer: () => unknown): unknown {
   } catch (error) {
     return Promise.reject(error)
   }
+}
+
+function closeSocket(socket: NodeSocket): void {
+  socket.close(null)
 }
 
 function startStream(exchange: NodeExchange): void {

@@ -27,6 +27,8 @@ interface Where {
 export class NodeServer extends EventEmitter {
   readonly #host: MountHost
   readonly #controls: ServerControls | null
+  /** The end of the server, once something has asked for it. */
+  #isEnding = false
   // What programs set on a server of Node. weir has timeouts and limits of its own.
   timeout = 0
   keepAliveTimeout = 0
@@ -46,6 +48,14 @@ export class NodeServer extends EventEmitter {
   get upgradeListener(): NodeUpgradeHandler | undefined {
     if (this.listenerCount('upgrade') === 0) return undefined
     return (req, socket, head) => this.emit('upgrade', req, socket, head)
+  }
+
+  /**
+   * Each exchange has a socket of its own: for those that listen, it is a connection that carries one request.
+   * @returns whether something listens
+   */
+  announce(socket: object): boolean {
+    return this.emit('connection', socket)
   }
 
   get listening(): boolean {
@@ -74,28 +84,38 @@ export class NodeServer extends EventEmitter {
     return { address: first.address, family: first.address.includes(':') ? 'IPv6' : 'IPv4', port: first.port }
   }
 
-  /** Stops the server: it answers what is in progress. */
+  /** Stops the server: it answers what is in progress. Calls back when the last connection has ended. */
   close(callback?: (error?: Error) => void): this {
-    if (!this.listening) {
+    if (!this.listening && !this.#isEnding) {
       const error = Object.assign(new Error('Server is not running.'), { code: 'ERR_SERVER_NOT_RUNNING' })
       if (callback !== undefined) process.nextTick(callback, error)
       return this
     }
     if (callback !== undefined) this.once('close', () => callback())
-    this.#stop()
+    this.#stop(undefined)
     return this
   }
 
-  #stop(): void {
-    this.#server.stop(undefined).then(
-      () => this.emit('close'),
-      (error: unknown) => this.emit('error', error),
-    )
+  /** Stops the server, and ends what is in progress. Packages call it just before `close`, or after it. */
+  closeAllConnections(): void {
+    if (this.listening || this.#isEnding) this.#stop(0)
   }
 
-  /** Ends what is in progress, if the server is stopping, as Node's callers intend. */
-  closeAllConnections(): void {
-    this.#controls?.stop(0).catch(() => {})
+  #stop(graceMs: number | undefined): void {
+    const stopped = this.#server.stop(graceMs)
+    if (this.#isEnding) {
+      stopped.catch(() => {}) // the first call tells of the end
+      return
+    }
+    this.#isEnding = true
+    const tell = (event: string, error?: unknown): void => {
+      this.#isEnding = false
+      this.emit(event, error)
+    }
+    stopped.then(
+      () => tell('close'),
+      (error: unknown) => tell('error', error),
+    )
   }
 
   /** weir closes idle connections itself when it stops. */
