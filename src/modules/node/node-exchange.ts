@@ -29,6 +29,7 @@ import {
   type NodeResponse,
 } from './node-message.ts'
 import { type HasServer, NodeSocket, type SocketOwner, type WriteCallback } from './node-socket.ts'
+import { wantsFinish } from './watching.ts'
 import { type BodyWriter, WrittenBody } from './written-body.ts'
 
 /** A listener for the event `upgrade` of `http.Server`. */
@@ -42,6 +43,8 @@ const DONE = 2
 export interface Mounted extends HasServer {
   /** Tells those that listen to the server of a connection. @returns whether something does */
   announce(socket: object): boolean
+  /** Tells monitors that the response is complete. */
+  tellFinish(req: IncomingMessage, res: NodeResponse): void
 }
 
 export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
@@ -331,6 +334,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   }
 
   onFinish(): void {
+    if (wantsFinish()) this.#mount.tellFinish(this.req, this.res)
     if (this.#phase === DONE) return
     this.#phase = DONE
     const { req } = this

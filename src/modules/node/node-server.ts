@@ -7,6 +7,7 @@ import { invalid } from '../../base/options.ts'
 import type { Endpoint } from '../../http/session.ts'
 import type { MountHost } from './mounted.ts'
 import type { NodeUpgradeHandler } from './node-exchange.ts'
+import { emitAsServer } from './watching.ts'
 
 /** What `listen`, `address` and `close` need of a server. */
 export interface ServerControls {
@@ -42,6 +43,10 @@ export class NodeServer extends EventEmitter {
     super()
     this.#host = host
     this.#controls = controls
+  }
+
+  override emit(event: string | symbol, ...values: unknown[]): boolean {
+    return emitAsServer(this, event, values)
   }
 
   /** Undefined while nothing listens for `upgrade`: such a request is one like any other. */
