@@ -10,6 +10,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 
 import { HttpServer } from '../../src/index.ts'
 import { mountNode, toNodeServer } from '../../src/modules/node/index.ts'
+import { connect as connectInMemory, TestClock } from '../../src/testing/index.ts'
 import { mount } from '../support/mounted.ts'
 import { within } from '../support/serving.ts'
 
@@ -164,4 +165,33 @@ test('closeAllConnections ends what is stuck, and close waits for that', async (
     assert.deepEqual([server.connections, closes], [0, 1])
     await stuck
   }
+})
+
+test('the timeout of the server is that of each exchange, and a listener on the socket alone does not keep it', async () => {
+  const clock = new TestClock()
+  const { server, node } = make()
+  const heard: string[] = []
+  node.on('request', (req, res) => {
+    req.socket.on('timeout', () => heard.push(`socket ${req.url}`))
+    if (req.url === '/heard') res.on('timeout', () => res.end('too slow'))
+  })
+  node.setTimeout(1000)
+  const client = await connectInMemory(server, { clock })
+  const kept = client.get('/heard')
+  await new Promise(setImmediate)
+  await clock.advance(1500)
+  assert.equal((await kept).text(), 'too slow')
+  const cut = assert.rejects(client.get('/cut'))
+  await new Promise(setImmediate)
+  await clock.advance(1500)
+  await cut
+  node.on('timeout', (socket: Socket) => {
+    heard.push('server')
+    socket.destroy()
+  })
+  const told = assert.rejects((await connectInMemory(server, { clock })).get('/told'))
+  await new Promise(setImmediate)
+  await clock.advance(1500)
+  await told
+  assert.deepEqual(heard, ['socket /heard', 'socket /cut', 'socket /told', 'server'])
 })

@@ -118,6 +118,14 @@ class Mount implements Mounted {
     return this.#httpServer
   }
 
+  get timeout(): number {
+    return this.#httpServer?.timeout ?? 0
+  }
+
+  tellTimeout(socket: object): boolean {
+    return this.#httpServer?.emit('timeout', socket) === true
+  }
+
   /** Whether its function is called as a listener for `request` of a server: monitors want to see that. */
   get isWatched(): boolean {
     return this.#controls === null && isWatched()

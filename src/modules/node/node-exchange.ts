@@ -43,6 +43,10 @@ const DONE = 2
 export interface Mounted extends HasServer {
   /** Tells those that listen to the server of a connection. @returns whether something does */
   announce(socket: object): boolean
+  /** Milliseconds of silence, as set on the server; 0 for none. */
+  readonly timeout: number
+  /** @returns whether something listens for the silence of a socket */
+  tellTimeout(socket: object): boolean
   /** Tells monitors that the response is complete. */
   tellFinish(req: IncomingMessage, res: NodeResponse): void
 }
@@ -95,6 +99,8 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
 
   /** Before the code gets the request. */
   announce(): void {
+    const { timeout } = this.#mount
+    if (timeout > 0) this.#socket.setTimeout(timeout)
     this.#isAnnounced = this.#mount.announce(this.#socket)
   }
 
@@ -358,10 +364,11 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     else if (!own.isTaken) own.header('Connection', 'close') // Node would have sent the response already
   }
 
+  /** As in Node, what listens on the socket alone does not keep it. */
   onTimeout(): void {
     const { req, res } = this
-    const isHeard = [!req.complete && req.emit('timeout'), res.emit('timeout')].includes(true)
-    if (!isHeard && this.#socket.listenerCount('timeout') === 0) this.#socket.destroy()
+    const isHeard = [!req.complete && req.emit('timeout'), res.emit('timeout'), this.#mount.tellTimeout(this.#socket)].includes(true)
+    if (!isHeard) this.#socket.destroy()
   }
 
   /**

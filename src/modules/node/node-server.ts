@@ -30,8 +30,9 @@ export class NodeServer extends EventEmitter {
   readonly #controls: ServerControls | null
   /** The end of the server, once something has asked for it. */
   #isEnding = false
-  // What programs set on a server of Node. weir has timeouts and limits of its own.
+  /** Milliseconds of silence of each exchange, as Node has it for each connection. */
   timeout = 0
+  // What programs set on a server of Node. weir has timeouts and limits of its own.
   keepAliveTimeout = 0
   headersTimeout = 0
   requestTimeout = 0
