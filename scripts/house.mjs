@@ -30,7 +30,7 @@ const lines = (text) => text.split('\n').length - 1
 /** Fields of a class that are true or false, and change or differ between objects. */
 function booleansOf(text) {
   const field = /^ {2}(?!static)(?:(?:protected|private|override) )*(readonly )?(#?\w+)(?:: boolean)?(?: = (?:true|false))?$/gm
-  const classes = [...text.matchAll(/^(?:export )?(?:abstract )?class [^]*?^\}/gm)].map(([one]) => one).join('\n')
+  const classes = [...text.matchAll(/^(?:export )?(?:abstract )?class [\s\S]*?^\}/gm)].map(([one]) => one).join('\n')
   return [...classes.matchAll(field)]
     .filter(([all, isReadonly]) => (/ = (?:true|false)$/.test(all) ? isReadonly === undefined : all.includes(': boolean')))
     .map(([, , name]) => name)
