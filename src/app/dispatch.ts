@@ -85,9 +85,9 @@ export class Dispatcher implements Application {
     return new Exchange(this.#options.server, head, connection, request, match, this.#serialize)
   }
 
-  gate(exchange: Exchange, body: RequestBody | null): Held {
+  gate(exchange: Exchange): Held {
     const { gates } = chainOf(exchange.match)
-    return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
+    return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates)
   }
 
   /** All gates have let the request pass. What its head states about the body may still be wrong. */
@@ -102,31 +102,20 @@ export class Dispatcher implements Application {
     }
   }
 
-  #runGates(exchange: Exchange, gates: readonly Gate[], body: RequestBody | null): Held {
+  #runGates(exchange: Exchange, gates: readonly Gate[]): Held {
     let held: Held
-    body?.hold()
     try {
       held = runGates(exchange, gates, 0)
     } catch (error) {
       held = this.#answerError(exchange, error)
     }
     if (held instanceof OutgoingResponse) return this.#prepare(exchange, held)
-    if (held !== null) return this.#awaitGates(exchange, held, body)
-    const refusal = this.#admit(exchange)
-    if (refusal === null) body?.admit()
-    return refusal
+    return held === null ? this.#admit(exchange) : this.#awaitGates(exchange, held)
   }
 
-  async #awaitGates(
-    exchange: Exchange,
-    held: Promise<OutgoingResponse | null>,
-    body: RequestBody | null,
-  ): Promise<OutgoingResponse | null> {
+  async #awaitGates(exchange: Exchange, held: Promise<OutgoingResponse | null>): Promise<OutgoingResponse | null> {
     const response = (await held.catch((error: unknown) => this.#answerError(exchange, error))) ?? exchange.sent
-    if (response !== null) return this.#prepare(exchange, response)
-    const refusal = await this.#admit(exchange)
-    if (refusal === null) body?.admit()
-    return refusal
+    return response === null ? this.#admit(exchange) : this.#prepare(exchange, response)
   }
 
   /** With `debug`, errors are shown in another form. */

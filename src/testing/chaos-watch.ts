@@ -74,7 +74,7 @@ export class ChaosWatch {
         this.#open.set(client, nameOf(exchange))
         return exchange
       },
-      gate: (exchange, body) => application.gate(exchange, body),
+      gate: (exchange) => application.gate(exchange),
       handle: (exchange) => this.#handle(client, exchange),
       refuse: (exchange, error) => {
         this.#tell(`client ${client}: ${nameOf(exchange)} is refused, ${error.message}`)

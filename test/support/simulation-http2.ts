@@ -166,7 +166,7 @@ class Simulation implements Http2SimulationCounts {
         this.#notes.trace(`accepted ${exchange.request.path}`)
         return exchange
       },
-      gate: (exchange, body) => inner.gate(exchange, body),
+      gate: (exchange) => inner.gate(exchange),
       handle: (exchange) => inner.handle(exchange),
       refuse: (exchange, error) => inner.refuse(exchange, error),
     }

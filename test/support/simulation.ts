@@ -197,9 +197,9 @@ class Simulation {
         this.#accepted.push(accepted)
         return exchange
       },
-      gate: (exchange, body) => {
+      gate: (exchange) => {
         if (random.chance(0.6)) this.#listen(known.get(exchange)!, exchange)
-        return inner.gate(exchange, body)
+        return inner.gate(exchange)
       },
       handle: (exchange) => {
         const accepted = known.get(exchange)!

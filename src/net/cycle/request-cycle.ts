@@ -7,8 +7,8 @@
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { closeSource } from '../../http/answer/byte-source.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import type { RequestBody } from '../../http/body/body.ts'
-import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
+import { type BodyEngine, GATHERED, type RequestBody } from '../../http/body/body.ts'
+import { bodyFor, bodyLimit, isTooLarge } from '../../http/body/body-mode.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { abortRequest, causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
 import type { ServerTiming } from '../../http/server-timing.ts'
@@ -40,7 +40,7 @@ export interface AnswerUnderWay {
   abandon(): void
 }
 
-export abstract class RequestCycle<C extends RequestConnection, A extends AnswerUnderWay> implements ExchangeCarrier {
+export abstract class RequestCycle<C extends RequestConnection, A extends AnswerUnderWay> implements ExchangeCarrier, BodyEngine {
   protected readonly connection: C
   protected readonly host: ConnectionHost
   protected readonly deadlines: Deadlines
@@ -53,7 +53,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   /** Whether the handler has been called, or the server answers in its place. */
   protected isHandling = false
   /** Whether gates have been called and have not settled. The body is not read in that time. */
-  protected isGating = false
+  isGating = false
   /** What observers will be told about the exchange; null if there are none, or if they have been told everything. */
   protected recording: Recording | null = null
   /** Whether the client is waiting for `100 Continue`, which has not been sent. */
@@ -72,7 +72,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   /** Bytes of the body that have been received. */
   protected abstract get receivedBytes(): number
   /** A reader of the body needs more of it. */
-  protected abstract demand(): void
+  abstract demand(): void
   protected abstract sendContinue(): void
   /**
    * Whether the client can receive trailers after the response.
@@ -106,60 +106,48 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     const { application, limits, observers } = this.host
     const match = application.match(head, this.connection.peer.endpointName)
     const limit = bodyLimit(match, limits)
-    const streams = streamsBody(head, match, limit)
     this.bodyLimit = limit
     this.owesContinue = head.expectsContinue
     this.deadlines.startRequest(match.route)
-    this.body = bodyFor(head, match, streams ? this.#demander() : null)
+    this.isGating = true
+    this.body = bodyFor(head, match, limit, this)
     const exchange = application.open(head, this.body, this.connection, match)
     this.exchange = exchange
     exchange.carrier = this
-    if (observers.hears('request')) this.#begin(exchange)
+    // Observers run before the gates and, like them, cannot read the body.
+    if (observers.hears('request')) this.recording = observers.begin(exchange, this.connection)
     const misdirected = misdirection(head, this.connection)
     if (misdirected !== null) {
+      this.isGating = false
       this.stopWaiting()
       this.refuse(misdirected)
       return
     }
-    const held = application.gate(this.exchange, this.body)
-    if (held === null) this.#admit(head, streams)
-    else this.#hold(this.exchange, held, head, streams)
-  }
-
-  /** Observers run before the gates and, like them, cannot read the body. */
-  #begin(exchange: Exchange): void {
-    this.body?.hold()
-    this.recording = this.host.observers.begin(exchange, this.connection)
-    this.body?.admit()
+    const held = application.gate(this.exchange)
+    if (held === null) this.#admit(head)
+    else this.#hold(this.exchange, held, head)
   }
 
   /** The gates have let the request pass. */
-  #admit(head: Head, streams: boolean): void {
-    const { bodyLimit } = this
+  #admit(head: Head): void {
+    const { bodyLimit, body } = this
+    this.isGating = false
     if (isTooLarge(head, bodyLimit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit, head.contentLength))
-    else if (streams || this.#mustStream()) this.handle()
+    else if (body !== null && body.mode !== GATHERED) this.handle()
     else if (this.owesContinue) this.sendContinue()
   }
 
-  /** Whether a gate has decided that the body, which would be gathered first, is decoded while the handler waits for it. */
-  #mustStream(): boolean {
-    if (this.body?.mustStream !== true) return false
-    this.body.stream(this.#demander())
-    return true
-  }
-
   /** A gate has answered, or will settle later. */
-  #hold(exchange: Exchange, held: OutgoingResponse | Promise<OutgoingResponse | null>, head: Head, streams: boolean): void {
+  #hold(exchange: Exchange, held: OutgoingResponse | Promise<OutgoingResponse | null>, head: Head): void {
     this.holdBody()
     if (held instanceof OutgoingResponse) {
       this.#answerFromGate(exchange, held)
       return
     }
-    this.isGating = true
     held.then(
       (response) => {
         try {
-          this.#leaveGates(exchange, response, head, streams)
+          this.#leaveGates(exchange, response, head)
         } catch (error) {
           this.crash(error as Error)
         }
@@ -169,7 +157,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   }
 
   /** @param response null: the request may pass */
-  #leaveGates(exchange: Exchange, response: OutgoingResponse | null, head: Head, streams: boolean): void {
+  #leaveGates(exchange: Exchange, response: OutgoingResponse | null, head: Head): void {
     if (exchange !== this.exchange || !this.isGating) return // too late: another response was sent
     this.isGating = false
     if (response !== null) {
@@ -177,7 +165,7 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
       this.#answerFromGate(exchange, response)
     } else if (this.isGone) this.expire()
     else {
-      this.#admit(head, streams)
+      this.#admit(head)
       if (head.contentLength === 0) this.handle()
       else this.releaseBody(true)
     }
@@ -186,16 +174,9 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 
   #answerFromGate(exchange: Exchange, response: OutgoingResponse): void {
     this.isHandling = true
+    this.isGating = false
     this.body?.fail(new WeirError('WEIR_BODY_IN_GATE'))
     this.#respond(exchange, response)
-  }
-
-  /**
-   * A separate method, like `#settleLater`: V8 makes room for the variables of a closure in every call of the method around it, even if no
-   * closure is created.
-   */
-  #demander(): () => void {
-    return () => this.demand()
   }
 
   protected handle(): void {

@@ -121,7 +121,7 @@ class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements T
 
   // The body.
 
-  protected override demand(): void {
+  override demand(): void {
     if (!this.#isReading && !this.#hasEnded && !this.#isGone) void this.#read()
   }
 

@@ -104,7 +104,7 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     if (this.isHandling || this.isGating) abortRequest(this.exchange!.request, new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
   }
 
-  protected override demand(): void {
+  override demand(): void {
     if (this.owesContinue && this.answer?.hasBegun !== true) this.sendContinue()
     this.#wire.resumeBody()
     this.connection.run()

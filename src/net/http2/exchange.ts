@@ -176,7 +176,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     } else if (!this.isHandling) this.handle()
   }
 
-  protected override demand(): void {
+  override demand(): void {
     if (this.isGone || this.#isDone) return
     if (this.owesContinue && this.answer?.hasBegun !== true) this.sendContinue()
     if (this.#hasEnded) return

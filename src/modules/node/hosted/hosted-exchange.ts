@@ -87,7 +87,7 @@ export class HostedExchange extends RequestCycle<NoConnection, HostedAnswer> imp
 
   // The body.
 
-  protected override demand(): void {
+  override demand(): void {
     if (this.#hasEnded || this.#isGone || this.#hasStopped) return
     if (this.owesContinue && this.answer?.hasBegun !== true) this.sendContinue()
     this.deadlines.enter(phase.BODY)
