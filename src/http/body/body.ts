@@ -391,9 +391,9 @@ export class RequestBody {
 
   /** @param isOpen whether a reader that takes the body as it arrives may ask too */
   #check(member: string, isOpen = false): void {
+    if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route) // its engine may be at work on the next request
     if (this.#engine?.isGating === true) throw this.#error ?? new WeirError('WEIR_BODY_IN_GATE', member)
     if (this.#state === WHOLE) return
-    if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route)
     if (this.#error !== null) throw this.#error
     if (this.#state === FLOWING && !isOpen) throw new BodyAlreadyReadError(member)
     throw new BodyNotBufferedError(member, this.#mode === FORM && !isOpen)

@@ -123,6 +123,13 @@ export function moveAnswer(exchange: ExchangeState, to: number): void {
   exchange.answer = to
 }
 
+/** All of the response has been handed to the carrier, and nobody can use the request any more. */
+export function handOver(exchange: ExchangeState): void {
+  if (((ANSWER_MASKS[exchange.answer]! >> HANDED_OVER) & 1) === 0) throw illegalMove('answer', ANSWER_NAMES, exchange.answer, HANDED_OVER)
+  moveWork(exchange, EXPIRED)
+  exchange.answer = HANDED_OVER
+}
+
 /** The client has left, or is cut off. @returns false if it was before */
 export function cutOff(exchange: ExchangeState): boolean {
   if (isCut(exchange)) return false

@@ -4,7 +4,7 @@
 //   Transport ──bytes──▶ Http2Connection ──bytes──▶ Http2WireConnection   frames, streams, flow control (wire/http2/connection.ts)
 //       ▲                      │         ◀──events──        │
 //       │                      ├──▶ Http2Exchange           │   one for each request
-//       │                      │      └─ RequestCycle ──────┤   the exchange at the application, as in HTTP/1.1
+//       │                      │      └─ RequestCycle ──────┤   the exchange with the application, as in HTTP/1.1
 //       └──────── frames of all of them, one write a turn ◀─┘
 
 import { WeirError } from '../../base/errors.ts'
@@ -205,7 +205,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       else if (event === RESET) exchange.reset(this.wire.fault)
       else exchange.refuseHead(this.wire.error!)
     } catch (error) {
-      exchange.crash(error as Error)
+      exchange.cycle.crash(error as Error)
     }
     // Most requests are over by now.
     if (isNew && !exchange.isForgotten) this.#exchanges.add(exchange)
@@ -235,7 +235,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     try {
       if (reader.push(buffer, start, end, isBorrowed)) this.#borrowers.push(reader)
     } catch (error) {
-      reader.crash(error as Error)
+      reader.cycle.crash(error as Error)
     }
   }
 
