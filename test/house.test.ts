@@ -38,10 +38,11 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   wire: [['http2/errors.ts'], ['http2/frames', 'http2/hpack'], ['head'], ['http1', 'http2']],
   http: [
     ['connection-info.ts', 'route-info.ts', 'json-engine.ts', 'server-timing.ts'],
-    ['body', 'answer'],
+    ['bag.ts', 'body', 'answer'],
     ['multipart'],
     ['uploads', 'request'],
     ['session.ts', 'files'],
+    ['exchange.ts'],
     ['application.ts', 'exchange-record.ts'],
   ],
   app: [

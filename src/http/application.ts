@@ -4,8 +4,8 @@ import type { Head } from '../wire/head/head.ts'
 import type { OutgoingResponse } from './answer/outgoing-response.ts'
 import type { RequestBody } from './body/body.ts'
 import type { ConnectionInfo } from './connection-info.ts'
+import type { Exchange } from './exchange.ts'
 import type { RouteMatch } from './route-info.ts'
-import type { Exchange } from './session.ts'
 
 /** A complete request head. */
 export type RequestHead = Head

@@ -11,7 +11,7 @@ import { invalid, listOf } from '../base/options.ts'
 import { masked, pairName } from '../formats/masking/ranges.ts'
 import { isRequestLine, refusedHeadSecrets } from '../formats/masking/refused-head.ts'
 import { SECRET_QUERY, USUAL_SECRETS } from '../formats/masking/secret-words.ts'
-import type { Exchange } from '../http/session.ts'
+import type { Exchange } from '../http/exchange.ts'
 
 /**
  * A parameter of a query or of a fragment, with what is before its name. A name contains none of the characters that one may follow: otherwise

@@ -2,7 +2,7 @@
 
 import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import type { Application } from '../http/application.ts'
-import type { Exchange } from '../http/session.ts'
+import type { Exchange } from '../http/exchange.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 
 import { derivedHost } from './derived-host.ts'

@@ -2,8 +2,9 @@
 // login page costs the server no memory.
 
 import { parseCookies } from '../../formats/cookie.ts'
+import { exchangeOf } from '../../http/exchange.ts'
 import { headerOf } from '../../http/request/request.ts'
-import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import type { HttpSession } from '../../http/session.ts'
 import type { KeyRing, SealedBox } from '../sessions/key-ring.ts'
 import { type CookieForm, clearCookieText, setCookieText, soleCookie } from '../sessions/session-cookie.ts'
 

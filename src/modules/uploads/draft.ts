@@ -5,7 +5,8 @@
 
 import { ContentTypeError, isInstance, WeirError } from '../../base/errors.ts'
 import { PROBLEM_TYPE, problemFor } from '../../http/answer/problem.ts'
-import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import { exchangeOf } from '../../http/exchange.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 import { contentDigest } from './checksum.ts'
 import { type HeldUpload, isRefusal } from './held-upload.ts'

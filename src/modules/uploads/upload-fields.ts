@@ -2,8 +2,10 @@
 
 import { UnsupportedError } from '../../base/errors.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
+import { bagKey } from '../../http/bag.ts'
+import { exchangeOf } from '../../http/exchange.ts'
 import { bodyOf } from '../../http/request/request.ts'
-import { bagKey, exchangeOf, type HttpSession } from '../../http/session.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 const FIELDS = bagKey<Map<string, string>>('uploads')
 

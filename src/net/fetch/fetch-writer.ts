@@ -25,9 +25,10 @@ export class FetchWriter implements AnswerWriter {
   readonly endsWithoutTrailers = false
   readonly #owner: ResponseOwner
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null
-  #isWanted = false
   #pieces = 0
   #pulls = 0
+  /** How many pulls there had been when the last piece was written. */
+  #pullsBefore = 0
 
   constructor(owner: ResponseOwner) {
     this.#owner = owner
@@ -57,7 +58,6 @@ export class FetchWriter implements AnswerWriter {
           this.#controller = controller
         },
         pull: () => {
-          this.#isWanted = true
           this.#pulls++
           this.#owner.goOn()
         },
@@ -70,10 +70,10 @@ export class FetchWriter implements AnswerWriter {
   }
 
   piece(bytes: Uint8Array): boolean {
-    this.#isWanted = false
+    this.#pullsBefore = this.#pulls
     this.#pieces++
     this.#controller!.enqueue(bytes) // calls `pull` when a reader is waiting
-    return this.#isWanted
+    return this.#pulls > this.#pullsBefore
   }
 
   end(): void {
@@ -84,7 +84,7 @@ export class FetchWriter implements AnswerWriter {
 
   /** Whether the reader has not taken what it was given. */
   get isWaiting(): boolean {
-    return this.#controller !== null && !this.#isWanted
+    return this.#controller !== null && this.#pulls === this.#pullsBefore
   }
 
   /** A number that rises whenever the reader takes a piece, or requests one. */

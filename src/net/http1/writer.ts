@@ -33,7 +33,8 @@ export class Http1Writer implements AnswerWriter {
   readonly #ticker: Ticker
   /** A head that waits for the first piece after it. */
   #start = ''
-  #isChunked = false
+  /** What follows each piece: CRLF in chunks, nothing where a length was promised. */
+  #tail = ''
 
   constructor(wire: WireConnection, outbox: Outbox, ticker: Ticker) {
     this.#wire = wire
@@ -62,22 +63,23 @@ export class Http1Writer implements AnswerWriter {
   begin(response: OutgoingResponse): void {
     const { declaredLength, trailers } = response
     // Only chunks can be followed by trailers. HTTP/1.0 has no chunks: a body of unknown length ends with the connection.
-    this.#isChunked = (declaredLength === -1 || trailers !== null) && this.#wire.head.minorVersion === 1
-    if (declaredLength === -1 && !this.#isChunked) this.#wire.disableKeepAlive()
+    const isChunked = (declaredLength === -1 || trailers !== null) && this.#wire.head.minorVersion === 1
+    if (declaredLength === -1 && !isChunked) this.#wire.disableKeepAlive()
     this.#wire.beginAnswer(false)
-    this.#start = this.#headOf(response, this.#isChunked ? CHUNKED : declaredLength === -1 ? NO_LENGTH : declaredLength)
+    this.#tail = isChunked ? LINE_END : ''
+    this.#start = this.#headOf(response, isChunked ? CHUNKED : declaredLength === -1 ? NO_LENGTH : declaredLength)
   }
 
   piece(bytes: Uint8Array): boolean {
-    const before = this.#isChunked ? this.#start + chunkHead(bytes.length) : this.#start
+    const before = this.#tail === '' ? this.#start : this.#start + chunkHead(bytes.length)
     this.#start = ''
-    this.#outbox.addBytes(before, bytes, this.#isChunked ? LINE_END : '')
+    this.#outbox.addBytes(before, bytes, this.#tail)
     return !this.#outbox.isBlocked
   }
 
   end(_last: null, trailers: readonly string[] | null): void {
     if (trailers !== null) this.#start += lastChunk(trailers)
-    else if (this.#isChunked) this.#start += LAST_CHUNK
+    else if (this.#tail !== '') this.#start += LAST_CHUNK
   }
 
   flush(): void {

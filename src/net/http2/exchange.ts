@@ -140,8 +140,9 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     const { cycle } = this
     if (this.#tunnel !== null) this.#tunnel.onEnd()
     if (cycle.answer === state.NONE) cycle.open(this.stream.head)
+    const isLate = cycle.work === state.EXPIRED
     cycle.complete(this.stream.trailers)
-    this.settle()
+    if (isLate) this.settle() // otherwise the response does, when it has been handed over
   }
 
   /** Flow control makes the client wait. */
