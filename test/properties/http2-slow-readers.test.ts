@@ -116,7 +116,7 @@ class Client {
     }
     const response = new OutgoingResponse()
     response.header('Content-Length', BODY_BYTES).stream(source as unknown as ByteSource)
-    const writer = new Http2Writer(this.wire, this.output, stream, { dateLine: '' } as unknown as Ticker)
+    const writer = new Http2Writer(this.wire.sender, this.output, stream, { dateLine: '' } as unknown as Ticker)
     const answer = new StreamedAnswer({ request: WHOLE, work: GATES, answer: DUE }, writer, response, null)
     const settle = (): boolean => {
       if (!writer.mustWait) answer.goOn()
@@ -128,7 +128,7 @@ class Client {
 
   /** Bytes in the server's memory that the client has not taken. */
   get heldBytes(): number {
-    return this.way.unsentBytes + this.wire.outputBytes
+    return this.way.unsentBytes + this.wire.sender.outputBytes
   }
 }
 
@@ -163,7 +163,7 @@ test('a client that leaves does not count as slow any more', async () => {
   for (let i = 0; i < 20; i++) await turn()
   assert.equal(stuck.isMuch(), true)
   for (const { wire, output } of clients) {
-    wire.fail(0)
+    wire.control.fail(0)
     output.close()
   }
   assert.equal(stuck.isMuch(), false)

@@ -19,16 +19,16 @@ export class Backlog {
 
   /** Resets the streams of the latest requests, if more waits than may and the client does not read. */
   tick(elapsedMs: number, wire: Http2WireConnection<Http2Exchange>, exchanges: ReadonlySet<Http2Exchange>): void {
-    if (wire.sentDataBytes - this.#sentBytes >= LEAST_BYTES) {
+    if (wire.sender.sentDataBytes - this.#sentBytes >= LEAST_BYTES) {
       this.#waitedMs = 0
-      this.#sentBytes = wire.sentDataBytes
+      this.#sentBytes = wire.sender.sentDataBytes
     }
-    if (wire.queuedBytes <= MOST_QUEUED_BYTES) return
+    if (wire.sender.queuedBytes <= MOST_QUEUED_BYTES) return
     this.#waitedMs += elapsedMs
     if (this.#waitedMs <= PATIENCE_MS) return
     const error = new WeirError('WEIR_CLIENT_GONE', 'it does not read')
     for (const exchange of [...exchanges].reverse()) {
-      if (wire.queuedBytes <= MOST_QUEUED_BYTES) break
+      if (wire.sender.queuedBytes <= MOST_QUEUED_BYTES) break
       if (exchange.stream.isLast && exchange.stream.queuedBytes > 0) exchange.breakOff(error, ENHANCE_YOUR_CALM)
     }
   }

@@ -73,7 +73,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     const { timeouts, ticker } = connection.host
     this.#connection = connection
     this.stream = stream
-    this.writer = new Http2Writer(connection.wire, connection.output, stream, ticker)
+    this.writer = new Http2Writer(connection.wire.sender, connection.output, stream, ticker)
     this.cycle = new RequestCycle(this, connection, new Deadlines(timeouts, ticker, phase.NONE))
   }
 
@@ -86,7 +86,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
       cycle.deadlines.enter(phase.BODY)
       return
     }
-    if (isTunnel) this.#connection.wire.pauseBody(stream) // until it is known who speaks
+    if (isTunnel) this.#connection.wire.bodies.pauseBody(stream) // until it is known who speaks
     cycle.open(head)
     if (isWhole || head.contentLength === 0) this.complete()
     // A client that was not told to continue, or whose body nobody reads for now, is not slow.
@@ -147,11 +147,11 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
 
   /** Flow control makes the client wait. */
   pause(): void {
-    this.#connection.wire.pauseBody(this.stream)
+    this.#connection.wire.bodies.pauseBody(this.stream)
   }
 
   resume(): void {
-    this.#connection.wire.resumeBody(this.stream)
+    this.#connection.wire.bodies.resumeBody(this.stream)
     this.#connection.run()
   }
 
@@ -160,7 +160,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   }
 
   interim(_: Head, status: number, fields: readonly string[] | null): boolean {
-    this.#connection.wire.sendInterim(this.stream, status, fields)
+    this.#connection.wire.sender.sendInterim(this.stream, status, fields)
     this.#connection.output.flushSoon()
     return true
   }
@@ -213,7 +213,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   /** Later, so that it is not read together with the response: a client may then discard the response (curl 7.88 does). */
   #resetSoon(): void {
     const reset = (): void => {
-      this.#connection.wire.reset(this.stream, NO_ERROR)
+      this.#connection.wire.sender.reset(this.stream, NO_ERROR)
       this.#connection.output.flushSoon()
       this.settle()
     }
@@ -254,7 +254,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     const wasGone = isCut(this.cycle)
     this.cycle.cutOff(error)
     this.#endSending(error)
-    this.#connection.wire.reset(this.stream, code)
+    this.#connection.wire.sender.reset(this.stream, code)
     this.#connection.output.flushSoon()
     if (!wasGone) this.#leave()
   }

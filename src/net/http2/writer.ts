@@ -1,7 +1,8 @@
 // Writes a response as frames of one stream of HTTP/2.
 
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import { type Http2WireConnection, MOST_QUEUED_BYTES } from '../../wire/http2/connection.ts'
+import { MOST_QUEUED_BYTES } from '../../wire/http2/connection.ts'
+import type { FrameSender } from '../../wire/http2/frame-sender.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
 import { shownLength, shownType } from '../cycle/answer-head.ts'
@@ -18,15 +19,15 @@ let knownLine = ''
 let knownDate = ''
 
 export class Http2Writer<T extends Watched> implements AnswerWriter {
-  readonly #wire: Http2WireConnection<T>
+  readonly #sender: FrameSender<T>
   readonly #output: Output<T>
   readonly #stream: Http2Stream<T>
   readonly #ticker: Ticker
   /** The promised length of a response in pieces; -1 for none. */
   #declared = -1
 
-  constructor(wire: Http2WireConnection<T>, output: Output<T>, stream: Http2Stream<T>, ticker: Ticker) {
-    this.#wire = wire
+  constructor(sender: FrameSender<T>, output: Output<T>, stream: Http2Stream<T>, ticker: Ticker) {
+    this.#sender = sender
     this.#output = output
     this.#stream = stream
     this.#ticker = ticker
@@ -42,12 +43,12 @@ export class Http2Writer<T extends Watched> implements AnswerWriter {
 
   text(response: OutgoingResponse, text: string, length: number): void {
     this.#sendHead(response, length, length === 0)
-    if (length > 0) this.#wire.sendText(this.#stream, text, length)
+    if (length > 0) this.#sender.sendText(this.#stream, text, length)
   }
 
   bytes(response: OutgoingResponse, bytes: Uint8Array): void {
     this.#sendHead(response, bytes.length, bytes.length === 0)
-    if (bytes.length > 0) this.#wire.sendData(this.#stream, bytes, true)
+    if (bytes.length > 0) this.#sender.sendData(this.#stream, bytes, true)
   }
 
   begin(response: OutgoingResponse): void {
@@ -58,7 +59,7 @@ export class Http2Writer<T extends Watched> implements AnswerWriter {
 
   piece(bytes: Uint8Array): boolean {
     this.#output.flushSoon()
-    this.#wire.sendData(this.#stream, bytes, false, this.#output.isBusy)
+    this.#sender.sendData(this.#stream, bytes, false, this.#output.isBusy)
     if (!this.mustWait && !this.#isFull) return true
     // The end of a source may be all that follows, and needs no window: END_STREAM.
     if (this.#declared === -1) this.#output.watch(this.#stream.owner!)
@@ -66,9 +67,9 @@ export class Http2Writer<T extends Watched> implements AnswerWriter {
   }
 
   end(last: Uint8Array | null, trailers: readonly string[] | null): void {
-    if (last !== null) this.#wire.sendData(this.#stream, last, trailers === null)
-    if (trailers !== null) this.#wire.sendEnd(this.#stream, trailers)
-    else if (last === null) this.#wire.sendEnd(this.#stream)
+    if (last !== null) this.#sender.sendData(this.#stream, last, trailers === null)
+    if (trailers !== null) this.#sender.sendEnd(this.#stream, trailers)
+    else if (last === null) this.#sender.sendEnd(this.#stream)
   }
 
   flush(): void {
@@ -87,9 +88,9 @@ export class Http2Writer<T extends Watched> implements AnswerWriter {
   /** What the client would not take now would wait in memory. */
   get mostPieceBytes(): number | undefined {
     if (this.#stream.queuedBytes > 0) return undefined // their memory is still needed
-    const isMuch = this.#output.isTight || this.#wire.queuedBytes > MOST_QUEUED_BYTES
+    const isMuch = this.#output.isTight || this.#sender.queuedBytes > MOST_QUEUED_BYTES
     const most = isMuch ? LEAST_PIECE_BYTES : MOST_PIECE_BYTES
-    return Math.max(LEAST_PIECE_BYTES, Math.min(most, this.#wire.roomFor(this.#stream)))
+    return Math.max(LEAST_PIECE_BYTES, Math.min(most, this.#sender.roomFor(this.#stream)))
   }
 
   /** Whether frames that have been made wait for the client. */
@@ -99,14 +100,14 @@ export class Http2Writer<T extends Watched> implements AnswerWriter {
 
   /** Whether the client's windows are closed. If a length was promised, more than the end of the source follows, and has to wait for them. */
   get #isFull(): boolean {
-    return this.#declared !== -1 && this.#wire.roomFor(this.#stream) === 0
+    return this.#declared !== -1 && this.#sender.roomFor(this.#stream) === 0
   }
 
   /** @param length of the body; below 0 if it is not known @param isWhole whether no body follows */
   #sendHead(response: OutgoingResponse, length: number, isWhole: boolean): void {
     const { statusCode, fields } = response
     const date = dateOf(this.#ticker.dateLine)
-    this.#wire.sendHead(this.#stream, statusCode, shownType(response), fields, shownLength(statusCode, length), date, isWhole)
+    this.#sender.sendHead(this.#stream, statusCode, shownType(response), fields, shownLength(statusCode, length), date, isWhole)
   }
 }
 
