@@ -18,6 +18,7 @@ export interface TraceIds {
 }
 
 const NO_METHODS: readonly string[] = Object.freeze([])
+const NOBODY: (() => void)[] = []
 let requests = 0
 const LAST_DIGITS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStart(2, '0'))
 let firstDigits = ''
@@ -84,10 +85,8 @@ export class Exchange implements SessionSource {
   trace: TraceIds | null = null
   /** What `session.time` has measured; null if it has not been called. */
   timing: ServerTiming | null = null
-  /** Called when it is over; null without any. */
+  /** Called when it is over; null without any, and `NOBODY` if it is over, or will end without anybody being told. */
   #endListeners: (() => void)[] | null = null
-  /** Whether it is over, or will end without anybody being told. */
-  #endsUnheard = false
   /** The exchange that this one continues, which tells of the end of both; null for most. */
   #first: Exchange | null = null
   /** Whether the connection speaks another protocol now. It is over when that has ended. */
@@ -205,7 +204,7 @@ export class Exchange implements SessionSource {
 
   onEnd(listener: () => void): void {
     if (this.#first !== null) this.#first.onEnd(listener)
-    else if (this.#endsUnheard) listener()
+    else if (this.#endListeners === NOBODY) listener()
     else if (this.#endListeners === null) this.#endListeners = [listener]
     else this.#endListeners.push(listener)
   }
@@ -215,6 +214,7 @@ export class Exchange implements SessionSource {
       this.#first.offEnd(listener)
       return
     }
+    if (this.#endListeners === NOBODY) return
     const others = this.#endListeners?.filter((one) => one !== listener) ?? []
     this.#endListeners = others.length === 0 ? null : others
   }
@@ -222,9 +222,8 @@ export class Exchange implements SessionSource {
   /** The response is about to be sent. @returns whether anybody is told about its end */
   settleListeners(): boolean {
     if (this.#first !== null) return this.#first.settleListeners()
-    if (this.#endListeners !== null) return true
-    this.#endsUnheard = true
-    return false
+    this.#endListeners ??= NOBODY
+    return this.#endListeners !== NOBODY
   }
 
   /** It is over. */
@@ -234,8 +233,7 @@ export class Exchange implements SessionSource {
       return
     }
     const listeners = this.#endListeners
-    this.#endsUnheard = true
-    this.#endListeners = null
+    this.#endListeners = NOBODY
     if (listeners !== null) for (const listener of listeners) listener()
   }
 

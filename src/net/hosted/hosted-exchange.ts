@@ -42,7 +42,6 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
   readonly #all: Connections
   #head: MutableHead | null = null
   #isListening = false
-  closes = true
   receivedBytes = 0
   /** What observers are told once the response has been sent. */
   #sending: Recording | null = null
@@ -163,8 +162,7 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
   }
 
   prepare(response: OutgoingResponse): OutgoingResponse {
-    this.closes = this.#endsConnection(response)
-    return response
+    return this.#endsConnection(response) ? response.header('Connection', 'close') : response
   }
 
   /** Whether the connection is not used again: Node would read any rest of a body, however long. */

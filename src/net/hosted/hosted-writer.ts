@@ -26,8 +26,6 @@ interface NodeResponse extends NodeJS.EventEmitter {
 /** Whose response it is. */
 export interface HostedOwner {
   readonly isGone: boolean
-  /** Whether the connection ends with the response. */
-  readonly closes: boolean
   /** The client has read enough for the next piece. */
   goOn(): void
 }
@@ -50,7 +48,7 @@ export class HostedWriter implements AnswerWriter {
   }
 
   head(response: OutgoingResponse, length: number): void {
-    writeHead(this.#out, response, length, this.#owner.closes)
+    writeHead(this.#out, response, length)
     this.#to.end()
   }
 
@@ -59,7 +57,7 @@ export class HostedWriter implements AnswerWriter {
   }
 
   bytes(response: OutgoingResponse, bytes: Uint8Array): void {
-    writeHead(this.#out, response, bytes.length, this.#owner.closes)
+    writeHead(this.#out, response, bytes.length)
     if (bytes.length === 0) this.#to.end()
     else this.#to.end(bytes)
   }
@@ -67,7 +65,7 @@ export class HostedWriter implements AnswerWriter {
   begin(response: OutgoingResponse): void {
     const { declaredLength, trailers } = response
     // Trailers follow a body in chunks only.
-    writeHead(this.#out, response, declaredLength === -1 || trailers !== null ? NO_LENGTH : declaredLength, this.#owner.closes)
+    writeHead(this.#out, response, declaredLength === -1 || trailers !== null ? NO_LENGTH : declaredLength)
     this.#to.on('drain', () => this.#owner.goOn())
   }
 
@@ -95,7 +93,7 @@ export class HostedWriter implements AnswerWriter {
 }
 
 /** @param length of the body; `NO_LENGTH` if it is not known */
-function writeHead(out: HostedResponse, response: OutgoingResponse, length: number, closes: boolean): void {
+function writeHead(out: HostedResponse, response: OutgoingResponse, length: number): void {
   const { statusCode, reasonPhrase, fields } = response
   const isHttp2 = 'stream' in out
   const to = out as NodeResponse
@@ -116,7 +114,7 @@ function writeHead(out: HostedResponse, response: OutgoingResponse, length: numb
   else to.setHeader('Content-Type', type)
   const shown = length === NO_LENGTH ? NO_LENGTH : shownLength(statusCode, length)
   if (shown !== NO_LENGTH) to.setHeader('Content-Length', String(shown))
-  if (closes && !isHttp2) to.setHeader('Connection', 'close')
+  if (response.closes && !isHttp2) to.setHeader('Connection', 'close')
   if (isHttp2 || reasonPhrase === '') to.writeHead(statusCode)
   else to.writeHead(statusCode, reasonPhrase)
 }
