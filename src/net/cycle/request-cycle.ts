@@ -16,7 +16,6 @@ import type { Exchange, ExchangeCarrier } from '../../http/exchange.ts'
 import { abortRequest, causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
 import type { Head } from '../../wire/head/head.ts'
 
-import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Recording } from '../observe/recording.ts'
 import type { Deadlines } from '../time/deadlines.ts'
 import * as phase from '../time/deadlines.ts'
@@ -29,7 +28,6 @@ import { misdirection } from './misdirection.ts'
 export class RequestCycle implements ExchangeCarrier, BodyEngine, state.ExchangeState {
   readonly #carrier: Carrier
   readonly #connection: RequestConnection
-  readonly #host: ConnectionHost
   readonly deadlines: Deadlines
   // For carriers to read. The three states change only by exchange-states.ts.
   request: number = state.NONE
@@ -50,7 +48,6 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   constructor(carrier: Carrier, connection: RequestConnection, deadlines: Deadlines) {
     this.#carrier = carrier
     this.#connection = connection
-    this.#host = connection.host
     this.deadlines = deadlines
   }
 
@@ -63,7 +60,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   /** The head is complete. */
   open(head: Head): void {
-    const { application, limits, observers } = this.#host
+    const { application, limits, observers } = this.#connection.host
     const connection = this.#connection
     const match = application.match(head, connection.peer.endpointName)
     this.owesContinue = head.expectsContinue
@@ -76,8 +73,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     const exchange = application.open(head, this.body, connection, match)
     this.exchange = exchange
     exchange.carrier = this
-    // Observers run before the gates and, like them, cannot read the body.
-    if (observers.hears('request')) this.#recording = observers.begin(exchange, connection)
+    if (observers.hears('request')) this.#recording = observers.begin(exchange, connection) // before the gates, like them without the body
     const misdirected = misdirection(head, connection)
     if (misdirected !== null) {
       state.moveWork(this, state.NONE)
@@ -92,8 +88,8 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   /** The head is not valid, so there is no request that could be handled. */
   refuseHead(error: WeirError, protocol: string | null, isHead: boolean): void {
-    const { observers, debug } = this.#host
-    this.#host.report(error, this.#connection)
+    const { observers, debug } = this.#connection.host
+    this.#connection.host.report(error, this.#connection)
     if (observers.hears('head')) this.#recording = observers.head(error, this.#connection, protocol)
     state.begin(this, state.HELD)
     state.moveWork(this, state.SETTLED)
@@ -137,7 +133,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   #handle(): void {
     state.moveWork(this, state.HANDLER)
-    this.#settle(this.exchange!, this.#host.application.handle(this.exchange!))
+    this.#settle(this.exchange!, this.#connection.host.application.handle(this.exchange!))
   }
 
   // The body.
@@ -231,7 +227,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   #refuse(exchange: Exchange, error: Error): void {
     state.moveWork(this, state.INSTEAD)
-    this.#settle(exchange, this.#host.application.refuse(exchange, error))
+    this.#settle(exchange, this.#connection.host.application.refuse(exchange, error))
   }
 
   #settle(exchange: Exchange, result: OutgoingResponse | Promise<OutgoingResponse>): void {
@@ -273,7 +269,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     const { head } = exchange
     const isHead = head.method === 'HEAD'
     if (trailers !== null) response.settleTrailers(mayHaveBody(response, isHead) && this.#carrier.takesTrailers(head, trailers.mustBeAsked))
-    if (isAwaited && this.#recording === null) this.#recording = this.#host.observers.beginUnheard(exchange, this.#connection)
+    if (isAwaited && this.#recording === null) this.#recording = this.#connection.host.observers.beginUnheard(exchange, this.#connection)
     const timing = exchange.timing?.field ?? ''
     if (timing !== '') response.appendHeader('Server-Timing', timing) // an empty field would not be valid
     this.#send(response, isHead)
@@ -283,7 +279,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     const carrier = this.#carrier
     try {
       const response = carrier.prepare(made)
-      const bodyBytes = sendWhole(carrier.writer, response, isHead, this.#host.debug ? this.body : null)
+      const bodyBytes = sendWhole(carrier.writer, response, isHead, this.#connection.host.debug ? this.body : null)
       if (bodyBytes !== NOT_WHOLE) {
         if (this.#recording !== null) this.#recording.status = response.statusCode
         carrier.handedOver(this.#finish(bodyBytes), response)
@@ -345,7 +341,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   }
 
   #release(): void {
-    if (this.exchange !== null) expireRequest(this.exchange.request, this.#host.debug)
+    if (this.exchange !== null) expireRequest(this.exchange.request, this.#connection.host.debug)
     this.exchange = null
     this.body = null
     this.streamed = null
@@ -400,14 +396,14 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     }
     recording.breakOff(error)
     this.#takeRecording(recording, this.streamed?.bodyBytes ?? 0)
-    this.#host.observers.end(recording)
+    this.#connection.host.observers.end(recording)
   }
 
   /** Something happened that must not happen, or a response cannot be completed: the client sees an aborted response, never a wrong one. */
   crash(error: Error): void {
     // A source that stops because its client has left has not failed.
     const { exchange } = this
-    if (exchange === null || !isEndedBy(exchange.request, error)) this.#host.report(error, this.#connection, exchange)
+    if (exchange === null || !isEndedBy(exchange.request, error)) this.#connection.host.report(error, this.#connection, exchange)
     this.#loseRecording(exchange === null ? error : causeOf(exchange.request, error))
     this.#carrier.cut(error)
   }
@@ -439,7 +435,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     const late = this.deadlines.checkWrite(elapsedMs, waits, progress)
     const slow = this.deadlines.checkPhase(elapsedMs)
     if (late !== null) {
-      this.#host.report(late, this.#connection, this.exchange)
+      this.#connection.host.report(late, this.#connection, this.exchange)
       this.#carrier.cut(late)
     } else if (slow !== null) {
       this.dropRest()
