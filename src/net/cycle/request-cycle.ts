@@ -103,7 +103,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     if (body !== null && isTooLarge(head, bodyLimit))
       this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit, head.contentLength))
     else if (body !== null && body.mode !== GATHERED) this.#handle()
-    else if (this.owesContinue) this.#sendContinue(head)
+    else if (this.owesContinue) this.#interim(head, 100, null)
   }
 
   /** A gate has answered, or will settle later. */
@@ -174,13 +174,16 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   /** A reader, or the engine itself, needs more of the body. */
   demand(): void {
     if (this.answer >= state.HANDED_OVER || this.request > state.HELD) return
-    if (this.owesContinue && this.answer === state.DUE) this.#sendContinue(this.exchange!.head)
+    if (this.owesContinue && this.answer === state.DUE) this.#interim(this.exchange!.head, 100, null)
     this.#resume()
   }
 
-  #sendContinue(head: Head): void {
-    this.owesContinue = false
-    this.#carrier.interim(head, 100, null)
+  /** @param fields null for 100 */
+  #interim(head: Head, status: number, fields: readonly string[] | null): boolean {
+    if (fields === null) this.owesContinue = false
+    const isSent = this.#carrier.interim(head, status, fields)
+    if (isSent && this.#recording !== null) this.#recording.interimResponses++
+    return isSent
   }
 
   /** The rest of the request is not waited for. */
@@ -354,7 +357,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   }
 
   interim(exchange: Exchange, status: number, fields: readonly string[]): boolean {
-    return exchange === this.exchange && !state.isCut(this) && this.#carrier.interim(exchange.head, status, fields)
+    return exchange === this.exchange && !state.isCut(this) && this.#interim(exchange.head, status, fields)
   }
 
   cut(exchange: Exchange, error: Error): void {
