@@ -7,6 +7,7 @@ import type { Policy } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkNames, invalid, limitOf, listOf, namesOf } from '../../base/options.ts'
+import { DECODED } from '../../http/body/body.ts'
 import { bodyOf, type HttpRequest, headerOf } from '../../http/request/request.ts'
 
 import { CODING_NAMES, isAvailable, type RequestCoding } from './codings.ts'
@@ -60,7 +61,7 @@ export function decompression(options: DecompressionOptions = {}): Policy {
       const limits = { maxRequestBodySize: request.maxRequestBodySize, maxRatio }
       const decoded = new DecodedBody(received, coding as RequestCoding, limits)
       bodyOf(request, decoded)
-      return received.mustStream ? decoded.collect(OWNER).then(next) : next()
+      return received.mode === DECODED ? decoded.collect(OWNER).then(next) : next()
     },
     describe: () => ({ codings, maxRatio }),
   }

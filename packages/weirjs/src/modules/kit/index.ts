@@ -26,7 +26,7 @@ export { OpenFile } from '../../http/disk/open-file.ts'
 export { FileSource } from '../../http/files/file-source.ts'
 export { MultipartBody } from '../../http/multipart/form-body.ts'
 export { otherReader, PartStream } from '../../http/multipart/part-stream.ts'
-export type { TraceIds } from '../../http/session.ts'
+export type { TraceIds } from '../../http/exchange.ts'
 export {
   allowedName,
   type ByteInspector,
