@@ -1,0 +1,121 @@
+// The guide's tables of options agree with the rules that check them: the same names, and the same defaults.
+
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+
+import { parsedDuration } from '../src/base/duration.ts'
+import { OptionRules, Rule } from '../src/base/option-rules.ts'
+import { bytesOf } from '../src/base/size.ts'
+
+type Table = OptionRules<object, Readonly<Record<string, unknown>>>
+
+interface GuideTable {
+  /** `docs/guide/cors.md:25` */
+  readonly where: string
+  /** Names of tables of rules, from the comment above: `<!-- rules: CORS_RULES -->`. */
+  readonly rules: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+const known = new Map<string, Table>()
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => /(?<!\.test)\.ts$/.test(file))
+const guide = readdirSync('docs/guide').filter((file) => file.endsWith('.md'))
+const tables = guide.flatMap((file) => tablesIn(join('docs/guide', file)))
+
+function tablesIn(path: string): GuideTable[] {
+  const lines = readFileSync(path, 'utf8').split('\n')
+  return lines.flatMap((line, at) => {
+    if (!/^\| *Option *\| *Default *\|/.test(line)) return []
+    const [, names = ''] = /^<!-- rules: (.+) -->$/.exec(lines[at - 1] ?? '') ?? []
+    const end = lines.findIndex((one, i) => i > at && !one.startsWith('|'))
+    const rows = lines.slice(at + 2, end).map((row) => cellsOf(row))
+    return [{ where: `${path}:${at + 1}`, rules: names.split(' ').filter(Boolean), rows }]
+  })
+}
+
+function cellsOf(row: string): string[] {
+  return row
+    .slice(1, -1)
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replaceAll('`', ''))
+}
+
+before(async () => {
+  for (const file of sources) {
+    const text = readFileSync(join('src', file), 'utf8')
+    const declared = [...text.matchAll(/^(?:export )?const (\w+) =\s+rules</gm)].map(([, name]) => name!)
+    if (declared.length === 0) continue
+    const module = (await import(pathToFileURL(join('build/src', file.replace(/ts$/, 'js'))).href)) as Record<string, unknown>
+    for (const name of declared) {
+      const table = module[name]
+      assert.ok(table instanceof OptionRules, `src/${file} does not export ${name}: this test could not compare it`)
+      assert.ok(!known.has(name), `two tables of rules are called ${name}`)
+      known.set(name, table as Table)
+    }
+  }
+})
+
+/** Tables whose options are not checked by rules yet. */
+const WITHOUT_RULES = 43
+
+test('tables of options in the guide name their rules', () => {
+  const without = tables.filter(({ rules }) => rules.length === 0).map(({ where }) => where)
+  assert.equal(without.length, WITHOUT_RULES, `write <!-- rules: …_RULES --> above the table: ${without.join(', ')}`)
+})
+
+test('every table of options has one row for each option, with its default', () => {
+  for (const { where, rules, rows } of tables) {
+    if (rules.length === 0) continue
+    const wanted = rules.flatMap((name) => entriesOf(known.get(name) ?? assert.fail(`${where}: there are no rules ${name}`)))
+    const found = rows.flatMap(([names, defaults]) => pairsOf(names!, defaults!))
+    assert.deepEqual(found.map(([name]) => name).toSorted(), wanted.map(([name]) => name).toSorted(), where)
+    for (const [name, given] of found) {
+      const rule = wanted.find(([one]) => one === name)![1]
+      if (!states(given, rule)) assert.equal(given, rule.absent.words, `${where}: the default of ${name}`)
+    }
+  }
+})
+
+test('the guide states no unit of an option that accepts times with a unit', () => {
+  for (const { where, rules, rows } of tables) {
+    const wanted = new Map(rules.flatMap((name) => entriesOf(known.get(name)!)))
+    for (const [names, , meaning] of rows)
+      if (wanted.get(names!)?.kind === 'duration')
+        assert.doesNotMatch(meaning!, /milliseconds|\bin (?:ms|seconds)\b/i, `${where}: ${names}`)
+  }
+})
+
+test('the guide mentions every option of rules that have no table', () => {
+  const listed = new Set(tables.flatMap(({ rules }) => rules))
+  const texts = guide.map((file) => readFileSync(join('docs/guide', file), 'utf8')).join('\n')
+  const missing = [...known].flatMap(([name, table]) =>
+    listed.has(name)
+      ? []
+      : entriesOf(table).flatMap(([option]) => (new RegExp(`\\b${option}\\b`).test(texts) ? [] : [`${name}: ${option}`])),
+  )
+  assert.deepEqual(missing, [])
+})
+
+function entriesOf({ table }: Table): [name: string, rule: Rule<unknown, unknown>][] {
+  return Object.entries(table).filter(
+    (entry): entry is [string, Rule<unknown, unknown>] => entry[1] instanceof Rule && entry[1].kind !== 'for tests',
+  )
+}
+
+/** One row may have several options, with the default of each, or one of all: `tls, http2`. */
+function pairsOf(names: string, defaults: string): [name: string, given: string][] {
+  const list = names.split(', ')
+  const each = list.length === 1 ? [defaults] : defaults.split(', ')
+  return list.map((name, i) => [name.replace(/\(\)$/, ''), each[each.length === 1 ? 0 : i]!])
+}
+
+/** Whether the text states the default of the rule: `30 s` for 30,000 or '30s', `64 KiB` for 65,536 or '64KiB'. */
+function states(text: string, { absent, kind }: Rule<unknown, unknown>): boolean {
+  if (absent.kind !== 'default' || typeof absent.setting !== 'number') return false
+  const plain = text.replace(/^'(.*)'$/, '$1').replaceAll(',', '')
+  if (kind === 'size') return bytesOf(plain.replace(/ bytes$/, ' B')) === absent.setting
+  return kind === 'duration' && parsedDuration(plain.replace(/ min$/, 'm').replace(' ', '')) === absent.setting
+}
