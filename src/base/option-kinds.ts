@@ -9,7 +9,11 @@ import { bytesOf, type Size, sizeHint } from './size.ts'
 
 type AnyFunction = (...args: never[]) => unknown
 
-/** A value for which `is` returns true. It is used as it is. */
+/** A value for which `is` returns true. @param expected as it follows "not" in a message */
+export function matching<In = unknown>(expected: string, is: (value: unknown) => boolean): Rule<In, Same> {
+  return plain<In>('value', expected, is)
+}
+
 function plain<In>(kind: string, expected: string, is: (value: unknown) => boolean): Rule<In, Same> {
   return new Rule<In, Same>(kind, expected, (value, place, words) => {
     if (is(value)) return value
@@ -95,10 +99,10 @@ export function object(expected = 'an object'): Rule<object, Same> {
 }
 
 /** Options inside an option, by rules of their own. */
-export function options<O, R>(rules: OptionRules<O, R>, expected = 'an object'): Rule<O, SettingsOf<O, R>> {
+export function nested<O, R>(rules: OptionRules<O, R>, expected = 'an object'): Rule<O, SettingsOf<O, R>> {
   return new Rule<O, SettingsOf<O, R>>('object', expected, (value, place, words) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unexpected(place, value, words)
-    return rules.read(value as O, `${place.owner}: ${place.option}`)
+    return rules.read(value as O, place.owner, place.option)
   })
 }
 
@@ -114,6 +118,11 @@ export function list<T = unknown>(item = '', is: (value: unknown) => boolean = (
 /** A list of tokens, such as the names of methods and header fields (RFC 9110 §5.6.2). */
 export function tokens(): Rule<readonly string[], Same> {
   return list<string>('a valid name', (name) => typeof name === 'string' && isToken(name))
+}
+
+/** For `matching` and `list`: whether a value has this function. */
+export function hasFunction(name: string): (value: unknown) => boolean {
+  return (value) => typeof Object(value)[name] === 'function'
 }
 
 /** An object that has these functions, such as a store. @param hint what to write instead of what is often passed */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { alias, anything, count, duration, flag, func, list, oneOf, oneOfOr, options, readBy, secret, size, text } from './option-kinds.ts'
+import { alias, anything, count, duration, flag, func, list, nested, oneOf, oneOfOr, readBy, secret, size, text } from './option-kinds.ts'
 import { rules } from './option-rules.ts'
 
 interface Inner {
@@ -29,7 +29,7 @@ const RULES = rules<Options>('thing')({
   bytes: size({ least: 1 }).or('64KiB'),
   isOn: flag(true),
   hook: func().optional(),
-  inner: options(INNER).orNull(),
+  inner: nested(INNER).orNull(),
   names: list<string>('a text', (one) => typeof one === 'string').or([]),
   waitMs: alias('wait'),
 })
@@ -78,7 +78,7 @@ test('a message names the owner, the option, the value and what is expected', ()
     ],
     [{ path: '/', isOn: 'false' }, 'thing: isOn is the string "false", not true or false'],
     [{ path: '/', hook: 1 }, 'thing: hook is 1, not a function'],
-    [{ path: '/', inner: { deep: 10 } }, 'thing: inner: deep is 10, not a whole number from 1 to 9'],
+    [{ path: '/', inner: { deep: 10 } }, 'thing: inner.deep is 10, not a whole number from 1 to 9'],
     [{ path: '/', inner: [] }, 'thing: inner is an array, not an object'],
     [{ path: '/', names: 'n' }, 'thing: names is the string "n", not a list'],
     [{ path: '/', names: [1] }, 'thing: names: 1 is not a text'],
@@ -103,7 +103,7 @@ test('a misspelt option is refused with the one that is probably meant', () => {
 test('an alias gives the option, and not both', () => {
   assert.equal(RULES.read({ path: '/', waitMs: 5 }).wait, 5)
   assert.match(messageOf({ path: '/', waitMs: 5, wait: 6 }), /waitMs is another name of wait: give one of them$/)
-  assert.match(messageOf({ path: '/', waitMs: 'x' }), /thing: wait is the string "x"/)
+  assert.match(messageOf({ path: '/', waitMs: 'x' }), /thing: waitMs is the string "x"/)
 })
 
 test('a secret is not repeated', () => {

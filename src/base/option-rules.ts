@@ -20,7 +20,7 @@ export interface Same {
 /** What becomes of an option that is not given: `words` is the default as the guide states it. */
 interface Absent {
   readonly kind: 'required' | 'none' | 'default'
-  readonly setting?: unknown
+  readonly value?: unknown
   readonly words: string
 }
 
@@ -51,6 +51,13 @@ export class Rule<In, Out> {
     return this.#read(value, place, this.expected) as Out
   }
 
+  /** The setting of an option that is not given. Nothing that a rule makes of a default is shared. @throws WEIR_OPTION_INVALID */
+  missing(owner: string, option: string): Out {
+    const { kind, value } = this.absent
+    if (kind === 'required') throw unexpected({ owner, option }, undefined, this.expected)
+    return (kind === 'none' ? value : this.#read(value, { owner, option }, this.expected)) as Out
+  }
+
   /** The option may be missing: the setting is undefined then. @param words what this means, for the guide */
   optional(words = 'none'): Rule<In, Out | undefined> {
     return new Rule(this.kind, this.expected, this.#read, { kind: 'none', words })
@@ -58,13 +65,13 @@ export class Rule<In, Out> {
 
   /** The option may be missing: the setting is null then. @param words what this means, for the guide */
   orNull(words = 'none'): Rule<In, Out | null> {
-    return new Rule(this.kind, this.expected, this.#read, { kind: 'none', setting: null, words })
+    return new Rule(this.kind, this.expected, this.#read, { kind: 'none', value: null, words })
   }
 
   /** The option may be missing: it counts as this value. @param words the value, for the guide; not needed for numbers, times and texts */
   or(value: In, words = inWords(value)): Rule<In, Out> {
-    const setting = this.read(value, { owner: 'a default', option: this.kind })
-    return new Rule(this.kind, this.expected, this.#read, { kind: 'default', setting, words })
+    this.read(value, { owner: 'a default', option: this.kind })
+    return new Rule(this.kind, this.expected, this.#read, { kind: 'default', value, words })
   }
 
   /** Null is accepted, too, and is the setting then. */
@@ -87,7 +94,7 @@ export class Rule<In, Out> {
 function inWords(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ')
   if (typeof value === 'string') return `'${value}'`
-  return typeof value === 'number' ? value.toLocaleString('en-US') : String(value)
+  return typeof value === 'number' && Number.isFinite(value) ? value.toLocaleString('en-US') : String(value)
 }
 
 /** Another name of an option, which stays for one version. */
@@ -117,6 +124,7 @@ export class OptionRules<O, R> {
   readonly owner: string
   readonly table: R
   readonly #rules: readonly (readonly [name: string, rule: Rule<unknown, unknown>])[]
+  /** The other name of an option. */
   readonly #aliases: ReadonlyMap<string, string>
   readonly names: readonly string[]
 
@@ -125,41 +133,45 @@ export class OptionRules<O, R> {
     this.table = table
     const entries = Object.entries(table as Record<string, unknown>)
     this.#rules = entries.filter((entry): entry is [string, Rule<unknown, unknown>] => entry[1] instanceof Rule)
-    this.#aliases = new Map(entries.flatMap(([name, rule]) => (rule instanceof Alias ? [[name, rule.of]] : [])))
+    this.#aliases = new Map(entries.flatMap(([name, rule]) => (rule instanceof Alias ? [[rule.of, name]] : [])))
     this.names = this.#rules.map(([name]) => name)
   }
 
   /**
    * @param owner whose options these are, if several functions have them
+   * @param within the option that they are the value of, such as `peer`
    * @returns a setting for each option
-   * @throws WEIR_OPTION_INVALID for an unknown option, a value that no rule accepts, and a required option that is missing
+   * @throws WEIR_OPTION_INVALID for an unknown option, a value that its rule refuses, and a required option that is missing
    */
-  read(options: O, owner: string = this.owner): SettingsOf<O, R> {
-    const given = this.#named(options, owner)
+  read(options: O, owner: string = this.owner, within = ''): SettingsOf<O, R> {
+    const given = this.#checkNames(options, within === '' ? owner : `${owner}: ${within}`)
     const settings: Record<string, unknown> = {}
     for (const [name, rule] of this.#rules) {
-      const value = given[name]
-      if (value !== undefined) settings[name] = rule.read(value, { owner, option: name })
-      else if (rule.absent.kind === 'required') throw unexpected({ owner, option: name }, undefined, rule.expected)
-      else settings[name] = rule.absent.setting
+      let called = name
+      let value = given[name]
+      if (value === undefined && this.#aliases.size > 0) {
+        called = this.#aliases.get(name) ?? name
+        value = given[called]
+        if (value === undefined) called = name
+      }
+      const option = within === '' ? called : `${within}.${called}`
+      settings[name] = value === undefined ? rule.missing(owner, option) : rule.read(value, { owner, option })
     }
     return settings as SettingsOf<O, R>
   }
 
-  /** The options by their present names. */
-  #named(options: unknown, owner: string): Readonly<Record<string, unknown>> {
+  #checkNames(options: unknown, owner: string): Readonly<Record<string, unknown>> {
     if (typeof options !== 'object' || options === null) throw invalid(owner, `options must be an object, not ${kindOf(options)}`)
     const given = options as Readonly<Record<string, unknown>>
-    let renamed: Record<string, unknown> | null = null
     for (const name of Object.keys(given)) {
       if (this.names.includes(name)) continue
-      const present = this.#aliases.get(name)
-      if (present === undefined) throw invalid(owner, isExchange(given) ? UNCALLED : `there is no option ${unknownName(name, this.names)}`)
-      if (given[present] !== undefined) throw invalid(owner, `${name} is another name of ${present}: give one of them`)
-      renamed ??= { ...given }
-      renamed[present] = given[name]
+      const rule = (this.table as Readonly<Record<string, unknown>>)[name]
+      if (!(rule instanceof Alias))
+        throw invalid(owner, isExchange(given) ? UNCALLED : `there is no option ${unknownName(name, this.names)}`)
+      if (given[rule.of] !== undefined && given[name] !== undefined)
+        throw invalid(owner, `${name} is another name of ${rule.of}: give one of them`)
     }
-    return renamed ?? given
+    return given
   }
 }
 
