@@ -3,7 +3,7 @@
 import { isToken } from './ascii.ts'
 import { type Duration, LONGEST_MS, parsedDuration } from './duration.ts'
 import { kindOf, shown } from './kind-of.ts'
-import { Alias, type OptionRules, type Place, Rule, type Same, type SettingsOf, unexpected } from './option-rules.ts'
+import { Alias, type AnyRules, type Place, Rule, type Same, unexpected } from './option-rules.ts'
 import { invalid } from './options.ts'
 import { bytesOf, type Size, sizeHint } from './size.ts'
 
@@ -59,15 +59,17 @@ export interface TimeRange {
   readonly least?: 0 | 1
   /** What it must be a multiple of, in milliseconds: 1,000 where the protocol counts seconds. Default 1. */
   readonly unit?: 1 | 1_000
+  /** In milliseconds. Default 366 days: longer times are more likely to be a mistake in the unit. */
+  readonly most?: number
 }
 
-/** Milliseconds: a whole number, or a text such as `'30s'`. At most 366 days. */
-export function duration({ least = 1, unit = 1 }: TimeRange = {}): Rule<Duration, number> {
+/** Milliseconds: a whole number, or a text such as `'30s'`. */
+export function duration({ least = 1, unit = 1, most = LONGEST_MS }: TimeRange = {}): Rule<Duration, number> {
   const whole = `whole ${unit === 1 ? 'milliseconds' : 'seconds in milliseconds'}${least === 0 ? ', 0' : ''}`
-  const expected = `${whole} or a time such as "30s", "15m" or "12h", of at most 366 days`
+  const expected = `${whole} or a time such as "30s", "15m" or "12h", of at most ${most / 86_400_000} days`
   return new Rule<Duration, number>('duration', expected, (value, place, words) => {
     const ms = parsedDuration(value)
-    if (Number.isSafeInteger(ms) && ms >= least && ms <= LONGEST_MS && ms % unit === 0) return ms
+    if (Number.isSafeInteger(ms) && ms >= least && ms <= most && ms % unit === 0) return ms
     const hint = unit > 1 && ms === value && ms >= 1 ? `: write "${ms}s" if these are seconds` : ''
     throw unexpected(place, value, words + hint)
   })
@@ -87,6 +89,11 @@ export function oneOf<const W extends string | number | boolean>(...words: reado
   return plain<W>('word', either(words), (value) => words.includes(value as W))
 }
 
+/** A list of some of these words. */
+export function listOf<const W extends string>(...words: readonly W[]): Rule<readonly W[], Same> {
+  return list<W>(either(words), (one) => words.includes(one as W))
+}
+
 /** One of these words, or a function. */
 export function oneOfOr<const W extends string | number | boolean>(...words: readonly W[]): Rule<W | AnyFunction, Same> {
   const expected = either([...words.map((word) => JSON.stringify(word)), 'a function'], String)
@@ -99,10 +106,10 @@ export function object(expected = 'an object'): Rule<object, Same> {
 }
 
 /** Options inside an option, by rules of their own. */
-export function nested<O, R>(rules: OptionRules<O, R>, expected = 'an object'): Rule<O, SettingsOf<O, R>> {
-  return new Rule<O, SettingsOf<O, R>>('object', expected, (value, place, words) => {
+export function nested<T extends AnyRules>(rules: T, expected = 'an object'): Rule<T['options'], T['settings']> {
+  return new Rule<T['options'], T['settings']>('object', expected, (value, place, words) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unexpected(place, value, words)
-    return rules.read(value as O, place.owner, place.option)
+    return rules.read(value as never, place.owner, place.option)
   })
 }
 
@@ -113,6 +120,11 @@ export function list<T = unknown>(item = '', is: (value: unknown) => boolean = (
     for (const one of value as unknown[]) if (!is(one)) throw invalid(place.owner, `${place.option}: ${shown(one)} is not ${item}`)
     return value
   })
+}
+
+/** A list of texts that are not empty. @param item what each must be */
+export function texts(item = 'a string that is not empty'): Rule<readonly string[], Same> {
+  return list<string>(item, (one) => typeof one === 'string' && one !== '')
 }
 
 /** A list of tokens, such as the names of methods and header fields (RFC 9110 §5.6.2). */

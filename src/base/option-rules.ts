@@ -121,6 +121,9 @@ type NoOthers<O, R> = { readonly [K in Exclude<keyof R, keyof O>]: never }
 
 /** The rules of one interface of options. */
 export class OptionRules<O, R> {
+  /** For the compiler alone: `typeof CORS_RULES.settings` is the type of the checked options. */
+  declare readonly settings: SettingsOf<O, R>
+  declare readonly options: O
   readonly owner: string
   readonly table: R
   readonly #rules: readonly (readonly [name: string, rule: Rule<unknown, unknown>])[]
@@ -173,6 +176,13 @@ export class OptionRules<O, R> {
     }
     return given
   }
+}
+
+/** The rules of any options. */
+export interface AnyRules {
+  readonly options: unknown
+  readonly settings: unknown
+  read(options: never, owner?: string, within?: string): unknown
 }
 
 /**

@@ -66,3 +66,9 @@ export function checkRelay(owner: string, relay: unknown): void {
   const what = `${kindOf(relay)} without ${missing === undefined ? 'isConnected' : `${missing}()`}`
   throw invalid(owner, `relay is ${what}: pass what redisRelay(client), natsRelay(connection) or memoryRelay() returns`)
 }
+
+/** The option `relay`. @throws WEIR_OPTION_INVALID */
+export function checkedRelay(relay: Relay, owner: string): Relay {
+  checkRelay(owner, relay)
+  return relay
+}

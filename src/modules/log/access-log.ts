@@ -8,11 +8,10 @@ import { alias, duration, func, oneOfOr, readBy, size, text, tokens } from '../.
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
-import { SECRET_QUERY } from '../../formats/masking/secret-words.ts'
 import type { ExchangeRecord } from '../../http/exchange-record.ts'
 import type { HttpSession } from '../../http/session.ts'
 import type { MetricFamily, MetricSource } from '../metric-source.ts'
-import { Redaction } from '../redaction.ts'
+import { SECRET_QUERY, secretQueryOf } from '../redaction.ts'
 import { type AccessLogEntry, type EntrySettings, entryOf, escapedEntry, SHOWN_FIELDS } from './entry.ts'
 import { combinedLine, jsonLine, timeMember } from './formats.ts'
 import { atMost, LineWriter, type LogStream, passedOn } from './line-writer.ts'
@@ -78,7 +77,7 @@ export const ACCESS_LOG_RULES = rules<AccessLogOptions>(OWNER)({
   slow: duration({ least: 0 }).also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY),
   sample: readBy(sampler).or(1),
   skip: func().optional(),
-  secretQuery: readBy((names: readonly string[], owner, option) => new Redaction(owner, option, names)).or(SECRET_QUERY, 'see below'),
+  secretQuery: readBy(secretQueryOf).or(SECRET_QUERY, 'see below'),
   fields: tokens().or([]),
   user: func().orNull(),
   maxWaitingBytes: size().also(Number.POSITIVE_INFINITY).or('1MiB'),

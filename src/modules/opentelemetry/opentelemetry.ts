@@ -5,14 +5,15 @@
 import type * as Api from '@opentelemetry/api'
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import { isInstance } from '../../base/errors.ts'
-import { shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, invalid, namesOf } from '../../base/options.ts'
+import { func, having, readBy } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { requireOptionalPackage } from '../../base/packages.ts'
 import type { ExchangeRecord, ExchangeStart } from '../../http/exchange-record.ts'
 import { type Exchange, exchangeOf, type HttpSession, type TraceIds } from '../../http/session.ts'
 
 import { DURATION_BUCKETS } from '../http-conventions.ts'
-import { Redaction } from '../redaction.ts'
+import { type Redaction, SECRET_QUERY, secretQueryOf } from '../redaction.ts'
 import type { Meters, RequestSpan, Tracers } from './api-types.ts'
 import { endAttributes, headAttributes, isFailure, metricAttributes, SCHEMA_URL, spanName, startAttributes } from './attributes.ts'
 
@@ -32,8 +33,16 @@ export interface OpenTelemetryOptions {
   readonly secretQuery?: readonly string[]
 }
 
-const OPTION_NAMES = namesOf<OpenTelemetryOptions>()(['tracerProvider', 'meterProvider', 'trust', 'skip', 'secretQuery'])
 const OWNER = 'opentelemetry'
+const REGISTERED = 'the one registered with the API'
+/** @internal */
+export const OPENTELEMETRY_RULES = rules<OpenTelemetryOptions>(OWNER)({
+  tracerProvider: having(['getTracer'], 'pass a provider of the SDK').optional(REGISTERED),
+  meterProvider: having(['getMeter'], 'pass a provider of the SDK').optional(REGISTERED),
+  trust: func().optional('peers in proxies.trust'),
+  skip: func().optional(),
+  secretQuery: readBy(secretQueryOf).or(SECRET_QUERY, 'as in [weir/log](logging.md#what-is-hidden)'),
+})
 const PACKAGE = '@opentelemetry/api'
 const SCOPE = 'weir'
 
@@ -73,18 +82,13 @@ export function spanOf(session: HttpSession): RequestSpan | undefined {
  * @throws WEIR_OPTION_INVALID; WEIR_PACKAGE_MISSING without `@opentelemetry/api`
  */
 export function opentelemetry(options: OpenTelemetryOptions = {}): Module {
-  checkNames(OWNER, options, OPTION_NAMES)
-  checkFunction(OWNER, 'trust', options.trust)
-  checkFunction(OWNER, 'skip', options.skip)
-  checkProvider('tracerProvider', options.tracerProvider, 'getTracer')
-  checkProvider('meterProvider', options.meterProvider, 'getMeter')
-  const redaction = new Redaction(OWNER, 'secretQuery', options.secretQuery)
+  const settings = OPENTELEMETRY_RULES.read(options)
   const api = requireOptionalPackage<typeof Api>(PACKAGE)
   return {
     name: OWNER,
     install(host: ModuleHost): void {
       if (host.prefix !== '') throw invalid(OWNER, 'install it on the server: the spans are those of all requests')
-      const tracing = new Tracing(api, options, redaction)
+      const tracing = new Tracing(api, settings)
       host.use({
         name: OWNER,
         middleware(session, next) {
@@ -97,18 +101,20 @@ export function opentelemetry(options: OpenTelemetryOptions = {}): Module {
   }
 }
 
+type Settings = typeof OPENTELEMETRY_RULES.settings
+
 class Tracing {
   readonly #api: typeof Api
-  readonly #options: OpenTelemetryOptions
+  readonly #options: Settings
   readonly #redaction: Redaction
   readonly #tracer: Api.Tracer
   /** The API has no meter that waits for a provider, so it is created for the first request. */
   #duration: Api.Histogram | null = null
 
-  constructor(api: typeof Api, options: OpenTelemetryOptions, redaction: Redaction) {
+  constructor(api: typeof Api, options: Settings) {
     this.#api = api
     this.#options = options
-    this.#redaction = redaction
+    this.#redaction = options.secretQuery
     const provider = (options.tracerProvider ?? api.trace) as Api.TracerProvider
     this.#tracer = provider.getTracer(SCOPE, undefined, { schemaUrl: SCHEMA_URL })
   }
@@ -197,10 +203,4 @@ class Tracing {
 const FIELDS: Api.TextMapGetter<Exchange['head']> = {
   keys: () => [],
   get: (head, name) => head.get(name.toLowerCase()) ?? undefined,
-}
-
-function checkProvider(option: string, provider: unknown, member: string): void {
-  if (provider === undefined) return
-  if (typeof provider === 'object' && provider !== null && typeof (provider as Record<string, unknown>)[member] === 'function') return
-  throw invalid(OWNER, `${option} is ${shown(provider)}, which has no function ${member}`)
 }
