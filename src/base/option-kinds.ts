@@ -123,8 +123,11 @@ export function list<T = unknown>(item = '', is: (value: unknown) => boolean = (
 }
 
 /** A list of texts that are not empty. @param item what each must be */
-export function texts(item = 'a string that is not empty'): Rule<readonly string[], Same> {
-  return list<string>(item, (one) => typeof one === 'string' && one !== '')
+export function texts(
+  item = 'a string that is not empty',
+  is: (text: string) => boolean = (one) => one !== '',
+): Rule<readonly string[], Same> {
+  return list<string>(item, (one) => typeof one === 'string' && is(one))
 }
 
 /** A list of tokens, such as the names of methods and header fields (RFC 9110 §5.6.2). */
