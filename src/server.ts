@@ -13,7 +13,6 @@ import { reportedUrl, shownUrl } from './app/routes/shown-target.ts'
 import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
 import { faultOf, WeirError } from './base/errors.ts'
-import { resolveLimits, resolveTimeouts } from './base/limits.ts'
 import type { ExchangeObserver } from './http/exchange-record.ts'
 import { noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
@@ -29,9 +28,8 @@ import { Places, type Where } from './net/listen/places.ts'
 import { checkRunOptions, checkStopOptions, type RunOptions, type StopOptions, type StopReport } from './net/listen/stop-options.ts'
 import { Stopping } from './net/listen/stopping.ts'
 import { Observers } from './net/observe/observers.ts'
-import { Proxies } from './net/proxies/proxies.ts'
 import { Ticker } from './net/time/ticker.ts'
-import { checkOptions, type ServerOptions, settingsOf } from './server-options.ts'
+import { checkedOptions, type ServerOptions, settingsOf } from './server-options.ts'
 
 /** @internal What opening a connection to a server needs: `weir/testing` uses it to connect clients without a socket. */
 export let hostOf: (server: HttpServer) => ConnectionHost
@@ -76,7 +74,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     moveTo = (server, where) => server.#places.move(where)
   }
 
-  readonly #options: ServerOptions
+  readonly #sharesBuffer: boolean
   readonly #routes: RouteTable
   readonly #host: ConnectionHost & { isStopping: boolean }
   readonly #places: Places
@@ -92,29 +90,25 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   constructor(address: string, port: number, options?: Omit<ServerOptions, 'address' | 'port'>)
   constructor(options?: ServerOptions)
   constructor(first?: string | ServerOptions, port?: number, options?: ServerOptions) {
-    const settings = settingsOf(first, port, options)
-    checkOptions(settings)
-    const limits = resolveLimits(settings.limits)
-    const timeouts = resolveTimeouts(settings.timeouts)
+    const given = settingsOf(first, port, options)
+    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, debug, proxies, ...settings } = checkedOptions(given)
     const logger = settings.logger === undefined ? console : settings.logger
     const routes = new RouteTable()
     routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
-    const invalidBodyStatus = settings.invalidBodyStatus ?? 400
     super({ table: routes, limits: { ...timeouts, ...limits }, invalidBodyStatus, logger: moduleLogger(logger) }, routes.root)
-    this.#options = settings
+    this.#sharesBuffer = settings.sharedReceiveBuffer
     this.#routes = routes
-    const proxies = settings.proxies === undefined ? null : new Proxies(settings.proxies)
-    this.#places = new Places(settings, proxies !== null)
+    this.#places = new Places(given, proxies !== null)
     const application = new Dispatcher({
       server: this,
       routes,
       limits,
       timeouts,
-      jsonEngine: settings.jsonEngine ?? null,
+      jsonEngine,
       invalidBodyStatus,
-      onError: settings.onError ?? null,
+      onError,
       logger,
-      debug: settings.debug === true,
+      debug,
     })
     this.#host = {
       limits,
@@ -123,7 +117,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       application,
       observers: new Observers((error) => logError(logger, 'weir: an observer failed', error)),
       tap: null,
-      debug: settings.debug === true,
+      debug,
       proxies,
       // Not a getter: V8 turns an object with a getter into a hash table, and would look up each of its properties for every request.
       isStopping: false,
@@ -220,7 +214,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   #listen(places: readonly ListenOptions[]): Promise<void> {
-    this.#listeners = new Listeners(places, this.#host, this.#options.sharedReceiveBuffer !== false)
+    this.#listeners = new Listeners(places, this.#host, this.#sharesBuffer)
     this.#starting = this.#open(this.#listeners)
     return this.#starting
   }

@@ -43,6 +43,15 @@ export function count({ least = 0, most = Number.MAX_SAFE_INTEGER }: Range = {})
   return plain<number>('count', expected, is) as Rule<number, unknown> as Rule<number, number>
 }
 
+/** Bytes a second. */
+export function rate(): Rule<number, number> {
+  const expected = 'a whole number of at least 0'
+  return plain<number>('rate', expected, (value) => Number.isSafeInteger(value) && (value as number) >= 0) as Rule<number, unknown> as Rule<
+    number,
+    number
+  >
+}
+
 /** Bytes: a whole number, or a text such as `'10MiB'`. */
 export function size({ least = 0 }: Range = {}): Rule<Size, number> {
   const expected = `a whole number of at least ${least} or a size such as "64KiB" or "10MiB"`
@@ -66,7 +75,8 @@ export interface TimeRange {
 /** Milliseconds: a whole number, or a text such as `'30s'`. */
 export function duration({ least = 1, unit = 1, most = LONGEST_MS }: TimeRange = {}): Rule<Duration, number> {
   const whole = `whole ${unit === 1 ? 'milliseconds' : 'seconds in milliseconds'}${least === 0 ? ', 0' : ''}`
-  const expected = `${whole} or a time such as "30s", "15m" or "12h", of at most ${most / 86_400_000} days`
+  const longest = most === Number.MAX_SAFE_INTEGER ? '' : `, of at most ${most / 86_400_000} days`
+  const expected = `${whole} or a time such as "30s", "15m" or "12h"${longest}`
   return new Rule<Duration, number>('duration', expected, (value, place, words) => {
     const ms = parsedDuration(value)
     if (Number.isSafeInteger(ms) && ms >= least && ms <= most && ms % unit === 0) return ms

@@ -48,7 +48,7 @@ const MISTAKES: ReadonlyArray<readonly [make: () => unknown, message: string]> =
   ],
   [
     () => new HttpServer({ limits: { maxRequestBodySize: untyped('25mb') } }),
-    'limits: maxRequestBodySize is the string "25mb", not a whole number of at least 0, or null: for bytes, write 25 * 1024 * 1024',
+    'limits: maxRequestBodySize is the string "25mb", not a whole number of at least 0 or a size such as "64KiB" or "10MiB", or null: write "25MiB"',
   ],
   [
     () => cache({ maxBytes: untyped('64kB') }),
