@@ -16,6 +16,7 @@ import { faultOf, WeirError } from './base/errors.ts'
 import type { ExchangeObserver } from './http/exchange-record.ts'
 import { noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
+import type { StopOptions } from './http/stop-options.ts'
 import type { ArrivalOptions } from './net/connections/arrival.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { Connections } from './net/connections/connections.ts'
@@ -25,7 +26,7 @@ import type { InjectRequest } from './net/inject/request-bytes.ts'
 import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
 import { Places, type Where } from './net/listen/places.ts'
-import { checkRunOptions, checkStopOptions, type RunOptions, type StopOptions, type StopReport } from './net/listen/stop-options.ts'
+import { checkedRunOptions, type RunOptions, STOP_RULES, type StopReport, type StopTimes } from './net/listen/stop-options.ts'
 import { Stopping } from './net/listen/stopping.ts'
 import { Observers } from './net/observe/observers.ts'
 import { Ticker } from './net/time/ticker.ts'
@@ -249,13 +250,12 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * @throws (rejects) WEIR_OPTION_INVALID, and then nothing has happened; what `start` throws, even if the start was already in progress
    */
   async run(options: RunOptions = {}): Promise<void> {
-    checkRunOptions(options)
-    const { signals = [], ...stopOptions } = options
+    const { signals, ...times } = checkedRunOptions(options)
     if (this.#listeners === null) await this.start()
     else await this.#starting
     let seen = 0
     const onSignal = (): void => {
-      this.#stop(++seen > 1 ? { graceMs: 0 } : stopOptions).catch(() => {}) // not `stop`, which a handler may have replaced
+      this.#stop(++seen > 1 ? { grace: 0, readyDelay: 0 } : times).catch(() => {}) // not `stop`, which a handler may have replaced
     }
     for (const signal of signals) process.on(signal, onSignal)
     try {
@@ -267,18 +267,17 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   /**
    * Stops gracefully: no new connection is accepted, idle ones end after 20 ms, responses in flight carry `Connection: close`, and what is
-   * left after `graceMs` is aborted. `readyDelayMs` delays all of this. A second call with shorter times shortens them. Resolves when the
+   * left after `grace` is aborted. `readyDelay` delays all of this. A second call with shorter times shortens them. Resolves when the
    * last connection is gone, and the handlers of clients that have left have settled.
    * @throws (rejects) WEIR_OPTION_INVALID, and then nothing has happened
    */
-  stop(options: StopOptions = {}): Promise<StopReport> {
-    return this.#stop(options)
+  async stop(options: StopOptions = {}): Promise<StopReport> {
+    return this.#stop(STOP_RULES.read(options))
   }
 
-  async #stop(options: StopOptions): Promise<StopReport> {
-    checkStopOptions(options)
+  async #stop(times: StopTimes): Promise<StopReport> {
     if (this.#stopping !== null) {
-      const graceMs = this.#stopping.hasten(options)
+      const graceMs = this.#stopping.hasten(times)
       if (graceMs !== undefined) {
         this.#listeners?.connections.shortenGrace(graceMs)
         this.#hosted.shortenGrace(graceMs)
@@ -287,7 +286,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     }
     const listeners = this.#listeners
     if (listeners === null && this.#hosted.isEmpty) return { aborted: 0 }
-    this.#stopping = new Stopping(options)
+    this.#stopping = new Stopping(times)
     const { report } = this.#stopping
     void this.#stopping.run((graceMs) => {
       this.#host.isStopping = true

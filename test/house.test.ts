@@ -38,7 +38,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   // above.
   wire: [['http2/errors.ts'], ['http2/frames', 'http2/hpack'], ['head'], ['http1', 'http2']],
   http: [
-    ['connection-info.ts', 'route-info.ts', 'json-engine.ts', 'server-timing.ts'],
+    ['connection-info.ts', 'route-info.ts', 'json-engine.ts', 'server-timing.ts', 'stop-options.ts'],
     ['body', 'answer'],
     ['multipart'],
     ['uploads', 'request'],

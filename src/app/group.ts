@@ -6,6 +6,7 @@ import { kindOf } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
 import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint } from '../http/session.ts'
+import type { StopOptions } from '../http/stop-options.ts'
 import { joinPaths, Template } from '../routing/template.ts'
 
 import type { Controller, ControllerClass } from './controllers/controller.ts'
@@ -328,7 +329,7 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
     return this.#server.endpoints
   }
 
-  stop(options?: { readonly graceMs?: number; readonly readyDelayMs?: number }): Promise<unknown> {
+  stop(options?: StopOptions): Promise<unknown> {
     return this.#server.stop(options)
   }
 

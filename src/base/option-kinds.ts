@@ -70,16 +70,18 @@ export interface TimeRange {
   readonly unit?: 1 | 1_000
   /** In milliseconds. Default 366 days: longer times are more likely to be a mistake in the unit. */
   readonly most?: number
+  /** Whether a number may be a fraction. Default false. */
+  readonly fractions?: boolean
 }
 
 /** Milliseconds: a whole number, or a text such as `'30s'`. */
-export function duration({ least = 1, unit = 1, most = LONGEST_MS }: TimeRange = {}): Rule<Duration, number> {
-  const whole = `whole ${unit === 1 ? 'milliseconds' : 'seconds in milliseconds'}${least === 0 ? ', 0' : ''}`
+export function duration({ least = 1, unit = 1, most = LONGEST_MS, fractions = false }: TimeRange = {}): Rule<Duration, number> {
+  const whole = `${fractions ? '' : 'whole '}${unit === 1 ? 'milliseconds' : 'seconds in milliseconds'}${least === 0 ? ', 0' : ''}`
   const longest = most === Number.MAX_SAFE_INTEGER ? '' : `, of at most ${most / 86_400_000} days`
   const expected = `${whole} or a time such as "30s", "15m" or "12h"${longest}`
   return new Rule<Duration, number>('duration', expected, (value, place, words) => {
     const ms = parsedDuration(value)
-    if (Number.isSafeInteger(ms) && ms >= least && ms <= most && ms % unit === 0) return ms
+    if ((fractions || (Number.isSafeInteger(ms) && ms % unit === 0)) && ms >= least && ms <= most) return ms
     const hint = unit > 1 && ms === value && ms >= 1 ? `: write "${ms}s" if these are seconds` : ''
     throw unexpected(place, value, words + hint)
   })
@@ -185,7 +187,7 @@ export function forTests(): Rule<unknown, Same | undefined> {
 
 /** What somebody else checks. */
 export function anything(): Rule<unknown, Same> {
-  return plain<unknown>('any', 'a value', () => true)
+  return plain<unknown>('any', 'a value', (value) => value !== undefined)
 }
 
 /** A secret: messages name its kind, never the value. */

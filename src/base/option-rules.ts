@@ -54,7 +54,6 @@ export class Rule<In, Out> {
   /** The setting of an option that is not given. Nothing that a rule makes of a default is shared. @throws WEIR_OPTION_INVALID */
   missing(owner: string, option: string): Out {
     const { kind, value } = this.absent
-    if (kind === 'required') throw unexpected({ owner, option }, undefined, this.expected)
     return (kind === 'none' ? value : this.#read(value, { owner, option }, this.expected)) as Out
   }
 
