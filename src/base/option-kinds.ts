@@ -119,7 +119,7 @@ export function object(expected = 'an object'): Rule<object, Same> {
 
 /** Options inside an option, by rules of their own. */
 export function nested<T extends AnyRules>(rules: T, expected = 'an object'): Rule<T['options'], T['settings']> {
-  return new Rule<T['options'], T['settings']>('object', expected, (value, place, words) => {
+  return new Rule<T['options'], T['settings']>('nested', expected, (value, place, words) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unexpected(place, value, words)
     return rules.read(value as never, place.owner, place.option)
   })

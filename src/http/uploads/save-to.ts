@@ -7,13 +7,15 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, isInstance } from '../../base/errors.ts'
-import { checkNames, checkText, flag, namesOf } from '../../base/options.ts'
+import { flag, matching, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import {
   allowedName,
   type ByteInspector,
+  CONTENT_RULES,
   type ContentPolicy,
-  checkedPolicy,
+  contentPolicy,
   isReadable,
   piecesOf,
   randomHex,
@@ -46,9 +48,15 @@ export interface SavedFile {
   readonly hash: string | null
 }
 
-const OPTION_NAMES = namesOf<SavePolicy>()(['maxBytes', 'extensions', 'magic', 'hash', 'fileName', 'onProgress', 'mode', 'sync'])
 /** Named in errors. */
 const OWNER = 'saveTo()'
+/** @internal */
+export const SAVE_RULES = rules<SavePolicy>(OWNER)({
+  ...CONTENT_RULES,
+  fileName: text().optional(),
+  mode: matching<number>('file permissions such as 0o660', (mode) => Number.isInteger(mode)).or(0o666, '0o666'),
+  sync: flag(false),
+})
 
 /**
  * Saves an upload in `directory`, which must exist. While the upload arrives, it has a temporary name; when it is complete, it gets the
@@ -74,18 +82,14 @@ async function save(directory: string, info: UploadInfo, content: Readable | Uin
   let handle: FileHandle | null = null
   const temporary = join(directory, `.${randomHex(12)}.part`)
   try {
-    checkNames(OWNER, policy, OPTION_NAMES)
-    const { extensions, hash, inspector } = checkedPolicy(OWNER, policy)
-    checkText(OWNER, 'fileName', policy.fileName)
-    const sync = flag(OWNER, 'sync', policy.sync)
+    const { fileName: given, mode, sync, ...settings } = SAVE_RULES.read(policy)
+    const { extensions, hash, inspector } = contentPolicy(settings)
     reserve(OWNER, content)
     const clientName = allowedName(OWNER, info, extensions)
-    const name = policy.fileName === undefined ? clientName : safeFileName(policy.fileName)
-    handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666).catch(
-      (error: unknown) => {
-        throw namingDirectory(error, directory)
-      },
-    )
+    const name = given === undefined ? clientName : safeFileName(given)
+    handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode).catch((error: unknown) => {
+      throw namingDirectory(error, directory)
+    })
     const saved = await write(handle, content, hash, inspector)
     if (sync) await handle.sync()
     await handle.close()
