@@ -2,6 +2,8 @@
 // of other modules takes.
 
 import { kindOf } from '../base/kind-of.ts'
+import { func, text } from '../base/option-kinds.ts'
+import { rules } from '../base/option-rules.ts'
 import { invalid } from '../base/options.ts'
 
 /** A message of a channel. */
@@ -27,6 +29,9 @@ export interface RelaySubscribeOptions {
    */
   readonly onGap?: (() => void) | undefined
 }
+
+/** @internal */
+export const SUBSCRIBE_RULES = rules<RelaySubscribeOptions>('subscribe()')({ after: text().optional(), onGap: func().optional() })
 
 export interface RelaySubscription {
   /** Resolves when everything that is published from now on will be delivered. Rejects if the subscription is closed first. */

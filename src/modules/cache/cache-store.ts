@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto'
 
 import type { Duration } from '../../base/duration.ts'
-import { checkNames, namesOf } from '../../base/options.ts'
-import { openRedis } from '../redis/open-redis.ts'
+import { rules } from '../../base/option-rules.ts'
+import { openRedis, redisRules } from '../redis/open-redis.ts'
 import type { RedisClient } from '../redis/redis-client.ts'
 import { RedisScript } from '../redis/redis-script.ts'
 
@@ -43,7 +43,8 @@ export interface RedisCacheOptions {
 }
 
 const OWNER = 'redisCache()'
-const OPTION_NAMES = namesOf<RedisCacheOptions>()(['prefix', 'timeout', 'onChange'])
+/** @internal */
+export const REDIS_CACHE_RULES = rules<RedisCacheOptions>(OWNER)({ ...redisRules('weir:cache:', '100ms') })
 
 const CLAIM = new RedisScript(`
 local holder = redis.call('GET', KEYS[1])
@@ -72,8 +73,7 @@ return 1
  * @throws WEIR_OPTION_INVALID
  */
 export function redisCache(client: RedisClient, options: RedisCacheOptions = {}): CacheStore {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:cache:', timeoutMs: 100 })
+  const { access, prefix } = openRedis(OWNER, client, REDIS_CACHE_RULES.read(options))
   const named = (kind: string, key: string): string => `${prefix}${kind}:${createHash('sha256').update(key, 'utf16le').digest('base64url')}`
   const text = (reply: unknown): string | null => (reply === null || reply === undefined ? null : String(reply))
   return {

@@ -2,8 +2,8 @@
 // time is over. The time is that of Redis, so the clocks of the machines may differ.
 
 import type { Duration } from '../../base/duration.ts'
-import { checkNames, namesOf } from '../../base/options.ts'
-import { openRedis } from '../redis/open-redis.ts'
+import { rules } from '../../base/option-rules.ts'
+import { openRedis, redisRules } from '../redis/open-redis.ts'
 import type { RedisClient } from '../redis/redis-client.ts'
 import { RedisScript } from '../redis/redis-script.ts'
 
@@ -22,7 +22,8 @@ export interface RedisIdempotencyOptions {
 }
 
 const OWNER = 'redisIdempotency()'
-const OPTION_NAMES = namesOf<RedisIdempotencyOptions>()(['prefix', 'timeout', 'onChange'])
+/** @internal */
+export const REDIS_IDEMPOTENCY_RULES = rules<RedisIdempotencyOptions>(OWNER)({ ...redisRules('weir:idempotency:', '500ms') })
 
 // A hash: f is the fingerprint, t the token of the attempt and u until when it holds, o the outcome.
 // ARGV: fingerprint, token, lease, time to live, and 1 if an attempt whose outcome is unknown is made again.
@@ -76,8 +77,7 @@ return redis.call('DEL', KEYS[1])
  * @throws WEIR_OPTION_INVALID
  */
 export function redisIdempotency(client: RedisClient, options: RedisIdempotencyOptions = {}): IdempotencyStore {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:idempotency:', timeoutMs: 500 })
+  const { access, prefix } = openRedis(OWNER, client, REDIS_IDEMPOTENCY_RULES.read(options))
   return {
     get isDegraded() {
       return access.isDegraded

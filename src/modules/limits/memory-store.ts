@@ -7,7 +7,8 @@
 import { Buffer } from 'node:buffer'
 
 import type { Clock } from '../../base/clock.ts'
-import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
+import { count } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 
 import type { LimitStore, LimitTable } from './limit-store.ts'
 import { drained, type RateRule, type Taken, takenAt } from './rate-rule.ts'
@@ -17,8 +18,8 @@ export interface MemoryStoreOptions {
   readonly maxKeys?: number
 }
 
-const OPTION_NAMES = namesOf<MemoryStoreOptions>()(['maxKeys'])
-const DEFAULT_MAX_KEYS = 100_000
+/** @internal */
+export const MEMORY_STORE_RULES = rules<MemoryStoreOptions>('memoryStore()')({ maxKeys: count({ least: 1 }).or(100_000) })
 const FEWEST_SLOTS = 64
 /** How many keys are compared to choose the one that is dropped. */
 const CANDIDATES = 8
@@ -31,9 +32,7 @@ const SHORTEST_SLICE = 13
  * @throws WEIR_OPTION_INVALID
  */
 export function memoryStore(options: MemoryStoreOptions = {}): LimitStore {
-  checkNames('memoryStore()', options, OPTION_NAMES)
-  const { maxKeys = DEFAULT_MAX_KEYS } = options
-  wholeNumber('memoryStore()', 'maxKeys', maxKeys, 1)
+  const { maxKeys } = MEMORY_STORE_RULES.read(options)
   const tables = new Map<string, MemoryTable>()
   return {
     isDegraded: false,
@@ -55,7 +54,7 @@ export class MemoryTable implements LimitTable {
   /** Two numbers for each slot, next to each other in memory: the level, and when it was computed. */
   #levels = new Float64Array(2 * FEWEST_SLOTS)
 
-  constructor(rule: RateRule, maxKeys: number = DEFAULT_MAX_KEYS) {
+  constructor(rule: RateRule, maxKeys: number = MEMORY_STORE_RULES.read({}).maxKeys) {
     this.#rule = rule
     this.#maxKeys = maxKeys
   }

@@ -3,8 +3,9 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
-import { checkNames, namesOf } from '../../base/options.ts'
-import { openRedis } from '../redis/open-redis.ts'
+import { forTests } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { openRedis, redisRules } from '../redis/open-redis.ts'
 import type { RedisAccess } from '../redis/redis-access.ts'
 import type { RedisClient } from '../redis/redis-client.ts'
 import { RedisScript } from '../redis/redis-script.ts'
@@ -27,8 +28,8 @@ export interface RedisStoreOptions {
 }
 
 const OWNER = 'redisStore()'
-const DEFAULT_TIMEOUT_MS = 95
-const OPTION_NAMES = namesOf<RedisStoreOptions>()(['prefix', 'timeout', 'onChange', 'clock'])
+/** @internal */
+export const REDIS_STORE_RULES = rules<RedisStoreOptions>(OWNER)({ ...redisRules('weir:limit:', '95ms'), clock: forTests() })
 
 /**
  * A key holds the level of its bucket and when that was computed, and expires when the bucket has drained. If the clock of Redis goes back,
@@ -65,8 +66,7 @@ return { 1, filled }
  * @throws WEIR_OPTION_INVALID
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): LimitStore {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:limit:', timeoutMs: DEFAULT_TIMEOUT_MS })
+  const { access, prefix } = openRedis(OWNER, client, REDIS_STORE_RULES.read(options))
   return {
     get isDegraded() {
       return access.isDegraded

@@ -2,14 +2,15 @@
 
 import { randomBytes } from 'node:crypto'
 
-import { type Duration, millisecondsOf } from '../../base/duration.ts'
-import { checkNames, namesOf } from '../../base/options.ts'
+import type { Duration } from '../../base/duration.ts'
+import { duration } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 import type { RedisAccess } from '../redis/redis-access.ts'
 import { RedisScript } from '../redis/redis-script.ts'
 import type { RedisSubscribingClient } from '../redis/redis-subscriber.ts'
 import type { Relay, RelayMessage, RelaySubscribeOptions } from '../relay-option.ts'
 
-import { RedisMessenger, type RedisMessengerOptions } from './redis-messenger.ts'
+import { MESSENGER_RULES, RedisMessenger, type RedisMessengerOptions } from './redis-messenger.ts'
 import { type LiveMessage, RedisSubscription, type SubscriptionEvents } from './redis-subscription.ts'
 
 export interface RedisRelayOptions extends RedisMessengerOptions {
@@ -18,7 +19,8 @@ export interface RedisRelayOptions extends RedisMessengerOptions {
 }
 
 const OWNER = 'redisRelay()'
-const OPTION_NAMES = namesOf<RedisRelayOptions>()(['prefix', 'timeout', 'maxQueuedBytes', 'onChange', 'onError', 'clock'])
+/** @internal */
+export const REDIS_RELAY_RULES = rules<RedisRelayOptions>(OWNER)({ ...MESSENGER_RULES, timeout: duration().or('500ms') })
 /** How long Redis keeps the number of a channel that nobody uses. */
 const KEEP_MS = String(24 * 3_600_000)
 const PUBLISHER_MS = String(60_000)
@@ -61,9 +63,8 @@ return redis.call('GET', KEYS[1])
  * @throws WEIR_OPTION_INVALID
  */
 export function redisRelay(client: RedisSubscribingClient, options: RedisRelayOptions = {}): Relay {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const timeoutMs = millisecondsOf(OWNER, 'timeout', options.timeout ?? 500)
-  return new RedisMessenger(OWNER, client, options, randomBytes(16).toString('base64url'), {
+  const { timeout: timeoutMs, ...settings } = REDIS_RELAY_RULES.read(options)
+  return new RedisMessenger(OWNER, client, settings, randomBytes(16).toString('base64url'), {
     suffix: 'n',
     timeoutMs,
     retries: false,

@@ -1,8 +1,8 @@
 // Sessions in Redis or Valkey, through the program's own client.
 
 import type { Duration } from '../../base/duration.ts'
-import { checkNames, namesOf } from '../../base/options.ts'
-import { openRedis } from '../redis/open-redis.ts'
+import { rules } from '../../base/option-rules.ts'
+import { openRedis, redisRules } from '../redis/open-redis.ts'
 import type { RedisClient } from '../redis/redis-client.ts'
 import { RedisScript } from '../redis/redis-script.ts'
 
@@ -27,7 +27,8 @@ export interface RedisSessions extends SessionStore {
 }
 
 const OWNER = 'redisSessions()'
-const OPTION_NAMES = namesOf<RedisSessionsOptions>()(['prefix', 'timeout', 'onChange'])
+/** @internal */
+export const REDIS_SESSIONS_RULES = rules<RedisSessionsOptions>(OWNER)({ ...redisRules('weir:session:', '100ms') })
 
 /** Redis runs it in one step, so no other process can change the session in between. */
 const REPLACE = new RedisScript(`
@@ -43,8 +44,7 @@ return 1
  * @throws WEIR_OPTION_INVALID
  */
 export function redisSessions(client: RedisClient, options: RedisSessionsOptions = {}): RedisSessions {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:session:', timeoutMs: 100 })
+  const { access, prefix } = openRedis(OWNER, client, REDIS_SESSIONS_RULES.read(options))
   return {
     get isDegraded() {
       return access.isDegraded

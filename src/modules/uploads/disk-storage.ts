@@ -10,7 +10,9 @@ import type { Readable } from 'node:stream'
 
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
-import { checkNames, flag, invalid, namesOf } from '../../base/options.ts'
+import { flag } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 
 import { isUploadId, newUploadId, type UploadRecord, uploadRecordOf } from './upload-record.ts'
 import type { AppendOptions, StoredUpload, UploadStorage } from './upload-storage.ts'
@@ -24,7 +26,8 @@ export interface DiskStorageOptions {
 }
 
 const OWNER = 'diskStorage()'
-const OPTION_NAMES = namesOf<DiskStorageOptions>()(['sync'])
+/** @internal */
+export const DISK_STORAGE_RULES = rules<DiskStorageOptions>(OWNER)({ sync: flag(true) })
 /** Only the user that the process runs as. */
 const FILE_MODE = 0o600
 const DIRECTORY_MODE = 0o700
@@ -47,8 +50,7 @@ interface Info {
  */
 export function diskStorage(directory: string, options: DiskStorageOptions = {}): UploadStorage {
   if (typeof directory !== 'string' || directory === '') throw invalid(OWNER, `directory is ${shown(directory)}, not a path`)
-  checkNames(OWNER, options, OPTION_NAMES)
-  return new DiskStorage(resolve(directory), options.sync === undefined || flag(OWNER, 'sync', options.sync))
+  return new DiskStorage(resolve(directory), DISK_STORAGE_RULES.read(options).sync)
 }
 
 class DiskStorage implements UploadStorage {

@@ -3,10 +3,10 @@
 import { randomUUID } from 'node:crypto'
 
 import { type Clock, systemClock } from '../../base/clock.ts'
-import { type Duration, millisecondsOf } from '../../base/duration.ts'
-import { shown } from '../../base/kind-of.ts'
-import { checkNames, invalid, namesOf } from '../../base/options.ts'
-import { openRedis } from '../redis/open-redis.ts'
+import type { Duration } from '../../base/duration.ts'
+import { duration } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { openRedis, redisRules } from '../redis/open-redis.ts'
 import type { RedisAccess } from '../redis/redis-access.ts'
 import type { RedisClient } from '../redis/redis-client.ts'
 import { RedisScript } from '../redis/redis-script.ts'
@@ -26,7 +26,9 @@ export interface RedisLocksOptions {
 }
 
 const OWNER = 'redisLocks()'
-const OPTION_NAMES = namesOf<RedisLocksOptions>()(['prefix', 'timeout', 'lease'])
+const { prefix, timeout } = redisRules('weir:uploads:', '500ms')
+/** @internal */
+export const REDIS_LOCKS_RULES = rules<RedisLocksOptions>(OWNER)({ prefix, timeout, lease: duration({ least: 2_000 }).or('10s') })
 /** How often a holder prolongs its lease, and learns whether others want it. */
 const SIGN_MS = 500
 /** How often a request asks whether it has the lock now. */
@@ -73,11 +75,8 @@ return redis.call('DEL', KEYS[1])
  * @throws WEIR_OPTION_INVALID
  */
 export function redisLocks(client: RedisClient, options: RedisLocksOptions = {}): UploadLocks {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { lease = '10s' } = options
-  const leaseMs = millisecondsOf(OWNER, 'lease', lease)
-  if (leaseMs < 2_000) throw invalid(OWNER, `lease is ${shown(lease)}, less than 2 seconds`)
-  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:uploads:', timeoutMs: 500 })
+  const { lease: leaseMs, ...settings } = REDIS_LOCKS_RULES.read(options)
+  const { access, prefix } = openRedis(OWNER, client, { ...settings, onChange: undefined })
   return {
     async acquire(id, onWanted, waitMs, clock) {
       const token = randomUUID()
