@@ -62,6 +62,8 @@ export function size({ least = 0 }: Range = {}): Rule<Size, number> {
   })
 }
 
+const DAY_MS = 86_400_000
+
 /** What a time may be. */
 export interface TimeRange {
   /** Default 1. */
@@ -78,7 +80,7 @@ export interface TimeRange {
 export function duration({ least = 1, unit = 1, most = LONGEST_MS, fractions = false }: TimeRange = {}): Rule<Duration, number> {
   const whole = `${fractions ? '' : 'whole '}${unit === 1 ? 'milliseconds' : 'seconds in milliseconds'}${least === 0 ? ', 0' : ''}`
   const shortest = least > 1 ? `, of at least ${least} ms` : ''
-  const longest = most === Number.MAX_SAFE_INTEGER ? '' : `, of at most ${most / 86_400_000} days`
+  const longest = most === Number.MAX_SAFE_INTEGER ? '' : `, of at most ${most < DAY_MS ? `${most} ms` : `${most / DAY_MS} days`}`
   const expected = `${whole} or a time such as "30s", "15m" or "12h"${shortest}${longest}`
   return new Rule<Duration, number>('duration', expected, (value, place, words) => {
     const ms = parsedDuration(value)
