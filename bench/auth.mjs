@@ -9,10 +9,9 @@
 import { Buffer } from 'node:buffer'
 import os from 'node:os'
 import * as jose from 'jose'
-
-import { HttpServer } from '../dist/index.js'
-import { apiKey, apiKeyDigest, auth, basic, PasswordHasher } from '../dist/modules/auth/index.js'
-import { jwt } from '../dist/modules/jwt/index.js'
+import { jwt } from '../packages/jwt/dist/index.js'
+import { HttpServer } from '../packages/weirjs/dist/index.js'
+import { apiKey, apiKeyDigest, auth, basic, PasswordHasher } from '../packages/weirjs/dist/modules/auth/index.js'
 
 import { median } from './statistics.mjs'
 

@@ -1,11 +1,11 @@
-// What a hit of weir/cache costs, compared with the handler itself: node bench/cache.mjs (after npm run build). One process, no sockets:
+// What a hit of weirjs/cache costs, compared with the handler itself: node bench/cache.mjs (after npm run build). One process, no sockets:
 // requests run through the parser and the whole pipeline with server.fetch in turns, so that other work of the machine affects all alike.
 
 import { performance } from 'node:perf_hooks'
 
-import { HttpServer } from '../dist/index.js'
-import { cache } from '../dist/modules/cache/index.js'
-import { compression } from '../dist/modules/compression/index.js'
+import { HttpServer } from '../packages/weirjs/dist/index.js'
+import { cache } from '../packages/weirjs/dist/modules/cache/index.js'
+import { compression } from '../packages/weirjs/dist/modules/compression/index.js'
 
 const ROUNDS = Number(process.argv[2] ?? 41)
 const PER_TURN = 500

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 
 const SERVERS = {
   weir: {
-    load: () => import(process.env.WEIR_DIST ? pathToFileURL(`${process.env.WEIR_DIST}/index.js`) : '../dist/index.js'),
+    load: () => import(process.env.WEIR_DIST ? pathToFileURL(`${process.env.WEIR_DIST}/index.js`) : '../packages/weirjs/dist/index.js'),
     async start({ HttpServer }) {
       const server = new HttpServer('127.0.0.1', 0)
       server.mapGet('/', () => process.cpuUsage())

@@ -1,4 +1,4 @@
-// The memory of a compressed stream: how much RSS grows with each open one, with the settings that weir/compression uses.
+// The memory of a compressed stream: how much RSS grows with each open one, with the settings that weirjs/compression uses.
 //
 //   npm run compile && node bench/compressor-memory.mjs [--streams 64] [--kib 4096]
 //
@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 
-import { CODING_NAMES, createCoding, isAvailable } from '../build/src/modules/compression/codings.js'
+import { CODING_NAMES, createCoding, isAvailable } from '../build/packages/weirjs/src/modules/compression/codings.js'
 
 const { values } = parseArgs({
   options: { streams: { type: 'string', default: '64' }, kib: { type: 'string', default: '4096' }, coding: { type: 'string' } },

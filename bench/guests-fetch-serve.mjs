@@ -30,8 +30,8 @@ const WAYS = {
   },
   'adapter-plain': () => WAYS.adapter(false),
   async weir() {
-    const { HttpServer } = await import('../dist/index.js')
-    const { mountFetch } = await import('../dist/modules/node/index.js')
+    const { HttpServer } = await import('../packages/weirjs/dist/index.js')
+    const { mountFetch } = await import('../packages/weirjs/dist/modules/node/index.js')
     const server = new HttpServer('127.0.0.1', 0)
     mountFetch(server, '/', app.fetch)
     await server.start()
@@ -39,7 +39,7 @@ const WAYS = {
   },
   /** What a program can write without mountFetch. */
   async 'weir-to-web'() {
-    const { HttpServer } = await import('../dist/index.js')
+    const { HttpServer } = await import('../packages/weirjs/dist/index.js')
     const server = new HttpServer('127.0.0.1', 0)
     server.map(null, '/*path', { body: 'stream' }, (_, { request }) => app.fetch(request.toWeb()))
     await server.start()
@@ -47,7 +47,7 @@ const WAYS = {
   },
   /** The same responses from weir's own routes. */
   async 'weir-routes'() {
-    const { HttpServer, t } = await import('../dist/index.js')
+    const { HttpServer, t } = await import('../packages/weirjs/dist/index.js')
     const server = new HttpServer('127.0.0.1', 0)
     server.mapGet('/hello', () => 'Hello, World!')
     server.mapGet('/json', () => ({ message: 'Hello, World!', at: 1_700_000_000, tags: ['one', 'two', 'three'] }))
@@ -61,7 +61,7 @@ const WAYS = {
   },
   /** One of weir's own routes that also creates a native Response, which no guest can avoid while the globals are Node's. */
   async 'weir-response'() {
-    const { HttpServer } = await import('../dist/index.js')
+    const { HttpServer } = await import('../packages/weirjs/dist/index.js')
     const server = new HttpServer('127.0.0.1', 0)
     server.mapGet('/hello', () => {
       globalThis.kept = new Response('Hello, World!') // so that the optimiser cannot leave it out

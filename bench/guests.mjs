@@ -14,8 +14,8 @@ import { fileURLToPath } from 'node:url'
 
 import express from 'express'
 
-import { HttpServer } from '../dist/index.js'
-import { mountNode } from '../dist/modules/node/index.js'
+import { HttpServer } from '../packages/weirjs/dist/index.js'
+import { mountNode } from '../packages/weirjs/dist/modules/node/index.js'
 
 import { Child } from './child.mjs'
 import { median } from './statistics.mjs'

@@ -22,9 +22,9 @@ async function* pieces(mib) {
 }
 
 const SERVERS = {
-  weir: (isSecure) => startWeir('../dist', isSecure),
+  weir: (isSecure) => startWeir('../packages/weirjs/dist', isSecure),
   'weir-before': (isSecure) => startWeir(process.env.WEIR_DIST, isSecure),
-  'weir-http1': (isSecure) => startWeir('../dist', isSecure, false),
+  'weir-http1': (isSecure) => startWeir('../packages/weirjs/dist', isSecure, false),
   node: startNode,
   bun: startNode,
   nginx: startNginx,
@@ -51,7 +51,7 @@ process.send(skipped === undefined ? { port } : { skipped })
 
 /** The test certificate of this repository. Its key is not a secret. */
 function certificate() {
-  const text = readFileSync(new URL('../test/support/certificate.ts', import.meta.url), 'utf8')
+  const text = readFileSync(new URL('../packages/weirjs/test/support/certificate.ts', import.meta.url), 'utf8')
   const [key, cert] = text.match(/-----BEGIN [^`]+/g)
   return { key, cert }
 }

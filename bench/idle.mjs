@@ -19,7 +19,7 @@ const REQUESTS_BEFORE = 500
 
 const SERVERS = {
   async weir(options = {}) {
-    const { HttpServer } = await import('../dist/index.js')
+    const { HttpServer } = await import('../packages/weirjs/dist/index.js')
     const server = new HttpServer({ timeouts: { keepAliveTimeout: null }, ...options })
     server.mapGet('/', () => 'hello')
     await server.start()

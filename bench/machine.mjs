@@ -22,7 +22,7 @@ function said(command, ...args) {
 const wrkVersion = () => said('wrk', '-v')?.match(/^wrk (\S+)/)?.[1] ?? null
 
 export function describeMachine() {
-  const changed = said('git', 'status', '--porcelain', '--untracked-files=no', '--', '../src', '.')
+  const changed = said('git', 'status', '--porcelain', '--untracked-files=no', '--', '../packages/weirjs/src', '.')
   return {
     processor: cpus()[0]?.model ?? 'unknown processor',
     cores: cpus().length,

@@ -12,7 +12,7 @@ import { pathToFileURL } from 'node:url'
 
 import findMyWay from 'find-my-way'
 
-const routing = pathToFileURL(`${resolve(process.argv[2] ?? new URL('../build/src/routing', import.meta.url).pathname)}/`)
+const routing = pathToFileURL(`${resolve(process.argv[2] ?? new URL('../build/packages/weirjs/src/routing', import.meta.url).pathname)}/`)
 const { Matcher } = await import(new URL('matcher.js', routing))
 const { Template } = await import(new URL('template.js', routing))
 

@@ -17,7 +17,7 @@ import { median } from './statistics.mjs'
 
 const arguments_ = process.argv.slice(2)
 const folder = arguments_.find((argument) => !argument.startsWith('--'))
-const formats = pathToFileURL(`${resolve(folder ?? new URL('../build/src/formats', import.meta.url).pathname)}/`)
+const formats = pathToFileURL(`${resolve(folder ?? new URL('../build/packages/weirjs/src/formats', import.meta.url).pathname)}/`)
 const { MultipartParser } = await import(new URL('multipart.js', formats))
 const { DelimiterSearch } = await import(new URL('delimiter-search.js', formats))
 

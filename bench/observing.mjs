@@ -14,11 +14,10 @@ import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { pino } from 'pino'
 import { Histogram, Registry } from 'prom-client'
-
-import { HttpServer } from '../dist/index.js'
-import { accessLog } from '../dist/modules/log/index.js'
-import { metrics } from '../dist/modules/metrics/index.js'
-import { opentelemetry } from '../dist/modules/opentelemetry/index.js'
+import { opentelemetry } from '../packages/opentelemetry/dist/index.js'
+import { HttpServer } from '../packages/weirjs/dist/index.js'
+import { accessLog } from '../packages/weirjs/dist/modules/log/index.js'
+import { metrics } from '../packages/weirjs/dist/modules/metrics/index.js'
 
 import { median } from './statistics.mjs'
 

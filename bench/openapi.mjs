@@ -3,10 +3,10 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-import { declarationsOf } from '../build/src/cli/types/declarations.js'
-import { HttpServer, Problem, t } from '../dist/index.js'
-import { rateLimit } from '../dist/modules/limits/index.js'
-import { openapi } from '../dist/modules/openapi/index.js'
+import { declarationsOf } from '../build/packages/weirjs/src/cli/types/declarations.js'
+import { openapi } from '../packages/openapi/dist/index.js'
+import { HttpServer, Problem, t } from '../packages/weirjs/dist/index.js'
+import { rateLimit } from '../packages/weirjs/dist/modules/limits/index.js'
 
 const RUNS = 11
 

@@ -1,4 +1,4 @@
-// What `shed` of weir/limits is worth under overload: node bench/overload.mjs [seconds] (after npm run build).
+// What `shed` of weirjs/limits is worth under overload: node bench/overload.mjs [seconds] (after npm run build).
 //
 // For a handler that computes and for one that waits for a pool, with and without `shed`: the latency without load, the best goodput, and what
 // clients see when three times as many requests arrive, as an open loop: the latency of a request counts from when it was due. Health checks
@@ -13,8 +13,8 @@ const WARM_UP_MS = 2_000
 const CONNECTIONS = 400
 
 async function serve(kind, sheds) {
-  const { HttpServer } = await import('../dist/index.js')
-  const { priority, shed } = await import('../dist/modules/limits/index.js')
+  const { HttpServer } = await import('../packages/weirjs/dist/index.js')
+  const { priority, shed } = await import('../packages/weirjs/dist/modules/limits/index.js')
   const server = new HttpServer({ logger: null })
   if (sheds) server.use(shed())
   server.mapGet('/health', { metadata: priority('critical') }, () => 'ok')

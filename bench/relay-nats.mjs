@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { jetstream } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 
-import { natsRelay } from '../dist/modules/relay/index.js'
+import { natsRelay } from '../packages/nats/dist/index.js'
 
 const kept = (connection) => natsRelay(connection, { jetstream: jetstream(connection), maxLength: 10_000 })
 

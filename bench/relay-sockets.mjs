@@ -34,9 +34,9 @@ const HANDSHAKE =
 const MESSAGE = '{"from":"ann","text":"Is anybody there? Dinner is ready."}'
 
 async function serve(redisPort) {
-  const { HttpServer } = await import('../dist/index.js')
-  const { websocket } = await import('../dist/modules/websocket/index.js')
-  const { redisRelay, redisStreamRelay } = await import('../dist/modules/relay/index.js')
+  const { HttpServer } = await import('../packages/weirjs/dist/index.js')
+  const { websocket } = await import('../packages/weirjs/dist/modules/websocket/index.js')
+  const { redisRelay, redisStreamRelay } = await import('../packages/redis/dist/index.js')
   const { createClient } = await import('redis')
   const client = await createClient({ url: `redis://127.0.0.1:${redisPort}` })
     .on('error', console.error)

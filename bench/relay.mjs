@@ -12,7 +12,7 @@ import os from 'node:os'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 
-import { redisRelay, redisStreamRelay } from '../dist/modules/relay/index.js'
+import { redisRelay, redisStreamRelay } from '../packages/redis/dist/index.js'
 
 import { NATS } from './relay-nats.mjs'
 import { median } from './statistics.mjs'

@@ -2,16 +2,16 @@
 //
 //   npm run build && node bench/sessions.mjs [--rounds 15]
 //
-// One process, no sockets: a client of weir/testing with one connection sends requests with the fields of a browser to one server for each
+// One process, no sockets: a client of weirjs/testing with one connection sends requests with the fields of a browser to one server for each
 // row. Times are the CPU time of the process. Rounds alternate; a number is the median of all rounds, less that of a twin: a server without
 // sessions that gets the same requests and responds with the same bytes.
 
 import { randomBytes } from 'node:crypto'
 import os from 'node:os'
 
-import { HttpServer, t } from '../dist/index.js'
-import { memorySessions, sealed, sessions } from '../dist/modules/sessions/index.js'
-import { connect } from '../dist/testing/index.js'
+import { HttpServer, t } from '../packages/weirjs/dist/index.js'
+import { memorySessions, sealed, sessions } from '../packages/weirjs/dist/modules/sessions/index.js'
+import { connect } from '../packages/weirjs/dist/testing/index.js'
 
 import { median } from './statistics.mjs'
 

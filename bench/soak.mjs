@@ -24,7 +24,7 @@ else await load(Number(values.port), Number(values.minutes) * 60_000)
 async function serve() {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc')
-  const { HttpServer } = await import('../dist/index.js')
+  const { HttpServer } = await import('../packages/weirjs/dist/index.js')
   let requests = 0
   let errors = 0
   const server = new HttpServer({ logger: { error: () => errors++ } })

@@ -1,5 +1,5 @@
 // The servers of uploads.mjs: `upload-serve.mjs weir|busboy|raw <folder>`. Each saves the file of a form in the folder (raw saves the body
-// itself) and responds with its path. WEIR_DIST selects another build than ../dist.
+// itself) and responds with its path. WEIR_DIST selects another build than ../packages/weirjs/dist.
 import { randomUUID } from 'node:crypto'
 import { createWriteStream, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -12,7 +12,7 @@ const [name, folder] = process.argv.slice(2)
 const servers = {
   async weir() {
     const { HttpServer, saveTo } = await import(
-      process.env.WEIR_DIST ? pathToFileURL(`${process.env.WEIR_DIST}/index.js`) : '../dist/index.js'
+      process.env.WEIR_DIST ? pathToFileURL(`${process.env.WEIR_DIST}/index.js`) : '../packages/weirjs/dist/index.js'
     )
     const server = new HttpServer('127.0.0.1', 0)
     server.mapPost('/upload', { maxRequestBodySize: null }, async (_, { request, response }) => {

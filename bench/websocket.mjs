@@ -32,8 +32,8 @@ const HANDSHAKE =
 
 const SERVERS = {
   async weir(options = {}) {
-    const { HttpServer } = await import('../dist/index.js')
-    const { websocket } = await import('../dist/modules/websocket/index.js')
+    const { HttpServer } = await import('../packages/weirjs/dist/index.js')
+    const { websocket } = await import('../packages/weirjs/dist/modules/websocket/index.js')
     const server = new HttpServer(options)
     server.useModule(websocket('/', { message: (socket, data) => void socket.send(data) }))
     await server.start()

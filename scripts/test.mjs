@@ -3,10 +3,16 @@
 //   node scripts/test.mjs                                    all tests, the unit tests in one process
 //   node scripts/test.mjs routing wire                       the files whose path contains one of the words
 //   node scripts/test.mjs routing --test-name-pattern=clash  options go to the runner
-//   node scripts/test.mjs --one-process build/src/           all files in one process: much faster, for tests that share nothing
+//   node scripts/test.mjs --one-process /src/           all files in one process: much faster, for tests that share nothing
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+
+import { linkCompiled } from './packages.mjs'
+
+process.chdir(join(import.meta.dirname, '..'))
+linkCompiled()
 
 /** Options of the runner whose value may be the next argument. */
 const VALUED = /^--test-(?:concurrency|name-pattern|reporter|reporter-destination|shard|skip-pattern|timeout)$/
@@ -25,7 +31,7 @@ for (let i = 0; i < given.length; i++) {
 
 /** Compiled files whose source has been renamed or removed since are skipped. */
 const hasSource = (file) => existsSync(file.replace(/^build\/(.*)\.js$/, '$1.ts'))
-const files = ['build/src', 'build/test']
+const files = ['build/packages', 'build/test']
   .filter((root) => existsSync(root))
   .flatMap((root) => readdirSync(root, { recursive: true }).map((file) => `${root}/${file.replaceAll('\\', '/')}`))
   .filter((file) => file.endsWith('.test.js') && (words.length === 0 || words.some((word) => file.includes(word))) && hasSource(file))
@@ -53,7 +59,7 @@ const TOGETHER = [
   ...['body', 'conformance', 'explain', 'http2', 'observers', 'program-errors', 'properties', 'routing', 'server'].map(
     (name) => `test/${name}`,
   ),
-]
+].map((folder) => `packages/weirjs/${folder}`)
 
 /** The folders of `TOGETHER` as one file each, the others as they are. */
 function gathered() {

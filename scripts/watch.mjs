@@ -8,12 +8,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 const given = process.argv.slice(2)
 const commands = [
   ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
-  ['scripts/test.mjs', ...(given.length === 0 ? ['--one-process', 'build/src/'] : given)],
+  ['scripts/test.mjs', ...(given.length === 0 ? ['--one-process', '/src/'] : given)],
 ]
 
 const tree = new EventEmitter()
 let changes = 0
-for (const folder of ['src', 'test', 'examples']) {
+for (const folder of ['packages', 'test', 'examples']) {
   watch(folder, { recursive: true }, () => {
     changes++
     tree.emit('change')

@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
-import { test } from 'node:test'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { type TestContext, test } from 'node:test'
 
-import { ERRORS, type ErrorSpec } from '../src/base/error-codes.ts'
-import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, LIMIT_RULES, TIMEOUT_RULES } from '../src/base/limits.ts'
-import { LIFE_MOVES, LIFE_NAMES, READING_MOVES, STATE_NAMES, WRITING_MOVES } from '../src/wire/http1/states.ts'
+import { ERRORS, type ErrorSpec } from '../packages/weirjs/src/base/error-codes.ts'
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, LIMIT_RULES, TIMEOUT_RULES } from '../packages/weirjs/src/base/limits.ts'
+import { LIFE_MOVES, LIFE_NAMES, READING_MOVES, STATE_NAMES, WRITING_MOVES } from '../packages/weirjs/src/wire/http1/states.ts'
+import { staged } from '../packages/weirjs/test/support/packed-package.ts'
+import { temporaryDirectory } from '../packages/weirjs/test/support/temporary.ts'
 
 const texts = new Map(pagesIn('.').map((page) => [page, readFileSync(page, 'utf8')]))
 
@@ -112,13 +114,13 @@ test('docs/http.md has the moves of all state machines', () => {
 })
 
 test('docs/dependencies.md states a reason for each dependency, and for nothing else', () => {
-  const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, object>
-  const headings = [...page('docs/dependencies.md').matchAll(/^## `(.+)`\n\n\S/gm)].map(([, name]) => name)
-  const modules = readdirSync('src/modules', { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => readFileSync(`src/modules/${file}`, 'utf8'))
-  const used = Object.keys(peerDependencies!).filter((name) => modules.some((source) => source.includes(`'${name}'`)))
-  assert.deepEqual(headings, [...Object.keys(dependencies!), ...used])
+  const headings = [...page('docs/dependencies.md').matchAll(/^## `(.+)`\n\n\S/gm)].map(([, name]) => name!)
+  const needed = readdirSync('packages').flatMap((name) => {
+    const { dependencies, peerDependencies } = JSON.parse(readFileSync(`packages/${name}/package.json`, 'utf8')) as Record<string, object>
+    return Object.keys({ ...dependencies, ...peerDependencies })
+  })
+  const ours = readdirSync('packages').map((name) => (name === 'weirjs' ? name : `@weirjs/${name}`))
+  assert.deepEqual(headings.sort(), [...new Set(needed)].filter((name) => !ours.includes(name)).sort())
 })
 
 test('links between pages have targets', () => {
@@ -134,19 +136,22 @@ test('links between pages have targets', () => {
   assert.deepEqual(broken, [])
 })
 
-test('pages in the package link only to what the package contains', () => {
-  const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] }
-  const carried = ['README.md', 'LICENSE', ...files.filter((name) => !name.startsWith('!'))]
-  const isCarried = (path: string) => carried.some((name) => path === name || path.startsWith(`${name}/`))
+test('pages in the package link only to what the package contains', (t) => {
+  const carried = carriedPages(t)
   const left: string[] = []
-  for (const [path, text] of texts) {
-    if (!isCarried(path)) continue
+  for (const [path, text] of carried) {
     for (const [, target] of proseOf(text).matchAll(/\]\(([^)\s#]+)/g)) {
-      if (!/^[a-z]+:/.test(target!) && !isCarried(join(dirname(path), target!))) left.push(`${path}: ${target}`)
+      if (!/^[a-z]+:/.test(target!) && /\.md$/.test(target!) && !carried.has(join(dirname(path), target!))) left.push(`${path}: ${target}`)
     }
   }
   assert.deepEqual(left, [])
 })
+
+/** The pages of the package, as scripts/stage.mjs makes them. */
+function carriedPages(t: TestContext): Map<string, string> {
+  const folder = staged('weirjs', temporaryDirectory(t))
+  return new Map(pagesIn(folder).map((path) => [relative(folder, path), readFileSync(path, 'utf8')]))
+}
 
 function anchorsOf(path: string): string[] {
   const headings = [...proseOf(texts.get(path) ?? '').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading!)
@@ -185,13 +190,14 @@ const FOLDER = 'build/docs-examples'
 /** The folder for temporary files of the examples, which is removed with everything in it. */
 const TEMPORARY = resolve(FOLDER, 'tmp')
 
-/** Compiles all examples in one program with the library, and returns the output of tsc. */
+/** Compiles all examples in one program with the sources of the packages, on which they then run, and returns the output of tsc. */
 function compileExamples(): string {
+  const { paths } = JSON.parse(readFileSync('tsconfig.json', 'utf8')).compilerOptions as { paths: Record<string, [string]> }
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(`${FOLDER}/out`, { recursive: true })
   for (const { file, code } of examples) writeFileSync(`${FOLDER}/${file}`, code)
   const compilerOptions = {
-    paths: { weir: ['../../src/index.ts'], 'weir/testing': ['../../src/testing/index.ts'], 'weir/*': ['../../src/modules/*/index.ts'] },
+    paths: Object.fromEntries(Object.entries(paths).map(([name, [path]]) => [name, [`../../${path}`]])),
     rootDir: '../..',
     outDir: 'out',
     noUnusedLocals: false,
@@ -201,16 +207,8 @@ function compileExamples(): string {
     skipLibCheck: true, // the declarations of NATS do not compile with exactOptionalPropertyTypes
   }
   writeFileSync(`${FOLDER}/tsconfig.json`, JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'] }))
-  // Inside `out`, the package refers to itself by its name, so examples run on the sources with which they were compiled.
-  writeFileSync(
-    `${FOLDER}/out/package.json`,
-    JSON.stringify({
-      name: 'weir',
-      type: 'module',
-      exports: { '.': './src/index.js', './testing': './src/testing/index.js', './*': './src/modules/*/index.js' },
-    }),
-  )
   const { stdout, stderr } = spawnSync('node_modules/.bin/tsc', ['-p', FOLDER], { encoding: 'utf8' })
+  spawnSync(process.execPath, ['scripts/packages.mjs', `${FOLDER}/out`, `${FOLDER}/out/node_modules`], { stdio: 'inherit' })
   return stdout + stderr
 }
 

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
-import { parsedDuration } from '../src/base/duration.ts'
-import { OptionRules, Rule } from '../src/base/option-rules.ts'
-import { bytesOf } from '../src/base/size.ts'
+import { parsedDuration } from '../packages/weirjs/src/base/duration.ts'
+import { OptionRules, Rule } from '../packages/weirjs/src/base/option-rules.ts'
+import { bytesOf } from '../packages/weirjs/src/base/size.ts'
 
 type Table = OptionRules<object, Readonly<Record<string, unknown>>>
 
@@ -23,7 +23,7 @@ interface GuideTable {
 }
 
 const known = new Map<string, Table>()
-const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => /(?<!\.test)\.ts$/.test(file))
+const sources = readdirSync('packages', { recursive: true, encoding: 'utf8' }).filter((file) => /^\w+\/src\/.*(?<!\.test)\.ts$/.test(file))
 const guide = readdirSync('docs/guide').filter((file) => file.endsWith('.md'))
 const tables = guide.flatMap((file) => tablesIn(join('docs/guide', file)))
 
@@ -47,13 +47,13 @@ function cellsOf(row: string): string[] {
 
 before(async () => {
   for (const file of sources) {
-    const text = readFileSync(join('src', file), 'utf8')
+    const text = readFileSync(join('packages', file), 'utf8')
     const declared = [...text.matchAll(/^(?:export )?const (\w+) =\s+rules</gm)].map(([, name]) => name!)
     if (declared.length === 0) continue
-    const module = (await import(pathToFileURL(join('build/src', file.replace(/ts$/, 'js'))).href)) as Record<string, unknown>
+    const module = (await import(pathToFileURL(join('build/packages', file.replace(/ts$/, 'js'))).href)) as Record<string, unknown>
     for (const name of declared) {
       const table = module[name]
-      assert.ok(table instanceof OptionRules, `src/${file} does not export ${name}: this test could not compare it`)
+      assert.ok(table instanceof OptionRules, `packages/${file} does not export ${name}: this test could not compare it`)
       assert.ok(!known.has(name), `two tables of rules are called ${name}`)
       known.set(name, table as Table)
     }

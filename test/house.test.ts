@@ -1,9 +1,9 @@
-// The rooms of src/ and the doors between them: checks in every import which file may import which.
+// The rooms of packages/weirjs/src/ and the doors between them: checks in every import which file may import which.
 
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 
 /** What each room may import in addition to itself. `index.ts` and `server.ts` are rooms with one file. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
@@ -23,7 +23,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'server.ts': ['base', 'http', 'app', 'net', 'server-options.ts'],
   'index.ts': ['base', 'wire', 'formats', 'schema', 'model', 'routing', 'http', 'app', 'net', 'server-options.ts', 'server.ts'],
 }
-/** Places that may import more than their room: a way into the server, such as `weir/testing`. */
+/** Places that may import more than their room: a way into the server, such as `weirjs/testing`. */
 const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
   'modules/node/hosted/': ['wire', 'net'],
   'modules/node/node-listener.ts': ['net', 'server.ts'],
@@ -38,7 +38,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   // above.
   wire: [['http2/errors.ts'], ['http2/frames', 'http2/hpack'], ['head'], ['http1', 'http2']],
   http: [
-    ['connection-info.ts', 'route-info.ts', 'json-engine.ts', 'server-timing.ts', 'stop-options.ts'],
+    ['connection-info.ts', 'route-info.ts', 'json-engine.ts', 'server-timing.ts', 'stop-options.ts', 'disk'],
     ['body', 'answer'],
     ['multipart'],
     ['uploads', 'request'],
@@ -61,6 +61,8 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'accept-encoding.ts',
       'auth/scheme.ts',
       'authorization.ts',
+      'client-network.ts',
+      'documents.ts',
       'error-listener.ts',
       'heartbeat-timer.ts',
       'http-conventions.ts',
@@ -69,7 +71,6 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'origins.ts',
       'principal-key.ts',
       'redaction.ts',
-      'redis',
       'relay-option.ts',
       'relay-ready.ts',
       'shutdown-listeners.ts',
@@ -77,6 +78,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'this-machine.ts',
       'trace-context.ts',
     ],
+    ['launch'],
     [
       'auth',
       'client',
@@ -87,18 +89,16 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'headers',
       'health',
       'inspector',
-      'jwt',
       'limits',
       'log',
       'metrics',
       'node',
-      'opentelemetry',
       'sse',
       'static',
       'websocket',
     ],
-    ['cache', 'idempotency', 'openapi', 'relay', 'sessions', 'uploads'],
-    ['oidc'],
+    ['cache', 'idempotency', 'relay', 'sessions'],
+    ['kit'],
   ],
 }
 /** The same bytes lead to the same result: no sockets, no clocks, no files. */
@@ -111,28 +111,28 @@ interface Import {
   readonly to: string
 }
 
-const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+const files = readdirSync('packages/weirjs/src', { recursive: true, encoding: 'utf8' })
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   .sort()
 const imports = files.flatMap(importsOf)
-const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, object>
+const { dependencies } = JSON.parse(readFileSync('packages/weirjs/package.json', 'utf8')) as Record<string, object>
 const packageNames = Object.keys(dependencies!)
-/** Only modules may use them: the core runs without them. */
-const optionalNames = Object.keys(peerDependencies!)
+/** Only modules may use them, so that a program that installs none of these does not load them. */
+const MODULES_ONLY = ['compressible', 'lru-cache', 'negotiator', 'ws']
 
 /** `import`, `import type`, `export … from`, `import('…')` as a call and as a type. */
 function importsOf(from: string): Import[] {
-  const code = readFileSync(`src/${from}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+  const code = readFileSync(`packages/weirjs/src/${from}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
   const found = code.matchAll(/(?<![.\w])(?:from\s*|import\s*\(?\s*)(['"])([^'"\n]+)\1/g)
   return [...found].map(([, , to]) => ({ from, to: to!.startsWith('.') ? posix.join(posix.dirname(from), to!) : to! }))
 }
 
 const mayUse = (from: string, name: string): boolean =>
-  packageNames.includes(name) || (roomOf(from) === 'modules' && optionalNames.includes(name))
+  packageNames.includes(name) && (roomOf(from) === 'modules' || !MODULES_ONLY.includes(name))
 const roomOf = (file: string): string => file.split('/')[0]!
 const isFile = ({ to }: Import): boolean => to.endsWith('.ts')
-const sentenceOf = ({ from, to }: Import): string => `src/${from} imports ${to}`
+const sentenceOf = ({ from, to }: Import): string => `packages/weirjs/src/${from} imports ${to}`
 
 test('a room imports only itself and the rooms below it', () => {
   const wrong = imports.filter(isFile).filter(({ from, to }) => {
@@ -150,7 +150,7 @@ test('inside a large room, imports lead to the same place or to a lower floor', 
     const all = floors.flat().sort((a, b) => b.length - a.length)
     const placeOf = (file: string): string => all.find((place) => isIn(place, file)) ?? ''
     const floorOf = (file: string): number => floors.findIndex((places) => places.includes(placeOf(file)))
-    for (const file of files) if (roomOf(file) === room && floorOf(file) === -1) wrong.push(`src/${file} has no floor`)
+    for (const file of files) if (roomOf(file) === room && floorOf(file) === -1) wrong.push(`packages/weirjs/src/${file} has no floor`)
     for (const one of imports.filter(isFile)) {
       if (roomOf(one.from) !== room || roomOf(one.to) !== room || placeOf(one.from) === placeOf(one.to)) continue
       if (floorOf(one.to) >= floorOf(one.from)) wrong.push(sentenceOf(one))
@@ -178,7 +178,8 @@ test('no file imports itself indirectly', () => {
   const circles: string[] = []
   const done = new Set<string>()
   const visit = (file: string, way: readonly string[]): void => {
-    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].map((one) => `src/${one}`).join(' imports '))
+    if (way.includes(file))
+      circles.push([...way.slice(way.indexOf(file)), file].map((one) => `packages/weirjs/src/${one}`).join(' imports '))
     if (way.includes(file) || done.has(file)) return
     for (const one of imports) if (one.from === file && isFile(one)) visit(one.to, [...way, file])
     done.add(file)
@@ -189,7 +190,7 @@ test('no file imports itself indirectly', () => {
 
 test('HTTP/2 is loaded by the servers that speak it alone, and nothing uses that of Node', () => {
   const loads = (from: string): string[] => {
-    const code = readFileSync(`src/${from}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+    const code = readFileSync(`packages/weirjs/src/${from}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
     const found = code.matchAll(/^(?:import|export) (?!type )[^;]*?from '(\.[^'\n]+)'$/gm)
     return [...found].filter(([line]) => !/\{\s*(?:type \w+,?\s*)+\}/.test(line)).map(([, to]) => posix.join(posix.dirname(from), to!))
   }
@@ -201,7 +202,7 @@ test('HTTP/2 is loaded by the servers that speak it alone, and nothing uses that
     [],
   )
   const ofNode = imports.filter(({ to }) => to === 'node:http2').map(sentenceOf)
-  assert.deepEqual(ofNode, ['src/modules/node/hosted/node-http2.ts imports node:http2']) // its types
+  assert.deepEqual(ofNode, ['packages/weirjs/src/modules/node/hosted/node-http2.ts imports node:http2']) // its types
 })
 
 test('every decision has a unique number, which is in its title', () => {
@@ -213,22 +214,22 @@ test('every decision has a unique number, which is in its title', () => {
 })
 
 test('a file is named after the one question that it answers', () => {
-  const linesOf = (file: string): number => readFileSync(`src/${file}`, 'utf8').split('\n').length - 1
+  const linesOf = (file: string): number => readFileSync(`packages/weirjs/src/${file}`, 'utf8').split('\n').length - 1
   const nameless = files.filter((file) => NAMELESS.test(posix.basename(file)))
-  const long = files.filter((file) => linesOf(file) >= MOST_LINES).map((file) => `src/${file}: ${linesOf(file)} lines`)
+  const long = files.filter((file) => linesOf(file) >= MOST_LINES).map((file) => `packages/weirjs/src/${file}: ${linesOf(file)} lines`)
   assert.deepEqual({ nameless, long }, { nameless: [], long: [] })
 })
 
 test('Buffer is imported: the global with that name is a getter, which the hot path would call for every response', () => {
   const wrong = files.filter((file) => {
-    const code = readFileSync(`src/${file}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+    const code = readFileSync(`packages/weirjs/src/${file}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
     return /\bBuffer\.\w+\(/.test(code) && !/^import \{[^}]*\bBuffer\b[^}]*\} from 'node:buffer'$/m.test(code)
   })
   assert.deepEqual(wrong, [])
 })
 
 test('lists of option names are made by namesOf: `satisfies` accepts an incomplete list', () => {
-  const wrong = files.filter((file) => /satisfies (?:readonly )?\(?keyof /.test(readFileSync(`src/${file}`, 'utf8')))
+  const wrong = files.filter((file) => /satisfies (?:readonly )?\(?keyof /.test(readFileSync(`packages/weirjs/src/${file}`, 'utf8')))
   assert.deepEqual(wrong, [])
 })
 
@@ -239,15 +240,37 @@ test('what the bench loads of a build exists, with the names that it uses: the b
   const missing: string[] = []
   for (const program of programs) {
     const code = readFileSync(posix.join('bench', program), 'utf8')
-    const modules = [...code.matchAll(/(?:\bload\('|\/(?:dist|build\/src)\/)([\w/-]+)\.js'/g)].map((match) => match[1]!)
-    missing.push(...modules.filter((module) => !existsSync(`src/${module}.ts`)).map((module) => `bench/${program}: ${module}`))
-    const imports = /\{([^{}]+)\} (?:from|= await (?:load|import)\()\s*'?(?:[./]*\/dist\/)?([\w/-]+)\.js'/g
-    for (const [, names, module] of code.matchAll(imports)) {
-      if (!existsSync(`src/${module}.ts`)) continue
-      const exported = Object.keys((await import(`../src/${module}.js`)) as object)
-      for (const name of names!.split(',').map((one) => one.trim().split(/[: ]/)[0]!))
-        if (name !== '' && !exported.includes(name)) missing.push(`bench/${program}: ${name} of ${module}`)
+    const places = [...code.matchAll(/packages\/(\w+)\/(?:dist|src)\/([\w/-]+)\.js'|\bload\('([\w/-]+)\.js'/g)]
+    for (const [, name = 'weirjs', inPackage, inWeir] of places)
+      if (!existsSync(`packages/${name}/src/${inPackage ?? inWeir}.ts`)) missing.push(`bench/${program}: ${name}/${inPackage ?? inWeir}`)
+    const imports = /\{([^{}]+)\} (?:from|= await (?:load|import)\()\s*'(?:[./]*\/packages\/(\w+)\/(?:dist|src)\/)?([\w/-]+)\.js'/g
+    for (const [, names, name = 'weirjs', module] of code.matchAll(imports)) {
+      if (!existsSync(`packages/${name}/src/${module}.ts`)) continue
+      const exported = Object.keys((await import(`../packages/${name}/src/${module}.js`)) as object)
+      for (const one of names!.split(',').map((one) => one.trim().split(/[: ]/)[0]!))
+        if (one !== '' && !exported.includes(one)) missing.push(`bench/${program}: ${one} of ${name}/${module}`)
     }
   }
   assert.deepEqual(missing, [])
+})
+
+describe('the other packages', () => {
+  for (const name of readdirSync('packages').filter((one) => one !== 'weirjs')) {
+    const source = `packages/${name}/src`
+    const { dependencies, peerDependencies } = JSON.parse(readFileSync(`packages/${name}/package.json`, 'utf8')) as Record<string, object>
+    const others = Object.keys({ ...dependencies, ...peerDependencies })
+
+    test(`${name} imports what an author outside could import: weirjs, weirjs/kit, and what its package.json names`, () => {
+      const wrong: string[] = []
+      for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((one) => /(?<!\.test)\.ts$/.test(one))) {
+        const code = readFileSync(`${source}/${file}`, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+        for (const [, , to] of code.matchAll(/(?<![.\w])(?:from\s*|import\s*\(?\s*)(['"])([^'"\n]+)\1/g)) {
+          const isOwn = to!.startsWith('.') && !posix.join(posix.dirname(file), to!).startsWith('..')
+          const isNamed = others.some((one) => to === one || to!.startsWith(`${one}/`))
+          if (!isOwn && !isNamed && !to!.startsWith('node:')) wrong.push(`${source}/${file} imports ${to}`)
+        }
+      }
+      assert.deepEqual(wrong, [])
+    })
+  }
 })

@@ -44,7 +44,7 @@ export function newCertificate(folder) {
 export function stage(folder) {
   cpSync(fileURLToPath(new URL('entry', import.meta.url)), folder, { recursive: true })
   mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(ROOT, join(folder, 'node_modules/weir'))
+  symlinkSync(join(ROOT, 'packages/weirjs'), join(folder, 'node_modules/weirjs'))
   for (const name of ['pg', 'eta']) symlinkSync(join(ROOT, 'bench/node_modules', name), join(folder, 'node_modules', name))
 }
 

@@ -81,7 +81,7 @@ async function startOwn() {
 function stage() {
   const folder = mkdtempSync(join(tmpdir(), 'weir-probe-'))
   mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(fileURLToPath(new URL('../..', import.meta.url)), join(folder, 'node_modules/weir'))
+  symlinkSync(fileURLToPath(new URL('../../packages/weirjs', import.meta.url)), join(folder, 'node_modules/weirjs'))
   copyFileSync(new URL('server.mjs', import.meta.url), join(folder, 'server.mjs'))
   return folder
 }

@@ -1,6 +1,6 @@
 // weir's entry for Http11Probe: GET and HEAD answer OK, POST returns the body, `/echo` the header fields, `/cookie` the cookies.
 // OPTIONS is a route because the board requires a 200; without it, weir would respond with 204 and Allow.
-import { HttpServer } from 'weir'
+import { HttpServer } from 'weirjs'
 
 const server = new HttpServer('0.0.0.0', Number(process.argv[2] ?? 8080))
 

@@ -1,4 +1,4 @@
-// weir as in its guide. WEIR_DIST selects another build than ../../dist, to compare two of them.
+// weir as in its guide. WEIR_DIST selects another build than ../../packages/weirjs/dist, to compare two of them.
 import { pathToFileURL } from 'node:url'
 
 import { ofPerson } from '../answers.mjs'
@@ -23,7 +23,8 @@ export async function start(workload, apps = APPS) {
   return { port: server.port }
 }
 
-const load = (file) => import(process.env.WEIR_DIST ? pathToFileURL(`${process.env.WEIR_DIST}/${file}`) : `../../dist/${file}`)
+const load = (file) =>
+  import(process.env.WEIR_DIST ? pathToFileURL(`${process.env.WEIR_DIST}/${file}`) : `../../packages/weirjs/dist/${file}`)
 
 const hasRequestMember = (weir, name) => typeof weir[name] === 'function' || typeof weir.HttpRequest?.prototype[name] === 'function'
 

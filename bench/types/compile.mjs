@@ -17,7 +17,7 @@ const CONFIG = {
     exactOptionalPropertyTypes: true,
     noEmit: true,
     skipLibCheck: true,
-    paths: { weir: ['../../dist/index.d.ts'], 'weir/client': ['../../dist/modules/client/index.d.ts'] },
+    paths: { weirjs: ['../../packages/weirjs/dist/index.d.ts'], 'weirjs/client': ['../../packages/weirjs/dist/modules/client/index.d.ts'] },
   },
   include: ['program.ts'],
 }

@@ -8,8 +8,8 @@ import { readOptions, withCompiler } from './compile.mjs'
 
 const { counts, runs } = readOptions('100,200,300,400,500,600')
 
-const HEAD = `import { HttpServer, Problem } from 'weir'
-import { client, contract, file, get, header, json, multipart, post, put, t } from 'weir/client'
+const HEAD = `import { HttpServer, Problem } from 'weirjs'
+import { client, contract, file, get, header, json, multipart, post, put, t } from 'weirjs/client'
 `
 
 /** The declaration of an entry, its handler, and a call of it. A kind of its own for each of five. */

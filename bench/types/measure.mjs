@@ -11,9 +11,9 @@ const GROUP = 10
 const { counts, runs } = readOptions('100,200,400,500')
 
 /** A build from before `answers` has none. */
-const hasAnswers = /\breadonly answers\?/.test(readFileSync(`${ROOT}dist/app/routes/declaration.d.ts`, 'utf8'))
+const hasAnswers = /\breadonly answers\?/.test(readFileSync(`${ROOT}packages/weirjs/dist/app/routes/declaration.d.ts`, 'utf8'))
 
-const HEAD = `import { Controller, HttpServer, Route, cookie, file, header, json, multipart, routes, t } from 'weir'
+const HEAD = `import { Controller, HttpServer, Route, cookie, file, header, json, multipart, routes, t } from 'weirjs'
 const server = new HttpServer()
 `
 

@@ -4,11 +4,11 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { HttpServer, type RouteListing, type ServerOptions, t } from 'weir'
-import { compression } from 'weir/compression'
-import { inspector } from 'weir/inspector'
-import { openapi } from 'weir/openapi'
-import { staticFiles } from 'weir/static'
+import { HttpServer, type RouteListing, type ServerOptions, t } from 'weirjs'
+import { compression } from 'weirjs/compression'
+import { inspector } from 'weirjs/inspector'
+import { openapi } from '@weirjs/openapi'
+import { staticFiles } from 'weirjs/static'
 
 import { chat } from './chat.ts'
 import { clock } from './clock.ts'
@@ -34,7 +34,7 @@ const INFO = { title: 'weir demo', version: '1.0.0', description: 'Every route o
 export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions = {}): HttpServer {
   // The browser on this machine plays the proxy: the page states who its client is.
   const server = new HttpServer({ proxies: { trust: ['loopback'], hosts: ['*.example'] }, ...options })
-  // First, so that it sees responses before they are compressed. It refuses to work in production.
+  // First, so that it sees responses before they are compressed. It refuses to work in production. Its link is printed at the start.
   if (process.env['NODE_ENV'] !== 'production') server.useModule(inspector())
   server.useModule(compression())
   server.useModule(openapi({ info: INFO, ui: '/docs', include: isOwn }))

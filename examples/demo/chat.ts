@@ -1,7 +1,7 @@
 // A chat over WebSockets. Clients send plain text, and receive events in JSON.
 
-import { type Module, t } from 'weir'
-import { websocket } from 'weir/websocket'
+import { type Module, t } from 'weirjs'
+import { websocket } from 'weirjs/websocket'
 
 const MAX_MESSAGE_BYTES = 500
 const label = t.string.min(1).max(24)

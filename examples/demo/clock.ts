@@ -1,7 +1,7 @@
 // A clock over server-sent events: one tick a second, the same for all listeners.
 
-import { type Module, text } from 'weir'
-import { SseChannel, sse } from 'weir/sse'
+import { type Module, text } from 'weirjs'
+import { SseChannel, sse } from 'weirjs/sse'
 
 const TICK_MS = 1000
 /** How long a browser waits before it reconnects: long enough to miss some ticks, and to see that it gets them. */

@@ -1,6 +1,6 @@
 // A gauge at a river: what a route declares about its body, its parameters and its answers, and what the server does because of it.
 
-import { cookie, file, HttpError, type HttpServer, header, multipart, Problem, t } from 'weir'
+import { cookie, file, HttpError, type HttpServer, header, multipart, Problem, t } from 'weirjs'
 
 const MAX_PHOTO_BYTES = 1024 * 1024
 const LEVELS = { bridge: 212, mill: 187 }

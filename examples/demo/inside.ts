@@ -1,6 +1,6 @@
 // The server asks itself: about a request (`explain`), and with one (`fetch`), both without a connection.
 
-import { HttpError, type HttpServer, t } from 'weir'
+import { HttpError, type HttpServer, t } from 'weirjs'
 
 /** A path, with its query. */
 const target = t.string.pattern(/^\/[^\s#]*$/).max(500)

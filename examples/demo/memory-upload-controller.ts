@@ -2,7 +2,7 @@
 
 import { extname } from 'node:path'
 
-import { Controller, Route, safeFileName, saveTo, type UploadedFile } from 'weir'
+import { Controller, Route, safeFileName, saveTo, type UploadedFile } from 'weirjs'
 
 const EXTENSIONS = ['.gif', '.jpeg', '.jpg', '.png', '.txt', '.webp']
 const MAX_FILE_BYTES = 1024 * 1024

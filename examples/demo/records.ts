@@ -1,7 +1,7 @@
 // What an observer is told, as server-sent events: one record about every request, whatever became of it.
 
-import { type ExchangeRecord, type Module, text } from 'weir'
-import { SseChannel, sse } from 'weir/sse'
+import { type ExchangeRecord, type Module, text } from 'weirjs'
+import { SseChannel, sse } from 'weirjs/sse'
 
 const RETRY_MS = 3000
 

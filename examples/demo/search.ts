@@ -1,6 +1,6 @@
 // HTTP QUERY (RFC 10008): safe like GET, with a body like POST. It searches the routes of this server.
 
-import { type HttpServer, json, t } from 'weir'
+import { type HttpServer, json, t } from 'weirjs'
 
 const Search = t.object({ words: t.string.min(1).max(100), methods: t.array(t.string).optional() })
 

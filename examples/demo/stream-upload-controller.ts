@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { Controller, Route, saveTo } from 'weir'
+import { Controller, Route, saveTo } from 'weirjs'
 
 interface Upload {
   readonly field: string

@@ -1,6 +1,6 @@
 // A group of routes with policies: who has to sign in, what a role allows, and what is refused before a body is read.
 
-import { type HttpServer, metadataKey, type Policy, principalKey, t } from 'weir'
+import { type HttpServer, metadataKey, type Policy, principalKey, t } from 'weirjs'
 
 type Role = 'captain' | 'member'
 

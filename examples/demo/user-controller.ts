@@ -1,4 +1,4 @@
-import { Controller, Route } from 'weir'
+import { Controller, Route } from 'weirjs'
 
 import { User } from './user.ts'
 

@@ -1,4 +1,4 @@
-import { Field, t } from 'weir'
+import { Field, t } from 'weirjs'
 
 /** The model that `/user/save` populates. The value that a property starts with, or its `@Field`, decides what it accepts. */
 export class User {

@@ -1,4 +1,4 @@
-import { Controller, HttpServer, Route, t } from 'weir'
+import { Controller, HttpServer, Route, t } from 'weirjs'
 
 @Route('/user')
 class UserController extends Controller {

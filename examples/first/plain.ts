@@ -1,4 +1,4 @@
-import { Controller, HttpServer, routes, t } from 'weir'
+import { Controller, HttpServer, routes, t } from 'weirjs'
 
 class UserController extends Controller {
   static routes = routes(this, {

@@ -1,9 +1,9 @@
 // Who may call what, and how often.
 
-import type { HttpSession } from 'weir'
-import { auth as authentication } from 'weir/auth'
-import { rateLimit } from 'weir/limits'
-import { type SessionStore, sessions } from 'weir/sessions'
+import type { HttpSession } from 'weirjs'
+import { auth as authentication } from 'weirjs/auth'
+import { rateLimit } from 'weirjs/limits'
+import { type SessionStore, sessions } from 'weirjs/sessions'
 
 import type { Account, Store } from './store.ts'
 

@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { type Module, Problem, t } from 'weir'
+import { type Module, Problem, t } from 'weirjs'
 
 import type { Access } from './access.ts'
 import { Name, type Store, Text, User } from './store.ts'

@@ -1,8 +1,8 @@
 // Messages as they are posted: server-sent events, and a WebSocket that also posts them.
 
-import { type Module, t, text } from 'weir'
-import { SseChannel, sse } from 'weir/sse'
-import { websocket } from 'weir/websocket'
+import { type Module, t, text } from 'weirjs'
+import { SseChannel, sse } from 'weirjs/sse'
+import { websocket } from 'weirjs/websocket'
 
 import type { Access } from './access.ts'
 import { type Account, Name, type Store, Text } from './store.ts'

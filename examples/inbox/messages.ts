@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { bytes, file, HttpError, type Module, multipart, Problem, saveTo, t } from 'weir'
+import { bytes, file, HttpError, type Module, multipart, Problem, saveTo, t } from 'weirjs'
 
 import type { Access } from './access.ts'
 import { type Attachment, Message, Name, type Store, Text } from './store.ts'

@@ -2,8 +2,8 @@
 
 import { EventEmitter } from 'node:events'
 
-import { HttpError, type OutputOf, t } from 'weir'
-import { hashPassword, verifyPassword } from 'weir/auth'
+import { HttpError, type OutputOf, t } from 'weirjs'
+import { hashPassword, verifyPassword } from 'weirjs/auth'
 
 export const Name = t.string.pattern(/^[a-z][a-z0-9-]{2,23}$/).message('3 to 24 of a-z, 0-9 and -, beginning with a letter')
 export const Text = t.string.min(1).max(2000)

@@ -1,6 +1,6 @@
 // weir in AWS Lambda: converts the events of API Gateway (HTTP APIs), function URLs and Application Load Balancers.
 import { isUtf8 } from 'node:buffer'
-import type { HttpServer } from 'weir'
+import type { HttpServer } from 'weirjs'
 
 /** An event of an HTTP API (payload format 2.0) or of a function URL. */
 interface HttpEvent {

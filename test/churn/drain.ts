@@ -3,7 +3,7 @@
 //
 // Not part of `npm test`: it takes a minute. test/proxies/health-drain.test.ts is the short version.
 
-import { drainedLoad } from '../support/drained-load.ts'
+import { drainedLoad } from '../../packages/weirjs/test/support/drained-load.ts'
 
 const requests = Number(process.argv[2] ?? 100_000)
 const drains = Number(process.argv[3] ?? 10)

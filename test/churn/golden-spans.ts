@@ -1,4 +1,4 @@
-// `node build/test/churn/golden-spans.js <folder> [--write]`: runs the exchanges of test/modules/opentelemetry with the SDK of OpenTelemetry that
+// `node build/test/churn/golden-spans.js <folder> [--write]`: runs the exchanges of packages/opentelemetry/test with the SDK of OpenTelemetry that
 // is installed in the folder, such as another major version, and says how its spans and durations differ from the golden file. `--write`
 // writes the golden file.
 //
@@ -9,7 +9,7 @@ import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 
-import { GOLDEN, sdkOf, tracedExchanges } from '../support/traced-exchanges.ts'
+import { GOLDEN, sdkOf, tracedExchanges } from '../../packages/weirjs/test/support/traced-exchanges.ts'
 
 const folder = resolve(process.argv[2] ?? '.')
 const require = createRequire(`${folder}/package.json`)

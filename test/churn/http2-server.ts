@@ -3,8 +3,8 @@
 import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { HttpServer } from '../../src/index.ts'
-import { cert, key } from '../support/certificate.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { cert, key } from '../../packages/weirjs/test/support/certificate.ts'
 
 /** What a server has left when nobody visits it. */
 export interface Remains {

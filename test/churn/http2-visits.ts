@@ -2,8 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { PRIORITY_UPDATE, WITH_PRIORITY } from '../../src/wire/http2/frames/frame-types.ts'
-import type { Random } from '../fuzz/random.ts'
+import { PRIORITY_UPDATE, WITH_PRIORITY } from '../../packages/weirjs/src/wire/http2/frames/frame-types.ts'
 import {
   CONTINUATION,
   DATA,
@@ -20,8 +19,9 @@ import {
   RST_STREAM,
   SETTINGS,
   WINDOW_UPDATE,
-} from '../support/http2-client.ts'
-import { uint32 } from '../support/http2-steps.ts'
+} from '../../packages/weirjs/test/support/http2-client.ts'
+import { uint32 } from '../../packages/weirjs/test/support/http2-steps.ts'
+import type { Random } from '../fuzz/random.ts'
 
 /** The paths of ./http2-server.ts. */
 const PATHS = ['/', '/large', '/slow', '/stream', '/throw', '/none']

@@ -10,9 +10,8 @@ import { connect as connectTcp } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { fileURLToPath } from 'node:url'
-
+import { encodeFields, encodeFrame, PREFACE, SETTINGS } from '../../packages/weirjs/test/support/http2-client.ts'
 import { Random } from '../fuzz/random.ts'
-import { encodeFields, encodeFrame, PREFACE, SETTINGS } from '../support/http2-client.ts'
 import type { Remains } from './http2-server.ts'
 import { type Guest, VISITS, type Visit } from './http2-visits.ts'
 

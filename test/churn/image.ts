@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { HttpServer } from '../../src/index.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
 import { DEPLOYING } from '../proxies/documented.ts'
 
 const BASE = 'docker.io/library/node:24-slim'
@@ -78,7 +78,7 @@ async function build(): Promise<void> {
   writeFileSync(join(app, 'package.json'), JSON.stringify({ type: 'module', private: true, dependencies: { weir } }))
   writeFileSync(
     join(app, 'app.js'),
-    `import { HttpServer } from 'weir'
+    `import { HttpServer } from 'weirjs'
      const server = new HttpServer({ address: '0.0.0.0', port: ${PORT} })
      server.mapGet('/', () => \`uid \${process.getuid()}\`)
      await server.run({ signals: ['SIGTERM'] })
@@ -99,7 +99,7 @@ async function finished(command: string, args: string[]): Promise<void> {
 async function run(): Promise<void> {
   const container = buildah('from', '--pull-never', 'localhost/hello')
   const root = buildah('mount', container)
-  assert.ok(existsSync(join(root, 'app/node_modules/weir/package.json')))
+  assert.ok(existsSync(join(root, 'app/node_modules/weirjs/package.json')))
   const child = spawn('buildah', [...storage, 'run', '--isolation', 'chroot', container, 'node', 'app.js'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -13,8 +13,8 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-import { startNats } from '../support/nats.ts'
-import { startRedis } from '../support/redis.ts'
+import { startNats } from '../../packages/weirjs/test/support/nats.ts'
+import { startRedis } from '../../packages/weirjs/test/support/redis.ts'
 
 /** The server of a relay. */
 interface RelayServer {
@@ -39,7 +39,7 @@ const PUBLISHERS = 8
 const EVENTS_PER_SECOND = 400
 /** How long a client has to be told of a gap, and a relay to be connected again after its server is back. */
 const GRACE_MS = 4_000
-const PROGRAM = fileURLToPath(new URL('../support/relay-process.js', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../packages/weirjs/test/support/relay-process.js', import.meta.url))
 
 const kind = process.argv[2] ?? 'redis-stream'
 const events = Number(process.argv[3] ?? 10_000)

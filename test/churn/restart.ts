@@ -6,12 +6,12 @@
 //   handover     the same, but the next one starts first
 //   reuse-port   each process opens the port for itself, the next one first (Node 22.12 and newer)
 //
-// Not part of `npm test`: it takes minutes, and what is lost with reuse-port depends on chance. test/server/restart.test.ts is the short
+// Not part of `npm test`: it takes minutes, and what is lost with reuse-port depends on chance. packages/weirjs/test/server/restart.test.ts is the short
 // version.
 
-import type { ServerOptions } from '../../src/index.ts'
-import { type LoadOptions, load } from '../support/restart-load.ts'
-import { SocketParent } from '../support/socket-parent.ts'
+import type { ServerOptions } from '../../packages/weirjs/src/index.ts'
+import { type LoadOptions, load } from '../../packages/weirjs/test/support/restart-load.ts'
+import { SocketParent } from '../../packages/weirjs/test/support/socket-parent.ts'
 
 type Way = 'inherited' | 'handover' | 'reuse-port'
 

@@ -10,11 +10,11 @@ import { request } from 'node:http'
 import { fileURLToPath } from 'node:url'
 
 import { CreateBucketCommand, HeadObjectCommand } from '@aws-sdk/client-s3'
-
-import { HttpServer } from '../../src/index.ts'
-import { s3Storage, saveToS3, uploads } from '../../src/modules/uploads/index.ts'
-import { BOUNDARY, encodeHead, FORM_FIELD } from '../support/forms.ts'
-import { clientOf, launchS3 } from '../support/s3.ts'
+import { s3Storage, saveToS3 } from '../../packages/s3/src/index.ts'
+import { uploads } from '../../packages/uploads/src/index.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { BOUNDARY, encodeHead, FORM_FIELD } from '../../packages/weirjs/test/support/forms.ts'
+import { clientOf, launchS3 } from '../../packages/weirjs/test/support/s3.ts'
 
 const MIB = 1024 * 1024
 const BUCKET = 'churn'

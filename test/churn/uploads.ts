@@ -11,7 +11,7 @@ import { type ClientRequest, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { startUploadProcess, type UploadProcess } from '../support/upload-processes.ts'
+import { startUploadProcess, type UploadProcess } from '../../packages/weirjs/test/support/upload-processes.ts'
 
 const MIB = 1024 * 1024
 const size = Number(process.argv[2] ?? 1024) * MIB

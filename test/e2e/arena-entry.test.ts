@@ -12,10 +12,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
 
 import { WebSocket } from 'ws'
-
+import { cert, key } from '../../packages/weirjs/test/support/certificate.ts'
+import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
 import { freePort } from '../proxies/proxy.ts'
-import { cert, key } from '../support/certificate.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 const ENTRY = join(ROOT, 'bench/arena/entry')
@@ -84,8 +83,8 @@ test('meta.json and the image fit the entry', () => {
   assert.equal(new Set(tests).size, tests.length)
   assert.deepEqual(Object.values(completeness), [true, true, true, true])
   const { dependencies } = JSON.parse(readFileSync(join(ENTRY, 'package.json'), 'utf8')) as { dependencies: Record<string, string> }
-  const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { peerDependencies: Record<string, string> }
-  for (const name of ['compressible', 'negotiator', 'ws']) assert.equal(dependencies[name], own.peerDependencies[name])
+  const own = JSON.parse(readFileSync(join(ROOT, 'packages/weirjs/package.json'), 'utf8')) as { dependencies: Record<string, string> }
+  for (const name of ['compressible', 'negotiator', 'ws']) assert.equal(dependencies[name], own.dependencies[name])
   assert.match(readFileSync(join(ENTRY, 'Dockerfile'), 'utf8'), /CMD \["node", "server\.mjs"\]/)
 })
 
@@ -102,7 +101,7 @@ async function startEntry(t: TestContext, more: NodeJS.ProcessEnv = {}): Promise
   const folder = temporaryDirectory(t)
   cpSync(ENTRY, folder, { recursive: true })
   mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(ROOT, join(folder, 'node_modules/weir'))
+  symlinkSync(join(ROOT, 'packages/weirjs'), join(folder, 'node_modules/weirjs'))
   if (hasDatabase)
     for (const name of DATABASE_PACKAGES) symlinkSync(join(ROOT, 'bench/node_modules', name), join(folder, 'node_modules', name))
   mkdirSync(join(folder, 'data/static'), { recursive: true })

@@ -8,10 +8,10 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 
-import { launchChromium, noChromium } from '../support/chromium.ts'
-import { startDemo, temporaryFolder } from '../support/demo.ts'
-import { LOOKS, visitDemo } from '../support/demo-page.ts'
-import { pageFaults } from '../support/page-faults.ts'
+import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
+import { startDemo, temporaryFolder } from '../../packages/weirjs/test/support/demo.ts'
+import { LOOKS, visitDemo } from '../../packages/weirjs/test/support/demo-page.ts'
+import { pageFaults } from '../../packages/weirjs/test/support/page-faults.ts'
 
 const FAILED = /^Failed to load resource: the server responded with a status of 4\d\d/
 

@@ -11,12 +11,12 @@ import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
-import type { HttpServer } from 'weir'
+import type { HttpServer } from 'weirjs'
 
-import { launchChromium, noChromium } from '../support/chromium.ts'
-import { onHandled, temporaryFolder } from '../support/demo.ts'
-import { LOOKS, visitDemo } from '../support/demo-page.ts'
-import { eventually, gate, within } from '../support/serving.ts'
+import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
+import { onHandled, temporaryFolder } from '../../packages/weirjs/test/support/demo.ts'
+import { LOOKS, visitDemo } from '../../packages/weirjs/test/support/demo-page.ts'
+import { eventually, gate, within } from '../../packages/weirjs/test/support/serving.ts'
 
 /** The text below the progress bar once it has moved. */
 const SOMETHING_SENT = /^(?!0 B )[\d.]+ [kM]?B of [\d.]+ [kM]?B sent\.$/

@@ -5,8 +5,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 
-import { curl, noCurl } from '../support/curl.ts'
-import { startDemo, temporaryFolder } from '../support/demo.ts'
+import { curl, noCurl } from '../../packages/weirjs/test/support/curl.ts'
+import { startDemo, temporaryFolder } from '../../packages/weirjs/test/support/demo.ts'
 
 const MIB = 1024 * 1024
 /** Without it, `--data-binary` sends the type of a form. */

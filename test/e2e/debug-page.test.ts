@@ -5,10 +5,10 @@ import { after, before, type TestContext, test } from 'node:test'
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 
-import { HttpServer, t } from '../../src/index.ts'
-import { launchChromium, noChromium } from '../support/chromium.ts'
-import { LOOKS } from '../support/demo-page.ts'
-import { pageFaults } from '../support/page-faults.ts'
+import { HttpServer, t } from '../../packages/weirjs/src/index.ts'
+import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
+import { LOOKS } from '../../packages/weirjs/test/support/demo-page.ts'
+import { pageFaults } from '../../packages/weirjs/test/support/page-faults.ts'
 
 const HOSTILE = `<script>document.title = 'run'</script><img src=x onerror="document.title = 'run'">`
 

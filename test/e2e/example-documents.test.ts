@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { startDemo } from '../support/demo.ts'
-import { createInbox } from '../support/inbox.ts'
-import { validated } from '../support/openapi-validator.ts'
+import { startDemo } from '../../packages/weirjs/test/support/demo.ts'
+import { createInbox } from '../../packages/weirjs/test/support/inbox.ts'
+import { validated } from '../../packages/weirjs/test/support/openapi-validator.ts'
 
 interface Document {
   readonly openapi: string

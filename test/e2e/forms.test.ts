@@ -8,10 +8,10 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { FormData, fetch } from 'undici'
 
-import { HttpServer } from '../../src/index.ts'
-import { launchChromium, noChromium } from '../support/chromium.ts'
-import { curl, noCurl } from '../support/curl.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
+import { curl, noCurl } from '../../packages/weirjs/test/support/curl.ts'
+import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
 
 /** Returns the contents of a form, read in memory and as it arrives: both must be the same. */
 async function start(t: TestContext, map: (server: HttpServer) => void = () => {}): Promise<{ server: HttpServer; origin: string }> {

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import type { HttpServer, InjectResponse } from 'weir'
-import { connect } from 'weir/testing'
+import type { HttpServer, InjectResponse } from 'weirjs'
+import { connect } from 'weirjs/testing'
 
-import { codeOf, createInbox, PASSWORD } from '../support/inbox.ts'
+import { codeOf, createInbox, PASSWORD } from '../../packages/weirjs/test/support/inbox.ts'
 
 function signInWith(server: HttpServer, name: string, password: string, headers: Record<string, string> = {}): Promise<InjectResponse> {
   return server.inject({ method: 'POST', url: '/api/session', json: { name, password }, headers })

@@ -1,12 +1,12 @@
-// The application in examples/inbox, without a network: through `inject` and the clients of weir/testing.
+// The application in examples/inbox, without a network: through `inject` and the clients of weirjs/testing.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { chaos, connect } from 'weir/testing'
+import { chaos, connect } from 'weirjs/testing'
 
-import { codeOf, createInbox, PASSWORD } from '../support/inbox.ts'
+import { codeOf, createInbox, PASSWORD } from '../../packages/weirjs/test/support/inbox.ts'
 
 const MIB = 1024 ** 2
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(1000)])

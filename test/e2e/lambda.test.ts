@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { HttpServer } from 'weir'
+import { HttpServer } from 'weirjs'
 
 import { type LambdaEvent, lambdaHandler } from '../../examples/lambda/lambda.ts'
 
-const EVENTS = 'test/support/lambda-events'
+const EVENTS = 'packages/weirjs/test/support/lambda-events'
 
 function eventCalled(name: string): LambdaEvent {
   return JSON.parse(readFileSync(`${EVENTS}/${name}.json`, 'utf8')) as LambdaEvent

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
-import type { HttpServer } from 'weir'
+import type { HttpServer } from 'weirjs'
 
-import { launchChromium, noChromium } from '../support/chromium.ts'
-import { LOOKS, visitDemo } from '../support/demo-page.ts'
-import { pageFaults } from '../support/page-faults.ts'
-import { eventually } from '../support/serving.ts'
+import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
+import { LOOKS, visitDemo } from '../../packages/weirjs/test/support/demo-page.ts'
+import { pageFaults } from '../../packages/weirjs/test/support/page-faults.ts'
+import { eventually } from '../../packages/weirjs/test/support/serving.ts'
 
 const card = (page: Page, title: RegExp): Locator => page.getByRole('region', { name: title })
 const gallery = (page: Page): Locator => card(page, /^Gallery/)

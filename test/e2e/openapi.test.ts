@@ -1,14 +1,13 @@
-// The page of weir/openapi, in Chromium: it shows every operation, and tries them.
+// The page of @weirjs/openapi, in Chromium: it shows every operation, and tries them.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
 import type { Browser, Locator, Page } from 'playwright-core'
-
-import { file, HttpServer, multipart, t, text } from '../../src/index.ts'
-import { openapi } from '../../src/modules/openapi/index.ts'
-import { launchChromium, noChromium } from '../support/chromium.ts'
-import { visitDemo } from '../support/demo-page.ts'
+import { openapi } from '../../packages/openapi/src/index.ts'
+import { file, HttpServer, multipart, t, text } from '../../packages/weirjs/src/index.ts'
+import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
+import { visitDemo } from '../../packages/weirjs/test/support/demo-page.ts'
 
 let browser: Browser
 

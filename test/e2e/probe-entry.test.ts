@@ -7,9 +7,8 @@ import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-
+import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
 import { freePort } from '../proxies/proxy.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 
@@ -38,7 +37,7 @@ test('GET, HEAD, POST, OPTIONS, /echo and /cookie', async (t) => {
 async function startEntry(t: TestContext): Promise<string> {
   const folder = temporaryDirectory(t)
   mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(ROOT, join(folder, 'node_modules/weir'))
+  symlinkSync(join(ROOT, 'packages/weirjs'), join(folder, 'node_modules/weirjs'))
   copyFileSync(join(ROOT, 'bench/probe/server.mjs'), join(folder, 'server.mjs'))
   const port = await freePort()
   const child = spawn(process.execPath, ['server.mjs', String(port)], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })

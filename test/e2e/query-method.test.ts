@@ -5,8 +5,8 @@ import { test } from 'node:test'
 
 import { Client, fetch as undiciFetch } from 'undici'
 
-import { curl, noCurl } from '../support/curl.ts'
-import { startDemo } from '../support/demo.ts'
+import { curl, noCurl } from '../../packages/weirjs/test/support/curl.ts'
+import { startDemo } from '../../packages/weirjs/test/support/demo.ts'
 
 const searchable = (t: Parameters<typeof startDemo>[0]): ReturnType<typeof startDemo> =>
   startDemo(t, {}, (server) => {

@@ -8,9 +8,9 @@ import { get as httpGet, request as httpRequest, type IncomingMessage } from 'no
 import { buffer } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 
-import { eventually, within } from '../support/serving.ts'
+import { eventually, within } from '../../packages/weirjs/test/support/serving.ts'
 
-const PROGRAM = 'test/support/runtimes/program.mjs'
+const PROGRAM = 'packages/weirjs/test/support/runtimes/program.mjs'
 /** Where the benchmarks install Bun, whose install script may not have run. */
 const OVEN = 'bench/node_modules/@oven'
 const bunPlaces = [

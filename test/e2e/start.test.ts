@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url'
 
 import { WebSocket } from 'ws'
 
-import { temporaryFolder } from '../support/demo.ts'
-import { within } from '../support/serving.ts'
+import { temporaryFolder } from '../../packages/weirjs/test/support/demo.ts'
+import { within } from '../../packages/weirjs/test/support/serving.ts'
 
 const MAIN = fileURLToPath(new URL('../../examples/demo/main.js', import.meta.url))
 

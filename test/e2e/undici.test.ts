@@ -5,8 +5,8 @@ import { test } from 'node:test'
 
 import { Client, fetch } from 'undici'
 
-import { startDemo } from '../support/demo.ts'
-import { gate, within } from '../support/serving.ts'
+import { startDemo } from '../../packages/weirjs/test/support/demo.ts'
+import { gate, within } from '../../packages/weirjs/test/support/serving.ts'
 
 test('fetch reads the routes of the demo', async (t) => {
   const { origin } = await startDemo(t)

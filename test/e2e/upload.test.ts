@@ -8,9 +8,9 @@ import { describe, test } from 'node:test'
 
 import { FormData, fetch } from 'undici'
 
-import { curl, noCurl } from '../support/curl.ts'
-import { onHandled, startDemo, temporaryFolder } from '../support/demo.ts'
-import { gate, within } from '../support/serving.ts'
+import { curl, noCurl } from '../../packages/weirjs/test/support/curl.ts'
+import { onHandled, startDemo, temporaryFolder } from '../../packages/weirjs/test/support/demo.ts'
+import { gate, within } from '../../packages/weirjs/test/support/serving.ts'
 
 const MIB = 1024 * 1024
 const IN_MEMORY = '/api/user/upload'

@@ -4,8 +4,8 @@
 import http from 'node:http'
 import net from 'node:net'
 
-import { HttpServer } from '../../dist/index.js'
-import { mountNode } from '../../dist/modules/node/index.js'
+import { HttpServer } from '../../packages/weirjs/dist/index.js'
+import { mountNode } from '../../packages/weirjs/dist/modules/node/index.js'
 
 class ServerInsideWeir extends net.Server {
   #weir = null

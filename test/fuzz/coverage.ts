@@ -1,4 +1,4 @@
-// Which pieces of src/ have run? V8 counts blocks; the inspector in the process itself returns the counts, and nothing is instrumented.
+// Which pieces of packages/weirjs/src/ have run? V8 counts blocks; the inspector in the process itself returns the counts, and nothing is instrumented.
 // Reading them costs about half a millisecond, so the fuzzer reads them once for many inputs, and again only for inputs that found
 // something.
 

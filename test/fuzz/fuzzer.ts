@@ -1,5 +1,5 @@
 // Runs one target on an endless number of inputs: interesting earlier ones, slightly changed. An input is interesting if its outcome is new
-// or, in a guided phase, if it ran a block of src/ that no other had run before.
+// or, in a guided phase, if it ran a block of packages/weirjs/src/ that no other had run before.
 //
 // V8 does not optimize code that it counts, nor code that was compiled while it counted. So a guided phase is slow, and an unguided one is
 // fast only in a thread that has never counted; it continues with what the guided one kept.

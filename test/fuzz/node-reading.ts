@@ -1,4 +1,4 @@
-// How Node's own server reads the same bytes. test/properties/node-parser.test.ts lists the known and intended differences; whatever could
+// How Node's own server reads the same bytes. packages/weirjs/test/properties/node-parser.test.ts lists the known and intended differences; whatever could
 // be one of them is not compared here.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'

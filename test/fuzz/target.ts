@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict'
 
-import { WeirError } from '../../src/base/errors.ts'
+import { WeirError } from '../../packages/weirjs/src/base/errors.ts'
 
 import { Random } from './random.ts'
 

@@ -1,12 +1,12 @@
 // How a Connection reads some bytes, as a flat list of words with which two readings can be compared in a microsecond.
-// test/support/wire-reading.ts checks much more, and takes a hundred times as long.
+// packages/weirjs/test/support/wire-reading.ts checks much more, and takes a hundred times as long.
 
 import assert from 'node:assert/strict'
 
-import { WeirError } from '../../src/base/errors.ts'
-import type { Limits } from '../../src/base/limits.ts'
-import { CLOSED, DATA, END, HEAD, NEED_DATA, WireConnection } from '../../src/wire/http1/connection.ts'
-import { OPEN } from '../../src/wire/http1/states.ts'
+import { WeirError } from '../../packages/weirjs/src/base/errors.ts'
+import type { Limits } from '../../packages/weirjs/src/base/limits.ts'
+import { CLOSED, DATA, END, HEAD, NEED_DATA, WireConnection } from '../../packages/weirjs/src/wire/http1/connection.ts'
+import { OPEN } from '../../packages/weirjs/src/wire/http1/states.ts'
 
 import { codeOf } from './target.ts'
 

@@ -5,12 +5,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { installPacked, nodeForTypeScript, run, userEnvironment } from '../support/packed-package.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { installPacked, nodeForTypeScript, run, userEnvironment } from '../../packages/weirjs/test/support/packed-package.ts'
+import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
 
 const skip = process.platform === 'win32' && 'the commands are for a Unix shell'
 
-const PROGRAM = `import { HttpServer } from 'weir'
+const PROGRAM = `import { HttpServer } from 'weirjs'
 const server = new HttpServer('127.0.0.1', 0)
 server.mapGet('/hello/:name', ({ name }) => 'Hello ' + name)
 await server.run()

@@ -5,13 +5,12 @@ import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-
+import { noCurl } from '../../packages/weirjs/test/support/curl.ts'
+import { installPacked, run, userEnvironment } from '../../packages/weirjs/test/support/packed-package.ts'
+import { noPrometheus, Prometheus } from '../../packages/weirjs/test/support/prometheus.ts'
+import { eventually } from '../../packages/weirjs/test/support/serving.ts'
+import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
 import { freePort } from '../proxies/proxy.ts'
-import { noCurl } from '../support/curl.ts'
-import { installPacked, run, userEnvironment } from '../support/packed-package.ts'
-import { noPrometheus, Prometheus } from '../support/prometheus.ts'
-import { eventually } from '../support/serving.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
 
 const PAGE = readFileSync('docs/guide/dashboard.md', 'utf8')
 const BLOCKS = [...PAGE.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language, code]) => ({ language: language!, code: code! }))
@@ -73,6 +72,6 @@ test('its server, Prometheus and queries work as printed', { skip: noPrometheus 
     'topk(1, histogram_quantile(0.95, sum by (le, http_route) (rate(http_server_request_duration_seconds_bucket[1m]))))',
   )
   assert.equal(slowest!.labels['http_route'], '/slow')
-  const [, path] = /`node_modules\/weir\/(\S+\.json)`/.exec(PAGE)!
-  assert.equal(readFileSync(join(folder, 'node_modules/weir', path!), 'utf8'), readFileSync('docs/grafana/weir.json', 'utf8'))
+  const [, path] = /`node_modules\/weirjs\/(\S+\.json)`/.exec(PAGE)!
+  assert.equal(readFileSync(join(folder, 'node_modules/weirjs', path!), 'utf8'), readFileSync('docs/grafana/weir.json', 'utf8'))
 })

@@ -5,10 +5,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { COMPILERS, installCompiler, installPacked, nodeForTypeScript } from '../support/packed-package.ts'
-import { README_CALLS, README_PROGRAMS } from '../support/readme-programs.ts'
-import { runReadmeProgram } from '../support/readme-runs.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { COMPILERS, installCompiler, installPacked, nodeForTypeScript } from '../../packages/weirjs/test/support/packed-package.ts'
+import { README_CALLS, README_PROGRAMS } from '../../packages/weirjs/test/support/readme-programs.ts'
+import { runReadmeProgram } from '../../packages/weirjs/test/support/readme-runs.ts'
+import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
 
 const skip = process.platform === 'win32' && 'the commands are for a Unix shell'
 

@@ -4,17 +4,25 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { COMPILERS, installCompiler, installPacked, pack, run, toolPath, withoutTool } from '../support/packed-package.ts'
-import { README_PROGRAMS } from '../support/readme-programs.ts'
-import { runReadmeProgram } from '../support/readme-runs.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import {
+  COMPILERS,
+  installCompiler,
+  installPacked,
+  pack,
+  run,
+  toolPath,
+  withoutTool,
+} from '../../packages/weirjs/test/support/packed-package.ts'
+import { README_PROGRAMS } from '../../packages/weirjs/test/support/readme-programs.ts'
+import { runReadmeProgram } from '../../packages/weirjs/test/support/readme-runs.ts'
+import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
 
-const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Record<string, unknown> }
+const { exports } = JSON.parse(readFileSync('packages/weirjs/package.json', 'utf8')) as { exports: Record<string, unknown> }
 const entries = Object.keys(exports).filter((entry) => !entry.endsWith('.json'))
 const decorated = README_PROGRAMS.find(({ files }) => files.has('tsconfig.json'))!
 
 /** A program that imports every entry, so that the compiler reads everything that they declare. */
-const EVERY_ENTRY = entries.map((entry, i) => `export * as entry${i} from 'weir${entry.slice(1)}'\n`).join('')
+const EVERY_ENTRY = entries.map((entry, i) => `export * as entry${i} from 'weirjs${entry.slice(1)}'\n`).join('')
 
 test('every entry type-checks without skipLibCheck, and README’s program with decorators runs', async (t) => {
   const folder = temporaryDirectory(t)

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 
-import { HttpServer } from '../../src/index.ts'
-import { RawClient } from '../support/raw-client.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { RawClient } from '../../packages/weirjs/test/support/raw-client.ts'
 import { PROXIES, type ProxyKind } from './proxy.ts'
 
 const MIB = 1024 * 1024

@@ -1,9 +1,9 @@
-// weir/health behind HAProxy: a server that is drained loses no request, because HAProxy asks /readyz. The long version is test/churn/drain.ts.
+// weirjs/health behind HAProxy: a server that is drained loses no request, because HAProxy asks /readyz. The long version is test/churn/drain.ts.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { drainedLoad } from '../support/drained-load.ts'
+import { drainedLoad } from '../../packages/weirjs/test/support/drained-load.ts'
 import { noHaproxy } from './proxy.ts'
 
 test('servers that are drained in turn behind HAProxy fail no request', { skip: noHaproxy }, async (t) => {

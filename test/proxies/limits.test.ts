@@ -5,11 +5,11 @@ import { type TestContext, test } from 'node:test'
 
 import { Agent, request } from 'undici'
 
-import { HttpServer, type ServerOptions } from '../../src/index.ts'
-import { concurrencyLimit, rateLimit, shed } from '../../src/modules/limits/index.ts'
-import { cert, key } from '../support/certificate.ts'
-import { curl, noCurl } from '../support/curl.ts'
-import { RawClient } from '../support/raw-client.ts'
+import { HttpServer, type ServerOptions } from '../../packages/weirjs/src/index.ts'
+import { concurrencyLimit, rateLimit, shed } from '../../packages/weirjs/src/modules/limits/index.ts'
+import { cert, key } from '../../packages/weirjs/test/support/certificate.ts'
+import { curl, noCurl } from '../../packages/weirjs/test/support/curl.ts'
+import { RawClient } from '../../packages/weirjs/test/support/raw-client.ts'
 import { haproxyHttp, haproxyTcp } from './hops.ts'
 import { noHaproxy } from './proxy.ts'
 

@@ -5,7 +5,7 @@ import { BlockList } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
 
-import { TrustedNetworks } from '../../src/net/proxies/trusted-networks.ts'
+import { TrustedNetworks } from '../../packages/weirjs/src/net/proxies/trusted-networks.ts'
 
 const address = (bits: number): string => [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join('.')
 const start = (bits: number, prefix: number): number => (bits & (-1 << (32 - prefix))) >>> 0

@@ -11,16 +11,16 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
 
-import { HttpServer } from '../../src/index.ts'
-import { SseChannel, sse } from '../../src/modules/sse/index.ts'
-import { websocket } from '../../src/modules/websocket/index.ts'
-import { load } from '../support/restart-load.ts'
-import { eventually, within } from '../support/serving.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { SseChannel, sse } from '../../packages/weirjs/src/modules/sse/index.ts'
+import { websocket } from '../../packages/weirjs/src/modules/websocket/index.ts'
+import { load } from '../../packages/weirjs/test/support/restart-load.ts'
+import { eventually, within } from '../../packages/weirjs/test/support/serving.ts'
+import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
 import { blockIn, DEPLOYING, DOCUMENTED } from './documented.ts'
 import { freePort } from './proxy.ts'
 
-const WEIR = JSON.stringify(new URL('../../src/index.js', import.meta.url).href)
+const WEIR = JSON.stringify(new URL('../../packages/weirjs/src/index.js', import.meta.url).href)
 const BODY = randomBytes(5 * 1024 * 1024)
 
 for (const { name, missing, start } of DOCUMENTED) {
@@ -85,7 +85,7 @@ await server.start()
 
 test('the cluster of the documentation replaces a worker that is killed, and stops without a loss', async (t) => {
   const port = await freePort()
-  const program = `${blockIn('ts(?=\\nimport cluster)').replace("'weir'", WEIR)}\nawait main()\n`
+  const program = `${blockIn('ts(?=\\nimport cluster)').replace("'weirjs'", WEIR)}\nawait main()\n`
   const primary = await startProcess(t, program, { PORT: String(port), WORKERS: '2' }, port)
   const pids = async (): Promise<Set<string>> => {
     const texts = await Promise.all(Array.from({ length: 8 }, () => textFrom(port)))

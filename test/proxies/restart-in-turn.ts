@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 
-import { HttpServer } from '../../src/index.ts'
-import { RawClient } from '../support/raw-client.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { RawClient } from '../../packages/weirjs/test/support/raw-client.ts'
 
 const CLIENTS = 8
 const RESTARTS = 12

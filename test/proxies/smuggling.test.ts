@@ -1,13 +1,13 @@
-// Every case of the conformance table and every fixture of test/wire, sent to a proxy in front of weir. Whatever the proxy makes of it,
+// Every case of the conformance table and every fixture of packages/weirjs/test/wire, sent to a proxy in front of weir. Whatever the proxy makes of it,
 // weir reads the same requests that the proxy forwarded and no more, and every client gets its own response.
 
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 
-import { HttpServer } from '../../src/index.ts'
-import { loadConformanceCases } from '../conformance/cases.ts'
-import { loadWireCases, wireTopics } from '../support/wire-cases.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { loadConformanceCases } from '../../packages/weirjs/test/conformance/cases.ts'
+import { loadWireCases, wireTopics } from '../../packages/weirjs/test/support/wire-cases.ts'
 import { PROXIES } from './proxy.ts'
 import { disagreements, mapWitness, mismatches, type Sighting } from './witness.ts'
 
@@ -23,7 +23,7 @@ interface Attack {
   readonly halfClose: boolean
 }
 
-const fixtures = wireTopics('test/wire').flatMap((topic) => loadWireCases(`test/wire/${topic}.http`))
+const fixtures = wireTopics('packages/weirjs/test/wire').flatMap((topic) => loadWireCases(`packages/weirjs/test/wire/${topic}.http`))
 const attacks: Attack[] = [...loadConformanceCases(), ...fixtures.map(({ where, bytes, halfClose }) => ({ id: where, bytes, halfClose }))]
 
 for (const kind of PROXIES) {

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2'
 import { type TestContext, test } from 'node:test'
 
-import { HttpServer } from '../../src/index.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { within } from '../support/serving.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { RawClient } from '../../packages/weirjs/test/support/raw-client.ts'
+import { within } from '../../packages/weirjs/test/support/serving.ts'
 import { haproxyHttp, nginx } from './hops.ts'
 import { noHaproxy, noNginx } from './proxy.ts'
 

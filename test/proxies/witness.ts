@@ -1,6 +1,6 @@
 // Compares the requests that a server behind a proxy handled with those that the proxy reports to have forwarded.
 
-import type { HttpServer } from '../../src/index.ts'
+import type { HttpServer } from '../../packages/weirjs/src/index.ts'
 
 /** A request as the server read it, and what the proxy had added to it. */
 export interface Sighting {

@@ -8,8 +8,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 
-import { HttpServer } from '../../src/index.ts'
-import { SseChannel, sse } from '../../src/modules/sse/index.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { SseChannel, sse } from '../../packages/weirjs/src/modules/sse/index.ts'
 import { simulate } from './model.ts'
 import { ASSUMPTIONS } from './scenarios.ts'
 

@@ -5,9 +5,9 @@
 // It appends the bytes between two offsets of the pattern of the tests, prints the offset that it has reached, and waits forever when it has
 // read as many bytes as the last argument says.
 
-import { s3Storage } from '../../src/modules/uploads/index.ts'
-import { patternBytes } from '../support/forms.ts'
-import { clientOf } from '../support/s3.ts'
+import { s3Storage } from '../../packages/s3/src/index.ts'
+import { patternBytes } from '../../packages/weirjs/test/support/forms.ts'
+import { clientOf } from '../../packages/weirjs/test/support/s3.ts'
 
 const [endpoint, bucket, id, from, to, stopAfter] = process.argv.slice(2) as [string, string, string, string, string, string?]
 const storage = s3Storage(clientOf(endpoint), { bucket, partSize: 5 * 1024 * 1024 })

@@ -13,12 +13,12 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { rolldown } from 'rolldown'
 
-import { HttpServer } from '../../src/index.ts'
-import { launchChromium, noChromium } from '../support/chromium.ts'
-import { patternBytes } from '../support/forms.ts'
-import { noS3, startS3 } from '../support/s3.ts'
-import { eventually } from '../support/serving.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
+import { patternBytes } from '../../packages/weirjs/test/support/forms.ts'
+import { noS3, startS3 } from '../../packages/weirjs/test/support/s3.ts'
+import { eventually } from '../../packages/weirjs/test/support/serving.ts'
+import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
 
 const MIB = 1024 * 1024
 const SIZE = 13 * MIB + 77

@@ -1,14 +1,14 @@
-// weir/uploads with s3Storage: what clients are told, and what is left in the bucket.
+// @weirjs/uploads with s3Storage: what clients are told, and what is left in the bucket.
 
 import assert from 'node:assert/strict'
 import { buffer } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-
-import { memoryLocks, s3Storage, type UploadLocks, type UploadsOptions } from '../../src/modules/uploads/index.ts'
-import { patternBytes } from '../support/forms.ts'
-import { noS3, type S3Server, startS3 } from '../support/s3.ts'
-import { eventually } from '../support/serving.ts'
-import { type Uploading, uploading } from '../support/uploading.ts'
+import { s3Storage } from '../../packages/s3/src/index.ts'
+import { memoryLocks, type UploadLocks, type UploadsOptions } from '../../packages/uploads/src/index.ts'
+import { patternBytes } from '../../packages/weirjs/test/support/forms.ts'
+import { noS3, type S3Server, startS3 } from '../../packages/weirjs/test/support/s3.ts'
+import { eventually } from '../../packages/weirjs/test/support/serving.ts'
+import { type Uploading, uploading } from '../../packages/weirjs/test/support/uploading.ts'
 
 const PART = 5 * 1024 * 1024
 const FILE = patternBytes(2 * PART + 77)
@@ -31,7 +31,7 @@ function machineOf(t: TestContext, s3: S3Server, options: Partial<UploadsOptions
   return { ...machine, completed }
 }
 
-describe('weir/uploads in S3', { skip: noS3 }, () => {
+describe('@weirjs/uploads in S3', { skip: noS3 }, () => {
   test('an upload goes on at another machine, is complete once, and its bytes are deleted when it expires', async (t) => {
     const s3 = await startS3(t)
     const locks: UploadLocks = memoryLocks()

@@ -6,12 +6,12 @@ import { Readable } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 
 import { GetObjectCommand } from '@aws-sdk/client-s3'
-import { HttpServer, type WeirError } from '../../src/index.ts'
-import { type S3SavePolicy, saveToS3 } from '../../src/modules/uploads/index.ts'
-import { encodeForm, FORM_FIELD, patternBytes } from '../support/forms.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { noS3, type S3Server, startS3 } from '../support/s3.ts'
-import { eventually } from '../support/serving.ts'
+import { type S3SavePolicy, saveToS3 } from '../../packages/s3/src/index.ts'
+import { HttpServer, type WeirError } from '../../packages/weirjs/src/index.ts'
+import { encodeForm, FORM_FIELD, patternBytes } from '../../packages/weirjs/test/support/forms.ts'
+import { RawClient } from '../../packages/weirjs/test/support/raw-client.ts'
+import { noS3, type S3Server, startS3 } from '../../packages/weirjs/test/support/s3.ts'
+import { eventually } from '../../packages/weirjs/test/support/serving.ts'
 
 const MIB = 1024 * 1024
 const PART = 5 * MIB

@@ -1,4 +1,4 @@
-// A server with weir/uploads, as one of several machines. Its only argument is JSON:
+// A server with @weirjs/uploads, as one of several machines. Its only argument is JSON:
 //
 //   { "origin": "http://127.0.0.1:1", "directory": "/tmp/x" }
 //   { "origin": "http://127.0.0.1:1", "endpoint": "http://127.0.0.1:2", "bucket": "b" }
@@ -6,11 +6,11 @@
 // Prints its port, then a line for each request with an offset that gets a response, and one for each complete upload.
 
 import { createHash } from 'node:crypto'
-
-import { HttpServer } from '../../src/index.ts'
-import { cors } from '../../src/modules/cors/index.ts'
-import { diskStorage, s3Storage, uploads } from '../../src/modules/uploads/index.ts'
-import { clientOf } from '../support/s3.ts'
+import { s3Storage } from '../../packages/s3/src/index.ts'
+import { diskStorage, uploads } from '../../packages/uploads/src/index.ts'
+import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { cors } from '../../packages/weirjs/src/modules/cors/index.ts'
+import { clientOf } from '../../packages/weirjs/test/support/s3.ts'
 
 interface Settings {
   readonly origin: string

@@ -2,10 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { HttpServer, t } from 'weir'
-import { compression } from 'weir/compression'
-import { staticFiles } from 'weir/static'
-import { websocket } from 'weir/websocket'
+import { HttpServer, t } from 'weirjs'
+import { compression } from 'weirjs/compression'
+import { staticFiles } from 'weirjs/static'
+import { websocket } from 'weirjs/websocket'
 
 const { env } = process
 const DATA = env.DATA_DIR ?? '/data'

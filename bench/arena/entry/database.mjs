@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 import { Eta } from 'eta'
 import pg from 'pg'
-import { t } from 'weir'
+import { t } from 'weirjs'
 
 const RANGE = {
   name: 'range',
@@ -12,7 +12,7 @@ const RANGE = {
 const FORTUNES = { name: 'fortunes', text: 'SELECT id, message FROM fortune' }
 const ADDED = { id: 0, message: 'Additional fortune added at request time.' }
 
-/** @param {import('weir').HttpServer} server @param {{ url: string, connections: number }} options @returns the pool */
+/** @param {import('weirjs').HttpServer} server @param {{ url: string, connections: number }} options @returns the pool */
 export function mapDatabase(server, { url, connections }) {
   const pool = new pg.Pool({ connectionString: url, max: Math.max(1, Math.floor(connections)) })
   pool.on('error', () => {}) // an idle connection broke: the pool opens another one

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 
 import { serialize } from 'cookie'
 
-import { parseCookies } from '../../../src/formats/cookie.ts'
+import { parseCookies } from '../../../packages/weirjs/src/formats/cookie.ts'
 import { assertSameWords, type Target } from '../target.ts'
 
 export const cookieTarget: Target = {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { readFlatJson } from '../../../src/formats/flat-json.ts'
+import { readFlatJson } from '../../../packages/weirjs/src/formats/flat-json.ts'
 import { assertSameWords, type Target } from '../target.ts'
 
 /** With names that have another form in JSON, and one that looks like two. */

@@ -10,8 +10,8 @@ import {
   MAX_HOPS,
   readForwarded,
   readXForwardedFor,
-} from '../../../src/formats/forwarded.ts'
-import { FORWARDED, X_FORWARDED_FOR } from '../../support/forwarded-values.ts'
+} from '../../../packages/weirjs/src/formats/forwarded.ts'
+import { FORWARDED, X_FORWARDED_FOR } from '../../../packages/weirjs/test/support/forwarded-values.ts'
 import { assertSameWords, type Target } from '../target.ts'
 
 const NAME = "[!#$%&'*+.^_`|~\\w-]+"

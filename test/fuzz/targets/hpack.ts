@@ -3,12 +3,19 @@
 
 import assert from 'node:assert/strict'
 
-import { Http2Error } from '../../../src/wire/http2/errors.ts'
-import { HpackDecoder } from '../../../src/wire/http2/hpack/decoder.ts'
-import { HpackEncoder, INDEX, MOST_UPDATE_BYTES, mostFieldBytes, NEVER, PLAIN } from '../../../src/wire/http2/hpack/encoder.ts'
-import type { HeaderField } from '../../../src/wire/http2/hpack/header-field.ts'
-import { LiteralCache } from '../../../src/wire/http2/hpack/literal-cache.ts'
-import { type Field, HpackReference, Refused } from '../../support/hpack-reference.ts'
+import { Http2Error } from '../../../packages/weirjs/src/wire/http2/errors.ts'
+import { HpackDecoder } from '../../../packages/weirjs/src/wire/http2/hpack/decoder.ts'
+import {
+  HpackEncoder,
+  INDEX,
+  MOST_UPDATE_BYTES,
+  mostFieldBytes,
+  NEVER,
+  PLAIN,
+} from '../../../packages/weirjs/src/wire/http2/hpack/encoder.ts'
+import type { HeaderField } from '../../../packages/weirjs/src/wire/http2/hpack/header-field.ts'
+import { LiteralCache } from '../../../packages/weirjs/src/wire/http2/hpack/literal-cache.ts'
+import { type Field, HpackReference, Refused } from '../../../packages/weirjs/test/support/hpack-reference.ts'
 import type { Random } from '../random.ts'
 import { assertSameWords, type Target } from '../target.ts'
 

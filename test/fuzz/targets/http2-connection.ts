@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 
-import { type Limits, resolveLimits } from '../../../src/base/limits.ts'
-import { BAD_HEAD, END, GOAWAY as GOAWAY_EVENT, HEAD, RESET } from '../../../src/wire/http2/connection-events.ts'
-import { CANCEL, NO_ERROR } from '../../../src/wire/http2/errors.ts'
+import { type Limits, resolveLimits } from '../../../packages/weirjs/src/base/limits.ts'
+import { BAD_HEAD, END, GOAWAY as GOAWAY_EVENT, HEAD, RESET } from '../../../packages/weirjs/src/wire/http2/connection-events.ts'
+import { CANCEL, NO_ERROR } from '../../../packages/weirjs/src/wire/http2/errors.ts'
 import {
   ACK,
   CONTINUATION,
@@ -22,11 +22,11 @@ import {
   RST_STREAM,
   SETTINGS,
   WINDOW_UPDATE,
-} from '../../../src/wire/http2/frames/frame-types.ts'
-import type { Http2Stream } from '../../../src/wire/http2/stream.ts'
-import { encodeFrame } from '../../support/http2-client.ts'
-import { Http2Log } from '../../support/http2-log.ts'
-import { PROLOGUE } from '../../support/http2-steps.ts'
+} from '../../../packages/weirjs/src/wire/http2/frames/frame-types.ts'
+import type { Http2Stream } from '../../../packages/weirjs/src/wire/http2/stream.ts'
+import { encodeFrame } from '../../../packages/weirjs/test/support/http2-client.ts'
+import { Http2Log } from '../../../packages/weirjs/test/support/http2-log.ts'
+import { PROLOGUE } from '../../../packages/weirjs/test/support/http2-steps.ts'
 import { assertSameWords, cutRandomly, cutTwice, type Target } from '../target.ts'
 
 const LIMITS: readonly Limits[] = [

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 
-import { DEFAULT_FRAME_BYTES, FRAME_HEAD_BYTES, PREFACE } from '../../../src/wire/http2/frames/frame-types.ts'
-import { type FrameOptions, readFrames, readFramesPlainly } from '../../support/frame-words.ts'
-import { encodeFrame } from '../../support/http2-client.ts'
+import { DEFAULT_FRAME_BYTES, FRAME_HEAD_BYTES, PREFACE } from '../../../packages/weirjs/src/wire/http2/frames/frame-types.ts'
+import { type FrameOptions, readFrames, readFramesPlainly } from '../../../packages/weirjs/test/support/frame-words.ts'
+import { encodeFrame } from '../../../packages/weirjs/test/support/http2-client.ts'
 import { assertSameWords, cutRandomly, cutTwice, type Target } from '../target.ts'
 
 const OPTIONS: readonly FrameOptions[] = [

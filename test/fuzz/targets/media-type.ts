@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { MIMEType } from 'node:util'
 
-import { boundaryOf, isBoundary } from '../../../src/formats/boundary.ts'
-import { isJson, parseMediaType } from '../../../src/formats/media-type.ts'
+import { boundaryOf, isBoundary } from '../../../packages/weirjs/src/formats/boundary.ts'
+import { isJson, parseMediaType } from '../../../packages/weirjs/src/formats/media-type.ts'
 import { assertSameWords, type Target } from '../target.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/

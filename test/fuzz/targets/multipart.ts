@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 
-import { LF } from '../../../src/base/ascii.ts'
-import { boundaryOf } from '../../../src/formats/boundary.ts'
-import { MultipartParser, type PartHandler } from '../../../src/formats/multipart.ts'
-import type { MultipartLimits } from '../../../src/formats/multipart-limits.ts'
-import { type PartHead, readPartHead } from '../../../src/formats/part-head.ts'
-import { readByBusboy } from '../../support/busboy-reading.ts'
+import { LF } from '../../../packages/weirjs/src/base/ascii.ts'
+import { boundaryOf } from '../../../packages/weirjs/src/formats/boundary.ts'
+import { MultipartParser, type PartHandler } from '../../../packages/weirjs/src/formats/multipart.ts'
+import type { MultipartLimits } from '../../../packages/weirjs/src/formats/multipart-limits.ts'
+import { type PartHead, readPartHead } from '../../../packages/weirjs/src/formats/part-head.ts'
+import { readByBusboy } from '../../../packages/weirjs/test/support/busboy-reading.ts'
 import type { Random } from '../random.ts'
 import { assertSameWords, codeOf, cutRandomly, cutTwice, outcomeOf, type Target } from '../target.ts'
 
@@ -295,7 +295,7 @@ function withoutTail(data: string, delimiter: string): string {
   return data
 }
 
-/** test/multipart-differential.test.ts lists the known and intended differences; what could be one is not compared. */
+/** packages/weirjs/test/multipart-differential.test.ts lists the known and intended differences; what could be one is not compared. */
 async function agreeWithBusboy(boundary: string, body: Buffer, parts: readonly Part[]): Promise<void> {
   const text = body.toString('latin1')
   if (text.includes(`\r\n\r\n--${boundary}`) || text.includes(`--${boundary} `) || text.includes(`--${boundary}\t`)) return

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { type PartHead, readPartHead } from '../../../src/formats/part-head.ts'
+import { type PartHead, readPartHead } from '../../../packages/weirjs/src/formats/part-head.ts'
 import { assertSameWords, outcomeOf, type Target } from '../target.ts'
 
 /** One parameter of Content-Disposition; in quotes only `\"` and `\\` are escapes. */

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { isIP, SocketAddress } from 'node:net'
 
-import { crc32c } from '../../../src/formats/crc32c.ts'
-import { MAX_LINE_BYTES, MAX_TLV_BYTES, type ProxyHeader, ProxyHeaderReader } from '../../../src/formats/proxy-protocol.ts'
+import { crc32c } from '../../../packages/weirjs/src/formats/crc32c.ts'
+import { MAX_LINE_BYTES, MAX_TLV_BYTES, type ProxyHeader, ProxyHeaderReader } from '../../../packages/weirjs/src/formats/proxy-protocol.ts'
 import { assertSameWords, codeOf, cutTwice, type Target } from '../target.ts'
 
 const SIGNATURE = '\r\n\r\n\0\r\nQUIT\n'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { isAuthority, readTarget } from '../../../src/wire/head/target.ts'
+import { isAuthority, readTarget } from '../../../packages/weirjs/src/wire/head/target.ts'
 import { assertSameWords, outcomeOf, type Target } from '../target.ts'
 
 /** The bytes that the reader of the head allows. */

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
 
-import type { HttpRequest } from '../../../src/index.ts'
-import { FakeConnection } from '../../support/fake-connection.ts'
-import { type Message, readMessage } from '../../support/raw-client.ts'
-import { loadWireCases, wireTopics } from '../../support/wire-cases.ts'
-import { read } from '../../support/wire-reading.ts'
+import type { HttpRequest } from '../../../packages/weirjs/src/index.ts'
+import { FakeConnection } from '../../../packages/weirjs/test/support/fake-connection.ts'
+import { type Message, readMessage } from '../../../packages/weirjs/test/support/raw-client.ts'
+import { loadWireCases, wireTopics } from '../../../packages/weirjs/test/support/wire-cases.ts'
+import { read } from '../../../packages/weirjs/test/support/wire-reading.ts'
 import { cutRandomly, type Target } from '../target.ts'
 import { WIRE_WORDS } from './wire.ts'
 
@@ -114,7 +114,8 @@ export const serverTarget: Target = {
   maxBytes: 3000,
   *seeds() {
     for (const path of PATHS) yield Buffer.from(exampleOf(path))
-    for (const topic of wireTopics('test/wire')) for (const { bytes } of loadWireCases(`test/wire/${topic}.http`)) yield bytes
+    for (const topic of wireTopics('packages/weirjs/test/wire'))
+      for (const { bytes } of loadWireCases(`packages/weirjs/test/wire/${topic}.http`)) yield bytes
   },
   async quickCheck(bytes, choices) {
     const leaves = choices.oneIn(4)

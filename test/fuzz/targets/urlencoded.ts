@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 
-import { decodeText } from '../../../src/formats/charset.ts'
-import { foldForm, parseForm, parseFormBytes } from '../../../src/formats/form.ts'
-import { Pairs } from '../../../src/formats/pairs.ts'
+import { decodeText } from '../../../packages/weirjs/src/formats/charset.ts'
+import { foldForm, parseForm, parseFormBytes } from '../../../packages/weirjs/src/formats/form.ts'
+import { Pairs } from '../../../packages/weirjs/src/formats/pairs.ts'
 import { assertSameWords, outcomeOf, type Target } from '../target.ts'
 
 export const urlencodedTarget: Target = {

@@ -3,15 +3,15 @@
 
 import assert from 'node:assert/strict'
 
-import { type Limits, resolveLimits } from '../../../src/base/limits.ts'
-import { loadWireCases, pieces, wireTopics } from '../../support/wire-cases.ts'
-import { formatReading, type Message, type Reading, read } from '../../support/wire-reading.ts'
+import { type Limits, resolveLimits } from '../../../packages/weirjs/src/base/limits.ts'
+import { loadWireCases, pieces, wireTopics } from '../../../packages/weirjs/test/support/wire-cases.ts'
+import { formatReading, type Message, type Reading, read } from '../../../packages/weirjs/test/support/wire-reading.ts'
 import { readByNode } from '../node-reading.ts'
 import type { Random } from '../random.ts'
 import { assertSameWords, cutRandomly, cutTwice, type Target } from '../target.ts'
 import { WireWords } from '../wire-words.ts'
 
-const FIXTURES = 'test/wire'
+const FIXTURES = 'packages/weirjs/test/wire'
 const LIMITS: readonly Limits[] = [
   resolveLimits(),
   resolveLimits(),

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 import { createServer } from 'vite'
 
-import { launchChromium } from '../../support/chromium.ts'
+import { launchChromium } from '../../../packages/weirjs/test/support/chromium.ts'
 import { guest } from '../support/guest.mjs'
 
 guest('Vite', {

@@ -1,7 +1,7 @@
 // What every built application has to do, in Chromium and for a client of HTTP. They all have the same pages. docs/guests.md lists it.
 import assert from 'node:assert/strict'
 
-import { launchChromium } from '../../support/chromium.ts'
+import { launchChromium } from '../../../packages/weirjs/test/support/chromium.ts'
 
 /** Bots get whole pages. */
 const BROWSER = 'User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'

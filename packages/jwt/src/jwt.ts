@@ -1,0 +1,226 @@
+// `@weirjs/jwt`: bearer tokens (RFC 6750) that are signed JSON Web Tokens (RFC 7519), verified as RFC 8725 demands. The package `jose` does the
+// cryptography.
+
+import type { KeyObject } from 'node:crypto'
+import type * as Jose from 'jose'
+import { CredentialsError, challengeOf, credentialsOf, type Principal, type Scheme } from 'weirjs/auth'
+import { type Clock, type Duration, exchange, invalid, isSecureUrl, option, rules, type Size } from 'weirjs/kit'
+
+import { checkAlgorithms, checkPublicKey, checkSecret, type Jwk, type JwtAlgorithm } from './algorithms.ts'
+import { type ClaimMapping, type JwtClaims, type Mappings, principalOf } from './claims.ts'
+import { checkToken } from './compact-token.ts'
+import { setFetcher } from './fetch-set.ts'
+import { FetchedKeys, FixedKeys, type KeySource } from './keys.ts'
+import { digestOf, VerifiedTokens } from './verified-tokens.ts'
+
+const { anything, count, duration, func, matching, readBy, size, text } = option
+
+export interface JwtOptions<N extends string = string> {
+  /** Who issues the tokens: exactly `iss` of them. */
+  readonly issuer: string
+  /** For whom tokens are meant: `aud` of a token is it, or contains it. With a list, one of them. */
+  readonly audience: string | readonly string[]
+  /** Those that the issuer signs with, such as `['RS256']`. What a token says of its algorithm is only compared with them. */
+  readonly algorithms: readonly JwtAlgorithm[]
+  /** Where the issuer publishes its keys, as an https URL; or these keys. One of `jwks`, `publicKey` and `secret` is needed. */
+  readonly jwks?: string | URL | JwtKeySet
+  /** A single public key: PEM, a KeyObject or a JWK. */
+  readonly publicKey?: string | KeyObject | Jwk
+  /** The secret for HS256, HS384 or HS512: at least 32, 48 or 64 bytes. */
+  readonly secret?: Uint8Array
+  /** The type that tokens must have: `at+jwt` for access tokens of RFC 9068. Default: any. */
+  readonly typ?: string
+  /** How far the clocks of the issuer and of this server may differ. Default 5 s; at most 60 s. */
+  readonly clockTolerance?: Duration
+  /** The claim for `id` of principals, or a function. Default `sub`. A token without it is refused. */
+  readonly id?: ClaimMapping<string>
+  /** The claim for `name` of principals, or a function. Default `name`. */
+  readonly principalName?: ClaimMapping<string | null>
+  /** The claim for roles, a list of texts or a text; or a function. Default `roles`. */
+  readonly roles?: ClaimMapping<readonly string[]>
+  /** The claim for scopes, a list of texts or a text with spaces between them; or a function. Default `scope`. */
+  readonly scopes?: ClaimMapping<readonly string[]>
+  /** Sent in challenges. Default `api`. */
+  readonly realm?: string
+  /** The URL of the metadata of RFC 9728, sent in challenges: `url` of `protectedResource`. Default none. */
+  readonly resourceMetadata?: string
+  /** The longest token, in characters. Default 8,192. When exceeded: 401. */
+  readonly maxTokenLength?: number
+  /** How many verified tokens are remembered. Default 10,000; 0: none. When exceeded: the oldest is forgotten. */
+  readonly maxCachedTokens?: number
+  /** How long fetching `jwks` may take. Default 5 s. */
+  readonly jwksTimeout?: Duration
+  /** The largest `jwks`. Default 512 KiB. */
+  readonly maxJwksBytes?: Size
+  /** Used to fetch `jwks`. Default: that of Node. */
+  readonly fetch?: typeof globalThis.fetch
+  /** Called when `jwks` could not be fetched: the last keys serve for an hour, and then requests get 503. */
+  readonly onJwksError?: (error: unknown) => void
+  /** The name of the scheme. Default `jwt`. */
+  readonly name?: N
+}
+
+/** A set of public keys (RFC 7517 §5). */
+export interface JwtKeySet {
+  readonly keys: readonly Jwk[]
+}
+
+const LONGEST_TOLERANCE_MS = 60_000
+const GIVEN = anything().optional()
+const mapping = matching<string | ((claims: never) => unknown)>(
+  'the name of a claim, or a function',
+  (one) => typeof one === 'string' || typeof one === 'function',
+)
+/** @internal Keys are checked with each other, and messages do not repeat them. */
+export const JWT_RULES = rules<JwtOptions>('jwt')({
+  issuer: text('a string: exactly "iss" of the tokens', (issuer) => issuer !== ''),
+  audience: readBy(audiencesOf),
+  algorithms: readBy((algorithms: readonly JwtAlgorithm[]) => algorithms),
+  jwks: GIVEN,
+  publicKey: GIVEN,
+  secret: GIVEN,
+  typ: text().optional('any'),
+  clockTolerance: duration({ least: 0, most: LONGEST_TOLERANCE_MS }).or('5s'),
+  id: mapping.or('sub'),
+  principalName: mapping.or('name'),
+  roles: mapping.or('roles'),
+  scopes: mapping.or('scope'),
+  realm: text().or('api'),
+  resourceMetadata: text().orNull(),
+  maxTokenLength: count().also(Number.POSITIVE_INFINITY).or(8_192),
+  maxCachedTokens: count().or(10_000),
+  jwksTimeout: duration().or('5s'),
+  maxJwksBytes: size({ least: 1 }).or('512KiB'),
+  fetch: func().optional('that of Node'),
+  onJwksError: func().optional(),
+  name: text().or('jwt'),
+})
+type Settings = typeof JWT_RULES.settings
+
+/**
+ * Returns the Bearer scheme (RFC 6750) for signed JSON Web Tokens in Authorization.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function jwt<const N extends string = 'jwt'>(options: JwtOptions<N>): Scheme<Principal<N, JwtClaims>> {
+  const settings = JWT_RULES.read(options as JwtOptions)
+  const { realm, resourceMetadata } = settings
+  const name = settings.name as N
+  const verifier = new Verifier(name, settings)
+  return {
+    name,
+    authenticate(session) {
+      const token = credentialsOf(session, 'Bearer')
+      return token === null ? null : verifier.verify(token, exchange(session).clock)
+    },
+    challenge(_, { status, error, scopes }) {
+      if (status === 403 && scopes.length === 0) return null
+      return challengeOf('Bearer', {
+        realm,
+        error: status === 403 ? 'insufficient_scope' : error === null ? null : 'invalid_token',
+        error_description: error?.detail ?? null,
+        scope: status === 403 ? scopes.join(' ') : null,
+        resource_metadata: resourceMetadata,
+      })
+    },
+    description: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+  }
+}
+
+class Verifier<N extends string> {
+  readonly #name: N
+  readonly #keys: KeySource
+  readonly #algorithms: readonly JwtAlgorithm[]
+  readonly #issuer: string
+  readonly #checks: Jose.JWTVerifyOptions
+  readonly #mappings: Mappings
+  readonly #maxTokenLength: number
+  readonly #verified: VerifiedTokens<Principal<N, JwtClaims>>
+
+  constructor(name: N, options: Settings) {
+    const { issuer, audience, typ, clockTolerance, id, principalName, roles, scopes } = options
+    this.#name = name
+    this.#algorithms = checkAlgorithms(options.algorithms, options.secret !== undefined)
+    this.#keys = keysOf(options, this.#algorithms)
+    this.#issuer = issuer
+    this.#checks = {
+      algorithms: [...this.#algorithms],
+      issuer,
+      audience: [...audience],
+      requiredClaims: ['exp'],
+      clockTolerance: clockTolerance / 1000,
+      ...(typ === undefined ? {} : { typ }),
+    }
+    this.#mappings = { id, name: principalName, roles, scopes } as Mappings
+    this.#maxTokenLength = options.maxTokenLength
+    this.#verified = new VerifiedTokens(options.maxCachedTokens)
+  }
+
+  /** Synchronous for a token that has been verified before. @throws CredentialsError, WEIR_KEYS_UNAVAILABLE */
+  verify(token: string, clock: Clock): Principal<N, JwtClaims> | Promise<Principal<N, JwtClaims>> {
+    if (token.length > this.#maxTokenLength) throw new CredentialsError(`the token has more than ${this.#maxTokenLength} characters`)
+    const digest = digestOf(token)
+    const known = this.#verified.get(digest, this.#keys.generation, clock.wallTime())
+    return known !== null && this.#keys.prepare(clock) === undefined ? known : this.#verifyNew(token, digest, clock)
+  }
+
+  async #verifyNew(token: string, digest: string, clock: Clock): Promise<Principal<N, JwtClaims>> {
+    // Before any key is fetched: tokens of other issuers are no reason to do that.
+    if (checkToken(token, this.#algorithms) !== this.#issuer) throw new CredentialsError('the token is of another issuer')
+    const fetching = this.#keys.prepare(clock)
+    await fetching
+    const { generation } = this.#keys
+    const jose = await import('jose')
+    const claims = await this.#claimsOf(token, clock, jose, fetching !== undefined)
+    const principal = principalOf(this.#name, claims, this.#mappings)
+    this.#verified.add(digest, principal, claims.exp * 1000, generation)
+    return principal
+  }
+
+  async #claimsOf(token: string, clock: Clock, jose: typeof Jose, isFresh: boolean): Promise<JwtClaims> {
+    try {
+      const currentDate = new Date(clock.wallTime())
+      const findKey = (header: Jose.JWTHeaderParameters) => this.#keys.find(header, jose, clock, isFresh)
+      const { payload } = await jose.jwtVerify(token, findKey, { ...this.#checks, currentDate })
+      return payload as JwtClaims
+    } catch (error) {
+      if (error instanceof jose.errors.JOSEError) throw new CredentialsError(reasonOf(error, jose)) // it holds the claims: not a cause to log
+      throw error
+    }
+  }
+}
+
+function audiencesOf(audience: string | readonly string[]): readonly string[] {
+  const audiences = typeof audience === 'string' ? [audience] : audience
+  if (Array.isArray(audiences) && audiences.length > 0 && audiences.every((one) => typeof one === 'string' && one !== '')) return audiences
+  throw invalid('jwt', 'audience is needed: the name of this server in "aud" of the tokens')
+}
+
+function keysOf(options: Settings, algorithms: readonly JwtAlgorithm[]): KeySource {
+  const { jwks, publicKey, secret, jwksTimeout: timeoutMs, maxJwksBytes: maxBytes, onJwksError = () => {} } = options
+  if ([jwks, publicKey, secret].filter((one) => one !== undefined).length !== 1)
+    throw invalid('jwt', 'exactly one of jwks, publicKey and secret is needed')
+  if (secret !== undefined) return new FixedKeys(checkSecret(secret, algorithms))
+  if (publicKey !== undefined) return new FixedKeys(checkPublicKey(publicKey, algorithms))
+  if (typeof jwks === 'object' && !(jwks instanceof URL)) {
+    if (!Array.isArray(jwks?.keys)) throw invalid('jwt', 'jwks is neither a URL nor a set of keys')
+    return new FixedKeys(structuredClone(jwks) as Jose.JSONWebKeySet)
+  }
+  return new FetchedKeys(setFetcher(urlOf(jwks), options.fetch ?? globalThis.fetch, { timeoutMs, maxBytes }), onJwksError)
+}
+
+/** Whoever can change the keys on their way can sign tokens. */
+function urlOf(jwks: unknown): URL {
+  if (!URL.canParse(String(jwks))) throw invalid('jwt', 'jwks is neither a URL nor a set of keys')
+  const url = new URL(String(jwks))
+  if (!isSecureUrl(url)) throw invalid('jwt', 'jwks must be an https URL, unless it is on this machine')
+  return url
+}
+
+function reasonOf(error: Jose.errors.JOSEError, { errors }: typeof Jose): string {
+  if (error instanceof errors.JWTExpired) return 'the token has expired'
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return error.claim === 'nbf' ? 'the token is not valid yet' : `${JSON.stringify(error.claim)} of the token is missing or wrong`
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'the signature of the token is wrong'
+  return 'the token is malformed'
+}

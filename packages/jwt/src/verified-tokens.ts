@@ -1,0 +1,41 @@
+// Tokens that have been verified, so that the next request with the same one costs a digest instead of a signature.
+
+import { hash } from 'node:crypto'
+import type { AnyPrincipal } from 'weirjs/auth'
+import { keepNewest } from 'weirjs/kit'
+
+interface Entry<P> {
+  readonly principal: P
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+  /** That of the keys. */
+  readonly generation: number
+}
+
+/** Holds a bounded number; the oldest makes place. A token is known by its SHA-256 only. */
+export class VerifiedTokens<P extends AnyPrincipal> {
+  readonly #entries = new Map<string, Entry<P>>()
+  readonly #most: number
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Null for a token that is not known, has expired, or was verified with keys that have changed since. */
+  get(digest: string, generation: number, wallTime: number): P | null {
+    const entry = this.#entries.get(digest)
+    if (entry === undefined) return null
+    if (entry.expiresAt > wallTime && entry.generation === generation) return entry.principal
+    this.#entries.delete(digest)
+    return null
+  }
+
+  add(digest: string, principal: P, expiresAt: number, generation: number): void {
+    this.#entries.set(digest, { principal, expiresAt, generation })
+    keepNewest(this.#entries, this.#most)
+  }
+}
+
+export function digestOf(token: string): string {
+  return hash('sha256', token, 'base64')
+}

@@ -1,0 +1,225 @@
+// A relay over core NATS, which keeps nothing: who is away when a message is published misses it.
+
+import { setImmediate } from 'node:timers/promises'
+import { onceOf } from 'weirjs/kit'
+import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
+
+import { checkData, type NatsConnection } from './nats-client.ts'
+import { NatsLink, unavailable } from './nats-link.ts'
+import { subjectToken } from './nats-subject.ts'
+import { NatsSubscription } from './nats-subscription.ts'
+
+export interface PlainNatsOptions {
+  readonly owner: string
+  readonly connection: NatsConnection
+  readonly prefix: string
+  readonly timeoutMs: number
+  readonly onError: (error: unknown) => void
+}
+
+/** The messages of one tick, which one reply of the server confirms. */
+interface Batch {
+  readonly confirmed: Promise<void>
+  readonly refused: Map<string, Error>
+}
+
+export class PlainNatsRelay implements Relay {
+  readonly #options: PlainNatsOptions
+  readonly #link: NatsLink
+  readonly #channels = new Map<string, PlainChannel>()
+  readonly #refusals = new Set<Map<string, Error>>()
+  #batch: Batch | null = null
+
+  constructor(options: PlainNatsOptions) {
+    this.#options = options
+    this.#link = new NatsLink(options.connection, {
+      onDown: () => {
+        for (const channel of this.#channels.values()) channel.onDown()
+      },
+      onUp: () => {
+        for (const channel of this.#channels.values()) void channel.begin()
+      },
+      onClosed: () => this.#end(),
+      onRefused: (subject, error) => {
+        for (const refused of this.#refusals) refused.set(subject, error)
+      },
+    })
+  }
+
+  get isConnected(): boolean {
+    return this.#link.isUp
+  }
+
+  async publish(channel: string, data: string, options: RelayPublishOptions = {}): Promise<null> {
+    onceOf(this.#options.owner, options, false)
+    checkData(this.#options, data)
+    // While it is away, the client holds what is published, and drops it when it tries to reconnect.
+    if (!this.#link.isUp) throw this.#link.error()
+    const subject = this.#subjectOf(channel)
+    try {
+      this.#options.connection.publish(subject, data)
+    } catch (error) {
+      throw unavailable('the client refused the message', error)
+    }
+    const batch = this.#openBatch()
+    await batch.confirmed
+    const error = batch.refused.get(subject)
+    if (error !== undefined) throw unavailable('the server refused the message', error)
+    return null
+  }
+
+  subscribe(name: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {
+    const subscription = new NatsSubscription(listener, options, this.#options.onError)
+    if (this.#link.isOver) {
+      subscription.end(this.#link.error())
+      return subscription
+    }
+    try {
+      const channel = this.#channels.get(name) ?? this.#open(name)
+      channel.add(subscription, options.after !== undefined)
+    } catch (error) {
+      subscription.end(unavailable('the client refused the subscription', error))
+    }
+    return subscription
+  }
+
+  async close(): Promise<void> {
+    this.#link.close()
+    this.#end()
+  }
+
+  #open(name: string): PlainChannel {
+    const channel = new PlainChannel(this.#options.connection, this.#link, this.#subjectOf(name), () => {
+      if (this.#channels.get(name) === channel) this.#channels.delete(name)
+    })
+    this.#channels.set(name, channel)
+    return channel
+  }
+
+  #subjectOf(channel: string): string {
+    return `${this.#options.prefix}.plain.${subjectToken(channel)}`
+  }
+
+  /** The server replies to a flush after it has read everything that was sent before. */
+  #openBatch(): Batch {
+    this.#batch ??= this.#confirm(new Map())
+    return this.#batch
+  }
+
+  #confirm(refused: Map<string, Error>): Batch {
+    const confirm = async (): Promise<void> => {
+      await null // all that is published in this tick
+      this.#batch = null
+      this.#refusals.add(refused)
+      try {
+        await this.#flush()
+        await setImmediate() // a refusal arrives before the reply, and is told later
+      } finally {
+        this.#refusals.delete(refused)
+      }
+    }
+    return { confirmed: confirm(), refused }
+  }
+
+  async #flush(): Promise<void> {
+    const { connection, timeoutMs } = this.#options
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(unavailable(`NATS did not reply within ${timeoutMs} ms: the message may have been published`)),
+        timeoutMs,
+      )
+      timer.unref()
+    })
+    try {
+      await Promise.race([this.#link.whileUp(() => connection.flush()), late])
+    } catch (error) {
+      throw unavailable('the connection to NATS was lost: the message may have been published', error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #end(): void {
+    for (const channel of [...this.#channels.values()]) channel.end(this.#link.error())
+  }
+}
+
+/** One subscription in NATS for all of a channel in this process. */
+class PlainChannel {
+  readonly #connection: NatsConnection
+  readonly #link: NatsLink
+  readonly #onEmpty: () => void
+  readonly #unsubscribe: () => void
+  readonly #all = new Set<NatsSubscription>()
+  /** Those that have to be told of a gap, when it is over. */
+  readonly #gaps = new Set<NatsSubscription>()
+  /** The server has confirmed the subscription, on the present connection. */
+  #isActive = false
+
+  constructor(connection: NatsConnection, link: NatsLink, subject: string, onEmpty: () => void) {
+    this.#connection = connection
+    this.#link = link
+    this.#onEmpty = onEmpty
+    const subscription = connection.subscribe(subject, {
+      callback: (error, message) => {
+        if (error !== null) this.end(unavailable('the server refused the subscription', error))
+        else this.#hear(message.string())
+      },
+    })
+    this.#unsubscribe = () => subscription.unsubscribe()
+    void this.begin()
+  }
+
+  add(subscription: NatsSubscription, hasGap: boolean): void {
+    this.#all.add(subscription)
+    if (hasGap) this.#gaps.add(subscription)
+    subscription.onClose = () => {
+      this.#all.delete(subscription)
+      this.#gaps.delete(subscription)
+      if (this.#all.size > 0) return
+      this.#onEmpty()
+      this.#unsubscribe()
+    }
+    if (this.#isActive) queueMicrotask(() => this.#activate()) // no listener is called inside subscribe()
+  }
+
+  onDown(): void {
+    this.#isActive = false
+    for (const one of this.#all) this.#gaps.add(one)
+  }
+
+  /** Waits until the server has read the subscription, or the connection is lost. */
+  async begin(): Promise<void> {
+    try {
+      await this.#link.whileUp(() => this.#connection.flush())
+    } catch {
+      return // it begins again when the client has reconnected
+    }
+    this.#isActive = true
+    this.#activate()
+  }
+
+  end(error: unknown): void {
+    for (const one of [...this.#all]) one.end(error)
+  }
+
+  #activate(): void {
+    if (!this.#isActive) return
+    this.#tellGaps()
+    for (const one of this.#all) one.becomeReady()
+  }
+
+  #hear(data: string): void {
+    this.#tellGaps()
+    const message: RelayMessage = Object.freeze({ id: null, data })
+    for (const one of [...this.#all]) one.hear(message)
+  }
+
+  #tellGaps(): void {
+    for (const one of this.#gaps) {
+      this.#gaps.delete(one)
+      one.hearGap()
+    }
+  }
+}

@@ -1,0 +1,127 @@
+// A relay over JetStream, which keeps messages: who was away hears what was published meanwhile.
+
+import type { Clock } from 'weirjs/kit'
+import { onceOf } from 'weirjs/kit'
+import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
+import { checkData, type NatsConnection } from './nats-client.ts'
+import { NatsFeed } from './nats-feed.ts'
+import { NatsLink, unavailable } from './nats-link.ts'
+import { NatsPublisher } from './nats-publisher.ts'
+import { NatsStream, type NatsStreamOptions, type StreamState } from './nats-stream.ts'
+import { NatsSubscription } from './nats-subscription.ts'
+
+export interface NatsStreamRelayOptions extends NatsStreamOptions {
+  readonly connection: NatsConnection
+  readonly clock: Clock
+  readonly maxQueuedBytes: number
+  readonly onError: (error: unknown) => void
+}
+
+/** A message can be lost between the servers of a cluster. The next one of its channel shows that; here is how long it takes without one. */
+const VERIFY_MS = 30_000
+
+export class NatsStreamRelay implements Relay {
+  readonly #options: NatsStreamRelayOptions
+  readonly #link: NatsLink
+  readonly #stream: NatsStream
+  readonly #publisher: NatsPublisher
+  readonly #feeds = new Map<string, NatsFeed>()
+  readonly #stopVerifying: () => void
+  /** The stream was there on the present connection. */
+  #hasStream = false
+
+  constructor(options: NatsStreamRelayOptions) {
+    this.#options = options
+    const { clock, connection, jetstream, maxQueuedBytes, timeoutMs } = options
+    this.#link = new NatsLink(connection, {
+      onDown: () => {
+        this.#hasStream = false
+        this.#publisher.onDown()
+        this.#settle()
+      },
+      onUp: () => {
+        void this.#begin()
+        this.#publisher.open()
+      },
+      onClosed: () => this.#end(),
+    })
+    this.#stream = new NatsStream(options, this.#link, () => this.#settle())
+    const prepare = async (): Promise<void> => void (await this.#look())
+    this.#publisher = new NatsPublisher({ clock, jetstream, link: this.#link, maxQueuedBytes, prepare, timeoutMs })
+    this.#stopVerifying = clock.every(VERIFY_MS, () => void this.#verify())
+    void this.#begin()
+  }
+
+  get isConnected(): boolean {
+    return this.#link.isUp && this.#hasStream
+  }
+
+  async publish(channel: string, data: string, options: RelayPublishOptions = {}): Promise<string> {
+    checkData(this.#options, data)
+    const once = onceOf(this.#options.owner, options, true)
+    return String(await this.#publisher.publish(this.#stream.subjectOf(channel), data, once))
+  }
+
+  subscribe(channel: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {
+    const subscription = new NatsSubscription(listener, options, this.#options.onError)
+    if (this.#link.isOver) {
+      subscription.end(this.#link.error())
+      return subscription
+    }
+    try {
+      const feed = this.#feeds.get(channel) ?? this.#open(channel)
+      feed.add(subscription, options.after)
+    } catch (error) {
+      subscription.end(unavailable('the client refused the subscription', error))
+    }
+    return subscription
+  }
+
+  async close(): Promise<void> {
+    this.#link.close()
+    this.#end()
+  }
+
+  #open(channel: string): NatsFeed {
+    const feed = new NatsFeed({
+      channel,
+      connection: this.#options.connection,
+      link: this.#link,
+      stream: this.#stream,
+      onEmpty: () => {
+        if (this.#feeds.get(channel) === feed) this.#feeds.delete(channel)
+      },
+    })
+    this.#feeds.set(channel, feed)
+    return feed
+  }
+
+  #settle(): void {
+    for (const feed of this.#feeds.values()) feed.settle()
+  }
+
+  async #look(): Promise<StreamState> {
+    const state = await this.#stream.state()
+    this.#hasStream = true
+    return state
+  }
+
+  async #begin(): Promise<void> {
+    try {
+      await this.#look()
+    } catch {} // publish and `ready` tell why
+  }
+
+  async #verify(): Promise<void> {
+    try {
+      const { last } = await this.#look()
+      await Promise.all([...this.#feeds.values()].map((feed) => feed.verify(last)))
+    } catch {} // the next turn may succeed
+  }
+
+  #end(): void {
+    this.#stopVerifying()
+    this.#publisher.close(this.#link.error())
+    for (const feed of [...this.#feeds.values()]) feed.end(this.#link.error())
+  }
+}

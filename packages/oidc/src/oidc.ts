@@ -1,0 +1,358 @@
+// `@weirjs/oidc`: login at an identity provider, with the authorization code flow of OpenID Connect as RFC 9700 (OAuth 2.0 Security) wants it:
+// PKCE, a state and a nonce for each login, and the issuer of each response checked (RFC 9207).
+
+import { hash } from 'node:crypto'
+import { type HttpSession, type Module, type ModuleHost, type Usable, WeirError } from 'weirjs'
+import { csrf } from 'weirjs/csrf'
+import type { Clock } from 'weirjs/kit'
+import {
+  type CookieForm,
+  checkFunction,
+  checkNames,
+  checkText,
+  exchange,
+  flag,
+  insecureSession,
+  invalid,
+  isLocalName,
+  KeyRing,
+  kindOf,
+  listOf,
+  namesOf,
+  type SessionsHandle,
+  sessionsHandle,
+  shown,
+  wholeNumber,
+} from 'weirjs/kit'
+import { returnPath, type SealingKey, type Sessions, type SignIn, type StoredObject } from 'weirjs/sessions'
+
+import { type ClientAuthentication, type Grant, type IdClaims, Provider, type UserInfo } from './provider.ts'
+import { idTokenIn, keptTokens, TokenKeeper, type Tokens } from './tokens.ts'
+import { MAX_LOGIN_MS, Transactions } from './transactions.ts'
+import { UsedLogins } from './used-logins.ts'
+
+export interface OidcOptions<Claims extends StoredObject = StoredObject> {
+  /** The sessions that logins begin. They have to be installed on the same server, before. */
+  readonly sessions: Pick<Sessions<StoredObject, Claims>, 'signIn' | 'signOut'>
+  /** The issuer identifier of the provider. It begins with `https://`, unless it is on the same machine. */
+  readonly issuer: string
+  readonly clientId: string
+  /**
+   * Sent as RFC 6749 §2.3.1 says, by Basic authentication. Null for a public client, which has none. Required without
+   * `clientAuthentication`: a secret that is missing from the environment does not make a client public.
+   */
+  readonly clientSecret?: string | null
+  /** Another way to authenticate, of `openid-client`: `PrivateKeyJwt(key)`. */
+  readonly clientAuthentication?: ClientAuthentication
+  /**
+   * Whether the signature of ID tokens is checked, with the keys of the provider. Default true for a public client and for an issuer that begins with
+   * `http://`. Otherwise TLS proves where the token comes from.
+   */
+  readonly checkSignature?: boolean
+  /** Default `openid profile email`. */
+  readonly scope?: string
+  /** The path of the routes, after the prefix of a group. Default `/auth`: `/auth/login`, `/auth/callback` and `/auth/logout`. */
+  readonly path?: string
+  /**
+   * Scheme and host of this server, as the provider knows them. Without it and `hosts`, only browsers on the same machine can log in: the host would be
+   * the client's word.
+   */
+  readonly origin?: string
+  /**
+   * For a server with several names, in place of `origin`: the hosts that clients may use, such as `['shop.example.com', 'shop.example.org']`, each
+   * with its port unless that is the default. The provider then returns to `session.origin`. A login with another host is answered with 421.
+   */
+  readonly hosts?: readonly string[]
+  /**
+   * Who signs in, by the claims of the ID token. Default `sub` as `id`, and `name`. Required if another provider signs people in to the same
+   * sessions: only the program can make their ids differ.
+   */
+  readonly principal?: (claims: IdClaims, more: LoginDetails) => SignIn<Claims> | Promise<SignIn<Claims>>
+  /** Whether tokens are kept with the session, for `tokens`. Only for sessions in a store. Default false. */
+  readonly keepTokens?: boolean
+  /** Keys that seal logins in progress, as those of `sealed`. Required for sessions in a store. Default: those of the sealed sessions. */
+  readonly keys?: readonly SealingKey[]
+  /** Additional parameters of the authorization request, such as `{ prompt: 'select_account' }`. */
+  readonly parameters?: Readonly<Record<string, string>>
+  /** Where a client goes after a logout. Default `/`. */
+  readonly afterLogout?: string
+  /** Milliseconds that the provider has for each request. Default 5 s. When exceeded: 503. */
+  readonly timeoutMs?: number
+  /** Policies of the routes, such as `auth.open` on a server with `auth`. */
+  readonly use?: readonly Usable[]
+}
+
+/** More about a login than its ID token states. */
+export interface LoginDetails {
+  readonly accessToken: string
+  readonly scopes: readonly string[]
+  /** Asks the provider for the claims of its UserInfo endpoint. */
+  userInfo(): Promise<UserInfo>
+}
+
+/** A module that maps the routes of a login. */
+export interface Oidc extends Module {
+  /** The path of the login: link to it, with `?return=/path` for where to go afterwards. Includes the prefix of a group once it is installed. */
+  readonly loginPath: string
+  /** The path to which a form posts to log out. */
+  readonly logoutPath: string
+  /**
+   * The tokens of the session that has sent the request. An access token that expires within 30 seconds is refreshed first, by one request at a
+   * time. Null if there are none any more: the client has to log in again.
+   * @throws (rejects) WEIR_OIDC_UNAVAILABLE, WEIR_STORE_UNAVAILABLE; WEIR_SERVER_STATE without `keepTokens`
+   */
+  tokens(session: HttpSession): Promise<Tokens | null>
+}
+
+const OWNER = 'oidc()'
+const OPTION_NAMES = namesOf<OidcOptions>()([
+  'sessions',
+  'issuer',
+  'clientId',
+  'clientSecret',
+  'clientAuthentication',
+  'checkSignature',
+  'scope',
+  'path',
+  'origin',
+  'hosts',
+  'principal',
+  'keepTokens',
+  'keys',
+  'parameters',
+  'afterLogout',
+  'timeoutMs',
+  'use',
+])
+/** What a login sets itself. */
+const OWN_PARAMETERS = [
+  'client_id',
+  'code_challenge',
+  'code_challenge_method',
+  'nonce',
+  'redirect_uri',
+  'response_mode',
+  'response_type',
+  'scope',
+  'state',
+]
+const DEFAULT_SCOPE = 'openid profile email'
+const DEFAULT_TIMEOUT_MS = 5_000
+/** A longer address is not returned to, because it is in a cookie. */
+const MAX_RETURN_CHARACTERS = 1_000
+/** Of a Host, in an error. */
+const MAX_SHOWN_ORIGIN = 200
+/** The providers that sign people in to the same sessions. */
+const INSTALLED = new WeakMap<object, readonly OidcOptions[]>()
+/**
+ * Returns a module that logs clients in at an identity provider: `server.useModule(oidc({ sessions: users, … }))`. The provider is asked for
+ * its configuration with the first login. While it is away, logins are answered with 503, and everything else works.
+ * @throws WEIR_OPTION_INVALID
+ */
+export function oidc<Claims extends StoredObject = StoredObject>(options: OidcOptions<Claims>): Oidc {
+  return new OidcModule(options as unknown as OidcOptions)
+}
+
+class OidcModule implements Oidc {
+  readonly name: string
+  readonly #options: OidcOptions
+  readonly #sessions: SessionsHandle
+  readonly #provider: Provider
+  readonly #transactions: Transactions
+  readonly #usedLogins: UsedLogins
+  readonly #keeper: TokenKeeper | null
+  readonly #path: string
+  readonly #afterLogout: string
+  #prefix = ''
+
+  constructor(options: OidcOptions) {
+    checkNames(OWNER, options, OPTION_NAMES)
+    const { issuer, clientId, clientSecret, clientAuthentication, keys, path = '/auth', timeoutMs = DEFAULT_TIMEOUT_MS } = options
+    const sessions = sessionsHandle(options.sessions)
+    if (sessions === null) throw invalid(OWNER, `sessions is ${kindOf(options.sessions)}, not what sessions() returns`)
+    for (const option of ['clientId', 'scope', 'path', 'origin', 'afterLogout'] as const) checkText(OWNER, option, options[option])
+    if (typeof clientId !== 'string' || clientId === '') throw invalid(OWNER, `clientId is ${shown(clientId)}, not the id of a client`)
+    if (clientSecret !== null) checkText(OWNER, 'clientSecret', clientSecret)
+    if (clientSecret === '' || (clientSecret === undefined && clientAuthentication === undefined))
+      throw invalid(OWNER, `clientSecret is ${clientSecret === '' ? 'empty' : 'missing'}: a public client has { clientSecret: null }`)
+    for (const option of ['clientAuthentication', 'principal'] as const) checkFunction(OWNER, option, options[option])
+    if (!/^(?:\/[\w.~-]+)+$/.test(path)) throw invalid(OWNER, `path is ${shown(path)}, not a path such as "/auth"`)
+    checkOrigin(options.origin)
+    checkHosts(options)
+    checkParameters(options.parameters ?? {})
+    if (options.use !== undefined) listOf(OWNER, 'use', options.use)
+    if (!(options.scope ?? 'openid').split(' ').includes('openid')) throw invalid(OWNER, 'scope lacks "openid"')
+    this.#sessions = sessions
+    const { ring, store } = sessions
+    if (flag(OWNER, 'keepTokens', options.keepTokens) && store === null)
+      throw invalid(OWNER, 'keepTokens needs sessions in a store: a token must not leave the server in a sealed cookie')
+    if (keys === undefined && ring === null)
+      throw invalid(OWNER, 'keys is missing: they seal logins in progress where the sessions are in a store')
+    this.#provider = new Provider(OWNER, {
+      issuer,
+      clientId,
+      clientSecret: clientSecret ?? null,
+      clientAuthentication: clientAuthentication ?? null,
+      checkSignature: options.checkSignature === undefined ? undefined : flag(OWNER, 'checkSignature', options.checkSignature),
+      timeoutMs: wholeNumber(OWNER, 'timeoutMs', timeoutMs, 1),
+    })
+    const purpose = `${issuer} ${clientId} ${path}`
+    this.#transactions = new Transactions(
+      keys === undefined ? ring! : new KeyRing(OWNER, keys),
+      purpose,
+      `login-${hash('sha256', purpose).slice(0, 6)}`,
+    )
+    this.#usedLogins = new UsedLogins(MAX_LOGIN_MS)
+    this.#keeper = options.keepTokens === true ? new TokenKeeper(this.#provider, issuer, timeoutMs) : null
+    this.#afterLogout = returnPath(options.afterLogout ?? '/', '')
+    if (this.#afterLogout === '') throw invalid(OWNER, `afterLogout is ${shown(options.afterLogout)}, not a path of this server`)
+    this.#path = path
+    this.#options = options
+    this.name = `oidc ${path}`
+  }
+
+  get loginPath(): string {
+    return `${this.#prefix}${this.#path}/login`
+  }
+
+  get logoutPath(): string {
+    return `${this.#prefix}${this.#path}/logout`
+  }
+
+  install(host: ModuleHost): void {
+    if (host.prefix.includes(':'))
+      throw invalid(OWNER, `the prefix ${host.prefix} has parameters: the provider has to know the callback as one address`)
+    this.#checkOtherProviders()
+    this.#prefix = host.prefix
+    const use = [...(this.#options.use ?? [])]
+    host.mapGet(`${this.#path}/login`, { use }, (_, session) => this.#logIn(session))
+    host.mapGet(`${this.#path}/callback`, { use }, (_, session) => this.#callBack(session))
+    const protects = this.#sessions.protects ? [] : [csrf()]
+    host.map('POST', `${this.#path}/logout`, { use: [...protects, ...use] }, (_, session) => this.#logOut(session))
+  }
+
+  /** `sub` is unique for one issuer only (OpenID Connect Core, section 2): people of two of them could be one principal. */
+  #checkOtherProviders(): void {
+    const { issuer, principal } = this.#options
+    const others = INSTALLED.get(this.#options.sessions) ?? []
+    const other = others.find((one) => one.issuer !== issuer && (one.principal === undefined || principal === undefined))
+    if (other !== undefined)
+      throw invalid(
+        OWNER,
+        `${issuer} and ${other.issuer} sign people in to the same sessions, and may give the same sub to different people: set principal for both, with ids that differ`,
+      )
+    INSTALLED.set(this.#options.sessions, [...others, this.#options])
+  }
+
+  async tokens(session: HttpSession): Promise<Tokens | null> {
+    if (this.#keeper === null) throw new WeirError('WEIR_SERVER_STATE', 'oidc() keeps tokens only with keepTokens: true')
+    return this.#keeper.tokensOf(this.#sessions.of(session), clockOf(session))
+  }
+
+  async #logIn(session: HttpSession): Promise<unknown> {
+    const { request, response } = session
+    const form = this.#formFor(session)
+    const asked = returnPath(request.query.get('return'))
+    const path = asked.length > MAX_RETURN_CHARACTERS ? '/' : asked
+    const secrets = this.#provider.newLogin()
+    const address = await this.#provider.loginAddress(clockOf(session), secrets, {
+      ...this.#options.parameters,
+      redirect_uri: this.#callbackAddress(session),
+      scope: this.#options.scope ?? DEFAULT_SCOPE,
+    })
+    this.#transactions.begin(session, form, { ...secrets, path }, clockOf(session).wallTime())
+    return response.header('Cache-Control', 'no-store').redirect(address, 303)
+  }
+
+  async #callBack(session: HttpSession): Promise<unknown> {
+    const { request, response } = session
+    response.header('Cache-Control', 'no-store')
+    response.header('Referrer-Policy', 'no-referrer') // this address has the code
+    const states = request.query.getAll('state')
+    const transaction = states.length === 1 ? this.#transactions.take(session, this.#formFor(session), states[0]!) : null
+    if (transaction === null) throw new WeirError('WEIR_OIDC_RESPONSE', 'this browser has no such login in progress, or it took too long')
+    const address = new URL(`${this.#callbackAddress(session)}?${request.queryString.replace(/^\?/, '')}`)
+    await this.#usedLogins.use(transaction.state, clockOf(session).wallTime(), async () => {
+      const grant = await this.#provider.exchange(clockOf(session), address, transaction)
+      const principal = await this.#principalOf(grant)
+      const now = clockOf(session).wallTime()
+      this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#options.issuer, grant.tokens, now))
+    })
+    return response.redirect(transaction.path, 303)
+  }
+
+  async #principalOf({ claims, tokens, userInfo }: Grant): Promise<SignIn> {
+    const { principal, scope = DEFAULT_SCOPE } = this.#options
+    if (principal === undefined) return { id: claims.sub, name: typeof claims['name'] === 'string' ? claims['name'] : null }
+    const scopes = (tokens.scope ?? scope).split(' ').filter((one) => one !== '')
+    return principal(claims, { accessToken: tokens.access_token, scopes, userInfo })
+  }
+
+  async #logOut(session: HttpSession): Promise<unknown> {
+    const { response } = session
+    const open = this.#sessions.of(session)
+    const wasSignedIn = open.principal !== null
+    const idToken = idTokenIn(open, this.#options.issuer)
+    this.#sessions.signOut(session)
+    response.header('Cache-Control', 'no-store')
+    const origin = this.#originFor(session)
+    const elsewhere =
+      wasSignedIn && typeof origin === 'string'
+        ? await this.#provider.logoutAddress(clockOf(session), {
+            post_logout_redirect_uri: `${origin}${this.#afterLogout}`,
+            ...(idToken !== null && { id_token_hint: idToken }),
+          })
+        : null
+    return response.redirect(elsewhere ?? this.#afterLogout, 303)
+  }
+
+  #formFor(session: HttpSession): CookieForm {
+    const { form } = this.#sessions.of(session)
+    if (form === null) throw insecureSession()
+    return form
+  }
+
+  /** Where the provider sends the browser back to, or why it is not sent there. Without `origin`, the client has stated it. */
+  #originFor(session: HttpSession): string | WeirError {
+    const { origin, hosts } = this.#options
+    if (origin !== undefined) return origin
+    const stated = URL.canParse(session.origin) ? new URL(session.origin) : null
+    if (stated === null || (hosts !== undefined && !hosts.includes(stated.host))) return new WeirError('WEIR_MISDIRECTED')
+    if (hosts !== undefined || isLocalName(stated.hostname)) return stated.origin
+    const line = `origin: ${JSON.stringify(stated.origin.slice(0, MAX_SHOWN_ORIGIN))}`
+    return invalid(OWNER, `origin is missing, and Host is what the client says. If it is right, write oidc({ …, ${line} })`)
+  }
+
+  #callbackAddress(session: HttpSession): string {
+    const origin = this.#originFor(session)
+    if (typeof origin !== 'string') throw origin
+    return `${origin}${this.#prefix}${this.#path}/callback`
+  }
+}
+
+function clockOf(session: HttpSession): Clock {
+  return exchange(session).clock
+}
+
+function checkOrigin(origin: string | undefined): void {
+  if (origin === undefined) return
+  if (!URL.canParse(origin) || new URL(origin).origin !== origin || !/^https?:/.test(origin))
+    throw invalid(OWNER, `origin is ${shown(origin)}, not an origin such as "https://app.example.com"`)
+}
+
+function checkHosts({ origin, hosts }: OidcOptions): void {
+  if (hosts === undefined) return
+  if (origin !== undefined) throw invalid(OWNER, 'origin and hosts exclude each other')
+  const names = listOf<unknown>(OWNER, 'hosts', hosts)
+  if (names.length === 0) throw invalid(OWNER, 'hosts is empty')
+  for (const host of names)
+    if (typeof host !== 'string' || !URL.canParse(`http://${host}`) || !/^[\w.:[\]-]+$/.test(host) || host !== host.toLowerCase())
+      throw invalid(OWNER, `hosts has ${shown(host)}, not a host such as "shop.example.com" or "localhost:8080"`)
+}
+
+function checkParameters(parameters: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(parameters)) {
+    if (OWN_PARAMETERS.includes(name)) throw invalid(OWNER, `parameters has ${JSON.stringify(name)}, which a login sets itself`)
+    if (typeof value !== 'string') throw invalid(OWNER, `${name} of parameters is ${shown(value)}, not a string`)
+  }
+}

@@ -1,0 +1,69 @@
+// The page that shows a document, with the files of swagger-ui-dist.
+
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { html, Markup } from 'weirjs/kit'
+
+const PACKAGE = 'swagger-ui-dist'
+
+/** What the page loads of the package. */
+const FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'] as const
+
+/** Nothing is loaded from elsewhere, and nothing is sent elsewhere. The style sheet has images as `data:` URLs. */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The name of the script below, next to the files. */
+export const START_NAME = 'start.js'
+
+/** The configuration of the page. Without `validatorUrl: null`, it would send the address of the document to a validator on the Internet. */
+export const START_SCRIPT = `const root = document.getElementById('swagger-ui')
+SwaggerUIBundle({
+  domNode: root,
+  url: root.dataset.url,
+  deepLinking: true,
+  displayOperationId: true,
+  persistAuthorization: false,
+  queryConfigEnabled: false,
+  validatorUrl: null,
+  presets: [SwaggerUIBundle.presets.apis],
+})
+`
+
+/** The paths of the files, by the names under which the page loads them. */
+export function pageFiles(): ReadonlyMap<string, string> {
+  const folder = dirname(createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`))
+  return new Map(FILES.map((name) => [name, join(folder, name)]))
+}
+
+/** The bundler would rewrite a tagged template with the whole tag, by a function of another package. */
+const SCRIPT = new Markup('script')
+
+/** @param url of the document @param base of the files, ending in a slash; both relative to the page */
+export function pageOf(title: string, url: string, base: string): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="${base}favicon-32x32.png">
+<link rel="stylesheet" href="${base}swagger-ui.css">
+</head>
+<body>
+<main id="swagger-ui" data-url="${url}"></main>
+<noscript><p>This page needs JavaScript. The document is at <a href="${url}">${url}</a>.</p></noscript>
+<script src="${base}swagger-ui-bundle.js"></${SCRIPT}>
+<script src="${base}${START_NAME}"></${SCRIPT}>
+</body>
+</html>
+`.text
+}

@@ -1,0 +1,63 @@
+// The statuses with which weir and the policies of a route may refuse its requests.
+
+import type { PolicyListing, RouteListing } from 'weirjs'
+import { idempotencyOf } from './idempotency-key.ts'
+import type { RouteSecurity } from './security.ts'
+
+/** Methods that csrf lets pass. */
+const SAFE: ReadonlySet<string | null> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY'])
+
+export interface Refusals {
+  /** In ascending order. */
+  readonly statuses: readonly number[]
+  /** Whether the responses of the route state what is left of a quota. */
+  readonly hasQuota: boolean
+  /** Whether a 503 states when to try again. */
+  readonly isShort: boolean
+}
+
+export function refusalsOf(route: RouteListing, security: RouteSecurity | null): Refusals {
+  const byPolicies = route.policies.flatMap((policy) => statusesOf(policy, route))
+  const all = new Set([...ownStatuses(route), ...securityStatuses(security), ...byPolicies])
+  return {
+    statuses: [...all].sort((a, b) => a - b),
+    hasQuota: route.policies.some(({ description }) => has(description, 'quota', 'windowMs')),
+    isShort: byPolicies.includes(503),
+  }
+}
+
+/** What the server itself refuses. */
+function ownStatuses({ bindings, body, limits, invalidBodyStatus, ...route }: RouteListing): number[] {
+  const isForm = body?.kind === 'multipart' || body?.kind === 'form' // these have limits of their own
+  const mayFail: readonly (readonly [number, boolean])[] = [
+    [400, body !== null || Object.values(bindings).some(({ schema }) => schema !== null)],
+    [413, readsBody({ body, bodyMode: route.bodyMode }) && (limits.maxRequestBodySize.value !== null || isForm)],
+    [415, body !== null],
+    [invalidBodyStatus, body !== null && body.schema !== null],
+    [503, limits.requestTimeout.value !== null],
+  ]
+  return mayFail.filter(([, may]) => may).map(([status]) => status)
+}
+
+function securityStatuses(security: RouteSecurity | null): number[] {
+  if (security === null) return []
+  return [...(security.isClosed ? [401] : []), ...(security.isNarrowed ? [403] : [])]
+}
+
+/** By what a policy states about itself. What csrf, decompression and idempotency refuse depends on the route, too. */
+function statusesOf({ name, description }: PolicyListing, route: RouteListing): readonly number[] {
+  if (name === 'csrf') return description === 'refuse' && !SAFE.has(route.method) ? [403] : []
+  if (name === 'decompression') return has(description, 'codings') && readsBody(route) ? [400, 415] : []
+  if (name === 'idempotency') return idempotencyOf(route) === null ? [] : [400, 409, 422, 503]
+  if (!has(description, 'refuses')) return []
+  const { refuses } = description as { readonly refuses: unknown }
+  return Array.isArray(refuses) ? refuses.filter((status) => Number.isInteger(status) && status >= 400 && status <= 599) : []
+}
+
+function readsBody({ body, bodyMode }: Pick<RouteListing, 'body' | 'bodyMode'>): boolean {
+  return body !== null || bodyMode !== 'auto'
+}
+
+function has(description: unknown, ...names: readonly string[]): boolean {
+  return typeof description === 'object' && description !== null && names.every((name) => Object.hasOwn(description, name))
+}

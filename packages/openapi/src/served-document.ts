@@ -1,0 +1,69 @@
+// The document of one server or group, made again when its routes have changed.
+
+import { type ModuleHost, type RouteListing, WeirError } from 'weirjs'
+import { buildDocument, type DocumentSettings } from './document.ts'
+
+export interface ServedSettings extends DocumentSettings {
+  /** The only endpoint at which the document is served; null for each of those of the host. */
+  readonly endpoint: string | null
+  /** Which routes are described; null for those that clients can reach where the document is served. */
+  readonly include: ((route: RouteListing) => boolean) | null
+  /** Whether what cannot be described is an error. */
+  readonly isStrict: boolean
+}
+
+export class ServedDocument {
+  /** For `describe` of a policy on the routes that serve this document. */
+  readonly ownRoute: object = Object.freeze({ isDocumented: false })
+  readonly #host: ModuleHost
+  readonly #settings: ServedSettings
+  readonly #reported = new Set<string>()
+  /** What the text was made of. */
+  #routes: readonly RouteListing[] | null = null
+  #text = ''
+
+  constructor(host: ModuleHost, settings: ServedSettings) {
+    this.#host = host
+    this.#settings = settings
+  }
+
+  /** As JSON. @throws WEIR_OPENAPI_INCOMPLETE if it has to be complete, and is not */
+  get text(): string {
+    const { routes } = this.#host
+    if (routes === this.#routes) return this.#text // the host makes another list when something was added
+    const { document, faults } = buildDocument(this.#described(routes), this.#settings)
+    if (this.#settings.isStrict && faults.length > 0) throw new WeirError('WEIR_OPENAPI_INCOMPLETE', faults.join('; '))
+    for (const fault of faults) this.#report(fault)
+    this.#text = JSON.stringify(document, null, 2)
+    this.#routes = routes
+    return this.#text
+  }
+
+  #described(routes: readonly RouteListing[]): RouteListing[] {
+    const others = routes.filter(({ policies }) => policies.every(({ description }) => !isHidden(description)))
+    const { include } = this.#settings
+    if (include !== null) return others.filter((route) => include(route))
+    const place = this.#endpointIn(routes)
+    return others.filter(({ endpoint }) => endpoint === null || endpoint === place)
+  }
+
+  /** Where the document is served: a group may have an endpoint. Without a route of its own, it belongs to the only one that there is. */
+  #endpointIn(routes: readonly RouteListing[]): string | null {
+    if (this.#settings.endpoint !== null) return this.#settings.endpoint
+    const own = routes.find(({ policies }) => policies.some(({ description }) => description === this.ownRoute))
+    if (own !== undefined) return own.endpoint
+    const [first = null, ...more] = new Set(routes.map(({ endpoint }) => endpoint))
+    return more.length === 0 ? first : null
+  }
+
+  #report(fault: string): void {
+    if (this.#reported.has(fault)) return
+    this.#reported.add(fault)
+    this.#host.logger?.warn?.(`weir: openapi: ${fault}`)
+  }
+}
+
+/** A policy may state that documents leave out its routes. */
+function isHidden(description: unknown): boolean {
+  return typeof description === 'object' && description !== null && 'isDocumented' in description && description.isDocumented === false
+}

@@ -1,0 +1,213 @@
+// `@weirjs/opentelemetry`: a span and a duration for each exchange, through the API of OpenTelemetry alone.
+//
+// Instrumentations that patch node:http see nothing of weir, which has its own engine. Whatever SDK the program registers gets the spans.
+
+import * as Api from '@opentelemetry/api'
+import type { ExchangeRecord, ExchangeStart, HttpSession, Module, ModuleHost } from 'weirjs'
+import {
+  DURATION_BUCKETS,
+  type ExchangeHandle,
+  exchange,
+  invalid,
+  isInstance,
+  option,
+  type RedactedReader,
+  redaction as redactionOf,
+  rules,
+  type TraceIds,
+} from 'weirjs/kit'
+
+import type { Meters, RequestSpan, Tracers } from './api-types.ts'
+import { endAttributes, headAttributes, isFailure, metricAttributes, SCHEMA_URL, spanName, startAttributes } from './attributes.ts'
+
+const { func, having, readBy } = option
+
+export interface OpenTelemetryOptions {
+  /** Default: the one that the program has registered with the API. */
+  readonly tracerProvider?: Tracers
+  /** Default: the one that the program has registered with the API before the first request. */
+  readonly meterProvider?: Meters
+  /**
+   * Whether the trace that a request states is continued. Otherwise its span begins a trace of its own, with a link to the other one.
+   * Default: `proxies.trust` lists the peer.
+   */
+  readonly trust?: (session: HttpSession) => boolean
+  /** Returns true for requests without a span and a duration, such as health checks. */
+  readonly skip?: (start: ExchangeStart) => boolean
+  /** Names of query parameters whose values are hidden. Default: those of `weirjs/log`. */
+  readonly secretQuery?: readonly string[]
+}
+
+const OWNER = 'opentelemetry'
+const REGISTERED = 'the one registered with the API'
+/** @internal */
+export const OPENTELEMETRY_RULES = rules<OpenTelemetryOptions>(OWNER)({
+  tracerProvider: having(['getTracer'], 'pass a provider of the SDK').optional(REGISTERED),
+  meterProvider: having(['getMeter'], 'pass a provider of the SDK').optional(REGISTERED),
+  trust: func().optional('peers in proxies.trust'),
+  skip: func().optional(),
+  secretQuery: readBy((names: readonly string[] | undefined, owner, name) => redactionOf(owner, name, names)).or(
+    undefined,
+    'as in [weirjs/log](logging.md#what-is-hidden)',
+  ),
+})
+const SCOPE = 'weir'
+
+/** What belongs to one request. Exchanges refer to it. */
+class Traced implements TraceIds {
+  readonly span: Api.Span
+  readonly context: Api.Context
+  /** Milliseconds since 1970. */
+  readonly startTime: number
+  readonly traceId: string
+  readonly spanId: string
+
+  constructor(span: Api.Span, context: Api.Context, startTime: number) {
+    const { traceId, spanId } = span.spanContext()
+    this.span = span
+    this.context = context
+    this.startTime = startTime
+    this.traceId = traceId
+    this.spanId = spanId
+  }
+}
+
+function tracedOf(session: HttpSession): Traced | null {
+  const { span } = exchange(session)
+  return span instanceof Traced ? span : null
+}
+
+/** The span of a request; undefined without one. In middleware and handlers it is also the active span. */
+export function spanOf(session: HttpSession): RequestSpan | undefined {
+  return tracedOf(session)?.span
+}
+
+/**
+ * Returns a module that creates a span for each request and each broken head, and records `http.server.request.duration`. The context of
+ * the span is active in the middleware that is added later, in handlers, in their generators and in the callbacks of forms.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function opentelemetry(options: OpenTelemetryOptions = {}): Module {
+  const settings = OPENTELEMETRY_RULES.read(options)
+  const api = Api
+  return {
+    name: OWNER,
+    install(host: ModuleHost): void {
+      if (host.prefix !== '') throw invalid(OWNER, 'install it on the server: the spans are those of all requests')
+      const tracing = new Tracing(api, settings)
+      host.use({
+        name: OWNER,
+        middleware(session, next) {
+          const found = tracedOf(session)
+          return found === null ? next() : api.context.with(found.context, next)
+        },
+      })
+      host.observe(tracing)
+    },
+  }
+}
+
+type Settings = typeof OPENTELEMETRY_RULES.settings
+
+class Tracing {
+  readonly #api: typeof Api
+  readonly #options: Settings
+  readonly #redaction: RedactedReader
+  readonly #tracer: Api.Tracer
+  /** The API has no meter that waits for a provider, so it is created for the first request. */
+  #duration: Api.Histogram | null = null
+
+  constructor(api: typeof Api, options: Settings) {
+    this.#api = api
+    this.#options = options
+    this.#redaction = options.secretQuery
+    const provider = (options.tracerProvider ?? api.trace) as Api.TracerProvider
+    this.#tracer = provider.getTracer(SCOPE, undefined, { schemaUrl: SCHEMA_URL })
+  }
+
+  begin(start: ExchangeStart): void {
+    if (start.kind !== 'request' || this.#options.skip?.(start) === true) return
+    const { trace, SpanKind } = this.#api
+    const { session } = start
+    const stated = this.#stated(session)
+    const remote = trace.getSpanContext(stated)
+    const isTrusted = remote === undefined || this.#trusts(session)
+    const parent = isTrusted ? stated : this.#api.ROOT_CONTEXT
+    const startTime = Date.now()
+    const span = this.#tracer.startSpan(
+      spanName(start),
+      {
+        kind: SpanKind.SERVER,
+        startTime,
+        attributes: startAttributes(start, this.#redaction),
+        ...(isTrusted ? {} : { root: true, links: [{ context: remote }] }),
+      },
+      parent,
+    )
+    exchange(session).span = new Traced(span, trace.setSpan(parent, span), startTime)
+  }
+
+  end(record: ExchangeRecord): void {
+    const { session } = record
+    if (record.kind === 'head') this.#endHead(record)
+    if (record.kind !== 'request' || session === null) return
+    const found = tracedOf(session)
+    if (found === null) return
+    const { span, context, startTime } = found
+    if (span.isRecording()) {
+      span.setAttributes(endAttributes(record))
+      this.#setStatus(span, record)
+    }
+    span.end(startTime + record.durationMs)
+    this.#record(record, context)
+  }
+
+  /** A span that begins and ends now: nobody knew of a request before. */
+  #endHead(record: ExchangeRecord): void {
+    const { SpanKind, ROOT_CONTEXT, trace } = this.#api
+    const startTime = record.startedAt
+    const span = this.#tracer.startSpan('HTTP', { kind: SpanKind.SERVER, startTime, attributes: headAttributes(record) }, ROOT_CONTEXT)
+    this.#setStatus(span, record)
+    span.end(startTime + record.durationMs)
+    this.#record(record, trace.setSpan(ROOT_CONTEXT, span))
+  }
+
+  /** Errors of clients leave it unset. */
+  #setStatus(span: Api.Span, record: ExchangeRecord): void {
+    if (!isFailure(record)) return
+    span.setStatus({ code: this.#api.SpanStatusCode.ERROR })
+    if (isInstance(record.error, Error)) span.recordException(record.error)
+  }
+
+  #record(record: ExchangeRecord, context: Api.Context): void {
+    this.#duration ??= this.#createDuration()
+    this.#duration.record(record.durationMs / 1000, metricAttributes(record), context)
+  }
+
+  #createDuration(): Api.Histogram {
+    const provider = (this.#options.meterProvider ?? this.#api.metrics) as Api.MeterProvider
+    return provider.getMeter(SCOPE, undefined, { schemaUrl: SCHEMA_URL }).createHistogram('http.server.request.duration', {
+      description: 'Duration of HTTP server requests.',
+      unit: 's',
+      advice: { explicitBucketBoundaries: [...DURATION_BUCKETS] },
+    })
+  }
+
+  /** The context that the fields of the request state. */
+  #stated(session: HttpSession): Api.Context {
+    const { propagation, ROOT_CONTEXT } = this.#api
+    return propagation.extract(ROOT_CONTEXT, exchange(session), FIELDS)
+  }
+
+  /** Anybody else could put requests into the trace of others, and make the sampler keep them. */
+  #trusts(session: HttpSession): boolean {
+    const { trust } = this.#options
+    return trust === undefined ? exchange(session).isForwarded : trust(session)
+  }
+}
+
+const FIELDS: Api.TextMapGetter<ExchangeHandle> = {
+  keys: () => [],
+  get: (handle, name) => handle.field(name.toLowerCase()) ?? undefined,
+}

@@ -1,0 +1,5 @@
+// The public API of @weirjs/s3.
+
+export type { AwsS3Client } from './s3-client.ts'
+export { type S3StorageOptions, s3Storage } from './s3-storage.ts'
+export { type S3SavePolicy, type S3Target, type SavedObject, saveToS3 } from './save-to-s3.ts'

@@ -1,0 +1,300 @@
+// Uploads in S3. For each, an object with its record, and one with its state: which parts of the multipart upload count, and the bytes that are
+// too few for a part. Any process can continue it: nothing is kept on the machine.
+
+import { Buffer } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import { PassThrough, pipeline, type Readable } from 'node:stream'
+import { type AppendOptions, isUploadId, type StoredUpload, type UploadRecord, type UploadStorage, uploadRecordOf } from '@weirjs/uploads'
+import { WeirError } from 'weirjs'
+import { invalid, option, rules, type Size, shown } from 'weirjs/kit'
+
+import { S3Bucket, WriteConflict } from './s3-bucket.ts'
+import { type AwsS3Client, checkClient, MIN_PART_BYTES, PART_BYTES, S3_RULES } from './s3-client.ts'
+import { type DecodedState, decodeState, LINE_BYTES, offsetOf, type S3State } from './s3-state.ts'
+import { type KnownState, MOST_PARTS, PartsGone, S3Writer, type UploadKeys } from './s3-writer.ts'
+
+const { size, text } = option
+
+/** Options of `s3Storage`. */
+export interface S3StorageOptions {
+  /** Name of the bucket, which must exist. */
+  readonly bucket: string
+  /** Beginning of all keys. Default `uploads/`. Nothing else should be there. */
+  readonly prefix?: string
+  /**
+   * Size of each part, at least 5 MiB, and more for an upload that S3 would otherwise refuse because it has more than 10,000 parts. Default 8 MiB,
+   * which allows 70 GiB where the client does not state the length. Each upload that is being received takes up to two parts of memory.
+   */
+  readonly partSize?: Size
+  /**
+   * Further parameters of S3's PutObject and CreateMultipartUpload for the bytes, such as `ContentType` or `ServerSideEncryption`. What concerns
+   * encryption applies to weir's own objects as well. Default: none.
+   */
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+const OWNER = 's3Storage()'
+/** @internal */
+export const S3_STORAGE_RULES = rules<S3StorageOptions>(OWNER)({
+  ...S3_RULES,
+  prefix: text().or('uploads/'),
+  partSize: size({ least: MIN_PART_BYTES }).or(PART_BYTES),
+})
+/** Each process that takes an upload over skips a few part numbers. */
+const PLANNED_PARTS = MOST_PARTS - 1000
+const RECORD = '.json'
+const STATE = '.state'
+/** More than the line of most states. */
+const FIRST_BYTES = 16 * 1024
+/** In the metadata of the object with the bytes: the upload that it is of. A hash, because the object may become public. */
+const MARK = 'weir-upload'
+
+/**
+ * Keeps uploads in a bucket of S3, or of a compatible store, from which any process can continue them. Several may, if they share `locks`. The store
+ * should support conditional writes (`If-Match`), as S3 does: they keep a process that has lost its lock from changing anything.
+ *
+ * Have a lifecycle rule of the bucket abort incomplete multipart uploads some days after they expire.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function s3Storage(client: AwsS3Client, options: S3StorageOptions): UploadStorage {
+  checkClient(OWNER, client)
+  const { bucket, prefix, partSize, params } = S3_STORAGE_RULES.read(options)
+  return new S3Storage(new S3Bucket(client, bucket, params), prefix, partSize)
+}
+
+interface ReadState extends DecodedState {
+  readonly etag: string
+}
+
+class S3Storage implements UploadStorage {
+  readonly name = 's3'
+  readonly #bucket: S3Bucket
+  readonly #prefix: string
+  readonly #partSize: number
+
+  constructor(bucket: S3Bucket, prefix: string, partSize: number) {
+    this.#bucket = bucket
+    this.#prefix = prefix
+    this.#partSize = partSize
+  }
+
+  async create(record: UploadRecord): Promise<void> {
+    await this.save(record)
+  }
+
+  async save(record: UploadRecord): Promise<void> {
+    await this.#bucket.write(this.#key(record.id, RECORD), Buffer.from(JSON.stringify(record)))
+  }
+
+  async load(id: string): Promise<StoredUpload | null> {
+    if (!isUploadId(id)) return null
+    const [record, known] = await Promise.all([this.#readRecord(this.#key(id, RECORD)), this.#readState(id, FIRST_BYTES)])
+    if (record === null || known === 'unreadable') return null
+    const offset = known === null ? 0 : offsetOf(known.state, known.tailBytes)
+    // The bytes of a complete upload may be elsewhere.
+    if (record.stage !== 'open' && offset !== record.length) return record.keptAt === null ? null : { record, offset: record.length! }
+    return { record, offset }
+  }
+
+  async append(
+    record: UploadRecord,
+    offset: number,
+    bytes: AsyncIterable<Uint8Array>,
+    { isAtomic, hasTakenOver }: AppendOptions,
+  ): Promise<number> {
+    const writer = await this.#writer(record, offset)
+    try {
+      if (hasTakenOver) await writer.takeOver()
+      let hasRead = false
+      const read = (async function* () {
+        yield* bytes
+        hasRead = true
+      })()
+      try {
+        await writer.take(read, !isAtomic)
+      } catch (error) {
+        // The client has left, or S3 has failed. What is missing then, the client sends again.
+        if (!isAtomic && !hasRead) await writer.writeDown().catch(() => {})
+        throw error
+      }
+      if (writer.offset === record.length) await writer.finish()
+      else await writer.writeDown()
+      return writer.offset
+    } catch (error) {
+      if (!(error instanceof PartsGone)) {
+        await writer.leave()
+        throw error
+      }
+      await this.#recover(record, writer, record.length)
+      return record.length!
+    }
+  }
+
+  async complete(record: UploadRecord, size: number): Promise<void> {
+    if (record.keptAt !== null) return
+    const known = await this.#readState(record.id, FIRST_BYTES)
+    if (known !== null && known !== 'unreadable' && known.state.size === size) return
+    const writer = await this.#writer(record, size)
+    try {
+      await writer.finish()
+    } catch (error) {
+      if (!(error instanceof PartsGone)) throw error
+      await this.#recover(record, writer, size)
+    }
+  }
+
+  read(record: UploadRecord): Readable {
+    const bytes = new PassThrough()
+    const { keptAt } = record
+    this.#bucket.open(keptAt === null ? this.#key(record.id) : this.#keyAt(keptAt)).then(
+      (found) => pipeline(found, bytes, () => {}),
+      (error: Error) => bytes.destroy(error),
+    )
+    return bytes
+  }
+
+  locate(record: UploadRecord): string {
+    return `s3://${this.#bucket.name}/${this.#key(record.id)}`
+  }
+
+  async moveTo(record: UploadRecord, target: string): Promise<void> {
+    const own = this.#key(record.id)
+    const before = record.keptAt === null ? own : this.#keyAt(record.keptAt)
+    const place = this.#keyAt(target)
+    if (place === '') throw invalid('moveTo()', 'the key is empty')
+    if (place.startsWith('s3://')) throw invalid('moveTo()', `${shown(target)} is in another bucket`)
+    for (const from of before === own ? [own] : [before, own]) {
+      if (from === place) return
+      const found = await this.#bucket.find(from)
+      if (found === null) continue
+      const taken = await this.#bucket.find(place)
+      // A process that has died after the copy leaves both.
+      if (taken === null) await this.#bucket.copy(from, place, found).catch(asTaken)
+      else if (taken.metadata[MARK] !== markOf(record) || taken.size !== found.size) asTaken(new WriteConflict())
+      await this.#bucket.delete(from)
+      return
+    }
+    if ((await this.#bucket.find(place))?.metadata[MARK] !== markOf(record))
+      throw new WeirError('WEIR_STORE_UNAVAILABLE', 'S3: the object with the bytes of the upload is not there')
+  }
+
+  async delete(record: UploadRecord): Promise<void> {
+    const known = await this.#readState(record.id, FIRST_BYTES)
+    const own = this.#key(record.id)
+    if (known !== null && known !== 'unreadable' && known.state.uploadId !== null) await this.#bucket.abort(own, known.state.uploadId)
+    if (record.keptAt === null || this.#keyAt(record.keptAt) !== own) await this.#bucket.delete(own)
+    await this.#bucket.delete(this.#key(record.id, STATE))
+    await this.#bucket.delete(this.#key(record.id, RECORD))
+  }
+
+  async *list(): AsyncIterable<UploadRecord> {
+    for await (const { key } of this.#bucket.keys(this.#prefix)) {
+      if (this.#idOf(key, RECORD) === null) continue
+      const record = await this.#readRecord(key)
+      if (record !== null) yield record
+    }
+  }
+
+  /** What a process leaves that dies between two writes: parts that no state has, and a state without a record. */
+  async sweep(before: number): Promise<void> {
+    for await (const { key, uploadId, begunAt } of this.#bucket.unfinished(this.#prefix)) {
+      const id = this.#idOf(key, '')
+      if (id === null || begunAt >= before) continue
+      const known = await this.#readState(id, FIRST_BYTES)
+      if (known === 'unreadable' || known?.state.uploadId === uploadId) continue
+      await this.#bucket.abort(key, uploadId)
+    }
+    for await (const { key, writtenAt } of this.#bucket.keys(this.#prefix)) {
+      const id = this.#idOf(key, STATE)
+      if (id === null || writtenAt >= before || (await this.#bucket.find(this.#key(id, RECORD))) !== null) continue
+      const known = await this.#readState(id, FIRST_BYTES)
+      if (known !== null && known !== 'unreadable' && known.state.uploadId !== null)
+        await this.#bucket.abort(this.#key(id), known.state.uploadId)
+      await this.#bucket.delete(key)
+    }
+  }
+
+  /** @param offset where its caller believes the upload to be */
+  async #writer(record: UploadRecord, offset: number): Promise<S3Writer> {
+    const known = await this.#readState(record.id)
+    const found = known === null ? 0 : known === 'unreadable' ? null : offsetOf(known.state, known.tailBytes)
+    if (found !== offset)
+      throw new WeirError('WEIR_STORE_UNAVAILABLE', `S3: the upload is at ${found ?? 'no known offset'}, and not at ${offset}`)
+    const state: KnownState =
+      known === null || known === 'unreadable'
+        ? { state: this.#newState(record), tail: Buffer.alloc(0), etag: null }
+        : { state: known.state, tail: known.rest, etag: known.etag }
+    return new S3Writer(this.#bucket, this.#keys(record.id), { [MARK]: markOf(record) }, state)
+  }
+
+  #newState({ length }: UploadRecord): S3State {
+    const partSize = Math.max(this.#partSize, Math.ceil((length ?? 0) / PLANNED_PARTS))
+    return { uploadId: null, partSize, parts: [], size: null }
+  }
+
+  /**
+   * The multipart upload is not there any more. Either a process has died after it had joined the parts, or somebody has deleted them: then the
+   * upload is lost, and its client has to begin again.
+   */
+  async #recover(record: UploadRecord, writer: S3Writer, size: number | null): Promise<void> {
+    const whole = await this.#bucket.find(this.#key(record.id))
+    if (whole !== null && whole.size === size && whole.metadata[MARK] === markOf(record)) return writer.writeSize(size)
+    await this.delete(record)
+    throw new WeirError('WEIR_STORE_UNAVAILABLE', 'S3: the parts of the upload have been deleted')
+  }
+
+  async #readRecord(key: string): Promise<UploadRecord | null> {
+    const found = await this.#bucket.readBytes(key)
+    if (found === null) return null
+    try {
+      const record = uploadRecordOf(JSON.parse(found.bytes.toString()))
+      return record !== null && key === this.#key(record.id, RECORD) ? record : null
+    } catch {
+      return null
+    }
+  }
+
+  /** @param most how many bytes to read, if the tail is not needed */
+  async #readState(id: string, most?: number): Promise<ReadState | null | 'unreadable'> {
+    const key = this.#key(id, STATE)
+    const found = await this.#bucket.readBytes(key, most)
+    if (found === null) return null
+    const state = decodeState(found.bytes)
+    if (state === 'more') return most === FIRST_BYTES ? this.#readState(id, LINE_BYTES) : 'unreadable'
+    if (state === null || (most === undefined && state.rest.length !== state.tailBytes)) return 'unreadable'
+    return { ...state, etag: found.etag }
+  }
+
+  #keys(id: string): UploadKeys {
+    return { whole: this.#key(id), state: this.#key(id, STATE) }
+  }
+
+  /** @param id that `isUploadId` accepts: nothing else becomes part of a key */
+  #key(id: string, ending = ''): string {
+    if (!isUploadId(id)) throw invalid(OWNER, `the id of an upload is ${shown(id)}`)
+    return this.#prefix + id + ending
+  }
+
+  /** The id in a key with this ending, or null. */
+  #idOf(key: string, ending: string): string | null {
+    if (!key.startsWith(this.#prefix) || !key.endsWith(ending)) return null
+    const id = key.slice(this.#prefix.length, key.length - ending.length)
+    return isUploadId(id) ? id : null
+  }
+
+  /** The key of a place: a key, or a URL as `locate` returns it. */
+  #keyAt(place: string): string {
+    const start = `s3://${this.#bucket.name}/`
+    return place.startsWith(start) ? place.slice(start.length) : place
+  }
+}
+
+function markOf({ id }: UploadRecord): string {
+  return createHash('sha256').update(id).digest('base64url')
+}
+
+function asTaken(error: Error): never {
+  if (error instanceof WriteConflict) throw invalid('moveTo()', 'there is an object with this key')
+  throw error
+}

@@ -1,0 +1,206 @@
+// Appends to one upload in S3: gathers parts, sends one while it gathers the next, and writes down how far it has come.
+
+import type { Buffer } from 'node:buffer'
+import { WeirError } from 'weirjs'
+import { PieceList, randomHex } from 'weirjs/kit'
+import { type Part, type S3Bucket, WriteConflict } from './s3-bucket.ts'
+import { decodeState, encodeState, LINE_BYTES, offsetOf, type S3State } from './s3-state.ts'
+
+/** S3 accepts no more. */
+export const MOST_PARTS = 10_000
+/** Most parts between two writes of the state. What is not written down is lost when the process dies. */
+const MOST_UNWRITTEN = 16
+/** Parts that a writer may have on their way beyond those that it has written down. */
+const PARTS_UNDER_WAY = 2
+
+/** The keys of one upload. */
+export interface UploadKeys {
+  /** Of all its bytes, once they are there. */
+  readonly whole: string
+  readonly state: string
+}
+
+/** A state that has been read, or that of a new upload. */
+export interface KnownState {
+  readonly state: S3State
+  readonly tail: Buffer
+  /** Entity tag of the object that it was read from; null if there is none. */
+  readonly etag: string | null
+}
+
+/** The multipart upload is no longer there. */
+export class PartsGone extends Error {}
+
+export class S3Writer {
+  readonly #bucket: S3Bucket
+  readonly #keys: UploadKeys
+  readonly #metadata: Record<string, string>
+  #uploadId: string | null
+  /** The one in the state. */
+  #writtenUploadId: string | null
+  readonly #partSize: number
+  readonly #parts: Part[]
+  #nextNumber: number
+  /** Bytes that are not in a part yet. */
+  readonly #gathered = new PieceList()
+  #etag: string | null
+  /** How many parts the state in S3 has. */
+  #written: number
+  /** The part that is being sent. Never rejects. */
+  #sending: Promise<void> = Promise.resolve()
+  #failure: { readonly error: unknown } | null = null
+
+  constructor(bucket: S3Bucket, keys: UploadKeys, metadata: Record<string, string>, { state, tail, etag }: KnownState) {
+    this.#bucket = bucket
+    this.#keys = keys
+    this.#metadata = metadata
+    this.#uploadId = state.uploadId
+    this.#writtenUploadId = state.uploadId
+    this.#partSize = state.partSize
+    this.#parts = [...state.parts]
+    this.#nextNumber = (state.parts.at(-1)?.[0] ?? 0) + 1
+    this.#gathered.add(tail, false)
+    this.#etag = etag
+    this.#written = state.parts.length
+  }
+
+  /** Bytes so far, durable or not. */
+  get offset(): number {
+    return offsetOf(this.#state(null), this.#gathered.size)
+  }
+
+  /**
+   * Takes an upload over from a process that may still be writing: its next state is refused, and the parts that it may send until then get no
+   * number that this writer uses.
+   */
+  async takeOver(): Promise<void> {
+    await this.#writeState(this.#gathered.blocks)
+    this.#nextNumber += unwrittenAt(this.#parts.length) + PARTS_UNDER_WAY
+  }
+
+  /**
+   * Reads `bytes` no faster than they can be sent.
+   * @param writesDown whether the state is written now and then
+   * @throws (rejects) what `bytes` throws, PartsGone, WEIR_STORE_UNAVAILABLE
+   */
+  async take(bytes: AsyncIterable<Uint8Array>, writesDown: boolean): Promise<void> {
+    for await (const chunk of bytes) {
+      this.#gathered.add(chunk, false)
+      while (this.#gathered.size >= this.#partSize) await this.#sendPart(writesDown)
+    }
+    await this.#settle()
+  }
+
+  /** Makes everything durable that has been taken. */
+  async writeDown(): Promise<void> {
+    await this.#settle()
+    await this.#writeState(this.#gathered.blocks)
+  }
+
+  /** Makes one object of all bytes. */
+  async finish(): Promise<void> {
+    await this.#settle()
+    const size = this.offset
+    const rest = this.#gathered.takeWhole()
+    if (this.#uploadId === null) await this.#bucket.put(this.#keys.whole, rest, this.#metadata)
+    else {
+      const parts = [...this.#parts]
+      if (rest.length > 0) parts.push(await this.#put(this.#uploadId, this.#number(), rest))
+      if (!(await this.#bucket.join(this.#keys.whole, this.#uploadId, parts))) throw new PartsGone()
+    }
+    await this.writeSize(size)
+  }
+
+  /** Gives up: deletes parts that no state knows of. Never rejects. */
+  async leave(): Promise<void> {
+    await this.#sending
+    const uploadId = this.#uploadId
+    if (uploadId === null || uploadId === this.#writtenUploadId) return
+    try {
+      if (!(await this.#isWritten(uploadId))) await this.#bucket.abort(this.#keys.whole, uploadId)
+    } catch {
+      // `sweep` finds them
+    }
+  }
+
+  /** Whether the state names this multipart upload: a write that has failed may have arrived all the same. */
+  async #isWritten(uploadId: string): Promise<boolean> {
+    const found = await this.#bucket.readBytes(this.#keys.state, LINE_BYTES)
+    if (found === null) return false
+    const known = decodeState(found.bytes)
+    return known === 'more' || known === null || known.state.uploadId === uploadId
+  }
+
+  /** Writes down that there is one object with all bytes. */
+  async writeSize(size: number): Promise<void> {
+    await this.#write(encodeState.bind(null, { ...this.#state(size), uploadId: null, parts: [] }, []))
+  }
+
+  /** Cuts a part off, and sends it once the one before has been sent. */
+  async #sendPart(writesDown: boolean): Promise<void> {
+    await this.#settle()
+    const all = this.#gathered.takeWhole()
+    // A copy, because otherwise a few bytes would keep the memory of the part.
+    this.#gathered.add(all.subarray(this.#partSize), true)
+    this.#sending = this.#send(all.subarray(0, this.#partSize), writesDown).catch((error: unknown) => {
+      this.#failure = { error }
+    })
+  }
+
+  async #send(body: Buffer, writesDown: boolean): Promise<void> {
+    this.#uploadId ??= await this.#bucket.begin(this.#keys.whole, this.#metadata)
+    this.#parts.push(await this.#put(this.#uploadId, this.#number(), body))
+    if (writesDown && this.#parts.length - this.#written >= unwrittenAt(this.#written)) await this.#writeState([])
+  }
+
+  async #put(uploadId: string, number: number, body: Buffer): Promise<Part> {
+    const part = await this.#bucket.putPart(this.#keys.whole, uploadId, number, body)
+    if (part === null) throw new PartsGone()
+    return part
+  }
+
+  #number(): number {
+    if (this.#nextNumber > MOST_PARTS)
+      throw new WeirError('WEIR_STORE_UNAVAILABLE', `the upload needs more than ${MOST_PARTS} parts of ${this.#partSize} bytes`)
+    return this.#nextNumber++
+  }
+
+  /** Waits for the part that is being sent. */
+  async #settle(): Promise<void> {
+    await this.#sending
+    if (this.#failure !== null) throw this.#failure.error
+  }
+
+  async #writeState(tail: readonly Uint8Array[]): Promise<void> {
+    const parts = this.#parts.length
+    const uploadId = this.#uploadId
+    await this.#write(encodeState.bind(null, this.#state(null), tail))
+    this.#written = parts
+    this.#writtenUploadId = uploadId
+  }
+
+  /** Replaces the state that this writer has read or written last, and no other. */
+  async #write(encode: (writing: string) => Buffer): Promise<void> {
+    const writing = randomHex(16)
+    const bytes = encode(writing)
+    try {
+      this.#etag = await this.#bucket.write(this.#keys.state, bytes, this.#etag)
+    } catch (error) {
+      if (!(error instanceof WriteConflict)) throw error
+      // The client may have repeated a write whose response was lost.
+      const found = await this.#bucket.readBytes(this.#keys.state)
+      if (found === null || !found.bytes.equals(bytes))
+        throw new WeirError('WEIR_STORE_UNAVAILABLE', 'S3: another process writes the same upload', { cause: error })
+      this.#etag = found.etag
+    }
+  }
+
+  #state(size: number | null): S3State {
+    return { uploadId: this.#uploadId, partSize: this.#partSize, parts: this.#parts, size }
+  }
+}
+
+/** After how many more parts the state is written again: its size grows with their number, and all writes together must not. */
+function unwrittenAt(written: number): number {
+  return Math.min(MOST_UNWRITTEN, 1 + Math.floor(written / 32))
+}

@@ -1,0 +1,99 @@
+// What `onComplete` gets.
+
+import type { Readable } from 'node:stream'
+import { invalid, kindOf } from 'weirjs/kit'
+
+import { withoutIds } from './hidden-ids.ts'
+import { readMetadata } from './upload-metadata.ts'
+import type { UploadRecord } from './upload-record.ts'
+import type { UploadStorage } from './upload-storage.ts'
+
+/** A complete upload. What clients state about it, its name and its type included, is not to be trusted. */
+export class Upload {
+  readonly id: string
+  /** In bytes. */
+  readonly size: number
+  /**
+   * What the client states about it: the pairs of Upload-Metadata, decoded; with the IETF's protocol, `filename` and `filetype` of
+   * Content-Disposition and Content-Type.
+   */
+  readonly metadata: Readonly<Record<string, string>>
+  readonly #storage: UploadStorage
+  readonly #save: (record: UploadRecord) => Promise<void>
+  #record: UploadRecord
+  readonly #pending = new Set<Promise<void>>()
+
+  /** @internal @param save keeps a changed record */
+  constructor(storage: UploadStorage, record: UploadRecord, save: (record: UploadRecord) => Promise<void>) {
+    this.#storage = storage
+    this.#record = record
+    this.#save = save
+    this.id = record.id
+    this.size = record.length!
+    this.metadata = Object.freeze(Object.assign(Object.create(null), Object.fromEntries(readMetadata(record.metadata) ?? [])))
+  }
+
+  /** The name that the client states, unchanged; null without one. For a file of your own, pass it to `safeFileName`. */
+  get fileName(): string | null {
+    return this.metadata.filename ?? this.metadata.name ?? null
+  }
+
+  /** The media type that the client states; null without one. */
+  get type(): string | null {
+    return this.metadata.filetype ?? this.metadata.type ?? null
+  }
+
+  /** Where its bytes are: the path of a file; on S3, a URL such as `s3://bucket/key`. */
+  get path(): string {
+    return this.#record.keptAt ?? this.#storage.locate(this.#record)
+  }
+
+  /** Its bytes. */
+  stream(): Readable {
+    return this.#storage.read(this.#record)
+  }
+
+  /**
+   * Moves its bytes to a place of your own, which is not overwritten: the path of a file in an existing directory; on S3, a key. They are no
+   * longer deleted when the upload expires.
+   * @throws (rejects) WEIR_OPTION_INVALID for a target that is not a text; what the storage throws
+   */
+  moveTo(target: string): Promise<void> {
+    return this.#noted(this.#moveTo(target))
+  }
+
+  /** Leaves its bytes where they are. They are no longer deleted when the upload expires: that is up to your program. */
+  keep(): Promise<void> {
+    return this.#noted(this.#keep(this.path))
+  }
+
+  /** Waits for what `onComplete` has begun and not waited for, while the lock is held. @internal @throws (rejects) what that throws */
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending)
+  }
+
+  /** Only what has not settled is in the set, so an error that the program has handled does not count. */
+  #noted(work: Promise<void>): Promise<void> {
+    const noted = work.finally(() => this.#pending.delete(noted))
+    this.#pending.add(noted)
+    return noted
+  }
+
+  async #moveTo(target: string): Promise<void> {
+    if (typeof target !== 'string' || target === '') throw invalid('moveTo()', `target is ${kindOf(target)}, not a path`)
+    const before = this.#record
+    await this.#keep(target)
+    try {
+      await this.#storage.moveTo(before, target)
+    } catch (error) {
+      await this.#keep(before.keptAt)
+      throw withoutIds(error)
+    }
+  }
+
+  async #keep(keptAt: string | null): Promise<void> {
+    const record = { ...this.#record, keptAt }
+    await this.#save(record)
+    this.#record = record
+  }
+}

@@ -1,0 +1,11 @@
+// The public API of @weirjs/uploads.
+
+export type { Duration } from 'weirjs/kit'
+export type { Upload } from './completed-upload.ts'
+export { type DiskStorageOptions, diskStorage } from './disk-storage.ts'
+export { memoryLocks } from './memory-locks.ts'
+export type { UploadLock, UploadLocks } from './upload-locks.ts'
+export { isUploadId, type UploadRecord, type UploadStage, uploadRecordOf } from './upload-record.ts'
+export type { OnComplete, UploadsOptions } from './upload-settings.ts'
+export type { AppendOptions, StoredUpload, UploadStorage } from './upload-storage.ts'
+export { uploads } from './uploads.ts'

@@ -1,0 +1,81 @@
+// The locks of one process.
+
+import type { Clock } from 'weirjs/kit'
+import type { UploadLock, UploadLocks } from './upload-locks.ts'
+
+/** Who has the lock of an upload, and who waits for it. */
+interface Place {
+  onWanted: (() => void) | null
+  readonly waiting: Waiter[]
+}
+
+interface Waiter {
+  readonly onWanted: () => void
+  readonly grant: () => void
+}
+
+/** Locks for a single process. Servers of one process that use the same storage share one object. Several processes need `redisLocks`. */
+export function memoryLocks(): UploadLocks {
+  return new MemoryLocks()
+}
+
+class MemoryLocks implements UploadLocks {
+  readonly #places = new Map<string, Place>()
+
+  acquire(id: string, onWanted: () => void, waitMs: number, clock: Clock): Promise<UploadLock | null> {
+    const place = this.#places.get(id)
+    if (place === undefined) {
+      this.#places.set(id, { onWanted, waiting: [] })
+      return Promise.resolve(this.#lockOf(id))
+    }
+    if (waitMs === 0) return Promise.resolve(null)
+    return new Promise((resolve) => {
+      const stopTimer = clock.every(waitMs, () => {
+        stopTimer()
+        place.waiting.splice(place.waiting.indexOf(waiter), 1)
+        resolve(null)
+      })
+      const waiter: Waiter = {
+        onWanted,
+        grant: () => {
+          stopTimer()
+          resolve(this.#lockOf(id))
+        },
+      }
+      place.waiting.push(waiter)
+      ask(place)
+    })
+  }
+
+  #lockOf(id: string): UploadLock {
+    let isHeld = true
+    return {
+      hasTakenOver: false,
+      isHeld: () => isHeld,
+      release: () => {
+        if (isHeld) this.#pass(id)
+        isHeld = false
+        return Promise.resolve()
+      },
+    }
+  }
+
+  #pass(id: string): void {
+    const place = this.#places.get(id)!
+    const next = place.waiting.shift()
+    if (next === undefined) {
+      this.#places.delete(id)
+      return
+    }
+    place.onWanted = next.onWanted
+    next.grant()
+    if (place.waiting.length > 0) queueMicrotask(() => ask(place)) // the newest has it in the end
+  }
+}
+
+/** Asks the holder once. */
+function ask(place: Place): void {
+  const { onWanted } = place
+  place.onWanted = null
+  onWanted?.()
+}

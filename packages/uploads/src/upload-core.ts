@@ -1,0 +1,194 @@
+// What an upload can go through, whichever protocol its client speaks: it is created, appended to, completed, cancelled, and expires.
+//
+//   open ── all bytes are there ──▶ received ── onComplete has succeeded ──▶ complete
+//
+// Each step is durable before the client is told of it, and is taken by the holder of the upload's lock only.
+
+import { createHash } from 'node:crypto'
+import { type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'
+import { type Clock, networkOf, principalKeyOf } from 'weirjs/kit'
+
+import { HeldUpload, type UploadHome } from './held-upload.ts'
+import type { OpenUploads } from './open-uploads.ts'
+import { hidingIds, stored, unavailable } from './storage-errors.ts'
+import type { UploadLocks } from './upload-locks.ts'
+import { isUploadId, newUploadId, type UploadRecord } from './upload-record.ts'
+import type { OnComplete } from './upload-settings.ts'
+import type { StoredUpload, UploadStorage } from './upload-storage.ts'
+
+const OWNER = 'uploads'
+/** How long a request waits until another has let go of the upload. Longer than the lease of a process that has died. */
+const WAIT_MS = 15_000
+
+/** What a client wants to upload. */
+export interface Wish {
+  /** In bytes; null if the client does not know yet. */
+  readonly length: number | null
+  readonly metadata: string
+  readonly concat: string | null
+}
+
+export class UploadCore implements UploadHome {
+  readonly storage: UploadStorage
+  readonly maxSize: number
+  readonly lifetimeMs: number
+  readonly onComplete: OnComplete
+  readonly clock: Clock
+  readonly #locks: UploadLocks
+  readonly #maxMetadataSize: number
+  readonly #open: OpenUploads
+  /** The first look at what the storage has from before; null until it is needed. */
+  #counted: Promise<void> | null = null
+
+  constructor(
+    storage: UploadStorage,
+    locks: UploadLocks,
+    open: OpenUploads,
+    limits: { readonly maxSize: number; readonly maxMetadataSize: number; readonly lifetimeMs: number },
+    onComplete: OnComplete,
+    clock: Clock,
+  ) {
+    this.storage = storage
+    this.#locks = locks
+    this.#open = open
+    this.maxSize = limits.maxSize
+    this.#maxMetadataSize = limits.maxMetadataSize
+    this.lifetimeMs = limits.lifetimeMs
+    this.onComplete = onComplete
+    this.clock = clock
+  }
+
+  /** @throws PayloadTooLargeError, WEIR_UPLOADS_OPEN, WEIR_STORE_UNAVAILABLE */
+  async create(session: HttpSession, { length, metadata, concat }: Wish): Promise<UploadRecord> {
+    this.checkLength(length)
+    if (metadata.length > this.#maxMetadataSize) throw new PayloadTooLargeError('maxMetadataSize', this.#maxMetadataSize, metadata.length)
+    const owner = ownerOf(session)
+    const id = newUploadId()
+    const now = this.clock.wallTime()
+    const record: UploadRecord = {
+      id,
+      createdAt: now,
+      expiresAt: now + this.lifetimeMs,
+      length,
+      owner,
+      metadata,
+      concat,
+      stage: 'open',
+      keptAt: null,
+    }
+    this.#counted ??= this.#count()
+    await this.#counted
+    this.#open.add(id, owner ?? `address ${networkOf(session.clientAddress)}`, length ?? this.maxSize)
+    try {
+      await stored(this.storage.create(record))
+    } catch (error) {
+      this.#open.delete(id)
+      throw error
+    }
+    return record
+  }
+
+  /** @throws PayloadTooLargeError */
+  checkLength(length: number | null): void {
+    if (length !== null && length > this.maxSize) throw new PayloadTooLargeError('maxSize', this.maxSize, length)
+  }
+
+  /**
+   * Takes the lock of an upload for `work`. A request that works on it already is asked to stop, which one that receives bytes does at once.
+   * Nobody is asked on behalf of somebody who may not continue the upload.
+   * @throws WEIR_UPLOAD_UNKNOWN also if it has expired, or is another principal's; WEIR_UPLOAD_LOCKED
+   */
+  async hold<T>(session: HttpSession, id: string, work: (held: HeldUpload) => Promise<T>): Promise<T> {
+    await this.find(session, id)
+    let held: HeldUpload | null = null
+    let isWanted = false
+    const onWanted = (): void => {
+      isWanted = true
+      held?.interrupt()
+    }
+    const lock = await stored(this.#locks.acquire(id, onWanted, WAIT_MS, this.clock))
+    if (lock === null) throw new WeirError('WEIR_UPLOAD_LOCKED')
+    try {
+      held = new HeldUpload(this, await this.find(session, id), lock)
+      if (isWanted) held.interrupt() // nobody asks twice
+      return await work(held)
+    } finally {
+      await hidingIds(lock.release())
+    }
+  }
+
+  /** @throws WEIR_UPLOAD_UNKNOWN */
+  async find(session: HttpSession, id: string): Promise<StoredUpload> {
+    const found = isUploadId(id) ? await stored(this.storage.load(id)) : null
+    if (found === null || found.record.expiresAt <= this.clock.wallTime()) throw new WeirError('WEIR_UPLOAD_UNKNOWN')
+    const { owner } = found.record
+    if (owner !== null && owner !== ownerOf(session)) throw new WeirError('WEIR_UPLOAD_UNKNOWN')
+    return found
+  }
+
+  /** It is complete or deleted, and no longer counts as open. */
+  settle(id: string): void {
+    this.#open.delete(id)
+  }
+
+  /**
+   * Deletes what has expired. Several processes may do so at the same time. One upload that cannot be deleted keeps no other.
+   * @throws (rejects) the first error of the storage or of the locks, once all has been tried
+   */
+  sweep(): Promise<void> {
+    return hidingIds(this.#sweep())
+  }
+
+  async #sweep(): Promise<void> {
+    const before = this.#open.ids
+    const open = new Set<string>()
+    const failures: unknown[] = []
+    for await (const record of this.storage.list()) {
+      if (record.expiresAt <= this.clock.wallTime()) await this.#expire(record.id).catch((error: unknown) => failures.push(error))
+      else if (isOpen(record)) {
+        open.add(record.id)
+        this.#note(record)
+      }
+    }
+    this.#open.keepOnly(open, before)
+    await this.storage.sweep?.(this.clock.wallTime() - this.lifetimeMs)
+    if (failures.length > 0) throw failures[0]
+  }
+
+  async #expire(id: string): Promise<void> {
+    const lock = await this.#locks.acquire(id, () => {}, 0, this.clock)
+    if (lock === null) return // somebody is still working on it
+    try {
+      const found = await this.storage.load(id)
+      if (found !== null && found.record.expiresAt <= this.clock.wallTime()) await this.storage.delete(found.record)
+      this.settle(id)
+    } finally {
+      await lock.release()
+    }
+  }
+
+  async #count(): Promise<void> {
+    try {
+      for await (const record of this.storage.list()) if (isOpen(record)) this.#note(record)
+    } catch (error) {
+      this.#counted = null
+      throw unavailable(error)
+    }
+  }
+
+  /** Of uploads without a principal, only those count that this process has created: the address is not kept. */
+  #note({ id, owner, length }: UploadRecord): void {
+    if (owner !== null) this.#open.note(id, owner, length ?? this.maxSize)
+  }
+}
+
+/** Whether it counts as unfinished. A partial upload does, because it waits for the others. */
+function isOpen({ stage, concat }: UploadRecord): boolean {
+  return stage !== 'complete' || concat === 'partial'
+}
+
+/** A hash, so that a storage says nothing about the users. */
+function ownerOf(session: HttpSession): string | null {
+  const key = principalKeyOf(OWNER, session)
+  return key === null ? null : createHash('sha256').update(key, 'utf16le').digest('base64url')
+}

@@ -1,0 +1,24 @@
+// Who may work on an upload. A client that has lost its connection returns on another one, often before the server knows that the first is dead:
+// so whoever comes later asks the holder to stop.
+
+import type { Clock } from 'weirjs/kit'
+
+/** The right to work on an upload. */
+export interface UploadLock {
+  /** Whether its last holder has never released it: it may still be working without knowing that it has lost the lock. */
+  readonly hasTakenOver: boolean
+  /** Whether it is still held for certain. To be asked before the client is told of anything that has been done. */
+  isHeld(): boolean
+  /** Never rejects. */
+  release(): Promise<void>
+}
+
+/** Made by `memoryLocks` or `redisLocks`. */
+export interface UploadLocks {
+  /**
+   * Takes the lock of an upload once its holder has released it, and asks the holder to do so. Null if it does not within `waitMs`.
+   * @param onWanted called when another request wants it, or when it is lost; at most once
+   * @param waitMs 0: the holder is not asked
+   */
+  acquire(id: string, onWanted: () => void, waitMs: number, clock: Clock): Promise<UploadLock | null>
+}

@@ -1,0 +1,47 @@
+// What a program sets for its uploads.
+
+import type { HttpSession, Usable } from 'weirjs'
+import type { Clock, Duration, Size } from 'weirjs/kit'
+import type { Upload } from './completed-upload.ts'
+import type { UploadLocks } from './upload-locks.ts'
+import type { UploadStorage } from './upload-storage.ts'
+
+/**
+ * Called when all bytes of an upload are there. What it returns becomes the response, as from any handler; if it returns nothing, the protocol's own.
+ * It is called until it succeeds: again if it throws, or if the process dies while it runs. So what it does must be safe to repeat.
+ */
+export type OnComplete = (upload: Upload, session: HttpSession) => unknown
+
+export interface UploadsOptions {
+  /** Where uploads are kept until they are complete: `diskStorage(directory)` or `s3Storage(client, options)`. */
+  readonly storage: UploadStorage
+  /**
+   * Called when all bytes are there: moves, copies or reads them. Bytes that it leaves in the storage are deleted when the upload expires.
+   *
+   * An error with a status from 400 to 499 refuses the upload: the client gets it, and the upload is deleted. After any other error the client gets
+   * a 5xx or 423, and the next request for the upload calls `onComplete` again.
+   */
+  readonly onComplete: OnComplete
+  /** Largest upload. Default 1 GiB; `Infinity` for no limit. When exceeded: 413, before the body is read if its length is known. */
+  readonly maxSize?: Size
+  /** How long after its creation an upload is deleted, complete or not. Default 24 hours. */
+  readonly expiresAfter?: Duration
+  /** Most unfinished uploads of a principal or, without one, of a client's network. Default 100. When exceeded: 429. */
+  readonly maxOpenUploads?: number
+  /** Most bytes that these may take together; an upload of unknown length counts as `maxSize`. Default: 10 times `maxSize`. When exceeded: 429. */
+  readonly maxOpenBytes?: Size
+  /** Most characters of Upload-Metadata. Default 4,096. When exceeded: 413. */
+  readonly maxMetadataSize?: number
+  /** Who may work on an upload. Default `memoryLocks()`, for a single process; `redisLocks(client)` for several that share the storage. */
+  readonly locks?: UploadLocks
+  /** Middleware and policies of the routes, such as those that require a login. */
+  readonly use?: readonly Usable[]
+  /** The routes answer only at endpoints with this name in `listen`. Default: at every endpoint. */
+  readonly endpoint?: string
+  /** The name of the module. Default: `uploads` and the path. */
+  readonly name?: string
+  /** Told about errors that no client is told about: those of deleting what has expired. Default: the server's logger. */
+  readonly onError?: (error: unknown) => void
+  /** For tests. Default: the system's clock. */
+  readonly clock?: Clock
+}

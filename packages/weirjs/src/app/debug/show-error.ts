@@ -1,0 +1,54 @@
+// Errors as `debug` shows them: problem documents with an explanation, and pages for browsers.
+
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { Problem } from '../../http/answer/problem.ts'
+import { prefersHtml } from '../../http/request/prefers-html.ts'
+import type { Exchange } from '../../http/session.ts'
+import { type ExplainedServer, explain } from '../explain/explain.ts'
+import type { Explanation } from '../explain/explanation.ts'
+import { consideredRoutes } from '../routes/considered-routes.ts'
+import type { Route } from '../routes/route.ts'
+import { Secrets } from '../routes/shown-target.ts'
+import { errorPage, PAGE_FIELDS } from './error-page.ts'
+
+/** Statuses whose reason is often in the routes and their declarations. */
+const EXPLAINED: ReadonlySet<number> = new Set([400, 404, 405, 413, 415])
+
+/** Replaces the content of a response that is a problem document. @returns a promise where the response becomes a page */
+export function showError(
+  server: ExplainedServer,
+  exchange: Exchange,
+  response: OutgoingResponse,
+  problem: Problem,
+): OutgoingResponse | Promise<OutgoingResponse> {
+  const explanation = explanationOf(server, exchange, problem)
+  if (prefersHtml(exchange.head.get('accept'))) return showPage(server, exchange, response, problem, explanation)
+  response.vary('Accept')
+  return EXPLAINED.has(problem.status) ? response.sendProblem({ ...problem, explanation }) : response
+}
+
+/** What helps to find an error must not become another one. */
+function explanationOf(server: ExplainedServer, exchange: Exchange, { status }: Problem): Explanation | null {
+  const { head, connection, otherMethods, failure } = exchange
+  try {
+    return explain(server, { head, connection, refusal: null, otherMethods, content: null }, { status, error: failure })
+  } catch {
+    return null
+  }
+}
+
+async function showPage(
+  { routes }: ExplainedServer,
+  exchange: Exchange,
+  response: OutgoingResponse,
+  problem: Problem,
+  explanation: Explanation | null,
+): Promise<OutgoingResponse> {
+  const { head, match, failure } = exchange
+  const secrets = new Secrets(consideredRoutes(routes, head.path), match.route as Route | null)
+  const page = await errorPage({ problem, error: failure, exchange, explanation, secrets })
+  if (response.isTaken) return response // the time of the request was up
+  response.removeHeader('Content-Type').html(page).vary('Accept')
+  for (const [name, value] of Object.entries(PAGE_FIELDS)) response.header(name, value)
+  return response
+}

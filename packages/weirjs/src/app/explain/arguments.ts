@@ -1,0 +1,80 @@
+// How the arguments of a handler are made of one request, without the values of secrets.
+
+import { InvalidBodyError } from '../../base/errors.ts'
+import type { TypedBody } from '../../http/body/typed-body.ts'
+import type { HttpRequest } from '../../http/request/request.ts'
+import { Mismatch, NOT_SHOWN, PASSES_SCHEMA, shorten } from '../../schema/mismatch.ts'
+import { Schema } from '../../schema/schema.ts'
+import type { AnySchema } from '../../schema/standard.ts'
+import { failuresOf, isSecret, isWithheld, readStep, type Step, textsOf } from '../routes/binder.ts'
+import type { Route } from '../routes/route.ts'
+import type { Secrets } from '../routes/shown-target.ts'
+
+import type { CheckedBody } from './checked-body.ts'
+import type { ExplainedArgument } from './explanation.ts'
+
+/**
+ * @param values of the template's parameters
+ * @param secrets of all routes that the client may have meant
+ */
+export function explainArguments(
+  route: Route,
+  request: HttpRequest,
+  values: readonly string[],
+  secrets: Secrets,
+  checked: CheckedBody,
+): ExplainedArgument[] {
+  const { steps, body } = route
+  const parameters = steps.map((step) => explainParameter(step, request, values, isHidden(step, route, secrets)))
+  return body === null ? parameters : [...parameters, explainBodyArgument(body.declared, checked)]
+}
+
+/** Whether another route that the client may have meant declares it secret. */
+function isHidden({ source, index, key }: Step, { template }: Route, secrets: Secrets): boolean {
+  if (source === 'query') return secrets.hidesQuery(key)
+  if (source !== 'path') return source === 'header' && secrets.fields.has(key)
+  const { segmentIndex, rest } = template.parameters[index]!
+  return rest ? secrets.hidesRest(segmentIndex) : secrets.hidesSegment(segmentIndex)
+}
+
+function explainParameter(step: Step, request: HttpRequest, values: readonly string[], hidden: boolean): ExplainedArgument {
+  const { name, source, schema } = step
+  const isChecked = schema === null || schema instanceof Schema
+  const value = isChecked ? readStep(step, request, values) : undefined
+  return {
+    name,
+    in: source,
+    expected: schema === null ? 'a string' : expectationOf(schema),
+    presence: presenceOf(schema),
+    received: receivedOf(textsOf(step, request, values), hidden || isWithheld(step) || isSecret(step)),
+    failures: value instanceof Mismatch ? failuresOf(step, hidden ? value.hidden() : value) : [],
+    isChecked,
+  }
+}
+
+function explainBodyArgument({ kind, schema, isOptional }: TypedBody, { isChecked, error }: CheckedBody): ExplainedArgument {
+  return {
+    name: 'body',
+    in: 'body',
+    expected: kind === 'multipart' ? 'a multipart form' : schema === null ? kind : expectationOf(schema),
+    presence: !isOptional ? 'required' : schema instanceof Schema && schema.hasDefault ? 'default' : 'optional',
+    received: null,
+    failures: error instanceof InvalidBodyError ? error.failures : [],
+    isChecked,
+  }
+}
+
+function expectationOf(schema: AnySchema): string {
+  return schema instanceof Schema ? schema.describe() : `${PASSES_SCHEMA} (${schema['~standard'].vendor})`
+}
+
+/** A schema of another library does not say. */
+function presenceOf(schema: AnySchema | null): ExplainedArgument['presence'] {
+  if (!(schema instanceof Schema)) return 'required'
+  return schema.hasDefault ? 'default' : schema.isOptional ? 'optional' : 'required'
+}
+
+function receivedOf(texts: readonly string[], hidden: boolean): string | null {
+  if (texts.length === 0) return null
+  return hidden ? NOT_SHOWN : shorten(texts.join(', '))
+}

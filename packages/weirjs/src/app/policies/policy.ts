@@ -1,0 +1,181 @@
+// Policies: named bundles of hooks that are bound to routes when these are mapped. No paths are compared at run time to find out which
+// policies apply.
+
+import { WeirError } from '../../base/errors.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { invalid, namesOf } from '../../base/options.ts'
+import type { HttpSession } from '../../http/session.ts'
+
+import type { BeforeSend, Middleware } from './middleware.ts'
+
+/**
+ * Runs when the head and the route are known, before the body is read and before `100 Continue` is sent. Returns nothing to let the request
+ * pass, or anything that a handler may return to answer it. What it throws is answered like any other error. While a promise that it
+ * returns is pending, the body is not read. It may set `session.principal`, and fields of `session.response`. It cannot read the body.
+ * A boolean, a number or null, or a promise of one, does not compile: it looks like a verdict or a status, and would be a 500.
+ */
+export type Gate = (session: HttpSession) => NothingOrResponse
+
+/** What a gate may return: nothing to let a request pass, or what answers it; or a promise of that. */
+export type NothingOrResponse =
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing returns void
+  | void
+  | string
+  | (object & NoPromise)
+  | (NoPromise & { readonly [name: string]: unknown }) // object literals, whose properties the compiler would find excessive otherwise
+  | Promise<NothingOrResponse> // so that the compiler's message about another promise ends with what it resolves with
+  | PromiseLike<NothingOrResponse>
+
+/** What only promises have. */
+interface NoPromise {
+  readonly then?: never
+}
+
+/** A named bundle of hooks. All of them are optional. */
+export interface Policy {
+  /**
+   * If a route has two policies with the same name, the inner one replaces the outer one. A policy with a name and no hooks removes the
+   * outer one. A policy without a name is never replaced.
+   */
+  readonly name?: string
+  readonly gate?: Gate
+  readonly middleware?: Middleware
+  readonly beforeSend?: BeforeSend
+  /**
+   * Returns what documents and `server.routes` state about it, such as the credentials that it requires. Called when they are created. If it
+   * returns an object, `@weirjs/openapi` reads two of its members: `refuses`, the statuses with which the policy refuses requests, and
+   * `isDocumented`, which is false if documents leave out the routes of the policy.
+   */
+  readonly describe?: () => unknown
+  /**
+   * Throws if it cannot work where it is used, so that `start` rejects. Called for each route that has it, and for requests without a route.
+   * For a route that is mapped later, it is called then.
+   * @param policies all policies of the route, the outermost first
+   * @param where names the route, for messages
+   * @param route null for requests without a route
+   */
+  readonly check?: Check
+}
+
+/** `check` of a policy. */
+export type Check = (policies: readonly UsedPolicy[], where: string, route: CheckedRoute | null) => void
+
+/** What policies may know of a route that they are used on. */
+export interface CheckedRoute {
+  /** Null: any method. */
+  readonly method: string | null
+  /** `stream`: the handler starts before the body has arrived. `auto`: so for multipart/form-data. */
+  readonly bodyMode: 'auto' | 'buffer' | 'stream'
+}
+
+/** One of the policies of a route. */
+export interface UsedPolicy {
+  /** Its name, or that of its function, or `(anonymous)`. */
+  readonly name: string
+  /** How many levels are around that at which it is used: 0 for the server. */
+  readonly depth: number
+  /** What its `describe` returned; null if it has none. */
+  readonly description: unknown
+}
+
+/** The argument of `use`: a middleware function, or a policy. */
+export type Usable = Middleware | Policy
+
+/** A checked policy or middleware. Its hooks are read only once, so later changes to the object have no effect. */
+export interface CheckedPolicy {
+  /** Null: it is never replaced. */
+  readonly name: string | null
+  /** Its name, or that of its function. */
+  readonly label: string
+  readonly gate: Gate | null
+  readonly middleware: Middleware | null
+  readonly beforeSend: BeforeSend | null
+  readonly describe: (() => unknown) | null
+  readonly check: Check | null
+}
+
+const MEMBERS = namesOf<Policy>()(['name', 'gate', 'middleware', 'beforeSend', 'describe', 'check'])
+const HOOKS = ['gate', 'middleware', 'beforeSend', 'describe', 'check'] as const
+
+/** @param owner the function that received it, for messages: `use()` @throws WEIR_OPTION_INVALID */
+export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
+  if (typeof usable === 'function') {
+    if (usable.length > 2)
+      throw invalid(
+        owner,
+        `a middleware has two parameters, session and next, not ${usable.length}: mount code for Express with mountNode()`,
+      )
+    const label = usable.name === '' ? '(anonymous)' : usable.name
+    return { name: null, label, gate: null, middleware: usable as Middleware, beforeSend: null, describe: null, check: null }
+  }
+  if (typeof usable !== 'object' || usable === null || Array.isArray(usable))
+    throw invalid(owner, `a middleware function or a policy is needed, not ${kindOf(usable)}`)
+  if (isModule(usable)) throw invalid(owner, 'a middleware function or a policy is needed, not a module: install it with useModule')
+  checkMembers(owner, usable)
+  const policy = usable as Policy
+  const { name } = policy
+  if (name !== undefined && (typeof name !== 'string' || name === ''))
+    throw invalid(owner, `name of a policy is ${shown(name)}, not a string`)
+  const known = HOOKS.filter((hook) => policy[hook] !== undefined)
+  if (known.length === 0 && name === undefined) throw invalid(owner, 'a policy has a name or a hook: gate, middleware or beforeSend')
+  for (const hook of known)
+    if (typeof policy[hook] !== 'function') throw invalid(owner, `${hook} of ${titleOf(policy)} is ${shown(policy[hook])}, not a function`)
+  return {
+    name: name ?? null,
+    label: name ?? nameOfHook(policy),
+    gate: bound(policy, policy.gate),
+    middleware: bound(policy, policy.middleware),
+    beforeSend: bound(policy, policy.beforeSend),
+    describe: bound(policy, policy.describe),
+    check: bound(policy, policy.check),
+  }
+}
+
+/** Checks all policies in `use` of a declaration; no two may have the same name. @throws WEIR_ROUTE_DECLARATION */
+export function checkPolicies(where: string, usables: unknown): CheckedPolicy[] {
+  if (usables === undefined) return []
+  const refuse = (why: string): never => {
+    throw new WeirError('WEIR_ROUTE_DECLARATION', `option "use" of ${where} ${why}`)
+  }
+  if (!Array.isArray(usables)) return refuse(`is ${shown(usables)}, not a list of middleware and policies`)
+  const checked: CheckedPolicy[] = []
+  for (const usable of usables) {
+    const policy = checkPolicy(`use of ${where}`, usable)
+    if (isNameTaken(policy, checked)) refuse(`has two policies "${policy.name}"`)
+    checked.push(policy)
+  }
+  return checked
+}
+
+export function isNameTaken({ name }: CheckedPolicy, others: readonly CheckedPolicy[]): boolean {
+  return name !== null && others.some((other) => other.name === name)
+}
+
+function isModule(value: object): boolean {
+  return 'install' in value && typeof value.install === 'function'
+}
+
+/** Checks an object literal, in which a misspelt hook would never run. An instance of a class may have other members. */
+function checkMembers(owner: string, policy: object): void {
+  const prototype: unknown = Object.getPrototypeOf(policy)
+  if (prototype !== Object.prototype && prototype !== null) return
+  for (const member of Object.keys(policy))
+    if (!MEMBERS.includes(member as keyof Policy))
+      throw invalid(owner, `${titleOf(policy)} has ${JSON.stringify(member)}: a policy has ${MEMBERS.join(', ')}`)
+}
+
+function titleOf({ name }: Policy): string {
+  return typeof name === 'string' ? `policy ${JSON.stringify(name)}` : 'a policy'
+}
+
+function nameOfHook({ gate, middleware, beforeSend }: Policy): string {
+  const name = (gate ?? middleware ?? beforeSend)?.name ?? ''
+  return name === '' || HOOKS.includes(name as (typeof HOOKS)[number]) ? '(anonymous)' : name
+}
+
+/** A policy may be an instance of a class. Its hooks keep their names, for messages. */
+function bound<A extends readonly unknown[], R>(policy: Policy, hook: ((...args: A) => R) | undefined): ((...args: A) => R) | null {
+  if (hook === undefined) return null
+  const name = policy.name ?? hook.name
+  return Object.defineProperty(hook.bind(policy) as (...args: A) => R, 'name', { value: name })
+}

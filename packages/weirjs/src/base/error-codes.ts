@@ -1,0 +1,227 @@
+// The catalogue of weir's errors. Each error is declared once: its code, whose fault it is, and the text for the client.
+//
+// Codes are API and never change; texts are for people and may change. docs/errors.md has one heading for each code, in the same order, and a
+// test compares the two. Only texts whose fault is `peer` or `limit` may reach the client.
+
+/** Whose fault an error is. `peer`: the client's bytes. `limit`: a limit was exceeded. `developer`: the host program. `transport`: the network. */
+export type Fault = 'peer' | 'limit' | 'developer' | 'transport'
+
+export interface ErrorSpec {
+  readonly fault: Fault
+  /** Status of the response when nothing catches the error. */
+  readonly status: number
+  /** Whether the connection closes after that response. */
+  readonly closes: boolean
+  readonly text: string
+  /** The source of the rule: a section of an RFC, or a page of the docs. */
+  readonly see: string
+  /** Retry-After of the response, in seconds, if the same request may soon succeed and the error itself does not know when. */
+  readonly retryAfter: number | null
+}
+
+/** The connection closes after the response. */
+const CLOSES = true
+/** The connection stays open. */
+const STAYS = false
+
+const specOf =
+  (fault: Fault) =>
+  (status: number, closes: boolean, text: string, see: string, retryAfter: number | null = null): ErrorSpec => ({
+    fault,
+    status,
+    closes,
+    text,
+    see,
+    retryAfter,
+  })
+const peer = specOf('peer')
+const limit = specOf('limit')
+const developer = specOf('developer')
+const transport = specOf('transport')
+
+export const ERRORS = {
+  // The request line
+  WEIR_FIRST_BYTE: peer(400, CLOSES, 'a request cannot begin with this byte', 'RFC 9112 §3'),
+  WEIR_METHOD_SYNTAX: peer(400, CLOSES, 'the method is not a token', 'RFC 9110 §9.1'),
+  WEIR_METHOD_TOO_LONG: limit(501, CLOSES, 'the method is too long', 'RFC 9112 §3'),
+  WEIR_REQUEST_LINE_SYNTAX: peer(400, CLOSES, 'the request line is not a method, a target and a version', 'RFC 9112 §3'),
+  WEIR_TARGET_SYNTAX: peer(400, CLOSES, 'the request target contains a byte that is not allowed', 'RFC 9112 §3.2'),
+  WEIR_TARGET_FORM: peer(400, CLOSES, 'the request target has a form that is not allowed for this method', 'RFC 9112 §3.2'),
+  WEIR_TARGET_ENCODING: peer(400, CLOSES, 'the path is not valid percent-encoded UTF-8', 'RFC 3986 §2.1'),
+  WEIR_TARGET_DOT_SEGMENT: peer(400, CLOSES, 'the path contains a dot segment', 'RFC 3986 §6.2.2.3'),
+  WEIR_TARGET_TOO_LONG: limit(414, CLOSES, 'the request line is too long', 'RFC 9110 §15.5.15'),
+  WEIR_VERSION_SYNTAX: peer(400, CLOSES, 'the protocol version is not HTTP/1.x', 'RFC 9112 §2.3'),
+  WEIR_VERSION_UNSUPPORTED: peer(505, CLOSES, 'only HTTP/1.0 and HTTP/1.1 are supported here', 'RFC 9110 §15.6.6'),
+  WEIR_METHOD_NOT_IMPLEMENTED: peer(501, CLOSES, 'this server is not a proxy and opens no tunnels', 'RFC 9110 §9.3.6'),
+
+  // Fields
+  WEIR_LINE_END: peer(400, CLOSES, 'a line does not end with CRLF', 'RFC 9112 §2.2'),
+  WEIR_FIELD_NAME_SYNTAX: peer(400, CLOSES, 'a field name is not a token followed by a colon', 'RFC 9112 §5.1'),
+  WEIR_FIELD_VALUE_SYNTAX: peer(400, CLOSES, 'a field value contains a control character', 'RFC 9110 §5.5'),
+  WEIR_FIELD_FOLDED: peer(400, CLOSES, 'a field is folded over several lines', 'RFC 9112 §5.2'),
+  WEIR_HEAD_TOO_LARGE: limit(431, CLOSES, 'the request head is too large', 'RFC 6585 §5'),
+  WEIR_TOO_MANY_FIELDS: limit(431, CLOSES, 'the request has too many fields', 'RFC 6585 §5'),
+  WEIR_HOST_MISSING: peer(400, CLOSES, 'the request has no Host field', 'RFC 9112 §3.2'),
+  WEIR_HOST_REPEATED: peer(400, CLOSES, 'the request has more than one Host field', 'RFC 9112 §3.2'),
+  WEIR_HOST_SYNTAX: peer(400, CLOSES, 'Host is not a valid host with an optional port', 'RFC 9110 §7.2'),
+  WEIR_HOST_MISMATCH: peer(400, CLOSES, 'Host differs from the authority of the request target', 'RFC 9112 §3.2.2'),
+  WEIR_MISDIRECTED: peer(421, CLOSES, 'this connection is not for this host or scheme', 'RFC 9110 §15.5.20'),
+  WEIR_EXPECTATION_UNKNOWN: peer(417, CLOSES, 'this expectation is not supported', 'RFC 9110 §10.1.1'),
+  WEIR_PSEUDO_FIELDS: peer(400, STAYS, 'a pseudo-header field is missing, repeated, unknown or out of place', 'RFC 9113 §8.3'),
+  WEIR_CONNECTION_FIELD: peer(400, STAYS, 'connection-specific fields are not allowed in HTTP/2', 'RFC 9113 §8.2.2'),
+  WEIR_HTTP2_VIOLATION: peer(400, CLOSES, 'the client broke the rules of HTTP/2', 'RFC 9113 §5.4'),
+
+  // The length of a body
+  WEIR_CONTENT_LENGTH_SYNTAX: peer(400, CLOSES, 'Content-Length is not a decimal number', 'RFC 9110 §8.6'),
+  WEIR_CONTENT_LENGTH_REPEATED: peer(400, CLOSES, 'the request has more than one Content-Length field', 'RFC 9112 §6.3'),
+  WEIR_LENGTH_AND_CODING: peer(400, CLOSES, 'the request has both Content-Length and Transfer-Encoding', 'RFC 9112 §6.3'),
+  WEIR_TRANSFER_CODING_SYNTAX: peer(400, CLOSES, 'Transfer-Encoding is malformed or does not end in a single chunked', 'RFC 9112 §6.1'),
+  WEIR_TRANSFER_CODING_UNKNOWN: peer(501, CLOSES, 'this transfer coding is not supported', 'RFC 9112 §6.1'),
+  WEIR_TRANSFER_CODING_HTTP10: peer(400, CLOSES, 'HTTP/1.0 does not allow Transfer-Encoding', 'RFC 9112 §6.1'),
+  WEIR_CHUNK_SIZE_SYNTAX: peer(400, CLOSES, 'a chunk size is not hexadecimal digits followed by CRLF or an extension', 'RFC 9112 §7.1'),
+  WEIR_CHUNK_SIZE_TOO_LONG: peer(400, CLOSES, 'a chunk size has more than 13 digits', 'RFC 9112 §7.1'),
+  WEIR_CHUNK_EXTENSION_SYNTAX: peer(400, CLOSES, 'a chunk extension is malformed', 'RFC 9112 §7.1.1'),
+  WEIR_CHUNK_EXTENSIONS_TOO_LARGE: limit(400, CLOSES, 'the chunk extensions are too large', 'RFC 9112 §7.1.1'),
+  WEIR_CHUNK_END: peer(400, CLOSES, 'the data of a chunk is not followed by CRLF', 'RFC 9112 §7.1'),
+  WEIR_TRAILERS_TOO_LARGE: limit(431, CLOSES, 'the trailers are too large', 'RFC 6585 §5'),
+  WEIR_BODY_TOO_LARGE: limit(413, STAYS, 'the request body is too large', 'RFC 9110 §15.5.14'),
+
+  // Timeouts and broken connections
+  WEIR_HEAD_TIMEOUT: limit(408, CLOSES, 'the request head took too long', 'RFC 9110 §15.5.9'),
+  WEIR_BODY_TOO_SLOW: limit(408, CLOSES, 'the request body arrived too slowly', 'RFC 9110 §15.5.9'),
+  WEIR_BODY_TRUNCATED: transport(400, CLOSES, 'the request body ended before it was complete', 'RFC 9112 §8'),
+  WEIR_CLIENT_GONE: transport(400, CLOSES, 'the client went away', 'docs/guide/request.md'),
+  WEIR_TOO_MANY_CONNECTIONS: limit(503, CLOSES, 'the server has too many connections', 'docs/limits.md'),
+  WEIR_TOO_MANY_STREAMS: limit(503, STAYS, 'the client has too many requests in progress', 'RFC 9113 §5.1.2'),
+  WEIR_WRITE_TIMEOUT: limit(408, CLOSES, 'the client does not read the response', 'docs/limits.md'),
+  WEIR_REQUEST_TIMEOUT: limit(503, CLOSES, 'the request took too long', 'RFC 9110 §15.6.4'),
+  WEIR_SERVER_STOPPED: transport(503, CLOSES, 'the server stopped before the response was complete', 'docs/guide/lifecycle.md'),
+
+  // Limits of the program
+  WEIR_QUOTA_EXCEEDED: limit(429, STAYS, 'the quota is used up', 'docs/guide/limits.md'),
+  WEIR_OVERLOADED: limit(503, STAYS, 'the server has no capacity for this request now', 'docs/guide/limits.md'),
+
+  // Proxies
+  WEIR_PROXY_PEER: peer(403, CLOSES, 'only trusted proxies may connect here', 'docs/guide/proxies.md'),
+  WEIR_PROXY_HEADER: peer(400, CLOSES, 'the connection does not begin with a valid PROXY header', 'docs/guide/proxies.md'),
+
+  // Routes and parameters
+  WEIR_ROUTE_NOT_FOUND: peer(404, STAYS, 'no route matches this path', 'RFC 9110 §15.5.5'),
+  WEIR_METHOD_NOT_ALLOWED: peer(405, STAYS, 'this resource does not support this method', 'RFC 9110 §15.5.6'),
+  WEIR_PARAMETER_INVALID: peer(400, STAYS, 'a parameter is missing or cannot be converted', 'docs/guide/routing.md'),
+  WEIR_CONTENT_TYPE_MISSING: peer(400, STAYS, 'a QUERY request has to state the type of its content', 'RFC 10008 §2'),
+  WEIR_ROUTE_TEMPLATE: developer(500, STAYS, 'a route template cannot be used', 'docs/guide/routing.md'),
+  WEIR_ROUTE_CLASH: developer(500, STAYS, 'two routes claim the same requests', 'docs/guide/routing.md'),
+  WEIR_ROUTE_DECLARATION: developer(500, STAYS, 'a route declaration is invalid', 'docs/guide/routing.md'),
+  WEIR_UPGRADE_REQUIRED: peer(426, STAYS, 'this resource requires an upgrade to another protocol', 'RFC 9110 §15.5.22'),
+  WEIR_UPGRADE_OVER_HTTP2: peer(505, STAYS, 'this resource is only available over HTTP/1.1', 'RFC 9110 §15.6.6'),
+  WEIR_UPGRADE_WITHOUT_CONNECTION: developer(501, STAYS, 'server.fetch has no connection to upgrade', 'docs/guide/web-apis.md'),
+  WEIR_WEBSOCKET_HANDSHAKE: peer(400, STAYS, 'this is not a valid WebSocket handshake', 'RFC 6455 §4.2.1'),
+  WEIR_ORIGIN_REFUSED: peer(403, STAYS, 'pages from this origin may not connect', 'RFC 6455 §10.2'),
+  WEIR_CROSS_ORIGIN: peer(403, STAYS, 'a page of another origin may not send this request', 'docs/guide/csrf.md'),
+  WEIR_CREDENTIALS_MISSING: peer(401, STAYS, 'the request has no credentials that are accepted here', 'RFC 9110 §15.5.2'),
+  WEIR_CREDENTIALS_INVALID: peer(401, STAYS, 'the credentials of the request are not valid', 'RFC 9110 §15.5.2'),
+  WEIR_CREDENTIALS_INSECURE: peer(403, STAYS, 'these credentials are accepted over HTTPS only', 'docs/guide/authentication.md'),
+  WEIR_ACCESS_DENIED: peer(403, STAYS, 'the principal may not do this', 'docs/guide/authentication.md'),
+  WEIR_KEYS_UNAVAILABLE: transport(503, STAYS, 'the keys that verify tokens cannot be fetched', 'docs/guide/jwt.md', 5),
+  WEIR_PASSWORD_TOO_LONG: limit(400, STAYS, 'the password is too long', 'docs/guide/authentication.md'),
+  WEIR_PASSWORDS_BUSY: limit(503, STAYS, 'too many passwords are being checked', 'docs/guide/authentication.md', 1),
+  WEIR_PASSWORD_HASH: developer(500, STAYS, 'a text is not the hash of a password', 'docs/guide/authentication.md'),
+  WEIR_AUTH_SETUP: developer(500, STAYS, 'the requirements of a route cannot be met', 'docs/guide/authentication.md'),
+  WEIR_OPENAPI_INCOMPLETE: developer(500, STAYS, 'the OpenAPI document cannot describe all routes', 'docs/guide/openapi.md'),
+  WEIR_INSPECTOR_REFUSED: peer(403, STAYS, 'the inspector is for programs on this machine', 'docs/guide/inspector.md'),
+  WEIR_INSPECTOR_LOCKED: peer(
+    401,
+    STAYS,
+    'the inspector is open to whoever has the link that was printed at the start',
+    'docs/guide/inspector.md',
+  ),
+
+  // Bodies and requests in a handler
+  WEIR_MODEL_BINDING: peer(400, STAYS, 'the body does not fit the model', 'docs/guide/body.md'),
+  WEIR_CONTENT_TYPE_UNSUPPORTED: peer(415, STAYS, 'a body of this type is not accepted here', 'RFC 9110 §15.5.16'),
+  WEIR_CONTENT_CODING_UNSUPPORTED: peer(415, STAYS, 'a body in this content coding is not accepted here', 'RFC 9110 §15.5.16'),
+  WEIR_BODY_MISSING: peer(400, STAYS, 'this request needs a body', 'docs/guide/typed-bodies.md'),
+  WEIR_BODY_MALFORMED: peer(400, STAYS, 'the body is malformed', 'docs/guide/typed-bodies.md'),
+  WEIR_BODY_INVALID: peer(400, STAYS, 'the body does not fit', 'docs/guide/typed-bodies.md'),
+  WEIR_BODY_NOT_BUFFERED: developer(500, STAYS, 'the body is streamed here, so await request.bufferBody() first', 'docs/guide/request.md'),
+  WEIR_BODY_IN_GATE: developer(500, STAYS, 'the body is not read before all gates have let the request pass', 'docs/guide/groups.md'),
+  WEIR_BODY_IS_FORM: peer(415, STAYS, 'multipart forms are not buffered on this route', 'docs/guide/request.md'),
+  WEIR_CHARSET_UNKNOWN: peer(415, STAYS, 'the body is in a character encoding that is not read here', 'docs/guide/models.md'),
+  WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'a body stream can be read only once', 'docs/guide/request.md'),
+  WEIR_REQUEST_EXPIRED: developer(500, STAYS, 'the request was used after its handler had settled or timed out', 'docs/guide/request.md'),
+
+  WEIR_VALUE_INVALID: developer(500, STAYS, 'a value does not fit its schema', 'docs/guide/models.md'),
+  WEIR_PRINCIPAL_MISSING: peer(401, STAYS, 'this request needs authentication', 'docs/guide/groups.md'),
+
+  // Responses
+  WEIR_RESPONSE_HEADER_SYNTAX: developer(500, STAYS, 'a response header cannot be sent', 'RFC 9110 §5.5'),
+  WEIR_RESPONSE_STATUS: developer(500, STAYS, 'a final status must be a whole number from 200 to 599', 'RFC 9110 §15'),
+  WEIR_RESPONSE_LENGTH: developer(500, CLOSES, 'the response body does not have the length that Content-Length promised', 'RFC 9110 §8.6'),
+  WEIR_RESPONSE_SENT: developer(500, STAYS, 'the response was changed after it had been sent', 'docs/guide/response.md'),
+  WEIR_RESULT_UNSENDABLE: developer(500, STAYS, 'this value cannot be sent', 'docs/guide/response.md'),
+  WEIR_ANSWER_UNDECLARED: developer(500, STAYS, 'a handler did not answer as its route declares', 'docs/guide/answers.md'),
+  WEIR_HANDLER_FAILED: developer(500, STAYS, 'a handler failed', 'docs/guide/errors.md'),
+  WEIR_MIDDLEWARE_NEXT_TWICE: developer(500, STAYS, 'a middleware called next() twice', 'docs/guide/middleware.md'),
+
+  // Sessions
+  WEIR_SESSION_DATA: developer(500, STAYS, 'a session cannot hold this value', 'docs/guide/sessions.md'),
+  WEIR_SESSION_TOO_LARGE: developer(500, STAYS, 'a session is too large', 'docs/guide/sessions.md'),
+  WEIR_SESSION_INSECURE: developer(500, STAYS, 'a session needs TLS, or a browser on the same machine', 'docs/guide/sessions.md'),
+  WEIR_SESSION_SENT: developer(500, STAYS, 'a session was changed after the response had begun', 'docs/guide/sessions.md'),
+  WEIR_OIDC_RESPONSE: peer(400, STAYS, 'this login cannot be completed: begin it again', 'docs/guide/oidc.md'),
+  WEIR_OIDC_DENIED: peer(403, STAYS, 'the login was refused at the identity provider', 'docs/guide/oidc.md'),
+  WEIR_OIDC_UNAVAILABLE: transport(503, STAYS, 'the identity provider does not answer', 'docs/guide/oidc.md', 5),
+
+  // Idempotency
+  WEIR_IDEMPOTENCY_KEY_MISSING: peer(400, STAYS, 'this request needs an idempotency key', 'docs/guide/idempotency.md'),
+  WEIR_IDEMPOTENCY_KEY_INVALID: peer(400, STAYS, 'the idempotency key is not valid', 'docs/guide/idempotency.md'),
+  WEIR_IDEMPOTENCY_RUNNING: peer(409, STAYS, 'a request with this idempotency key is still in progress', 'docs/guide/idempotency.md', 1),
+  WEIR_IDEMPOTENCY_UNKNOWN: peer(
+    409,
+    STAYS,
+    'whether the first request with this idempotency key had its effect is not known',
+    'docs/guide/idempotency.md',
+  ),
+  WEIR_IDEMPOTENCY_NOT_KEPT: peer(
+    409,
+    STAYS,
+    'the first request with this idempotency key is complete, but its response was not kept',
+    'docs/guide/idempotency.md',
+  ),
+  WEIR_IDEMPOTENCY_MISMATCH: peer(422, STAYS, 'this idempotency key was used for another request', 'docs/guide/idempotency.md'),
+
+  // Resumable uploads
+  WEIR_UPLOAD_REQUEST: peer(400, STAYS, 'the request does not follow the protocol of uploads', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_VERSION: peer(412, STAYS, 'this version of tus is not spoken here', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_UNKNOWN: peer(404, STAYS, 'there is no such upload', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_OFFSET: peer(409, STAYS, 'the upload does not continue at this offset', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_LENGTH: peer(400, STAYS, 'the lengths of the upload do not agree', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_CHECKSUM: peer(460, STAYS, 'the bytes do not have the stated checksum', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_FINAL: peer(403, STAYS, 'nothing can be appended to concatenated uploads', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOAD_LOCKED: peer(423, STAYS, 'the upload cannot be worked on at the moment', 'docs/guide/resumable-uploads.md', 1),
+  WEIR_UPLOAD_SUPERSEDED: peer(409, CLOSES, 'another request has continued this upload', 'docs/guide/resumable-uploads.md'),
+  WEIR_UPLOADS_OPEN: limit(429, STAYS, 'too many uploads are unfinished', 'docs/guide/resumable-uploads.md'),
+
+  // The server
+  WEIR_OPTION_INVALID: developer(500, STAYS, 'an option or argument is invalid', 'docs/limits.md'),
+  WEIR_SERVER_STATE: developer(500, STAYS, 'this call is not possible in the current state', 'docs/guide/lifecycle.md'),
+  WEIR_TEST_WAIT: developer(500, STAYS, 'a test client gave up waiting', 'docs/guide/testing.md'),
+  WEIR_CHAOS: developer(500, STAYS, 'a handler misbehaved', 'docs/guide/testing.md'),
+  WEIR_STORE_UNAVAILABLE: transport(503, STAYS, 'a store did not answer', 'docs/dependencies.md', 5),
+  WEIR_RELAY_UNAVAILABLE: transport(503, STAYS, 'a relay did not take a message', 'docs/guide/relay.md', 5),
+
+  // Multipart forms and files
+  WEIR_MULTIPART_DELIMITER: peer(400, STAYS, 'the boundary appears where it is not a delimiter', 'RFC 2046 §5.1.1'),
+  WEIR_MULTIPART_HEADER_SYNTAX: peer(400, STAYS, 'the head of a part is malformed', 'RFC 7578 §4'),
+  WEIR_MULTIPART_PART_NAME: peer(400, STAYS, 'a part is not form-data with a name', 'RFC 7578 §4.2'),
+  WEIR_MULTIPART_ENCODING: peer(400, STAYS, 'a part has a transfer encoding, or a field a charset, that is not read here', 'RFC 7578 §4.7'),
+  WEIR_MULTIPART_INVALID: peer(400, STAYS, 'the body is not valid multipart/form-data', 'RFC 7578 §4'),
+  WEIR_MULTIPART_TRUNCATED: peer(400, STAYS, 'the body ended before its close delimiter', 'RFC 2046 §5.1.1'),
+  WEIR_FILE_EXTENSION: peer(415, STAYS, 'files with this extension are not accepted', 'docs/guide/uploads.md'),
+  WEIR_FILE_TYPE: peer(415, STAYS, 'files of this type are not accepted', 'docs/guide/typed-bodies.md'),
+  WEIR_FILE_MAGIC: peer(415, STAYS, 'the file does not begin with an accepted signature', 'docs/guide/uploads.md'),
+} satisfies Record<string, ErrorSpec>
+
+/** A code from weir's catalogue. Codes are stable, so you can switch on them. */
+export type ErrorCode = keyof typeof ERRORS

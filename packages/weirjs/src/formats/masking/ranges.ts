@@ -1,0 +1,251 @@
+// Where the secrets of a text are: half-open ranges of its characters. Every function here reads its text once, and reads malformed text too:
+// what a client sent is masked even where the server refuses it.
+
+import { decoded, type Range, urlPairSecrets } from './pairs.ts'
+import type { SecretNames } from './secret-words.ts'
+
+export type { Range }
+
+/** The secret parameters of paths. */
+export interface PathSecrets {
+  in(target: string): Range[]
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/** The values of secret properties in JSON, whatever surrounds it. All of an object or a list under a secret name is secret. */
+export function jsonSecrets(text: string, names: SecretNames): Range[] {
+  const found: Range[] = []
+  let at = 0
+  while (at < text.length) {
+    const open = text.indexOf('"', at)
+    if (open === -1) break
+    const close = stringEnd(text, open)
+    at = close
+    const colon = skipBlanks(text, close)
+    if (text[colon] !== ':' || !names.has(nameOf(text, open, close))) continue
+    at = addValue(text, skipBlanks(text, colon + 1), found)
+  }
+  return found
+}
+
+/** @returns the index after the closing quote; the end of the text without one */
+function stringEnd(text: string, open: number): number {
+  for (let i = open + 1; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === BACKSLASH) i++
+    else if (code === QUOTE) return i + 1
+  }
+  return text.length
+}
+
+/** A name may be escaped: `passw\u006frd`. */
+function nameOf(text: string, open: number, close: number): string {
+  const quoted = text.slice(open, close)
+  if (!quoted.includes('\\')) return quoted.slice(1, -1)
+  try {
+    return JSON.parse(quoted) as string
+  } catch {
+    return quoted
+  }
+}
+
+function skipBlanks(text: string, at: number): number {
+  let i = at
+  while (i < text.length && text.charCodeAt(i) <= 0x20) i++
+  return i
+}
+
+/** Adds the strings and numbers of the value that begins at `at`. @returns where it ends */
+function addValue(text: string, at: number, found: Range[]): number {
+  let depth = 0
+  let i = at
+  do {
+    const char = text[i]
+    if (char === '"') {
+      const end = stringEnd(text, i)
+      const isClosed = end > i + 1 && text.charCodeAt(end - 1) === QUOTE
+      if (skipBlanksIsColon(text, end) && depth > 0) i = end
+      else {
+        found.push([i + 1, isClosed ? end - 1 : end])
+        i = end
+      }
+    } else if (char === '{' || char === '[') {
+      depth++
+      i++
+    } else if (char === '}' || char === ']') {
+      depth--
+      i++
+    } else if (char === ',' || char === ':' || char === undefined || char.charCodeAt(0) <= 0x20) {
+      if (depth === 0 && char === ',') return i
+      i++
+    } else {
+      const end = wordEnd(text, i)
+      found.push([i, end])
+      i = end
+    }
+  } while (depth > 0 && i < text.length)
+  return i
+}
+
+function skipBlanksIsColon(text: string, at: number): boolean {
+  return text[skipBlanks(text, at)] === ':'
+}
+
+/** The end of a number, of a literal, or of anything else that is not JSON. */
+function wordEnd(text: string, at: number): number {
+  let i = at
+  while (i < text.length && !/[\s,:{}[\]"]/.test(text[i]!)) i++
+  return Math.max(i, at + 1)
+}
+
+/** A parameter of a field: a quoted value may contain what looks like another one. */
+const PARAMETER = /;[ \t]*([\w*-]+)[ \t]*=[ \t]*(?:"((?:[^"\\\r\n]|\\.)*)"?|([^;\r\n]*))/g
+
+/** What may be the name of a part, by the fields of its head. */
+function partNames(head: string): string[] {
+  return [...head.matchAll(PARAMETER)].flatMap(([, parameter, quoted, token]) =>
+    parameter!.toLowerCase() === 'name' ? [quoted ?? token!] : [],
+  )
+}
+
+/** The contents of parts with secret names in a multipart form. */
+export function partSecrets(text: string, boundary: string, names: SecretNames): Range[] {
+  const found: Range[] = []
+  const delimiter = `--${boundary}`
+  let headEnd = text.indexOf('\r\n\r\n')
+  for (let at = text.indexOf(delimiter); at !== -1; ) {
+    const next = text.indexOf(delimiter, at + delimiter.length)
+    if (headEnd !== -1 && headEnd < at) headEnd = text.indexOf('\r\n\r\n', at)
+    const end = next === -1 ? text.length : Math.max(next - 2, at)
+    if (headEnd !== -1 && headEnd + 4 <= end) {
+      if (partNames(text.slice(at, headEnd)).some((name) => names.has(name))) found.push([headEnd + 4, end])
+    }
+    at = next
+  }
+  return found
+}
+
+/** The secret parts of the value of a header field. Names of cookies, attributes and authentication schemes are not secret. */
+export function fieldSecrets(name: string, value: string, names: SecretNames, segments: PathSecrets | null = null): Range[] {
+  switch (name.toLowerCase()) {
+    case 'set-cookie':
+      return cookieSecrets(value.split(';', 1)[0]!)
+    case 'cookie':
+      return cookieSecrets(value)
+    case 'authorization':
+    case 'proxy-authorization': {
+      const scheme = /^[!#-'*+.^-z|~\w-]+[ \t]+/.exec(value)?.[0] ?? ''
+      return [[scheme.length, value.length]]
+    }
+    case 'referer':
+    case 'location':
+    case 'content-location':
+      return [...urlSecrets(value, names), ...(segments?.in(value) ?? [])]
+    case 'link':
+    case 'refresh':
+      return urlSecrets(value, names)
+    default:
+      return names.has(name) ? [[0, value.length]] : []
+  }
+}
+
+function cookieSecrets(text: string): Range[] {
+  const found: Range[] = []
+  let at = 0
+  for (const pair of text.split(';')) {
+    const equals = pair.indexOf('=')
+    found.push([at + equals + 1, at + pair.length])
+    at += pair.length + 1
+  }
+  return found
+}
+
+/** Scheme, user name and password of a URL. */
+const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
+
+/** The user name and the password of a URL, and the secrets in its parameters. */
+export function urlSecrets(url: string, names: SecretNames): Range[] {
+  const found: Range[] = []
+  const user = USER_INFO.exec(url)
+  if (user !== null) addAll(found, wordsIn(url, user[1]!.length, user[1]!.length + user[2]!.length))
+  addAll(
+    found,
+    urlPairSecrets(url, (name) => names.hasInQuery(name)),
+  )
+  return found
+}
+
+/** Adds ranges one by one: a call with all of them as its arguments fails where a client has sent a hundred thousand. */
+export function addAll(to: Range[], ranges: readonly Range[]): void {
+  for (const range of ranges) to.push(range)
+}
+
+export function shifted(ranges: readonly Range[], by: number): Range[] {
+  return ranges.map(([start, end]): Range => [start + by, end + by])
+}
+
+/** Everything between two places but blanks, and bytes for which a server refuses a head: it refuses the masked one for the same reason. */
+export function wordsIn(text: string, from: number, to: number): Range[] {
+  return [...text.slice(from, to).matchAll(/[^\x00-\x20"<>\\^`{|}\x7f-\uffff]+/g)].map(
+    ({ index, 0: word }): Range => [from + index, from + index + word.length],
+  )
+}
+
+/**
+ * Replaces what is secret.
+ * @param mask what stands for a secret. Default: letters and digits of the same length, so that lengths, cuts and grammars stay as they are
+ */
+export function masked(text: string, ranges: readonly Range[], mask: (secret: string) => string = maskOf): string {
+  let result = ''
+  let at = 0
+  for (const [start, end] of [...ranges].sort((a, b) => a[0] - b[0])) {
+    if (end <= at) continue
+    const from = Math.max(start, at)
+    result += text.slice(at, from) + mask(text.slice(from, end))
+    at = end
+  }
+  return result + text.slice(at)
+}
+
+/** A number stays a number, a literal stays itself, anything else becomes `x`. */
+function maskOf(secret: string): string {
+  if (/^(?:true|false|null)$/.test(secret)) return secret
+  return /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(secret) ? secret.replace(/\d/g, '1') : 'x'.repeat(secret.length)
+}
+
+/** A secret that is repeated elsewhere, such as a token that a response echoes. */
+export function withoutRepeated(text: string, secrets: readonly string[]): string {
+  let result = text
+  // The longest first: a shorter one may be a part of it.
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length))
+    if (result.includes(secret)) result = result.replaceAll(secret, (found) => maskOf(found))
+  return result
+}
+
+/** A secret shorter than this is not looked for elsewhere in its exchange: it would be found by chance. */
+const LEAST_REPEATED = 6
+const MOST_REPEATED = 100
+
+/** The secrets of a text that are looked for in the rest of its exchange. */
+export function repeatable(text: string, ranges: readonly Range[]): string[] {
+  const secrets = new Set(ranges.map(([start, end]) => text.slice(start, end)).filter((secret) => secret.length >= LEAST_REPEATED))
+  return [...secrets].slice(0, MOST_REPEATED).flatMap((secret) => formsOf(secret).filter(({ length }) => length >= LEAST_REPEATED))
+}
+
+/** A secret as it may be written elsewhere: decoded, or encoded in another way. */
+function formsOf(sent: string): string[] {
+  const forms = [sent]
+  const add = (text: string): void => {
+    if (text !== sent) forms.push(text)
+  }
+  const plain = sent.includes('\\') ? nameOf(`"${sent}"`, 0, sent.length + 2) : sent
+  const text = plain.includes('%') || plain.includes('+') ? decoded(plain.replaceAll('+', ' ')) : plain
+  add(text)
+  if (/[^\w.~-]/.test(text) && !/[\ud800-\udfff]/.test(text)) {
+    add(encodeURIComponent(text))
+    add(JSON.stringify(text).slice(1, -1))
+  }
+  return forms
+}

@@ -1,0 +1,346 @@
+// Runs the handler for a request that the cache cannot answer, and keeps what it returns if that is allowed.
+
+import type { Next } from '../../app/policies/middleware.ts'
+import { trimBlanks } from '../../base/ascii.ts'
+import type { Clock } from '../../base/clock.ts'
+import { HttpError, isInstance } from '../../base/errors.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
+import { cookieUse } from '../../http/request/request.ts'
+import type { Exchange } from '../../http/session.ts'
+import { gather } from '../kept/gathered-body.ts'
+import { type KeptResponse, keptResponse } from '../kept/kept-response.ts'
+import { type CacheEntry, fieldIn, newEntry, validatorsOf, variantOf } from './cache-entry.ts'
+import type { CacheSettings } from './cache-options.ts'
+import { boundFieldsOf, type CacheRequest, isForAnother, useOf } from './cache-request.ts'
+import type { Flight } from './flight.ts'
+import { type JudgedResponse, judge, type Lifetime } from './freshness.ts'
+import { MOST_VARY_NAMES } from './memory-entries.ts'
+import { sendEntry, settleConditions } from './send-entry.ts'
+
+/** What is known when the handler runs. */
+export interface Run {
+  readonly exchange: Exchange
+  readonly clock: Clock
+  readonly next: Next
+  readonly request: CacheRequest
+  /** A kept response that is no longer fresh, or that the client does not want; null for none. */
+  readonly stale: CacheEntry | null
+  /** Those who wait for the response. */
+  readonly flight: Flight
+  /** Whether the handler is to return a complete response, whatever conditions the client has. */
+  readonly isForAll: boolean
+  /** Why the handler runs, in the form of `fwd` of Cache-Status. */
+  readonly forward: string
+}
+
+/** What `runHandler` needs of the cache. */
+export interface Keeper {
+  readonly settings: CacheSettings
+  /** Keeps an entry. Called once the response is complete, which may be after it has been sent. */
+  keep(run: Run, entry: CacheEntry): void
+  /** Whether there is room for a body that is collected while it is sent. */
+  readonly mayCollect: () => boolean
+  /** The response is sent before it is complete. @param end never rejects */
+  awaitEnd(run: Run, end: Promise<unknown>): void
+  /** The next requests for it do not wait for each other. */
+  notePass(run: Run): void
+  /** The entry is out of date. */
+  drop(entry: CacheEntry, run: Run): void
+}
+
+/** Fields that would change a complete response. With null they are hidden from the handler. */
+const HIDDEN: readonly (readonly [string, null])[] = [
+  ['if-none-match', null],
+  ['if-modified-since', null],
+  ['range', null],
+  ['if-range', null],
+]
+const FAILURES: ReadonlySet<number> = new Set([500, 502, 503, 504])
+/** They describe a body, which a 304 does not have. */
+const NOT_UPDATED = /^content-(?:encoding|length|range|type)$/i
+
+/** @throws what the handler throws, unless a stale response can be sent in its place */
+export async function runHandler(keeper: Keeper, run: Run): Promise<HttpResponse> {
+  const { exchange, next, isForAll, stale } = run
+  const { head, own } = exchange
+  const before = own.fields === null ? null : [...own.fields]
+  const startedAt = run.clock.now()
+  let response: HttpResponse
+  if (isForAll) head.show(conditionsOf(stale))
+  try {
+    response = await next()
+  } catch (error) {
+    head.show(null)
+    const instead = insteadOf(keeper, run, before, error, failureStatus(error))
+    if (instead === null) throw error
+    return instead
+  }
+  head.show(null)
+  const outgoing = outgoingOf(response)
+  // The server has answered in the meantime, because time was up, and has dropped what the handler returned.
+  if (outgoing.isTaken || exchange.sent !== null) return response
+  const { statusCode } = outgoing
+  if (statusCode === 304 && isForAll && stale !== null) return renew(keeper, run, outgoing, before, startedAt)
+  if (FAILURES.has(statusCode)) {
+    const instead = insteadOf(
+      keeper,
+      run,
+      before,
+      new HttpError(statusCode, `${exchange.session.route} responded with ${statusCode}`),
+      statusCode,
+    )
+    if (instead !== null) return instead
+  }
+  return finish(keeper, run, response, before, startedAt)
+}
+
+/** A handler that evaluates conditions may find that the kept response is still current, and save its work. */
+function conditionsOf(stale: CacheEntry | null): ReadonlyMap<string, string | null> {
+  const fields = new Map<string, string | null>(HIDDEN)
+  if (stale === null) return fields
+  const { etag } = stale.validators
+  const date = fieldIn(stale.kept.fields, 'last-modified')
+  if (etag !== null) fields.set('if-none-match', etag)
+  if (date !== null && stale.validators.lastModified !== null) fields.set('if-modified-since', date)
+  return fields
+}
+
+function failureStatus(error: unknown): number | null {
+  if (!isInstance(error, HttpError)) return 500
+  return FAILURES.has(error.status) ? error.status : null
+}
+
+/** A stale response in the place of a failure; null if there is none that may be sent. */
+function insteadOf(
+  { settings }: Keeper,
+  { exchange, clock, request, stale }: Run,
+  before: readonly string[] | null,
+  error: unknown,
+  status: number | null,
+): HttpResponse | Promise<HttpResponse> | null {
+  if (status === null || stale === null || exchange.sent !== null) return null
+  const use = useOf(stale, { ...request, wants: null }, clock.now())
+  if (use === 'no') return null
+  settings.onError(error)
+  startOver(exchange, before)
+  return sendEntry(exchange, clock, stale, statusMember(settings, `fwd=stale; fwd-status=${status}; detail=stale-if-error`))
+}
+
+/** Another response is sent than that of the handler. */
+function startOver(exchange: Exchange, before: readonly string[] | null): void {
+  const own = exchange.answerWithOwn()
+  own.clearRepresentation()
+  own.begin(before ?? [])
+}
+
+/** The handler has confirmed the kept response (RFC 9111 §4.3.4). */
+function renew(
+  keeper: Keeper,
+  run: Run,
+  outgoing: OutgoingResponse,
+  before: readonly string[] | null,
+  startedAt: number,
+): HttpResponse | Promise<HttpResponse> {
+  const { exchange, flight } = run
+  const old = run.stale!
+  const news = keptResponse(outgoing, before, null).fields
+  const kept: KeptResponse = { ...old.kept, fields: updated(old.kept.fields, news) }
+  const verdict = judgeKept(keeper, run, kept)
+  const tags = old.tags
+  startOver(exchange, before)
+  keeper.drop(old, run)
+  const lifetime = typeof verdict === 'string' ? NO_LIFETIME : verdict
+  const entry = newEntry(kept, lifetime, startedAt - lifetime.initialAgeMs, old.vary, tags)
+  // A 304 that depends on more than the response did is for this client alone.
+  const names = new Set(old.vary.names)
+  const isSame = (varyNames(fieldIn(kept.fields, 'vary')) ?? []).every((name) => names.has(name))
+  const isKept = typeof verdict !== 'string' && isSame && !flight.isInvalidated(tags)
+  if (isKept) keeper.keep(run, entry)
+  endFlight(run, isKept ? entry : null)
+  return sendEntry(exchange, run.clock, entry, statusMember(keeper.settings, `fwd=${run.forward}; fwd-status=304`))
+}
+
+const NO_LIFETIME: Lifetime = {
+  initialAgeMs: 0,
+  freshMs: 0,
+  staleWhileRevalidateMs: 0,
+  staleIfErrorMs: 0,
+  maySendStale: false,
+  isForAuthorized: false,
+}
+
+/** Age and Date of the kept response are out of date, even if the 304 has none. */
+function updated(old: readonly string[], news: readonly string[]): readonly string[] {
+  const names = new Set(['age', 'date'])
+  const fields: string[] = []
+  for (let i = 0; i < news.length; i += 2) {
+    if (NOT_UPDATED.test(news[i]!)) continue
+    names.add(news[i]!.toLowerCase())
+    fields.push(news[i]!, news[i + 1]!)
+  }
+  const kept: string[] = []
+  for (let i = 0; i < old.length; i += 2) if (!names.has(old[i]!.toLowerCase())) kept.push(old[i]!, old[i + 1]!)
+  return [...kept, ...fields]
+}
+
+async function finish(
+  keeper: Keeper,
+  run: Run,
+  response: HttpResponse,
+  before: readonly string[] | null,
+  startedAt: number,
+): Promise<HttpResponse> {
+  const { exchange, flight, forward } = run
+  const { settings } = keeper
+  const outgoing = outgoingOf(response)
+  const verdict = judgeOutgoing(keeper, run, outgoing)
+  const tags = typeof verdict === 'string' ? [] : tagsOf(keeper, run, response)
+  const gathered = typeof verdict === 'string' ? null : await gather(outgoing, settings.maxEntryBytes, keeper.mayCollect)
+  const tell = (what: string): HttpResponse => {
+    const member = statusMember(settings, `fwd=${forward}; ${what}`)
+    if (member !== null) outgoing.appendHeader('Cache-Status', member)
+    if (run.isForAll && outgoing.statusCode === 200)
+      settleConditions(
+        exchange.head,
+        outgoing,
+        validatorsOf((name) => outgoing.getHeader(name)),
+        run.clock.wallTime(),
+      )
+    return response
+  }
+  if (typeof verdict === 'string' || gathered === null) {
+    keeper.notePass(run)
+    flight.end({ kind: 'alone' })
+    return tell(`detail=${typeof verdict === 'string' ? verdict : 'too-large'}`)
+  }
+  const vary = variantOf(exchange.head, namesOf(keeper, run, outgoing))
+  const bornAt = startedAt - verdict.initialAgeMs
+  const facts = keptResponse(outgoing, before, null)
+  const { trailers } = outgoing // before it is sent: then, they are dropped for a client that takes none
+  const keep = (body: Uint8Array | null): CacheEntry | null => {
+    // Asked again: code that makes a stream may have looked at its client since the head was sent.
+    const why = whyForOne(keeper, run, { status: outgoing.statusCode, field: (name) => outgoing.listHeader(name) })
+    if (why !== null || flight.isInvalidated(tags) || trailers?.areUnannounced === true) return null
+    const entry = newEntry({ ...facts, body }, verdict, bornAt, vary, tags)
+    keeper.keep(run, entry)
+    return entry
+  }
+  if ('later' in gathered) {
+    flight.end({ kind: 'alone' })
+    keeper.awaitEnd(
+      run,
+      gathered.later.then((body) => (body === null ? null : keep(body))),
+    )
+    return tell('detail=streamed')
+  }
+  const entry = keep(gathered.whole)
+  endFlight(run, entry)
+  if (entry?.forms != null) outgoing.keepCodedForms(entry.forms)
+  if (entry !== null) return tell('stored')
+  return tell(trailers?.areUnannounced === true ? 'detail=trailers' : 'detail=invalidated')
+}
+
+/** Those who wait get the response, if it can be sent without asking the handler again. @param entry null if it is not kept */
+function endFlight({ clock, request, flight }: Run, entry: CacheEntry | null): void {
+  if (entry === null) {
+    flight.end({ kind: 'again' })
+    return
+  }
+  const use = useOf(entry, { ...request, wants: null }, clock.now())
+  flight.end(use === 'fresh' || use === 'while-revalidating' ? { kind: 'kept', entry } : { kind: 'alone' })
+}
+
+function judgeOutgoing(keeper: Keeper, run: Run, response: OutgoingResponse): Lifetime | string {
+  if (response.content.kind === 'upgrade') return 'upgrade'
+  if (response.trailers?.areAnnounced === true) return 'trailers'
+  if (/^text\/event-stream\b/i.test(response.type ?? '')) return 'event-stream' // for one client, who listens from now on
+  return judgeFields(keeper, run, { status: response.statusCode, field: (name) => response.listHeader(name) })
+}
+
+function judgeKept(keeper: Keeper, run: Run, { status, fields }: KeptResponse): Lifetime | string {
+  return judgeFields(keeper, run, { status, field: (name) => fieldIn(fields, name) })
+}
+
+/** Code that gets all fields, such as a mounted application, must state itself that its response is for a cache. */
+function mayHaveReadCookies({ request }: Exchange, response: JudgedResponse): boolean {
+  const use = cookieUse(request)
+  return use === 'read' || (use === 'shown' && response.field('cache-control') === null && response.field('expires') === null)
+}
+
+function judgeFields(keeper: Keeper, run: Run, response: JudgedResponse): Lifetime | string {
+  const why = whyForOne(keeper, run, response)
+  if (why !== null) return why
+  const { settings } = keeper
+  const { clock, request } = run
+  if (varyNames(response.field('vary')) === null) return 'vary'
+  return judge(
+    response,
+    {
+      hasAuthorization: request.hasAuthorization,
+      isKeyStated: settings.key !== null,
+      isForOne: settings.key === 'principal' && request.key !== '',
+      now: clock.wallTime(),
+    },
+    settings.times,
+  )
+}
+
+/** Why the response is for its client alone, by everything that is known up to now; null if nothing is. */
+function whyForOne({ settings }: Keeper, { exchange, request }: Run, response: JudgedResponse): string | null {
+  const why = whyPersonal(exchange, settings, request)
+  if (why !== null) return why
+  // A handler that reads cookies says so in Vary, or the program in its options. Otherwise a response for one would be sent to all.
+  const names = varyNames(response.field('vary')) ?? []
+  const statesCookies = names.includes('cookie') || settings.vary.includes('cookie') || statesClient(settings, request)
+  return !statesCookies && mayHaveReadCookies(exchange, response) ? 'cookies' : null
+}
+
+function whyPersonal(exchange: Exchange, settings: CacheSettings, request: CacheRequest): string | null {
+  const { personal, session } = exchange
+  if (personal === 'nonce' || (personal === 'session' && !statesClient(settings, request))) return personal
+  // Set by middleware inside the cache.
+  return (session.principal !== null && settings.key === null) || isForAnother(exchange, settings, request) ? 'principal' : null
+}
+
+/** Whether the program has stated for whom the response is. Without a principal, 'principal' states nothing. */
+function statesClient(settings: CacheSettings, { key }: CacheRequest): boolean {
+  return settings.key !== null && settings.key !== 'all' && key !== ''
+}
+
+/** Null: nothing may be kept. */
+function varyNames(field: string | null): readonly string[] | null {
+  if (field === null) return []
+  const names = field
+    .toLowerCase()
+    .split(',')
+    .map((name) => trimBlanks(name))
+    .filter((name) => name !== '')
+  return names.includes('*') || names.length > MOST_VARY_NAMES ? null : names
+}
+
+/** In lower case, sorted. */
+function namesOf({ settings }: Keeper, { exchange }: Run, response: OutgoingResponse): readonly string[] {
+  const coded = response.listHeader('Content-Encoding') === null ? [] : ['accept-encoding']
+  return [...new Set([...(varyNames(response.listHeader('Vary')) ?? []), ...settings.vary, ...boundFieldsOf(exchange), ...coded])].sort()
+}
+
+/** Under its path, and under what the program names. */
+function tagsOf({ settings }: Keeper, { exchange }: Run, response: HttpResponse): readonly string[] {
+  const path = pathTag(exchange.head.path)
+  return settings.tagsOf === null ? [path] : [path, ...settings.tagsOf(exchange.session, response).map(namedTag)]
+}
+
+/** @param path decoded */
+export function pathTag(path: string): string {
+  return `path ${path}`
+}
+
+export function namedTag(tag: string): string {
+  return `tag ${tag}`
+}
+
+/** A member of Cache-Status (RFC 9211). */
+export function statusMember({ statusName }: CacheSettings, parameters: string): string | null {
+  return statusName === null ? null : `${statusName}; ${parameters}`
+}

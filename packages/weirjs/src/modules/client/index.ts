@@ -1,0 +1,16 @@
+// The public API of weirjs/client: contracts, their declarations, and the client. A browser may import all of it.
+
+export type { Contract, Entry, EntryDeclaration, EntryOptions, PathParameters } from '../../app/routes/contract.ts'
+export { cookie, header } from '../../app/routes/parameter-source.ts'
+export { Problem } from '../../http/answer/problem.ts'
+export { bytes, events, stream, text } from '../../http/body/plain-body.ts'
+export { form, json } from '../../http/body/schema-body.ts'
+export { file } from '../../http/multipart/file-field.ts'
+export { multipart } from '../../http/multipart/form-body.ts'
+export { t } from '../../schema/t.ts'
+export { type Answer, type AnswerOf, ClientError, type Received, type Success } from './answer.ts'
+export { type Call, type CallOptions, type Client, type ClientOptions, client } from './client.ts'
+export { contract, del, type EntryMaker, entry, get, patch, post, put, query } from './contract.ts'
+export type { ServerEvent } from './event-stream.ts'
+export { type Outline, type OutlinedEntry, outlineOf } from './outline.ts'
+export type { ArgsFor, CommonOptions, HeaderFields } from './request.ts'

@@ -1,0 +1,155 @@
+// `weirjs/cors`: which pages of other origins may read the responses of this server (Fetch standard, "HTTP-CORS protocol").
+//
+// A preflight is answered before any route runs. All other requests run as usual, and their responses state who may read them, including
+// errors and refusals. CORS does not keep requests out: it makes browsers withhold responses.
+
+import type { Module } from '../../app/module-host.ts'
+import { isToken } from '../../base/ascii.ts'
+import type { Duration } from '../../base/duration.ts'
+import { isPromise } from '../../base/is-promise.ts'
+import { duration, flag, readBy, tokens } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpSession } from '../../http/session.ts'
+
+import { type OriginPredicate, type Origins, predicateOf } from '../origins.ts'
+
+export interface CorsOptions {
+  /** Origins whose pages may read responses. Default `'*'`: all. A predicate is also called for preflights, which have no route. */
+  readonly origins?: Origins
+  /**
+   * Whether responses to requests with cookies or HTTP authentication may be read. Requires `origins` other than `'*'` and `'same'`.
+   * Default false.
+   */
+  readonly credentials?: boolean
+  /** Methods that a page may use. Default GET, HEAD, PUT, PATCH, POST and DELETE. */
+  readonly methods?: readonly string[]
+  /** Header fields that a page may set. Default: those that it requests. */
+  readonly allowedHeaders?: readonly string[]
+  /** Response fields that a page may read, in addition to those that it may always read. Default none. */
+  readonly exposedHeaders?: readonly string[]
+  /**
+   * How long a browser may cache a preflight, in whole seconds: `'2h'`, or milliseconds. Default: none is sent, and browsers use 5 s.
+   * Chromium uses at most 2 hours, Firefox 24.
+   */
+  readonly maxAge?: Duration
+  /** Whether pages from the public network may call a server in a private network (Private Network Access). Default false. */
+  readonly privateNetwork?: boolean
+}
+
+/** Browsers cache a preflight for whole seconds. */
+const SECOND_MS = 1_000
+
+/** @internal */
+export const CORS_RULES = rules<CorsOptions>('cors')({
+  origins: readBy((origins: Origins, owner) => ({ isAllowed: predicateOf(owner, origins), named: origins })).or('*'),
+  credentials: flag(false),
+  methods: tokens().or(['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE']),
+  allowedHeaders: tokens().orNull('the requested ones'),
+  exposedHeaders: tokens().or([]),
+  maxAge: duration({ least: 0, unit: SECOND_MS }).orNull("the browser's, 5 s"),
+  privateNetwork: flag(false),
+})
+
+/**
+ * Returns a module that answers preflights, and states on every response who may read it.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function cors(options: CorsOptions = {}): Module {
+  const policy = new Policy(options)
+  return {
+    name: 'cors',
+    install(host) {
+      host.use({
+        name: 'cors',
+        // No route answers a preflight, and it has no credentials: it is answered before the gates that are added later.
+        gate: (session) => (isPreflight(session) ? policy.answerPreflight(session) : undefined),
+        beforeSend: (session, response) => policy.describe(session, response),
+      })
+    },
+  }
+}
+
+function isPreflight({ request }: HttpSession): boolean {
+  return request.method === 'OPTIONS' && request.header('origin') !== null && request.header('access-control-request-method') !== null
+}
+
+class Policy {
+  readonly #isAllowed: OriginPredicate
+  readonly #credentials: boolean
+  readonly #privateNetwork: boolean
+  readonly #methods: string
+  readonly #allowedHeaders: string | null
+  readonly #exposedHeaders: string
+  readonly #maxAge: string | null
+  /** Whether all responses are the same, whichever origin sends the request. */
+  readonly #isOpen: boolean
+
+  constructor(options: CorsOptions) {
+    const { origins, credentials, methods, allowedHeaders, exposedHeaders, maxAge, privateNetwork } = CORS_RULES.read(options)
+    this.#isOpen = origins.named === '*'
+    if (this.#isOpen && credentials)
+      throw invalid('cors', "credentials need a list of origins or a predicate: `origins: '*'` would open them to every page")
+    // `'same'` compares schemes only where the server knows its own. A page that arrived over plain http can be forged on the way, and
+    // could then read what TLS protects.
+    if (origins.named === 'same' && credentials)
+      throw invalid('cors', "credentials need a list of origins or a predicate: `origins: 'same'` would open them to pages without TLS")
+    this.#isAllowed = origins.isAllowed
+    this.#credentials = credentials
+    this.#privateNetwork = privateNetwork
+    this.#methods = methods.join(', ')
+    this.#allowedHeaders = allowedHeaders?.join(', ') ?? null
+    this.#exposedHeaders = exposedHeaders.join(', ')
+    this.#maxAge = maxAge === null ? null : String(maxAge / SECOND_MS)
+  }
+
+  /** 204 with what the page may do; 403 if it may do nothing. It does not depend on a route: there may be none for OPTIONS. */
+  answerPreflight(session: HttpSession): HttpResponse | Promise<HttpResponse> {
+    const allowed = this.#isAllowed(session.request.header('origin')!, session)
+    return isPromise(allowed) ? allowed.then((is) => this.#grant(session, is)) : this.#grant(session, allowed)
+  }
+
+  #grant({ request, response }: HttpSession, isAllowed: boolean): HttpResponse {
+    if (this.#allowedHeaders === null) response.vary('Access-Control-Request-Headers')
+    if (this.#privateNetwork) response.vary('Access-Control-Request-Private-Network')
+    if (!isAllowed) return response.forbidden('this origin is not allowed')
+    this.#allow(response, this.#isOpen ? '*' : request.header('origin')!)
+    if (this.#methods !== '') response.header('Access-Control-Allow-Methods', this.#methods)
+    const headers = this.#allowedHeaders ?? askedHeaders(request.header('access-control-request-headers'))
+    if (headers !== '') response.header('Access-Control-Allow-Headers', headers)
+    if (this.#maxAge !== null) response.header('Access-Control-Max-Age', this.#maxAge)
+    if (this.#privateNetwork && request.header('access-control-request-private-network') === 'true') {
+      response.header('Access-Control-Allow-Private-Network', 'true')
+    }
+    return response.noContent()
+  }
+
+  /** Adds the fields to a response. What a handler has set itself is kept, and so is the response to a preflight. */
+  describe(session: HttpSession, response: HttpResponse): void | Promise<void> {
+    if (this.#isOpen) return this.#allow(response, '*')
+    response.vary('Origin')
+    const origin = session.request.header('origin')
+    if (origin === null || isPreflight(session) || response.getHeader('Access-Control-Allow-Origin') !== null) return
+    const allowed = this.#isAllowed(origin, session)
+    if (isPromise(allowed)) return allowed.then((is) => (is ? this.#allow(response, origin) : undefined))
+    if (allowed) this.#allow(response, origin)
+  }
+
+  #allow(response: HttpResponse, origin: string): void {
+    if (response.getHeader('Access-Control-Allow-Origin') !== null) return
+    response.header('Access-Control-Allow-Origin', origin)
+    if (this.#credentials) response.header('Access-Control-Allow-Credentials', 'true')
+    if (this.#exposedHeaders !== '') response.header('Access-Control-Expose-Headers', this.#exposedHeaders)
+  }
+}
+
+/** The names that the page requests, without anything that is not a name. */
+function askedHeaders(list: string | null): string {
+  return (list ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter(isToken)
+    .join(', ')
+}

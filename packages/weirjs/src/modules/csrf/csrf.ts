@@ -1,0 +1,96 @@
+// `weirjs/csrf`: refuses requests that pages of other origins send with the credentials of their visitors (cross-site request forgery).
+//
+// Browsers state where a request comes from: in Sec-Fetch-Site (Fetch Metadata), and in Origin. No page can change these fields, so no tokens
+// are needed. The rules are those of CrossOriginProtection in Go 1.25, except that the scheme of Origin has to match too.
+
+import type { Policy } from '../../app/policies/policy.ts'
+import { WeirError } from '../../base/errors.ts'
+import { isPromise } from '../../base/is-promise.ts'
+import { func, oneOf, readBy } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import { headerOf } from '../../http/request/request.ts'
+import type { HttpSession } from '../../http/session.ts'
+
+import { type AllowedOrigin, type OriginPredicate, predicateOf } from '../origins.ts'
+
+/** Other origins whose pages may send requests: an origin, an expression that must match the whole origin, a list of both, or a predicate. */
+export type TrustedOrigins = AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
+
+/** Why a request is refused. */
+export interface CsrfRefusal {
+  /** Sec-Fetch-Site; null if the request has none. */
+  readonly site: string | null
+  /** Origin; null if the request has none. */
+  readonly origin: string | null
+}
+
+export interface CsrfOptions {
+  /** Default none: only pages of the server's own origin. */
+  readonly trusted?: TrustedOrigins
+  /** `refuse`: the client gets 403. `report`: `onRefused` is called, and the request passes. Default `refuse`. */
+  readonly mode?: 'refuse' | 'report'
+  /** Called for each refusal, before the response. A promise is awaited. What it throws becomes the response. Required to report. */
+  readonly onRefused?: (refusal: CsrfRefusal, session: HttpSession) => unknown
+}
+
+/** @internal */
+export const CSRF_RULES = rules<CsrfOptions>('csrf')({
+  trusted: readBy(trustedBy).or([]),
+  mode: oneOf('refuse', 'report').or('refuse'),
+  onRefused: func().optional(),
+})
+/** Methods that must not change anything (RFC 9110 §9.2.1, RFC 10008 §2). Method names are case-sensitive. */
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY'])
+
+/**
+ * Returns a policy that refuses requests of pages of other origins with 403, before their body is read. Requests with the methods GET, HEAD,
+ * OPTIONS and QUERY pass. The policy is called `csrf`: on a group or a route, it replaces the outer one.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function csrf(options: CsrfOptions = {}): Policy {
+  const { trusted: isTrusted, mode, onRefused } = CSRF_RULES.read(options)
+  if (mode === 'report' && onRefused === undefined) throw invalid('csrf', "mode 'report' needs onRefused: otherwise it has no effect")
+
+  const refuse = (session: HttpSession, refusal: CsrfRefusal): undefined | Promise<undefined> => {
+    const told = onRefused?.(refusal, session)
+    if (isPromise(told)) return told.then(() => conclude(mode, refusal))
+    return conclude(mode, refusal)
+  }
+  return {
+    name: 'csrf',
+    gate(session): undefined | Promise<undefined> {
+      const { request } = session
+      if (SAFE.has(request.method)) return undefined
+      const site = headerOf(request, 'sec-fetch-site')
+      const origin = headerOf(request, 'origin')
+      if (site === 'same-origin' || site === 'none') return undefined
+      // Without both fields, the client is not a browser, or a very old one that sends no Origin with requests to its own server.
+      if (site === null && (origin === null || origin === session.origin)) return undefined
+      const trusted = origin !== null && isTrusted(origin, session)
+      if (isPromise(trusted)) return trusted.then((is) => (is ? undefined : refuse(session, { site, origin })))
+      return trusted ? undefined : refuse(session, { site, origin })
+    },
+    describe: () => mode,
+  }
+}
+
+/** @throws WEIR_CROSS_ORIGIN */
+function conclude(mode: 'refuse' | 'report', { site, origin }: CsrfRefusal): undefined {
+  if (mode === 'report') return undefined
+  throw new WeirError('WEIR_CROSS_ORIGIN', site === null ? `Origin is ${quoted(origin)}` : `Sec-Fetch-Site is ${quoted(site)}`)
+}
+
+function quoted(value: string | null): string {
+  return JSON.stringify(value?.slice(0, 100))
+}
+
+function trustedBy(trusted: TrustedOrigins, owner: string): OriginPredicate {
+  for (const one of Array.isArray(trusted) ? (trusted as readonly unknown[]) : [trusted]) {
+    if (one === '*') throw invalid(owner, "trusted is '*': with all origins trusted, nothing is refused")
+    if (one === 'same') throw invalid(owner, "trusted is 'same': the server's own origin is always trusted")
+    if (one === 'null') throw invalid(owner, "trusted has 'null': every page can have this origin, in a sandboxed frame")
+  }
+  return predicateOf(owner, trusted)
+}

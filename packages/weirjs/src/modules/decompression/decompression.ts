@@ -1,0 +1,93 @@
+// `weirjs/decompression`: request bodies in a content coding (RFC 9110 §8.4), decoded as they arrive.
+//
+// The gate checks the coding before the body is read, and asks the engine for the bytes as they arrive. The middleware puts a body that decodes
+// in the place of the one that was received; where the route needs the whole body, it waits for it.
+
+import type { Policy } from '../../app/policies/policy.ts'
+import { WeirError } from '../../base/errors.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { count, readBy } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import { bodyOf, type HttpRequest, headerOf } from '../../http/request/request.ts'
+
+import { CODING_NAMES, isAvailable, type RequestCoding } from './codings.ts'
+import { DecodedBody } from './decoded-body.ts'
+
+export interface DecompressionOptions {
+  /** The codings that clients may use. Default gzip, deflate, br, and zstd from Node 24 on. */
+  readonly codings?: readonly RequestCoding[]
+  /** Most decoded bytes for each received byte, in a body of more than 64 KiB when decoded. Default 100; `Infinity` for no limit. Beyond it: 413. */
+  readonly maxRatio?: number
+}
+
+const OWNER = 'decompression'
+/** @internal */
+export const DECOMPRESSION_RULES = rules<DecompressionOptions>(OWNER)({
+  codings: readBy(codingsOf).or(CODING_NAMES.filter(isAvailable), 'gzip, deflate, br, zstd'),
+  maxRatio: count({ least: 1 }).also(Number.POSITIVE_INFINITY).or(100),
+})
+
+/**
+ * Returns a policy that decodes request bodies, so that everything that reads them sees them without their content coding. `maxRequestBodySize`
+ * counts decoded bytes, too. A body in another coding, or in more than one, is refused with 415 before it is read. The policy is called
+ * `decompression`: on a group or a route, it replaces the outer one.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function decompression(options: DecompressionOptions = {}): Policy {
+  const { codings, maxRatio } = DECOMPRESSION_RULES.read(options)
+  const accepted = codings.join(', ')
+
+  return {
+    name: 'decompression',
+    gate(session): void {
+      const { request } = session
+      const stated = statedCoding(request)
+      if (stated === null || session.route === null) return
+      const body = bodyOf(request)
+      if (body === null) return
+      if (!isOneOf(codings, stated)) {
+        session.response.header('Accept-Encoding', accepted)
+        throw new WeirError('WEIR_CONTENT_CODING_UNSUPPORTED', `${JSON.stringify(stated.slice(0, 100))}, only one of ${accepted}`)
+      }
+      body.requireStream()
+    },
+    middleware(session, next): unknown {
+      const { request } = session
+      const coding = statedCoding(request)
+      if (coding === null || session.route === null) return next()
+      const received = bodyOf(request)
+      if (received === null) return next()
+      const limits = { maxRequestBodySize: request.maxRequestBodySize, maxRatio }
+      const decoded = new DecodedBody(received, coding as RequestCoding, limits)
+      bodyOf(request, decoded)
+      return received.mustStream ? decoded.collect(OWNER).then(next) : next()
+    },
+    describe: () => ({ codings, maxRatio }),
+  }
+}
+
+/** Content-Encoding in lower case; null without a coding. A list of codings is returned as it is. */
+function statedCoding(request: HttpRequest): string | null {
+  const field = headerOf(request, 'content-encoding')
+  if (field === null) return null
+  const coding = field.toLowerCase()
+  if (coding === '' || coding === 'identity') return null
+  return coding === 'x-gzip' ? 'gzip' : coding // RFC 9110 §8.4.1.3
+}
+
+function isOneOf(codings: readonly RequestCoding[], coding: string): boolean {
+  return (codings as readonly string[]).includes(coding)
+}
+
+function codingsOf(codings: readonly RequestCoding[]): readonly RequestCoding[] {
+  if (!Array.isArray(codings)) throw invalid(OWNER, `codings is ${shown(codings)}, not a list`)
+  if (codings.length === 0) throw invalid(OWNER, 'codings is empty')
+  for (const one of codings as readonly RequestCoding[]) {
+    if (!CODING_NAMES.includes(one))
+      throw invalid(OWNER, `codings: ${typeof one === 'string' ? shown(one) : kindOf(one)} is not one of ${CODING_NAMES.join(', ')}`)
+    if (!isAvailable(one)) throw invalid(OWNER, `codings: this version of Node does not support ${one}`)
+  }
+  return Object.freeze([...new Set(codings)])
+}

@@ -1,0 +1,299 @@
+// `weirjs/idempotency`: a request that a client repeats, because it does not know whether the first one arrived, has its effect once
+// (draft-ietf-httpapi-idempotency-key-header-07).
+
+import { createHash, randomUUID } from 'node:crypto'
+
+import type { Next } from '../../app/policies/middleware.ts'
+import type { CheckedRoute, Policy, UsedPolicy } from '../../app/policies/policy.ts'
+import type { Clock } from '../../base/clock.ts'
+import { type Duration, millisecondsOf } from '../../base/duration.ts'
+import { WeirError } from '../../base/errors.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { checkFunction, checkNames, checkWord, flag, invalid, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
+import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
+import { bodyOf } from '../../http/request/request.ts'
+import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
+import { networkOf } from '../client-network.ts'
+import { errorListener } from '../error-listener.ts'
+import { gather } from '../kept/gathered-body.ts'
+import { type KeptResponse, keptResponse, packResponse, sendKept, unpackResponse } from '../kept/kept-response.ts'
+import { principalKey, shortKey } from '../principal-key.ts'
+import { checkStore } from '../store-option.ts'
+
+import { Forgetting } from './forgetting.ts'
+import { fingerprintOf, readKey, SHORTEST_OPEN_KEY, storeKey } from './idempotency-key.ts'
+import type { Begun, IdempotencyStore } from './idempotency-store.ts'
+import { memoryIdempotency, NOT_KEPT } from './memory-idempotency.ts'
+import type { Owner } from './shares.ts'
+
+/**
+ * What an idempotency store was asked to do when it failed:
+ *
+ * - `extend`: to note that this process is alive. The handler is running.
+ * - `finish`: to keep the outcome. The handler has run, and repeated requests are refused with 409.
+ * - `abandon`: to give up the reservation of a request that is refused. Its handler has failed, or has not run. It is tried again.
+ */
+export type IdempotencyOperation = 'extend' | 'finish' | 'abandon'
+
+export interface IdempotencyOptions {
+  /** Name of the request field. Default `Idempotency-Key`. */
+  readonly header?: string
+  /** Whether a request without a key is refused with 400. Default false: such a request is served as without this policy. */
+  readonly required?: boolean
+  /** Which methods it applies to. Default POST and PATCH. */
+  readonly methods?: readonly string[]
+  /** How long a key and its response are kept. Default 24 hours. */
+  readonly ttl?: Duration
+  /** Where they are kept. Default `memoryIdempotency()`, for a single process. */
+  readonly store?: IdempotencyStore
+  /**
+   * Who shares keys. Default `principal`: keys of one principal are unknown to all others, and requests without a principal need keys of at least
+   * 16 characters. A function returns a text.
+   */
+  readonly scope?: 'principal' | ((session: HttpSession) => string)
+  /** How long after the last sign of life a process counts as dead. Default 10 seconds, at least 1. It gives a sign three times as often. */
+  readonly lease?: Duration
+  /**
+   * What happens with a request whose first attempt has not ended in a known way: its process has died, or its handler has stopped because the
+   * client had left.
+   *
+   * - `refuse`: 409 with `WEIR_IDEMPOTENCY_UNKNOWN`. The default.
+   * - `retry`: the handler runs again. Only for handlers that may run twice.
+   */
+  readonly whenUnknown?: 'refuse' | 'retry'
+  /** Whether responses with a status from 500 on are kept as well. Default false: the client may repeat the request, and the handler runs again. */
+  readonly keepServerErrors?: boolean
+  /** Largest body of a response that is kept, in bytes. Default 256 KiB. For a larger one, a repeated request gets 409. */
+  readonly maxResponseBytes?: number
+  /**
+   * Told about errors of the store that the client is not told, and what failed. Errors of `begin` are told to the client: its handler does not run.
+   * Default: they are ignored.
+   */
+  readonly onError?: (error: unknown, operation: IdempotencyOperation) => void
+  /** For tests: the clock of a memory store and of the signs of life. Default: that of the server. */
+  readonly clock?: Clock
+}
+
+const OWNER = 'idempotency'
+const OPTION_NAMES = namesOf<IdempotencyOptions>()([
+  'header',
+  'required',
+  'methods',
+  'ttl',
+  'store',
+  'scope',
+  'lease',
+  'whenUnknown',
+  'keepServerErrors',
+  'maxResponseBytes',
+  'onError',
+  'clock',
+])
+const STORE_FUNCTIONS = ['begin', 'extend', 'finish', 'abandon'] as const
+const MARKER = 'Idempotent-Replayed'
+/** They belong to one exchange, and must not be sent again. */
+const NEVER_KEPT = /^(?:set-cookie|server-timing)$/i
+
+/**
+ * Returns a policy under which a request with a key has its effect once: when it is repeated with the same key, the client gets the first
+ * response again, with `Idempotent-Replayed: true`. The body of the request is buffered.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function idempotency(options: IdempotencyOptions = {}): Idempotency {
+  return new Idempotency(options)
+}
+
+/** A policy, made by `idempotency`. */
+export class Idempotency implements Policy {
+  readonly name: string = OWNER
+  readonly #header: string
+  readonly #headerName: string
+  readonly #isRequired: boolean
+  readonly #methods: ReadonlySet<string>
+  readonly #ttlMs: number
+  readonly #leaseMs: number
+  readonly #store: IdempotencyStore
+  readonly #scope: 'principal' | ((session: HttpSession) => string)
+  readonly #retriesUnknown: boolean
+  readonly #keepsServerErrors: boolean
+  readonly #maxResponseBytes: number
+  readonly #onError: (error: unknown, operation: IdempotencyOperation) => void
+  readonly #forgetting: Forgetting
+  readonly #clock: Clock | undefined
+
+  /** @throws WEIR_OPTION_INVALID */
+  constructor(options: IdempotencyOptions) {
+    checkNames(OWNER, options, OPTION_NAMES)
+    const { header = 'Idempotency-Key', methods = ['POST', 'PATCH'], ttl = '24h', lease = '10s', store, scope = 'principal' } = options
+    this.#headerName = tokensOf(OWNER, 'header', [header])[0]!
+    this.#header = header.toLowerCase()
+    this.#isRequired = flag(OWNER, 'required', options.required)
+    this.#methods = new Set(tokensOf(OWNER, 'methods', methods))
+    if (this.#methods.size === 0) throw invalid(OWNER, 'methods is empty')
+    for (const method of this.#methods)
+      if (method !== method.toUpperCase())
+        throw invalid(OWNER, `methods: the names of methods are case-sensitive: write "${method.toUpperCase()}", not "${method}"`)
+    this.#ttlMs = millisecondsOf(OWNER, 'ttl', ttl)
+    this.#leaseMs = millisecondsOf(OWNER, 'lease', lease)
+    if (this.#leaseMs < 1_000) throw invalid(OWNER, `lease is ${shown(lease)}, less than a second`)
+    if (this.#ttlMs < this.#leaseMs) throw invalid(OWNER, `ttl is ${shown(ttl)}, less than lease`)
+    if (scope !== 'principal') checkFunction(OWNER, 'scope', scope)
+    this.#scope = scope
+    checkWord(OWNER, 'whenUnknown', options.whenUnknown, 'refuse', 'retry')
+    this.#retriesUnknown = options.whenUnknown === 'retry'
+    this.#keepsServerErrors = flag(OWNER, 'keepServerErrors', options.keepServerErrors)
+    this.#maxResponseBytes = wholeNumber(OWNER, 'maxResponseBytes', options.maxResponseBytes ?? 256 * 1024)
+    this.#onError = errorListener(OWNER, options.onError)
+    if (store !== undefined) checkStore(OWNER, store, STORE_FUNCTIONS, 'redisIdempotency')
+    this.#store = store ?? memoryIdempotency()
+    this.#forgetting = new Forgetting(this.#store, this.#ttlMs, (error) => this.#onError(error, 'abandon'))
+    this.#clock = options.clock
+  }
+
+  /** Whether the store does not reply, so that requests with a key are refused. For readiness checks. */
+  get isDegraded(): boolean {
+    return this.#store.isDegraded
+  }
+
+  /** @internal */
+  describe(): unknown {
+    return { idempotencyHeader: this.#headerName, isRequired: this.#isRequired, methods: [...this.#methods] }
+  }
+
+  /** @internal */
+  check(_policies: readonly UsedPolicy[], where: string, route: CheckedRoute | null): void {
+    if (route === null || route.bodyMode !== 'stream' || (route.method !== null && !this.#methods.has(route.method))) return
+    throw invalid(
+      OWNER,
+      `${where} streams its body, which cannot be compared with that of a repeated request: remove body: 'stream', or the policy with { name: 'idempotency' }`,
+    )
+  }
+
+  /** Before the body is read. @internal */
+  gate(session: HttpSession): void {
+    const { head } = exchangeOf(session)
+    if (this.#methods.has(head.method) && readKey(head, this.#header) === null && this.#isRequired)
+      throw new WeirError('WEIR_IDEMPOTENCY_KEY_MISSING', `send ${this.#headerName}, with another value for each request`)
+  }
+
+  /** @internal */
+  middleware(session: HttpSession, next: Next): unknown {
+    const { head, match } = exchangeOf(session)
+    if (!this.#methods.has(head.method) || match.route === null) return next()
+    const key = readKey(head, this.#header)
+    return key === null ? next() : this.#once(session, next, key)
+  }
+
+  async #once(session: HttpSession, next: Next, key: string): Promise<HttpResponse> {
+    const exchange = exchangeOf(session)
+    const scope = this.#scopeOf(session, key)
+    // A form is streamed to its handler unless somebody buffers it.
+    if (bodyOf(session.request)?.isWhole === false) await session.request.bufferBody()
+    const fingerprint = fingerprintOf(session, exchange)
+    const clock = this.#clock ?? exchange.connection.clock
+    const id = storeKey(scope, session.origin, key)
+    const token = randomUUID()
+    const owner = ownerOf(session, scope)
+    const attempt = { owner, fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }
+    const begun = await this.#store.begin(id, attempt, clock).catch((cause: unknown) => {
+      void this.#forgetting.forget(id, token, clock) // it may have begun without telling
+      throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause })
+    })
+    if (begun.state !== 'begun') return this.#repeat(exchange, begun, fingerprint)
+    const stopSigns = clock.every(Math.floor(this.#leaseMs / 3), () => {
+      this.#store.extend(id, token, this.#leaseMs).catch((error: unknown) => this.#onError(error, 'extend'))
+    })
+    try {
+      return await this.#run(exchange, next, id, token, clock)
+    } finally {
+      stopSigns()
+    }
+  }
+
+  /** Who may use the key again. */
+  #scopeOf(session: HttpSession, key: string): string {
+    if (this.#scope !== 'principal') {
+      const own: unknown = this.#scope(session)
+      if (typeof own !== 'string') throw invalid(OWNER, `a scope is ${kindOf(own)}, not a string`)
+      return `scope ${own}`
+    }
+    const principal = principalKey(OWNER, session)
+    if (principal !== null) return principal
+    if (key.length < SHORTEST_OPEN_KEY)
+      throw new WeirError(
+        'WEIR_IDEMPOTENCY_KEY_INVALID',
+        `it has ${key.length} characters, and needs ${SHORTEST_OPEN_KEY} so that nobody guesses it`,
+      )
+    const { head } = exchangeOf(session)
+    return `anonymous ${createHash('sha256')
+      .update(head.get('authorization') ?? '', 'utf16le')
+      .digest('base64url')}`
+  }
+
+  #repeat(exchange: Exchange, begun: Exclude<Begun, { state: 'begun' }>, fingerprint: string): HttpResponse {
+    if (begun.fingerprint !== fingerprint) throw new WeirError('WEIR_IDEMPOTENCY_MISMATCH')
+    if (begun.state === 'running') throw new WeirError('WEIR_IDEMPOTENCY_RUNNING')
+    if (begun.state === 'unknown') throw new WeirError('WEIR_IDEMPOTENCY_UNKNOWN')
+    const kept = readOutcome(begun.outcome)
+    if (kept === null) throw new WeirError('WEIR_IDEMPOTENCY_NOT_KEPT')
+    sendKept(exchange.answerWithOwn(), kept)
+    return exchange.response.header(MARKER, 'true')
+  }
+
+  async #run(exchange: Exchange, next: Next, id: string, token: string, clock: Clock): Promise<HttpResponse> {
+    const { own } = exchange
+    const before = own.fields === null ? null : [...own.fields]
+    let response: HttpResponse
+    try {
+      response = await next()
+    } catch (error) {
+      // A handler that was told to stop, because the client has left or time was up, may have had its effect or not. Any other error means that
+      // it had none.
+      await (exchange.session.signal.aborted ? this.#leaveUnknown(id, token) : this.#forgetting.forget(id, token, clock))
+      throw error
+    }
+    const outgoing = outgoingOf(response)
+    if (outgoing.statusCode >= 500 && !this.#keepsServerErrors) {
+      await this.#forgetting.forget(id, token, clock)
+      return response
+    }
+    const outcome = await this.#outcomeOf(exchange, response, before).catch(async (error: unknown) => {
+      await this.#leaveUnknown(id, token)
+      throw error
+    })
+    // The client gets its response afterwards, so that it can have it again from then on.
+    await this.#store.finish(id, token, outcome, this.#ttlMs, clock).catch((error: unknown) => this.#onError(error, 'finish'))
+    return response
+  }
+
+  /** Nobody knows whether it had its effect. If the store fails, it is told by the end of the lease. */
+  async #leaveUnknown(id: string, token: string): Promise<void> {
+    await this.#store.abandon(id, token, 'unknown').catch((error: unknown) => this.#onError(error, 'abandon'))
+  }
+
+  async #outcomeOf(exchange: Exchange, response: HttpResponse, before: readonly string[] | null): Promise<string> {
+    const outgoing = outgoingOf(response)
+    // The server has answered in the meantime, because time was up, and has dropped the response of the handler.
+    if (outgoing.isTaken || exchange.sent !== null || outgoing.trailers?.areAnnounced === true) return NOT_KEPT
+    const gathered = await gather(outgoing, this.#maxResponseBytes, () => false)
+    if (gathered === null || 'later' in gathered || outgoing.trailers?.areUnannounced === true) return NOT_KEPT
+    const kept = keptResponse(outgoing, before, gathered.whole)
+    const fields = kept.fields.flatMap((name, i) => (i % 2 === 1 || NEVER_KEPT.test(name) ? [] : [name, kept.fields[i + 1]!]))
+    return JSON.stringify(packResponse({ ...kept, fields }))
+  }
+}
+
+/** Anybody can send another Authorization, and without a principal nobody has checked it. */
+function ownerOf({ principal, clientAddress }: HttpSession, scope: string): Owner {
+  if (principal !== null) return { key: shortKey(scope), isKnown: true }
+  return { key: `address ${networkOf(clientAddress)}`, isKnown: false }
+}
+
+function readOutcome(outcome: string): KeptResponse | null {
+  try {
+    return unpackResponse(JSON.parse(outcome))
+  } catch {
+    return null
+  }
+}

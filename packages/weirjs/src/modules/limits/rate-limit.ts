@@ -1,0 +1,294 @@
+// Limits of how much a client may do in a time: requests, or whatever else a program counts.
+
+import type { Policy } from '../../app/policies/policy.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { type Duration, millisecondsOf } from '../../base/duration.ts'
+import { RetryLaterError } from '../../base/errors.ts'
+import { isPromise } from '../../base/is-promise.ts'
+import { shown } from '../../base/kind-of.ts'
+import { checkFunction, checkNames, invalid, namesOf, wholeNumber } from '../../base/options.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
+import { bagKey, exchangeOf, type HttpSession } from '../../http/session.ts'
+
+import { boundedKey, type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
+import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
+import { limitName } from './limit-name.ts'
+import type { LimitStore, LimitTable } from './limit-store.ts'
+import { LocalLimit } from './local-limit.ts'
+import { memoryStore } from './memory-store.ts'
+import { type RateRule, rateRule, type Taken } from './rate-rule.ts'
+
+export interface RateLimitOptions {
+  /**
+   * Its name for clients, in the RateLimit fields and in problem documents: letters, digits, `-`, `_` and `.`. Default `default`. Limits with
+   * different names add up on a route; of two with one name, the inner one replaces the outer one.
+   */
+  readonly name?: string
+  /** How many units may be taken in each window: requests, if `cost` is not set. At least 1. */
+  readonly quota: number
+  /** The time in which the quota comes back, such as `'1m'`, or milliseconds. */
+  readonly window: Duration
+  /** How many units may be taken at once, after a time without requests. Default: `quota`. */
+  readonly burst?: number
+  /** Who shares a quota. Default `address`. */
+  readonly key?: LimitKey
+  /** How many units a request takes: a whole number, or a function that returns one. 0 takes nothing. Default 1. */
+  readonly cost?: number | ((session: HttpSession) => number)
+  /** Where the state is kept. Default: `memoryStore()`, a separate one for each limit. */
+  readonly store?: LimitStore
+  /**
+   * What happens while the store does not reply:
+   *
+   * - `local`: this process counts in memory, from what the store has said last, so each process may allow the whole quota. The default.
+   * - `pass`: requests are not limited.
+   * - `refuse`: requests are refused with 503.
+   */
+  readonly whenStoreFails?: 'local' | 'pass' | 'refuse'
+  /**
+   * How many processes share the store. While it does not reply, each allows its part of the quota with `whenStoreFails: 'local'`. Default 1: each
+   * allows the whole quota.
+   */
+  readonly processes?: number
+  /** For tests: the time of what is kept in memory. Default: the clock of the server; outside of requests, the system's clock. */
+  readonly clock?: Clock
+}
+
+const OWNER = 'rateLimit'
+const OPTION_NAMES = namesOf<RateLimitOptions>()([
+  'name',
+  'quota',
+  'window',
+  'burst',
+  'key',
+  'cost',
+  'store',
+  'whenStoreFails',
+  'processes',
+  'clock',
+])
+const WHEN_STORE_FAILS: readonly unknown[] = ['local', 'pass', 'refuse']
+/** Retry-After while the store does not reply: that is when it is asked again. */
+const STORE_PAUSE_MS = 5_000
+
+/** What one limit has taken for a request. */
+interface Receipt {
+  readonly limit: RateLimit
+  readonly key: string
+  readonly cost: number
+  readonly taken: Taken
+  /** Null: nothing to give back, because the store failed. */
+  readonly table: LimitTable | null
+  isRefunded: boolean
+}
+
+const RECEIPTS = bagKey<Receipt[]>('weirjs/limits receipts')
+
+/**
+ * Returns a policy that refuses requests beyond a quota with 429, before their body is read. Its own methods count what is not a request, such
+ * as failed logins or messages of a WebSocket.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function rateLimit(options: RateLimitOptions): RateLimit {
+  return new RateLimit(options)
+}
+
+/** A limit, made by `rateLimit`. It is a policy; give the same one to several routes or groups to let them share a quota. */
+export class RateLimit implements Policy, CountedLimit {
+  readonly name: string
+  readonly #limitName: string
+  readonly #rule: RateRule
+  readonly #keyOf: KeyOf
+  readonly #clock: Clock | undefined
+  readonly #cost: number | ((session: HttpSession) => number)
+  readonly #store: LimitStore
+  readonly #table: LimitTable
+  /** What counts while the store does not reply. */
+  readonly #local: LocalLimit | null
+  readonly #whenStoreFails: 'local' | 'pass' | 'refuse'
+  /** The item of RateLimit-Policy. */
+  readonly #policyItem: string
+  #accepted = 0
+  #refused = 0
+
+  /** @throws WEIR_OPTION_INVALID */
+  constructor(options: RateLimitOptions) {
+    checkNames(OWNER, options, OPTION_NAMES)
+    const {
+      name = 'default',
+      quota,
+      window,
+      burst = quota,
+      key = 'address',
+      cost = 1,
+      store,
+      whenStoreFails = 'local',
+      processes = 1,
+      clock,
+    } = options
+    this.#limitName = limitName(OWNER, name)
+    this.name = `${OWNER}:${name}`
+    wholeNumber(OWNER, 'quota', quota, 1)
+    wholeNumber(OWNER, 'burst', burst, 1)
+    this.#rule = rateRule(OWNER, quota, millisecondsOf(OWNER, 'window', window), burst)
+    this.#keyOf = keyReader(OWNER, key)
+    this.#clock = clock
+    if (typeof cost === 'number') this.#checkCost(cost)
+    else checkFunction(OWNER, 'cost', cost)
+    if (typeof cost === 'number' && cost > burst) throw invalid(OWNER, `cost is ${cost} and burst ${burst}: every request would be refused`)
+    this.#cost = cost
+    if (!WHEN_STORE_FAILS.includes(whenStoreFails))
+      throw invalid(OWNER, `whenStoreFails is ${shown(whenStoreFails)}, not "local", "pass" or "refuse"`)
+    this.#whenStoreFails = whenStoreFails
+    if (store !== undefined && typeof store?.open !== 'function')
+      throw invalid(OWNER, `store is ${shown(store)}, not what memoryStore() or redisStore() returns`)
+    this.#store = store ?? memoryStore()
+    this.#table = this.#store.open(name, this.#rule)
+    wholeNumber(OWNER, 'processes', processes, 1)
+    if (options.processes !== undefined && store === undefined) throw invalid(OWNER, 'processes is set, but no store that they share')
+    this.#local = store === undefined || whenStoreFails !== 'local' ? null : new LocalLimit(OWNER, this.#rule, processes)
+    const seconds = this.#rule.windowMs / 1000
+    this.#policyItem = `"${name}";q=${quota}${Number.isInteger(seconds) ? `;w=${seconds}` : ''}`
+  }
+
+  /** Whether the store does not reply, so that the limit does what `whenStoreFails` says. For readiness checks. */
+  get isDegraded(): boolean {
+    return this.#store.isDegraded
+  }
+
+  /** What it has accepted and refused. */
+  get counts(): LimitCounts {
+    return { accepted: this.#accepted, refused: this.#refused, inProgress: null, waiting: null, isDegraded: this.isDegraded }
+  }
+
+  /** The key that a request belongs to; null if it is not limited. */
+  keyOf(session: HttpSession): string | null {
+    return this.#keyOf(session)
+  }
+
+  /**
+   * Takes `cost` units, or nothing if there are not as many. Await the result.
+   *
+   * @throws (also rejects) WEIR_OVERLOADED if the store does not reply, with `whenStoreFails: 'refuse'`; WEIR_OPTION_INVALID
+   */
+  take(key: string, cost: number = 1): Taken | Promise<Taken> {
+    const receipt = this.#take(boundedKey(OWNER, key), this.#checkCost(cost), this.#clock ?? systemClock)
+    return isPromise(receipt) ? receipt.then((later) => this.#count(later)) : this.#count(receipt)
+  }
+
+  /**
+   * Takes `cost` units, or rejects with the error that answers 429.
+   *
+   * @throws (rejects) WEIR_QUOTA_EXCEEDED, and what `take` throws
+   */
+  async enforce(key: string, cost: number = 1): Promise<Taken> {
+    const taken = await this.take(key, cost)
+    if (!taken.isAllowed) throw this.#refusal(taken)
+    return taken
+  }
+
+  /**
+   * Gives back what a request has taken, such as a login that succeeded, or `cost` units of a key. Nobody can ever take more than `burst` at
+   * once because of it. A store that does not reply is ignored.
+   */
+  async refund(from: HttpSession | string, cost: number = 1): Promise<void> {
+    if (typeof from === 'string') {
+      await this.#giveBack(this.#table, boundedKey(OWNER, from), this.#checkCost(cost))
+      return
+    }
+    const receipt = from.bag.get(RECEIPTS)?.find(({ limit }) => limit === this)
+    if (receipt !== undefined) await this.#giveBackReceipt(receipt)
+  }
+
+  /** @internal */
+  gate(session: HttpSession): void | Promise<void> {
+    const key = this.#keyOf(session)
+    if (key === null) return
+    const cost = typeof this.#cost === 'number' ? this.#cost : this.#checkCost(this.#cost(session))
+    const receipt = this.#take(key, cost, this.#clock ?? exchangeOf(session).connection.clock)
+    if (isPromise(receipt)) return receipt.then((later) => this.#conclude(session, later))
+    this.#conclude(session, receipt)
+  }
+
+  /** @internal */
+  beforeSend({ bag }: HttpSession, response: HttpResponse): void {
+    const receipt = bag.get(RECEIPTS)?.find(({ limit }) => limit === this)
+    if (receipt === undefined || receipt.table === null) return
+    const { taken } = receipt
+    response.appendHeader('RateLimit-Policy', this.#policyItem)
+    response.appendHeader('RateLimit', `"${this.#limitName}";r=${taken.remaining};t=${Math.ceil(taken.resetMs / 1000)}`)
+  }
+
+  /** @internal */
+  describe(): unknown {
+    const { quota, windowMs, burst } = this.#rule
+    return { quota, windowMs, burst, refuses: this.#whenStoreFails === 'refuse' ? [429, 503] : [429] }
+  }
+
+  #take(key: string, cost: number, clock: Clock): Receipt | Promise<Receipt> {
+    const taken = this.#table.take(key, cost, clock)
+    if (!isPromise(taken)) return { limit: this, key, cost, taken, table: this.#table, isRefunded: false }
+    return taken.then(
+      (later) => {
+        this.#local?.learn(key, later, clock)
+        return { limit: this, key, cost, taken: later, table: this.#table, isRefunded: false }
+      },
+      (error: unknown) => this.#takeElsewhere(key, cost, clock, error),
+    )
+  }
+
+  #count({ taken }: Receipt): Taken {
+    if (taken.isAllowed) this.#accepted++
+    else this.#refused++
+    return taken
+  }
+
+  /** The store has failed. */
+  #takeElsewhere(key: string, cost: number, clock: Clock, error: unknown): Receipt {
+    if (this.#whenStoreFails === 'refuse') {
+      this.#refused++
+      throw new RetryLaterError('WEIR_OVERLOADED', [this.#limitName], STORE_PAUSE_MS, 'the store of a limit did not answer', error)
+    }
+    const table = this.#local
+    if (table !== null) return { limit: this, key, cost, taken: table.take(key, cost, clock), table, isRefunded: false }
+    const taken: Taken = { isAllowed: true, remaining: this.#rule.burst, retryAfterMs: 0, resetMs: 0 }
+    return { limit: this, key, cost, taken, table: null, isRefunded: false }
+  }
+
+  #conclude({ bag }: HttpSession, receipt: Receipt): void {
+    const receipts = bag.get(RECEIPTS)
+    if (receipts === undefined) bag.set(RECEIPTS, [receipt])
+    else receipts.push(receipt)
+    if (this.#count(receipt).isAllowed) return
+    // What outer limits have taken for a request that is refused here.
+    if (receipts !== undefined) for (const outer of receipts) void outer.limit.#giveBackReceipt(outer)
+    throw this.#refusal(receipt.taken)
+  }
+
+  #refusal({ retryAfterMs }: Taken): RetryLaterError {
+    const { quota, windowMs } = this.#rule
+    const later = Number.isFinite(retryAfterMs) ? retryAfterMs : null
+    return new RetryLaterError('WEIR_QUOTA_EXCEEDED', [this.#limitName], later, `"${this.#limitName}" allows ${quota} in ${windowMs} ms`)
+  }
+
+  async #giveBackReceipt(receipt: Receipt): Promise<void> {
+    const { taken, table, key, cost } = receipt
+    if (!taken.isAllowed || receipt.isRefunded) return
+    receipt.isRefunded = true
+    taken.remaining = Math.min(this.#rule.burst, taken.remaining + cost)
+    if (table !== null) await this.#giveBack(table, key, cost)
+  }
+
+  async #giveBack(table: LimitTable, key: string, cost: number): Promise<void> {
+    try {
+      await table.refund(key, cost)
+    } catch {
+      // The store does not reply, so this process has counted. What was taken in the store comes back with time.
+      this.#local?.refund(key, cost)
+    }
+  }
+
+  #checkCost(cost: number): number {
+    return wholeNumber(OWNER, 'cost', cost)
+  }
+}

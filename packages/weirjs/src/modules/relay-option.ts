@@ -1,0 +1,89 @@
+// A relay carries messages between the processes of a service, on one machine or on many: what `weirjs/relay` makes, and what the option `relay`
+// of other modules takes.
+
+import { kindOf } from '../base/kind-of.ts'
+import { func, text } from '../base/option-kinds.ts'
+import { rules } from '../base/option-rules.ts'
+import { invalid } from '../base/options.ts'
+
+/** A message of a channel. */
+export interface RelayMessage {
+  /**
+   * The position of the message in its channel: pass it as `after` to begin with the next one. Ids have no CR, LF or NUL, so they can be ids
+   * of events. Null if the relay keeps no messages.
+   */
+  readonly id: string | null
+  readonly data: string
+}
+
+/** How a subscription begins, and what it tells. */
+export interface RelaySubscribeOptions {
+  /**
+   * Begin with the messages that the relay keeps after the one with this id. An id that it does not know counts as older than all that it
+   * keeps, and `onGap` is called. Default: begin with what is published from now on.
+   */
+  readonly after?: string | undefined
+  /**
+   * Called when messages may have been lost: the relay was away and keeps none, or it has dropped those that were missed. It is called once for
+   * each gap, in order with the messages, before the first one that follows the gap.
+   */
+  readonly onGap?: (() => void) | undefined
+}
+
+/** @internal */
+export const SUBSCRIBE_RULES = rules<RelaySubscribeOptions>('subscribe()')({ after: text().optional(), onGap: func().optional() })
+
+export interface RelaySubscription {
+  /** Resolves when everything that is published from now on will be delivered. Rejects if the subscription is closed first. */
+  readonly ready: Promise<void>
+  /**
+   * The id up to which everything has been delivered, also before the first message: passed as `after`, it goes on from here. Null before
+   * the subscription is ready, and if the relay keeps no messages.
+   */
+  readonly position?: string | null
+  /** Ends the subscription. The listener is not called after that. */
+  close(): void
+}
+
+/** How a message is published. */
+export interface RelayPublishOptions {
+  /**
+   * The program's own id of the message, of up to 1,000 characters. What is published again in the same channel with the same id, also by another
+   * process, is not stored again, for two minutes at least: a publisher that was restarted can repeat what it does not know to be published. Needs a
+   * relay that keeps messages.
+   */
+  readonly once?: string
+}
+
+/** Carries messages between processes. Every subscriber of a channel gets every message, including those of its own process, in the same order. */
+export interface Relay {
+  /** Whether messages reach other processes at this moment. For readiness: `health({ ready: { relay: () => relay.isConnected } })`. */
+  readonly isConnected: boolean
+  /**
+   * Resolves when the relay has the message.
+   *
+   * @returns the id of the message; with `once`, of the one that was stored first; null if the relay keeps none
+   * @throws (rejects) WEIR_RELAY_UNAVAILABLE if the relay is away, or if too much waits for it
+   */
+  publish(channel: string, data: string, options?: RelayPublishOptions): Promise<string | null>
+  /** @param listener is called in order. What it throws is reported, and the messages go on */
+  subscribe(channel: string, listener: (message: RelayMessage) => void, options?: RelaySubscribeOptions): RelaySubscription
+  /** Ends all subscriptions and the connections that the relay opened itself. The program's own client stays open. */
+  close(): Promise<void>
+}
+
+/** @throws WEIR_OPTION_INVALID */
+export function checkRelay(owner: string, relay: unknown): void {
+  if (relay instanceof Promise) throw invalid(owner, 'relay is a promise: await it')
+  const missing = ['publish', 'subscribe', 'close'].find((name) => typeof Object(relay)[name] !== 'function')
+  // Clients of Redis, connections to NATS and channels of events have all of these functions, or most of them.
+  if (missing === undefined && typeof Object(relay).isConnected === 'boolean') return
+  const what = `${kindOf(relay)} without ${missing === undefined ? 'isConnected' : `${missing}()`}`
+  throw invalid(owner, `relay is ${what}: pass what redisRelay(client), natsRelay(connection) or memoryRelay() returns`)
+}
+
+/** The option `relay`. @throws WEIR_OPTION_INVALID */
+export function checkedRelay(relay: Relay, owner: string): Relay {
+  checkRelay(owner, relay)
+  return relay
+}

@@ -1,0 +1,314 @@
+// `weirjs/sessions`: what a server knows of a client from one request to the next, and who has signed in.
+//
+// The gate opens the session of a request that has its cookie. It is written when the response is about to be sent, whatever made that
+// response, and only if something has changed.
+
+import type { Module, ModuleHost } from '../../app/module-host.ts'
+import type { Policy } from '../../app/policies/policy.ts'
+import type { Duration } from '../../base/duration.ts'
+import { WeirError } from '../../base/errors.ts'
+import { isPromise } from '../../base/is-promise.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { duration, flag, list, matching, object, readBy, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
+import { prefersHtml } from '../../http/request/prefers-html.ts'
+import { type HttpRequest, headerOf } from '../../http/request/request.ts'
+import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import type { AnySchema, StandardSchema } from '../../schema/standard.ts'
+import type { Scheme } from '../auth/scheme.ts'
+import { type CsrfOptions, csrf } from '../csrf/csrf.ts'
+import { checkStore } from '../store-option.ts'
+import { type Keeping, type Kept, SealedKeeping, StoreKeeping } from './keeping.ts'
+import { SealedSessions } from './sealed.ts'
+import { CookieForms, endedAtIn, soleCookie } from './session-cookie.ts'
+import { principalOf, RecordFormat, SCHEME_NAME, type SessionPrincipal } from './session-record.ts'
+import type { SessionStore } from './session-store.ts'
+import { type StoredObject, StoredValue } from './stored-value.ts'
+import { OpenSession, type SessionSettings, type UserSession } from './user-session.ts'
+
+export interface SessionsOptions<Data extends StoredObject = StoredObject, Claims extends StoredObject = StoredObject> {
+  /** `sealed({ keys })` keeps sessions in their cookies; `redisSessions(client)`, `memorySessions()` or a store of your own keeps them on the server. */
+  readonly store: SealedSessions | SessionStore
+  /** What `data` is: a synchronous schema that accepts an object without properties. Default any object with a JSON form. */
+  readonly data?: StandardSchema<unknown, Data>
+  /** What `principal.claims` is, likewise. */
+  readonly claims?: StandardSchema<unknown, Claims>
+  /** The name of the cookie, after `__Host-`. Default `session`. */
+  readonly name?: string
+  /** How long without a request until a session ends. Default 30 minutes. It is renewed when a tenth of that has passed. */
+  readonly idleTimeout?: Duration
+  /** How long until a session ends, counted from its beginning or the last sign-in. Default 12 hours. */
+  readonly absoluteTimeout?: Duration
+  /** Whether browsers keep the cookie when they are closed. Default false. */
+  readonly persistent?: boolean
+  /** Whether sessions also work over plain HTTP, with a cookie of another name that anybody on the way can read. Default false. */
+  readonly allowInsecure?: boolean
+  /**
+   * Sessions that began before this moment are not accepted. A function is called for each request with a session: it can end all sessions
+   * of one user. Default null.
+   */
+  readonly notBefore?: Date | NotBefore<Claims>
+  /** Options of the policy `csrf` that is installed as well. False: none is. */
+  readonly csrf?: CsrfOptions | false
+}
+
+/** Returns the moment before which sessions of this principal are not accepted; null for none. */
+export type NotBefore<Claims extends StoredObject = StoredObject> = (
+  principal: SessionPrincipal<Claims> | null,
+) => Date | null | Promise<Date | null>
+
+/** Who signs in. */
+export interface SignIn<Claims extends StoredObject = StoredObject> {
+  /** Unique and stable. */
+  readonly id: string
+  readonly name?: string | null
+  readonly roles?: readonly string[]
+  readonly scopes?: readonly string[]
+  /** Whatever else the session should know of the principal. It has to have a JSON form. */
+  readonly claims?: Claims
+}
+
+export interface SessionSchemeOptions {
+  /**
+   * The path of the login page. A request for a page without a session is redirected there with status 303 in place of a 401, with the query
+   * parameter `return`: read it with `returnPath`.
+   */
+  readonly login?: string
+}
+
+/** A module that opens and writes the sessions of clients. */
+export interface Sessions<Data extends StoredObject = StoredObject, Claims extends StoredObject = StoredObject> extends Module {
+  /** The session of the client that has sent the request. */
+  of(session: HttpSession): UserSession<Data, Claims>
+  /**
+   * The client is this principal from now on. The session gets a new id, and begins again. Its data stays, unless it was that of another
+   * principal.
+   * @throws as `UserSession.update`; WEIR_OPTION_INVALID for a principal without an id
+   */
+  signIn(session: HttpSession, principal: SignIn<Claims>): void
+  /** Ends the session: the cookie is removed and, in a store, the session. @throws WEIR_SESSION_SENT after the response has begun */
+  signOut(session: HttpSession): void
+  /** The principals of sessions, for `auth({ schemes: [users.scheme()] })`. */
+  scheme(options?: SessionSchemeOptions): Scheme<SessionPrincipal<Claims>>
+}
+
+const OWNER = 'sessions()'
+/** Ten years. */
+const MOST_MS = 3_660 * 86_400_000
+/** @internal */
+export const SESSIONS_RULES = rules<SessionsOptions>(OWNER)({
+  store: readBy((store: SealedSessions | SessionStore) => ({ keeping: keepingOf(store), given: store })),
+  data: readBy(stored).or(undefined, 'any object'),
+  claims: readBy(stored).or(undefined, 'any object'),
+  name: text().or('session'),
+  idleTimeout: duration({ most: MOST_MS }).or('30m'),
+  absoluteTimeout: duration({ most: MOST_MS }).or('12h'),
+  persistent: flag(false),
+  allowInsecure: flag(false),
+  notBefore: matching<Date | NotBefore>('a valid Date or a function', isMoment).orNull(),
+  csrf: readBy((given: CsrfOptions | false) => (given === false ? null : csrf(given))).or({}, '{}'),
+})
+const NAMES = list<string>('a string', (one) => typeof one === 'string').or([])
+/** @internal */
+export const SIGN_IN_RULES = rules<SignIn>('signIn()')({
+  id: text('a string that identifies the principal', (id) => id !== ''),
+  name: text().nullable().or(null),
+  roles: NAMES,
+  scopes: NAMES,
+  claims: object().or({}),
+})
+/** @internal */
+export const SESSION_SCHEME_RULES = rules<SessionSchemeOptions>('scheme()')({
+  login: text('a path', (path) => /^\/(?!\/)[^\\?#]*$/.test(path)).optional(),
+})
+
+/**
+ * Returns a module: `server.useModule(sessions({ store: sealed({ keys }) }))`. It installs a policy called `sessions` and, unless told
+ * otherwise, `csrf`: on a group or a route, each replaces the outer one.
+ * @throws WEIR_OPTION_INVALID
+ */
+export function sessions<Data extends StoredObject = StoredObject, Claims extends StoredObject = StoredObject>(
+  options: SessionsOptions<Data, Claims>,
+): Sessions<Data, Claims> {
+  return new SessionsModule(options as unknown as SessionsOptions) as unknown as Sessions<Data, Claims>
+}
+
+/** @internal The sessions of a module, for other modules. */
+export class SessionsModule implements Sessions {
+  readonly name: string
+  readonly #settings: SessionSettings
+  readonly #sealing: SealedSessions | null
+  readonly #notBefore: NotBefore | null
+  readonly #csrf: Policy | null
+  /** By request: after a `requestTimeout`, hooks get another session. */
+  readonly #open = new WeakMap<HttpRequest, OpenSession>()
+
+  constructor(options: SessionsOptions) {
+    const settings = SESSIONS_RULES.read(options)
+    const { store, data, claims, name, idleTimeout, absoluteTimeout, persistent, allowInsecure, notBefore } = settings
+    this.#sealing = store.given instanceof SealedSessions ? store.given : null
+    this.#settings = {
+      keeping: store.keeping,
+      forms: new CookieForms(OWNER, name, allowInsecure),
+      format: new RecordFormat(data, claims),
+      idleTimeout,
+      absoluteTimeout,
+      persistent,
+    }
+    this.#notBefore = notBefore instanceof Date ? () => notBefore : notBefore
+    this.#csrf = settings.csrf
+    this.name = `sessions ${name}`
+  }
+
+  /** Null if the sessions are kept in a store. */
+  get sealing(): SealedSessions | null {
+    return this.#sealing
+  }
+
+  /** Null if the sessions are sealed. */
+  get store(): SessionStore | null {
+    return this.#settings.keeping.store
+  }
+
+  /** Whether `csrf` is installed as well. */
+  get protects(): boolean {
+    return this.#csrf !== null
+  }
+
+  install(host: ModuleHost): void {
+    if (this.#csrf !== null) host.use(this.#csrf)
+    const { idleTimeout, absoluteTimeout, forms } = this.#settings
+    host.use({
+      name: 'sessions',
+      gate: (session) => {
+        const entered = this.#enter(session, true)
+        return isPromise(entered) ? entered.then(() => undefined) : undefined
+      },
+      beforeSend: (session, response) => {
+        const open = this.#open.get(session.request)
+        if (open === undefined) return undefined
+        const outgoing = outgoingOf(response)
+        const committing = open.commit()
+        if (committing !== undefined) return committing.then(() => open.describeIn(outgoing))
+        return open.describeIn(outgoing)
+      },
+      describe: () => ({ cookie: forms.secure.name, idleTimeout, absoluteTimeout }),
+    })
+  }
+
+  of(session: HttpSession): OpenSession {
+    exchangeOf(session).personal ??= 'session'
+    const open = this.#open.get(session.request)
+    if (open !== undefined) return open
+    // A request that was refused before any gate has none, as far as `onError` can tell.
+    if (exchangeOf(session).failure !== null) return new OpenSession(this.#settings, session)
+    throw new WeirError(
+      'WEIR_SERVER_STATE',
+      `${session.route ?? 'this level'} does not use the policy "sessions", or has not reached it yet: install it with useModule(), before what reads it`,
+    )
+  }
+
+  /** @param extra what the module that has signed the principal in keeps with it */
+  signIn(session: HttpSession, principal: SignIn, extra?: StoredObject): void {
+    const accepted = checkedPrincipal(principal)
+    const open = this.of(session)
+    open.signIn(accepted, extra)
+    session.principal = open.principal
+  }
+
+  signOut(session: HttpSession): void {
+    this.of(session).signOut()
+    session.principal = null
+  }
+
+  scheme(options: SessionSchemeOptions = {}): Scheme<SessionPrincipal> {
+    const { login } = SESSION_SCHEME_RULES.read(options)
+    const authenticate = (session: HttpSession): SessionPrincipal | null | Promise<SessionPrincipal | null> => {
+      const entered = this.#enter(session, false)
+      return isPromise(entered) ? (entered as Promise<OpenSession>).then((open) => open.principal) : entered.principal
+    }
+    const description = { type: 'apiKey', in: 'cookie', name: this.#settings.forms.secure.name } as const
+    if (login === undefined) return { name: SCHEME_NAME, authenticate, description }
+    return { name: SCHEME_NAME, authenticate, description, login: (session) => redirectToLogin(session, login) }
+  }
+
+  /** Opens the session of a request, once. @param isGuarded whether it is written in the end */
+  #enter(session: HttpSession, isGuarded: boolean): OpenSession | Promise<OpenSession> {
+    const known = this.#open.get(session.request)
+    const open = known ?? new OpenSession(this.#settings, session)
+    if (isGuarded) open.isGuarded = true
+    if (known !== undefined) return open.entering ?? open
+    this.#open.set(session.request, open)
+    const field = headerOf(session.request, 'cookie')
+    if (field === null) return open
+    const { form } = open
+    if (form !== null && this.#sealing !== null) open.noteEnd(endedAtIn(field, form, exchangeOf(session).connection.clock.wallTime()))
+    const cookie = form === null ? null : soleCookie(field, form.name)
+    if (form === null || cookie === null) return open
+    const kept = this.#settings.keeping.open(form, cookie)
+    const admitting = isPromise(kept)
+      ? (kept as Promise<Kept | null>).then((found) => this.#admit(open, session, found))
+      : this.#admit(open, session, kept)
+    if (!isPromise(admitting)) return open
+    open.entering = admitting.then(() => {
+      open.entering = null
+      return open
+    })
+    return open.entering
+  }
+
+  /** Continues a session that is still valid. Any other is as none. */
+  #admit(open: OpenSession, session: HttpSession, kept: Kept | null): undefined | Promise<undefined> {
+    const record = kept === null ? null : open.recordIn(kept)
+    if (kept === null || record === null) return undefined
+    const accept = (notBefore: Date | null): undefined => {
+      // A date that is not valid is compared as NaN: nothing began after it.
+      if (notBefore !== null && !(record.startedAt >= notBefore.getTime())) return undefined
+      open.adopt(record, kept)
+      if (!exchangeOf(session).hasDecidedPrincipal) session.principal ??= record.principal
+      return undefined
+    }
+    if (this.#notBefore === null) return accept(null)
+    const notBefore = this.#notBefore(record.principal)
+    return isPromise(notBefore) ? (notBefore as Promise<Date | null>).then(accept) : accept(notBefore)
+  }
+}
+
+function stored(schema: StandardSchema | undefined, owner: string, option: string): StoredValue {
+  return new StoredValue(owner, option, schema as AnySchema | undefined)
+}
+
+function isMoment(value: unknown): boolean {
+  return typeof value === 'function' || (value instanceof Date && !Number.isNaN(value.getTime()))
+}
+
+function keepingOf(store: unknown): Keeping {
+  if (store instanceof SealedSessions) return new SealedKeeping(store.ring)
+  if (typeof store !== 'object' || store === null) throw invalid(OWNER, `store is ${kindOf(store)}, not sealed({ keys }) or a store`)
+  checkStore(OWNER, store, ['read', 'write', 'replace', 'delete'], 'redisSessions')
+  return new StoreKeeping(store as SessionStore)
+}
+
+/** @throws WEIR_OPTION_INVALID */
+function checkedPrincipal(principal: SignIn): SessionPrincipal {
+  const { id, name, roles, scopes, claims } = SIGN_IN_RULES.read(principal)
+  return principalOf(id, name, roles, scopes, claims as StoredObject)
+}
+
+/**
+ * Only for those who see the page: a script gets the 401.
+ * @throws WEIR_AUTH_SETUP for the login page: nobody could log in, and a browser would be redirected to it without end
+ */
+function redirectToLogin({ request, response, route }: HttpSession, login: string): HttpResponse | undefined {
+  const isPage = (request.method === 'GET' || request.method === 'HEAD') && prefersHtml(headerOf(request, 'accept'))
+  if (request.path === login && (isPage || route !== null)) throw closedLogin(login, route)
+  if (!isPage) return undefined
+  return response.header('Cache-Control', 'no-store').redirect(`${login}?return=${encodeURIComponent(request.url)}`, 303)
+}
+
+function closedLogin(login: string, route: string | null): WeirError {
+  if (route === null) return new WeirError('WEIR_AUTH_SETUP', `no route matches the login page ${login}`)
+  return new WeirError('WEIR_AUTH_SETUP', `${route} is the login page, but requires a login: give it { use: [auth.open] }`)
+}

@@ -1,0 +1,365 @@
+// The session of one client, during one exchange: what it was, and what the program has made of it.
+
+import { WeirError } from '../../base/errors.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { noJsonForm } from '../../http/json-engine.ts'
+import { exchangeOf, type HttpSession } from '../../http/session.ts'
+
+import type { Keeping, Kept } from './keeping.ts'
+import { type CookieForm, type CookieForms, clearCookieText, endedForm, insecureSession, setCookieText } from './session-cookie.ts'
+import { NO_EXTRA, type RecordFormat, type SessionPrincipal, type SessionRecord } from './session-record.ts'
+import type { SessionStore } from './session-store.ts'
+import type { StoredObject } from './stored-value.ts'
+
+/** The session of the client that has sent a request. It begins with the first `update` or `signIn`. */
+export interface UserSession<Data extends StoredObject = StoredObject, Claims extends StoredObject = StoredObject> {
+  /** Who has signed in; null for nobody. */
+  readonly principal: SessionPrincipal<Claims> | null
+  /** Frozen. Call `update` to change it. Without a session: what the schema makes of an object without properties. */
+  readonly data: Readonly<Data>
+  /** Whether there is a session, perhaps one that has just begun. */
+  readonly exists: boolean
+  /** When the session began, or the principal has signed in; null without a session. */
+  readonly startedAt: Date | null
+  /**
+   * Replaces these properties of `data`; undefined removes one. Begins a session if there is none. It is written when the response begins. If
+   * another request changes the same session in a store at the same time, the properties that each has changed are kept, and the last
+   * one wins where both have changed the same.
+   * @throws WEIR_SESSION_DATA, WEIR_SESSION_TOO_LARGE, and then nothing has changed; WEIR_SESSION_SENT after the response has begun;
+   *   WEIR_SESSION_INSECURE over plain HTTP
+   */
+  update(changes: { readonly [K in keyof Data]?: Data[K] | undefined }): void
+}
+
+/** What all sessions of a module have in common. */
+export interface SessionSettings {
+  readonly keeping: Keeping
+  readonly forms: CookieForms
+  readonly format: RecordFormat
+  readonly idleTimeout: number
+  readonly absoluteTimeout: number
+  readonly persistent: boolean
+}
+
+/** A session as it came. */
+interface Loaded {
+  readonly record: SessionRecord
+  readonly kept: Kept
+}
+
+/** A session as it will be kept. */
+interface Written {
+  readonly record: SessionRecord
+  readonly text: string
+}
+
+type State = Omit<SessionRecord, 'renewedAt'>
+
+/** A session is renewed once this part of its idle time has passed, not with each request. */
+const RENEWED_AFTER = 0.1
+const MOST_ATTEMPTS = 10
+
+/** What the module does with a session; a handler only sees a `UserSession`. */
+export class OpenSession implements UserSession {
+  readonly #settings: SessionSettings
+  readonly #session: HttpSession
+  #form: CookieForm | null | undefined
+  /** As it came. Null without a valid one. */
+  #loaded: Loaded | null = null
+  /** As it is now. */
+  #state: State | null = null
+  /** As it is to be kept, since the last change. */
+  #written: Written | null = null
+  /** It gets a new id. */
+  #isReplaced = false
+  /** Names of properties of the data; null for none. */
+  #changed: Set<string> | null = null
+  #isCommitted = false
+  #setCookies: readonly string[] | null = null
+  /** When the client has signed out, if it has no store that knows. A session that began before has ended. */
+  #endedAt: number | null = null
+  /** Whether it has done so in this exchange. */
+  #isEnded = false
+  /** While it is being opened. */
+  entering: Promise<OpenSession> | null = null
+  /** Whether the policy runs for this route, so that changes are written. */
+  isGuarded = false
+  /** Whether the response may depend on it. */
+  wasRead = false
+
+  constructor(settings: SessionSettings, session: HttpSession) {
+    this.#settings = settings
+    this.#session = session
+  }
+
+  /** The cookie that the client may have. Null: none. */
+  get form(): CookieForm | null {
+    if (this.#form === undefined) this.#form = this.#settings.forms.formFor(this.#session)
+    return this.#form
+  }
+
+  get #now(): number {
+    return exchangeOf(this.#session).connection.clock.wallTime()
+  }
+
+  /** The client says when it has signed out. */
+  noteEnd(endedAt: number | null): void {
+    this.#endedAt = endedAt
+  }
+
+  /** @returns null if the text is not that of a session, or its time is over */
+  recordIn({ text }: Kept): SessionRecord | null {
+    const record = this.#settings.format.read(text)
+    return record !== null && this.#msLeft(record) > 0 && record.startedAt >= (this.#endedAt ?? 0) ? record : null
+  }
+
+  /** When a session begins: not before the last one has ended, by the clock of another server perhaps. */
+  get #beginning(): number {
+    return Math.max(this.#now, this.#endedAt ?? 0)
+  }
+
+  /** Continues what the client has. */
+  adopt(record: SessionRecord, kept: Kept): void {
+    this.#loaded = { record, kept }
+    this.#state = record
+  }
+
+  get principal(): SessionPrincipal | null {
+    this.wasRead = true
+    return this.#state?.principal ?? null
+  }
+
+  get data(): StoredObject {
+    this.wasRead = true
+    return this.#state?.data ?? this.#settings.format.data.empty
+  }
+
+  get exists(): boolean {
+    this.wasRead = true
+    return this.#state !== null
+  }
+
+  get startedAt(): Date | null {
+    this.wasRead = true
+    return this.#state === null ? null : new Date(this.#state.startedAt)
+  }
+
+  /** The same without counting as read. */
+  get principalForGate(): SessionPrincipal | null {
+    return this.#state?.principal ?? null
+  }
+
+  update(changes: object): void {
+    const data = this.#settings.format.data.rehearse({ ...this.#state?.data, ...changes })
+    const { startedAt = this.#beginning, principal = null, extra = NO_EXTRA } = this.#state ?? {}
+    this.#change({ startedAt, principal, data, extra })
+    this.#changed ??= new Set()
+    for (const name of Object.keys(changes)) this.#changed.add(name)
+  }
+
+  /** Data stays if the client was nobody, or the same principal. @param extra what the module that has signed it in keeps with it */
+  signIn(principal: SessionPrincipal, extra: StoredObject = NO_EXTRA): void {
+    const { claims, data } = this.#settings.format
+    const before = this.#state
+    const staysWith = before !== null && (before.principal === null || before.principal.id === principal.id)
+    const rehearsed = Object.freeze({ ...principal, claims: claims.rehearse(principal.claims) })
+    this.#change({ startedAt: this.#beginning, principal: rehearsed, data: staysWith ? before.data : data.empty, extra })
+    this.#isReplaced = true
+  }
+
+  signOut(): void {
+    this.#checkChange()
+    if (this.#settings.keeping.store === null) {
+      this.#endedAt = Math.max(this.#beginning, (this.#state?.startedAt ?? 0) + 1)
+      this.#isEnded = true
+    }
+    this.#state = null
+    this.#isReplaced = true
+    this.#changed = null
+  }
+
+  /** @throws WEIR_SESSION_TOO_LARGE before anything has changed */
+  #change(next: State): void {
+    const { keeping, format } = this.#settings
+    const form = this.#checkChange()
+    const record = { ...next, renewedAt: this.#now }
+    const text = format.write(record)
+    keeping.checkSize(form, text, this.#maxAgeOf(next))
+    if (this.#state === null) this.#isReplaced = true
+    this.#state = next
+    this.#written = { record, text }
+  }
+
+  #checkChange(): CookieForm {
+    const { form } = this
+    if (!this.isGuarded)
+      throw new WeirError(
+        'WEIR_SERVER_STATE',
+        `${this.#session.route ?? 'this level'} does not use the policy "sessions": nothing would be written`,
+      )
+    if (this.#isCommitted) throw new WeirError('WEIR_SESSION_SENT')
+    if (form === null) throw insecureSession()
+    return form
+  }
+
+  /** Milliseconds until it ends, unless it is renewed. */
+  #msLeft({ startedAt, renewedAt }: Pick<SessionRecord, 'startedAt' | 'renewedAt'>): number {
+    const { idleTimeout, absoluteTimeout } = this.#settings
+    return Math.min(renewedAt + idleTimeout, startedAt + absoluteTimeout) - this.#now
+  }
+
+  /** A handler may have worked past the end. */
+  #ttlOf(record: SessionRecord): number {
+    return Math.max(1, this.#msLeft(record))
+  }
+
+  #maxAgeOf({ startedAt }: State): number | null {
+    const { persistent, absoluteTimeout } = this.#settings
+    return persistent ? Math.ceil((startedAt + absoluteTimeout - this.#now) / 1000) : null
+  }
+
+  /** Writes what has changed, once. Later changes throw. */
+  commit(): undefined | Promise<undefined> {
+    if (this.#isCommitted) return undefined
+    this.#isCommitted = true
+    const { store } = this.#settings.keeping
+    if (this.#isReplaced) return store === null ? this.#writeNew(this.#state) : this.#replaceIn(this.#state)
+    if (this.#loaded === null || this.#state === null) return undefined
+    if (this.#changed === null && !this.#isDue(this.#loaded)) return undefined
+    if (store === null) return this.#writeNew(this.#state)
+    const { key } = this.#loaded.kept
+    const { keeping } = this.#settings
+    if (key === null) return undefined
+    const [loaded, state] = [this.#loaded, this.#state]
+    const updating = keeping.inTurn(key, () => this.#updateIn(store, key, loaded, state))
+    // A response is not worth losing because a session was not renewed: it will be with one of the next requests.
+    return this.#changed === null ? updating.catch(() => undefined) : updating
+  }
+
+  #isDue({ record, kept }: Loaded): boolean {
+    return kept.isOld || this.#now - record.renewedAt >= this.#settings.idleTimeout * RENEWED_AFTER
+  }
+
+  /** With a new id. In a store, the old one still exists. */
+  #writeNew(state: State | null): undefined | Promise<undefined> {
+    const { keeping, format } = this.#settings
+    const form = this.form!
+    // As long as a session that began before could last.
+    const maxAge = Math.ceil(this.#settings.absoluteTimeout / 1000)
+    const ended = this.#isEnded ? [setCookieText(endedForm(form), String(this.#endedAt), maxAge)] : []
+    if (state === null) {
+      this.#setCookies = [clearCookieText(form), ...ended]
+      return undefined
+    }
+    const { record, text } = this.#written ?? writtenBy(format, { ...state, renewedAt: this.#now })
+    const value = keeping.write(form, text, this.#ttlOf(record))
+    const finish = (written: string): undefined => {
+      this.#setCookies = [setCookieText(form, written, this.#maxAgeOf(state)), ...ended]
+    }
+    return typeof value === 'string' ? finish(value) : value.then(finish)
+  }
+
+  async #replaceIn(state: State | null): Promise<undefined> {
+    const { store } = this.#settings.keeping
+    await this.#writeNew(state)
+    const key = this.#loaded?.kept.key
+    if (store !== null && key != null) await store.delete(key)
+  }
+
+  /** What a module keeps with the principal. */
+  get extra(): StoredObject {
+    return this.#state?.extra ?? NO_EXTRA
+  }
+
+  /**
+   * Changes what a module keeps, immediately, because other requests need to know it. For a session in a store that this request has found.
+   * @param change returns what is kept from now on, or undefined to change nothing. It may be called again
+   * @returns what is kept in the end; null if the session has ended
+   */
+  async changeExtra(change: (extra: StoredObject) => StoredObject | undefined): Promise<StoredObject | null> {
+    const { format, keeping } = this.#settings
+    const { store } = keeping
+    const key = this.#loaded?.kept.key ?? null
+    if (store === null || key === null || this.#isReplaced) return null
+    return keeping.inTurn(key, async () => {
+      for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        const text = await store.read(key)
+        const record = text === null ? null : format.read(text)
+        if (text === null || record === null) return null
+        const extra = change(record.extra)
+        if (extra === undefined) return record.extra
+        const next = { ...record, extra }
+        keeping.checkSize(this.form!, format.write(next), null)
+        if (await store.replace(key, text, format.write(next), this.#ttlOf(next))) return extra
+      }
+      throw tooBusy()
+    })
+  }
+
+  /** Adds what this request has changed to what other requests have. A session that has ended in the meantime stays ended. */
+  async #updateIn(store: SessionStore, key: string, { record, kept }: Loaded, state: State): Promise<undefined> {
+    const { format } = this.#settings
+    let { text } = kept
+    let found: SessionRecord = record
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      const data = found === record ? state.data : this.#merge(found.data, state.data)
+      const next = { ...found, data, renewedAt: this.#now }
+      if (await store.replace(key, text, format.write(next), this.#ttlOf(next))) return
+      const now = await store.read(key)
+      const changed = now === null ? null : format.read(now)
+      if (now === null || changed === null || this.#changed === null) return
+      text = now
+      found = changed
+    }
+    throw tooBusy()
+  }
+
+  /** Where both together do not fit the schema, what this request has seen and changed counts as a whole. */
+  #merge(theirs: StoredObject, ours: StoredObject): StoredObject {
+    const merged: Record<string, unknown> = { ...theirs }
+    for (const name of this.#changed ?? []) {
+      if (Object.hasOwn(ours, name)) merged[name] = ours[name]
+      else delete merged[name]
+    }
+    try {
+      return this.#settings.format.data.rehearse(merged)
+    } catch {
+      return ours
+    }
+  }
+
+  /** Sets the fields of a response: the cookie, and what keeps it out of shared caches. */
+  describeIn(response: OutgoingResponse): void {
+    const isUpgrade = response.content.kind === 'upgrade'
+    if (this.#setCookies !== null) {
+      for (const text of this.#setCookies) if (response.fields?.includes(text) !== true) response.appendHeader('Set-Cookie', text)
+      if (isUpgrade) return
+      // A stored response with Set-Cookie may be used for other clients (RFC 9111 §7.3).
+      if (!/(?:^|[\s,])(?:private|no-store)(?:[\s,=]|$)/i.test(response.listHeader('Cache-Control') ?? ''))
+        response.header('Cache-Control', 'no-store')
+      response.vary('Cookie')
+      return
+    }
+    if (isUpgrade) return
+    const isUndecided = response.getHeader('Cache-Control') === null
+    if (this.wasRead || (isUndecided && this.principalForGate !== null)) response.vary('Cookie')
+    if (isUndecided && this.#state !== null && (this.wasRead || this.#state.principal !== null))
+      response.header('Cache-Control', 'private, no-cache')
+  }
+
+  /**
+   * Always throws: it belongs to one exchange, and its data is not meant for every client.
+   * @throws WEIR_RESULT_UNSENDABLE
+   */
+  toJSON(): never {
+    throw noJsonForm('the session of a user', 'its data')
+  }
+}
+
+function writtenBy(format: RecordFormat, record: SessionRecord): Written {
+  return { record, text: format.write(record) }
+}
+
+function tooBusy(): WeirError {
+  return new WeirError('WEIR_STORE_UNAVAILABLE', `other requests changed the session ${MOST_ATTEMPTS} times`)
+}

@@ -1,0 +1,20 @@
+// A source of events that any number of clients share. Each event is encoded once.
+
+import type { EncodedEvent } from './event.ts'
+
+/** What many clients listen to: an `SseChannel`, or what `relayChannel` of `weirjs/relay` returns. */
+export abstract class SseFeed {
+  /** Tells a feed from other objects, for the compiler too. */
+  readonly #isFeed = true
+
+  /** @internal */
+  static is(value: unknown): value is SseFeed {
+    return typeof value === 'object' && value !== null && #isFeed in value
+  }
+
+  /** The number of listening clients. */
+  abstract get size(): number
+
+  /** @internal Listens from now on, beginning with the events that were missed since `lastEventId`. */
+  abstract subscribe(lastEventId: string | null): AsyncIterable<EncodedEvent>
+}

@@ -1,0 +1,5 @@
+// The public API of weirjs/static.
+
+export type { PrecompressedEncoding } from './file.ts'
+export type { StaticHeaders } from './headers.ts'
+export { type StaticOptions, staticFiles } from './static.ts'

@@ -1,0 +1,339 @@
+// `weirjs/static`: serves the files of a directory under a path of the URL.
+//
+// It is a middleware and not a route. It looks for a file only if no route was found. So routes take precedence whatever the order and cost
+// nothing extra, and a request without a file continues to the next directory or to the 404.
+
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Module, ModuleHost } from '../../app/module-host.ts'
+import type { Middleware, Next } from '../../app/policies/middleware.ts'
+import type { Duration } from '../../base/duration.ts'
+import { duration, flag, listOf, matching, readBy, size, text, texts } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import { ownText } from '../../base/own-text.ts'
+import type { Size } from '../../base/size.ts'
+import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
+import { openFile, prepareOpenFile } from '../../http/files/file.ts'
+import type { HttpRequest } from '../../http/request/request.ts'
+import { exchangeOf, type HttpSession } from '../../http/session.ts'
+
+import { EncodingChooser } from '../accept-encoding.ts'
+import { StaticCache } from './cache.ts'
+import { FALLBACK_VARY, isNavigation, isPagePath } from './fallback.ts'
+import {
+  fingerprintOf,
+  inodeOf,
+  loadStaticFile,
+  PRECOMPRESSED,
+  type PrecompressedEncoding,
+  type StaticFile,
+  type StaticRoot,
+  type StaticVariant,
+} from './file.ts'
+import { headersOf, type StaticHeaders } from './headers.ts'
+import { readStaticPath } from './path.ts'
+
+export interface StaticOptions {
+  /** The directory. It must exist when the module is created. A relative path is resolved against the working directory of the process. */
+  readonly root: string
+  /** The path of the URL under which the files appear. Default `/`. */
+  readonly prefix?: string
+  /**
+   * The file to send for a path that ends with a slash; a directory without that slash is redirected there. Default `index.html`; false:
+   * none.
+   */
+  readonly index?: string | false
+  /**
+   * Extensions to try, in this order, if no file has exactly the requested name: with `['html']`, `/about` is `about.html`. Default none.
+   */
+  readonly extensions?: readonly string[]
+  /**
+   * The file to send for pages that do not exist, by its path below the root: `index.html` of an application that does its own routing in
+   * the browser. It must exist when the module is created. It is sent for navigations only, and never for a path with the extension of a
+   * known file type. Default none.
+   */
+  readonly fallback?: string
+  /**
+   * The Cache-Control of every file, or a function of the path below the root that returns it; null: none. Default `no-cache`: clients keep
+   * the file, and check each time whether it has changed.
+   */
+  readonly cacheControl?: string | null | ((path: string) => string | null)
+  /**
+   * Other fields of every file, or a function of the path below the root that returns them. A Content-Type replaces the one that follows
+   * from the extension. Default none.
+   */
+  readonly headers?: StaticHeaders
+  /** Names that are served although they begin with a dot, such as `.well-known`. Default none. */
+  readonly dotfiles?: readonly string[]
+  /** Whether links may lead out of the root. Default false. */
+  readonly followSymlinks?: boolean
+  /**
+   * Whether to send `page.html.br` and `page.html.gz` instead of `page.html` to clients that accept them; a list selects codings. Default
+   * false.
+   */
+  readonly precompressed?: boolean | readonly PrecompressedEncoding[]
+  /**
+   * Memory for files, including 1 KiB for each. When exceeded: the file that has gone unchecked for the longest time is dropped.
+   * Default 32 MiB; 0: no file is kept.
+   */
+  readonly maxCacheBytes?: Size
+  /** Size above which a file is read from the disk each time. Default 256 KiB. */
+  readonly maxCachedFileBytes?: Size
+  /** How long a file in memory is sent without checking the disk. Default 1 s; 0: it is checked each time. */
+  readonly checkInterval?: Duration
+}
+
+const CODINGS = Object.keys(PRECOMPRESSED) as PrecompressedEncoding[]
+/** @internal */
+export const STATIC_RULES = rules<StaticOptions>('static')({
+  root: readBy(directoryAt),
+  prefix: text('a path such as /assets', (path) => path.startsWith('/') && !/[%?#\\]|\/\//.test(path)).or('/'),
+  index: text('the name of a file', (name) => name !== '' && !/[/\\]/.test(name))
+    .also(false)
+    .or('index.html'),
+  extensions: texts('an extension such as html', (one) => /^[^./\\]+(?:\.[^./\\]+)*$/.test(one)).or([]),
+  fallback: text('the path of a file below the root', isBelow).orNull(),
+  cacheControl: matching<Exclude<StaticOptions['cacheControl'], undefined>>('a string, a function or null', isFieldOption).or('no-cache'),
+  headers: readBy(headersOf).or({}, 'none'),
+  dotfiles: texts().or([]),
+  followSymlinks: flag(false),
+  precompressed: listOf(...CODINGS)
+    .also(true)
+    .also(false)
+    .or(false),
+  maxCacheBytes: size().or('32MiB'),
+  maxCachedFileBytes: size().or('256KiB'),
+  checkInterval: duration({ least: 0 }).or('1s'),
+})
+/** How often to look for a file whose name leads elsewhere by the time it is opened. */
+const MOST_ATTEMPTS = 3
+const FILE_METHODS = ['GET']
+
+/**
+ * Returns a module that serves the files below a directory. Several can be installed; the first that has the file answers the request.
+ *
+ * @throws WEIR_OPTION_INVALID, also if the directory or the fallback does not exist
+ */
+export function staticFiles(options: StaticOptions): Module {
+  const files = new StaticFiles(options)
+  return {
+    name: `static ${files.prefix} ${files.root.path}`,
+    install(host) {
+      const prefix = files.prefixOn(host.prefix)
+      ;(host as ModuleHost & Partial<OwnsUnrouted>).ownUnrouted?.()
+      const staticFiles: Middleware = (session, next) => files.answer(session, next, prefix) // its name is shown where policies are listed
+      host.use(staticFiles)
+    },
+  }
+}
+
+/** It answers requests without a route, which otherwise belong to the server. */
+interface OwnsUnrouted {
+  ownUnrouted(): void
+}
+
+class StaticFiles {
+  readonly prefix: string
+  readonly root: StaticRoot
+  readonly #index: string | false
+  readonly #extensions: readonly string[]
+  /** Null: no fallback. */
+  readonly #fallback: string | null
+  readonly #dotfiles: ReadonlySet<string>
+  readonly #cache: StaticCache
+  readonly #loading = new Map<string, Promise<StaticFile | 'directory' | 403 | null>>()
+  /** Null without precompressed versions. */
+  readonly #chooser: EncodingChooser | null
+
+  constructor(options: StaticOptions) {
+    const settings = STATIC_RULES.read(options)
+    const { root, prefix, index, extensions, fallback, cacheControl, precompressed, maxCacheBytes, maxCachedFileBytes } = settings
+    this.prefix = prefix.endsWith('/') ? prefix : `${prefix}/`
+    const codings = precompressed === true ? CODINGS : precompressed === false ? [] : precompressed
+    this.root = {
+      path: root,
+      followSymlinks: settings.followSymlinks,
+      precompressed: codings,
+      headersOf: settings.headers,
+      cacheControlOf: typeof cacheControl === 'function' ? cacheControl : () => cacheControl,
+      maxFileBytes: maxCacheBytes === 0 ? -1 : Math.min(maxCachedFileBytes, maxCacheBytes),
+    }
+    this.#index = index
+    this.#dotfiles = new Set(settings.dotfiles)
+    this.#extensions = extensions
+    this.#fallback = fallback === null ? null : fallbackAt(fallback, this.root.path)
+    // Files in memory are found by name without further checks, so these two would be served for as long as they are in memory.
+    for (const name of [index || null, this.#fallback])
+      if (name !== null && this.#nameOf(this.prefix + name, this.prefix) === null)
+        throw invalid('static', `${JSON.stringify(name)} is never served: a name that begins with a dot must be listed in dotfiles`)
+    this.#cache = new StaticCache(maxCacheBytes, settings.checkInterval)
+    this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings)
+  }
+
+  /** The path below which its files are where it is installed. @param outer the path of a group; empty for a server */
+  prefixOn(outer: string): string {
+    if (outer === '') return this.prefix
+    const prefix = outer.replace(/\/$/, '') + this.prefix
+    STATIC_RULES.table.prefix.read(prefix, { owner: 'static', option: 'prefix' })
+    return prefix
+  }
+
+  /** Returns no promise if the file is in memory, or if a route was found. */
+  answer(session: HttpSession, next: Next, prefix: string): HttpResponse | Promise<HttpResponse> {
+    if (session.route !== null) return next()
+    const { path, method } = session.request
+    const isRead = method === 'GET' || method === 'HEAD'
+    if (isRead && path.startsWith(prefix)) {
+      // A name under which a file is kept was checked before, so it does not have to be checked again.
+      const file = this.#cache.peek(path.slice(prefix.length))
+      if (file !== null) return this.#send(session, next, file)
+    }
+    const name = this.#nameOf(path, prefix)
+    if (name === null) return next()
+    if (!isRead) return this.#answerOther(session, next, name)
+    const kept = this.#cache.peek(name)
+    return kept !== null ? this.#send(session, next, kept) : this.#answerFromDisk(session, next, name)
+  }
+
+  /** The file of that name, or the first that has one of the extensions after it; otherwise what was found instead of a file. */
+  async #findAny(name: string): Promise<StaticFile | 'directory' | 403 | null> {
+    const found = await this.#find(name)
+    if (found === 403 || (found !== null && found !== 'directory') || name === '.') return found
+    for (const extension of this.#extensions) {
+      const file = await this.#find(`${name}.${extension}`)
+      if (file !== null && file !== 'directory') return file
+    }
+    return found
+  }
+
+  /** The file's path below the root; null if nothing is served under that path. */
+  #nameOf(path: string, prefix: string): string | null {
+    // The directory of the prefix, without its slash: it has no name, but it has to be redirected.
+    if (path.length === prefix.length - 1 && prefix.startsWith(path)) return '.'
+    const name = readStaticPath(path, prefix, this.#dotfiles, process.platform === 'win32')
+    if (name === null || (name !== '' && !name.endsWith('/'))) return name
+    return this.#index === false ? null : name + this.#index
+  }
+
+  async #answerFromDisk(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
+    const file = await this.#findAny(name)
+    if (file === null) return this.#answerMissing(session, next)
+    if (file === 403) return session.response.forbidden()
+    return file === 'directory' ? this.#redirect(session, next, name) : this.#send(session, next, file)
+  }
+
+  async #answerMissing(session: HttpSession, next: Next): Promise<HttpResponse> {
+    if (this.#fallback === null || !(await isPagePath(session.request))) return next()
+    // Set even if the page is not sent: a cache must not send the 404 for a script to a person.
+    session.response.vary(...FALLBACK_VARY)
+    if (!isNavigation(session.request)) return next()
+    const page = await this.#find(this.#fallback)
+    return page === null || typeof page !== 'object' ? next() : this.#send(session, next, page)
+  }
+
+  /** Reads the disk once for all requests that arrive at the same time. */
+  #find(name: string): Promise<StaticFile | 'directory' | 403 | null> {
+    let finding = this.#loading.get(name)
+    if (finding === undefined) {
+      finding = this.#checkOrLoad(ownText(name)).finally(() => this.#loading.delete(name))
+      this.#loading.set(name, finding)
+    }
+    return finding
+  }
+
+  async #checkOrLoad(name: string): Promise<StaticFile | 'directory' | 403 | null> {
+    const kept = await this.#cache.check(name, () => fingerprintOf(this.root, name))
+    if (kept !== null) return kept
+    const file = await loadStaticFile(this.root, name)
+    if (file !== null && typeof file === 'object') this.#cache.keep(name, file)
+    return file
+  }
+
+  /** Redirects to the same path with a slash. The location is relative, so it cannot lead anywhere else, whatever comes before it. */
+  async #redirect(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
+    if (this.#index === false) return this.#answerMissing(session, next)
+    const index = await this.#find(`${name}/${this.#index}`)
+    if (index === null || typeof index !== 'object') return this.#answerMissing(session, next)
+    const { path, queryString } = session.request
+    const last = encodeURIComponent(path.slice(path.lastIndexOf('/') + 1))
+    return session.response.redirect(`./${last}/${queryString === '' ? '' : `?${queryString}`}`, 301)
+  }
+
+  /**
+   * A file supports GET, in addition to the methods of a route with the same path. The response lists them in Allow, whatever produces it.
+   */
+  async #answerOther(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
+    const file = await this.#findAny(name)
+    if (file !== null && typeof file === 'object') exchangeOf(session).otherMethods = FILE_METHODS
+    return next()
+  }
+
+  #send(session: HttpSession, next: Next, file: StaticFile, attempts = MOST_ATTEMPTS): HttpResponse | Promise<HttpResponse> {
+    const { request, response } = session
+    const variant = this.#variantFor(request, file)
+    if (variant.memory === null) return this.#sendFromDisk(session, next, file, variant, attempts - 1)
+    const sending = variant.memory.send(request, outgoingOf(response))
+    return sending === undefined ? response : sending.then(() => response)
+  }
+
+  /** The file that is sent must be the one that was found. If its name leads elsewhere by now, it is looked up again. */
+  async #sendFromDisk(session: HttpSession, next: Next, file: StaticFile, variant: StaticVariant, attempts: number): Promise<HttpResponse> {
+    const { request, response } = session
+    const { coding, inode, path } = variant
+    if (coding !== null) response.header('Content-Encoding', coding)
+    if (file.variants.length > 1) response.vary('Accept-Encoding')
+    const { contentType, cacheControl, fields } = file
+    outgoingOf(response).addMissing(fields)
+    const found = await openFile(path)
+    if (typeof found === 'object' && inodeOf(found.stats) === inode) {
+      const options = cacheControl === null ? { contentType } : { contentType, cacheControl }
+      await prepareOpenFile(request, outgoingOf(response), { path, options }, found)
+      return response
+    }
+    if (typeof found === 'object') await found.file.close()
+    response.removeHeader('Content-Encoding')
+    const other = attempts === 0 ? null : await this.#find(file.name)
+    if (other === 403) return response.forbidden()
+    return other === null || other === 'directory' ? next() : this.#send(session, next, other, attempts)
+  }
+
+  #variantFor(request: HttpRequest, { variants }: StaticFile): StaticVariant {
+    if (variants.length === 1 || this.#chooser === null) return variants[0]
+    for (const coding of this.#chooser.choose(request.header('accept-encoding')).codings) {
+      const variant = variants.find((one) => one.coding === coding)
+      if (variant !== undefined) return variant
+    }
+    return variants[0]
+  }
+}
+
+/** Whether this is the path of a file below the root. It may begin with a slash. */
+function isBelow(fallback: string): boolean {
+  const segments = fallback.replace(/^\//, '').split('/')
+  return !segments.some((segment) => segment === '' || segment === '.' || segment === '..') && !/[\\\0]/.test(fallback)
+}
+
+function isFieldOption(value: unknown): boolean {
+  return value === null || typeof value === 'string' || typeof value === 'function'
+}
+
+/**
+ * Returns the path below the root of a file that must exist. `fallback` may begin with a slash.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+function fallbackAt(fallback: string, root: string): string {
+  const name = fallback.replace(/^\//, '')
+  const path = join(root, name)
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw invalid('static', `fallback ${path} is not a file`)
+  return name
+}
+
+/** @throws WEIR_OPTION_INVALID */
+function directoryAt(root: string): string {
+  if (typeof root !== 'string') throw invalid('static', `root is ${typeof root}, not the path of a directory`)
+  const path = resolve(root)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalid('static', `root ${path} is not a directory`)
+  return path
+}

@@ -1,0 +1,7 @@
+// The public API of weirjs/websocket.
+
+export type { AllowedOrigin, OriginPredicate, Origins } from '../origins.ts'
+export type { WebSocketConnection, WebSocketHandlers } from './connection.ts'
+export type { WebSocketData } from './data.ts'
+export type { WebSocketRelayState } from './relayed-rooms.ts'
+export { type WebSocketOptions, type WebSocketRoute, websocket } from './websocket.ts'

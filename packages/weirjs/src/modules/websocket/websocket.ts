@@ -1,0 +1,279 @@
+// WebSocket routes (RFC 6455), `weirjs/websocket`: the handshake is a route like any other, and the package `ws` speaks the protocol.
+
+import { Buffer } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+import type * as Ws from 'ws'
+import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
+import type { ArgsOf, Declaration } from '../../app/routes/declaration.ts'
+import { upgradesTo } from '../../app/routes/upgrade-handler.ts'
+import type { Duration } from '../../base/duration.ts'
+import { duration, flag, func, readBy, size, text, tokens } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import { requirePackage } from '../../base/packages.ts'
+import type { Size } from '../../base/size.ts'
+import { problemOf } from '../../http/answer/problem.ts'
+import { outgoingOf } from '../../http/answer/response.ts'
+import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { HeartbeatTimer } from '../heartbeat-timer.ts'
+import { type OriginPredicate, type Origins, predicateOf } from '../origins.ts'
+import { checkedRelay, type Relay } from '../relay-option.ts'
+import { addShutdownListener, removeShutdownListener } from '../shutdown-listeners.ts'
+import { broadcast, type ConnectionHost, deliver, WebSocketConnection, type WebSocketHandlers } from './connection.ts'
+import type { WebSocketData } from './data.ts'
+import type { Broadcast } from './envelope.ts'
+import { checkHandshake, checkOrigin, deflateOffer } from './handshake.ts'
+import { MessageGate } from './message-gate.ts'
+import { ownFragments } from './own-fragments.ts'
+import { RelayedRooms, type RelayedRoute, type WebSocketRelayState } from './relayed-rooms.ts'
+import { Rooms } from './rooms.ts'
+
+/** The behaviour of a WebSocket route, and the handlers of its connections. */
+export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
+  /** Called before the connection is upgraded. If it throws or rejects, the error becomes the response, as in any handler. */
+  accept?(args: Args, session: HttpSession): unknown
+  /**
+   * Which pages may connect. Default `'same'`. Others get a 403. A client without Origin is not a page and is accepted; `accept` may refuse
+   * it.
+   */
+  readonly origins?: Origins
+  /**
+   * Supported subprotocols, the preferred one first. Default none. A client that offers only others is connected without a subprotocol.
+   */
+  readonly protocols?: readonly string[]
+  /** The largest message that a client may send, after decompression. Default 1 MiB. When exceeded: closed with 1009. */
+  readonly maxMessageSize?: Size
+  /**
+   * How many bytes may wait for a client that does not read. Each message counts 512 more. Default 1 MiB. When exceeded: closed with 1013.
+   */
+  readonly maxQueuedBytes?: Size
+  /**
+   * A client that has been silent for this long is pinged; one that stays silent for as long again is aborted. Default 30 s;
+   * null: never.
+   */
+  readonly pingInterval?: Duration | null
+  /**
+   * Whether to compress messages for clients that support it (RFC 7692). Default false: a compressed connection takes up to some 300 KiB
+   * more, and most messages are too short to benefit.
+   */
+  readonly perMessageDeflate?: boolean
+  /**
+   * Carries broadcasts between the processes of a service, such as `redisRelay(client)` of `weirjs/relay`. Routes with the same relay and the
+   * same path share their rooms. Default: broadcasts stay in this process.
+   */
+  readonly relay?: Relay
+  /** Which routes of the relay share their rooms. Default: those with the same path. */
+  readonly channel?: string
+  /**
+   * Called when broadcasts of other processes may have been lost, because the relay was away and keeps none, or has dropped them. If it throws
+   * or rejects, the error is logged.
+   */
+  onGap?(): unknown
+}
+
+/** A module that maps one route, with the connections of that route. */
+export interface WebSocketRoute<Args> extends Module {
+  /** The open connections. */
+  readonly connections: ReadonlySet<WebSocketConnection<Args>>
+  /**
+   * Sends to all in a room, or to all on the route if the room is null. With a relay, the clients of other processes get it, too.
+   *
+   * @returns the number of clients of this process for which the message was queued
+   * @throws LimitError for a message larger than `maxQueuedBytes`
+   */
+  broadcast(room: string | null, data: WebSocketData): number
+  /** What the relay does; null without one. */
+  readonly relay: WebSocketRelayState | null
+}
+
+const HANDLER = func().optional()
+/** @internal */
+export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown>>('websocket')({
+  accept: HANDLER,
+  open: HANDLER,
+  message: HANDLER,
+  pong: HANDLER,
+  close: HANDLER,
+  origins: readBy((origins: Origins, owner) => predicateOf(owner, origins)).or('same'),
+  protocols: tokens().or([]),
+  maxMessageSize: size({ least: 1 }).or('1MiB'),
+  maxQueuedBytes: size({ least: 1 }).or('1MiB'),
+  pingInterval: duration().nullable().or('30s'),
+  perMessageDeflate: flag(false),
+  relay: readBy(checkedRelay).optional(),
+  channel: text().optional('the path'),
+  onGap: func().optional('nothing'),
+})
+/** How long a client may take to answer a close, or to read what was sent before it. */
+const CLOSE_TIMEOUT_MS = 10_000
+const NOTHING = Buffer.alloc(0)
+/** Over HTTP/2 there is none, and its answer is not sent (RFC 8441 §5). */
+const ANY_KEY = 'AAAAAAAAAAAAAAAAAAAAAA=='
+
+/** What ws reads of a request, and the fields to add to its response. */
+interface Handshake {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly fields: readonly string[]
+}
+
+/**
+ * Returns a module that maps a WebSocket route: `server.useModule(websocket('/chat/:room', { message(socket, data) { … } }))`. Path and
+ * declaration are the same as for `mapGet`.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function websocket<const P extends string>(path: P, options: WebSocketOptions<ArgsOf<P>>): WebSocketRoute<ArgsOf<P>>
+export function websocket<const P extends string, const D extends Declaration<D>>(
+  path: P,
+  declaration: D,
+  options: WebSocketOptions<ArgsOf<P, D>>,
+): WebSocketRoute<ArgsOf<P, D>>
+export function websocket(path: string, ...rest: readonly object[]): WebSocketRoute<unknown> {
+  const options = rest.at(-1) as WebSocketOptions<unknown>
+  return new Route(path, rest.length > 1 ? rest[0]! : {}, options)
+}
+
+type Args = unknown
+
+class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute {
+  readonly name: string
+  readonly #path: string
+  readonly #declaration: object
+  readonly #upgrader: Ws.WebSocketServer
+  readonly #heartbeat: HeartbeatTimer | null
+  readonly #isAllowed: OriginPredicate
+  readonly #compresses: boolean
+  readonly handlers: WebSocketOptions<Args>
+  readonly maxQueuedBytes: number
+  readonly pingInterval: number | null
+  readonly connections = new Set<WebSocketConnection<Args>>()
+  readonly rooms = new Rooms<WebSocketConnection<Args>>()
+  readonly relayed: RelayedRooms | null
+  #host: ModuleHost | null = null
+
+  constructor(path: string, declaration: object, options: WebSocketOptions<Args>) {
+    this.name = `websocket ${path}`
+    const settings = WEBSOCKET_RULES.read(options, this.name)
+    const { relay, channel, onGap, protocols, pingInterval } = settings
+    if (relay === undefined && (channel !== undefined || onGap !== undefined)) throw invalid(this.name, 'channel and onGap need a relay')
+    this.relayed = relay === undefined ? null : new RelayedRooms(relay, this)
+    this.#path = path
+    this.#declaration = declaration
+    this.#isAllowed = settings.origins
+    this.handlers = options
+    this.maxQueuedBytes = settings.maxQueuedBytes
+    this.pingInterval = pingInterval
+    this.#heartbeat = pingInterval === null ? null : new HeartbeatTimer(pingInterval)
+    this.#compresses = settings.perMessageDeflate
+    const { WebSocketServer } = requirePackage<typeof Ws>('ws')
+    this.#upgrader = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      maxPayload: settings.maxMessageSize,
+      perMessageDeflate: this.#compresses,
+      handleProtocols: (offered) => protocols.find((protocol) => offered.has(protocol)) ?? false,
+      closeTimeout: CLOSE_TIMEOUT_MS,
+      autoPong: false,
+    } as Ws.ServerOptions)
+    this.#upgrader.on('headers', (lines, request) => {
+      const { fields } = request as unknown as Handshake
+      for (let i = 0; i < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`)
+    })
+  }
+
+  get relay(): WebSocketRelayState | null {
+    return this.relayed
+  }
+
+  install(host: ModuleHost): void {
+    this.#host = host
+    const { mapGet }: { mapGet: MapMethod<unknown> } = host
+    const answer = upgradesTo('websocket', (args: Args, session: HttpSession) => this.#answer(args, session))
+    mapGet<string, object>(this.#path, this.#declaration, answer)
+  }
+
+  broadcast(room: string | null, data: WebSocketData): number {
+    return broadcast(this, room, data, null)
+  }
+
+  report(error: unknown, requestId: string): void {
+    this.#host?.logger?.error(`weir: ${this.name} failed (request ${requestId})`, error)
+  }
+
+  /** Of the relay. Routes on different servers have the same one if they have the same path. */
+  get channel(): string {
+    return `websocket ${this.handlers.channel ?? `${this.#host?.prefix ?? ''}${this.#path}`}`
+  }
+
+  get onGap(): (() => unknown) | undefined {
+    return this.handlers.onGap
+  }
+
+  deliver({ room, bytes, isBinary }: Broadcast): void {
+    deliver(this, room, bytes, isBinary, null)
+  }
+
+  log(message: string, error: unknown): void {
+    this.#host?.logger?.error(`weir: ${this.name} ${message}`, error)
+  }
+
+  forget(connection: WebSocketConnection<Args>): void {
+    this.connections.delete(connection)
+    this.#heartbeat?.delete(connection)
+    removeShutdownListener(connection.session.server.stopping, connection)
+  }
+
+  /** A request that does not ask for a WebSocket gets a 426 from the core. */
+  async #answer(args: Args, session: HttpSession): Promise<unknown> {
+    const { request, response, server } = session
+    if (server.stopping.aborted) {
+      outgoingOf(response).sendProblem(problemOf(503, 'the server is stopping'))
+      return response
+    }
+    if (request.upgrade?.includes('websocket')) {
+      checkHandshake(session)
+      await checkOrigin(this.#isAllowed, session)
+      const heard = this.relayed?.listen(server.stopping)
+      await this.handlers.accept?.(args, session)
+      await heard
+    }
+    return response.upgrade('websocket', (socket, head) => this.#connect(args, session, socket, head))
+  }
+
+  #connect(args: Args, session: HttpSession, socket: Duplex, head: Buffer): void {
+    const { stopping } = session.server
+    const offer = this.#compresses ? deflateOffer(session) : null
+    ownFragments(socket, head)
+    const gate = offer === null ? null : new MessageGate(socket)
+    if (gate !== null && head.length > 0) socket.unshift(head)
+    const wire = gate ?? socket
+    const handshake = handshakeOf(session, offer) as unknown as IncomingMessage
+    this.#upgrader.handleUpgrade(handshake, wire, gate === null ? head : NOTHING, (ws) => {
+      const upgraded = socket as UpgradedDuplex
+      // ws would end the socket, and then close what it has ended already, which costs more than all else at the end of a connection.
+      if (gate === null) upgraded.endsWithClient = true
+      const connection = new WebSocketConnection(this, ws, upgraded, gate, args, session)
+      this.connections.add(connection)
+      this.#heartbeat?.add(connection)
+      if (stopping.aborted) connection.stop()
+      else addShutdownListener(stopping, connection)
+      connection.open()
+    })
+  }
+}
+
+/** @param offer the accepted extension, or null */
+function handshakeOf({ request, response }: HttpSession, offer: string | null): Handshake {
+  const headers: Record<string, string> = { upgrade: 'websocket', 'sec-websocket-key': ANY_KEY }
+  if (offer !== null) headers['sec-websocket-extensions'] = offer
+  for (const name of ['key', 'version', 'protocol']) {
+    const value = request.header(`sec-websocket-${name}`)
+    if (value !== null) headers[`sec-websocket-${name}`] = value
+  }
+  return { method: request.method, url: request.url, headers, fields: outgoingOf(response).fields ?? [] }
+}

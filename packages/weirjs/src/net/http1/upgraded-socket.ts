@@ -1,0 +1,229 @@
+// The socket that another protocol receives: a Duplex over the transport that the HTTP/1.1 connection has handed over.
+//
+// What arrives in borrowed memory is pushed as a copy. As in Node, the transport is read until as much waits as a stream keeps, also while nothing
+// reads from the socket: otherwise nobody would learn that the client has left. What is written while
+// bytes are handled is sent together when they have been: sixteen messages in one read are answered by one write, and under load it waits
+// for those of other connections (write-batch.ts), but not for longer than until the next write. A write is complete when the transport has
+// room again; until then it counts in `writableLength`. The socket closes only when the transport does, so everything that was written before
+// `end` is sent.
+
+import { Duplex } from 'node:stream'
+
+import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
+import { PieceQueue } from '../../http/body/piece-queue.ts'
+
+import type { OtherProtocol } from '../observe/upgrade-record.ts'
+import type { Transport, TransportOwner } from '../transport/transport.ts'
+import type { Flushable } from '../transport/write-batch.ts'
+
+/** Shorter pieces that are written together are joined, which is cheaper than a vectored write. */
+const JOIN_BYTES = 1024
+
+type Done = (error?: Error | null) => void
+
+export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDuplex, OtherProtocol, Flushable {
+  readonly #transport: Transport
+  readonly #onGone: () => void
+  readonly #pieces = new PieceQueue(this)
+  receivedBytes = 0
+  writtenBytes = 0
+  #wasClosed = false
+  endsWithClient = false
+  /** The program has ended its side and has never read. */
+  #isDiscarding = false
+  onActivity: (() => void) | null = null
+  #isPushing = false
+  /** Whether what is written now may wait for other connections. */
+  #mayWait = false
+  /** What waits for other connections. Its callback is `#onRoom`. */
+  #waiting = ''
+  /** The callback of a write that is waiting for room. */
+  #onRoom: Done | null = null
+  /** How much had been sent when it was last checked; null if nothing was waiting then. */
+  #sentBefore: number | null = null
+
+  /**
+   * @param hasEnded whether the client has ended its side already
+   * @param onGone called when the transport has closed
+   */
+  constructor(transport: Transport, hasEnded: boolean, onGone: () => void) {
+    super({ autoDestroy: false })
+    this.#transport = transport
+    this.#onGone = onGone
+    transport.handOver(this)
+    transport.keepsBytes = true
+    if (transport.isPaused) transport.resume()
+    if (hasEnded) this.#endReading()
+  }
+
+  // What happens on the transport.
+
+  onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
+    this.receivedBytes += length
+    this.onActivity?.()
+    this.#isPushing = true
+    this.cork()
+    try {
+      if (!this.#pieces.push(buffer, 0, length, borrowed)) this.#transport.pause()
+    } finally {
+      this.#isPushing = false
+      this.#mayWait = true
+      this.uncork()
+      this.#mayWait = false
+    }
+  }
+
+  onEnd(): void {
+    this.#endReading()
+  }
+
+  #endReading(): void {
+    this.#wasClosed = true
+    if (this.endsWithClient && this.#isDone) {
+      this.destroy()
+      return
+    }
+    this.#pieces.end()
+    this.read(0) // tells of the end also where nothing reads
+  }
+
+  /** Whether everything that has arrived was read, and everything that was written has been sent. A client of TLS is to be told of the end. */
+  get #isDone(): boolean {
+    const { unsentBytes, isSecure } = this.#transport
+    return this.readableFlowing === true && this.readableLength === 0 && this.writableLength === 0 && unsentBytes === 0 && !isSecure
+  }
+
+  get wasClosed(): boolean {
+    return this.#wasClosed
+  }
+
+  onDrain(): void {
+    this.flush()
+    this.#callBack()
+  }
+
+  #callBack(): void {
+    const onRoom = this.#onRoom
+    this.#onRoom = null
+    onRoom?.()
+  }
+
+  /** Whether the program may never look at it again: it has written nothing yet, or has ended its side and never read. */
+  get isAbandonable(): boolean {
+    if (this.destroyed) return false
+    return this.writableEnded ? this.#isDiscarding : this.writtenBytes === 0 && this.writableLength === 0
+  }
+
+  onClose(failure: Error | null = null): void {
+    if (this.destroyed) this.#wasClosed = true // by the program
+    // A socket of Node would end the process with an error for which nobody listens. `pipe` listens only to pass it on, unless others do.
+    if (failure !== null && this.listenerCount('error') > 0) this.on('error', ignore).destroy(failure)
+    else this.destroy()
+    this.#onGone()
+  }
+
+  hasBeenRead(): boolean {
+    const { unsentBytes, sentBytes } = this.#transport
+    const before = this.#sentBefore
+    // While nothing is waiting, the bytes sent prove nothing: the system accepts them even if the peer is gone.
+    this.#sentBefore = unsentBytes === 0 ? null : sentBytes
+    return before !== null && sentBytes > before
+  }
+
+  // What a Duplex implements.
+
+  /** What was written before is sent, also by a handler of bytes. */
+  override destroy(error?: Error): this {
+    if (this.#isPushing) this.uncork()
+    if (!this.#transport.isDestroyed) this.flush()
+    return super.destroy(error)
+  }
+
+  /** What is written later must not wait for what waits, or it would look as if the client did not read. */
+  override write(chunk: unknown, encoding?: BufferEncoding | Done, done?: Done): boolean {
+    if (this.#waiting !== '') this.flush()
+    return super.write(chunk, encoding as BufferEncoding, done)
+  }
+
+  flush(): void {
+    if (this.#waiting === '') return
+    const text = this.#waiting
+    this.#waiting = ''
+    this.#transport.writeText(text)
+    if (!this.#transport.isBlocked) this.#callBack()
+  }
+
+  override _read(): void {
+    if (this.#transport.isPaused) this.#transport.resume()
+  }
+
+  override _write(bytes: Buffer, _encoding: string, done: Done): void {
+    this.writtenBytes += bytes.length
+    this.onActivity?.()
+    if (this.#mayWait && bytes.length < JOIN_BYTES) this.#writeText(bytes.toString('latin1'), done)
+    else {
+      this.#transport.writeBytes(bytes)
+      this.#awaitRoom(done)
+    }
+  }
+
+  override _writev(pieces: readonly { readonly chunk: Buffer }[], done: Done): void {
+    const transport = this.#transport
+    let text = ''
+    this.onActivity?.()
+    for (const { chunk } of pieces) {
+      this.writtenBytes += chunk.length
+      if (chunk.length < JOIN_BYTES) text += chunk.toString('latin1')
+      else if (text === '') transport.writeBytes(chunk)
+      else {
+        transport.writeBoth(text, chunk)
+        text = ''
+      }
+    }
+    this.#writeText(text, done)
+  }
+
+  #writeText(text: string, done: Done): void {
+    if (this.#mayWait && text !== '' && text.length < JOIN_BYTES) {
+      this.#waiting = text
+      this.#onRoom = done
+      this.#transport.flushSoon(this)
+    } else {
+      if (text !== '') this.#transport.writeText(text)
+      this.#awaitRoom(done)
+    }
+  }
+
+  /** Closes so that the client notices that something is missing. */
+  resetAndDestroy(): this {
+    if (!this.destroyed) this.#transport.reset()
+    return this.destroy()
+  }
+
+  override _final(done: Done): void {
+    this.#wasClosed = true
+    this.#transport.end()
+    done()
+    if (this.readableFlowing !== null || this.listenerCount('readable') > 0) return
+    // The end of the client could wait behind bytes that nobody reads.
+    this.#isDiscarding = true
+    this.resume()
+  }
+
+  override _destroy(error: Error | null, done: Done): void {
+    this.#waiting = ''
+    this.#transport.destroy()
+    // Otherwise, the callbacks of this write and of the ones after it would never be called.
+    const onRoom = this.#onRoom
+    this.#onRoom = null
+    onRoom?.(error ?? new Error('the socket was closed before all of it was written'))
+    done(error)
+  }
+
+  #awaitRoom(done: Done): void {
+    if (this.#transport.isBlocked) this.#onRoom = done
+    else done()
+  }
+}
+
+function ignore(): void {}

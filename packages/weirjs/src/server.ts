@@ -1,0 +1,383 @@
+// The server that a host program uses. Only here, the application and the network meet.
+
+import { setMaxListeners } from 'node:events'
+import { Dispatcher } from './app/dispatch.ts'
+import type { AskedContent } from './app/explain/checked-body.ts'
+import type { Explanation } from './app/explain/explanation.ts'
+import { RouteGroup } from './app/group.ts'
+import { logError, moduleLogger } from './app/logger.ts'
+import type { ModuleHost } from './app/module-host.ts'
+import { checkObserver } from './app/observer.ts'
+import type { Route } from './app/routes/route.ts'
+import { RouteTable } from './app/routes/route-table.ts'
+import { reportedUrl, shownUrl } from './app/routes/shown-target.ts'
+import { abortQuietly } from './base/abort-quietly.ts'
+import { systemClock } from './base/clock.ts'
+import { faultOf, WeirError } from './base/errors.ts'
+import type { ExchangeObserver } from './http/exchange-record.ts'
+import { noJsonForm } from './http/json-engine.ts'
+import type { Endpoint } from './http/session.ts'
+import type { StopOptions } from './http/stop-options.ts'
+import type { ArrivalOptions } from './net/connections/arrival.ts'
+import type { ConnectionHost } from './net/connections/connection-host.ts'
+import { Connections } from './net/connections/connections.ts'
+import { fetch } from './net/fetch/fetch-exchange.ts'
+import { type InjectResponse, inject } from './net/inject/inject.ts'
+import type { InjectRequest } from './net/inject/request-bytes.ts'
+import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
+import { Listeners } from './net/listen/listeners.ts'
+import { Places, type Where } from './net/listen/places.ts'
+import { checkedRunOptions, type RunOptions, STOP_RULES, type StopReport, type StopTimes } from './net/listen/stop-options.ts'
+import { Stopping } from './net/listen/stopping.ts'
+import { Observers } from './net/observe/observers.ts'
+import { Ticker } from './net/time/ticker.ts'
+import { checkedOptions, type ServerOptions, settingsOf } from './server-options.ts'
+
+/** @internal What opening a connection to a server needs: `weirjs/testing` uses it to connect clients without a socket. */
+export let hostOf: (server: HttpServer) => ConnectionHost
+
+/** @internal Makes a server listen elsewhere than its options say. @throws WEIR_OPTION_INVALID */
+export let moveTo: (server: HttpServer, where: Where) => void
+
+/** @internal The requests that servers of the program pass to this one (`toNodeListener`). */
+export let hostedOf: (server: HttpServer) => Connections
+
+/**
+ * @internal Replaces the start of every server: the `weir` command looks at a server that does not listen, and passes sockets to one that
+ * does.
+ * @param places where its options tell it to listen; finds inherited sockets first
+ * @param listen listens on the places that it is given, and resolves when clients can connect
+ */
+export type StartHook = (
+  server: HttpServer,
+  places: () => readonly ListenOptions[],
+  listen: (places: readonly ListenOptions[]) => Promise<void>,
+) => Promise<void>
+
+let startHook: StartHook | null = null
+
+/** @internal */
+export function replaceStart(hook: StartHook): void {
+  startHook = hook
+}
+
+/** `fetch` of a server. */
+export interface FetchFunction {
+  (request: Request, options?: ArrivalOptions): Promise<Response>
+  /** @param options of the runtime that calls it: ignored, unless they have `peer` or `endpoint` */
+  (request: Request, ...options: readonly unknown[]): Promise<Response>
+}
+
+/** An HTTP server inside the host program. Several may run in one process. */
+export class HttpServer extends RouteGroup<''> implements ModuleHost {
+  static {
+    hostOf = (server) => server.#host
+    hostedOf = (server) => server.#hosted
+    moveTo = (server, where) => server.#places.move(where)
+  }
+
+  readonly #sharesBuffer: boolean
+  readonly #bodySettings: AskedContent['settings']
+  readonly #routes: RouteTable
+  readonly #host: ConnectionHost & { isStopping: boolean }
+  readonly #places: Places
+  #hosted: Connections
+  #listeners: Listeners | null = null
+  /** Null unless a start is in progress. */
+  #starting: Promise<void> | null = null
+  #stopSignal = newStopSignal()
+  #stopping: Stopping | null = null
+  #onStopped: (() => void)[] = []
+
+  /** @throws WEIR_OPTION_INVALID for a wrong option, limit or timeout */
+  constructor(address: string, port: number, options?: Omit<ServerOptions, 'address' | 'port'>)
+  constructor(options?: ServerOptions)
+  constructor(first?: string | ServerOptions, port?: number, options?: ServerOptions) {
+    const given = settingsOf(first, port, options)
+    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, debug, proxies, ...settings } = checkedOptions(given)
+    const logger = settings.logger === undefined ? console : settings.logger
+    const routes = new RouteTable()
+    routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
+    super({ table: routes, limits: { ...timeouts, ...limits }, invalidBodyStatus, logger: moduleLogger(logger) }, routes.root)
+    this.#sharesBuffer = settings.sharedReceiveBuffer
+    this.#bodySettings = { jsonEngine, invalidBodyStatus }
+    this.#routes = routes
+    this.#places = new Places(given, proxies !== null)
+    const application = new Dispatcher({
+      server: this,
+      routes,
+      limits,
+      timeouts,
+      jsonEngine,
+      invalidBodyStatus,
+      onError,
+      logger,
+      debug,
+    })
+    this.#host = {
+      limits,
+      timeouts,
+      ticker: new Ticker(systemClock, timeouts),
+      application,
+      observers: new Observers((error) => logError(logger, 'weir: an observer failed', error)),
+      tap: null,
+      debug,
+      proxies,
+      // Not a getter: V8 turns an object with a getter into a hash table, and would look up each of its properties for every request.
+      isStopping: false,
+      report: (error, connection, exchange = null) => {
+        const fault = faultOf(error)
+        if (fault !== null && fault !== 'developer') return // the client's, or its network's
+        const { connectionId } = connection
+        if (exchange === null) logError(logger, `weir: connection ${connectionId} was aborted`, error, { connectionId })
+        else {
+          const { requestId, head, match } = exchange
+          const route = match.route as Route | null
+          const label = route === null ? '' : `, route ${route.label}`
+          const text = `weir: the response to ${head.method} ${reportedUrl(head, route, routes)} was aborted${label}`
+          logError(logger, text, error, { requestId, connectionId })
+        }
+      },
+      reportAccept: (error) => logError(logger, 'weir: a connection could not be accepted', error),
+      endpointNames: () => this.#places.names,
+      forget: (connection) => this.#listeners?.connections.forget(connection),
+    }
+    this.#hosted = new Connections(null, this.#host.observers)
+  }
+
+  /** Where it listens, in the order of `listen`; empty while it does not. */
+  get endpoints(): readonly Endpoint[] {
+    return this.#listeners?.endpoints ?? []
+  }
+
+  /**
+   * The address that the options set, or the path of the Unix socket; with several endpoints, that of the first. For an inherited socket,
+   * the address that it is bound to, and empty before `start`.
+   */
+  get address(): string {
+    return this.#places.first.address || (this.endpoints[0]?.address ?? '')
+  }
+
+  /**
+   * The port of the first endpoint: the bound port while it listens, even if the options set 0; otherwise the port that the options set. 0
+   * for a Unix socket.
+   */
+  get port(): number {
+    return (this.endpoints[0] ?? this.#places.first).port
+  }
+
+  /** How many connections are open, at all endpoints together. */
+  get connections(): number {
+    return this.#listeners?.connections.count ?? 0
+  }
+
+  /** Whether new connections are accepted: true once every endpoint is bound, false from the moment the stop begins. */
+  get isListening(): boolean {
+    return this.#listeners !== null && this.#starting === null && !this.#host.isStopping
+  }
+
+  /** The answer to a readiness check: whether connections are accepted, and will be for now. False from the moment `stop` is called. */
+  get isReady(): boolean {
+    return this.isListening && this.#stopping === null
+  }
+
+  /** Aborts as soon as a stop begins: when `stop` is called, or `readyDelayMs` later. Each start has a new one. */
+  get stopping(): AbortSignal {
+    return this.#stopSignal.signal
+  }
+
+  /**
+   * A server has no JSON form: its internals are not for clients.
+   * @throws WEIR_RESULT_UNSENDABLE
+   */
+  toJSON(): never {
+    throw noJsonForm('a server', 'server.endpoints')
+  }
+
+  /**
+   * Resolves when clients can connect to every endpoint. If one of them cannot be opened, the server listens on none.
+   * @throws WEIR_SERVER_STATE if it is already running; WEIR_ROUTE_DECLARATION for a route of an endpoint that does not exist;
+   * what `check` of a policy throws, such as WEIR_AUTH_SETUP;
+   * WEIR_OPTION_INVALID for an inherited socket on which it cannot listen; the system's error if it cannot listen (`EADDRINUSE`, `EACCES`);
+   * OpenSSL's error about a certificate
+   */
+  async start(): Promise<void> {
+    if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started')
+    if (startHook === null) return this.#listen(this.#takePlaces())
+    return startHook(
+      this,
+      () => this.#takePlaces(),
+      (places) => this.#listen(places),
+    )
+  }
+
+  #takePlaces(): readonly ListenOptions[] {
+    const places = this.#places.take()
+    this.#routes.checkStart(this.#places.names!)
+    return places
+  }
+
+  #listen(places: readonly ListenOptions[]): Promise<void> {
+    this.#listeners = new Listeners(places, this.#host, this.#sharesBuffer)
+    this.#starting = this.#open(this.#listeners)
+    return this.#starting
+  }
+
+  async #open(listeners: Listeners): Promise<void> {
+    try {
+      await listeners.open()
+    } catch (error) {
+      // A `stop` in progress resets it at its end; by then, the server may have been started again.
+      if (this.#stopping === null) this.#listeners = null
+      throw error
+    } finally {
+      this.#starting = null
+    }
+    this.#host.observers.started()
+  }
+
+  /**
+   * Replaces the certificates: new handshakes use `tls`, and open connections continue unchanged. Earlier sessions can still be resumed,
+   * unless `tls` has its own `ticketKeys`. If it throws, nothing has changed.
+   * @param endpoint index in `endpoints`; default: all that speak TLS
+   * @throws WEIR_SERVER_STATE if it does not listen; WEIR_OPTION_INVALID for what only a new server can change (`requestCert`,
+   * `rejectUnauthorized`, `handshakeTimeout`); OpenSSL's errors about keys and certificates; RangeError for an endpoint that does not speak
+   * TLS
+   */
+  reloadTls(tls: ServerTlsOptions, endpoint?: number): void {
+    if (this.#listeners === null) throw new WeirError('WEIR_SERVER_STATE', 'it does not listen')
+    this.#listeners.reloadTls(tls, endpoint ?? null)
+  }
+
+  /**
+   * Starts the server unless it has been started, and resolves once it has stopped.
+   * @throws (rejects) WEIR_OPTION_INVALID, and then nothing has happened; what `start` throws, even if the start was already in progress
+   */
+  async run(options: RunOptions = {}): Promise<void> {
+    const { signals, ...times } = checkedRunOptions(options)
+    if (this.#listeners === null) await this.start()
+    else await this.#starting
+    let seen = 0
+    const onSignal = (): void => {
+      this.#stop(++seen > 1 ? { grace: 0, readyDelay: 0 } : times).catch(() => {}) // not `stop`, which a handler may have replaced
+    }
+    for (const signal of signals) process.on(signal, onSignal)
+    try {
+      await new Promise<void>((resolve) => this.#onStopped.push(resolve))
+    } finally {
+      for (const signal of signals) process.off(signal, onSignal)
+    }
+  }
+
+  /**
+   * Stops gracefully: no new connection is accepted, idle ones end after 20 ms, responses in flight carry `Connection: close`, and what is
+   * left after `grace` is aborted. `readyDelay` delays all of this. A second call with shorter times shortens them. Resolves when the
+   * last connection is gone, and the handlers of clients that have left have settled.
+   * @throws (rejects) WEIR_OPTION_INVALID, and then nothing has happened
+   */
+  async stop(options: StopOptions = {}): Promise<StopReport> {
+    return this.#stop(STOP_RULES.read(options))
+  }
+
+  async #stop(times: StopTimes): Promise<StopReport> {
+    if (this.#stopping !== null) {
+      const graceMs = this.#stopping.hasten(times)
+      if (graceMs !== undefined) {
+        this.#listeners?.connections.shortenGrace(graceMs)
+        this.#hosted.shortenGrace(graceMs)
+      }
+      return this.#stopping.report
+    }
+    const listeners = this.#listeners
+    if (listeners === null && this.#hosted.isEmpty) return { aborted: 0 }
+    this.#stopping = new Stopping(times)
+    const { report } = this.#stopping
+    void this.#stopping.run((graceMs) => {
+      this.#host.isStopping = true
+      const closed = this.#close(listeners, graceMs)
+      abortQuietly(this.#stopSignal, new WeirError('WEIR_SERVER_STOPPED'))
+      return closed
+    })
+    return report
+  }
+
+  async #close(listeners: Listeners | null, graceMs: number): Promise<StopReport> {
+    const [ownAborted, hostedAborted] = await Promise.all([listeners?.close(graceMs) ?? 0, this.#hosted.drain(graceMs)])
+    await this.#host.observers.finish()
+    this.#hosted = new Connections(null, this.#host.observers)
+    this.#listeners = null
+    this.#host.isStopping = false
+    this.#stopping = null
+    this.#stopSignal = newStopSignal()
+    const waiting = this.#onStopped
+    this.#onStopped = []
+    for (const resolve of waiting) resolve()
+    return { aborted: ownAborted + hostedAborted }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  /**
+   * Adds an observer, after the existing ones. It is told about every request whose head is completed from now on, and about every head and
+   * connection that never becomes a request. An observer that throws is reported to the logger once, and is called again.
+   *
+   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end`, or if its `started`, `begin` or `stopped` is not a function
+   */
+  observe(observer: ExchangeObserver): this {
+    checkObserver(observer)
+    this.#host.observers.add(observer)
+    return this
+  }
+
+  protected override server(): ModuleHost {
+    return this
+  }
+
+  /**
+   * Runs a Web Request through the whole pipeline, started or not: docs/guide/web-apis.md. Works without `this`, so it can be passed on as
+   * a function. Arguments that a runtime passes to such functions are ignored, unless they have `peer` or `endpoint`.
+   * @throws (rejects) the reason of `request.signal`, or the error of its body; WEIR_OPTION_INVALID
+   */
+  readonly fetch: FetchFunction = (request: Request, options?: unknown): Promise<Response> => fetch(this.#host, request, options)
+
+  /** Runs a request through the real parser and the whole pipeline without a socket, started or not: for tests. */
+  inject(request: (InjectRequest & ArrivalOptions) | string): Promise<InjectResponse> {
+    return inject(this.#host, request)
+  }
+
+  /**
+   * Explains why a request would be answered as it is: docs/guide/explaining.md. It takes what `inject` or `fetch` takes, started or not, and
+   * runs nothing of your program: no policy, no handler, no schema of another library, no JSON engine. It checks a body of `inject` by a schema of
+   * `t`. An HTTP/1.1 connection is assumed.
+   * @throws (rejects) WEIR_OPTION_INVALID for a request that no client could send
+   */
+  explain(request: (InjectRequest & ArrivalOptions) | string): Promise<Explanation>
+  explain(request: Request, options?: ArrivalOptions): Promise<Explanation>
+  async explain(request: (InjectRequest & ArrivalOptions) | Request | string, options?: ArrivalOptions): Promise<Explanation> {
+    // Loaded when it is needed: most programs start more often than they ask.
+    const [{ explain, explainRefusedHead }, { explainedRequest }] = await Promise.all([
+      import('./app/explain/explain.ts'),
+      import('./net/inject/explained-request.ts'),
+    ])
+    const asked = explainedRequest(this.#host, request, options)
+    const { connection, refusal } = asked
+    const { limits, timeouts } = this.#host
+    const server = { routes: this.#routes, limits, timeouts }
+    return asked.head === null
+      ? explainRefusedHead(server, asked.method, asked.target, asked.refusal, connection)
+      : explain(server, { head: asked.head, connection, refusal, otherMethods: [], content: this.#contentOf(asked.content) }, null)
+  }
+
+  #contentOf(bytes: Buffer | null): AskedContent | null {
+    return bytes === null ? null : { bytes, settings: this.#bodySettings }
+  }
+}
+
+/** Every event stream may listen to it, so Node should not warn about the eleventh listener. */
+function newStopSignal(): AbortController {
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal)
+  return controller
+}

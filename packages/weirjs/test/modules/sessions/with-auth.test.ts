@@ -1,0 +1,69 @@
+// Sessions as a scheme of weirjs/auth: who gets in, by the principal of the session.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { HttpServer } from '../../../src/index.ts'
+import { apiKey, apiKeyDigest, auth } from '../../../src/modules/auth/index.ts'
+import { sessions } from '../../../src/modules/sessions/index.ts'
+import { connect } from '../../../src/testing/index.ts'
+import { PLACES, SECURE_PEER, setCookies, WatchedStore } from '../../support/user-sessions.ts'
+
+const stores = { ...PLACES, 'in a store of the program': () => new WatchedStore() }
+
+for (const [place, storeOf] of Object.entries(stores))
+  for (const isFirst of [true, false])
+    describe(`a session ${place}, ${isFirst ? 'before' : 'after'} auth`, () => {
+      const visitor = () => {
+        const users = sessions({ store: storeOf() })
+        const guard = auth({
+          schemes: [
+            users.scheme({ login: '/login' }),
+            apiKey({ keys: { [apiKeyDigest('a key of a program')]: { id: 'robot', roles: ['admin'] } } }),
+          ],
+          roles: ['admin'],
+        })
+        const server = new HttpServer({ logger: null })
+        if (isFirst) server.useModule(users)
+        server.use(guard)
+        if (!isFirst) server.useModule(users)
+        server.mapPost('/login/:role', { use: [guard.open] }, ({ role }, session) => users.signIn(session, { id: 'ann', roles: [role] }))
+        server.mapPost('/logout', (_, session) => users.signOut(session))
+        server.mapGet('/', (_, session) => guard.principal.required(session).id)
+        server.mapGet('/open', { use: [guard.open] }, (_, session) => guard.principal(session)?.id ?? 'nobody')
+        server.mapGet('/admin', { use: [guard.roles('admin')] }, () => 'inside')
+        server.mapGet('/person', { use: [guard.required('session')] }, () => 'a person')
+        return connect(server, { cookies: true, peer: SECURE_PEER })
+      }
+
+      test('opens what its principal may see, until it ends', async () => {
+        const client = visitor()
+        const statuses = async (): Promise<number[]> =>
+          Promise.all(['/', '/admin', '/person', '/nowhere'].map(async (path) => (await client.get(path)).status))
+        assert.deepEqual(await statuses(), [401, 401, 401, 401])
+        await client.post('/login/reader')
+        assert.deepEqual(await statuses(), [200, 403, 200, 404])
+        await client.post('/login/admin')
+        assert.deepEqual(await statuses(), [200, 200, 200, 404])
+        assert.equal((await client.get('/open')).text(), 'ann')
+        assert.equal((await client.post('/logout')).status, 204)
+        assert.deepEqual(await statuses(), [401, 401, 401, 401])
+        assert.equal((await client.get('/open')).text(), 'nobody')
+      })
+
+      test('redirects people to the login page, and refuses programs', async () => {
+        const client = visitor()
+        const page = await client.get('/admin', { headers: { Accept: 'text/html' } })
+        assert.deepEqual([page.status, page.headers.get('location')], [303, '/login?return=%2Fadmin'])
+        assert.equal((await client.get('/admin', { headers: { Accept: 'application/json' } })).status, 401)
+      })
+
+      test('is one scheme of several, and does not turn a key into a session', async () => {
+        const client = visitor()
+        const headers = { 'X-API-Key': 'a key of a program' }
+        const response = await client.get('/admin', { headers })
+        assert.equal(response.status, 200)
+        assert.deepEqual(setCookies(response), [])
+        assert.equal((await client.get('/person', { headers })).status, 401)
+      })
+    })

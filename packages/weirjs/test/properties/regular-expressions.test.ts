@@ -1,0 +1,89 @@
+// No regular expression of weir takes more than a time that grows with its input, whatever it is given. Growth is measured in CPU time, which a
+// busy machine does not add to, between inputs of which one is four times as long: four times is linear, sixteen times is not.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { expressionsIn, type FoundExpression } from '../support/regular-expressions.ts'
+
+const SHORT = 8_000
+const LONG = 4 * SHORT
+/** Below this, whatever the growth is, nobody can do harm. A quadratic expression takes ten times as long for the short input. */
+const TRIFLE_MS = 5
+const UNITS = [
+  ...[
+    'a',
+    ' ',
+    '\t',
+    '/',
+    '?',
+    ',',
+    ';',
+    '=',
+    '"',
+    '\\',
+    '-',
+    '0',
+    '\r',
+    '\n',
+    ':',
+    '.',
+    '*',
+    '<',
+    '&',
+    '+',
+    '_',
+    '[',
+    '{',
+    '}',
+    '(',
+    '@',
+    'é',
+  ],
+  ...['\0', '~', '$', '%41', 'A1', '\\"', ' ,', '\r\n', 'a=', '--', '${', ':a', '/a', 'a ', 'a,', '/*'],
+]
+const BEFORE = ['', 'a', '"', 'x=', '/', ' ']
+const AFTER = ['', '\0', 'x', '\n']
+
+function cpuMs(act: () => void): number {
+  const start = process.cpuUsage()
+  act()
+  const { user, system } = process.cpuUsage(start)
+  return (user + system) / 1_000
+}
+
+/** What makes an expression take too long; null if nothing does. */
+function pump({ pattern, flags }: FoundExpression): string | null {
+  const run = (before: string, unit: string, after: string, length: number) => {
+    const text = before + unit.repeat(length / unit.length) + after
+    return cpuMs(() => {
+      text.replace(new RegExp(pattern, flags), '')
+      new RegExp(pattern, flags).exec(text)
+    })
+  }
+  for (const before of BEFORE)
+    for (const unit of UNITS)
+      for (const after of AFTER) {
+        // Others in the process, such as the collector, take time too: only what is slow each time counts.
+        const isSlow = () => {
+          const short = run(before, unit, after, SHORT)
+          return short > TRIFLE_MS && run(before, unit, after, LONG) > 8 * short
+        }
+        if (isSlow() && isSlow() && isSlow()) return JSON.stringify([before, unit, after])
+      }
+  return null
+}
+
+test('an expression that is known to be quadratic is found', () => {
+  for (const pattern of ['[ \\t]+$', '[ \\t]*,', '\\{[^}]*\\}']) assert.notEqual(pump({ file: '', pattern, flags: 'g' }), null, pattern)
+})
+
+test('no regular expression of the source grows faster than its input', () => {
+  const all = expressionsIn('packages/weirjs/src')
+  assert.ok(all.length > 300, `only ${all.length} were found`)
+  const slow = all.flatMap((one) => {
+    const how = pump(one)
+    return how === null ? [] : [`${one.file}: /${one.pattern}/${one.flags} by ${how}`]
+  })
+  assert.deepEqual(slow, [])
+})

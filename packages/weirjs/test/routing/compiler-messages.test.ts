@@ -1,0 +1,97 @@
+// What the compiler says of a controller's method that its route cannot call: the last line must be a sentence.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+
+/** Inside build/, so that the packages of the repository are found from there. */
+const FOLDER = 'build/compiler-messages'
+
+/** A declared argument, the declaration of the route, and how the last line ends. */
+const ROWS: readonly [argument: string, declaration: string, ending: string][] = [
+  ['{ id }: { id: string }', '{ id: t.int }', "'id' is a number, but the method declares a string"],
+  ['{ ids }: { ids: number }', '{ id: t.int }', "the route has no 'ids'"],
+  ['{ body }: { body: Order }', '{ body: NewOrder.optional() }', "'body' may be missing, so the method has to declare it as optional"],
+  ['{ body }: { body: { count: string } }', '{ body: NewOrder }', "'body.count' is a number, but the method declares a string"],
+  ['{ body }: { body: { owner: { id: string; key: string } } }', '{ body: NewOrder }', "the route has no 'body.owner.key'"],
+  ['{ body }: { body: string }', '{ body: NewOrder }', "'body' is an object, but the method declares a string"],
+  ['_: object, session: HttpSession, more: number', '{ id: t.int }', 'a method gets its arguments and the session, and nothing else'],
+]
+
+const HEAD = `import { Controller, HttpServer, type HttpSession, Route, routes, t } from 'weirjs'
+import { contract, get, post } from 'weirjs/client'
+const NewOrder = t.object({ count: t.int, owner: t.object({ id: t.string }) })
+interface Order { count: number; owner: { id: string } }
+`
+
+const programOf = (): string =>
+  HEAD +
+  ROWS.map(
+    ([argument, declaration], i) => `
+export class Decorated${i} extends Controller {
+  @Route('POST', '/:id', ${declaration})
+  one(${argument}) {}
+}
+export class WithoutMethod${i} extends Controller {
+  @Route('/:id', ${declaration})
+  one(${argument}) {}
+}
+export class Tabled${i} extends Controller {
+  static routes = routes(this, { one: ['POST', '/:id', ${declaration}] })
+  one(${argument}) {}
+}
+`,
+  ).join('') +
+  `
+export class Missing extends Controller {
+  static routes = routes(this, { lost: ['GET', '/lost'] })
+}
+export class Undeclared extends Controller {
+  static routes = routes(this, { answers: { 200: t.int }, text: ['GET', '/text'] })
+  text() { return 'text' }
+}
+export class InGroup extends Controller {
+  static routes = routes(this, { fits: ['GET', '/fits'], text: ['GET', '/text'] })
+  fits() { return 5 }
+  text() { return 'text' }
+}
+new HttpServer().group('/', { answers: { 200: t.int } }).mapController(InGroup)
+const api = contract({ user: get('/users/:id', { id: t.int }), save: post('/users') })
+new HttpServer().mapContract(api, { user: () => 1 })
+new HttpServer().mapContract(api, { user: () => 1, save: () => 1, load: () => 1 })
+get('/', { use: [] })
+`
+
+test('the last line of the compiler says what does not fit, in each notation', () => {
+  rmSync(FOLDER, { recursive: true, force: true })
+  mkdirSync(FOLDER, { recursive: true })
+  const compilerOptions = {
+    paths: { weirjs: ['../../packages/weirjs/src/index.ts'], 'weirjs/client': ['../../packages/weirjs/src/modules/client/index.ts'] },
+    rootDir: '../..',
+    noEmit: true,
+    incremental: false,
+    tsBuildInfoFile: null,
+  }
+  const config = {
+    extends: '../../tsconfig.json',
+    compilerOptions: { ...compilerOptions, noUnusedParameters: false },
+    include: ['*.ts'],
+    exclude: [],
+  }
+  writeFileSync(`${FOLDER}/tsconfig.json`, JSON.stringify(config))
+  writeFileSync(`${FOLDER}/program.ts`, programOf())
+  const { stdout } = spawnSync('node_modules/.bin/tsc', ['-p', FOLDER], { encoding: 'utf8' })
+  rmSync(FOLDER, { recursive: true })
+  const errors = stdout.split(/^(?=\S)/m)
+  const endings = errors.map((error) => /is not assignable to type '"(.*)"'\.$/.exec(error.trimEnd())?.[1] ?? error)
+  assert.deepEqual(endings, [
+    ...ROWS.flatMap(([, , ending]) => [ending, ending, ending]),
+    'the class has no public method of this name',
+    'the method returns something that \\"answers\\" does not declare',
+    `'text' returns something that \\"answers\\" of the group do not declare`,
+    "'save' of the contract has no handler",
+    "the contract has no entry 'load'",
+    "clients do not need 'use': pass it to mapContract",
+  ])
+})

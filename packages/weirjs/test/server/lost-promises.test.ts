@@ -1,0 +1,106 @@
+// Promises that a program has not awaited, inside a value for JSON: with `debug` and in tests an error, because `{}` would be sent.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { HttpServer, type HttpSession, type JsonEngine, type ServerOptions, t } from '../../src/index.ts'
+import { connect } from '../../src/testing/index.ts'
+
+const later = (): Promise<object> => Promise.resolve({ name: 'Ada' })
+
+interface Sent {
+  readonly status: number
+  readonly text: string
+  readonly logged: string
+}
+
+async function send(make: (session: HttpSession) => unknown, options: ServerOptions = {}, inTest = true): Promise<Sent> {
+  const logged: string[] = []
+  const server = new HttpServer({ logger: { error: (_, error) => void logged.push(String((error as Error).message)) }, ...options })
+  server.mapGet('/', (_, session) => make(session))
+  if (inTest) {
+    const answer = await server.inject('/')
+    return { status: answer.status, text: answer.text(), logged: logged.join() }
+  }
+  const answer = await server.fetch(new Request('http://localhost/'))
+  return { status: answer.status, text: await answer.text(), logged: logged.join() }
+}
+
+describe('a promise inside a value', () => {
+  const rows: [what: string, make: (session: HttpSession) => unknown, where: string][] = [
+    ['a property', () => ({ user: later() }), '/user'],
+    ['deeper', () => ({ a: [1, { 'b/c': later() }] }), '/a/1/b~1c'],
+    // biome-ignore lint/suspicious/noThenProperty: that is the point
+    ['something else that can be awaited', () => ({ user: { then: () => {} } }), '/user'],
+    ['by response.json', ({ response }) => response.json({ user: later() }), '/user'],
+    ['one that rejects', () => ({ user: Promise.reject(new Error('unhandled')) }), '/user'],
+    [
+      'of an instance',
+      () =>
+        new (class Row {
+          readonly user = later()
+        })(),
+      '/user',
+    ],
+  ]
+  for (const [what, make, where] of rows)
+    test(`is a 500 that names it: ${what}`, async () => {
+      const { status, logged } = await send(make)
+      assert.deepEqual([status, logged], [500, `this value cannot be sent: ${where} is a promise: await it`])
+    })
+
+  test('for clients of weirjs/testing and with debug too', async () => {
+    const server = new HttpServer({ logger: null })
+    server.mapGet('/', () => ({ user: later() }))
+    assert.equal((await connect(server).get('/')).status, 500)
+    assert.match((await send(() => ({ user: later() }), { debug: true }, false)).text, /\/user is a promise: await it/)
+  })
+
+  test('with a JSON engine of the program', async () => {
+    const jsonEngine: JsonEngine = { serialize: () => '"engine"', deserialize: JSON.parse, populate: () => {} }
+    assert.equal((await send(() => ({ user: later() }), { jsonEngine })).status, 500)
+    assert.equal((await send(() => ({ user: 1 }), { jsonEngine })).text, '"engine"')
+  })
+
+  test('is not looked for in production, where it costs time', async () => {
+    assert.equal((await send(() => ({ user: later() }), {}, false)).text, '{"user":{}}')
+  })
+
+  test('and what is not one is sent', async () => {
+    const shared = { n: 1 }
+    const value = { a: shared, b: [shared, null, 'x'], date: new Date(0), own: { toJSON: () => 1, user: later() } }
+    assert.equal((await send(() => value)).text, '{"a":{"n":1},"b":[{"n":1},null,"x"],"date":"1970-01-01T00:00:00.000Z","own":1}')
+    const circular: Record<string, unknown> = {}
+    circular['self'] = circular
+    assert.match((await send(() => circular)).logged, /circular/)
+  })
+})
+
+test('a promise in place of the value is an error everywhere', async () => {
+  for (const inTest of [true, false]) {
+    const { status, logged } = await send(({ response }) => response.json(later()), {}, inTest)
+    assert.deepEqual([status, logged], [500, 'this value cannot be sent: the value is a promise: await it'])
+  }
+})
+
+test('with declared answers, the compiler finds it', async () => {
+  const server = new HttpServer({ logger: null })
+  const answers = { 200: t.object({ user: t.object({ name: t.string }) }) }
+  // @ts-expect-error a promise where an object is declared
+  server.mapGet('/', { answers }, () => ({ user: later() }))
+  assert.equal((await server.inject('/')).status, 500)
+})
+
+test('a gate that returns the principal does not send it', async () => {
+  const user = { name: 'Ada', passwordHash: 'argon2id' }
+  for (const gate of [
+    (session: HttpSession) => (session.principal = user) as object,
+    async (session: HttpSession) => (session.principal = user) as object,
+  ]) {
+    const server = new HttpServer({ logger: null }).gate(gate)
+    server.mapGet('/', () => 'passed')
+    const answer = await server.inject('/')
+    assert.equal(answer.status, 500)
+    assert.doesNotMatch(answer.text(), /argon2id/)
+  }
+})

@@ -1,0 +1,118 @@
+// Builds the packages: `node scripts/build.mjs` all of them, `node scripts/build.mjs weirjs jwt` those. Each gets a `dist/` with a file of
+// JavaScript and one of declarations for each entry of its package.json, and files for what several entries share.
+//
+// Node needs longer to find and link a hundred small modules than to run them (decisions/011-bundled-dist.md), and rolled-up declarations
+// name nothing that is internal.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { isAbsolute, resolve } from 'node:path'
+
+import { build } from 'rolldown'
+import { dts } from 'rolldown-plugin-dts'
+
+import { packageNames } from './packages.mjs'
+
+/** Where tsc writes the declarations that are rolled up. */
+const DECLARATIONS = 'build/declarations'
+
+const given = process.argv.slice(2)
+rmSync(DECLARATIONS, { recursive: true, force: true })
+const { status } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' })
+if (status !== 0) process.exit(status ?? 1)
+for (const name of given.length > 0 ? given : packageNames()) await buildPackage(`packages/${name}`)
+
+async function buildPackage(folder) {
+  const { exports, bin = {} } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'))
+  const entriesOf = (files) => files.map((file) => file.replace(/^(?:\.\/)?dist\//, '').replace(/(?:\.d\.ts|\.js)$/, ''))
+  const entries = entriesOf(Object.values(exports).flatMap((entry) => entry.default ?? []))
+  // The command loads a second file into the programs that it starts.
+  const preload = existsSync(`${folder}/src/cli/preload.ts`) ? ['cli/preload'] : []
+  const programs = [...entries, ...entriesOf(Object.values(bin)), ...preload]
+  rmSync(`${folder}/dist`, { recursive: true, force: true })
+  await build({
+    input: Object.fromEntries(programs.map((entry) => [entry, `${folder}/src/${entry}.ts`])),
+    platform: 'neutral', // 'node' would import node:module for a require that is never called
+    external,
+    checks: { ineffectiveDynamicImport: false }, // a module that one entry imports late and another immediately is in the shared file
+    output: {
+      dir: `${folder}/dist`,
+      format: 'esm',
+      chunkFileNames: 'parts/[name].js',
+      minifyInternalExports: false,
+      comments: { jsdoc: false }, // they are in the declarations
+      plugins: [{ name: 'ascii', generateBundle }],
+      codeSplitting: { groups: groupsOf(folder) },
+    },
+  })
+  await build({
+    input: Object.fromEntries(entries.map((entry) => [`${entry}.d`, `${DECLARATIONS}/${folder}/src/${entry}.d.ts`])),
+    external,
+    plugins: [dts({ dtsInput: true, emitDtsOnly: true, generator: 'oxc' })],
+    output: {
+      dir: `${folder}/dist`,
+      format: 'esm',
+      chunkFileNames: 'types/[name].d.ts',
+      plugins: [{ name: 'finish', generateBundle: finishDeclarations }],
+    },
+  })
+}
+
+/** Other packages, and what Node has. */
+function external(name) {
+  return !/^[./]/.test(name)
+}
+
+/**
+ * With a single non-ASCII character, V8 decodes the file the slow way and stores two bytes for each of its characters. In strings,
+ * templates and expressions an escape means the same.
+ */
+function generateBundle(_options, bundle) {
+  for (const chunk of Object.values(bundle)) {
+    if (chunk.type !== 'chunk') continue
+    // After a backslash, and in raw templates, an escape would mean something else.
+    if (/\\[^\0-\x7f]|String\.raw/.test(chunk.code)) throw new Error(`${chunk.fileName}: cannot be written in ASCII`)
+    chunk.code = chunk.code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  }
+}
+
+/**
+ * The bundler writes the path of each file above its declarations, which depends on the machine. And a project for browsers, which has no
+ * types of Node, can check the declarations of `weirjs/client`: what it cannot find there is none of its business.
+ */
+function finishDeclarations(_options, bundle) {
+  for (const chunk of Object.values(bundle)) {
+    if (chunk.type !== 'chunk') continue
+    const code = chunk.code.replace(/^\/\/(?:[^\n]*\.d\.ts|#(?:end)?region[^\n]*)\n/gm, '')
+    chunk.code = code.replace(/^(?=import [^\n]* from ["']node:)/gm, '// @ts-ignore\n')
+  }
+}
+
+/**
+ * What several entries share is in three files of `weirjs`: what its main entry loads, the part of that which browsers load too, so that
+ * no bundler for browsers sees the rest, and the search for secrets.
+ */
+function groupsOf(folder) {
+  const root = resolve(folder, 'src')
+  const loaded = new Map()
+  function loadedBy(entry, context) {
+    const known = loaded.get(entry)
+    if (known !== undefined) return known
+    const ids = new Set()
+    const waiting = [`${root}/${entry}.ts`]
+    for (const id of waiting) {
+      if (ids.has(id)) continue
+      ids.add(id)
+      waiting.push(...(context.getModuleInfo(id)?.importedIds ?? []).filter((one) => isAbsolute(one)))
+    }
+    loaded.set(entry, ids)
+    return ids
+  }
+  if (!existsSync(`${root}/modules/client`)) return []
+  const isShared = (id, context) => loadedBy('index', context).has(id)
+  const isInBrowsers = (id, context) => isShared(id, context) && loadedBy('modules/client/index', context).has(id)
+  return [
+    { debugName: 'declarations', name: (id, context) => (isInBrowsers(id, context) ? 'declarations' : null), priority: 1 },
+    { debugName: 'core', name: (id, context) => (isShared(id, context) ? 'core' : null) },
+    { name: 'masking', test: /[\\/]src[\\/]formats[\\/]masking[\\/]/ },
+  ]
+}

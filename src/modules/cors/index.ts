@@ -1,4 +1,0 @@
-// The public API of weir/cors.
-
-export type { AllowedOrigin, OriginPredicate, Origins } from '../origins.ts'
-export { type CorsOptions, cors } from './cors.ts'

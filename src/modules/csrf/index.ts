@@ -1,4 +1,0 @@
-// The public API of weir/csrf.
-
-export type { AllowedOrigin, OriginPredicate } from '../origins.ts'
-export { type CsrfOptions, type CsrfRefusal, csrf, type TrustedOrigins } from './csrf.ts'

@@ -1,3 +1,0 @@
-// The public API of weir/inspector.
-
-export { type Inspector, type InspectorOptions, inspector } from './inspector.ts'

@@ -1,5 +1,0 @@
-// The public API of weir/metrics.
-
-export type { MetricFamily, MetricSample, MetricSource } from '../metric-source.ts'
-export { type Metrics, type MetricsOptions, metrics } from './metrics.ts'
-export type { PromRegistry } from './prom-registry.ts'

@@ -1,4 +1,0 @@
-// The public API of weir/opentelemetry.
-
-export type { Meters, RequestSpan, SpanAttributes, SpanAttributeValue, Tracers } from './api-types.ts'
-export { type OpenTelemetryOptions, opentelemetry, spanOf } from './opentelemetry.ts'

@@ -1,5 +1,0 @@
-// The public API of weir/static.
-
-export type { PrecompressedEncoding } from './file.ts'
-export type { StaticHeaders } from './headers.ts'
-export { type StaticOptions, staticFiles } from './static.ts'
