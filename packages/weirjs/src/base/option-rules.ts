@@ -2,7 +2,7 @@
 // `test/guide-options.test.ts` compares the guide with. `option-kinds.ts` has the rules to choose from.
 
 import { kindOf, shown } from './kind-of.ts'
-import { invalid, isExchange, UNCALLED } from './options.ts'
+import { invalid, isExchange, UNCALLED, unknownName } from './options.ts'
 
 /** Where a value stands, for messages. */
 export interface Place {
@@ -199,27 +199,4 @@ export function rules<O extends object>(owner: string) {
 /** The error for a value that a rule does not accept. It names the option, the value and what is expected. */
 export function unexpected({ owner, option }: Place, value: unknown, expected: string): Error {
   return invalid(owner, `${option} is ${shown(value)}, not ${expected}`)
-}
-
-/** An unknown name, and what was probably meant. */
-export function unknownName(name: string, names: readonly string[]): string {
-  const quoted = JSON.stringify(name)
-  const meant = names.find((one) => plain(one) === plain(name))
-  if (meant !== undefined) return `${quoted}: it is called "${meant}"`
-  if (names.length === 0) return quoted
-  const near = names.find((one) => isNear(one.toLowerCase(), name.toLowerCase()))
-  return `${quoted}${near === undefined ? '' : `, perhaps "${near}"`}; the options are ${names.join(', ')}`
-}
-
-function plain(name: string): string {
-  return name.toLowerCase().replace(/[_-]/g, '')
-}
-
-/** Whether one letter was added, left out or replaced, or two were exchanged. */
-function isNear(one: string, other: string): boolean {
-  if (Math.min(one.length, other.length) < 3 || Math.abs(one.length - other.length) > 1) return false
-  let start = 0
-  while (start < one.length && one[start] === other[start]) start++
-  const [a, b] = [one.slice(start), other.slice(start)]
-  return a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1) || (a.slice(2) === b.slice(2) && a[0] === b[1] && a[1] === b[0])
 }

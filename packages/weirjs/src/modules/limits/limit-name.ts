@@ -3,9 +3,3 @@
 import { text } from '../../base/option-kinds.ts'
 
 export const NAME = text('1 to 64 letters, digits, "-", "_" and "."', (name) => /^[\w.-]{1,64}$/.test(name))
-
-/** @throws WEIR_OPTION_INVALID */
-export function limitName(owner: string, name: string): string {
-  NAME.read(name, { owner, option: 'name' })
-  return name
-}
