@@ -4,25 +4,21 @@
 import { hash } from 'node:crypto'
 import { type HttpSession, type Module, type ModuleHost, type Usable, WeirError } from 'weirjs'
 import { csrf } from 'weirjs/csrf'
-import type { Clock } from 'weirjs/kit'
 import {
+  type Clock,
   type CookieForm,
-  checkFunction,
-  checkNames,
-  checkText,
+  type Duration,
   exchange,
-  flag,
   insecureSession,
   invalid,
   isLocalName,
   KeyRing,
   kindOf,
-  listOf,
-  namesOf,
+  option,
+  rules,
   type SessionsHandle,
   sessionsHandle,
   shown,
-  wholeNumber,
 } from 'weirjs/kit'
 import { returnPath, type SealingKey, type Sessions, type SignIn, type StoredObject } from 'weirjs/sessions'
 
@@ -76,8 +72,10 @@ export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   readonly parameters?: Readonly<Record<string, string>>
   /** Where a client goes after a logout. Default `/`. */
   readonly afterLogout?: string
-  /** Milliseconds that the provider has for each request. Default 5 s. When exceeded: 503. */
-  readonly timeoutMs?: number
+  /** How long the provider has for each request. Default 5 s. When exceeded: 503. */
+  readonly timeout?: Duration
+  /** @deprecated another name of `timeout` */
+  readonly timeoutMs?: Duration
   /** Policies of the routes, such as `auth.open` on a server with `auth`. */
   readonly use?: readonly Usable[]
 }
@@ -105,25 +103,33 @@ export interface Oidc extends Module {
 }
 
 const OWNER = 'oidc()'
-const OPTION_NAMES = namesOf<OidcOptions>()([
-  'sessions',
-  'issuer',
-  'clientId',
-  'clientSecret',
-  'clientAuthentication',
-  'checkSignature',
-  'scope',
-  'path',
-  'origin',
-  'hosts',
-  'principal',
-  'keepTokens',
-  'keys',
-  'parameters',
-  'afterLogout',
-  'timeoutMs',
-  'use',
-])
+const { alias, duration, flag, func, list, readBy, secret, text, texts } = option
+const isHost = (host: string): boolean => URL.canParse(`http://${host}`) && /^[\w.:[\]-]+$/.test(host) && host === host.toLowerCase()
+const isOrigin = (origin: string): boolean => URL.canParse(origin) && new URL(origin).origin === origin && /^https?:/.test(origin)
+/** @internal */
+export const OIDC_RULES = rules<OidcOptions>(OWNER)({
+  sessions: readBy(handleOf),
+  issuer: readBy((issuer: string) => issuer), // the provider checks it
+  clientId: text('the id of a client', (id) => id !== ''),
+  clientSecret: secret(
+    'a string that is not empty: a public client has { clientSecret: null }',
+    (given) => given === null || (typeof given === 'string' && given !== ''),
+  ).optional('required'),
+  clientAuthentication: func().orNull(),
+  checkSignature: flag(false).optional('see below'),
+  scope: text('scopes with "openid"', (scope) => scope.split(' ').includes('openid')).or('openid profile email'),
+  path: text('a path such as "/auth"', (path) => /^(?:\/[\w.~-]+)+$/.test(path)).or('/auth'),
+  origin: text('an origin such as "https://app.example.com"', isOrigin).optional(),
+  hosts: texts('a host such as "shop.example.com" or "localhost:8080"', isHost).optional(),
+  principal: func().optional('sub and name'),
+  keepTokens: flag(false),
+  keys: readBy((keys: readonly SealingKey[], owner) => new KeyRing(owner, keys)).orNull('those of sealed sessions'),
+  parameters: readBy(checkedParameters).or({}, 'none'),
+  afterLogout: text().or('/'),
+  timeout: duration().or('5s'),
+  use: list<Usable>().or([]),
+  timeoutMs: alias('timeout'),
+})
 /** What a login sets itself. */
 const OWN_PARAMETERS = [
   'client_id',
@@ -136,8 +142,6 @@ const OWN_PARAMETERS = [
   'scope',
   'state',
 ]
-const DEFAULT_SCOPE = 'openid profile email'
-const DEFAULT_TIMEOUT_MS = 5_000
 /** A longer address is not returned to, because it is in a cookie. */
 const MAX_RETURN_CHARACTERS = 1_000
 /** Of a Host, in an error. */
@@ -162,51 +166,50 @@ class OidcModule implements Oidc {
   readonly #usedLogins: UsedLogins
   readonly #keeper: TokenKeeper | null
   readonly #path: string
+  readonly #scope: string
   readonly #afterLogout: string
   #prefix = ''
 
   constructor(options: OidcOptions) {
-    checkNames(OWNER, options, OPTION_NAMES)
-    const { issuer, clientId, clientSecret, clientAuthentication, keys, path = '/auth', timeoutMs = DEFAULT_TIMEOUT_MS } = options
-    const sessions = sessionsHandle(options.sessions)
-    if (sessions === null) throw invalid(OWNER, `sessions is ${kindOf(options.sessions)}, not what sessions() returns`)
-    for (const option of ['clientId', 'scope', 'path', 'origin', 'afterLogout'] as const) checkText(OWNER, option, options[option])
-    if (typeof clientId !== 'string' || clientId === '') throw invalid(OWNER, `clientId is ${shown(clientId)}, not the id of a client`)
-    if (clientSecret !== null) checkText(OWNER, 'clientSecret', clientSecret)
-    if (clientSecret === '' || (clientSecret === undefined && clientAuthentication === undefined))
-      throw invalid(OWNER, `clientSecret is ${clientSecret === '' ? 'empty' : 'missing'}: a public client has { clientSecret: null }`)
-    for (const option of ['clientAuthentication', 'principal'] as const) checkFunction(OWNER, option, options[option])
-    if (!/^(?:\/[\w.~-]+)+$/.test(path)) throw invalid(OWNER, `path is ${shown(path)}, not a path such as "/auth"`)
-    checkOrigin(options.origin)
-    checkHosts(options)
-    checkParameters(options.parameters ?? {})
-    if (options.use !== undefined) listOf(OWNER, 'use', options.use)
-    if (!(options.scope ?? 'openid').split(' ').includes('openid')) throw invalid(OWNER, 'scope lacks "openid"')
+    const settings = OIDC_RULES.read(options)
+    const {
+      sessions,
+      issuer,
+      clientId,
+      clientSecret,
+      clientAuthentication,
+      checkSignature,
+      hosts,
+      keys,
+      path,
+      timeout: timeoutMs,
+    } = settings
+    if (clientSecret === undefined && clientAuthentication === null)
+      throw invalid(OWNER, 'clientSecret is missing: a public client has { clientSecret: null }')
+    if (settings.origin !== undefined && hosts !== undefined) throw invalid(OWNER, 'origin and hosts exclude each other')
+    if (hosts?.length === 0) throw invalid(OWNER, 'hosts is empty')
     this.#sessions = sessions
     const { ring, store } = sessions
-    if (flag(OWNER, 'keepTokens', options.keepTokens) && store === null)
+    if (settings.keepTokens && store === null)
       throw invalid(OWNER, 'keepTokens needs sessions in a store: a token must not leave the server in a sealed cookie')
-    if (keys === undefined && ring === null)
+    if (keys === null && ring === null)
       throw invalid(OWNER, 'keys is missing: they seal logins in progress where the sessions are in a store')
     this.#provider = new Provider(OWNER, {
       issuer,
       clientId,
       clientSecret: clientSecret ?? null,
-      clientAuthentication: clientAuthentication ?? null,
-      checkSignature: options.checkSignature === undefined ? undefined : flag(OWNER, 'checkSignature', options.checkSignature),
-      timeoutMs: wholeNumber(OWNER, 'timeoutMs', timeoutMs, 1),
+      clientAuthentication,
+      checkSignature,
+      timeoutMs,
     })
     const purpose = `${issuer} ${clientId} ${path}`
-    this.#transactions = new Transactions(
-      keys === undefined ? ring! : new KeyRing(OWNER, keys),
-      purpose,
-      `login-${hash('sha256', purpose).slice(0, 6)}`,
-    )
+    this.#transactions = new Transactions(keys ?? ring!, purpose, `login-${hash('sha256', purpose).slice(0, 6)}`)
     this.#usedLogins = new UsedLogins(MAX_LOGIN_MS)
-    this.#keeper = options.keepTokens === true ? new TokenKeeper(this.#provider, issuer, timeoutMs) : null
-    this.#afterLogout = returnPath(options.afterLogout ?? '/', '')
+    this.#keeper = settings.keepTokens ? new TokenKeeper(this.#provider, issuer, timeoutMs) : null
+    this.#afterLogout = returnPath(settings.afterLogout, '')
     if (this.#afterLogout === '') throw invalid(OWNER, `afterLogout is ${shown(options.afterLogout)}, not a path of this server`)
     this.#path = path
+    this.#scope = settings.scope
     this.#options = options
     this.name = `oidc ${path}`
   }
@@ -258,7 +261,7 @@ class OidcModule implements Oidc {
     const address = await this.#provider.loginAddress(clockOf(session), secrets, {
       ...this.#options.parameters,
       redirect_uri: this.#callbackAddress(session),
-      scope: this.#options.scope ?? DEFAULT_SCOPE,
+      scope: this.#scope,
     })
     this.#transactions.begin(session, form, { ...secrets, path }, clockOf(session).wallTime())
     return response.header('Cache-Control', 'no-store').redirect(address, 303)
@@ -282,9 +285,9 @@ class OidcModule implements Oidc {
   }
 
   async #principalOf({ claims, tokens, userInfo }: Grant): Promise<SignIn> {
-    const { principal, scope = DEFAULT_SCOPE } = this.#options
+    const { principal } = this.#options
     if (principal === undefined) return { id: claims.sub, name: typeof claims['name'] === 'string' ? claims['name'] : null }
-    const scopes = (tokens.scope ?? scope).split(' ').filter((one) => one !== '')
+    const scopes = (tokens.scope ?? this.#scope).split(' ').filter((one) => one !== '')
     return principal(claims, { accessToken: tokens.access_token, scopes, userInfo })
   }
 
@@ -334,25 +337,16 @@ function clockOf(session: HttpSession): Clock {
   return exchange(session).clock
 }
 
-function checkOrigin(origin: string | undefined): void {
-  if (origin === undefined) return
-  if (!URL.canParse(origin) || new URL(origin).origin !== origin || !/^https?:/.test(origin))
-    throw invalid(OWNER, `origin is ${shown(origin)}, not an origin such as "https://app.example.com"`)
+function handleOf(sessions: OidcOptions['sessions']): SessionsHandle {
+  const handle = sessionsHandle(sessions)
+  if (handle === null) throw invalid(OWNER, `sessions is ${kindOf(sessions)}, not what sessions() returns`)
+  return handle
 }
 
-function checkHosts({ origin, hosts }: OidcOptions): void {
-  if (hosts === undefined) return
-  if (origin !== undefined) throw invalid(OWNER, 'origin and hosts exclude each other')
-  const names = listOf<unknown>(OWNER, 'hosts', hosts)
-  if (names.length === 0) throw invalid(OWNER, 'hosts is empty')
-  for (const host of names)
-    if (typeof host !== 'string' || !URL.canParse(`http://${host}`) || !/^[\w.:[\]-]+$/.test(host) || host !== host.toLowerCase())
-      throw invalid(OWNER, `hosts has ${shown(host)}, not a host such as "shop.example.com" or "localhost:8080"`)
-}
-
-function checkParameters(parameters: Readonly<Record<string, string>>): void {
+function checkedParameters(parameters: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(parameters)) {
     if (OWN_PARAMETERS.includes(name)) throw invalid(OWNER, `parameters has ${JSON.stringify(name)}, which a login sets itself`)
     if (typeof value !== 'string') throw invalid(OWNER, `${name} of parameters is ${shown(value)}, not a string`)
   }
+  return parameters
 }

@@ -171,7 +171,7 @@ test('wrong options are refused', () => {
     [{ info: INFO, path: 'x' }, /path is the string "x", not a path/],
     [{ info: INFO, ui: '/:x' }, /ui is/],
     [{ info: INFO, ui: '/x', path: '/x' }, /path and ui are both/],
-    [{ info: INFO, servers: ['x'] }, /servers has the string "x"/],
+    [{ info: INFO, servers: ['x'] }, /servers: the string "x" is not an object with a url/],
     [{ info: INFO, strict: 1 }, /strict/],
     [{ info: INFO, expose: 1 }, /expose/],
     [{ info: INFO, include: 1 }, /include/],

@@ -12,13 +12,12 @@ import {
   type BodySink,
   type ByteInspector,
   type CheckedPolicy,
-  checkedPolicy,
-  checkNames,
-  checkText,
+  CONTENT_RULES,
+  contentPolicy,
   invalid,
   isInstance,
   isReadable,
-  namesOf,
+  option,
   otherReader,
   PartStream,
   PieceQueue,
@@ -26,11 +25,14 @@ import {
   randomHex,
   refuseIf,
   reserve,
+  rules,
+  type Size,
   shown,
-  wholeNumber,
 } from 'weirjs/kit'
 
-import { type AwsS3Client, checkBucket, checkClient, checkParams, MIN_PART_BYTES, PART_BYTES, s3Failure } from './s3-client.ts'
+import { type AwsS3Client, checkClient, MIN_PART_BYTES, PART_BYTES, S3_RULES, s3Failure } from './s3-client.ts'
+
+const { count, matching, size, text } = option
 
 /** Where `saveToS3` saves an object, and what it tells S3 about it. */
 export interface S3Target {
@@ -53,10 +55,10 @@ export interface S3Target {
 /** Options of `saveToS3`: what may be saved, and how. */
 export interface S3SavePolicy extends ContentPolicy {
   /**
-   * Bytes of each part that is sent to S3, at least 5 MiB. S3 accepts 10,000 parts: the default of 8 MiB allows 78 GiB, and grows with
+   * Size of each part that is sent to S3, at least 5 MiB. S3 accepts 10,000 parts: the default of 8 MiB allows 78 GiB, and grows with
    * `maxBytes`.
    */
-  readonly partSize?: number
+  readonly partSize?: Size
   /**
    * How many parts are sent at the same time. Default 2. One save takes up to this many parts of memory, and three more while it gathers the
    * next.
@@ -79,10 +81,20 @@ export interface SavedObject {
 }
 
 const OWNER = 'saveToS3()'
-const TARGET_NAMES = namesOf<S3Target>()(['bucket', 'key', 'prefix', 'params'])
-const POLICY_NAMES = namesOf<S3SavePolicy>()(['maxBytes', 'extensions', 'magic', 'hash', 'onProgress', 'partSize', 'concurrency', 'signal'])
+/** @internal */
+export const S3_TARGET_RULES = rules<S3Target>(OWNER)({
+  ...S3_RULES,
+  key: text('a string that is not empty', (key) => key !== '').optional(),
+  prefix: text().optional(),
+})
+/** @internal */
+export const S3_SAVE_RULES = rules<S3SavePolicy>(OWNER)({
+  ...CONTENT_RULES,
+  partSize: size({ least: MIN_PART_BYTES }).optional('8 MiB'),
+  concurrency: count({ least: 1 }).or(2),
+  signal: matching<AbortSignal>('an AbortSignal', (signal) => signal instanceof AbortSignal).optional(),
+})
 const MOST_PARTS = 10_000
-const CONCURRENCY = 2
 /** Largest piece of a file in memory that is passed on at once. */
 const PIECE_BYTES = 256 * 1024
 const HIGH_WATER_MARK = 256 * 1024
@@ -123,16 +135,13 @@ async function save(
 ): Promise<SavedObject> {
   try {
     checkClient(OWNER, client)
-    checkTarget(target)
-    checkNames(OWNER, policy, POLICY_NAMES)
-    const checked = checkedPolicy(OWNER, policy)
-    const partSize = partSizeOf(policy)
-    const concurrency = wholeNumber(OWNER, 'concurrency', policy.concurrency ?? CONCURRENCY, 1)
-    const { signal } = policy
-    if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid(OWNER, 'signal is not an AbortSignal')
+    const place = checkedTarget(target)
+    const { partSize: given, concurrency, signal, ...settings } = S3_SAVE_RULES.read(policy)
+    const checked = contentPolicy(settings)
+    const partSize = given ?? partSizeFor(settings.maxBytes)
     reserve(OWNER, content)
     const name = allowedName(OWNER, info, checked.extensions)
-    const key = target.key ?? `${target.prefix ?? ''}${randomHex(16)}${checked.extensions === null ? '' : extname(name).toLowerCase()}`
+    const key = place.key ?? `${place.prefix ?? ''}${randomHex(16)}${checked.extensions === null ? '' : extname(name).toLowerCase()}`
     signal?.throwIfAborted()
     const body = new ObjectBody(checked)
     const sender = new Sender(client, body)
@@ -140,9 +149,9 @@ async function save(
     signal?.addEventListener('abort', abort)
     try {
       feed(body, content)
-      const params = { ...target.params, Bucket: target.bucket, Key: key, Body: body }
+      const params = { ...place.params, Bucket: place.bucket, Key: key, Body: body }
       const { ETag } = await new Upload({ client: sender as never, params: params as never, partSize, queueSize: concurrency }).done()
-      return { bucket: target.bucket, key, size: body.received, hash: checked.hash?.digest('hex') ?? null, etag: ETag ?? null }
+      return { bucket: place.bucket, key, size: body.received, hash: checked.hash?.digest('hex') ?? null, etag: ETag ?? null }
     } catch (error) {
       await sender.deleteParts()
       throw body.failure ?? s3Failure('saving an object', error)
@@ -157,23 +166,16 @@ async function save(
 }
 
 /** @throws WEIR_OPTION_INVALID */
-function checkTarget(target: S3Target): void {
+function checkedTarget(target: S3Target): typeof S3_TARGET_RULES.settings {
   const given: unknown = target
   if (typeof given !== 'object' || given === null)
     throw invalid(OWNER, `target is ${shown(given)}, not an object such as { bucket: 'photos' }`)
-  checkNames(OWNER, target, TARGET_NAMES)
-  checkBucket(OWNER, target.bucket)
-  checkText(OWNER, 'key', target.key)
-  checkText(OWNER, 'prefix', target.prefix)
-  if (target.key === '') throw invalid(OWNER, 'key is empty')
-  if (target.key !== undefined && target.prefix !== undefined) throw invalid(OWNER, 'prefix is for generated keys, and key is given')
-  checkParams(OWNER, target.params ?? {})
+  const place = S3_TARGET_RULES.read(target)
+  if (place.key !== undefined && place.prefix !== undefined) throw invalid(OWNER, 'prefix is for generated keys, and key is given')
+  return place
 }
 
-/** @throws WEIR_OPTION_INVALID */
-function partSizeOf(policy: S3SavePolicy): number {
-  if (policy.partSize !== undefined) return wholeNumber(OWNER, 'partSize', policy.partSize, MIN_PART_BYTES)
-  const { maxBytes = 0 } = policy
+function partSizeFor(maxBytes: number): number {
   return Math.max(PART_BYTES, Number.isFinite(maxBytes) ? Math.ceil(maxBytes / MOST_PARTS) : 0)
 }
 

@@ -8,10 +8,12 @@ import { copyFile, type FileHandle, link, mkdir, open, readdir, readFile, rename
 import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { WeirError } from 'weirjs'
-import { checkNames, FileSource, flag, invalid, namesOf, OpenFile, shown } from 'weirjs/kit'
+import { FileSource, invalid, OpenFile, option, rules, shown } from 'weirjs/kit'
 
 import { isUploadId, newUploadId, type UploadRecord, uploadRecordOf } from './upload-record.ts'
 import type { AppendOptions, StoredUpload, UploadStorage } from './upload-storage.ts'
+
+const { flag } = option
 
 export interface DiskStorageOptions {
   /**
@@ -22,7 +24,8 @@ export interface DiskStorageOptions {
 }
 
 const OWNER = 'diskStorage()'
-const OPTION_NAMES = namesOf<DiskStorageOptions>()(['sync'])
+/** @internal */
+export const DISK_STORAGE_RULES = rules<DiskStorageOptions>(OWNER)({ sync: flag(true) })
 /** Only the user that the process runs as. */
 const FILE_MODE = 0o600
 const DIRECTORY_MODE = 0o700
@@ -45,8 +48,7 @@ interface Info {
  */
 export function diskStorage(directory: string, options: DiskStorageOptions = {}): UploadStorage {
   if (typeof directory !== 'string' || directory === '') throw invalid(OWNER, `directory is ${shown(directory)}, not a path`)
-  checkNames(OWNER, options, OPTION_NAMES)
-  return new DiskStorage(resolve(directory), options.sync === undefined || flag(OWNER, 'sync', options.sync))
+  return new DiskStorage(resolve(directory), DISK_STORAGE_RULES.read(options).sync)
 }
 
 class DiskStorage implements UploadStorage {

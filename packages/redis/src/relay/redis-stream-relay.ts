@@ -1,17 +1,18 @@
 // A relay in Redis that keeps messages: streams, with PUBLISH to tell of new entries.
 
 import { randomBytes } from 'node:crypto'
-import type { Duration } from 'weirjs/kit'
-import { checkNames, millisecondsOf, namesOf, ONCE_MS, onceName, wholeNumber } from 'weirjs/kit'
+import { type Duration, ONCE_MS, onceName, option, rules } from 'weirjs/kit'
 import type { Relay } from 'weirjs/relay'
 
 import type { RedisAccess } from '../client/redis-access.ts'
 import { RedisScript } from '../client/redis-script.ts'
 import type { RedisSubscribingClient } from '../client/redis-subscriber.ts'
 
-import { RedisMessenger, type RedisMessengerOptions } from './redis-messenger.ts'
+import { MESSENGER_RULES, RedisMessenger, type RedisMessengerOptions } from './redis-messenger.ts'
 import { type StreamPage, type StreamSource, StreamSubscription } from './redis-stream-subscription.ts'
 import type { LiveMessage } from './redis-subscription.ts'
+
+const { count, duration } = option
 
 export interface RedisStreamRelayOptions extends RedisMessengerOptions {
   /**
@@ -26,16 +27,13 @@ export interface RedisStreamRelayOptions extends RedisMessengerOptions {
 }
 
 const OWNER = 'redisStreamRelay()'
-const OPTION_NAMES = namesOf<RedisStreamRelayOptions>()([
-  'prefix',
-  'maxLength',
-  'keepFor',
-  'timeout',
-  'maxQueuedBytes',
-  'onChange',
-  'onError',
-  'clock',
-])
+/** @internal */
+export const REDIS_STREAM_RELAY_RULES = rules<RedisStreamRelayOptions>(OWNER)({
+  ...MESSENGER_RULES,
+  maxLength: count({ least: 1 }),
+  keepFor: duration().or('1d'),
+  timeout: duration().or('10s'),
+})
 
 /**
  * Appends a batch and tells of it. Each entry has the id of the one before: what is missing in this chain has been dropped or lost. The second
@@ -114,14 +112,13 @@ return reply
  * @throws WEIR_OPTION_INVALID
  */
 export function redisStreamRelay(client: RedisSubscribingClient, options: RedisStreamRelayOptions): Relay {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const maxLength = String(wholeNumber(OWNER, 'maxLength', options.maxLength, 1))
-  const keepMs = String(millisecondsOf(OWNER, 'keepFor', options.keepFor ?? '1d'))
-  const timeoutMs = millisecondsOf(OWNER, 'timeout', options.timeout ?? '10s')
+  const { maxLength: most, keepFor, timeout: timeoutMs, ...settings } = REDIS_STREAM_RELAY_RULES.read(options)
+  const maxLength = String(most)
+  const keepMs = String(keepFor)
   /** A batch does not come again after its time is over, except from a client that has kept it while it was not connected. */
   const publisherMs = String(2 * timeoutMs + 60_000)
   const onceMs = String(Math.max(ONCE_MS, 2 * timeoutMs))
-  return new RedisMessenger(OWNER, client, options, randomBytes(16).toString('base64url'), {
+  return new RedisMessenger(OWNER, client, settings, randomBytes(16).toString('base64url'), {
     suffix: 's',
     timeoutMs,
     retries: true,

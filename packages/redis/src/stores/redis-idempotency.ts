@@ -3,9 +3,8 @@
 
 import { WeirError } from 'weirjs'
 import type { Begun, IdempotencyStore } from 'weirjs/idempotency'
-import type { Duration } from 'weirjs/kit'
-import { checkNames, namesOf } from 'weirjs/kit'
-import { openRedis } from '../client/open-redis.ts'
+import { type Duration, rules } from 'weirjs/kit'
+import { openRedis, redisRules } from '../client/open-redis.ts'
 import type { RedisClient } from '../client/redis-client.ts'
 import { RedisScript } from '../client/redis-script.ts'
 
@@ -22,7 +21,8 @@ export interface RedisIdempotencyOptions {
 }
 
 const OWNER = 'redisIdempotency()'
-const OPTION_NAMES = namesOf<RedisIdempotencyOptions>()(['prefix', 'timeout', 'onChange'])
+/** @internal */
+export const REDIS_IDEMPOTENCY_RULES = rules<RedisIdempotencyOptions>(OWNER)({ ...redisRules('weir:idempotency:', '500ms') })
 
 // A hash: f is the fingerprint, t the token of the attempt and u until when it holds, o the outcome. x is the token of an attempt that was
 // forgotten before it arrived.
@@ -82,8 +82,7 @@ return 0
  * @throws WEIR_OPTION_INVALID
  */
 export function redisIdempotency(client: RedisClient, options: RedisIdempotencyOptions = {}): IdempotencyStore {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:idempotency:', timeoutMs: 500 })
+  const { access, prefix } = openRedis(OWNER, client, REDIS_IDEMPOTENCY_RULES.read(options))
   return {
     get isDegraded() {
       return access.isDegraded

@@ -6,11 +6,12 @@ import { kindOf } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
 import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint } from '../http/session.ts'
+import type { StopOptions } from '../http/stop-options.ts'
 import { joinPaths, Template } from '../routing/template.ts'
 
 import type { Controller, ControllerClass } from './controllers/controller.ts'
 import type { FitsGroup } from './controllers/decorators.ts'
-import { checkMapOptions, classesOf, type MapOptions, routesOfController } from './controllers/mapping.ts'
+import { classesOf, MAP_RULES, type MapOptions, routesOfController } from './controllers/mapping.ts'
 import { routesOf } from './controllers/routed.ts'
 import type { Logger } from './logger.ts'
 import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost } from './module-host.ts'
@@ -174,7 +175,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     options: MapOptions<T> & Required<Pick<MapOptions<T>, 'create'>>,
   ): this
   mapController<T extends Controller>(Class: ControllerClass<T>, prefix = '', options: MapOptions<T> = {}): this {
-    checkMapOptions('mapController()', options)
+    MAP_RULES.read(options as object as MapOptions, 'mapController()')
     return this.#add(this.#routesOfController(Class, prefix, options))
   }
 
@@ -193,7 +194,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     prefix = '',
     options: MapOptions = {},
   ): this {
-    checkMapOptions('mapControllers()', options)
+    MAP_RULES.read(options as object as MapOptions, 'mapControllers()')
     const classes = classesOf(selection, options.exclude ?? []).filter((Class) => Array.isArray(selection) || routesOf(Class).size > 0)
     return this.#add(classes.flatMap((Class) => this.#routesOfController(Class, prefix, options)))
   }
@@ -339,7 +340,7 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
     return this.#server.endpoints
   }
 
-  stop(options?: { readonly graceMs?: number; readonly readyDelayMs?: number }): Promise<unknown> {
+  stop(options?: StopOptions): Promise<unknown> {
     return this.#server.stop(options)
   }
 

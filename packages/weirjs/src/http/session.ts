@@ -9,6 +9,7 @@ import { noJsonForm } from './json-engine.ts'
 import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch, RouteMetadata } from './route-info.ts'
 import { ServerTiming } from './server-timing.ts'
+import type { StopOptions } from './stop-options.ts'
 
 /** An address on which a server listens. */
 export interface Endpoint {
@@ -33,13 +34,10 @@ export interface ServerHandle {
   readonly connections: number
   /** The answer to a readiness check. False from the moment `stop` is called. */
   readonly isReady: boolean
-  /**
-   * Aborts when a stop begins, before the grace period starts: long-lived responses (events, sockets) listen to it to end themselves.
-   * Each start has a new signal.
-   */
+  /** Aborts when a stop begins, before the grace period: events and sockets listen to it to end themselves. Each start has a new signal. */
   readonly stopping: AbortSignal
   /** Stops gracefully. Do not await it inside a handler: it waits for that handler. */
-  stop(options?: { readonly graceMs?: number; readonly readyDelayMs?: number }): Promise<unknown>
+  stop(options?: StopOptions): Promise<unknown>
 }
 
 /** @internal What a session shows. */

@@ -16,6 +16,11 @@ import type { Exchange } from '../http/exchange.ts'
 
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i
 
+export { SECRET_QUERY }
+
+/** The option `secretQuery`. @throws WEIR_OPTION_INVALID */
+export const secretQueryOf = (names: readonly string[], owner: string, option: string): Redaction => new Redaction(owner, option, names)
+
 export class Redaction {
   readonly #chosen: readonly string[]
   readonly #isSecret: (name: string) => boolean

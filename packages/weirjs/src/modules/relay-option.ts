@@ -2,6 +2,8 @@
 // of other modules takes.
 
 import { kindOf } from '../base/kind-of.ts'
+import { func, text } from '../base/option-kinds.ts'
+import { rules } from '../base/option-rules.ts'
 import { invalid } from '../base/options.ts'
 
 /** A message of a channel. */
@@ -27,6 +29,9 @@ export interface RelaySubscribeOptions {
    */
   readonly onGap?: (() => void) | undefined
 }
+
+/** @internal */
+export const SUBSCRIBE_RULES = rules<RelaySubscribeOptions>('subscribe()')({ after: text().optional(), onGap: func().optional() })
 
 export interface RelaySubscription {
   /** Resolves when everything that is published from now on will be delivered. Rejects if the subscription is closed first. */
@@ -75,4 +80,10 @@ export function checkRelay(owner: string, relay: unknown): void {
   if (missing === undefined && typeof Object(relay).isConnected === 'boolean') return
   const what = `${kindOf(relay)} without ${missing === undefined ? 'isConnected' : `${missing}()`}`
   throw invalid(owner, `relay is ${what}: pass what redisRelay(client), natsRelay(connection) or memoryRelay() returns`)
+}
+
+/** The option `relay`. @throws WEIR_OPTION_INVALID */
+export function checkedRelay(relay: Relay, owner: string): Relay {
+  checkRelay(owner, relay)
+  return relay
 }

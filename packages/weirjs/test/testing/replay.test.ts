@@ -224,7 +224,7 @@ test('wrong options, and a second recording at the same time, are refused by nam
   const server = echoServer()
   const to = join(temporaryDirectory(t), 'x')
   assert.throws(() => record(server, { to, sampel: 1 } as never), /there is no option "sampel"/)
-  assert.throws(() => record(server, { to, sample: 2 }), /sample is a number between 0 and 1/)
+  assert.throws(() => record(server, { to, sample: 2 }), /sample is 2, not a number between 0 and 1, or a function/)
   const recording = record(server, { to })
   assert.throws(() => record(server, { to }), /recorded already/)
   await recording.stop()

@@ -7,14 +7,16 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, isInstance } from '../../base/errors.ts'
-import { checkNames, checkText, flag, namesOf } from '../../base/options.ts'
+import { flag, matching, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 import { OpenFile } from '../disk/open-file.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import {
   allowedName,
   type ByteInspector,
+  CONTENT_RULES,
   type ContentPolicy,
-  checkedPolicy,
+  contentPolicy,
   isReadable,
   piecesOf,
   randomHex,
@@ -47,9 +49,15 @@ export interface SavedFile {
   readonly hash: string | null
 }
 
-const OPTION_NAMES = namesOf<SavePolicy>()(['maxBytes', 'extensions', 'magic', 'hash', 'fileName', 'onProgress', 'mode', 'sync'])
 /** Named in errors. */
 const OWNER = 'saveTo()'
+/** @internal */
+export const SAVE_RULES = rules<SavePolicy>(OWNER)({
+  ...CONTENT_RULES,
+  fileName: text().optional(),
+  mode: matching<number>('file permissions such as 0o660', (mode) => Number.isInteger(mode)).or(0o666, '0o666'),
+  sync: flag(false),
+})
 /** Without it, a file cannot be opened for writing again. */
 const OWNER_WRITE = 0o200
 
@@ -77,14 +85,11 @@ async function save(directory: string, info: UploadInfo, content: Readable | Uin
   let file: OpenFile | null = null
   const temporary = join(directory, `.${randomHex(12)}.part`)
   try {
-    checkNames(OWNER, policy, OPTION_NAMES)
-    const { extensions, hash, inspector } = checkedPolicy(OWNER, policy)
-    checkText(OWNER, 'fileName', policy.fileName)
-    const sync = flag(OWNER, 'sync', policy.sync)
+    const { fileName: given, mode, sync, ...settings } = SAVE_RULES.read(policy)
+    const { extensions, hash, inspector } = contentPolicy(settings)
     reserve(OWNER, content)
     const clientName = allowedName(OWNER, info, extensions)
-    const name = policy.fileName === undefined ? clientName : safeFileName(policy.fileName)
-    const mode = policy.mode ?? 0o666
+    const name = given === undefined ? clientName : safeFileName(given)
     file = await OpenFile.open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode).catch((error: unknown) => {
       throw namingDirectory(error, directory)
     })

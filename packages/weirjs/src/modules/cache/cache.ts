@@ -102,9 +102,9 @@ export class Cache implements Policy {
   constructor(options: CacheOptions) {
     this.#settings = checkedOptions(options)
     this.#memory = new MemoryEntries(this.#settings.maxBytes)
-    const { store, maxWaitMs } = this.#settings
+    const { store, maxWait } = this.#settings
     const noteError = (error: unknown): void => this.#noteStoreError(error)
-    this.#sharing = store === null ? null : new SharedRuns(store, this.#memory, maxWaitMs, noteError)
+    this.#sharing = store === null ? null : new SharedRuns(store, this.#memory, maxWait, noteError)
     this.#keeper = {
       settings: this.#settings,
       keep: (run, entry) => this.#keep(run, entry),
@@ -187,7 +187,7 @@ export class Cache implements Policy {
     const now = clock.now()
     const use = useOf(entry, request, now)
     if (use !== 'fresh' && use !== 'while-revalidating') return null
-    if (this.#sharing !== null && now - entry.checkedAt >= this.#settings.recheckAfterMs)
+    if (this.#sharing !== null && now - entry.checkedAt >= this.#settings.recheckAfter)
       return this.#recheck(exchange, next, request, key, entry)
     if (use === 'fresh') this.#counts.hit++
     else {
@@ -243,7 +243,7 @@ export class Cache implements Policy {
         if (i > 0 && exchange.session.signal.aborted) throw new WeirError('WEIR_CLIENT_GONE')
         return this.#lead(exchange, next, request, found)
       }
-      const end = await flight.wait(clock, this.#settings.maxWaitMs)
+      const end = await flight.wait(clock, this.#settings.maxWait)
       const now = clock.now()
       if (end.kind === 'kept' && isVariantOf(end.entry.vary, exchange.head)) {
         const use = useOf(end.entry, request, now)

@@ -2,14 +2,17 @@
 // (draft-ietf-httpapi-idempotency-key-header-07).
 
 import { createHash, randomUUID } from 'node:crypto'
-
 import type { Next } from '../../app/policies/middleware.ts'
 import type { CheckedRoute, Policy, UsedPolicy } from '../../app/policies/policy.ts'
+import { isToken } from '../../base/ascii.ts'
 import type { Clock } from '../../base/clock.ts'
-import { type Duration, millisecondsOf } from '../../base/duration.ts'
+import type { Duration } from '../../base/duration.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkWord, flag, invalid, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
+import { duration, flag, forTests, func, having, oneOf, oneOfOr, size, text, tokens } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import type { Size } from '../../base/size.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { type Exchange, exchangeOf } from '../../http/exchange.ts'
 import { bodyOf } from '../../http/request/request.ts'
@@ -19,7 +22,6 @@ import { errorListener } from '../error-listener.ts'
 import { gather } from '../kept/gathered-body.ts'
 import { type KeptResponse, keptResponse, packResponse, sendKept, unpackResponse } from '../kept/kept-response.ts'
 import { principalKey, shortKey } from '../principal-key.ts'
-import { checkStore } from '../store-option.ts'
 
 import { Forgetting } from './forgetting.ts'
 import { fingerprintOf, readKey, SHORTEST_OPEN_KEY, storeKey } from './idempotency-key.ts'
@@ -64,8 +66,8 @@ export interface IdempotencyOptions {
   readonly whenUnknown?: 'refuse' | 'retry'
   /** Whether responses with a status from 500 on are kept as well. Default false: the client may repeat the request, and the handler runs again. */
   readonly keepServerErrors?: boolean
-  /** Largest body of a response that is kept, in bytes. Default 256 KiB. For a larger one, a repeated request gets 409. */
-  readonly maxResponseBytes?: number
+  /** Largest body of a response that is kept. Default 256 KiB. For a larger one, a repeated request gets 409. */
+  readonly maxResponseBytes?: Size
   /**
    * Told about errors of the store that the client is not told, and what failed. Errors of `begin` are told to the client: its handler does not run.
    * Default: they are ignored.
@@ -76,21 +78,22 @@ export interface IdempotencyOptions {
 }
 
 const OWNER = 'idempotency'
-const OPTION_NAMES = namesOf<IdempotencyOptions>()([
-  'header',
-  'required',
-  'methods',
-  'ttl',
-  'store',
-  'scope',
-  'lease',
-  'whenUnknown',
-  'keepServerErrors',
-  'maxResponseBytes',
-  'onError',
-  'clock',
-])
-const STORE_FUNCTIONS = ['begin', 'extend', 'finish', 'abandon'] as const
+const STORE_FUNCTIONS = ['begin', 'extend', 'finish', 'abandon']
+/** @internal */
+export const IDEMPOTENCY_RULES = rules<IdempotencyOptions>(OWNER)({
+  header: text('the name of a field', isToken).or('Idempotency-Key'),
+  required: flag(false),
+  methods: tokens().or(['POST', 'PATCH'], 'POST and PATCH'),
+  ttl: duration().or('24h'),
+  store: having(STORE_FUNCTIONS, 'for a client of Redis, write redisIdempotency(client)').optional('in memory'),
+  scope: oneOfOr('principal').or('principal'),
+  lease: duration({ least: 1_000 }).or('10s'),
+  whenUnknown: oneOf('refuse', 'retry').or('refuse'),
+  keepServerErrors: flag(false),
+  maxResponseBytes: size().or('256KiB'),
+  onError: func().optional(),
+  clock: forTests(),
+})
 const MARKER = 'Idempotent-Replayed'
 /** They belong to one exchange, and must not be sent again. */
 const NEVER_KEPT = /^(?:set-cookie|server-timing)$/i
@@ -125,31 +128,26 @@ export class Idempotency implements Policy {
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: IdempotencyOptions) {
-    checkNames(OWNER, options, OPTION_NAMES)
-    const { header = 'Idempotency-Key', methods = ['POST', 'PATCH'], ttl = '24h', lease = '10s', store, scope = 'principal' } = options
-    this.#headerName = tokensOf(OWNER, 'header', [header])[0]!
+    const { header, methods, ttl, lease, store, scope, ...settings } = IDEMPOTENCY_RULES.read(options)
+    this.#headerName = header
     this.#header = header.toLowerCase()
-    this.#isRequired = flag(OWNER, 'required', options.required)
-    this.#methods = new Set(tokensOf(OWNER, 'methods', methods))
+    this.#isRequired = settings.required
+    this.#methods = new Set(methods)
     if (this.#methods.size === 0) throw invalid(OWNER, 'methods is empty')
     for (const method of this.#methods)
       if (method !== method.toUpperCase())
         throw invalid(OWNER, `methods: the names of methods are case-sensitive: write "${method.toUpperCase()}", not "${method}"`)
-    this.#ttlMs = millisecondsOf(OWNER, 'ttl', ttl)
-    this.#leaseMs = millisecondsOf(OWNER, 'lease', lease)
-    if (this.#leaseMs < 1_000) throw invalid(OWNER, `lease is ${shown(lease)}, less than a second`)
-    if (this.#ttlMs < this.#leaseMs) throw invalid(OWNER, `ttl is ${shown(ttl)}, less than lease`)
-    if (scope !== 'principal') checkFunction(OWNER, 'scope', scope)
+    this.#ttlMs = ttl
+    this.#leaseMs = lease
+    if (ttl < lease) throw invalid(OWNER, `ttl is ${shown(options.ttl)}, less than lease`)
     this.#scope = scope
-    checkWord(OWNER, 'whenUnknown', options.whenUnknown, 'refuse', 'retry')
-    this.#retriesUnknown = options.whenUnknown === 'retry'
-    this.#keepsServerErrors = flag(OWNER, 'keepServerErrors', options.keepServerErrors)
-    this.#maxResponseBytes = wholeNumber(OWNER, 'maxResponseBytes', options.maxResponseBytes ?? 256 * 1024)
-    this.#onError = errorListener(OWNER, options.onError)
-    if (store !== undefined) checkStore(OWNER, store, STORE_FUNCTIONS, 'redisIdempotency')
+    this.#retriesUnknown = settings.whenUnknown === 'retry'
+    this.#keepsServerErrors = settings.keepServerErrors
+    this.#maxResponseBytes = settings.maxResponseBytes
+    this.#onError = errorListener(OWNER, settings.onError)
     this.#store = store ?? memoryIdempotency()
     this.#forgetting = new Forgetting(this.#store, this.#ttlMs, (error) => this.#onError(error, 'abandon'))
-    this.#clock = options.clock
+    this.#clock = settings.clock
   }
 
   /** Whether the store does not reply, so that requests with a key are refused. For readiness checks. */

@@ -6,7 +6,10 @@ import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Policy, Usable } from '../../app/policies/policy.ts'
 import { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
 import { WeirError } from '../../base/errors.ts'
-import { checkNames, checkText, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { count, flag, list, secret, size, text, texts } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import type { Size } from '../../base/size.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
 import { masked } from '../../formats/masking/ranges.ts'
 import { exchangeOf } from '../../http/exchange.ts'
@@ -34,8 +37,8 @@ export interface InspectorOptions {
   readonly hosts?: readonly string[]
   /** How many exchanges are kept. Default 200. */
   readonly exchanges?: number
-  /** How much of each body is kept, in bytes. Default 64 KiB. */
-  readonly maxBodyBytes?: number
+  /** How much of each body is kept. Default 64 KiB. */
+  readonly maxBodyBytes?: Size
   /** More names of fields, parameters and properties whose values are secret. Default: none. */
   readonly mask?: readonly string[]
   /** Policies and middleware of the page's routes, such as `auth.open` where `auth` closes all routes. Default: none. */
@@ -59,20 +62,18 @@ export interface Inspector extends Module {
 /** A server can be asked to explain a request; the host of a module does not say so. */
 type Explaining = ModuleHost & { explain?(request: object): Promise<Explanation> }
 
-const OPTION_NAMES = namesOf<InspectorOptions>()([
-  'path',
-  'endpoint',
-  'hosts',
-  'exchanges',
-  'maxBodyBytes',
-  'mask',
-  'use',
-  'force',
-  'token',
-])
-const DEFAULT_PATH = '/_weir'
-const DEFAULT_EXCHANGES = 200
-const DEFAULT_BODY_BYTES = 64 * 1024
+/** @internal */
+export const INSPECTOR_RULES = rules<InspectorOptions>('inspector')({
+  path: text('a path such as /_weir', (path) => /^(?:\/[\w.~-]+)+$/.test(path)).or('/_weir'),
+  endpoint: text().orNull(),
+  hosts: texts().or([]),
+  exchanges: count({ least: 1 }).or(200),
+  maxBodyBytes: size().or('64KiB'),
+  mask: texts().or([]),
+  use: list<Usable>().or([]),
+  force: flag(false),
+  token: secret(TOKEN_FORM, (token) => typeof token === 'string' && isLaunchToken(token)).optional('random'),
+})
 const CHALLENGE = challengeOf('Bearer', { realm: 'weir-inspector' })
 /** How often a stream of events sends something, so that a client that has left is noticed. */
 const HEARTBEAT = ': \n\n'
@@ -94,30 +95,10 @@ const CONTENT_SECURITY_POLICY = [
  * @throws WEIR_OPTION_INVALID for a wrong option, and if NODE_ENV is `production` unless `force` is set
  */
 export function inspector(options: InspectorOptions = {}): Inspector {
-  checkNames('inspector', options, OPTION_NAMES)
-  const { path = DEFAULT_PATH, endpoint, hosts = [], exchanges = DEFAULT_EXCHANGES, maxBodyBytes = DEFAULT_BODY_BYTES } = options
-  const { mask = [], use = [] } = options
-  checkText('inspector', 'path', path)
-  checkText('inspector', 'endpoint', endpoint)
-  if (!/^(?:\/[\w.~-]+)+$/.test(path)) throw invalid('inspector', `path is ${JSON.stringify(path)}, not a path such as ${DEFAULT_PATH}`)
-  wholeNumber('inspector', 'exchanges', exchanges, 1)
-  wholeNumber('inspector', 'maxBodyBytes', maxBodyBytes)
-  const { token = launchHost()?.token ?? newLaunchToken() } = options
-  // Its value is not in the message: it may be a secret.
-  if (typeof token !== 'string' || !isLaunchToken(token)) throw invalid('inspector', `token is not ${TOKEN_FORM}`)
-  const isForced = flag('inspector', 'force', options.force)
-  if (process.env['NODE_ENV'] === 'production' && !isForced)
+  const { force, hosts, token = launchHost()?.token ?? newLaunchToken(), ...settings } = INSPECTOR_RULES.read(options)
+  if (process.env['NODE_ENV'] === 'production' && !force)
     throw invalid('inspector', 'NODE_ENV is "production": everyone who may look sees what clients send. Set { force: true } if you mean it')
-  return new InspectorModule({
-    path,
-    endpoint: endpoint ?? null,
-    hosts: listOf('inspector', 'hosts', hosts).map((host) => host.toLowerCase()),
-    exchanges,
-    maxBodyBytes,
-    mask: listOf('inspector', 'mask', mask),
-    use: listOf('inspector', 'use', use),
-    token,
-  })
+  return new InspectorModule({ ...settings, token, hosts: hosts.map((host) => host.toLowerCase()) })
 }
 
 interface Settings {

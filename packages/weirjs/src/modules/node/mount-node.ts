@@ -5,7 +5,9 @@ import type { Logger } from '../../app/logger.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, flag, invalid, namesOf } from '../../base/options.ts'
+import { flag, func, oneOfOr } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { isWebResponse } from '../../http/answer/web-response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { checkMountHost, countPrefixSegments, type MountHost, mapBelow } from './mounted.ts'
@@ -38,7 +40,12 @@ export interface MountNodeOptions {
 
 type WithoutNext = (req: IncomingMessage, res: ServerResponse) => unknown
 
-const OPTION_NAMES = namesOf<MountNodeOptions>()(['stripPrefix', 'next', 'upgrade'])
+/** @internal */
+export const MOUNT_NODE_RULES = rules<MountNodeOptions>('mountNode()')({
+  stripPrefix: flag(true),
+  next: oneOfOr<boolean>(true, false).or(true),
+  upgrade: func().optional(),
+})
 
 /**
  * Runs code written for `node:http` inside weir: `mountNode(server, '/', app)`. It answers every request below `path` that no route of weir
@@ -52,11 +59,7 @@ export function mountNode(server: MountHost, path: string, handler: NodeHandler,
   checkNode()
   checkMountHost('mountNode()', server)
   if (typeof handler !== 'function') throw invalid('mountNode()', `the handler is ${kindOf(handler)}, not a function${hintFor(handler)}`)
-  checkNames('mountNode()', options, OPTION_NAMES)
-  flag('mountNode()', 'stripPrefix', options.stripPrefix)
-  if (typeof options.next !== 'function') flag('mountNode()', 'next', options.next)
-  checkFunction('mountNode()', 'upgrade', options.upgrade)
-  const { stripPrefix = true, next = true, upgrade } = options
+  const { stripPrefix, next, upgrade } = MOUNT_NODE_RULES.read(options)
   const prefixSegments = stripPrefix ? countPrefixSegments(server, path) : 0
   const mount = new Mount(server, handler, next, upgrade, prefixSegments)
   mapBelow(server, path, (session) => answer(mount, session))

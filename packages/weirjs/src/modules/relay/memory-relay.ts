@@ -4,10 +4,18 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { isInstance, WeirError } from '../../base/errors.ts'
 import { keepNewest } from '../../base/keep-newest.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
+import { count, listener } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
-import { errorListener } from '../error-listener.ts'
-import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
+import {
+  type Relay,
+  type RelayMessage,
+  type RelayPublishOptions,
+  type RelaySubscribeOptions,
+  type RelaySubscription,
+  SUBSCRIBE_RULES,
+} from '../relay-option.ts'
 import { onceOf } from './publish-once.ts'
 
 export interface MemoryRelayOptions {
@@ -17,9 +25,12 @@ export interface MemoryRelayOptions {
   readonly onError?: (error: unknown) => void
 }
 
-const OPTION_NAMES = namesOf<MemoryRelayOptions>()(['maxLength', 'onError'])
 const OWNER = 'memoryRelay()'
-const DEFAULT_LENGTH = 1_000
+/** @internal */
+export const MEMORY_RELAY_RULES = rules<MemoryRelayOptions>(OWNER)({
+  maxLength: count().or(1_000),
+  onError: listener().or(warn, 'a warning of the process'),
+})
 
 /**
  * Returns a relay that reaches the subscribers of this process alone, and keeps messages in its memory. A message that is published is
@@ -28,9 +39,8 @@ const DEFAULT_LENGTH = 1_000
  * @throws WEIR_OPTION_INVALID
  */
 export function memoryRelay(options: MemoryRelayOptions = {}): Relay {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const maxLength = wholeNumber(OWNER, 'maxLength', options.maxLength ?? DEFAULT_LENGTH)
-  return new MemoryRelay(maxLength, errorListener(OWNER, options.onError ?? warn))
+  const { maxLength, onError } = MEMORY_RELAY_RULES.read(options)
+  return new MemoryRelay(maxLength, onError)
 }
 
 function checkName(channel: unknown): void {
@@ -97,8 +107,7 @@ class MemoryRelay implements Relay {
     checkName(name)
     if (typeof listener !== 'function') throw invalid(OWNER, `listener is ${shown(listener)}, not a function`)
     const { after, onGap } = options
-    checkText(OWNER, 'after', after)
-    checkFunction(OWNER, 'onGap', onGap)
+    SUBSCRIBE_RULES.read({ after, onGap }, OWNER)
     const channel = this.#channelOf(name)
     const position = this.#maxLength === 0 ? null : `${channel.prefix}${channel.count}`
     const subscription = new Subscription(listener, onGap, this.#onError, position, () => {
