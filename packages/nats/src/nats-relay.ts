@@ -1,7 +1,7 @@
 // natsRelay: its options, and which of the two relays they ask for.
 
 import type { Clock, Duration } from 'weirjs/kit'
-import { checkNames, checkText, errorListener, invalid, isInstance, millisecondsOf, namesOf, systemClock, wholeNumber } from 'weirjs/kit'
+import { checkNames, checkText, invalid, isInstance, millisecondsOf, namesOf, rule, systemClock, wholeNumber } from 'weirjs/kit'
 import type { Relay } from 'weirjs/relay'
 import { checkConnection, checkJetStream, type NatsConnection, type NatsJetStream } from './nats-client.ts'
 import { PlainNatsRelay } from './nats-plain-relay.ts'
@@ -64,7 +64,7 @@ export function natsRelay(connection: NatsConnection, options: NatsRelayOptions 
   checkConnection(OWNER, connection)
   checkNames(OWNER, options, OPTION_NAMES)
   const { clock = systemClock, jetstream, maxAge, maxLength, prefix = 'weir' } = options
-  const onError = errorListener(OWNER, options.onError ?? warn)
+  const onError = rule.listener().read(options.onError ?? warn, { owner: OWNER, option: 'onError' })
   const timeoutMs = millisecondsOf(OWNER, 'timeout', options.timeout ?? (jetstream === undefined ? 500 : '10s'))
   checkName('prefix', prefix, PREFIX)
   if (jetstream === undefined) {

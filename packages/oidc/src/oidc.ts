@@ -4,17 +4,14 @@
 import { hash } from 'node:crypto'
 import { type HttpSession, type Module, type ModuleHost, type Usable, WeirError } from 'weirjs'
 import { csrf } from 'weirjs/csrf'
-import type { Clock } from 'weirjs/kit'
 import {
-  type CookieForm,
+  type Clock,
   checkFunction,
   checkNames,
   checkText,
   exchange,
   flag,
-  insecureSession,
   invalid,
-  KeyRing,
   kindOf,
   listOf,
   namesOf,
@@ -162,10 +159,10 @@ class OidcModule implements Oidc {
     if (options.use !== undefined) listOf(OWNER, 'use', options.use)
     if (!(options.scope ?? 'openid').split(' ').includes('openid')) throw invalid(OWNER, 'scope lacks "openid"')
     this.#sessions = sessions
-    const { ring, store } = sessions
+    const { store } = sessions
     if (flag(OWNER, 'keepTokens', options.keepTokens) && store === null)
       throw invalid(OWNER, 'keepTokens needs sessions in a store: a token must not leave the server in a sealed cookie')
-    if (keys === undefined && ring === null)
+    if (keys === undefined && store !== null)
       throw invalid(OWNER, 'keys is missing: they seal logins in progress where the sessions are in a store')
     this.#provider = new Provider(OWNER, {
       issuer,
@@ -175,11 +172,8 @@ class OidcModule implements Oidc {
       timeoutMs: wholeNumber(OWNER, 'timeoutMs', timeoutMs, 1),
     })
     const purpose = `${issuer} ${clientId} ${path}`
-    this.#transactions = new Transactions(
-      keys === undefined ? ring! : new KeyRing(OWNER, keys),
-      purpose,
-      `login-${hash('sha256', purpose).slice(0, 6)}`,
-    )
+    const name = `login-${hash('sha256', purpose).slice(0, 6)}`
+    this.#transactions = new Transactions(sessions.sealedCookies(OWNER, `login ${purpose}`, name, keys)!)
     this.#keeper = options.keepTokens === true ? new TokenKeeper(this.#provider, issuer, timeoutMs) : null
     this.#afterLogout = returnPath(options.afterLogout ?? '/', '')
     if (this.#afterLogout === '') throw invalid(OWNER, `afterLogout is ${shown(options.afterLogout)}, not a path of this server`)
@@ -228,7 +222,7 @@ class OidcModule implements Oidc {
 
   async #logIn(session: HttpSession): Promise<unknown> {
     const { request, response } = session
-    const form = this.#formFor(session)
+    this.#transactions.check(session)
     const asked = returnPath(request.query.get('return'))
     const path = asked.length > MAX_RETURN_CHARACTERS ? '/' : asked
     const secrets = this.#provider.newLogin()
@@ -237,7 +231,7 @@ class OidcModule implements Oidc {
       redirect_uri: this.#callbackAddress(session),
       scope: this.#options.scope ?? DEFAULT_SCOPE,
     })
-    this.#transactions.begin(session, form, { ...secrets, path }, clockOf(session).wallTime())
+    this.#transactions.begin(session, { ...secrets, path }, clockOf(session).wallTime())
     return response.header('Cache-Control', 'no-store').redirect(address, 303)
   }
 
@@ -246,7 +240,7 @@ class OidcModule implements Oidc {
     response.header('Cache-Control', 'no-store')
     response.header('Referrer-Policy', 'no-referrer') // this address has the code
     const states = request.query.getAll('state')
-    const transaction = states.length === 1 ? this.#transactions.take(session, this.#formFor(session), states[0]!) : null
+    const transaction = states.length === 1 ? this.#transactions.take(session, states[0]!) : null
     if (transaction === null) throw new WeirError('WEIR_OIDC_RESPONSE', 'this browser has no such login in progress, or it took too long')
     const address = new URL(`${this.#callbackAddress(session)}?${request.queryString.replace(/^\?/, '')}`)
     const grant = await this.#provider.exchange(clockOf(session), address, transaction)
@@ -277,12 +271,6 @@ class OidcModule implements Oidc {
         })
       : null
     return response.redirect(elsewhere ?? this.#afterLogout, 303)
-  }
-
-  #formFor(session: HttpSession): CookieForm {
-    const { form } = this.#sessions.of(session)
-    if (form === null) throw insecureSession()
-    return form
   }
 
   #originOf(session: HttpSession): string {

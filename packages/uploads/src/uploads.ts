@@ -4,14 +4,13 @@
 import { type HttpSession, type Module, type ModuleHost, t, WeirError } from 'weirjs'
 import {
   checkFunction,
-  checkFunctions,
   checkNames,
   checkText,
-  errorListener,
   invalid,
   limitOf,
   millisecondsOf,
   namesOf,
+  rule,
   shown,
   systemClock,
   wholeNumber,
@@ -64,8 +63,10 @@ export function uploads(path: string, options: UploadsOptions): Module {
     name = `uploads ${path}`,
     clock = systemClock,
   } = options
-  checkFunctions(OWNER, 'storage', storage, STORAGE_FUNCTIONS, 'write diskStorage(directory) or s3Storage(client, { bucket })')
-  checkFunctions(OWNER, 'locks', locks, ['acquire'], 'for a client of Redis, write redisLocks(client)')
+  rule
+    .having(STORAGE_FUNCTIONS, 'write diskStorage(directory) or s3Storage(client, { bucket })')
+    .read(storage, { owner: OWNER, option: 'storage' })
+  rule.having(['acquire'], 'for a client of Redis, write redisLocks(client)').read(locks, { owner: OWNER, option: 'locks' })
   checkFunction(OWNER, 'onComplete', onComplete ?? null)
   checkText(OWNER, 'name', name)
   const maxSize = limitOf(OWNER, 'maxSize', options.maxSize, DEFAULT_MAX_SIZE)
@@ -75,7 +76,7 @@ export function uploads(path: string, options: UploadsOptions): Module {
     limitOf(OWNER, 'maxOpenUploads', options.maxOpenUploads, 100),
     limitOf(OWNER, 'maxOpenBytes', options.maxOpenBytes, 10 * maxSize),
   )
-  const onError = options.onError === undefined ? null : errorListener(OWNER, options.onError)
+  const onError = options.onError === undefined ? null : rule.listener().read(options.onError, { owner: OWNER, option: 'onError' })
   const core = new UploadCore(storage, locks, open, { maxSize, maxMetadataSize, lifetimeMs }, onComplete, clock)
   return {
     name,

@@ -1,7 +1,7 @@
 // A relay in Redis, whatever its kind: names of keys, local subscribers, and whether it is connected.
 
 import type { Clock } from 'weirjs/kit'
-import { checkFunction, checkText, errorListener, invalid, isInstance, kindOf, shown, systemClock, wholeNumber } from 'weirjs/kit'
+import { checkFunction, checkText, invalid, isInstance, kindOf, rule, shown, systemClock, wholeNumber } from 'weirjs/kit'
 import type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
 import { RedisAccess } from '../client/redis-access.ts'
 import { type RedisSubscribingClient, subscriberSourceOf } from '../client/redis-subscriber.ts'
@@ -92,7 +92,7 @@ export class RedisMessenger implements Relay {
     this.#kind = kind
     this.#prefix = prefix
     this.#onChange = onChange
-    this.#onError = errorListener(owner, onError)
+    this.#onError = rule.listener().read(onError, { owner, option: 'onError' })
     this.#clock = clock
     this.#keyPrefix = source.keyPrefix
     const changed = (error: unknown): void => this.#tell(error)

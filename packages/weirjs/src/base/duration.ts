@@ -8,11 +8,11 @@ export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 /** A year. Longer times are more likely to be a mistake in the unit. */
-const LONGEST_MS = 366 * 86_400_000
+export const LONGEST_MS = 366 * 86_400_000
 
 /** Whole milliseconds, at least 1. @throws WEIR_OPTION_INVALID */
 export function millisecondsOf(owner: string, option: string, duration: Duration): number {
-  const ms = typeof duration === 'string' ? parse(duration) : duration
+  const ms = parsedDuration(duration)
   if (Number.isSafeInteger(ms) && ms >= 1 && ms <= LONGEST_MS) return ms
   throw invalid(
     owner,
@@ -20,7 +20,9 @@ export function millisecondsOf(owner: string, option: string, duration: Duration
   )
 }
 
-function parse(text: string): number {
-  const [, digits, unit] = /^(\d{1,12})(ms|s|m|h|d)$/.exec(text) ?? []
+/** The milliseconds; NaN for what is no time. */
+export function parsedDuration(value: unknown): number {
+  if (typeof value === 'number') return value
+  const [, digits, unit] = (typeof value === 'string' && /^(\d{1,12})(ms|s|m|h|d)$/.exec(value)) || []
   return digits === undefined ? Number.NaN : Number(digits) * UNITS[unit!]!
 }

@@ -1,0 +1,214 @@
+// The kinds of values that options accept, for tables of `rules`.
+
+import { isToken } from './ascii.ts'
+import { type Duration, LONGEST_MS, parsedDuration } from './duration.ts'
+import { kindOf, shown } from './kind-of.ts'
+import { Alias, type AnyRules, type Place, Rule, type Same, unexpected } from './option-rules.ts'
+import { invalid } from './options.ts'
+import { bytesOf, type Size, sizeHint } from './size.ts'
+
+type AnyFunction = (...args: never[]) => unknown
+
+/** A value for which `is` returns true. @param expected as it follows "not" in a message */
+export function matching<In = unknown>(expected: string, is: (value: unknown) => boolean): Rule<In, Same> {
+  return plain<In>('value', expected, is)
+}
+
+function plain<In>(kind: string, expected: string, is: (value: unknown) => boolean): Rule<In, Same> {
+  return new Rule<In, Same>(kind, expected, (value, place, words) => {
+    if (is(value)) return value
+    throw unexpected(place, value, words)
+  })
+}
+
+/** True or false. Any text would count as true, even "false". */
+export function flag(byDefault: boolean): Rule<boolean, boolean> {
+  return (
+    plain<boolean>('flag', 'true or false', (value) => typeof value === 'boolean') as Rule<boolean, unknown> as Rule<boolean, boolean>
+  ).or(byDefault)
+}
+
+/** What a number may be. */
+export interface Range {
+  /** Default 0. */
+  readonly least?: number
+  /** Default: none. */
+  readonly most?: number
+}
+
+/** A whole number. */
+export function count({ least = 0, most = Number.MAX_SAFE_INTEGER }: Range = {}): Rule<number, number> {
+  const expected = most === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${least}` : `a whole number from ${least} to ${most}`
+  const is = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
+  return plain<number>('count', expected, is) as Rule<number, unknown> as Rule<number, number>
+}
+
+/** Bytes a second. */
+export function rate(): Rule<number, number> {
+  const expected = 'a whole number of at least 0'
+  return plain<number>('rate', expected, (value) => Number.isSafeInteger(value) && (value as number) >= 0) as Rule<number, unknown> as Rule<
+    number,
+    number
+  >
+}
+
+/** Bytes: a whole number, or a text such as `'10MiB'`. */
+export function size({ least = 0 }: Range = {}): Rule<Size, number> {
+  const expected = `a whole number of at least ${least} or a size such as "64KiB" or "10MiB"`
+  return new Rule<Size, number>('size', expected, (value, place, words) => {
+    const bytes = bytesOf(value)
+    if (Number.isSafeInteger(bytes) && bytes >= least) return bytes
+    throw unexpected(place, value, words + sizeHint(value))
+  })
+}
+
+/** What a time may be. */
+export interface TimeRange {
+  /** Default 1. */
+  readonly least?: 0 | 1
+  /** What it must be a multiple of, in milliseconds: 1,000 where the protocol counts seconds. Default 1. */
+  readonly unit?: 1 | 1_000
+  /** In milliseconds. Default 366 days: longer times are more likely to be a mistake in the unit. */
+  readonly most?: number
+  /** Whether a number may be a fraction. Default false. */
+  readonly fractions?: boolean
+}
+
+/** Milliseconds: a whole number, or a text such as `'30s'`. */
+export function duration({ least = 1, unit = 1, most = LONGEST_MS, fractions = false }: TimeRange = {}): Rule<Duration, number> {
+  const whole = `${fractions ? '' : 'whole '}${unit === 1 ? 'milliseconds' : 'seconds in milliseconds'}${least === 0 ? ', 0' : ''}`
+  const longest = most === Number.MAX_SAFE_INTEGER ? '' : `, of at most ${most / 86_400_000} days`
+  const expected = `${whole} or a time such as "30s", "15m" or "12h"${longest}`
+  return new Rule<Duration, number>('duration', expected, (value, place, words) => {
+    const ms = parsedDuration(value)
+    if ((fractions || (Number.isSafeInteger(ms) && ms % unit === 0)) && ms >= least && ms <= most) return ms
+    const hint = unit > 1 && ms === value && ms >= 1 ? `: write "${ms}s" if these are seconds` : ''
+    throw unexpected(place, value, words + hint)
+  })
+}
+
+/** A string. @param is whether it is one of those that are expected, such as a path */
+export function text(expected = 'a string', is: (value: string) => boolean = () => true): Rule<string, Same> {
+  return plain<string>('text', expected, (value) => typeof value === 'string' && is(value))
+}
+
+export function func(): Rule<AnyFunction, Same> {
+  return plain<AnyFunction>('function', 'a function', (value) => typeof value === 'function')
+}
+
+/** One of these words or numbers. */
+export function oneOf<const W extends string | number | boolean>(...words: readonly W[]): Rule<W, Same> {
+  return plain<W>('word', either(words), (value) => words.includes(value as W))
+}
+
+/** A list of some of these words. */
+export function listOf<const W extends string>(...words: readonly W[]): Rule<readonly W[], Same> {
+  return list<W>(either(words), (one) => words.includes(one as W))
+}
+
+/** One of these words, or a function. */
+export function oneOfOr<const W extends string | number | boolean>(...words: readonly W[]): Rule<W | AnyFunction, Same> {
+  const expected = either([...words.map((word) => JSON.stringify(word)), 'a function'], String)
+  return plain<W | AnyFunction>('word', expected, (value) => typeof value === 'function' || words.includes(value as W))
+}
+
+/** An object that is not a list. */
+export function object(expected = 'an object'): Rule<object, Same> {
+  return plain<object>('object', expected, (value) => typeof value === 'object' && value !== null && !Array.isArray(value))
+}
+
+/** Options inside an option, by rules of their own. */
+export function nested<T extends AnyRules>(rules: T, expected = 'an object'): Rule<T['options'], T['settings']> {
+  return new Rule<T['options'], T['settings']>('object', expected, (value, place, words) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unexpected(place, value, words)
+    return rules.read(value as never, place.owner, place.option)
+  })
+}
+
+/** A list. A string can be iterated too, but would be a list of its characters. @param item what each must be, such as `a valid name` */
+export function list<T = unknown>(item = '', is: (value: unknown) => boolean = () => true): Rule<readonly T[], Same> {
+  return new Rule<readonly T[], Same>('list', 'a list', (value, place, words) => {
+    if (!Array.isArray(value)) throw unexpected(place, value, words)
+    for (const one of value as unknown[]) if (!is(one)) throw invalid(place.owner, `${place.option}: ${shown(one)} is not ${item}`)
+    return value
+  })
+}
+
+/** A list of texts that are not empty. @param item what each must be */
+export function texts(
+  item = 'a string that is not empty',
+  is: (text: string) => boolean = (one) => one !== '',
+): Rule<readonly string[], Same> {
+  return list<string>(item, (one) => typeof one === 'string' && is(one))
+}
+
+/** A list of tokens, such as the names of methods and header fields (RFC 9110 §5.6.2). */
+export function tokens(): Rule<readonly string[], Same> {
+  return list<string>('a valid name', (name) => typeof name === 'string' && isToken(name))
+}
+
+/** For `matching` and `list`: whether a value has this function. */
+export function hasFunction(name: string): (value: unknown) => boolean {
+  return (value) => typeof Object(value)[name] === 'function'
+}
+
+/** An object that has these functions, such as a store. @param hint what to write instead of what is often passed */
+export function having(functions: readonly string[], hint: string): Rule<object, Same> {
+  return new Rule<object, Same>('object', `an object with ${functions.join(', ')}`, (value, { owner, option }) => {
+    const missing = functions.find((name) => typeof Object(value)[name] !== 'function')
+    if (missing === undefined) return value
+    throw invalid(owner, `${option} is ${shown(value)}, which has no function ${missing}(): ${hint}`)
+  })
+}
+
+/** A listener. What it throws becomes a warning: it must not end the process, nor the request that happens to be here. */
+export function listener(): Rule<(error: unknown) => unknown, (error: unknown) => void> {
+  return new Rule('function', 'a function', (value, place, words) => {
+    if (typeof value !== 'function') throw unexpected(place, value, words)
+    return (error: unknown) => {
+      try {
+        value(error)
+      } catch (failure) {
+        process.emitWarning(failure as Error)
+      }
+    }
+  })
+}
+
+/** What a function of the option's own reads, and refuses. */
+export function readBy<In, Out>(read: (value: In, owner: string, option: string) => Out): Rule<In, Out> {
+  return new Rule<In, Out>('own', 'a value', (value, { owner, option }) => read(value as In, owner, option))
+}
+
+/** What only tests give, such as a clock: the guide does not mention it. */
+export function forTests(): Rule<unknown, Same | undefined> {
+  return plain<unknown>('for tests', 'a value', () => true).optional()
+}
+
+/** What somebody else checks. */
+export function anything(): Rule<unknown, Same> {
+  return plain<unknown>('any', 'a value', (value) => value !== undefined)
+}
+
+/** A secret: messages name its kind, never the value. */
+export function secret(expected: string, is: (value: unknown) => boolean): Rule<unknown, Same> {
+  return new Rule<unknown, Same>('secret', expected, (value, { owner, option }: Place) => {
+    if (is(value)) return value
+    throw invalid(owner, `${option} is ${kindOf(value)}, not ${expected}`)
+  })
+}
+
+/** Another name of the option `of`, which stays for one version. */
+export function alias(of: string): Alias {
+  return new Alias(of)
+}
+
+/** `"a", "b" or "c"` */
+function either(
+  words: readonly (string | number | boolean)[],
+  write: (word: string | number | boolean) => string = JSON.stringify,
+): string {
+  const texts = words.map(write)
+  const last = texts.pop()
+  return texts.length === 0 ? last! : `${texts.join(', ')} or ${last}`
+}

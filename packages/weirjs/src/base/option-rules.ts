@@ -1,0 +1,221 @@
+// Each option said once: a table with a rule for each option is its check, its message, its default, the type of its setting, and what
+// `test/guide-options.test.ts` compares the guide with. `option-kinds.ts` has the rules to choose from.
+
+import { kindOf, shown } from './kind-of.ts'
+import { invalid, isExchange, UNCALLED } from './options.ts'
+
+/** Where a value stands, for messages. */
+export interface Place {
+  /** Whose option it is, such as `cors` or `saveTo()`. */
+  readonly owner: string
+  readonly option: string
+}
+
+declare const SAME: unique symbol
+/** The setting is the option itself: its type is that of the interface. */
+export interface Same {
+  readonly [SAME]: true
+}
+
+/** What becomes of an option that is not given: `words` is the default as the guide states it. */
+interface Absent {
+  readonly kind: 'required' | 'none' | 'default'
+  readonly value?: unknown
+  readonly words: string
+}
+
+const REQUIRED: Absent = { kind: 'required', words: 'required' }
+
+type Read = (value: unknown, place: Place, expected: string) => unknown
+
+/** What one option accepts, and what becomes of it. `In` are the values that it accepts, `Out` is what it makes of them. */
+export class Rule<In, Out> {
+  /** For the compiler alone: a rule must accept all that the interface declares. */
+  declare readonly accepts: (value: In) => void
+  /** Such as `duration`. */
+  readonly kind: string
+  /** What is expected, as it follows "not" in a message: `true or false`. */
+  readonly expected: string
+  readonly absent: Absent
+  readonly #read: Read
+
+  constructor(kind: string, expected: string, read: Read, absent = REQUIRED) {
+    this.kind = kind
+    this.expected = expected
+    this.absent = absent
+    this.#read = read
+  }
+
+  /** The setting for a value that is given. @throws WEIR_OPTION_INVALID */
+  read(value: unknown, place: Place): Out {
+    return this.#read(value, place, this.expected) as Out
+  }
+
+  /** The setting of an option that is not given. Nothing that a rule makes of a default is shared. @throws WEIR_OPTION_INVALID */
+  missing(owner: string, option: string): Out {
+    const { kind, value } = this.absent
+    return (kind === 'none' ? value : this.#read(value, { owner, option }, this.expected)) as Out
+  }
+
+  /** The option may be missing: the setting is undefined then. @param words what this means, for the guide */
+  optional(words = 'none'): Rule<In, Out | undefined> {
+    return new Rule(this.kind, this.expected, this.#read, { kind: 'none', words })
+  }
+
+  /** The option may be missing: the setting is null then. @param words what this means, for the guide */
+  orNull(words = 'none'): Rule<In, Out | null> {
+    return new Rule(this.kind, this.expected, this.#read, { kind: 'none', value: null, words })
+  }
+
+  /** The option may be missing: it counts as this value. @param words the value, for the guide; not needed for numbers, times and texts */
+  or(value: In, words = inWords(value)): Rule<In, Out> {
+    this.read(value, { owner: 'a default', option: this.kind })
+    return new Rule(this.kind, this.expected, this.#read, { kind: 'default', value, words })
+  }
+
+  /** Null is accepted, too, and is the setting then. */
+  nullable(): Rule<In | null, Out | null> {
+    return this.#with(null, ', or null')
+  }
+
+  /** One more value is accepted, and is the setting then. */
+  also<const V extends string | number | boolean>(value: V): Rule<In | V, Out | V> {
+    return this.#with(value, ` or ${inWords(value)}`)
+  }
+
+  #with<V>(value: V, words: string): Rule<In | V, Out | V> {
+    const read = this.#read
+    return new Rule(this.kind, this.expected + words, (given, place, expected) => (given === value ? value : read(given, place, expected)))
+  }
+}
+
+/** A default as the guide states it. */
+function inWords(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ')
+  if (typeof value === 'string') return `'${value}'`
+  return typeof value === 'number' && Number.isFinite(value) ? value.toLocaleString('en-US') : String(value)
+}
+
+/** Another name of an option, which stays for one version. */
+export class Alias {
+  declare readonly accepts: (value: never) => void
+  readonly of: string
+
+  constructor(of: string) {
+    this.of = of
+  }
+}
+
+/** A rule for each option of `O`; none may be missing. */
+export type RulesOf<O> = { readonly [K in keyof O]-?: Rule<Exclude<O[K], undefined>, unknown> | Alias }
+
+/** The options of `O`, checked by the rules `R`: every option is there. */
+export type SettingsOf<O, R> = {
+  readonly [K in keyof O & keyof R as R[K] extends Alias ? never : K]: R[K] extends Rule<never, infer Out> ? SettingOf<O[K], Out> : never
+}
+
+type SettingOf<Declared, Out> = [Same] extends [Out] ? Exclude<Declared, undefined> | Exclude<Out, Same> : Out
+
+type NoOthers<O, R> = { readonly [K in Exclude<keyof R, keyof O>]: never }
+
+/** The rules of one interface of options. */
+export class OptionRules<O, R> {
+  /** For the compiler alone: `typeof CORS_RULES.settings` is the type of the checked options. */
+  declare readonly settings: SettingsOf<O, R>
+  declare readonly options: O
+  readonly owner: string
+  readonly table: R
+  readonly #rules: readonly (readonly [name: string, rule: Rule<unknown, unknown>])[]
+  /** The other name of an option. */
+  readonly #aliases: ReadonlyMap<string, string>
+  readonly names: readonly string[]
+
+  constructor(owner: string, table: R) {
+    this.owner = owner
+    this.table = table
+    const entries = Object.entries(table as Record<string, unknown>)
+    this.#rules = entries.filter((entry): entry is [string, Rule<unknown, unknown>] => entry[1] instanceof Rule)
+    this.#aliases = new Map(entries.flatMap(([name, rule]) => (rule instanceof Alias ? [[rule.of, name]] : [])))
+    this.names = this.#rules.map(([name]) => name)
+  }
+
+  /**
+   * @param owner whose options these are, if several functions have them
+   * @param within the option that they are the value of, such as `peer`
+   * @returns a setting for each option
+   * @throws WEIR_OPTION_INVALID for an unknown option, a value that its rule refuses, and a required option that is missing
+   */
+  read(options: O, owner: string = this.owner, within = ''): SettingsOf<O, R> {
+    const given = this.#checkNames(options, within === '' ? owner : `${owner}: ${within}`)
+    const settings: Record<string, unknown> = {}
+    for (const [name, rule] of this.#rules) {
+      let called = name
+      let value = given[name]
+      if (value === undefined && this.#aliases.size > 0) {
+        called = this.#aliases.get(name) ?? name
+        value = given[called]
+        if (value === undefined) called = name
+      }
+      const option = within === '' ? called : `${within}.${called}`
+      settings[name] = value === undefined ? rule.missing(owner, option) : rule.read(value, { owner, option })
+    }
+    return settings as SettingsOf<O, R>
+  }
+
+  #checkNames(options: unknown, owner: string): Readonly<Record<string, unknown>> {
+    if (typeof options !== 'object' || options === null) throw invalid(owner, `options must be an object, not ${kindOf(options)}`)
+    const given = options as Readonly<Record<string, unknown>>
+    for (const name of Object.keys(given)) {
+      if (this.names.includes(name)) continue
+      const rule = (this.table as Readonly<Record<string, unknown>>)[name]
+      if (!(rule instanceof Alias))
+        throw invalid(owner, isExchange(given) ? UNCALLED : `there is no option ${unknownName(name, this.names)}`)
+      if (given[rule.of] !== undefined && given[name] !== undefined)
+        throw invalid(owner, `${name} is another name of ${rule.of}: give one of them`)
+    }
+    return given
+  }
+}
+
+/** The rules of any options. */
+export interface AnyRules {
+  readonly options: unknown
+  readonly settings: unknown
+  read(options: never, owner?: string, within?: string): unknown
+}
+
+/**
+ * The rules of the options `O`: `rules<SseOptions>('sse')({ heartbeat: duration().or('15s'), … })`. A table with a missing or an additional
+ * name does not compile, nor does a rule that refuses what the interface declares.
+ */
+export function rules<O extends object>(owner: string) {
+  return <const R extends RulesOf<O>>(table: R & NoOthers<O, R>): OptionRules<O, R> => new OptionRules<O, R>(owner, table)
+}
+
+/** The error for a value that a rule does not accept. It names the option, the value and what is expected. */
+export function unexpected({ owner, option }: Place, value: unknown, expected: string): Error {
+  return invalid(owner, `${option} is ${shown(value)}, not ${expected}`)
+}
+
+/** An unknown name, and what was probably meant. */
+export function unknownName(name: string, names: readonly string[]): string {
+  const quoted = JSON.stringify(name)
+  const meant = names.find((one) => plain(one) === plain(name))
+  if (meant !== undefined) return `${quoted}: it is called "${meant}"`
+  if (names.length === 0) return quoted
+  const near = names.find((one) => isNear(one.toLowerCase(), name.toLowerCase()))
+  return `${quoted}${near === undefined ? '' : `, perhaps "${near}"`}; the options are ${names.join(', ')}`
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[_-]/g, '')
+}
+
+/** Whether one letter was added, left out or replaced, or two were exchanged. */
+function isNear(one: string, other: string): boolean {
+  if (Math.min(one.length, other.length) < 3 || Math.abs(one.length - other.length) > 1) return false
+  let start = 0
+  while (start < one.length && one[start] === other[start]) start++
+  const [a, b] = [one.slice(start), other.slice(start)]
+  return a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1) || (a.slice(2) === b.slice(2) && a[0] === b[1] && a[1] === b[0])
+}
