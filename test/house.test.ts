@@ -297,6 +297,12 @@ describe('weirjs/kit', () => {
     assert.equal(read, exports, 'the test understands every export')
   })
 
+  test('is listed in the guide, name by name', () => {
+    const [, list = ''] = readFileSync('docs/guide/modules.md', 'utf8').split('## What `weirjs/kit` has')
+    const listed = [...list.matchAll(/^\|(.+?)\|/gm)].flatMap(([, cell]) => [...cell!.matchAll(/`(\w+)`/g)].map(([, name]) => name!))
+    assert.deepEqual(listed.sort(), [...names, ...namespaces].map(({ name }) => name).sort())
+  })
+
   test('says of every name what it means', () => {
     const bare = names.filter(({ declared, file }) => {
       const source = readFileSync(file, 'utf8')
