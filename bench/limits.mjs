@@ -10,8 +10,8 @@ import { createClient } from 'redis'
 import { systemClock } from '../build/packages/weirjs/src/base/clock.js'
 import { MemoryTable } from '../build/packages/weirjs/src/modules/limits/memory-store.js'
 import { rateRule } from '../build/packages/weirjs/src/modules/limits/rate-rule.js'
-import { HttpServer } from '../packages/weirjs/dist/index.js'
 import { redisStore } from '../packages/redis/dist/index.js'
+import { HttpServer } from '../packages/weirjs/dist/index.js'
 import { rateLimit } from '../packages/weirjs/dist/modules/limits/index.js'
 
 const ROUNDS = 7

@@ -7,7 +7,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
 import { ERRORS, type ErrorSpec } from '../packages/weirjs/src/base/error-codes.ts'
-import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../packages/weirjs/src/base/limits.ts'
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, LIMIT_RULES, TIMEOUT_RULES } from '../packages/weirjs/src/base/limits.ts'
 import { LIFE_MOVES, LIFE_NAMES, READING_MOVES, STATE_NAMES, WRITING_MOVES } from '../packages/weirjs/src/wire/http1/states.ts'
 import { staged } from '../packages/weirjs/test/support/packed-package.ts'
 import { temporaryDirectory } from '../packages/weirjs/test/support/temporary.ts'
@@ -74,6 +74,21 @@ test('docs/limits.md lists every limit and timeout with its default, and no othe
     Object.fromEntries(rowsOf(section('docs/limits.md', heading)).map((row) => [row[0], numberOf(row[2]!)]))
   assert.deepEqual(documented('## Limits'), DEFAULT_LIMITS)
   assert.deepEqual(documented('## Timeouts'), DEFAULT_TIMEOUTS)
+})
+
+test('docs/limits.md states the unit of every limit and timeout', () => {
+  const units: Readonly<Record<string, string>> = { size: 'bytes', duration: 'time', rate: 'bytes a second' }
+  for (const [heading, { table }] of [
+    ['## Limits', LIMIT_RULES],
+    ['## Timeouts', TIMEOUT_RULES],
+  ] as const) {
+    const kinds: Readonly<Record<string, { readonly kind: string }>> = table
+    for (const [name, unit] of rowsOf(section('docs/limits.md', heading))) {
+      const { kind } = kinds[name!]!
+      if (kind === 'count') assert.ok(!Object.values(units).includes(unit!), `${name} is a number, not ${unit}`)
+      else assert.equal(unit, units[kind], name)
+    }
+  }
 })
 
 /** `64 KiB` in bytes, `5 s` in milliseconds, `none` as null. */

@@ -3,11 +3,10 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-
+import { openapi } from '@weirjs/openapi'
 import { HttpServer, type RouteListing, type ServerOptions, t } from 'weirjs'
 import { compression } from 'weirjs/compression'
 import { inspector } from 'weirjs/inspector'
-import { openapi } from '@weirjs/openapi'
 import { staticFiles } from 'weirjs/static'
 
 import { chat } from './chat.ts'
@@ -34,7 +33,7 @@ const INFO = { title: 'weir demo', version: '1.0.0', description: 'Every route o
 export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions = {}): HttpServer {
   // The browser on this machine plays the proxy: the page states who its client is.
   const server = new HttpServer({ proxies: { trust: ['loopback'], hosts: ['*.example'] }, ...options })
-  // First, so that it sees responses before they are compressed. It refuses to work in production.
+  // First, so that it sees responses before they are compressed. It refuses to work in production. Its link is printed at the start.
   if (process.env['NODE_ENV'] !== 'production') server.useModule(inspector())
   server.useModule(compression())
   server.useModule(openapi({ info: INFO, ui: '/docs', include: isOwn }))

@@ -18,4 +18,4 @@ const server = inboxServer({
 })
 await server.start()
 console.log(`The inbox is on http://localhost:${server.port}/ until Ctrl+C.`)
-await server.run({ signals: ['SIGINT', 'SIGTERM'], readyDelayMs: 2_000 })
+await server.run({ signals: ['SIGINT', 'SIGTERM'], readyDelay: '2s' })

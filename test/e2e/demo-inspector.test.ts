@@ -6,10 +6,15 @@ import { test } from 'node:test'
 import { startDemo } from '../../packages/weirjs/test/support/demo.ts'
 
 test('the demo links to the inspector, which shows its exchanges', async (t) => {
-  const { origin } = await startDemo(t)
-  const read = async (path: string): Promise<string> => await (await fetch(`${origin}${path}`, { headers: { connection: 'close' } })).text()
+  let told = ''
+  const { origin } = await startDemo(t, { logger: { error: assert.fail, info: (text) => (told += text) } })
+  const [, opens, token] = /: (http:.*)#token=([\w-]+)$/.exec(told)!
+  const headers = { connection: 'close', authorization: `Bearer ${token}` }
+  const read = async (path: string): Promise<string> => await (await fetch(`${origin}${path}`, { headers })).text()
   const page = await read('/')
-  const [, link] = /<a href="([^"]+)">Inspector<\/a>/.exec(page)!
+  const [, link] = /<a href="([^"]+)"[^>]*>Inspector<\/a>/.exec(page)!
+  assert.equal(opens, `${origin}/${link}`)
+  assert.match(await (await fetch(opens!)).text(), /Open it with the link that was printed/)
   assert.match(await read(`/${link}`), /<title>weir inspector<\/title>/)
   const list = JSON.parse(await read(`/${link}/exchanges`)) as { number: number; url: string; status: number }[]
   assert.deepEqual(

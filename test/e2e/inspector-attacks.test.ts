@@ -11,6 +11,8 @@ import { HttpServer } from '../../packages/weirjs/src/index.ts'
 import { inspector } from '../../packages/weirjs/src/modules/inspector/index.ts'
 import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
 
+const TOKEN = 'token-of-these-tests-1'
+
 let browser: Browser
 
 before(async () => {
@@ -28,16 +30,21 @@ interface Developer {
   /** The statuses of responses below `/_weir`. */
   readonly statuses: number[]
   readonly kept: () => Promise<number>
+  /** Opens the inspector with its link under that name, so that the browser has its cookie. */
+  readonly signIn: (host: string) => Promise<void>
 }
 
 async function develop(t: TestContext, page: Page): Promise<Developer> {
-  const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(inspector())
+  const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(inspector({ token: TOKEN }))
   const statuses: number[] = []
   server.mapGet('/', () => 'hello')
   server.mapPost('/echo', (_, { request, response }) => response.body(request.bodyBytes, 'application/octet-stream'))
+  const own = new WeakSet<object>()
+  let isSigningIn = false
   server.observe({
+    begin: ({ session }) => void (isSigningIn && own.add(session)),
     end: ({ session, status }) => {
-      if (session?.request.path.startsWith('/_weir')) statuses.push(status!)
+      if (session?.request.path.startsWith('/_weir') && !own.has(session)) statuses.push(status!)
     },
   })
   const attacker = new HttpServer('127.0.0.1', 0, { logger: null })
@@ -48,12 +55,20 @@ async function develop(t: TestContext, page: Page): Promise<Developer> {
   }
   await (await fetch(`http://127.0.0.1:${server.port}/`)).text()
   const kept = async (): Promise<number> => {
-    const all = (await (await fetch(`http://127.0.0.1:${server.port}/_weir/exchanges`)).json()) as unknown[]
+    const all = (await (
+      await fetch(`http://127.0.0.1:${server.port}/_weir/exchanges`, { headers: { authorization: `Bearer ${TOKEN}` } })
+    ).json()) as unknown[]
     statuses.pop()
     return all.length
   }
+  const signIn = async (host: string): Promise<void> => {
+    isSigningIn = true
+    await page.goto(`http://${host}:${server.port}/_weir#token=${TOKEN}`)
+    await page.locator('#state.live').waitFor()
+    isSigningIn = false
+  }
   t.after(() => page.close())
-  return { port: server.port, attackerPort: attacker.port, page, statuses, kept }
+  return { port: server.port, attackerPort: attacker.port, page, statuses, kept, signIn }
 }
 
 /** Everything that a page can do to another address, and what it gets. */
@@ -100,7 +115,8 @@ for (const [name, host] of [
   ['another port of this machine', 'localhost'],
 ] as const)
   test(`a page of ${name} can neither read nor clear anything`, { skip: noChromium }, async (t) => {
-    const { port, attackerPort, page, statuses, kept } = await develop(t, await browser.newPage())
+    const { port, attackerPort, page, statuses, kept, signIn } = await develop(t, await browser.newPage())
+    for (const name of ['127.0.0.1', 'localhost']) await signIn(name)
     await page.goto(`http://${host}:${attackerPort}/`)
     for (const target of ['127.0.0.1', 'localhost']) {
       const got = (await page.evaluate(`(${ATTACK})('http://${target}:${port}/_weir')`)) as Record<string, string>
@@ -134,7 +150,7 @@ test('a large binary body is shown as base64 up to 64 KiB, and an HTTP Archive h
   await (
     await fetch(`${origin}/echo?api_key=SECRET-1`, { method: 'POST', body: bytes, headers: { authorization: 'Bearer SECRET-2' } })
   ).arrayBuffer()
-  await page.goto(`${origin}/_weir`)
+  await page.goto(`${origin}/_weir#token=${TOKEN}`)
   await page.locator('.row', { hasText: '/echo' }).click()
   await page.getByText('100.0 KiB · shown as base64 · only the beginning is kept').first().waitFor()
   const shown = await page.locator('#detail pre').allInnerTexts()

@@ -11,6 +11,7 @@ import { launchChromium, noChromium } from '../../packages/weirjs/test/support/c
 import { LOOKS } from '../../packages/weirjs/test/support/demo-page.ts'
 import { pageFaults } from '../../packages/weirjs/test/support/page-faults.ts'
 
+const TOKEN = 'token-of-these-tests-1'
 const HOSTILE = `<script>document.title = 'run'</script><img src=x onerror="document.title = 'run'">'"`
 
 let browser: Browser
@@ -28,7 +29,7 @@ interface Shown {
 
 async function show(t: TestContext, options: BrowserContextOptions = {}): Promise<Shown> {
   const server = new HttpServer('127.0.0.1', 0, { logger: null })
-  server.useModule(inspector())
+  server.useModule(inspector({ token: TOKEN }))
   server.mapGet('/hello/:name', ({ name }) => ({ name }))
   server.mapPost('/echo', (_, { request, response }) => response.header('X-Echo', 'yes').text(request.body))
   server.mapGet('/boom', (_, { request }) => {
@@ -41,10 +42,10 @@ async function show(t: TestContext, options: BrowserContextOptions = {}): Promis
   t.after(() => context.close())
   const page = await context.newPage()
   const complaints: string[] = []
+  await page.goto(`${origin}/_weir#token=${TOKEN}`)
+  await page.locator('#state.live').waitFor()
   page.on('console', (message) => complaints.push(message.text()))
   page.on('pageerror', (error) => complaints.push(String(error)))
-  await page.goto(`${origin}/_weir`)
-  await page.locator('#state.live').waitFor()
   return { origin, page, complaints }
 }
 

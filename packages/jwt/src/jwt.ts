@@ -4,8 +4,7 @@
 import type { KeyObject } from 'node:crypto'
 import type * as Jose from 'jose'
 import { CredentialsError, challengeOf, credentialsOf, type Principal, type Scheme } from 'weirjs/auth'
-import type { Clock } from 'weirjs/kit'
-import { checkFunction, checkNames, checkText, exchange, invalid, isSecureUrl, limitOf, namesOf, wholeNumber } from 'weirjs/kit'
+import { type Clock, type Duration, exchange, invalid, isSecureUrl, option, rules, type Size } from 'weirjs/kit'
 
 import { checkAlgorithms, checkPublicKey, checkSecret, type Jwk, type JwtAlgorithm } from './algorithms.ts'
 import { type ClaimMapping, type JwtClaims, type Mappings, principalOf } from './claims.ts'
@@ -13,6 +12,8 @@ import { checkToken } from './compact-token.ts'
 import { setFetcher } from './fetch-set.ts'
 import { FetchedKeys, FixedKeys, type KeySource } from './keys.ts'
 import { digestOf, VerifiedTokens } from './verified-tokens.ts'
+
+const { anything, count, duration, func, matching, readBy, size, text } = option
 
 export interface JwtOptions<N extends string = string> {
   /** Who issues the tokens: exactly `iss` of them. */
@@ -29,8 +30,8 @@ export interface JwtOptions<N extends string = string> {
   readonly secret?: Uint8Array
   /** The type that tokens must have: `at+jwt` for access tokens of RFC 9068. Default: any. */
   readonly typ?: string
-  /** How far the clocks of the issuer and of this server may differ, in milliseconds. Default 5,000; at most 60,000. */
-  readonly clockTolerance?: number
+  /** How far the clocks of the issuer and of this server may differ. Default 5 s; at most 60 s. */
+  readonly clockTolerance?: Duration
   /** The claim for `id` of principals, or a function. Default `sub`. A token without it is refused. */
   readonly id?: ClaimMapping<string>
   /** The claim for `name` of principals, or a function. Default `name`. */
@@ -47,10 +48,10 @@ export interface JwtOptions<N extends string = string> {
   readonly maxTokenLength?: number
   /** How many verified tokens are remembered. Default 10,000; 0: none. When exceeded: the oldest is forgotten. */
   readonly maxCachedTokens?: number
-  /** How long fetching `jwks` may take, in milliseconds. Default 5,000. */
-  readonly jwksTimeout?: number
-  /** The largest `jwks`, in bytes. Default 512 KiB. */
-  readonly maxJwksBytes?: number
+  /** How long fetching `jwks` may take. Default 5 s. */
+  readonly jwksTimeout?: Duration
+  /** The largest `jwks`. Default 512 KiB. */
+  readonly maxJwksBytes?: Size
   /** Used to fetch `jwks`. Default: that of Node. */
   readonly fetch?: typeof globalThis.fetch
   /** Called when `jwks` could not be fetched: the last keys serve for an hour, and then requests get 503. */
@@ -64,32 +65,37 @@ export interface JwtKeySet {
   readonly keys: readonly Jwk[]
 }
 
-const OPTION_NAMES = namesOf<JwtOptions>()([
-  'issuer',
-  'audience',
-  'algorithms',
-  'jwks',
-  'publicKey',
-  'secret',
-  'typ',
-  'clockTolerance',
-  'id',
-  'principalName',
-  'roles',
-  'scopes',
-  'realm',
-  'resourceMetadata',
-  'maxTokenLength',
-  'maxCachedTokens',
-  'jwksTimeout',
-  'maxJwksBytes',
-  'fetch',
-  'onJwksError',
-  'name',
-])
-const TEXTS = ['typ', 'realm', 'resourceMetadata', 'name'] as const
-const MAPPINGS = ['id', 'principalName', 'roles', 'scopes'] as const
-const MOST_TOLERANCE_MS = 60_000
+const LONGEST_TOLERANCE_MS = 60_000
+const GIVEN = anything().optional()
+const mapping = matching<string | ((claims: never) => unknown)>(
+  'the name of a claim, or a function',
+  (one) => typeof one === 'string' || typeof one === 'function',
+)
+/** @internal Keys are checked with each other, and messages do not repeat them. */
+export const JWT_RULES = rules<JwtOptions>('jwt')({
+  issuer: text('a string: exactly "iss" of the tokens', (issuer) => issuer !== ''),
+  audience: readBy(audiencesOf),
+  algorithms: readBy((algorithms: readonly JwtAlgorithm[]) => algorithms),
+  jwks: GIVEN,
+  publicKey: GIVEN,
+  secret: GIVEN,
+  typ: text().optional('any'),
+  clockTolerance: duration({ least: 0, most: LONGEST_TOLERANCE_MS }).or('5s'),
+  id: mapping.or('sub'),
+  principalName: mapping.or('name'),
+  roles: mapping.or('roles'),
+  scopes: mapping.or('scope'),
+  realm: text().or('api'),
+  resourceMetadata: text().orNull(),
+  maxTokenLength: count().also(Number.POSITIVE_INFINITY).or(8_192),
+  maxCachedTokens: count().or(10_000),
+  jwksTimeout: duration().or('5s'),
+  maxJwksBytes: size({ least: 1 }).or('512KiB'),
+  fetch: func().optional('that of Node'),
+  onJwksError: func().optional(),
+  name: text().or('jwt'),
+})
+type Settings = typeof JWT_RULES.settings
 
 /**
  * Returns the Bearer scheme (RFC 6750) for signed JSON Web Tokens in Authorization.
@@ -97,13 +103,10 @@ const MOST_TOLERANCE_MS = 60_000
  * @throws WEIR_OPTION_INVALID
  */
 export function jwt<const N extends string = 'jwt'>(options: JwtOptions<N>): Scheme<Principal<N, JwtClaims>> {
-  checkNames('jwt', options, OPTION_NAMES)
-  for (const name of TEXTS) checkText('jwt', name, options[name])
-  for (const name of MAPPINGS) if (typeof options[name] !== 'string') checkFunction('jwt', name, options[name])
-  checkFunction('jwt', 'fetch', options.fetch)
-  checkFunction('jwt', 'onJwksError', options.onJwksError)
-  const { name = 'jwt' as N, realm = 'api', resourceMetadata = null } = options
-  const verifier = new Verifier(name, options)
+  const settings = JWT_RULES.read(options as JwtOptions)
+  const { realm, resourceMetadata } = settings
+  const name = settings.name as N
+  const verifier = new Verifier(name, settings)
   return {
     name,
     authenticate(session) {
@@ -134,14 +137,8 @@ class Verifier<N extends string> {
   readonly #maxTokenLength: number
   readonly #verified: VerifiedTokens<Principal<N, JwtClaims>>
 
-  constructor(name: N, options: JwtOptions<N>) {
-    const { issuer, audience, typ, clockTolerance = 5_000, id = 'sub', principalName = 'name', roles = 'roles', scopes = 'scope' } = options
-    if (typeof issuer !== 'string' || issuer === '') throw invalid('jwt', 'issuer is needed: exactly "iss" of the tokens')
-    const audiences = typeof audience === 'string' ? [audience] : audience
-    if (!Array.isArray(audiences) || audiences.length === 0 || !audiences.every((one) => typeof one === 'string' && one !== ''))
-      throw invalid('jwt', 'audience is needed: the name of this server in "aud" of the tokens')
-    if (wholeNumber('jwt', 'clockTolerance', clockTolerance) > MOST_TOLERANCE_MS)
-      throw invalid('jwt', `clockTolerance is ${clockTolerance}, more than ${MOST_TOLERANCE_MS}`)
+  constructor(name: N, options: Settings) {
+    const { issuer, audience, typ, clockTolerance, id, principalName, roles, scopes } = options
     this.#name = name
     this.#algorithms = checkAlgorithms(options.algorithms, options.secret !== undefined)
     this.#keys = keysOf(options, this.#algorithms)
@@ -149,14 +146,14 @@ class Verifier<N extends string> {
     this.#checks = {
       algorithms: [...this.#algorithms],
       issuer,
-      audience: [...audiences],
+      audience: [...audience],
       requiredClaims: ['exp'],
       clockTolerance: clockTolerance / 1000,
       ...(typ === undefined ? {} : { typ }),
     }
-    this.#mappings = { id, name: principalName, roles, scopes }
-    this.#maxTokenLength = limitOf('jwt', 'maxTokenLength', options.maxTokenLength, 8_192)
-    this.#verified = new VerifiedTokens(wholeNumber('jwt', 'maxCachedTokens', options.maxCachedTokens ?? 10_000))
+    this.#mappings = { id, name: principalName, roles, scopes } as Mappings
+    this.#maxTokenLength = options.maxTokenLength
+    this.#verified = new VerifiedTokens(options.maxCachedTokens)
   }
 
   /** Synchronous for a token that has been verified before. @throws CredentialsError, WEIR_KEYS_UNAVAILABLE */
@@ -193,8 +190,14 @@ class Verifier<N extends string> {
   }
 }
 
-function keysOf(options: JwtOptions, algorithms: readonly JwtAlgorithm[]): KeySource {
-  const { jwks, publicKey, secret, jwksTimeout = 5_000, maxJwksBytes = 512 * 1024, onJwksError = () => {} } = options
+function audiencesOf(audience: string | readonly string[]): readonly string[] {
+  const audiences = typeof audience === 'string' ? [audience] : audience
+  if (Array.isArray(audiences) && audiences.length > 0 && audiences.every((one) => typeof one === 'string' && one !== '')) return audiences
+  throw invalid('jwt', 'audience is needed: the name of this server in "aud" of the tokens')
+}
+
+function keysOf(options: Settings, algorithms: readonly JwtAlgorithm[]): KeySource {
+  const { jwks, publicKey, secret, jwksTimeout: timeoutMs, maxJwksBytes: maxBytes, onJwksError = () => {} } = options
   if ([jwks, publicKey, secret].filter((one) => one !== undefined).length !== 1)
     throw invalid('jwt', 'exactly one of jwks, publicKey and secret is needed')
   if (secret !== undefined) return new FixedKeys(checkSecret(secret, algorithms))
@@ -203,11 +206,7 @@ function keysOf(options: JwtOptions, algorithms: readonly JwtAlgorithm[]): KeySo
     if (!Array.isArray(jwks?.keys)) throw invalid('jwt', 'jwks is neither a URL nor a set of keys')
     return new FixedKeys(structuredClone(jwks) as Jose.JSONWebKeySet)
   }
-  const limits = {
-    timeoutMs: wholeNumber('jwt', 'jwksTimeout', jwksTimeout, 1),
-    maxBytes: wholeNumber('jwt', 'maxJwksBytes', maxJwksBytes, 1),
-  }
-  return new FetchedKeys(setFetcher(urlOf(jwks), options.fetch ?? globalThis.fetch, limits), onJwksError)
+  return new FetchedKeys(setFetcher(urlOf(jwks), options.fetch ?? globalThis.fetch, { timeoutMs, maxBytes }), onJwksError)
 }
 
 /** Whoever can change the keys on their way can sign tokens. */

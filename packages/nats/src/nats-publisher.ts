@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { WeirError } from 'weirjs'
 import type { Clock } from 'weirjs/kit'
-import { isInstance } from 'weirjs/kit'
+import { isInstance, onceName } from 'weirjs/kit'
 
 import type { NatsJetStream } from './nats-client.ts'
 import { type NatsLink, unavailable } from './nats-link.ts'
@@ -56,14 +56,14 @@ export class NatsPublisher {
   }
 
   /** @throws (rejects) WEIR_RELAY_UNAVAILABLE */
-  publish(subject: string, data: string): Promise<number> {
+  publish(subject: string, data: string, once: string | null): Promise<number> {
     const { clock, link, maxQueuedBytes, timeoutMs } = this.#options
     if (this.#isClosed || link.isOver) return Promise.reject(link.error())
     const bytes = Buffer.byteLength(data) + OVERHEAD_BYTES
     if (this.#bytes + bytes > maxQueuedBytes)
       return Promise.reject(unavailable(`more than maxQueuedBytes (${maxQueuedBytes}) would wait for NATS`, this.#trouble))
     return new Promise((resolve, reject) => {
-      const token = `${this.#tokens}${(this.#count++).toString(36)}`
+      const token = once === null ? `${this.#tokens}${(this.#count++).toString(36)}` : onceName(subject, once)
       const message: Waiting = { subject, data, bytes, token, deadline: clock.now() + timeoutMs, isSent: false, resolve, reject }
       this.#bytes += bytes
       this.#waiting.add(message)

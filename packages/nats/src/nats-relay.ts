@@ -1,12 +1,13 @@
 // natsRelay: its options, and which of the two relays they ask for.
 
-import type { Clock, Duration } from 'weirjs/kit'
-import { checkNames, checkText, invalid, isInstance, millisecondsOf, namesOf, rule, systemClock, wholeNumber } from 'weirjs/kit'
+import { type Clock, type Duration, invalid, isInstance, option, rules, type Size, systemClock } from 'weirjs/kit'
 import type { Relay } from 'weirjs/relay'
 import { checkConnection, checkJetStream, type NatsConnection, type NatsJetStream } from './nats-client.ts'
 import { PlainNatsRelay } from './nats-plain-relay.ts'
 import { DEFAULT_AGE_MS } from './nats-stream.ts'
 import { NatsStreamRelay } from './nats-stream-relay.ts'
+
+const { count, duration, forTests, listener, readBy, size, text } = option
 
 export interface NatsRelayOptions {
   /**
@@ -21,7 +22,7 @@ export interface NatsRelayOptions {
   /** How long a stream keeps messages, if the relay creates it. Default `'1d'`. */
   readonly maxAge?: Duration
   /** How many bytes of messages may wait for JetStream. Each message counts 200 more. When exceeded, `publish` rejects. Default 16 MiB. */
-  readonly maxQueuedBytes?: number
+  readonly maxQueuedBytes?: Size
   /**
    * How long `publish` waits for a confirmation. With `jetstream`, it sends the message again in that time, and the stream stores it once.
    * Default 500 ms, or 10 seconds with `jetstream`.
@@ -36,21 +37,28 @@ export interface NatsRelayOptions {
 }
 
 const OWNER = 'natsRelay()'
-const OPTION_NAMES = namesOf<NatsRelayOptions>()([
-  'jetstream',
-  'stream',
-  'maxLength',
-  'maxAge',
-  'maxQueuedBytes',
-  'timeout',
-  'prefix',
-  'onError',
-  'clock',
-])
 const OF_STREAMS = ['stream', 'maxLength', 'maxAge', 'maxQueuedBytes'] as const
-const PREFIX = /^[\w-]+(?:\.[\w-]+)*$/
-const STREAM = /^[\w-]+$/
 const LONGEST_NAME = 100
+const words = (syntax: RegExp): option.Rule<string, option.Same> =>
+  text(
+    `words of letters, digits, "-" and "_", of at most ${LONGEST_NAME} characters`,
+    (name) => syntax.test(name) && name.length <= LONGEST_NAME,
+  )
+/** @internal */
+export const NATS_RELAY_RULES = rules<NatsRelayOptions>(OWNER)({
+  jetstream: readBy((jetstream: NatsJetStream, owner) => {
+    checkJetStream(owner, jetstream)
+    return jetstream
+  }).optional('nothing is kept'),
+  stream: words(/^[\w-]+$/).optional('prefix, with _ for .'),
+  maxLength: count({ least: 1 }).optional('1,000'),
+  maxAge: duration().optional("'1d'"),
+  maxQueuedBytes: size({ least: 1 }).or('16MiB'),
+  timeout: duration().optional("'10s', or 500 ms without JetStream"),
+  prefix: words(/^[\w-]+(?:\.[\w-]+)*$/).or('weir'),
+  onError: listener().or(warn, 'a warning of the process'),
+  clock: forTests(),
+})
 
 /**
  * Returns a relay over NATS 2.9 or later. With `jetstream`, messages are kept, and a subscription can resume after an id. The id is the sequence
@@ -62,19 +70,21 @@ const LONGEST_NAME = 100
  */
 export function natsRelay(connection: NatsConnection, options: NatsRelayOptions = {}): Relay {
   checkConnection(OWNER, connection)
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { clock = systemClock, jetstream, maxAge, maxLength, prefix = 'weir' } = options
-  const onError = rule.listener().read(options.onError ?? warn, { owner: OWNER, option: 'onError' })
-  const timeoutMs = millisecondsOf(OWNER, 'timeout', options.timeout ?? (jetstream === undefined ? 500 : '10s'))
-  checkName('prefix', prefix, PREFIX)
+  const {
+    jetstream,
+    prefix,
+    onError,
+    maxLength,
+    maxAge: maxAgeMs,
+    maxQueuedBytes,
+    clock = systemClock,
+    ...given
+  } = NATS_RELAY_RULES.read(options)
+  const { timeout: timeoutMs = jetstream === undefined ? 500 : 10_000, stream = prefix.replaceAll('.', '_') } = given
   if (jetstream === undefined) {
     for (const name of OF_STREAMS) if (options[name] !== undefined) throw invalid(OWNER, `${name} needs jetstream`)
     return new PlainNatsRelay({ owner: OWNER, connection, prefix, timeoutMs, onError })
   }
-  checkJetStream(OWNER, jetstream)
-  const stream = options.stream ?? prefix.replaceAll('.', '_')
-  checkName('stream', stream, STREAM)
-  const maxAgeMs = maxAge === undefined ? undefined : millisecondsOf(OWNER, 'maxAge', maxAge)
   if ((maxAgeMs ?? DEFAULT_AGE_MS) < timeoutMs)
     throw invalid(
       OWNER,
@@ -86,22 +96,13 @@ export function natsRelay(connection: NatsConnection, options: NatsRelayOptions 
     jetstream,
     prefix,
     stream,
-    maxLength: maxLength === undefined ? undefined : wholeNumber(OWNER, 'maxLength', maxLength, 1),
+    maxLength,
     maxAgeMs,
     clock,
-    maxQueuedBytes: wholeNumber(OWNER, 'maxQueuedBytes', options.maxQueuedBytes ?? 16 * 1024 * 1024, 1),
+    maxQueuedBytes,
     timeoutMs,
     onError,
   })
-}
-
-function checkName(option: string, value: string, syntax: RegExp): void {
-  checkText(OWNER, option, value)
-  if (!syntax.test(value) || value.length > LONGEST_NAME)
-    throw invalid(
-      OWNER,
-      `${option} is ${JSON.stringify(value)}, not words of letters, digits, "-" and "_", of at most ${LONGEST_NAME} characters`,
-    )
 }
 
 function warn(error: unknown): void {

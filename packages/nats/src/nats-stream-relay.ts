@@ -1,7 +1,8 @@
 // A relay over JetStream, which keeps messages: who was away hears what was published meanwhile.
 
 import type { Clock } from 'weirjs/kit'
-import type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
+import { onceOf } from 'weirjs/kit'
+import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
 import { checkData, type NatsConnection } from './nats-client.ts'
 import { NatsFeed } from './nats-feed.ts'
 import { NatsLink, unavailable } from './nats-link.ts'
@@ -55,9 +56,10 @@ export class NatsStreamRelay implements Relay {
     return this.#link.isUp && this.#hasStream
   }
 
-  async publish(channel: string, data: string): Promise<string> {
+  async publish(channel: string, data: string, options: RelayPublishOptions = {}): Promise<string> {
     checkData(this.#options, data)
-    return String(await this.#publisher.publish(this.#stream.subjectOf(channel), data))
+    const once = onceOf(this.#options.owner, options, true)
+    return String(await this.#publisher.publish(this.#stream.subjectOf(channel), data, once))
   }
 
   subscribe(channel: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {

@@ -6,25 +6,23 @@ import { type HttpSession, type Module, type ModuleHost, type Usable, WeirError 
 import { csrf } from 'weirjs/csrf'
 import {
   type Clock,
-  checkFunction,
-  checkNames,
-  checkText,
+  type Duration,
   exchange,
-  flag,
   invalid,
+  isLocalName,
   kindOf,
-  listOf,
-  namesOf,
+  option,
+  rules,
   type SessionsHandle,
   sessionsHandle,
   shown,
-  wholeNumber,
 } from 'weirjs/kit'
 import { returnPath, type SealingKey, type Sessions, type SignIn, type StoredObject } from 'weirjs/sessions'
 
 import { type ClientAuthentication, type Grant, type IdClaims, Provider, type UserInfo } from './provider.ts'
 import { idTokenIn, keptTokens, TokenKeeper, type Tokens } from './tokens.ts'
-import { Transactions } from './transactions.ts'
+import { MAX_LOGIN_MS, Transactions } from './transactions.ts'
+import { UsedLogins } from './used-logins.ts'
 
 export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   /** The sessions that logins begin. They have to be installed on the same server, before. */
@@ -39,12 +37,25 @@ export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   readonly clientSecret?: string | null
   /** Another way to authenticate, of `openid-client`: `PrivateKeyJwt(key)`. */
   readonly clientAuthentication?: ClientAuthentication
+  /**
+   * Whether the signature of ID tokens is checked, with the keys of the provider. Default true for a public client and for an issuer that begins with
+   * `http://`. Otherwise TLS proves where the token comes from.
+   */
+  readonly checkSignature?: boolean
   /** Default `openid profile email`. */
   readonly scope?: string
   /** The path of the routes, after the prefix of a group. Default `/auth`: `/auth/login`, `/auth/callback` and `/auth/logout`. */
   readonly path?: string
-  /** Scheme and host of this server, as the provider knows them. Default `session.origin`. */
+  /**
+   * Scheme and host of this server, as the provider knows them. Without it and `hosts`, only browsers on the same machine can log in: the host would be
+   * the client's word.
+   */
   readonly origin?: string
+  /**
+   * For a server with several names, in place of `origin`: the hosts that clients may use, such as `['shop.example.com', 'shop.example.org']`, each
+   * with its port unless that is the default. The provider then returns to `session.origin`. A login with another host is answered with 421.
+   */
+  readonly hosts?: readonly string[]
   /**
    * Who signs in, by the claims of the ID token. Default `sub` as `id`, and `name`. Required if another provider signs people in to the same
    * sessions: only the program can make their ids differ.
@@ -58,8 +69,10 @@ export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   readonly parameters?: Readonly<Record<string, string>>
   /** Where a client goes after a logout. Default `/`. */
   readonly afterLogout?: string
-  /** Milliseconds that the provider has for each request. Default 5 s. When exceeded: 503. */
-  readonly timeoutMs?: number
+  /** How long the provider has for each request. Default 5 s. When exceeded: 503. */
+  readonly timeout?: Duration
+  /** @deprecated another name of `timeout` */
+  readonly timeoutMs?: Duration
   /** Policies of the routes, such as `auth.open` on a server with `auth`. */
   readonly use?: readonly Usable[]
 }
@@ -87,23 +100,33 @@ export interface Oidc extends Module {
 }
 
 const OWNER = 'oidc()'
-const OPTION_NAMES = namesOf<OidcOptions>()([
-  'sessions',
-  'issuer',
-  'clientId',
-  'clientSecret',
-  'clientAuthentication',
-  'scope',
-  'path',
-  'origin',
-  'principal',
-  'keepTokens',
-  'keys',
-  'parameters',
-  'afterLogout',
-  'timeoutMs',
-  'use',
-])
+const { alias, anything, duration, flag, func, list, readBy, secret, text, texts } = option
+const isHost = (host: string): boolean => URL.canParse(`http://${host}`) && /^[\w.:[\]-]+$/.test(host) && host === host.toLowerCase()
+const isOrigin = (origin: string): boolean => URL.canParse(origin) && new URL(origin).origin === origin && /^https?:/.test(origin)
+/** @internal */
+export const OIDC_RULES = rules<OidcOptions>(OWNER)({
+  sessions: readBy(handleOf),
+  issuer: readBy((issuer: string) => issuer), // the provider checks it
+  clientId: text('the id of a client', (id) => id !== ''),
+  clientSecret: secret(
+    'a string that is not empty: a public client has { clientSecret: null }',
+    (given) => given === null || (typeof given === 'string' && given !== ''),
+  ).optional('required'),
+  clientAuthentication: func().orNull(),
+  checkSignature: flag(false).optional('see below'),
+  scope: text('scopes with "openid"', (scope) => scope.split(' ').includes('openid')).or('openid profile email'),
+  path: text('a path such as "/auth"', (path) => /^(?:\/[\w.~-]+)+$/.test(path)).or('/auth'),
+  origin: text('an origin such as "https://app.example.com"', isOrigin).optional(),
+  hosts: texts('a host such as "shop.example.com" or "localhost:8080"', isHost).optional(),
+  principal: func().optional('sub and name'),
+  keepTokens: flag(false),
+  keys: anything().optional('those of sealed sessions'), // checked where they are used
+  parameters: readBy(checkedParameters).or({}, 'none'),
+  afterLogout: text().or('/'),
+  timeout: duration().or('5s'),
+  use: list<Usable>().or([]),
+  timeoutMs: alias('timeout'),
+})
 /** What a login sets itself. */
 const OWN_PARAMETERS = [
   'client_id',
@@ -116,10 +139,10 @@ const OWN_PARAMETERS = [
   'scope',
   'state',
 ]
-const DEFAULT_SCOPE = 'openid profile email'
-const DEFAULT_TIMEOUT_MS = 5_000
 /** A longer address is not returned to, because it is in a cookie. */
 const MAX_RETURN_CHARACTERS = 1_000
+/** Of a Host, in an error. */
+const MAX_SHOWN_ORIGIN = 200
 /** The providers that sign people in to the same sessions. */
 const INSTALLED = new WeakMap<object, readonly OidcOptions[]>()
 /**
@@ -137,30 +160,34 @@ class OidcModule implements Oidc {
   readonly #sessions: SessionsHandle
   readonly #provider: Provider
   readonly #transactions: Transactions
+  readonly #usedLogins: UsedLogins
   readonly #keeper: TokenKeeper | null
   readonly #path: string
+  readonly #scope: string
   readonly #afterLogout: string
   #prefix = ''
 
   constructor(options: OidcOptions) {
-    checkNames(OWNER, options, OPTION_NAMES)
-    const { issuer, clientId, clientSecret, clientAuthentication, keys, path = '/auth', timeoutMs = DEFAULT_TIMEOUT_MS } = options
-    const sessions = sessionsHandle(options.sessions)
-    if (sessions === null) throw invalid(OWNER, `sessions is ${kindOf(options.sessions)}, not what sessions() returns`)
-    for (const option of ['clientId', 'scope', 'path', 'origin', 'afterLogout'] as const) checkText(OWNER, option, options[option])
-    if (typeof clientId !== 'string' || clientId === '') throw invalid(OWNER, `clientId is ${shown(clientId)}, not the id of a client`)
-    if (clientSecret !== null) checkText(OWNER, 'clientSecret', clientSecret)
-    if (clientSecret === '' || (clientSecret === undefined && clientAuthentication === undefined))
-      throw invalid(OWNER, `clientSecret is ${clientSecret === '' ? 'empty' : 'missing'}: a public client has { clientSecret: null }`)
-    for (const option of ['clientAuthentication', 'principal'] as const) checkFunction(OWNER, option, options[option])
-    if (!/^(?:\/[\w.~-]+)+$/.test(path)) throw invalid(OWNER, `path is ${shown(path)}, not a path such as "/auth"`)
-    checkOrigin(options.origin)
-    checkParameters(options.parameters ?? {})
-    if (options.use !== undefined) listOf(OWNER, 'use', options.use)
-    if (!(options.scope ?? 'openid').split(' ').includes('openid')) throw invalid(OWNER, 'scope lacks "openid"')
+    const settings = OIDC_RULES.read(options)
+    const {
+      sessions,
+      issuer,
+      clientId,
+      clientSecret,
+      clientAuthentication,
+      checkSignature,
+      hosts,
+      keys,
+      path,
+      timeout: timeoutMs,
+    } = settings
+    if (clientSecret === undefined && clientAuthentication === null)
+      throw invalid(OWNER, 'clientSecret is missing: a public client has { clientSecret: null }')
+    if (settings.origin !== undefined && hosts !== undefined) throw invalid(OWNER, 'origin and hosts exclude each other')
+    if (hosts?.length === 0) throw invalid(OWNER, 'hosts is empty')
     this.#sessions = sessions
     const { store } = sessions
-    if (flag(OWNER, 'keepTokens', options.keepTokens) && store === null)
+    if (settings.keepTokens && store === null)
       throw invalid(OWNER, 'keepTokens needs sessions in a store: a token must not leave the server in a sealed cookie')
     if (keys === undefined && store !== null)
       throw invalid(OWNER, 'keys is missing: they seal logins in progress where the sessions are in a store')
@@ -168,16 +195,19 @@ class OidcModule implements Oidc {
       issuer,
       clientId,
       clientSecret: clientSecret ?? null,
-      clientAuthentication: clientAuthentication ?? null,
-      timeoutMs: wholeNumber(OWNER, 'timeoutMs', timeoutMs, 1),
+      clientAuthentication,
+      checkSignature,
+      timeoutMs,
     })
     const purpose = `${issuer} ${clientId} ${path}`
     const name = `login-${hash('sha256', purpose).slice(0, 6)}`
     this.#transactions = new Transactions(sessions.sealedCookies(OWNER, `login ${purpose}`, name, keys)!)
-    this.#keeper = options.keepTokens === true ? new TokenKeeper(this.#provider, issuer, timeoutMs) : null
-    this.#afterLogout = returnPath(options.afterLogout ?? '/', '')
+    this.#usedLogins = new UsedLogins(MAX_LOGIN_MS)
+    this.#keeper = settings.keepTokens ? new TokenKeeper(this.#provider, issuer, timeoutMs) : null
+    this.#afterLogout = returnPath(settings.afterLogout, '')
     if (this.#afterLogout === '') throw invalid(OWNER, `afterLogout is ${shown(options.afterLogout)}, not a path of this server`)
     this.#path = path
+    this.#scope = settings.scope
     this.#options = options
     this.name = `oidc ${path}`
   }
@@ -229,7 +259,7 @@ class OidcModule implements Oidc {
     const address = await this.#provider.loginAddress(clockOf(session), secrets, {
       ...this.#options.parameters,
       redirect_uri: this.#callbackAddress(session),
-      scope: this.#options.scope ?? DEFAULT_SCOPE,
+      scope: this.#scope,
     })
     this.#transactions.begin(session, { ...secrets, path }, clockOf(session).wallTime())
     return response.header('Cache-Control', 'no-store').redirect(address, 303)
@@ -243,17 +273,19 @@ class OidcModule implements Oidc {
     const transaction = states.length === 1 ? this.#transactions.take(session, states[0]!) : null
     if (transaction === null) throw new WeirError('WEIR_OIDC_RESPONSE', 'this browser has no such login in progress, or it took too long')
     const address = new URL(`${this.#callbackAddress(session)}?${request.queryString.replace(/^\?/, '')}`)
-    const grant = await this.#provider.exchange(clockOf(session), address, transaction)
-    const principal = await this.#principalOf(grant)
-    const now = clockOf(session).wallTime()
-    this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#options.issuer, grant.tokens, now))
+    await this.#usedLogins.use(transaction.state, clockOf(session).wallTime(), async () => {
+      const grant = await this.#provider.exchange(clockOf(session), address, transaction)
+      const principal = await this.#principalOf(grant)
+      const now = clockOf(session).wallTime()
+      this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#options.issuer, grant.tokens, now))
+    })
     return response.redirect(transaction.path, 303)
   }
 
   async #principalOf({ claims, tokens, userInfo }: Grant): Promise<SignIn> {
-    const { principal, scope = DEFAULT_SCOPE } = this.#options
+    const { principal } = this.#options
     if (principal === undefined) return { id: claims.sub, name: typeof claims['name'] === 'string' ? claims['name'] : null }
-    const scopes = (tokens.scope ?? scope).split(' ').filter((one) => one !== '')
+    const scopes = (tokens.scope ?? this.#scope).split(' ').filter((one) => one !== '')
     return principal(claims, { accessToken: tokens.access_token, scopes, userInfo })
   }
 
@@ -264,21 +296,32 @@ class OidcModule implements Oidc {
     const idToken = idTokenIn(open, this.#options.issuer)
     this.#sessions.signOut(session)
     response.header('Cache-Control', 'no-store')
-    const elsewhere = wasSignedIn
-      ? await this.#provider.logoutAddress(clockOf(session), {
-          post_logout_redirect_uri: `${this.#originOf(session)}${this.#afterLogout}`,
-          ...(idToken !== null && { id_token_hint: idToken }),
-        })
-      : null
+    const origin = this.#originFor(session)
+    const elsewhere =
+      wasSignedIn && typeof origin === 'string'
+        ? await this.#provider.logoutAddress(clockOf(session), {
+            post_logout_redirect_uri: `${origin}${this.#afterLogout}`,
+            ...(idToken !== null && { id_token_hint: idToken }),
+          })
+        : null
     return response.redirect(elsewhere ?? this.#afterLogout, 303)
   }
 
-  #originOf(session: HttpSession): string {
-    return this.#options.origin ?? session.origin
+  /** Where the provider sends the browser back to, or why it is not sent there. Without `origin`, the client has stated it. */
+  #originFor(session: HttpSession): string | WeirError {
+    const { origin, hosts } = this.#options
+    if (origin !== undefined) return origin
+    const stated = URL.canParse(session.origin) ? new URL(session.origin) : null
+    if (stated === null || (hosts !== undefined && !hosts.includes(stated.host))) return new WeirError('WEIR_MISDIRECTED')
+    if (hosts !== undefined || isLocalName(stated.hostname)) return stated.origin
+    const line = `origin: ${JSON.stringify(stated.origin.slice(0, MAX_SHOWN_ORIGIN))}`
+    return invalid(OWNER, `origin is missing, and Host is what the client says. If it is right, write oidc({ …, ${line} })`)
   }
 
   #callbackAddress(session: HttpSession): string {
-    return `${this.#originOf(session)}${this.#prefix}${this.#path}/callback`
+    const origin = this.#originFor(session)
+    if (typeof origin !== 'string') throw origin
+    return `${origin}${this.#prefix}${this.#path}/callback`
   }
 }
 
@@ -286,15 +329,16 @@ function clockOf(session: HttpSession): Clock {
   return exchange(session).clock
 }
 
-function checkOrigin(origin: string | undefined): void {
-  if (origin === undefined) return
-  if (!URL.canParse(origin) || new URL(origin).origin !== origin || !/^https?:/.test(origin))
-    throw invalid(OWNER, `origin is ${shown(origin)}, not an origin such as "https://app.example.com"`)
+function handleOf(sessions: OidcOptions['sessions']): SessionsHandle {
+  const handle = sessionsHandle(sessions)
+  if (handle === null) throw invalid(OWNER, `sessions is ${kindOf(sessions)}, not what sessions() returns`)
+  return handle
 }
 
-function checkParameters(parameters: Readonly<Record<string, string>>): void {
+function checkedParameters(parameters: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(parameters)) {
     if (OWN_PARAMETERS.includes(name)) throw invalid(OWNER, `parameters has ${JSON.stringify(name)}, which a login sets itself`)
     if (typeof value !== 'string') throw invalid(OWNER, `${name} of parameters is ${shown(value)}, not a string`)
   }
+  return parameters
 }

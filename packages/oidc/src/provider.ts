@@ -49,6 +49,8 @@ export interface ProviderOptions {
   readonly clientId: string
   readonly clientSecret: string | null
   readonly clientAuthentication: ClientAuthentication | null
+  /** Undefined: only where the token endpoint itself does not prove whose ID token it is. */
+  readonly checkSignature: boolean | undefined
   readonly timeoutMs: number
 }
 
@@ -64,6 +66,7 @@ const OF_THE_RESPONSE: ReadonlySet<string> = new Set([
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
   'OAUTH_INVALID_REQUEST',
+  'OAUTH_KEY_SELECTION_FAILED',
 ])
 
 export class Provider {
@@ -139,15 +142,22 @@ export class Provider {
     return this.#finding
   }
 
+  /** OpenID Connect Core, section 3.1.3.7: TLS can take the place of the signature, between a server that proves its identity and the provider. */
+  get #checksSignature(): boolean {
+    const { checkSignature, clientSecret, clientAuthentication } = this.#options
+    return checkSignature ?? (this.#issuer.protocol === 'http:' || (clientSecret === null && clientAuthentication === null))
+  }
+
   async #find(clock: Clock): Promise<OpenId.Configuration> {
     const { clientId, clientSecret, clientAuthentication, timeoutMs } = this.#options
-    const { ClientSecretBasic, None, allowInsecureRequests, discovery } = this.#openid
+    const { ClientSecretBasic, None, allowInsecureRequests, discovery, enableNonRepudiationChecks } = this.#openid
+    const isInsecure = this.#issuer.protocol === 'http:'
     const authentication =
       (clientAuthentication as OpenId.ClientAuth | null) ?? (clientSecret === null ? None() : ClientSecretBasic(clientSecret))
     try {
       const configuration = await discovery(this.#issuer, clientId, clientSecret ?? undefined, authentication, {
         timeout: timeoutMs / 1000,
-        ...(this.#issuer.protocol === 'http:' && { execute: [allowInsecureRequests] }),
+        execute: [...(isInsecure ? [allowInsecureRequests] : []), ...(this.#checksSignature ? [enableNonRepudiationChecks] : [])],
       })
       this.#found = { configuration, at: clock.wallTime() }
       return configuration

@@ -17,7 +17,7 @@ interface Sealed extends Transaction {
 }
 
 /** How long a person may take to log in. */
-const MAX_LOGIN_MS = 10 * 60_000
+export const MAX_LOGIN_MS: number = 10 * 60_000
 /** How many logins a browser can have in progress. The oldest one is given up for another. */
 const MAX_LOGINS = 5
 /** Of `state`, in the name of the cookie. */

@@ -1,13 +1,23 @@
 // Logins at a real identity provider: the way in, everything that must not lead in, and the way out.
 
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
 
 import { HttpServer } from '../../weirjs/src/index.ts'
 import { memorySessions, type SessionsOptions, sealed, sessions } from '../../weirjs/src/modules/sessions/index.ts'
-import { CLIENT, type IdentityProvider, startProvider, Visitor } from '../../weirjs/test/support/identity-provider.ts'
+import { CLIENT, type IdentityProvider, startProvider, takeCodesAgain, Visitor } from '../../weirjs/test/support/identity-provider.ts'
 import { keyOf } from '../../weirjs/test/support/user-sessions.ts'
 import { type Oidc, type OidcOptions, oidc } from '../src/index.ts'
+
+interface JwkSet {
+  readonly keys: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** A public key that has not signed anything. */
+function otherKey(): Readonly<Record<string, unknown>> {
+  return { ...generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256' }
+}
 
 interface App {
   readonly server: HttpServer
@@ -207,6 +217,49 @@ describe('what must not lead in', () => {
     assert.equal(await app.who(thief), null)
   })
 
+  for (const [title, place] of Object.entries(PLACES))
+    test(`the same response twice, although the provider takes its code again: sessions ${title}`, async (t) => {
+      const app = await startApp(t, place)
+      takeCodesAgain(app.idp)
+      const visitor = new Visitor()
+      const callback = await visitor.logInAt(await visitor.begin(app.origin), 'ann')
+      const pending = new Map(visitor.cookies.get(app.origin)!)
+      const withCookie = (): Visitor => {
+        const one = new Visitor()
+        one.cookies.set(app.origin, new Map(pending))
+        return one
+      }
+      const visitors = [withCookie(), withCookie(), withCookie()]
+      const answers = await Promise.all(visitors.map((one) => one.go(callback)))
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 400, 400], 'at the same time')
+      const thief = withCookie()
+      assert.equal((await thief.go(callback)).status, 400, 'later')
+      assert.equal(await app.who(thief), null)
+    })
+
+  for (const [title, keys] of [
+    [
+      'other keys than those of the provider',
+      (own: JwkSet): JwkSet => ({ keys: own.keys.map((key) => ({ ...otherKey(), kid: key['kid'] })) }),
+    ],
+    ['no key of the provider', (own: JwkSet): JwkSet => ({ keys: own.keys.map((key) => ({ ...key, kid: 'another' })) })],
+  ] as const)
+    test(`an ID token whose signature has ${title}`, async (t) => {
+      const outcomes: number[] = []
+      for (const checkSignature of [undefined, true, false]) {
+        const app = await startApp(t, PLACES['sealed'], checkSignature === undefined ? {} : { checkSignature })
+        const own = (await (await fetch(`${app.idp.issuer}/jwks`)).json()) as JwkSet
+        app.idp.instead = (request, response) => {
+          if (request.url !== '/jwks') return false
+          response.setHeader('Content-Type', 'application/jwk-set+json').end(JSON.stringify(keys(own)))
+          return true
+        }
+        const visitor = new Visitor()
+        outcomes.push((await visitor.logIn(app.origin, 'ann')).status)
+      }
+      assert.deepEqual(outcomes, [400, 400, 303], 'it is checked for an http issuer, unless the program does not want that')
+    })
+
   test('a response of one provider at the callback of another (mix-up)', async (t) => {
     const app = await startApp(t)
     const other = await startProvider(t, [])
@@ -324,6 +377,68 @@ test('the principal is what the program makes of the claims, and of those of the
   })
 })
 
+describe('the host to which the provider returns', () => {
+  const ADDRESSES: readonly (readonly [host: string, options: Partial<OidcOptions>, expected: string | RegExp | 421])[] = [
+    ['localhost:8080', {}, 'http://localhost:8080'],
+    ['127.0.0.1', {}, 'http://127.0.0.1'],
+    ['[::1]:81', {}, 'http://[::1]:81'],
+    ['app.localhost', {}, 'http://app.localhost'],
+    ['evil.example', {}, /origin is missing.*write oidc\(\{ …, origin: "http:\/\/evil.example" \}\)/],
+    ['localhost.evil.example', {}, /origin is missing/],
+    ['evil.example', { origin: 'https://app.example.com' }, 'https://app.example.com'],
+    ['a.example.com', { hosts: ['a.example.com', 'b.example.com:81'] }, 'http://a.example.com'],
+    ['A.Example.Com:80', { hosts: ['a.example.com', 'b.example.com:81'] }, 'http://a.example.com'],
+    ['b.example.com:81', { hosts: ['a.example.com', 'b.example.com:81'] }, 'http://b.example.com:81'],
+    ['b.example.com', { hosts: ['a.example.com', 'b.example.com:81'] }, 421],
+    ['evil.example', { hosts: ['a.example.com', 'b.example.com:81'] }, 421],
+    ['localhost', { hosts: ['a.example.com', 'b.example.com:81'] }, 421],
+  ]
+  for (const [host, options, expected] of ADDRESSES)
+    test(`${host}, with ${JSON.stringify(options)}`, async (t) => {
+      const idp = await startProvider(t, ['http://localhost'])
+      const logged: unknown[] = []
+      const users = sessions({ store: sealed({ keys: [keyOf('one')] }), allowInsecure: true })
+      const server = new HttpServer({ logger: { error: (message, detail) => void logged.push(message, detail) } })
+      server.useModule(users)
+      server.useModule(oidc({ sessions: users, issuer: idp.issuer, ...CLIENT, ...options }))
+      for (const path of ['/auth/login', `/auth/callback?code=a&state=b`]) {
+        const response = await server.inject({ url: path, headers: { Host: host } })
+        if (path !== '/auth/login') continue
+        if (typeof expected === 'string') {
+          const address = new URL(response.headers.get('location')!)
+          assert.equal(address.searchParams.get('redirect_uri'), `${expected}/auth/callback`)
+        } else if (expected === 421) assert.equal(response.status, 421)
+        else {
+          assert.equal(response.status, 500)
+          assert.match(String(logged.map((one) => (one as { error?: Error }).error?.message ?? one)), expected)
+          assert.doesNotMatch(response.text(), /evil/)
+        }
+      }
+    })
+
+  test('whoever logs out under another name is signed out, and stays', async (t) => {
+    const idp = await startProvider(t, ['http://localhost'])
+    const users = sessions({ store: memorySessions(), allowInsecure: true })
+    const server = new HttpServer({ logger: null })
+    server.useModule(users)
+    server.useModule(oidc({ sessions: users, issuer: idp.issuer, ...CLIENT, keys: [keyOf('one')] }))
+    server.mapGet('/in', (_, session) => users.signIn(session, { id: 'ann' }))
+    server.mapGet('/', (_, session) => users.of(session).principal?.id ?? 'nobody')
+    const cookie = (await server.inject('/in')).headers.getSetCookie()[0]!.split(';')[0]!
+    for (const [host, elsewhere] of [
+      ['evil.example', '/'],
+      ['localhost', new URL('/session/end', idp.issuer).href],
+    ] as const) {
+      const headers = { Host: host, Cookie: cookie, 'Sec-Fetch-Site': 'same-origin' }
+      if (host === 'localhost') headers.Cookie = (await server.inject('/in')).headers.getSetCookie()[0]!.split(';')[0]!
+      const out = await server.inject({ method: 'POST', url: '/auth/logout', headers })
+      assert.equal(out.status, 303)
+      assert.equal(out.headers.get('location')!.split('?')[0], elsewhere)
+      assert.equal((await server.inject({ url: '/', headers: { Cookie: headers.Cookie } })).text(), 'nobody')
+    }
+  })
+})
+
 test('wrong options are refused', async () => {
   const users = sessions({ store: sealed({ keys: [keyOf('one')] }) })
   const kept = sessions({ store: memorySessions() })
@@ -336,8 +451,8 @@ test('wrong options are refused', async () => {
     [{ issuer: 'http://id.example.com' }, /has to begin with https/],
     [{ clientId: '' }, /clientId/],
     [{ clientSecret: undefined }, /clientSecret is missing: a public client has \{ clientSecret: null \}/],
-    [{ clientSecret: '' }, /clientSecret is empty/],
-    [{ clientSecret: 7 }, /clientSecret is 7, not a string/],
+    [{ clientSecret: '' }, /clientSecret is a string, not a string that is not empty: a public client has/],
+    [{ clientSecret: 7 }, /clientSecret is a number, not a string/],
     [{ keepTokens: true }, /keepTokens needs sessions in a store/],
     [{ sessions: kept }, /keys is missing/],
     [{ sessions: kept, keys: ['short'] }, /keys\[0\]/],
@@ -345,10 +460,16 @@ test('wrong options are refused', async () => {
     [{ path: '/auth/' }, /path/],
     [{ path: '/:tenant' }, /path/],
     [{ origin: 'https://app.example.com/' }, /origin/],
-    [{ scope: 'profile' }, /scope lacks "openid"/],
+    [{ origin: 'https://app.example.com', hosts: ['app.example.com'] }, /origin and hosts exclude each other/],
+    [{ hosts: [] }, /hosts is empty/],
+    [{ hosts: ['https://app.example.com'] }, /hosts: the string "https:\/\/app.example.com" is not a host/],
+    [{ hosts: ['App.example.com'] }, /not a host/],
+    [{ hosts: 'app.example.com' }, /hosts/],
+    [{ checkSignature: 1 }, /checkSignature/],
+    [{ scope: 'profile' }, /scope is the string "profile", not scopes with "openid"/],
     [{ parameters: { state: 'fixed' } }, /parameters has "state"/],
     [{ afterLogout: 'https://evil.example' }, /afterLogout/],
-    [{ timeout: 5 }, /no option "timeout"/],
+    [{ timeout: 0 }, /timeout is 0, not whole milliseconds/],
     [{ use: {} }, /use/],
   ]
   for (const [options, message] of wrong) assert.throws(() => oidc({ ...right, ...options } as OidcOptions), message)

@@ -1,11 +1,13 @@
 // `@weirjs/openapi`: a document of OpenAPI from the declarations of routes, and a page that shows it.
 
 import type { HttpSession, Module, ModuleHost, Policy, RouteListing, Usable } from 'weirjs'
-import { checkFunction, checkNames, checkText, flag, invalid, listOf, namesOf, noteDocument, shown } from 'weirjs/kit'
+import { invalid, noteDocument, option, rules, shown } from 'weirjs/kit'
 import type { DocumentSettings, OpenApiInfo, OpenApiServer } from './document.ts'
 import { PAGE_POLICY, pageFiles, pageOf, START_NAME, START_SCRIPT } from './page.ts'
 import { relativePath } from './paths.ts'
 import { ServedDocument } from './served-document.ts'
+
+const { flag, func, list, oneOf, readBy, text } = option
 
 export interface OpenApiOptions {
   /** `title` and `version` of the API, and whatever else OpenAPI allows there. */
@@ -35,22 +37,22 @@ export interface OpenApiOptions {
   readonly name?: string
 }
 
-const OPTION_NAMES = namesOf<OpenApiOptions>()([
-  'info',
-  'servers',
-  'version',
-  'path',
-  'ui',
-  'strict',
-  'expose',
-  'include',
-  'endpoint',
-  'use',
-  'name',
-])
 const OWNER = 'openapi'
-const DEFAULT_PATH = '/openapi.json'
-const VERSIONS: ReadonlySet<unknown> = new Set(['auto', '3.1', '3.2'])
+const PATH = text('a path such as /docs', (path) => /^(?:\/[\w.~-]+)+$/.test(path))
+/** @internal */
+export const OPENAPI_RULES = rules<OpenApiOptions>(OWNER)({
+  info: readBy(checkedInfo),
+  servers: readBy(checkedServers).or([], "[{ url: '/' }]"),
+  version: oneOf('auto', '3.1', '3.2').or('auto'),
+  path: PATH.or('/openapi.json'),
+  ui: PATH.nullable().or(null, 'no page'),
+  strict: flag(false),
+  expose: flag(false),
+  include: func().orNull('[reachable routes](#which-routes)'),
+  endpoint: text().optional('every endpoint'),
+  use: list<Usable>().or([]),
+  name: text().or(OWNER),
+})
 
 /**
  * Returns a module that serves a document of OpenAPI from the declarations of all routes, with an ETag, and a page that shows it. In
@@ -61,28 +63,15 @@ const VERSIONS: ReadonlySet<unknown> = new Set(['auto', '3.1', '3.2'])
  * @throws WEIR_OPTION_INVALID
  */
 export function openapi(options: OpenApiOptions): Module {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { info, servers = [], version = 'auto', path = DEFAULT_PATH, ui = null, endpoint, use = [], name = OWNER } = options
-  checkInfo(info)
-  for (const server of listOf<unknown>(OWNER, 'servers', servers)) checkServer(server)
-  checkJson('info', info)
-  checkJson('servers', servers)
-  if (!VERSIONS.has(version)) throw invalid(OWNER, `version is ${shown(version)}, not "auto", "3.1" or "3.2"`)
-  checkPath('path', path)
-  if (ui !== null) checkPath('ui', ui)
+  const { info, servers, version, path, ui, strict, expose, include, endpoint, use, name } = OPENAPI_RULES.read(options)
   if (ui === path) throw invalid(OWNER, `path and ui are both ${JSON.stringify(path)}`)
-  checkFunction(OWNER, 'include', options.include)
-  checkText(OWNER, 'endpoint', endpoint)
-  checkText(OWNER, 'name', name)
-  listOf(OWNER, 'use', use)
-  const isStrict = flag(OWNER, 'strict', options.strict)
-  const isServed = flag(OWNER, 'expose', options.expose) || process.env['NODE_ENV'] !== 'production'
+  const isServed = expose || process.env['NODE_ENV'] !== 'production'
   const files = isServed && ui !== null ? pageFiles() : null
   const settings: DocumentSettings = { info, servers, version }
   return {
     name,
     install(host: ModuleHost): void {
-      const served = new ServedDocument(host, { ...settings, endpoint: endpoint ?? null, include: options.include ?? null, isStrict })
+      const served = new ServedDocument(host, { ...settings, endpoint: endpoint ?? null, include, isStrict: strict })
       noteDocument(host, name, () => served.text)
       if (!isServed) return
       const own: Policy = { name: `${OWNER} route`, describe: () => served.ownRoute, check: () => void served.text }
@@ -110,28 +99,27 @@ function secured({ response }: HttpSession): HttpSession['response'] {
     .header('Referrer-Policy', 'no-referrer')
 }
 
-function checkInfo(info: unknown): void {
-  if (typeof info !== 'object' || info === null) throw invalid(OWNER, `info is ${shown(info)}, not an object with title and version`)
+function checkedInfo(info: OpenApiInfo): OpenApiInfo {
+  const given: unknown = info
+  if (typeof given !== 'object' || given === null) throw invalid(OWNER, `info is ${shown(given)}, not an object with title and version`)
   for (const name of ['title', 'version'] as const) {
-    const value = (info as OpenApiInfo)[name] as unknown
+    const value = info[name] as unknown
     if (typeof value !== 'string' || value === '') throw invalid(OWNER, `info.${name} is ${shown(value)}, not a string that is not empty`)
   }
+  return inJson('info', info)
 }
 
-function checkServer(server: unknown): void {
-  const url = typeof server === 'object' && server !== null ? (server as OpenApiServer).url : null
-  if (typeof url !== 'string' || url === '') throw invalid(OWNER, `servers has ${shown(server)}, not an object with a url`)
+function checkedServers(servers: readonly OpenApiServer[]): readonly OpenApiServer[] {
+  const hasUrl = (server: unknown): boolean => typeof Object(server).url === 'string' && Object(server).url !== ''
+  list('an object with a url', hasUrl).read(servers, { owner: OWNER, option: 'servers' })
+  return inJson('servers', servers)
 }
 
-function checkJson(option: 'info' | 'servers', value: unknown): void {
+function inJson<T>(option: 'info' | 'servers', value: T): T {
   try {
     JSON.stringify(value)
+    return value
   } catch (error) {
     throw invalid(OWNER, `${option} cannot be written as JSON: ${(error as Error).message.split('\n', 1)[0]}`)
   }
-}
-
-function checkPath(option: 'path' | 'ui', path: unknown): void {
-  if (typeof path !== 'string' || !/^(?:\/[\w.~-]+)+$/.test(path))
-    throw invalid(OWNER, `${option} is ${shown(path)}, not a path such as /docs`)
 }

@@ -5,21 +5,21 @@
 import * as Api from '@opentelemetry/api'
 import type { ExchangeRecord, ExchangeStart, HttpSession, Module, ModuleHost } from 'weirjs'
 import {
-  checkFunction,
-  checkNames,
   type ExchangeHandle,
   exchange,
   invalid,
   isInstance,
-  namesOf,
+  option,
   type RedactedReader,
   redaction as redactionOf,
-  shown,
+  rules,
   type TraceIds,
 } from 'weirjs/kit'
 
 import type { Meters, RequestSpan, Tracers } from './api-types.ts'
 import { endAttributes, headAttributes, isFailure, metricAttributes, SCHEMA_URL, spanName, startAttributes } from './attributes.ts'
+
+const { func, having, readBy } = option
 
 export interface OpenTelemetryOptions {
   /** Default: the one that the program has registered with the API. */
@@ -37,8 +37,19 @@ export interface OpenTelemetryOptions {
   readonly secretQuery?: readonly string[]
 }
 
-const OPTION_NAMES = namesOf<OpenTelemetryOptions>()(['tracerProvider', 'meterProvider', 'trust', 'skip', 'secretQuery'])
 const OWNER = 'opentelemetry'
+const REGISTERED = 'the one registered with the API'
+/** @internal */
+export const OPENTELEMETRY_RULES = rules<OpenTelemetryOptions>(OWNER)({
+  tracerProvider: having(['getTracer'], 'pass a provider of the SDK').optional(REGISTERED),
+  meterProvider: having(['getMeter'], 'pass a provider of the SDK').optional(REGISTERED),
+  trust: func().optional('peers in proxies.trust'),
+  skip: func().optional(),
+  secretQuery: readBy((names: readonly string[] | undefined, owner, name) => redactionOf(owner, name, names)).or(
+    undefined,
+    'as in [weirjs/log](logging.md#what-is-hidden)',
+  ),
+})
 const SCOPE = 'weir'
 
 /** What belongs to one request. Exchanges refer to it. */
@@ -77,18 +88,13 @@ export function spanOf(session: HttpSession): RequestSpan | undefined {
  * @throws WEIR_OPTION_INVALID
  */
 export function opentelemetry(options: OpenTelemetryOptions = {}): Module {
-  checkNames(OWNER, options, OPTION_NAMES)
-  checkFunction(OWNER, 'trust', options.trust)
-  checkFunction(OWNER, 'skip', options.skip)
-  checkProvider('tracerProvider', options.tracerProvider, 'getTracer')
-  checkProvider('meterProvider', options.meterProvider, 'getMeter')
-  const redaction = redactionOf(OWNER, 'secretQuery', options.secretQuery)
+  const settings = OPENTELEMETRY_RULES.read(options)
   const api = Api
   return {
     name: OWNER,
     install(host: ModuleHost): void {
       if (host.prefix !== '') throw invalid(OWNER, 'install it on the server: the spans are those of all requests')
-      const tracing = new Tracing(api, options, redaction)
+      const tracing = new Tracing(api, settings)
       host.use({
         name: OWNER,
         middleware(session, next) {
@@ -101,18 +107,20 @@ export function opentelemetry(options: OpenTelemetryOptions = {}): Module {
   }
 }
 
+type Settings = typeof OPENTELEMETRY_RULES.settings
+
 class Tracing {
   readonly #api: typeof Api
-  readonly #options: OpenTelemetryOptions
+  readonly #options: Settings
   readonly #redaction: RedactedReader
   readonly #tracer: Api.Tracer
   /** The API has no meter that waits for a provider, so it is created for the first request. */
   #duration: Api.Histogram | null = null
 
-  constructor(api: typeof Api, options: OpenTelemetryOptions, redaction: RedactedReader) {
+  constructor(api: typeof Api, options: Settings) {
     this.#api = api
     this.#options = options
-    this.#redaction = redaction
+    this.#redaction = options.secretQuery
     const provider = (options.tracerProvider ?? api.trace) as Api.TracerProvider
     this.#tracer = provider.getTracer(SCOPE, undefined, { schemaUrl: SCHEMA_URL })
   }
@@ -201,10 +209,4 @@ class Tracing {
 const FIELDS: Api.TextMapGetter<ExchangeHandle> = {
   keys: () => [],
   get: (handle, name) => handle.field(name.toLowerCase()) ?? undefined,
-}
-
-function checkProvider(option: string, provider: unknown, member: string): void {
-  if (provider === undefined) return
-  if (typeof provider === 'object' && provider !== null && typeof (provider as Record<string, unknown>)[member] === 'function') return
-  throw invalid(OWNER, `${option} is ${shown(provider)}, which has no function ${member}`)
 }

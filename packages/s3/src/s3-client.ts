@@ -2,7 +2,9 @@
 // number of attempts and the timeouts.
 
 import { WeirError } from 'weirjs'
-import { invalid, isInstance, kindOf } from 'weirjs/kit'
+import { invalid, isInstance, kindOf, option } from 'weirjs/kit'
+
+const { readBy, secret } = option
 
 /**
  * A client of your program for S3, or for a store that is compatible with it: the `S3Client` or the `S3` of `@aws-sdk/client-s3`. weir only sends
@@ -28,18 +30,18 @@ export function checkClient(owner: string, client: AwsS3Client): void {
     throw invalid(owner, 'client has no send or no config: it is not a client of @aws-sdk/client-s3')
 }
 
-/** @throws WEIR_OPTION_INVALID */
-export function checkBucket(owner: string, bucket: string): void {
-  const given: unknown = bucket
-  if (typeof given !== 'string' || given === '') throw invalid(owner, `bucket is ${given === '' ? 'empty' : kindOf(given)}, not its name`)
+/** The rules of options that say where S3 keeps something. Messages name no bucket. */
+export const S3_RULES = {
+  bucket: secret('its name', (bucket) => typeof bucket === 'string' && bucket !== '') as option.Rule<string, option.Same>,
+  params: readBy(checkedParams).or({}, 'none'),
 }
 
-/** @throws WEIR_OPTION_INVALID */
-export function checkParams(owner: string, params: Readonly<Record<string, unknown>>): void {
+function checkedParams(params: Readonly<Record<string, unknown>>, owner: string): Readonly<Record<string, unknown>> {
   const given: unknown = params
   if (typeof given !== 'object' || given === null) throw invalid(owner, `params is ${kindOf(given)}, not an object`)
   const taken = Object.keys(given).find((name) => OWN_PARAMS.includes(name))
   if (taken !== undefined) throw invalid(owner, `params: ${taken} is set by weir`)
+  return params
 }
 
 /** What a failure of the client becomes. Its message names the operation and the kind of failure, not the bucket or the key. */

@@ -6,12 +6,14 @@ import { createHash } from 'node:crypto'
 import { PassThrough, pipeline, type Readable } from 'node:stream'
 import { type AppendOptions, isUploadId, type StoredUpload, type UploadRecord, type UploadStorage, uploadRecordOf } from '@weirjs/uploads'
 import { WeirError } from 'weirjs'
-import { checkNames, checkText, invalid, namesOf, shown, wholeNumber } from 'weirjs/kit'
+import { invalid, option, rules, type Size, shown } from 'weirjs/kit'
 
 import { S3Bucket, WriteConflict } from './s3-bucket.ts'
-import { type AwsS3Client, checkBucket, checkClient, checkParams, MIN_PART_BYTES, PART_BYTES } from './s3-client.ts'
+import { type AwsS3Client, checkClient, MIN_PART_BYTES, PART_BYTES, S3_RULES } from './s3-client.ts'
 import { type DecodedState, decodeState, LINE_BYTES, offsetOf, type S3State } from './s3-state.ts'
 import { type KnownState, MOST_PARTS, PartsGone, S3Writer, type UploadKeys } from './s3-writer.ts'
+
+const { size, text } = option
 
 /** Options of `s3Storage`. */
 export interface S3StorageOptions {
@@ -20,10 +22,10 @@ export interface S3StorageOptions {
   /** Beginning of all keys. Default `uploads/`. Nothing else should be there. */
   readonly prefix?: string
   /**
-   * Bytes of each part, at least 5 MiB, and more for an upload that S3 would otherwise refuse because it has more than 10,000 parts. Default 8 MiB,
+   * Size of each part, at least 5 MiB, and more for an upload that S3 would otherwise refuse because it has more than 10,000 parts. Default 8 MiB,
    * which allows 70 GiB where the client does not state the length. Each upload that is being received takes up to two parts of memory.
    */
-  readonly partSize?: number
+  readonly partSize?: Size
   /**
    * Further parameters of S3's PutObject and CreateMultipartUpload for the bytes, such as `ContentType` or `ServerSideEncryption`. What concerns
    * encryption applies to weir's own objects as well. Default: none.
@@ -32,8 +34,12 @@ export interface S3StorageOptions {
 }
 
 const OWNER = 's3Storage()'
-const OPTION_NAMES = namesOf<S3StorageOptions>()(['bucket', 'prefix', 'partSize', 'params'])
-const PREFIX = 'uploads/'
+/** @internal */
+export const S3_STORAGE_RULES = rules<S3StorageOptions>(OWNER)({
+  ...S3_RULES,
+  prefix: text().or('uploads/'),
+  partSize: size({ least: MIN_PART_BYTES }).or(PART_BYTES),
+})
 /** Each process that takes an upload over skips a few part numbers. */
 const PLANNED_PARTS = MOST_PARTS - 1000
 const RECORD = '.json'
@@ -53,12 +59,7 @@ const MARK = 'weir-upload'
  */
 export function s3Storage(client: AwsS3Client, options: S3StorageOptions): UploadStorage {
   checkClient(OWNER, client)
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { bucket, prefix = PREFIX, partSize = PART_BYTES, params = {} } = options
-  checkBucket(OWNER, bucket)
-  checkText(OWNER, 'prefix', prefix)
-  wholeNumber(OWNER, 'partSize', partSize, MIN_PART_BYTES)
-  checkParams(OWNER, params)
+  const { bucket, prefix, partSize, params } = S3_STORAGE_RULES.read(options)
   return new S3Storage(new S3Bucket(client, bucket, params), prefix, partSize)
 }
 

@@ -1,8 +1,9 @@
 // Appends to one upload in S3: gathers parts, sends one while it gathers the next, and writes down how far it has come.
 
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { WeirError } from 'weirjs'
+import { PieceList } from 'weirjs/kit'
 import { type Part, type S3Bucket, WriteConflict } from './s3-bucket.ts'
 import { decodeState, encodeState, LINE_BYTES, offsetOf, type S3State } from './s3-state.ts'
 
@@ -42,8 +43,7 @@ export class S3Writer {
   readonly #parts: Part[]
   #nextNumber: number
   /** Bytes that are not in a part yet. */
-  #gathered: Buffer[]
-  #gatheredBytes: number
+  readonly #gathered = new PieceList()
   #etag: string | null
   /** How many parts the state in S3 has. */
   #written: number
@@ -60,15 +60,14 @@ export class S3Writer {
     this.#partSize = state.partSize
     this.#parts = [...state.parts]
     this.#nextNumber = (state.parts.at(-1)?.[0] ?? 0) + 1
-    this.#gathered = tail.length === 0 ? [] : [tail]
-    this.#gatheredBytes = tail.length
+    this.#gathered.add(tail, false)
     this.#etag = etag
     this.#written = state.parts.length
   }
 
   /** Bytes so far, durable or not. */
   get offset(): number {
-    return offsetOf(this.#state(null), this.#gatheredBytes)
+    return offsetOf(this.#state(null), this.#gathered.size)
   }
 
   /**
@@ -76,7 +75,7 @@ export class S3Writer {
    * number that this writer uses.
    */
   async takeOver(): Promise<void> {
-    await this.#writeState(this.#gathered)
+    await this.#writeState(this.#gathered.blocks)
     this.#nextNumber += unwrittenAt(this.#parts.length) + PARTS_UNDER_WAY
   }
 
@@ -87,9 +86,8 @@ export class S3Writer {
    */
   async take(bytes: AsyncIterable<Uint8Array>, writesDown: boolean): Promise<void> {
     for await (const chunk of bytes) {
-      this.#gathered.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))
-      this.#gatheredBytes += chunk.length
-      while (this.#gatheredBytes >= this.#partSize) await this.#sendPart(writesDown)
+      this.#gathered.add(chunk, false)
+      while (this.#gathered.size >= this.#partSize) await this.#sendPart(writesDown)
     }
     await this.#settle()
   }
@@ -97,14 +95,14 @@ export class S3Writer {
   /** Makes everything durable that has been taken. */
   async writeDown(): Promise<void> {
     await this.#settle()
-    await this.#writeState(this.#gathered)
+    await this.#writeState(this.#gathered.blocks)
   }
 
   /** Makes one object of all bytes. */
   async finish(): Promise<void> {
     await this.#settle()
-    const rest = Buffer.concat(this.#gathered)
     const size = this.offset
+    const rest = this.#gathered.takeWhole()
     if (this.#uploadId === null) await this.#bucket.put(this.#keys.whole, rest, this.#metadata)
     else {
       const parts = [...this.#parts]
@@ -142,11 +140,9 @@ export class S3Writer {
   /** Cuts a part off, and sends it once the one before has been sent. */
   async #sendPart(writesDown: boolean): Promise<void> {
     await this.#settle()
-    const all = this.#gathered.length === 1 ? this.#gathered[0]! : Buffer.concat(this.#gathered)
-    const rest = all.subarray(this.#partSize)
+    const all = this.#gathered.takeWhole()
     // A copy, because otherwise a few bytes would keep the memory of the part.
-    this.#gathered = rest.length === 0 ? [] : [Buffer.from(rest)]
-    this.#gatheredBytes = rest.length
+    this.#gathered.add(all.subarray(this.#partSize), true)
     this.#sending = this.#send(all.subarray(0, this.#partSize), writesDown).catch((error: unknown) => {
       this.#failure = { error }
     })

@@ -6,9 +6,11 @@ import type { Readable } from 'node:stream'
 import * as S3 from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import type { ContentPolicy, UploadInfo } from 'weirjs'
-import { type CheckedContent, checkNames, checkText, invalid, isInstance, namesOf, saveContent, shown, wholeNumber } from 'weirjs/kit'
+import { type CheckedContent, CONTENT_RULES, invalid, isInstance, option, rules, type Size, saveContent, shown } from 'weirjs/kit'
 
-import { type AwsS3Client, checkBucket, checkClient, checkParams, MIN_PART_BYTES, PART_BYTES, s3Failure } from './s3-client.ts'
+import { type AwsS3Client, checkClient, MIN_PART_BYTES, PART_BYTES, S3_RULES, s3Failure } from './s3-client.ts'
+
+const { count, matching, size, text } = option
 
 /** Where `saveToS3` saves an object, and what it tells S3 about it. */
 export interface S3Target {
@@ -31,10 +33,10 @@ export interface S3Target {
 /** Options of `saveToS3`: what may be saved, and how. */
 export interface S3SavePolicy extends ContentPolicy {
   /**
-   * Bytes of each part that is sent to S3, at least 5 MiB. S3 accepts 10,000 parts: the default of 8 MiB allows 78 GiB, and grows with
+   * Size of each part that is sent to S3, at least 5 MiB. S3 accepts 10,000 parts: the default of 8 MiB allows 78 GiB, and grows with
    * `maxBytes`.
    */
-  readonly partSize?: number
+  readonly partSize?: Size
   /**
    * How many parts are sent at the same time. Default 2. One save takes up to this many parts of memory, and three more while it gathers the
    * next.
@@ -57,10 +59,20 @@ export interface SavedObject {
 }
 
 const OWNER = 'saveToS3()'
-const TARGET_NAMES = namesOf<S3Target>()(['bucket', 'key', 'prefix', 'params'])
-const POLICY_NAMES = namesOf<S3SavePolicy>()(['maxBytes', 'extensions', 'magic', 'hash', 'onProgress', 'partSize', 'concurrency', 'signal'])
+/** @internal */
+export const S3_TARGET_RULES = rules<S3Target>(OWNER)({
+  ...S3_RULES,
+  key: text('a string that is not empty', (key) => key !== '').optional(),
+  prefix: text().optional(),
+})
+/** @internal */
+export const S3_SAVE_RULES = rules<S3SavePolicy>(OWNER)({
+  ...CONTENT_RULES,
+  partSize: size({ least: MIN_PART_BYTES }).optional('8 MiB'),
+  concurrency: count({ least: 1 }).or(2),
+  signal: matching<AbortSignal>('an AbortSignal', (signal) => signal instanceof AbortSignal).optional(),
+})
 const MOST_PARTS = 10_000
-const CONCURRENCY = 2
 
 /**
  * Saves an upload as an object in S3, in constant memory: a large file is sent in parts while it arrives. The object exists once the promise
@@ -83,25 +95,25 @@ export function saveToS3(
   content: Readable | Uint8Array,
   policy: S3SavePolicy = {},
 ): Promise<SavedObject> {
-  return saveContent(OWNER, info, content, policy, (file) => send(client, target, file, policy))
+  return saveContent(S3_SAVE_RULES, info, content, policy, (file, settings) => send(client, target, file, settings))
 }
 
-async function send(client: AwsS3Client, target: S3Target, file: CheckedContent, policy: S3SavePolicy): Promise<SavedObject> {
+async function send(
+  client: AwsS3Client,
+  target: S3Target,
+  file: CheckedContent,
+  { extensions, maxBytes, partSize = partSizeFor(maxBytes), concurrency, signal }: typeof S3_SAVE_RULES.settings,
+): Promise<SavedObject> {
   checkClient(OWNER, client)
-  checkTarget(target)
-  checkNames(OWNER, policy, POLICY_NAMES)
-  const partSize = partSizeOf(policy)
-  const concurrency = wholeNumber(OWNER, 'concurrency', policy.concurrency ?? CONCURRENCY, 1)
-  const { signal } = policy
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid(OWNER, 'signal is not an AbortSignal')
-  const extension = policy.extensions === undefined ? '' : extname(file.fileName).toLowerCase()
-  const { bucket, key = `${target.prefix ?? ''}${randomBytes(16).toString('hex')}${extension}` } = target
+  const { bucket, prefix = '', params: more, ...given } = checkedTarget(target)
+  const extension = extensions === null ? '' : extname(file.fileName).toLowerCase()
+  const { key = `${prefix}${randomBytes(16).toString('hex')}${extension}` } = given
   signal?.throwIfAborted()
   const sender = new Sender(client, file)
   const abort = (): void => void file.destroy(reasonOf(signal))
   signal?.addEventListener('abort', abort)
   try {
-    const params = { ...target.params, Bucket: bucket, Key: key, Body: file }
+    const params = { ...more, Bucket: bucket, Key: key, Body: file }
     const { ETag } = await new Upload({ client: sender as never, params: params as never, partSize, queueSize: concurrency }).done()
     return { bucket, key, size: file.received, hash: file.digest(), etag: ETag ?? null }
   } catch (error) {
@@ -113,23 +125,16 @@ async function send(client: AwsS3Client, target: S3Target, file: CheckedContent,
 }
 
 /** @throws WEIR_OPTION_INVALID */
-function checkTarget(target: S3Target): void {
+function checkedTarget(target: S3Target): typeof S3_TARGET_RULES.settings {
   const given: unknown = target
   if (typeof given !== 'object' || given === null)
     throw invalid(OWNER, `target is ${shown(given)}, not an object such as { bucket: 'photos' }`)
-  checkNames(OWNER, target, TARGET_NAMES)
-  checkBucket(OWNER, target.bucket)
-  checkText(OWNER, 'key', target.key)
-  checkText(OWNER, 'prefix', target.prefix)
-  if (target.key === '') throw invalid(OWNER, 'key is empty')
-  if (target.key !== undefined && target.prefix !== undefined) throw invalid(OWNER, 'prefix is for generated keys, and key is given')
-  checkParams(OWNER, target.params ?? {})
+  const place = S3_TARGET_RULES.read(target)
+  if (place.key !== undefined && place.prefix !== undefined) throw invalid(OWNER, 'prefix is for generated keys, and key is given')
+  return place
 }
 
-/** @throws WEIR_OPTION_INVALID */
-function partSizeOf(policy: S3SavePolicy): number {
-  if (policy.partSize !== undefined) return wholeNumber(OWNER, 'partSize', policy.partSize, MIN_PART_BYTES)
-  const { maxBytes = 0 } = policy
+function partSizeFor(maxBytes: number): number {
   return Math.max(PART_BYTES, Number.isFinite(maxBytes) ? Math.ceil(maxBytes / MOST_PARTS) : 0)
 }
 

@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream'
 import { invalid, kindOf } from 'weirjs/kit'
 
-import { withoutIds } from './storage-errors.ts'
+import { withoutIds } from './hidden-ids.ts'
 import { readMetadata } from './upload-metadata.ts'
 import type { UploadRecord } from './upload-record.ts'
 import type { UploadStorage } from './upload-storage.ts'

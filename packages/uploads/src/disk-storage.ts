@@ -3,15 +3,17 @@
 // The size of the file is the offset, so that nothing that has been written is lost when the process dies, and nothing has to be written twice.
 // Bytes that have yet to be verified are written to the same file: the record says from where on they do not count.
 
-import { constants, createReadStream } from 'node:fs'
+import { constants } from 'node:fs'
 import { copyFile, type FileHandle, link, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { WeirError } from 'weirjs'
-import { checkNames, flag, invalid, namesOf, shown } from 'weirjs/kit'
+import { invalid, openFile, option, type PatientFile, rules, shown } from 'weirjs/kit'
 
 import { isUploadId, newUploadId, type UploadRecord, uploadRecordOf } from './upload-record.ts'
 import type { AppendOptions, StoredUpload, UploadStorage } from './upload-storage.ts'
+
+const { flag } = option
 
 export interface DiskStorageOptions {
   /**
@@ -22,7 +24,8 @@ export interface DiskStorageOptions {
 }
 
 const OWNER = 'diskStorage()'
-const OPTION_NAMES = namesOf<DiskStorageOptions>()(['sync'])
+/** @internal */
+export const DISK_STORAGE_RULES = rules<DiskStorageOptions>(OWNER)({ sync: flag(true) })
 /** Only the user that the process runs as. */
 const FILE_MODE = 0o600
 const DIRECTORY_MODE = 0o700
@@ -45,8 +48,7 @@ interface Info {
  */
 export function diskStorage(directory: string, options: DiskStorageOptions = {}): UploadStorage {
   if (typeof directory !== 'string' || directory === '') throw invalid(OWNER, `directory is ${shown(directory)}, not a path`)
-  checkNames(OWNER, options, OPTION_NAMES)
-  return new DiskStorage(resolve(directory), options.sync === undefined || flag(OWNER, 'sync', options.sync))
+  return new DiskStorage(resolve(directory), DISK_STORAGE_RULES.read(options).sync)
 }
 
 class DiskStorage implements UploadStorage {
@@ -87,40 +89,45 @@ class DiskStorage implements UploadStorage {
   ): Promise<number> {
     const path = this.#path(record.id, BYTES)
     if (hasTakenOver) await this.#takeFile(path)
-    const handle = await open(path, constants.O_RDWR | constants.O_CREAT, FILE_MODE)
+    const file = await openFile(path, constants.O_RDWR | constants.O_CREAT, FILE_MODE)
     try {
-      await handle.truncate(offset)
+      await file.truncate(offset)
       if (offset === 0) await this.#syncDirectory(this.#directory) // the file may be new
       const verifiedTo = isAtomic ? offset : null
       if ((await this.#readInfo(record.id))?.verifiedTo !== verifiedTo) await this.#writeInfo({ record, verifiedTo })
-      return await this.#write(record, handle, offset, bytes, isAtomic)
+      const position = await this.#write(record, file, offset, bytes, isAtomic)
+      await file.finish()
+      return position
     } finally {
-      await handle.close()
+      await file.close()
     }
   }
 
   async #write(
     record: UploadRecord,
-    handle: FileHandle,
+    file: PatientFile,
     offset: number,
     bytes: AsyncIterable<Uint8Array>,
     isAtomic: boolean,
   ): Promise<number> {
     let position = offset
     try {
-      for await (const chunk of bytes) position = await writeAll(handle, chunk, position)
+      for await (const chunk of bytes) {
+        await file.write(chunk, position)
+        position += chunk.length
+      }
     } catch (error) {
-      if (isAtomic) await this.#discard(record, handle, offset)
-      else await this.#sync(handle)
+      if (isAtomic) await this.#discard(record, file, offset)
+      else await this.#syncData(file)
       throw error
     }
-    await this.#sync(handle)
+    await this.#syncData(file)
     if (isAtomic) await this.#writeInfo({ record, verifiedTo: null })
     return position
   }
 
-  async #discard(record: UploadRecord, handle: FileHandle, offset: number): Promise<void> {
-    await handle.truncate(offset)
+  async #discard(record: UploadRecord, file: PatientFile, offset: number): Promise<void> {
+    await file.truncate(offset)
     await this.#writeInfo({ record, verifiedTo: null })
   }
 
@@ -147,7 +154,7 @@ class DiskStorage implements UploadStorage {
   }
 
   read(record: UploadRecord): Readable {
-    return createReadStream(record.keptAt ?? this.locate(record), { highWaterMark: 256 * 1024 })
+    return Readable.from(piecesOf(record.keptAt ?? this.locate(record)), { objectMode: false })
   }
 
   locate(record: UploadRecord): string {
@@ -238,6 +245,10 @@ class DiskStorage implements UploadStorage {
     await this.#syncDirectory(this.#directory)
   }
 
+  async #syncData(file: PatientFile): Promise<void> {
+    if (this.#syncs) await file.syncData()
+  }
+
   async #sync(handle: FileHandle): Promise<void> {
     if (this.#syncs) await handle.datasync()
   }
@@ -278,13 +289,9 @@ function infoOf(text: string, id: string): Info | null {
   return { record, verifiedTo: verifiedTo as number | null }
 }
 
-async function writeAll(handle: FileHandle, chunk: Uint8Array, position: number): Promise<number> {
-  for (let at = 0; at < chunk.length; ) {
-    const { bytesWritten } = await handle.write(chunk, at, chunk.length - at, position + at)
-    if (bytesWritten === 0) throw new Error('the disk accepts no more bytes')
-    at += bytesWritten
-  }
-  return position + chunk.length
+/** A client may take its time to read them. */
+async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
+  yield* (await openFile(path, constants.O_RDONLY)).bytes()
 }
 
 /**

@@ -5,7 +5,7 @@ import { isInstance } from 'weirjs/kit'
 import { AppendSource } from './append-source.ts'
 import type { Checksum } from './checksum.ts'
 import { Upload } from './completed-upload.ts'
-import { stored } from './storage-errors.ts'
+import { ofProgram, stored } from './storage-errors.ts'
 import type { UploadLock } from './upload-locks.ts'
 import type { UploadRecord } from './upload-record.ts'
 import type { OnComplete } from './upload-settings.ts'
@@ -135,7 +135,7 @@ export class HeldUpload {
       await upload.settled()
     } catch (error) {
       if (isRefusal(session, error)) await this.cancel()
-      throw error
+      throw ofProgram(error, this.#record.id)
     }
     await this.#save({ ...this.#record, stage: 'complete' })
     this.#home.settle(this.#record.id)

@@ -2,16 +2,18 @@
 
 import { HttpError, WeirError } from 'weirjs'
 import { isInstance } from 'weirjs/kit'
+import { withoutIds } from './hidden-ids.ts'
 
-/** Ids of uploads, and whatever else looks like one. */
-const IDS = /(?<![\w-])[\w-]{32}(?![\w-])/g
+/** The first status whose error is logged. */
+const FIRST_LOGGED = 500
 
 /** @throws (rejects) what is for the client as it is; WEIR_STORE_UNAVAILABLE for any other error of a storage or of locks */
 export async function stored<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    throw isInstance(error, HttpError) ? error : unavailable(error)
+    if (!isInstance(error, HttpError)) throw unavailable(error)
+    throw error.status < FIRST_LOGGED ? error : withoutIds(error)
   }
 }
 
@@ -19,12 +21,17 @@ export function unavailable(cause: unknown): WeirError {
   return new WeirError('WEIR_STORE_UNAVAILABLE', 'uploads', { cause: withoutIds(cause) })
 }
 
-/** Ids are secret, and an error of the file system has the paths that it is about: the same error with `:id` in their place. */
-export function withoutIds(error: unknown): unknown {
-  if (!isInstance(error, Error) || !('syscall' in error)) return error
-  const hidden = new Error(error.message.replace(IDS, ':id'))
-  if (error.stack !== undefined) hidden.stack = error.stack.replace(IDS, ':id')
-  for (const [name, value] of Object.entries(error))
-    Object.assign(hidden, { [name]: typeof value === 'string' ? value.replace(IDS, ':id') : (value as unknown) })
-  return hidden
+/** @throws (rejects) what the storage or the locks throw, without ids */
+export async function hidingIds<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw withoutIds(error)
+  }
+}
+
+/** What `onComplete` has thrown: the program may have read the upload. What is for the client stays as it is. */
+export function ofProgram(error: unknown, id: string): unknown {
+  if (!isInstance(error, Error) || (isInstance(error, HttpError) && error.status < FIRST_LOGGED)) return error
+  return withoutIds(error, id)
 }

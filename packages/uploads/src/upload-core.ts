@@ -10,7 +10,7 @@ import { type Clock, networkOf, principalKeyOf } from 'weirjs/kit'
 
 import { HeldUpload, type UploadHome } from './held-upload.ts'
 import type { OpenUploads } from './open-uploads.ts'
-import { stored, unavailable, withoutIds } from './storage-errors.ts'
+import { hidingIds, stored, unavailable } from './storage-errors.ts'
 import type { UploadLocks } from './upload-locks.ts'
 import { isUploadId, newUploadId, type UploadRecord } from './upload-record.ts'
 import type { OnComplete } from './upload-settings.ts'
@@ -113,7 +113,7 @@ export class UploadCore implements UploadHome {
       if (isWanted) held.interrupt() // nobody asks twice
       return await work(held)
     } finally {
-      await lock.release()
+      await hidingIds(lock.release())
     }
   }
 
@@ -135,7 +135,11 @@ export class UploadCore implements UploadHome {
    * Deletes what has expired. Several processes may do so at the same time. One upload that cannot be deleted keeps no other.
    * @throws (rejects) the first error of the storage or of the locks, once all has been tried
    */
-  async sweep(): Promise<void> {
+  sweep(): Promise<void> {
+    return hidingIds(this.#sweep())
+  }
+
+  async #sweep(): Promise<void> {
     const before = this.#open.ids
     const open = new Set<string>()
     const failures: unknown[] = []
@@ -148,7 +152,7 @@ export class UploadCore implements UploadHome {
     }
     this.#open.keepOnly(open, before)
     await this.storage.sweep?.(this.clock.wallTime() - this.lifetimeMs)
-    if (failures.length > 0) throw withoutIds(failures[0])
+    if (failures.length > 0) throw failures[0]
   }
 
   async #expire(id: string): Promise<void> {

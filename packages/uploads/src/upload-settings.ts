@@ -1,7 +1,7 @@
 // What a program sets for its uploads.
 
 import type { HttpSession, Usable } from 'weirjs'
-import type { Clock, Duration } from 'weirjs/kit'
+import type { Clock, Duration, Size } from 'weirjs/kit'
 import type { Upload } from './completed-upload.ts'
 import type { UploadLocks } from './upload-locks.ts'
 import type { UploadStorage } from './upload-storage.ts'
@@ -22,14 +22,14 @@ export interface UploadsOptions {
    * a 5xx or 423, and the next request for the upload calls `onComplete` again.
    */
   readonly onComplete: OnComplete
-  /** Largest upload, in bytes. Default 1 GiB; `Infinity` for no limit. When exceeded: 413, before the body is read if its length is known. */
-  readonly maxSize?: number
+  /** Largest upload. Default 1 GiB; `Infinity` for no limit. When exceeded: 413, before the body is read if its length is known. */
+  readonly maxSize?: Size
   /** How long after its creation an upload is deleted, complete or not. Default 24 hours. */
   readonly expiresAfter?: Duration
   /** Most unfinished uploads of a principal or, without one, of a client's network. Default 100. When exceeded: 429. */
   readonly maxOpenUploads?: number
   /** Most bytes that these may take together; an upload of unknown length counts as `maxSize`. Default: 10 times `maxSize`. When exceeded: 429. */
-  readonly maxOpenBytes?: number
+  readonly maxOpenBytes?: Size
   /** Most characters of Upload-Metadata. Default 4,096. When exceeded: 413. */
   readonly maxMetadataSize?: number
   /** Who may work on an upload. Default `memoryLocks()`, for a single process; `redisLocks(client)` for several that share the storage. */

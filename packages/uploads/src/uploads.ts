@@ -1,20 +1,8 @@
 // `@weirjs/uploads`: uploads that continue where they were interrupted, with tus 1.0 or the protocol of the IETF
 // (draft-ietf-httpbis-resumable-upload).
 
-import { type HttpSession, type Module, type ModuleHost, t, WeirError } from 'weirjs'
-import {
-  checkFunction,
-  checkNames,
-  checkText,
-  invalid,
-  limitOf,
-  millisecondsOf,
-  namesOf,
-  rule,
-  shown,
-  systemClock,
-  wholeNumber,
-} from 'weirjs/kit'
+import { type HttpSession, type Module, type ModuleHost, t, type Usable, WeirError } from 'weirjs'
+import { invalid, option, rules, shown, systemClock } from 'weirjs/kit'
 import { Draft } from './draft.ts'
 import { memoryLocks } from './memory-locks.ts'
 import { OpenUploads } from './open-uploads.ts'
@@ -23,24 +11,26 @@ import { UploadCore } from './upload-core.ts'
 import { sendFields, stateField } from './upload-fields.ts'
 import type { UploadsOptions } from './upload-settings.ts'
 
+const { count, duration, forTests, func, having, list, listener, size, text } = option
+
 const OWNER = 'uploads'
-const OPTION_NAMES = namesOf<UploadsOptions>()([
-  'storage',
-  'onComplete',
-  'maxSize',
-  'expiresAfter',
-  'maxOpenUploads',
-  'maxOpenBytes',
-  'maxMetadataSize',
-  'locks',
-  'use',
-  'endpoint',
-  'name',
-  'onError',
-  'clock',
-])
-const STORAGE_FUNCTIONS = ['create', 'load', 'save', 'append', 'complete', 'read', 'locate', 'moveTo', 'delete', 'list'] as const
-const DEFAULT_MAX_SIZE = 1024 ** 3
+const STORAGE = ['create', 'load', 'save', 'append', 'complete', 'read', 'locate', 'moveTo', 'delete', 'list']
+/** @internal */
+export const UPLOADS_RULES = rules<UploadsOptions>(OWNER)({
+  storage: having(STORAGE, 'write diskStorage(directory) or s3Storage(client, { bucket })'),
+  onComplete: func(),
+  maxSize: size().also(Number.POSITIVE_INFINITY).or('1GiB'),
+  expiresAfter: duration().or('24h'),
+  maxOpenUploads: count().also(Number.POSITIVE_INFINITY).or(100),
+  maxOpenBytes: size().also(Number.POSITIVE_INFINITY).optional('10 times maxSize'),
+  maxMetadataSize: count().or(4_096),
+  locks: having(['acquire'], 'for a client of Redis, write redisLocks(client)').optional('memoryLocks()'),
+  use: list<Usable>().optional(),
+  endpoint: text().optional('every endpoint'),
+  name: text().optional('uploads and the path'),
+  onError: listener().orNull("the server's logger"),
+  clock: forTests(),
+})
 const SHORTEST_SWEEP_MS = 1_000
 const LONGEST_SWEEP_MS = 10 * 60_000
 
@@ -52,31 +42,10 @@ const LONGEST_SWEEP_MS = 10 * 60_000
  */
 export function uploads(path: string, options: UploadsOptions): Module {
   if (typeof path !== 'string' || !path.startsWith('/')) throw invalid(OWNER, `path is ${shown(path)}, and must begin with a slash`)
-  checkNames(OWNER, options, OPTION_NAMES)
-  const {
-    storage,
-    onComplete,
-    expiresAfter = '24h',
-    locks = memoryLocks(),
-    use,
-    endpoint,
-    name = `uploads ${path}`,
-    clock = systemClock,
-  } = options
-  rule
-    .having(STORAGE_FUNCTIONS, 'write diskStorage(directory) or s3Storage(client, { bucket })')
-    .read(storage, { owner: OWNER, option: 'storage' })
-  rule.having(['acquire'], 'for a client of Redis, write redisLocks(client)').read(locks, { owner: OWNER, option: 'locks' })
-  checkFunction(OWNER, 'onComplete', onComplete ?? null)
-  checkText(OWNER, 'name', name)
-  const maxSize = limitOf(OWNER, 'maxSize', options.maxSize, DEFAULT_MAX_SIZE)
-  const lifetimeMs = millisecondsOf(OWNER, 'expiresAfter', expiresAfter)
-  const maxMetadataSize = wholeNumber(OWNER, 'maxMetadataSize', options.maxMetadataSize ?? 4096)
-  const open = new OpenUploads(
-    limitOf(OWNER, 'maxOpenUploads', options.maxOpenUploads, 100),
-    limitOf(OWNER, 'maxOpenBytes', options.maxOpenBytes, 10 * maxSize),
-  )
-  const onError = options.onError === undefined ? null : rule.listener().read(options.onError, { owner: OWNER, option: 'onError' })
+  const settings = UPLOADS_RULES.read(options)
+  const { storage, onComplete, locks = memoryLocks(), use, endpoint, name = `uploads ${path}`, onError, clock = systemClock } = settings
+  const { maxSize, expiresAfter: lifetimeMs, maxMetadataSize } = settings
+  const open = new OpenUploads(settings.maxOpenUploads, settings.maxOpenBytes ?? 10 * maxSize)
   const core = new UploadCore(storage, locks, open, { maxSize, maxMetadataSize, lifetimeMs }, onComplete, clock)
   return {
     name,

@@ -249,6 +249,58 @@ for (const when of ['while it waits for the storage', 'while it is stored'])
       assert.deepEqual(received, [size])
     })
 
+const MORE_BYTES = 1024 * 1024
+
+for (const [more, status] of [
+  [MORE_BYTES, 204],
+  [MORE_BYTES + 1, 409],
+  [8 * MORE_BYTES, 409],
+] as const)
+  test(`a request that has ${more} bytes more when another asks for the upload gets ${status}`, async (t) => {
+    const disk = diskStorage(temporaryDirectory(t), { sync: false })
+    const slow = gate()
+    const reached = gate()
+    const locks = memoryLocks()
+    let acquired = 0
+    const up = uploading(t, {
+      locks: {
+        acquire(...args) {
+          acquired++
+          return locks.acquire(...args)
+        },
+      },
+      maxSize: 16 * MORE_BYTES,
+      storage: over(disk, {
+        append(record, offset, bytes, how) {
+          async function* slowly(): AsyncGenerator<Uint8Array> {
+            for await (const piece of bytes) {
+              reached.open()
+              await slow.promise
+              yield piece
+            }
+          }
+          return disk.append(record, offset, slowly(), how)
+        },
+      }),
+    })
+    const size = 10 + more
+    const url = await up.create(size)
+    await using first = connect(up.server)
+    await begin(first, url, 0, size, 'x'.repeat(10))
+    await reached.promise
+    const sent = first.send('y'.repeat(more)) // the server reads it as it goes on
+    const before = acquired
+    const asked = up.tus('HEAD', url)
+    await eventually(() => acquired > before, 'a second request for the lock')
+    await new Promise((resolve) => setImmediate(resolve))
+    slow.open()
+    const offset = Number((await asked).headers.get('upload-offset'))
+    if (status === 204) assert.equal(offset, size)
+    else assert.ok(offset > 10 && offset <= 10 + MORE_BYTES, `${offset} bytes`)
+    assert.equal((await first.answer()).status, status)
+    await sent.catch(() => {})
+  })
+
 test('a creation that breaks leaves nothing, unless its client may know where the upload is', async (t) => {
   const up = uploading(t)
   const draft = 'Upload-Complete: ?1\r\n'

@@ -57,6 +57,7 @@ export type { AnswerOption, Answers, ResultOf } from './app/routes/route-answers
 export type { PolicyListing, RouteLimits, RouteListing } from './app/routes/route-listing.ts'
 export type { Level, Setting } from './app/routes/scope.ts'
 export { type MetadataKey, metadataKey, type PrincipalKey, principalKey } from './app/routes/typed-keys.ts'
+export type { Duration } from './base/duration.ts'
 export type { ErrorCode, Fault } from './base/error-codes.ts'
 export {
   BindingError,
@@ -80,7 +81,8 @@ export {
   WeirError,
   type WeirErrorOptions,
 } from './base/errors.ts'
-export type { Limits, Timeouts } from './base/limits.ts'
+export type { LimitOptions, Limits, TimeoutOptions, Timeouts } from './base/limits.ts'
+export type { Size } from './base/size.ts'
 export type { UnsharedBytes } from './base/unshared-bytes.ts'
 export type { FormRecord } from './formats/form.ts'
 export type { Pairs } from './formats/pairs.ts'
@@ -135,6 +137,7 @@ export type { RequestHeaders } from './http/request/headers.ts'
 export type { HttpRequest, RouteValues } from './http/request/request.ts'
 export type { RouteMetadata } from './http/route-info.ts'
 export { Bag, type BagKey, bagKey, type Endpoint, type HttpSession, type ServerHandle } from './http/session.ts'
+export type { StopOptions } from './http/stop-options.ts'
 export type { ContentPolicy, UploadInfo } from './http/uploads/content-policy.ts'
 export { safeFileName } from './http/uploads/file-name.ts'
 export { type SavedFile, type SavePolicy, saveTo } from './http/uploads/save-to.ts'
@@ -151,7 +154,7 @@ export type {
   TcpListenOptions,
   UnixListenOptions,
 } from './net/listen/listen-options.ts'
-export type { RunOptions, StopOptions, StopReport } from './net/listen/stop-options.ts'
+export type { RunOptions, StopReport } from './net/listen/stop-options.ts'
 export type { ProxyOptions } from './net/proxies/proxies.ts'
 export { type HrefQuery, type HrefValue, type HrefValues, href } from './routing/href.ts'
 export type { ParamsOf } from './routing/template.ts'

@@ -4,11 +4,13 @@ import type { OnError } from './app/dispatch.ts'
 import type { Logger } from './app/logger.ts'
 import { WeirError } from './base/errors.ts'
 import { kindOf, shown } from './base/kind-of.ts'
-import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type Limits, type Timeouts } from './base/limits.ts'
-import { checkNames, invalid, namesOf } from './base/options.ts'
-import { checkEngine, type JsonEngine } from './http/json-engine.ts'
+import { LIMIT_RULES, type LimitOptions, resolveLimits, resolveTimeouts, TIMEOUT_RULES, type TimeoutOptions } from './base/limits.ts'
+import { anything, flag, func, having, oneOf, readBy } from './base/option-kinds.ts'
+import { rules } from './base/option-rules.ts'
+import { invalid } from './base/options.ts'
+import { checkedEngine, type JsonEngine } from './http/json-engine.ts'
 import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
-import type { ProxyOptions } from './net/proxies/proxies.ts'
+import { Proxies, type ProxyOptions } from './net/proxies/proxies.ts'
 
 export interface ServerOptions {
   /** Address to listen on. Default `127.0.0.1`, which other machines cannot reach; `0.0.0.0` and `::` are all addresses. */
@@ -33,8 +35,8 @@ export interface ServerOptions {
    * read.
    */
   readonly proxies?: ProxyOptions
-  readonly limits?: Partial<Limits>
-  readonly timeouts?: Partial<Timeouts>
+  readonly limits?: LimitOptions
+  readonly timeouts?: TimeoutOptions
   /** Default: `JSON`. */
   readonly jsonEngine?: JsonEngine
   /**
@@ -57,23 +59,27 @@ export interface ServerOptions {
   readonly sharedReceiveBuffer?: boolean
 }
 
-const OPTION_NAMES = namesOf<ServerOptions>()([
-  'address',
-  'port',
-  'unixSocket',
-  'tls',
-  'http2',
-  'listen',
-  'proxies',
-  'limits',
-  'timeouts',
-  'jsonEngine',
-  'logger',
-  'onError',
-  'invalidBodyStatus',
-  'debug',
-  'sharedReceiveBuffer',
-])
+const OWNER = 'new HttpServer()'
+/** @internal `Places` reads those that say where to listen. */
+export const SERVER_RULES = rules<ServerOptions>(OWNER)({
+  address: anything().optional('127.0.0.1'),
+  port: anything().optional('0'),
+  unixSocket: anything().optional(),
+  tls: anything().optional(),
+  http2: anything().optional('false'),
+  listen: anything().optional(),
+  proxies: readBy((proxies: ProxyOptions) => new Proxies(proxies)).orNull(),
+  limits: readBy((limits: LimitOptions) => resolveLimits(limits)).or({}, '[Limits](../limits.md)'),
+  timeouts: readBy((timeouts: TimeoutOptions) => resolveTimeouts(timeouts)).or({}, '[Limits](../limits.md)'),
+  jsonEngine: readBy(checkedEngine).nullable().orNull('JSON'),
+  logger: having(['error'], 'it is called as error(message, detail)').nullable().optional('console'),
+  onError: func().nullable().orNull(),
+  invalidBodyStatus: oneOf(400, 422).or(400),
+  debug: flag(false),
+  sharedReceiveBuffer: flag(true),
+})
+
+export type ServerSettings = typeof SERVER_RULES.settings
 
 /** The options of either constructor. @throws WEIR_OPTION_INVALID for a port or options without an address: they would be ignored */
 export function settingsOf(first?: string | ServerOptions, port?: number, options?: ServerOptions): ServerOptions {
@@ -88,26 +94,15 @@ export function settingsOf(first?: string | ServerOptions, port?: number, option
  * error.
  * @throws WEIR_OPTION_INVALID
  */
-export function checkOptions(options: ServerOptions): void {
+export function checkedOptions(options: ServerOptions): ServerSettings {
   if (typeof options !== 'object' || options === null) {
     throw new WeirError('WEIR_OPTION_INVALID', `new HttpServer(address, port, options) or (options), not ${kindOf(options)}`)
   }
-  for (const [group, names] of [
-    ['limits', DEFAULT_LIMITS],
-    ['timeouts', DEFAULT_TIMEOUTS],
+  for (const [group, { names }] of [
+    ['limits', LIMIT_RULES],
+    ['timeouts', TIMEOUT_RULES],
   ] as const)
     for (const name of Object.keys(options))
-      if (Object.hasOwn(names, name)) throw invalid('new HttpServer()', `${name} is one of the ${group}: write { ${group}: { ${name} } }`)
-  checkNames('new HttpServer()', options, OPTION_NAMES)
-  const { logger = null, onError = null, jsonEngine = null, invalidBodyStatus } = options
-  const refuse = (what: string): never => {
-    throw new WeirError('WEIR_OPTION_INVALID', what)
-  }
-  if (logger !== null && typeof logger.error !== 'function') refuse('logger has no error(message, detail)')
-  if (onError !== null && typeof onError !== 'function') refuse('onError is not a function')
-  checkEngine('new HttpServer()', jsonEngine)
-  if (![400, 422, undefined].includes(invalidBodyStatus)) refuse(`invalidBodyStatus is ${shown(invalidBodyStatus)}, not 400 or 422`)
-  for (const name of ['debug', 'sharedReceiveBuffer'] as const) {
-    if (options[name] !== undefined && typeof options[name] !== 'boolean') refuse(`${name} is ${shown(options[name])}, not true or false`)
-  }
+      if (names.includes(name)) throw invalid(OWNER, `${name} is one of the ${group}: write { ${group}: { ${name} } }`)
+  return SERVER_RULES.read(options)
 }

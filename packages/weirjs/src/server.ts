@@ -2,6 +2,7 @@
 
 import { setMaxListeners } from 'node:events'
 import { Dispatcher } from './app/dispatch.ts'
+import type { AskedContent } from './app/explain/checked-body.ts'
 import type { Explanation } from './app/explain/explanation.ts'
 import { RouteGroup } from './app/group.ts'
 import { logError, moduleLogger } from './app/logger.ts'
@@ -13,10 +14,10 @@ import { reportedUrl, shownUrl } from './app/routes/shown-target.ts'
 import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
 import { faultOf, WeirError } from './base/errors.ts'
-import { resolveLimits, resolveTimeouts } from './base/limits.ts'
 import type { ExchangeObserver } from './http/exchange-record.ts'
 import { noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
+import type { StopOptions } from './http/stop-options.ts'
 import type { ArrivalOptions } from './net/connections/arrival.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { Connections } from './net/connections/connections.ts'
@@ -26,12 +27,11 @@ import type { InjectRequest } from './net/inject/request-bytes.ts'
 import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
 import { Places, type Where } from './net/listen/places.ts'
-import { checkRunOptions, checkStopOptions, type RunOptions, type StopOptions, type StopReport } from './net/listen/stop-options.ts'
+import { checkedRunOptions, type RunOptions, STOP_RULES, type StopReport, type StopTimes } from './net/listen/stop-options.ts'
 import { Stopping } from './net/listen/stopping.ts'
 import { Observers } from './net/observe/observers.ts'
-import { Proxies } from './net/proxies/proxies.ts'
 import { Ticker } from './net/time/ticker.ts'
-import { checkOptions, type ServerOptions, settingsOf } from './server-options.ts'
+import { checkedOptions, type ServerOptions, settingsOf } from './server-options.ts'
 
 /** @internal What opening a connection to a server needs: `weirjs/testing` uses it to connect clients without a socket. */
 export let hostOf: (server: HttpServer) => ConnectionHost
@@ -76,7 +76,8 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     moveTo = (server, where) => server.#places.move(where)
   }
 
-  readonly #options: ServerOptions
+  readonly #sharesBuffer: boolean
+  readonly #bodySettings: AskedContent['settings']
   readonly #routes: RouteTable
   readonly #host: ConnectionHost & { isStopping: boolean }
   readonly #places: Places
@@ -92,29 +93,26 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   constructor(address: string, port: number, options?: Omit<ServerOptions, 'address' | 'port'>)
   constructor(options?: ServerOptions)
   constructor(first?: string | ServerOptions, port?: number, options?: ServerOptions) {
-    const settings = settingsOf(first, port, options)
-    checkOptions(settings)
-    const limits = resolveLimits(settings.limits)
-    const timeouts = resolveTimeouts(settings.timeouts)
+    const given = settingsOf(first, port, options)
+    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, debug, proxies, ...settings } = checkedOptions(given)
     const logger = settings.logger === undefined ? console : settings.logger
     const routes = new RouteTable()
     routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
-    const invalidBodyStatus = settings.invalidBodyStatus ?? 400
     super({ table: routes, limits: { ...timeouts, ...limits }, invalidBodyStatus, logger: moduleLogger(logger) }, routes.root)
-    this.#options = settings
+    this.#sharesBuffer = settings.sharedReceiveBuffer
+    this.#bodySettings = { jsonEngine, invalidBodyStatus }
     this.#routes = routes
-    const proxies = settings.proxies === undefined ? null : new Proxies(settings.proxies)
-    this.#places = new Places(settings, proxies !== null)
+    this.#places = new Places(given, proxies !== null)
     const application = new Dispatcher({
       server: this,
       routes,
       limits,
       timeouts,
-      jsonEngine: settings.jsonEngine ?? null,
+      jsonEngine,
       invalidBodyStatus,
-      onError: settings.onError ?? null,
+      onError,
       logger,
-      debug: settings.debug === true,
+      debug,
     })
     this.#host = {
       limits,
@@ -123,7 +121,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       application,
       observers: new Observers((error) => logError(logger, 'weir: an observer failed', error)),
       tap: null,
-      debug: settings.debug === true,
+      debug,
       proxies,
       // Not a getter: V8 turns an object with a getter into a hash table, and would look up each of its properties for every request.
       isStopping: false,
@@ -220,7 +218,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   #listen(places: readonly ListenOptions[]): Promise<void> {
-    this.#listeners = new Listeners(places, this.#host, this.#options.sharedReceiveBuffer !== false)
+    this.#listeners = new Listeners(places, this.#host, this.#sharesBuffer)
     this.#starting = this.#open(this.#listeners)
     return this.#starting
   }
@@ -235,6 +233,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     } finally {
       this.#starting = null
     }
+    this.#host.observers.started()
   }
 
   /**
@@ -255,13 +254,12 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * @throws (rejects) WEIR_OPTION_INVALID, and then nothing has happened; what `start` throws, even if the start was already in progress
    */
   async run(options: RunOptions = {}): Promise<void> {
-    checkRunOptions(options)
-    const { signals = [], ...stopOptions } = options
+    const { signals, ...times } = checkedRunOptions(options)
     if (this.#listeners === null) await this.start()
     else await this.#starting
     let seen = 0
     const onSignal = (): void => {
-      this.#stop(++seen > 1 ? { graceMs: 0 } : stopOptions).catch(() => {}) // not `stop`, which a handler may have replaced
+      this.#stop(++seen > 1 ? { grace: 0, readyDelay: 0 } : times).catch(() => {}) // not `stop`, which a handler may have replaced
     }
     for (const signal of signals) process.on(signal, onSignal)
     try {
@@ -273,18 +271,17 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   /**
    * Stops gracefully: no new connection is accepted, idle ones end after 20 ms, responses in flight carry `Connection: close`, and what is
-   * left after `graceMs` is aborted. `readyDelayMs` delays all of this. A second call with shorter times shortens them. Resolves when the
+   * left after `grace` is aborted. `readyDelay` delays all of this. A second call with shorter times shortens them. Resolves when the
    * last connection is gone, and the handlers of clients that have left have settled.
    * @throws (rejects) WEIR_OPTION_INVALID, and then nothing has happened
    */
-  stop(options: StopOptions = {}): Promise<StopReport> {
-    return this.#stop(options)
+  async stop(options: StopOptions = {}): Promise<StopReport> {
+    return this.#stop(STOP_RULES.read(options))
   }
 
-  async #stop(options: StopOptions): Promise<StopReport> {
-    checkStopOptions(options)
+  async #stop(times: StopTimes): Promise<StopReport> {
     if (this.#stopping !== null) {
-      const graceMs = this.#stopping.hasten(options)
+      const graceMs = this.#stopping.hasten(times)
       if (graceMs !== undefined) {
         this.#listeners?.connections.shortenGrace(graceMs)
         this.#hosted.shortenGrace(graceMs)
@@ -293,7 +290,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     }
     const listeners = this.#listeners
     if (listeners === null && this.#hosted.isEmpty) return { aborted: 0 }
-    this.#stopping = new Stopping(options)
+    this.#stopping = new Stopping(times)
     const { report } = this.#stopping
     void this.#stopping.run((graceMs) => {
       this.#host.isStopping = true
@@ -326,7 +323,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * Adds an observer, after the existing ones. It is told about every request whose head is completed from now on, and about every head and
    * connection that never becomes a request. An observer that throws is reported to the logger once, and is called again.
    *
-   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end`, or if its `begin` or `stopped` is not a function
+   * @throws WEIR_OPTION_INVALID if it is not an object with a function `end`, or if its `started`, `begin` or `stopped` is not a function
    */
   observe(observer: ExchangeObserver): this {
     checkObserver(observer)
@@ -352,8 +349,8 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   /**
    * Explains why a request would be answered as it is: docs/guide/explaining.md. It takes what `inject` or `fetch` takes, started or not, and
-   * runs nothing of your program: no policy, no handler, no schema of another library. It does not read the body. An HTTP/1.1 connection is
-   * assumed.
+   * runs nothing of your program: no policy, no handler, no schema of another library, no JSON engine. It checks a body of `inject` by a schema of
+   * `t`. An HTTP/1.1 connection is assumed.
    * @throws (rejects) WEIR_OPTION_INVALID for a request that no client could send
    */
   explain(request: (InjectRequest & ArrivalOptions) | string): Promise<Explanation>
@@ -370,7 +367,11 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     const server = { routes: this.#routes, limits, timeouts }
     return asked.head === null
       ? explainRefusedHead(server, asked.method, asked.target, asked.refusal, connection)
-      : explain(server, { head: asked.head, connection, refusal, otherMethods: [] }, null)
+      : explain(server, { head: asked.head, connection, refusal, otherMethods: [], content: this.#contentOf(asked.content) }, null)
+  }
+
+  #contentOf(bytes: Buffer | null): AskedContent | null {
+    return bytes === null ? null : { bytes, settings: this.#bodySettings }
   }
 }
 

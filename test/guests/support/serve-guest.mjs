@@ -12,14 +12,40 @@ export const WEIR = 'weir'
 export const WEIR_HTTP2 = 'weir over HTTP/2'
 
 /**
- * @param guest a handler `(request, response)`, or `{ handler?, fetch?, upgrade?, path?, listening?, server?, close? }`: `upgrade` is the
+ * @param guest a handler `(request, response)`, or `{ handler?, fetch?, start?, upgrade?, path?, listening?, server?, close? }`: `start(server)`
+ *   is given an `http.Server`, adds its listeners, and listens, and then `close` is what stops it; `upgrade` is the
  *   listener of `upgrade` on node:http, `listening(origin)` runs before the first request, `server` has options of HttpServer, and `close`
  *   runs after the server has stopped
  * @returns {Promise<{ origin: string, port: number, faults?: object[], close: () => Promise<void> }>}
  */
 export async function serveGuest(guest, host) {
   const parts = typeof guest === 'function' ? { handler: guest } : guest
+  if (parts.start) return serveByServer(parts, host)
   return host === NODE_HTTP ? serveByNode(parts) : serveByWeir(parts, host === WEIR_HTTP2)
+}
+
+/** By code that wants a server, and starts it itself. */
+async function serveByServer({ start, close }, host) {
+  const faults = []
+  let server
+  if (host === NODE_HTTP) server = createServer()
+  else {
+    const { HttpServer } = await import(new URL('index.js', DIST))
+    const { toNodeServer } = await import(new URL('modules/node/index.js', DIST))
+    const logger = { error: (message, detail) => faults.push({ message, detail }) }
+    server = toNodeServer(new HttpServer({ address: '127.0.0.1', port: 0, logger }))
+  }
+  await start(server)
+  const { port } = server.address()
+  return {
+    port,
+    origin: `http://127.0.0.1:${port}`,
+    faults,
+    async close() {
+      await close()
+      if (server.listening) throw new Error('the server listens after its guest was closed')
+    },
+  }
 }
 
 async function serveByNode({ handler, fetch, upgrade, path = '/', listening, close }) {

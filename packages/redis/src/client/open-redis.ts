@@ -1,32 +1,28 @@
-// What every store in Redis is told, checked once: where its keys begin, how long Redis has, and who hears that Redis is away.
+// What every store in Redis is told: where its keys begin, how long Redis has, and who hears that Redis is away.
 
-import type { Clock, Duration } from 'weirjs/kit'
-import { checkFunction, checkText, millisecondsOf } from 'weirjs/kit'
+import { type Clock, type Duration, option } from 'weirjs/kit'
 import { RedisAccess } from './redis-access.ts'
 import type { RedisClient } from './redis-client.ts'
 
-/** The options that stores share. Each declares those that it takes, because their defaults differ. */
-interface StoreOptions {
-  readonly prefix?: string
-  readonly timeout?: Duration
-  readonly onChange?: (isDegraded: boolean, error: unknown) => void
-  readonly clock?: Clock
+const { duration, func, text } = option
+
+/** The rules of the options that stores share. Each declares its own options, because the defaults differ. */
+export function redisRules(prefix: string, timeout: Duration) {
+  return { prefix: text().or(prefix), timeout: duration().or(timeout), onChange: func().optional('nothing') }
 }
 
-/**
- * @param owner whose options they are, for messages: `redisStore()`
- * @param defaults of the owner
- * @throws WEIR_OPTION_INVALID
- */
+interface StoreSettings {
+  readonly prefix: string
+  readonly timeout: number
+  readonly onChange: ((isDegraded: boolean, error: unknown) => void) | undefined
+  readonly clock?: Clock | undefined
+}
+
+/** @param owner whose client it is, for messages: `redisStore()` @throws WEIR_OPTION_INVALID */
 export function openRedis(
   owner: string,
   client: RedisClient,
-  options: StoreOptions,
-  defaults: { readonly prefix: string; readonly timeoutMs: number },
+  { prefix, timeout, onChange, clock }: StoreSettings,
 ): { readonly access: RedisAccess; readonly prefix: string } {
-  const { clock, onChange, prefix = defaults.prefix, timeout = defaults.timeoutMs } = options
-  checkText(owner, 'prefix', prefix)
-  checkFunction(owner, 'onChange', onChange)
-  const timeoutMs = millisecondsOf(owner, 'timeout', timeout)
-  return { access: new RedisAccess(owner, client, { timeoutMs, onChange, clock }), prefix }
+  return { access: new RedisAccess(owner, client, { timeoutMs: timeout, onChange, clock }), prefix }
 }

@@ -6,6 +6,7 @@ import type { Clock } from 'weirjs/kit'
 import { isInstance, systemClock } from 'weirjs/kit'
 import { type RedisClient, type SendCommand, senderOf } from './redis-client.ts'
 import type { RedisScript } from './redis-script.ts'
+import { withoutArguments } from './without-arguments.ts'
 
 export interface RedisAccessOptions {
   /** Milliseconds that Redis has for each command. Default 100. */
@@ -85,15 +86,25 @@ export class RedisAccess {
 
   /** The same with several keys, which are in one slot. */
   runScriptWith(script: RedisScript, keys: readonly [string, ...string[]], ...args: string[]): Promise<unknown> {
+    return this.#guarded(keys[0], () => this.#sendScript(script, keys, args))
+  }
+
+  /**
+   * Like `runScript`, but also while Redis gets no commands: for a script that undoes what an earlier command may still do, which Redis reads
+   * first. Its failure does not count.
+   */
+  undoWith(script: RedisScript, key: string, ...args: string[]): Promise<unknown> {
+    return this.#timed(() => this.#sendScript(script, [key], args))
+  }
+
+  async #sendScript(script: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args] as const
-    return this.#guarded(keys[0], async () => {
-      try {
-        return await this.#send(['EVALSHA', script.sha1, ...rest], 3)
-      } catch (error) {
-        if (!isReply(error, 'NOSCRIPT')) throw error // Redis was restarted, or another node of the cluster has the key now
-        return this.#send(['EVAL', script.source, ...rest], 3)
-      }
-    })
+    try {
+      return await this.#send(['EVALSHA', script.sha1, ...rest], 3)
+    } catch (error) {
+      if (!isReply(error, 'NOSCRIPT')) throw error // Redis was restarted, or another node of the cluster has the key now
+      return this.#send(['EVAL', script.source, ...rest], 3)
+    }
   }
 
   #guarded(key: string, send: () => Promise<unknown>): Promise<unknown> {
@@ -142,7 +153,10 @@ export class RedisAccess {
           end()
           resolve(reply)
         },
-        (error: unknown) => fail(unavailable(describe(error), error)),
+        (error: unknown) => {
+          const shown = withoutArguments(error)
+          fail(unavailable(describe(shown), shown))
+        },
       )
     })
   }

@@ -1,8 +1,7 @@
 // A relay in Redis, whatever its kind: names of keys, local subscribers, and whether it is connected.
 
-import type { Clock } from 'weirjs/kit'
-import { checkFunction, checkText, invalid, isInstance, kindOf, rule, shown, systemClock, wholeNumber } from 'weirjs/kit'
-import type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
+import { type Clock, invalid, isInstance, kindOf, onceOf, option, type Size, SUBSCRIBE_RULES, shown, systemClock } from 'weirjs/kit'
+import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
 import { RedisAccess } from '../client/redis-access.ts'
 import { type RedisSubscribingClient, subscriberSourceOf } from '../client/redis-subscriber.ts'
 
@@ -10,12 +9,14 @@ import { type RedisChannel, RedisChannels } from './redis-channels.ts'
 import { RedisOutbox } from './redis-outbox.ts'
 import type { LiveMessage, RedisSubscription, SubscriptionEvents } from './redis-subscription.ts'
 
+const { forTests, func, listener, size, text } = option
+
 /** The options that both kinds have. */
 export interface RedisMessengerOptions {
   /** The beginning of all keys and channels in Redis. Relays with the same prefix share their channels. Default `weir:relay:`. */
   readonly prefix?: string
   /** How many bytes of messages may wait for Redis. Each message counts 200 more. When exceeded, `publish` rejects. Default 16 MiB. */
-  readonly maxQueuedBytes?: number
+  readonly maxQueuedBytes?: Size
   /**
    * Called when messages no longer reach other processes, and when they do again.
    *
@@ -40,6 +41,7 @@ export interface MessengerKind {
   readonly suffix: string
   readonly timeoutMs: number
   readonly retries: boolean
+  readonly keeps: boolean
   /** Parses what the script of `send` has published. Null: it was published by another program. */
   parse(text: string): LiveMessage | null
   send(
@@ -47,6 +49,7 @@ export interface MessengerKind {
     channel: ChannelNames,
     publishing: { readonly command: string; readonly publisherKey: string; readonly number: number },
     batch: readonly string[],
+    once: readonly (string | null)[],
   ): Promise<readonly (string | null)[]>
   /** Called for the first of several subscribers of a channel. */
   open(access: RedisAccess, channel: ChannelNames): Subscribe
@@ -58,7 +61,23 @@ export type Subscribe = (
   events: SubscriptionEvents,
 ) => RedisSubscription
 
-const DEFAULT_MAX_QUEUED_BYTES = 16 * 1024 * 1024
+/** @internal */
+export const MESSENGER_RULES = {
+  prefix: text().or('weir:relay:'),
+  maxQueuedBytes: size({ least: 1 }).or('16MiB'),
+  onChange: func().optional('nothing'),
+  onError: listener().or(warn, 'a warning of the process'),
+  clock: forTests(),
+}
+
+interface MessengerSettings {
+  readonly prefix: string
+  readonly maxQueuedBytes: number
+  readonly onChange: ((isDegraded: boolean, error: unknown) => void) | undefined
+  readonly onError: (error: unknown) => void
+  readonly clock: Clock | undefined
+}
+
 /** How long Redis has for an attempt to publish, and for reading. */
 const ATTEMPT_MS = 1_000
 /** Publishers wait for Redis anyway, so it is asked soon whether it is back. */
@@ -82,17 +101,14 @@ export class RedisMessenger implements Relay {
   #isClosed = false
 
   /** @throws WEIR_OPTION_INVALID */
-  constructor(owner: string, client: RedisSubscribingClient, options: RedisMessengerOptions, publisher: string, kind: MessengerKind) {
-    const { prefix = 'weir:relay:', maxQueuedBytes = DEFAULT_MAX_QUEUED_BYTES, onChange, onError = warn, clock = systemClock } = options
-    checkText(owner, 'prefix', prefix)
-    wholeNumber(owner, 'maxQueuedBytes', maxQueuedBytes, 1)
-    checkFunction(owner, 'onChange', onChange)
+  constructor(owner: string, client: RedisSubscribingClient, settings: MessengerSettings, publisher: string, kind: MessengerKind) {
+    const { prefix, maxQueuedBytes, onChange, onError, clock = systemClock } = settings
     const source = subscriberSourceOf(owner, client)
     this.#owner = owner
     this.#kind = kind
     this.#prefix = prefix
     this.#onChange = onChange
-    this.#onError = rule.listener().read(onError, { owner, option: 'onError' })
+    this.#onError = onError
     this.#clock = clock
     this.#keyPrefix = source.keyPrefix
     const changed = (error: unknown): void => this.#tell(error)
@@ -110,9 +126,9 @@ export class RedisMessenger implements Relay {
       timeoutMs: kind.timeoutMs,
       retries: kind.retries,
       maxQueuedBytes,
-      send: (channel, number, batch) => {
+      send: (channel, number, batch, once) => {
         const names = this.#namesOf(channel)
-        return kind.send(this.#access, names, { command, publisherKey: `${names.state}:${publisher}`, number }, batch)
+        return kind.send(this.#access, names, { command, publisherKey: `${names.state}:${publisher}`, number }, batch, once)
       },
     })
   }
@@ -121,17 +137,16 @@ export class RedisMessenger implements Relay {
     return !this.#isClosed && !this.#access.isDegraded && this.#channels.isConnected
   }
 
-  async publish(channel: string, data: string): Promise<string | null> {
+  async publish(channel: string, data: string, options: RelayPublishOptions = {}): Promise<string | null> {
     this.#checkName(channel)
     if (typeof data !== 'string') throw invalid(this.#owner, `publish: the data is ${kindOf(data)}, not a string`)
-    return this.#outbox.publish(channel, data)
+    return this.#outbox.publish(channel, data, onceOf(this.#owner, options, this.#kind.keeps))
   }
 
   subscribe(channel: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {
     this.#checkName(channel)
     if (typeof listener !== 'function') throw invalid(this.#owner, `listener is ${shown(listener)}, not a function`)
-    checkText(this.#owner, 'after', options.after)
-    checkFunction(this.#owner, 'onGap', options.onGap)
+    SUBSCRIBE_RULES.read(options, this.#owner)
     const names = this.#namesOf(channel)
     const { name } = names
     const existing = this.#local.get(name)

@@ -16,12 +16,16 @@ export interface OutboxOptions {
   /** Whether a message that has failed is tried again. */
   readonly retries: boolean
   readonly maxQueuedBytes: number
-  /** Publishes a batch, and returns the ids of its messages. @param number greater than that of every batch before */
-  send(channel: string, number: number, batch: readonly string[]): Promise<readonly (string | null)[]>
+  /**
+   * Publishes a batch, and returns the ids of its messages.
+   * @param number greater than that of every batch before @param once the program's own ids of the messages
+   */
+  send(channel: string, number: number, batch: readonly string[], once: readonly (string | null)[]): Promise<readonly (string | null)[]>
 }
 
 interface Waiting {
   readonly data: string
+  readonly once: string | null
   readonly bytes: number
   readonly deadline: number
   resolve(id: string | null): void
@@ -50,7 +54,7 @@ export class RedisOutbox {
   }
 
   /** @throws (rejects) WEIR_RELAY_UNAVAILABLE */
-  publish(channel: string, data: string): Promise<string | null> {
+  publish(channel: string, data: string, once: string | null = null): Promise<string | null> {
     const { clock, maxQueuedBytes, timeoutMs } = this.#options
     if (this.#isClosed) return Promise.reject(unavailable('it is closed: the message was not published'))
     const bytes = Buffer.byteLength(data) + MESSAGE_BYTES
@@ -58,7 +62,7 @@ export class RedisOutbox {
       return Promise.reject(unavailable(`more than maxQueuedBytes (${maxQueuedBytes}) would wait for Redis: the message was not published`))
     this.#bytes += bytes
     return new Promise((resolve, reject) => {
-      const message: Waiting = { data, bytes, deadline: clock.now() + timeoutMs, resolve, reject }
+      const message: Waiting = { data, once, bytes, deadline: clock.now() + timeoutMs, resolve, reject }
       const queue = this.#queues.get(channel)
       if (queue !== undefined) {
         queue.push(message)
@@ -102,7 +106,12 @@ export class RedisOutbox {
           // What may have been published has to be sent again as it was: Redis knows the batch by its number.
           if (!isUncertain) sent = batch
           const texts = sent.map(({ data }) => data)
-          const ids = await send(channel, number, texts)
+          const ids = await send(
+            channel,
+            number,
+            texts,
+            sent.map(({ once }) => once),
+          )
           for (const message of batch) message.resolve(ids[sent.indexOf(message)] ?? null)
           this.#forget(batch)
           return

@@ -1,16 +1,17 @@
 // A relay in Redis that keeps nothing: PUBLISH, and a number for each message, so that subscribers notice what they have missed.
 
 import { randomBytes } from 'node:crypto'
-import type { Duration } from 'weirjs/kit'
-import { checkNames, millisecondsOf, namesOf } from 'weirjs/kit'
+import { type Duration, option, rules } from 'weirjs/kit'
 import type { Relay, RelayMessage, RelaySubscribeOptions } from 'weirjs/relay'
 
 import type { RedisAccess } from '../client/redis-access.ts'
 import { RedisScript } from '../client/redis-script.ts'
 import type { RedisSubscribingClient } from '../client/redis-subscriber.ts'
 
-import { RedisMessenger, type RedisMessengerOptions } from './redis-messenger.ts'
+import { MESSENGER_RULES, RedisMessenger, type RedisMessengerOptions } from './redis-messenger.ts'
 import { type LiveMessage, RedisSubscription, type SubscriptionEvents } from './redis-subscription.ts'
+
+const { duration } = option
 
 export interface RedisRelayOptions extends RedisMessengerOptions {
   /** How long `publish` waits for Redis. Default 500 ms. */
@@ -18,7 +19,8 @@ export interface RedisRelayOptions extends RedisMessengerOptions {
 }
 
 const OWNER = 'redisRelay()'
-const OPTION_NAMES = namesOf<RedisRelayOptions>()(['prefix', 'timeout', 'maxQueuedBytes', 'onChange', 'onError', 'clock'])
+/** @internal */
+export const REDIS_RELAY_RULES = rules<RedisRelayOptions>(OWNER)({ ...MESSENGER_RULES, timeout: duration().or('500ms') })
 /** How long Redis keeps the number of a channel that nobody uses. */
 const KEEP_MS = String(24 * 3_600_000)
 const PUBLISHER_MS = String(60_000)
@@ -61,12 +63,12 @@ return redis.call('GET', KEYS[1])
  * @throws WEIR_OPTION_INVALID
  */
 export function redisRelay(client: RedisSubscribingClient, options: RedisRelayOptions = {}): Relay {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const timeoutMs = millisecondsOf(OWNER, 'timeout', options.timeout ?? 500)
-  return new RedisMessenger(OWNER, client, options, randomBytes(16).toString('base64url'), {
+  const { timeout: timeoutMs, ...settings } = REDIS_RELAY_RULES.read(options)
+  return new RedisMessenger(OWNER, client, settings, randomBytes(16).toString('base64url'), {
     suffix: 'n',
     timeoutMs,
     retries: false,
+    keeps: false,
     parse,
     async send(access, { state, name }, { command, publisherKey, number }, batch) {
       await access.runScriptWith(PUBLISH, [state, publisherKey], command, name, String(number), KEEP_MS, PUBLISHER_MS, ...batch)

@@ -1,17 +1,18 @@
 // A relay in Redis that keeps messages: streams, with PUBLISH to tell of new entries.
 
 import { randomBytes } from 'node:crypto'
-import type { Duration } from 'weirjs/kit'
-import { checkNames, millisecondsOf, namesOf, wholeNumber } from 'weirjs/kit'
+import { type Duration, ONCE_MS, onceName, option, rules } from 'weirjs/kit'
 import type { Relay } from 'weirjs/relay'
 
 import type { RedisAccess } from '../client/redis-access.ts'
 import { RedisScript } from '../client/redis-script.ts'
 import type { RedisSubscribingClient } from '../client/redis-subscriber.ts'
 
-import { RedisMessenger, type RedisMessengerOptions } from './redis-messenger.ts'
+import { MESSENGER_RULES, RedisMessenger, type RedisMessengerOptions } from './redis-messenger.ts'
 import { type StreamPage, type StreamSource, StreamSubscription } from './redis-stream-subscription.ts'
 import type { LiveMessage } from './redis-subscription.ts'
+
+const { count, duration } = option
 
 export interface RedisStreamRelayOptions extends RedisMessengerOptions {
   /**
@@ -26,24 +27,23 @@ export interface RedisStreamRelayOptions extends RedisMessengerOptions {
 }
 
 const OWNER = 'redisStreamRelay()'
-const OPTION_NAMES = namesOf<RedisStreamRelayOptions>()([
-  'prefix',
-  'maxLength',
-  'keepFor',
-  'timeout',
-  'maxQueuedBytes',
-  'onChange',
-  'onError',
-  'clock',
-])
+/** @internal */
+export const REDIS_STREAM_RELAY_RULES = rules<RedisStreamRelayOptions>(OWNER)({
+  ...MESSENGER_RULES,
+  maxLength: count({ least: 1 }),
+  keepFor: duration().or('1d'),
+  timeout: duration().or('10s'),
+})
 
 /**
  * Appends a batch and tells of it. Each entry has the id of the one before: what is missing in this chain has been dropped or lost. The second
  * key has the number and the ids of the last batch of this publisher. A batch that comes again, because its reply was lost, is not appended
  * again, nor is one that comes later than its successor. Redis undoes nothing: an entry that may not be told of is deleted.
  *
- * ARGV: the command that publishes, the channel, the number of the batch, the most entries, how long the stream and how long the second key
- * live, and the messages.
+ * The other keys have the ids of messages with a name of the program: such a message is not appended again either.
+ *
+ * ARGV: the command that publishes, the channel, the number of the batch, the most entries, how long the stream, the second key and the others
+ * live, and for each message its data and the number of its key, or 0.
  */
 const PUBLISH = new RedisScript(`
 local known = redis.call('GET', KEYS[2])
@@ -54,15 +54,20 @@ end
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local previous = newest and newest[1] or '0-0'
 local ids = {}
-for i = 7, #ARGV do
-  local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[4], '*', 'p', previous, 'd', ARGV[i])
-  local told = redis.pcall(ARGV[1], ARGV[2], previous .. ' ' .. id .. ' ' .. ARGV[i])
-  if type(told) == 'table' and told.err then
-    redis.call('XDEL', KEYS[1], id)
-    redis.call('PEXPIRE', KEYS[1], ARGV[5])
-    return told
+for i = 8, #ARGV, 2 do
+  local once = tonumber(ARGV[i + 1])
+  local id = once > 0 and redis.call('GET', KEYS[once])
+  if not id then
+    id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[4], '*', 'p', previous, 'd', ARGV[i])
+    local told = redis.pcall(ARGV[1], ARGV[2], previous .. ' ' .. id .. ' ' .. ARGV[i])
+    if type(told) == 'table' and told.err then
+      redis.call('XDEL', KEYS[1], id)
+      redis.call('PEXPIRE', KEYS[1], ARGV[5])
+      return told
+    end
+    if once > 0 then redis.call('SET', KEYS[once], id, 'PX', ARGV[7]) end
+    previous = id
   end
-  previous = id
   ids[#ids + 1] = id
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
@@ -107,20 +112,26 @@ return reply
  * @throws WEIR_OPTION_INVALID
  */
 export function redisStreamRelay(client: RedisSubscribingClient, options: RedisStreamRelayOptions): Relay {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const maxLength = String(wholeNumber(OWNER, 'maxLength', options.maxLength, 1))
-  const keepMs = String(millisecondsOf(OWNER, 'keepFor', options.keepFor ?? '1d'))
-  const timeoutMs = millisecondsOf(OWNER, 'timeout', options.timeout ?? '10s')
+  const { maxLength: most, keepFor, timeout: timeoutMs, ...settings } = REDIS_STREAM_RELAY_RULES.read(options)
+  const maxLength = String(most)
+  const keepMs = String(keepFor)
   /** A batch does not come again after its time is over, except from a client that has kept it while it was not connected. */
   const publisherMs = String(2 * timeoutMs + 60_000)
-  return new RedisMessenger(OWNER, client, options, randomBytes(16).toString('base64url'), {
+  const onceMs = String(Math.max(ONCE_MS, 2 * timeoutMs))
+  return new RedisMessenger(OWNER, client, settings, randomBytes(16).toString('base64url'), {
     suffix: 's',
     timeoutMs,
     retries: true,
+    keeps: true,
     parse,
-    async send(access, { state, name }, { command, publisherKey, number }, batch) {
-      const numbers = [String(number), maxLength, keepMs, publisherMs]
-      const ids = await access.runScriptWith(PUBLISH, [state, publisherKey], command, name, ...numbers, ...batch)
+    async send(access, { state, name }, { command, publisherKey, number }, batch, once) {
+      const numbers = [String(number), maxLength, keepMs, publisherMs, onceMs]
+      const keys: [string, ...string[]] = [state, publisherKey]
+      const messages = batch.flatMap((data, i) => {
+        const own = once[i]
+        return [data, own === null || own === undefined ? '0' : String(keys.push(`${state}:once:${onceName(name, own)}`))]
+      })
+      const ids = await access.runScriptWith(PUBLISH, keys, command, name, ...numbers, ...messages)
       return String(ids).split(' ')
     },
     open(access, { state }) {

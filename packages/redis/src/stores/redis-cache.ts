@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto'
 
 import type { CacheStore } from 'weirjs/cache'
-import { checkNames, type Duration, namesOf } from 'weirjs/kit'
+import { type Duration, rules } from 'weirjs/kit'
 
-import { openRedis } from '../client/open-redis.ts'
+import { openRedis, redisRules } from '../client/open-redis.ts'
 import type { RedisClient } from '../client/redis-client.ts'
 import { RedisScript } from '../client/redis-script.ts'
 
@@ -22,7 +22,8 @@ export interface RedisCacheOptions {
 }
 
 const OWNER = 'redisCache()'
-const OPTION_NAMES = namesOf<RedisCacheOptions>()(['prefix', 'timeout', 'onChange'])
+/** @internal */
+export const REDIS_CACHE_RULES = rules<RedisCacheOptions>(OWNER)({ ...redisRules('weir:cache:', '100ms') })
 
 const CLAIM = new RedisScript(`
 local holder = redis.call('GET', KEYS[1])
@@ -51,8 +52,7 @@ return 1
  * @throws WEIR_OPTION_INVALID
  */
 export function redisCache(client: RedisClient, options: RedisCacheOptions = {}): CacheStore {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:cache:', timeoutMs: 100 })
+  const { access, prefix } = openRedis(OWNER, client, REDIS_CACHE_RULES.read(options))
   const named = (kind: string, key: string): string => `${prefix}${kind}:${createHash('sha256').update(key, 'utf16le').digest('base64url')}`
   const text = (reply: unknown): string | null => (reply === null || reply === undefined ? null : String(reply))
   return {

@@ -1,10 +1,10 @@
 // The outcomes of requests in Redis or Valkey, shared by all processes that use it. One key for each request, which Redis deletes when its
 // time is over. The time is that of Redis, so the clocks of the machines may differ.
 
+import { WeirError } from 'weirjs'
 import type { Begun, IdempotencyStore } from 'weirjs/idempotency'
-import type { Duration } from 'weirjs/kit'
-import { checkNames, namesOf } from 'weirjs/kit'
-import { openRedis } from '../client/open-redis.ts'
+import { type Duration, rules } from 'weirjs/kit'
+import { openRedis, redisRules } from '../client/open-redis.ts'
 import type { RedisClient } from '../client/redis-client.ts'
 import { RedisScript } from '../client/redis-script.ts'
 
@@ -21,11 +21,14 @@ export interface RedisIdempotencyOptions {
 }
 
 const OWNER = 'redisIdempotency()'
-const OPTION_NAMES = namesOf<RedisIdempotencyOptions>()(['prefix', 'timeout', 'onChange'])
+/** @internal */
+export const REDIS_IDEMPOTENCY_RULES = rules<RedisIdempotencyOptions>(OWNER)({ ...redisRules('weir:idempotency:', '500ms') })
 
-// A hash: f is the fingerprint, t the token of the attempt and u until when it holds, o the outcome.
+// A hash: f is the fingerprint, t the token of the attempt and u until when it holds, o the outcome. x is the token of an attempt that was
+// forgotten before it arrived.
 // ARGV: fingerprint, token, lease, time to live, and 1 if an attempt whose outcome is unknown is made again.
 const BEGIN = new RedisScript(`
+if redis.call('HGET', KEYS[1], 'x') == ARGV[2] then return { 'forgotten', '', '' } end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local lease = string.format('%.0f', now + tonumber(ARGV[3]))
@@ -62,9 +65,13 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1
 `)
 
+// A client that loads a script first sends the command of an attempt later than this one.
 const FORGET = new RedisScript(`
-if redis.call('HGET', KEYS[1], 't') ~= ARGV[1] then return 0 end
-return redis.call('DEL', KEYS[1])
+if redis.call('HGET', KEYS[1], 't') == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+if redis.call('HEXISTS', KEYS[1], 'f') == 1 then return 0 end
+redis.call('HSET', KEYS[1], 'x', ARGV[1])
+redis.call('PEXPIRE', KEYS[1], 60000)
+return 0
 `)
 
 /**
@@ -75,8 +82,7 @@ return redis.call('DEL', KEYS[1])
  * @throws WEIR_OPTION_INVALID
  */
 export function redisIdempotency(client: RedisClient, options: RedisIdempotencyOptions = {}): IdempotencyStore {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:idempotency:', timeoutMs: 500 })
+  const { access, prefix } = openRedis(OWNER, client, REDIS_IDEMPOTENCY_RULES.read(options))
   return {
     get isDegraded() {
       return access.isDegraded
@@ -84,7 +90,8 @@ export function redisIdempotency(client: RedisClient, options: RedisIdempotencyO
     async begin(key, { fingerprint, token, leaseMs, ttlMs, retriesUnknown }) {
       const again = retriesUnknown ? '1' : '0'
       const reply = await access.runScript(BEGIN, prefix + key, fingerprint, token, String(leaseMs), String(ttlMs), again)
-      const [state, known, outcome] = (reply as readonly unknown[]).map(String) as [Begun['state'], string, string]
+      const [state, known, outcome] = (reply as readonly unknown[]).map(String) as [Begun['state'] | 'forgotten', string, string]
+      if (state === 'forgotten') throw new WeirError('WEIR_STORE_UNAVAILABLE', 'Redis: the attempt was given up')
       if (state === 'begun') return { state }
       return state === 'done' ? { state, fingerprint: known, outcome } : { state, fingerprint: known }
     },
@@ -95,7 +102,7 @@ export function redisIdempotency(client: RedisClient, options: RedisIdempotencyO
       await access.runScript(FINISH, prefix + key, token, outcome, String(ttlMs))
     },
     async abandon(key, token, as) {
-      if (as === 'forget') await access.runScript(FORGET, prefix + key, token)
+      if (as === 'forget') await access.undoWith(FORGET, prefix + key, token)
       else await access.runScript(EXTEND, prefix + key, token, '0')
     },
   }

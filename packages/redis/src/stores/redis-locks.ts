@@ -1,13 +1,14 @@
 // Locks that several machines share, in Redis: a lease that its holder prolongs, and a flag by which others ask for it.
 
 import { randomUUID } from 'node:crypto'
-import type { Clock, Duration } from 'weirjs/kit'
-import { checkNames, invalid, millisecondsOf, namesOf, shown, systemClock } from 'weirjs/kit'
+import { type Clock, type Duration, option, rules, systemClock } from 'weirjs/kit'
 
-import { openRedis } from '../client/open-redis.ts'
+import { openRedis, redisRules } from '../client/open-redis.ts'
 import type { RedisAccess } from '../client/redis-access.ts'
 import type { RedisClient } from '../client/redis-client.ts'
 import { RedisScript } from '../client/redis-script.ts'
+
+const { duration } = option
 
 /** The right to work on an upload: `UploadLock` of `@weirjs/uploads`. */
 export interface RedisLock {
@@ -38,7 +39,9 @@ export interface RedisLocksOptions {
 }
 
 const OWNER = 'redisLocks()'
-const OPTION_NAMES = namesOf<RedisLocksOptions>()(['prefix', 'timeout', 'lease'])
+const { prefix, timeout } = redisRules('weir:uploads:', '500ms')
+/** @internal */
+export const REDIS_LOCKS_RULES = rules<RedisLocksOptions>(OWNER)({ prefix, timeout, lease: duration({ least: 2_000 }).or('10s') })
 /** How often a holder prolongs its lease, and learns whether others want it. */
 const SIGN_MS = 500
 /** How often a request asks whether it has the lock now. */
@@ -85,11 +88,8 @@ return redis.call('DEL', KEYS[1])
  * @throws WEIR_OPTION_INVALID
  */
 export function redisLocks(client: RedisClient, options: RedisLocksOptions = {}): RedisLocks {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { lease = '10s' } = options
-  const leaseMs = millisecondsOf(OWNER, 'lease', lease)
-  if (leaseMs < 2_000) throw invalid(OWNER, `lease is ${shown(lease)}, less than 2 seconds`)
-  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:uploads:', timeoutMs: 500 })
+  const { lease: leaseMs, ...settings } = REDIS_LOCKS_RULES.read(options)
+  const { access, prefix } = openRedis(OWNER, client, { ...settings, onChange: undefined })
   return {
     async acquire(id, onWanted, waitMs, clock) {
       const token = randomUUID()

@@ -1,9 +1,8 @@
 // Sessions in Redis or Valkey, through the program's own client.
 
-import type { Duration } from 'weirjs/kit'
-import { checkNames, namesOf } from 'weirjs/kit'
+import { type Duration, rules } from 'weirjs/kit'
 import type { SessionStore } from 'weirjs/sessions'
-import { openRedis } from '../client/open-redis.ts'
+import { openRedis, redisRules } from '../client/open-redis.ts'
 import type { RedisClient } from '../client/redis-client.ts'
 import { RedisScript } from '../client/redis-script.ts'
 
@@ -26,7 +25,8 @@ export interface RedisSessions extends SessionStore {
 }
 
 const OWNER = 'redisSessions()'
-const OPTION_NAMES = namesOf<RedisSessionsOptions>()(['prefix', 'timeout', 'onChange'])
+/** @internal */
+export const REDIS_SESSIONS_RULES = rules<RedisSessionsOptions>(OWNER)({ ...redisRules('weir:session:', '100ms') })
 
 /** Redis runs it in one step, so no other process can change the session in between. */
 const REPLACE = new RedisScript(`
@@ -42,8 +42,7 @@ return 1
  * @throws WEIR_OPTION_INVALID
  */
 export function redisSessions(client: RedisClient, options: RedisSessionsOptions = {}): RedisSessions {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:session:', timeoutMs: 100 })
+  const { access, prefix } = openRedis(OWNER, client, REDIS_SESSIONS_RULES.read(options))
   return {
     get isDegraded() {
       return access.isDegraded

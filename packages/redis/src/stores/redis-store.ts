@@ -1,13 +1,14 @@
 // The state of limits in Redis or Valkey, shared by all processes that use it. One script and one key for each decision, so it works in a
 // cluster; the time is that of Redis, so the clocks of the machines may differ.
 
-import type { Clock, Duration } from 'weirjs/kit'
-import { checkNames, type LimitTable, namesOf, type RateRule, takenAt } from 'weirjs/kit'
+import { type Clock, type Duration, type LimitTable, option, type RateRule, rules, takenAt } from 'weirjs/kit'
 import type { LimitStore, Taken } from 'weirjs/limits'
-import { openRedis } from '../client/open-redis.ts'
+import { openRedis, redisRules } from '../client/open-redis.ts'
 import type { RedisAccess } from '../client/redis-access.ts'
 import type { RedisClient } from '../client/redis-client.ts'
 import { RedisScript } from '../client/redis-script.ts'
+
+const { forTests } = option
 
 export interface RedisStoreOptions {
   /** The beginning of all keys in Redis. Default `weir:limit:`. */
@@ -24,8 +25,8 @@ export interface RedisStoreOptions {
 }
 
 const OWNER = 'redisStore()'
-const DEFAULT_TIMEOUT_MS = 95
-const OPTION_NAMES = namesOf<RedisStoreOptions>()(['prefix', 'timeout', 'onChange', 'clock'])
+/** @internal */
+export const REDIS_STORE_RULES = rules<RedisStoreOptions>(OWNER)({ ...redisRules('weir:limit:', '95ms'), clock: forTests() })
 
 /**
  * A key holds the level of its bucket and when that was computed, and expires when the bucket has drained. If the clock of Redis goes back,
@@ -62,8 +63,7 @@ return { 1, filled }
  * @throws WEIR_OPTION_INVALID
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): LimitStore {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { access, prefix } = openRedis(OWNER, client, options, { prefix: 'weir:limit:', timeoutMs: DEFAULT_TIMEOUT_MS })
+  const { access, prefix } = openRedis(OWNER, client, REDIS_STORE_RULES.read(options))
   return {
     get isDegraded() {
       return access.isDegraded

@@ -6,10 +6,10 @@ import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 
-import { HttpServer } from '../../../weirjs/src/index.ts'
+import { type HttpResponse, HttpServer } from '../../../weirjs/src/index.ts'
 import { type Cache, type CacheOptions, cache } from '../../../weirjs/src/modules/cache/index.ts'
 import { noRedis, type RedisServer, startRedis } from '../../../weirjs/test/support/redis.ts'
-import { eventually } from '../../../weirjs/test/support/serving.ts'
+import { eventually, gate } from '../../../weirjs/test/support/serving.ts'
 import { startStoreProcess } from '../../../weirjs/test/support/store-processes.ts'
 import { type RedisClient, redisCache } from '../../src/index.ts'
 
@@ -123,6 +123,50 @@ test('a process that is killed while it runs the handler does not block the othe
   assert.equal(await lost, 'lost')
   assert.equal(await waiting, 'run 2')
 })
+
+test('one of five processes that wait takes over from one that is killed', options, async (t) => {
+  const redis = await startRedis(t)
+  const kinds = ['redis', 'ioredis', 'redis', 'ioredis', 'redis']
+  const first = await startStoreProcess(t, 'redis', redis, 60_000)
+  const others = await Promise.all(kinds.map((kind) => startStoreProcess(t, kind, redis, 200)))
+  const lost = first.get('/cached/a').catch(() => 'lost')
+  await eventually(() => redis.cli('get', 'runs a').trim() === '1', 'the first run')
+  const waiting = others.map((process) => process.get('/cached/a'))
+  await first.kill()
+  assert.equal(await lost, 'lost')
+  assert.deepEqual(await Promise.all(waiting), Array(5).fill('run 2'))
+  assert.equal(redis.cli('get', 'runs a').trim(), '2')
+})
+
+for (const [what, end] of [
+  ['is for one client', (response: HttpResponse) => response.header('Cache-Control', 'private')],
+  ['has failed', (response: HttpResponse) => response.status(500)],
+] as const)
+  test(`processes that wait for a response that ${what} do not wait for each other`, options, async (t) => {
+    const redis = await startRedis(t)
+    const client = await ioredis(t, redis)
+    const gates = Array.from({ length: 4 }, () => gate())
+    let inside = 0
+    const servers = gates.map(({ promise }) => {
+      const server = new HttpServer({ logger: null })
+      server.use(cache({ maxAge: '1h', store: redisCache(client, PATIENT) }))
+      server.mapGet('/', async (_, { response }) => {
+        inside++
+        await promise
+        return end(response).text('mine')
+      })
+      return server
+    })
+    const first = servers[0]!.inject('/')
+    await eventually(() => inside === 1, 'the first run')
+    const others = servers.slice(1).map((server) => server.inject('/'))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    gates[0]!.open()
+    assert.equal((await first).text(), 'mine')
+    await eventually(() => inside === 4, 'all others at the same time')
+    for (const one of gates) one.open()
+    for (const other of others) assert.equal((await other).text(), 'mine')
+  })
 
 test('1,000 clients at three processes run the handler once in all', options, async (t) => {
   const redis = await startRedis(t)

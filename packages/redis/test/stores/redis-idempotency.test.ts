@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 
+import { systemClock } from '../../../weirjs/src/base/clock.ts'
 import { HttpServer } from '../../../weirjs/src/index.ts'
 import { idempotency } from '../../../weirjs/src/modules/idempotency/index.ts'
 import { noRedis, type RedisServer, startRedis } from '../../../weirjs/test/support/redis.ts'
@@ -15,6 +16,7 @@ import { type RedisClient, redisIdempotency } from '../../src/index.ts'
 
 const KEY = '8e03978e-40d5-43dd-bc93-6894a57f9324'
 const options = { skip: noRedis }
+const PATIENT = { timeout: '10s' } as const
 
 async function nodeRedis(t: TestContext, { port }: RedisServer): Promise<RedisClient> {
   const client = createClient({ url: `redis://127.0.0.1:${port}` }).on('error', () => {})
@@ -115,4 +117,57 @@ test('a reservation that Redis made too late is undone, because the handler has 
   let last = await post()
   for (let i = 0; i < 100 && last.status !== 200; i++) last = await post()
   assert.deepEqual([last.status, runs], [200, 2])
+})
+
+for (const [how, together] of [
+  ['one after the other', false],
+  ['at the same time', true],
+] as const)
+  test(`12 requests that a silent Redis had refused, ${how}, are never told that their outcome is unknown`, options, async (t) => {
+    const redis = await startRedis(t)
+    const store = redisIdempotency(await ioredis(t, redis), { timeout: '200ms' })
+    const server = new HttpServer({ logger: null })
+    let runs = 0
+    server.mapPost('/', { use: [idempotency({ store, lease: '1s' })] }, () => `${++runs}`)
+    const post = async (i: number): Promise<[number, string]> => {
+      const answer = await server.inject({ method: 'POST', url: '/', headers: { 'Idempotency-Key': `${KEY}-${i}` } })
+      return [answer.status, answer.text()]
+    }
+    redis.process.kill('SIGSTOP')
+    const refused: Promise<[number, string]>[] = []
+    for (let i = 0; i < 12; i++) {
+      refused.push(post(i))
+      if (!together) await refused.at(-1)
+    }
+    assert.deepEqual(new Set((await Promise.all(refused)).map(([status]) => status)), new Set([503]))
+    redis.process.kill('SIGCONT')
+    await new Promise((resolve) => setTimeout(resolve, 1_500)) // longer than the lease of a reservation that was made too late
+    for (let i = 0; i < 12; i++) {
+      let last = await post(i)
+      for (let tries = 0; tries < 500 && (last[0] === 503 || last[1].includes('RUNNING')); tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        last = await post(i)
+      }
+      assert.equal(last[0], 200, last[1])
+    }
+    assert.equal(runs, 12)
+  })
+
+test('a reservation that arrives after it was undone is none', options, async (t) => {
+  const redis = await startRedis(t)
+  const store = redisIdempotency(await ioredis(t, redis), PATIENT)
+  const attempt = {
+    fingerprint: 'f',
+    token: 'late',
+    leaseMs: 1_000,
+    ttlMs: 60_000,
+    retriesUnknown: false,
+    owner: { key: 'alice', isKnown: true },
+  }
+  await store.abandon('key', 'late', 'forget')
+  await assert.rejects(store.begin('key', attempt, systemClock), { code: 'WEIR_STORE_UNAVAILABLE' })
+  assert.deepEqual(await store.begin('key', { ...attempt, token: 'another' }, systemClock), { state: 'begun' })
+  assert.deepEqual(await store.begin('key', { ...attempt, token: 'third' }, systemClock), { state: 'running', fingerprint: 'f' })
+  await store.finish('key', 'another', 'outcome', 60_000, systemClock)
+  assert.equal((await store.begin('key', { ...attempt, token: 'fourth' }, systemClock)).state, 'done')
 })

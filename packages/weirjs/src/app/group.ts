@@ -6,11 +6,12 @@ import { kindOf } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
 import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint } from '../http/session.ts'
+import type { StopOptions } from '../http/stop-options.ts'
 import { joinPaths, Template } from '../routing/template.ts'
 
 import type { Controller, ControllerClass } from './controllers/controller.ts'
 import type { FitsGroup } from './controllers/decorators.ts'
-import { checkMapOptions, classesOf, type MapOptions, routesOfController } from './controllers/mapping.ts'
+import { classesOf, MAP_RULES, type MapOptions, routesOfController } from './controllers/mapping.ts'
 import { routesOf } from './controllers/routed.ts'
 import type { Logger } from './logger.ts'
 import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost } from './module-host.ts'
@@ -120,6 +121,17 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     this.#add(paths.map((one) => new Route(this.#scope, null, one, declaration, handler)))
   }
 
+  /**
+   * @internal Requests below the prefix that no route answers belong to this group: for files. A server has them anyway.
+   * @throws WEIR_ROUTE_TEMPLATE for a prefix with parameters; WEIR_ROUTE_CLASH
+   */
+  ownUnrouted(): void {
+    const { prefix } = this.#scope
+    if (prefix !== '' && new Template(prefix).parameters.length > 0)
+      throw new WeirError('WEIR_ROUTE_TEMPLATE', `${JSON.stringify(prefix)}: files belong to a group without parameters in its path`)
+    this.#home.table.ownUnrouted(this.#scope)
+  }
+
   /** For a server's own route, the path as written: it must begin with a slash. */
   #pathOf(path: string): string {
     return this.#scope.prefix === '' ? path : joinPaths(this.#scope.prefix, path)
@@ -163,7 +175,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     options: MapOptions<T> & Required<Pick<MapOptions<T>, 'create'>>,
   ): this
   mapController<T extends Controller>(Class: ControllerClass<T>, prefix = '', options: MapOptions<T> = {}): this {
-    checkMapOptions('mapController()', options)
+    MAP_RULES.read(options as object as MapOptions, 'mapController()')
     return this.#add(this.#routesOfController(Class, prefix, options))
   }
 
@@ -182,7 +194,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     prefix = '',
     options: MapOptions = {},
   ): this {
-    checkMapOptions('mapControllers()', options)
+    MAP_RULES.read(options as object as MapOptions, 'mapControllers()')
     const classes = classesOf(selection, options.exclude ?? []).filter((Class) => Array.isArray(selection) || routesOf(Class).size > 0)
     return this.#add(classes.flatMap((Class) => this.#routesOfController(Class, prefix, options)))
   }
@@ -328,7 +340,7 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
     return this.#server.endpoints
   }
 
-  stop(options?: { readonly graceMs?: number; readonly readyDelayMs?: number }): Promise<unknown> {
+  stop(options?: StopOptions): Promise<unknown> {
     return this.#server.stop(options)
   }
 

@@ -7,6 +7,8 @@ export interface Logger {
   error(message: string, detail?: unknown): void
   /** Called for what may be a mistake in the program. If it is missing, `error` is called. */
   warn?(message: string, detail?: unknown): void
+  /** Called for what the person who has started the server should read, such as the link of `weirjs/inspector`. If it is missing, nothing is. */
+  info?(message: string): void
 }
 
 /** What a message is about. Loggers with structured fields get it in addition to the error. */
@@ -19,6 +21,7 @@ export interface LogFields {
 interface FieldLogger {
   error(fields: object, message: string): void
   warn?(fields: object, message: string): void
+  info?(fields: object, message: string): void
 }
 
 /** Never throws: if a logger fails, the client must still get its response, and there is nowhere else to report. */
@@ -53,12 +56,20 @@ export function logWarning(logger: Logger | null, message: string): void {
   } catch {}
 }
 
+/** The same, for what a person should read. */
+function logInfo(logger: Logger, message: string): void {
+  try {
+    ignoreFailure(callsAsPino(logger) ? logger.info?.({}, message) : logger.info?.(message))
+  } catch {}
+}
+
 /** The logger for modules, which call any logger like `console`. */
 export function moduleLogger(logger: Logger | null): Logger | null {
   if (logger === null) return null
   return {
     error: (message, detail) => logError(logger, message, detail),
     warn: (message) => logWarning(logger, message),
+    info: (message) => logInfo(logger, message),
   }
 }
 

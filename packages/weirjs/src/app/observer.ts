@@ -8,6 +8,7 @@ import type { ExchangeObserver } from '../http/exchange-record.ts'
 export function checkObserver(observer: ExchangeObserver | null | undefined): void {
   if (typeof observer !== 'object' || observer === null || typeof observer.end !== 'function')
     throw invalid('observe()', `an observer is an object with a function end(record), not ${kindOf(observer)}`)
+  checkFunction('observe()', 'started', observer.started)
   checkFunction('observe()', 'begin', observer.begin)
   checkFunction('observe()', 'stopped', observer.stopped)
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { type Duration, millisecondsOf } from './duration.ts'
+import type { Duration } from './duration.ts'
+import { duration, size } from './option-kinds.ts'
+
+const PLACE = { owner: 'rateLimit', option: 'window' }
 
 test('reads milliseconds, and whole numbers with a unit', () => {
   const cases: readonly [Duration, number][] = [
@@ -14,7 +17,7 @@ test('reads milliseconds, and whole numbers with a unit', () => {
     ['7d', 604_800_000],
     ['366d', 366 * 86_400_000],
   ]
-  for (const [duration, ms] of cases) assert.equal(millisecondsOf('test', 'window', duration), ms, String(duration))
+  for (const [given, ms] of cases) assert.equal(duration().read(given, PLACE), ms, String(given))
 })
 
 test('refuses anything else, by name', () => {
@@ -38,10 +41,53 @@ test('refuses anything else, by name', () => {
     {},
     true,
   ]
-  for (const duration of wrong)
+  for (const given of wrong)
     assert.throws(
-      () => millisecondsOf('rateLimit', 'window', duration as Duration),
+      () => duration().read(given, PLACE),
       { code: 'WEIR_OPTION_INVALID', message: /rateLimit: window is .*, not whole milliseconds or a time such as/s },
-      String(duration),
+      String(given),
     )
+})
+
+test('a time may be zero, whole seconds, or longer, where an option says so', () => {
+  assert.equal(duration({ least: 0 }).read('0s', PLACE), 0)
+  assert.equal(duration({ least: 0 }).read(0, PLACE), 0)
+  assert.equal(duration({ unit: 1_000 }).read('2m', PLACE), 120_000)
+  assert.throws(
+    () => duration({ unit: 1_000 }).read(600, PLACE),
+    /window is 600, not whole seconds in milliseconds or .*: write "600s" if these are seconds/,
+  )
+  assert.throws(() => duration({ least: 2_000 }).read('1s', PLACE), /at least 2000 ms/)
+  assert.equal(duration({ most: 1e12 }).read('400d', PLACE), 400 * 86_400_000)
+  assert.equal(duration({ fractions: true }).read(1.5, PLACE), 1.5)
+})
+
+test('reads bytes, and whole numbers with a unit of 1,024', () => {
+  const cases: readonly [unknown, number][] = [
+    [0, 0],
+    [5, 5],
+    ['1B', 1],
+    ['64KiB', 65_536],
+    ['10MiB', 10_485_760],
+    ['2GiB', 2_147_483_648],
+  ]
+  for (const [given, bytes] of cases) assert.equal(size().read(given, PLACE), bytes, String(given))
+  for (const given of [
+    -1,
+    1.5,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    '',
+    '5',
+    '1.5MiB',
+    '5 MiB',
+    '5mib',
+    '5MB',
+    '9999999999999GiB',
+    null,
+    {},
+    true,
+  ])
+    assert.throws(() => size().read(given, PLACE), { code: 'WEIR_OPTION_INVALID' }, String(given))
+  assert.throws(() => size({ least: 1 }).read('0KiB', PLACE), /of at least 1 or a size such as/)
 })

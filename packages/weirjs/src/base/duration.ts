@@ -1,24 +1,11 @@
 // Times as options state them: `'15m'`, or milliseconds.
 
-import { shown } from './kind-of.ts'
-import { invalid } from './options.ts'
-
 /** Milliseconds, or a whole number with a unit: `'500ms'`, `'30s'`, `'15m'`, `'12h'`, `'7d'`. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 /** A year. Longer times are more likely to be a mistake in the unit. */
 export const LONGEST_MS = 366 * 86_400_000
-
-/** Whole milliseconds, at least 1. @throws WEIR_OPTION_INVALID */
-export function millisecondsOf(owner: string, option: string, duration: Duration): number {
-  const ms = parsedDuration(duration)
-  if (Number.isSafeInteger(ms) && ms >= 1 && ms <= LONGEST_MS) return ms
-  throw invalid(
-    owner,
-    `${option} is ${shown(duration)}, not whole milliseconds or a time such as "30s", "15m" or "12h", of at most 366 days`,
-  )
-}
 
 /** The milliseconds; NaN for what is no time. */
 export function parsedDuration(value: unknown): number {

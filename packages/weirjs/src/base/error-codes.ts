@@ -130,6 +130,12 @@ export const ERRORS = {
   WEIR_AUTH_SETUP: developer(500, STAYS, 'the requirements of a route cannot be met', 'docs/guide/authentication.md'),
   WEIR_OPENAPI_INCOMPLETE: developer(500, STAYS, 'the OpenAPI document cannot describe all routes', 'docs/guide/openapi.md'),
   WEIR_INSPECTOR_REFUSED: peer(403, STAYS, 'the inspector is for programs on this machine', 'docs/guide/inspector.md'),
+  WEIR_INSPECTOR_LOCKED: peer(
+    401,
+    STAYS,
+    'the inspector is open to whoever has the link that was printed at the start',
+    'docs/guide/inspector.md',
+  ),
 
   // Bodies and requests in a handler
   WEIR_MODEL_BINDING: peer(400, STAYS, 'the body does not fit the model', 'docs/guide/body.md'),

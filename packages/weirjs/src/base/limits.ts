@@ -1,7 +1,9 @@
 // The limits and timeouts of connections and requests. They are resolved once and frozen; the engine never reads the options again.
 
-import { shown } from './kind-of.ts'
-import { checkNames, invalid, namesOf, sizeHint } from './options.ts'
+import type { Duration } from './duration.ts'
+import { count, duration, rate, size } from './option-kinds.ts'
+import { rules } from './option-rules.ts'
+import type { Size } from './size.ts'
 
 /** Sizes are in bytes. `null` means no limit, where it is allowed. A limit of N allows N and refuses N + 1. */
 export interface Limits {
@@ -69,79 +71,52 @@ export interface Timeouts {
   readonly lingerTimeout: number
 }
 
-export const DEFAULT_LIMITS: Limits = {
-  maxRequestHeaderSize: 64 * 1024,
-  maxRequestHeaders: 200,
-  maxRequestBodySize: 10 * 1024 * 1024,
-  maxChunkExtensionSize: 16 * 1024, // Go net/http
-  maxConnections: null,
-  maxRequestsPerConnection: null,
-  maxConcurrentStreams: 100, // the lowest value that RFC 9113 §6.5.2 recommends
-  maxDrainSize: 256 * 1024, // Go net/http
-}
+/** The option `limits` of a server. Sizes are bytes or a text such as `'10MiB'`. */
+export type LimitOptions = { readonly [K in keyof Limits]?: K extends `${string}Size` ? Limits[K] | Size : Limits[K] }
 
-export const DEFAULT_TIMEOUTS: Timeouts = {
-  headersTimeout: 5_000,
-  keepAliveTimeout: 30_000,
-  minBodyRate: 256,
-  bodyGracePeriod: 5_000, // Kestrel
-  requestTimeout: null,
-  writeTimeout: 120_000,
-  lingerTimeout: 1_000,
-}
+/** The option `timeouts` of a server. Times are milliseconds or a text such as `'30s'`. */
+export type TimeoutOptions = { readonly [K in keyof Timeouts]?: K extends 'minBodyRate' ? number : Timeouts[K] | Duration }
 
-/** The options for which zero has a meaning. */
-const MAY_BE_ZERO: ReadonlySet<string> = new Set([
-  'maxRequestBodySize',
-  'maxDrainSize',
-  'maxChunkExtensionSize',
-  'minBodyRate',
-  'bodyGracePeriod',
-  'lingerTimeout',
-])
+const positive = { least: 1 } as const
+const time = duration({ most: Number.MAX_SAFE_INTEGER })
+const timeOrZero = duration({ least: 0, most: Number.MAX_SAFE_INTEGER })
 
-type WithNull<T> = { [K in keyof T as null extends T[K] ? K : never]: T[K] }
-const MAY_BE_NULL: ReadonlySet<string> = new Set(
-  namesOf<WithNull<Limits & Timeouts>>()([
-    'maxRequestBodySize',
-    'maxConnections',
-    'maxRequestsPerConnection',
-    'headersTimeout',
-    'keepAliveTimeout',
-    'requestTimeout',
-    'writeTimeout',
-  ]),
-)
+export const LIMIT_RULES = rules<LimitOptions>('limits')({
+  maxRequestHeaderSize: size(positive).or('64KiB'),
+  maxRequestHeaders: count(positive).or(200),
+  maxRequestBodySize: size().nullable().or('10MiB'),
+  maxChunkExtensionSize: size().or('16KiB'), // Go net/http
+  maxConnections: count(positive).nullable().or(null, 'none'),
+  maxRequestsPerConnection: count(positive).nullable().or(null, 'none'),
+  maxConcurrentStreams: count(positive).or(100), // the lowest value that RFC 9113 §6.5.2 recommends
+  maxDrainSize: size().or('256KiB'), // Go net/http
+})
+
+export const TIMEOUT_RULES = rules<TimeoutOptions>('timeouts')({
+  headersTimeout: time.nullable().or('5s'),
+  keepAliveTimeout: time.nullable().or('30s'),
+  minBodyRate: rate().or(256),
+  bodyGracePeriod: timeOrZero.or('5s'), // Kestrel
+  requestTimeout: time.nullable().or(null, 'none'),
+  writeTimeout: time.nullable().or('120s'),
+  lingerTimeout: timeOrZero.or('1s'),
+})
+
+export const DEFAULT_LIMITS: Limits = resolveLimits()
+export const DEFAULT_TIMEOUTS: Timeouts = resolveTimeouts()
 
 /**
  * @returns the defaults with `given` applied, checked and frozen
  * @throws WEIR_OPTION_INVALID for an unknown name or a value that is not a size
  */
-export function resolveLimits(given: Partial<Limits> = {}): Limits {
-  return resolve('limits', DEFAULT_LIMITS, given)
+export function resolveLimits(given: LimitOptions = {}): Limits {
+  return Object.freeze(LIMIT_RULES.read(given))
 }
 
 /**
  * @returns the defaults with `given` applied, checked and frozen
  * @throws WEIR_OPTION_INVALID for an unknown name or a value that is not a time
  */
-export function resolveTimeouts(given: Partial<Timeouts> = {}): Timeouts {
-  return resolve('timeouts', DEFAULT_TIMEOUTS, given)
-}
-
-function resolve<T extends object>(group: string, defaults: T, given: Partial<T>): T {
-  checkNames(group, given, Object.keys(defaults))
-  const settings = { ...defaults } as Record<string, unknown>
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue
-    const least = MAY_BE_ZERO.has(name) ? 0 : 1
-    const isNumber = typeof value === 'number' && Number.isSafeInteger(value) && value >= least
-    if (!isNumber && !(value === null && MAY_BE_NULL.has(name)))
-      throw invalid(
-        group,
-        `${name} is ${shown(value)}, not a whole number of at least ${least}${MAY_BE_NULL.has(name) ? ', or null' : ''}${sizeHint(value)}`,
-      )
-    settings[name] = value
-  }
-  return Object.freeze(settings) as T
+export function resolveTimeouts(given: TimeoutOptions = {}): Timeouts {
+  return Object.freeze(TIMEOUT_RULES.read(given))
 }

@@ -62,10 +62,12 @@ export function size({ least = 0 }: Range = {}): Rule<Size, number> {
   })
 }
 
+const DAY_MS = 86_400_000
+
 /** What a time may be. */
 export interface TimeRange {
   /** Default 1. */
-  readonly least?: 0 | 1
+  readonly least?: number
   /** What it must be a multiple of, in milliseconds: 1,000 where the protocol counts seconds. Default 1. */
   readonly unit?: 1 | 1_000
   /** In milliseconds. Default 366 days: longer times are more likely to be a mistake in the unit. */
@@ -77,8 +79,9 @@ export interface TimeRange {
 /** Milliseconds: a whole number, or a text such as `'30s'`. */
 export function duration({ least = 1, unit = 1, most = LONGEST_MS, fractions = false }: TimeRange = {}): Rule<Duration, number> {
   const whole = `${fractions ? '' : 'whole '}${unit === 1 ? 'milliseconds' : 'seconds in milliseconds'}${least === 0 ? ', 0' : ''}`
-  const longest = most === Number.MAX_SAFE_INTEGER ? '' : `, of at most ${most / 86_400_000} days`
-  const expected = `${whole} or a time such as "30s", "15m" or "12h"${longest}`
+  const shortest = least > 1 ? `, of at least ${least} ms` : ''
+  const longest = most === Number.MAX_SAFE_INTEGER ? '' : `, of at most ${most < DAY_MS ? `${most} ms` : `${most / DAY_MS} days`}`
+  const expected = `${whole} or a time such as "30s", "15m" or "12h"${shortest}${longest}`
   return new Rule<Duration, number>('duration', expected, (value, place, words) => {
     const ms = parsedDuration(value)
     if ((fractions || (Number.isSafeInteger(ms) && ms % unit === 0)) && ms >= least && ms <= most) return ms
@@ -119,7 +122,7 @@ export function object(expected = 'an object'): Rule<object, Same> {
 
 /** Options inside an option, by rules of their own. */
 export function nested<T extends AnyRules>(rules: T, expected = 'an object'): Rule<T['options'], T['settings']> {
-  return new Rule<T['options'], T['settings']>('object', expected, (value, place, words) => {
+  return new Rule<T['options'], T['settings']>('nested', expected, (value, place, words) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unexpected(place, value, words)
     return rules.read(value as never, place.owner, place.option)
   })

@@ -2,7 +2,7 @@
 // `test/guide-options.test.ts` compares the guide with. `option-kinds.ts` has the rules to choose from.
 
 import { kindOf, shown } from './kind-of.ts'
-import { invalid, isExchange, UNCALLED } from './options.ts'
+import { invalid, isExchange, UNCALLED, unknownName } from './options.ts'
 
 /** Where a value stands, for messages. */
 export interface Place {
@@ -51,10 +51,12 @@ export class Rule<In, Out> {
     return this.#read(value, place, this.expected) as Out
   }
 
-  /** The setting of an option that is not given. Nothing that a rule makes of a default is shared. @throws WEIR_OPTION_INVALID */
-  missing(owner: string, option: string): Out {
+  /** The setting of an option that is not given. @throws WEIR_OPTION_INVALID if it is required */
+  missing(place: Place): Out {
     const { kind, value } = this.absent
-    return (kind === 'none' ? value : this.#read(value, { owner, option }, this.expected)) as Out
+    // What a function or other rules make of a default is made each time, so that nobody shares it.
+    const isMade = kind === 'required' || (kind === 'default' && (this.kind === 'own' || this.kind === 'nested'))
+    return (isMade ? this.#read(value, place, this.expected) : value) as Out
   }
 
   /** The option may be missing: the setting is undefined then. @param words what this means, for the guide */
@@ -69,8 +71,9 @@ export class Rule<In, Out> {
 
   /** The option may be missing: it counts as this value. @param words the value, for the guide; not needed for numbers, times and texts */
   or(value: In, words = inWords(value)): Rule<In, Out> {
-    this.read(value, { owner: 'a default', option: this.kind })
-    return new Rule(this.kind, this.expected, this.#read, { kind: 'default', value, words })
+    const setting = this.read(value, { owner: 'a default', option: this.kind })
+    const isMade = this.kind === 'own' || this.kind === 'nested'
+    return new Rule(this.kind, this.expected, this.#read, { kind: 'default', value: isMade ? value : setting, words })
   }
 
   /** Null is accepted, too, and is the setting then. */
@@ -146,7 +149,7 @@ export class OptionRules<O, R> {
    * @throws WEIR_OPTION_INVALID for an unknown option, a value that its rule refuses, and a required option that is missing
    */
   read(options: O, owner: string = this.owner, within = ''): SettingsOf<O, R> {
-    const given = this.#checkNames(options, within === '' ? owner : `${owner}: ${within}`)
+    const given = this.checkNames(options, within === '' ? owner : `${owner}: ${within}`)
     const settings: Record<string, unknown> = {}
     for (const [name, rule] of this.#rules) {
       let called = name
@@ -156,13 +159,14 @@ export class OptionRules<O, R> {
         value = given[called]
         if (value === undefined) called = name
       }
-      const option = within === '' ? called : `${within}.${called}`
-      settings[name] = value === undefined ? rule.missing(owner, option) : rule.read(value, { owner, option })
+      const place = { owner, option: within === '' ? called : `${within}.${called}` }
+      settings[name] = value === undefined ? rule.missing(place) : rule.read(value, place)
     }
     return settings as SettingsOf<O, R>
   }
 
-  #checkNames(options: unknown, owner: string): Readonly<Record<string, unknown>> {
+  /** The check of names alone, for options whose values are checked elsewhere. @throws WEIR_OPTION_INVALID */
+  checkNames(options: unknown, owner: string = this.owner): Readonly<Record<string, unknown>> {
     if (typeof options !== 'object' || options === null) throw invalid(owner, `options must be an object, not ${kindOf(options)}`)
     const given = options as Readonly<Record<string, unknown>>
     for (const name of Object.keys(given)) {
@@ -195,27 +199,4 @@ export function rules<O extends object>(owner: string) {
 /** The error for a value that a rule does not accept. It names the option, the value and what is expected. */
 export function unexpected({ owner, option }: Place, value: unknown, expected: string): Error {
   return invalid(owner, `${option} is ${shown(value)}, not ${expected}`)
-}
-
-/** An unknown name, and what was probably meant. */
-export function unknownName(name: string, names: readonly string[]): string {
-  const quoted = JSON.stringify(name)
-  const meant = names.find((one) => plain(one) === plain(name))
-  if (meant !== undefined) return `${quoted}: it is called "${meant}"`
-  if (names.length === 0) return quoted
-  const near = names.find((one) => isNear(one.toLowerCase(), name.toLowerCase()))
-  return `${quoted}${near === undefined ? '' : `, perhaps "${near}"`}; the options are ${names.join(', ')}`
-}
-
-function plain(name: string): string {
-  return name.toLowerCase().replace(/[_-]/g, '')
-}
-
-/** Whether one letter was added, left out or replaced, or two were exchanged. */
-function isNear(one: string, other: string): boolean {
-  if (Math.min(one.length, other.length) < 3 || Math.abs(one.length - other.length) > 1) return false
-  let start = 0
-  while (start < one.length && one[start] === other[start]) start++
-  const [a, b] = [one.slice(start), other.slice(start)]
-  return a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1) || (a.slice(2) === b.slice(2) && a[0] === b[1] && a[1] === b[0])
 }

@@ -8,7 +8,7 @@ const UNITS: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 
 /** The bytes; NaN for what is not a size. */
 export function bytesOf(size: unknown): number {
   if (typeof size === 'number') return size
-  const [, digits, unit] = (typeof size === 'string' && /^(\d{1,12}) ?(B|KiB|MiB|GiB)$/.exec(size)) || []
+  const [, digits, unit] = (typeof size === 'string' && /^(\d{1,12})(B|KiB|MiB|GiB)$/.exec(size)) || []
   return digits === undefined ? Number.NaN : Number(digits) * UNITS[unit!]!
 }
 

@@ -3,6 +3,7 @@
 
 import { resolve } from 'node:path'
 
+import { newLaunchToken } from '../modules/launch/launch-token.ts'
 import type { DevelopCommand } from './arguments.ts'
 import { HeldSockets } from './held-sockets.ts'
 import type { News } from './messages.ts'
@@ -34,6 +35,10 @@ class Development {
   #next: Run | null = null
   /** Those of the last run that listened. */
   #routes: readonly string[] | null = null
+  /** Of all runs: a page that is open stays signed in. */
+  readonly #token = newLaunchToken()
+  /** Those that have been printed. They stay the same over restarts. */
+  readonly #links = new Set<string>()
   /** When the current run was asked for. */
   #askedAt = performance.now()
 
@@ -89,7 +94,7 @@ class Development {
       if (news.weir === 'places') onLacks({ kind: 'lacks', places: news.places })
       else if (news.weir === 'listening') this.#greet(news)
     }
-    run.begin()
+    run.begin(this.#token)
     const changed = this.#watch.next().then((name): Event => ({ kind: 'changed', file: name }))
     const ended = run.ended.then((how): Event => ({ kind: 'ended', how }))
     const event = await Promise.race([this.#signal, lacks, changed, ended])
@@ -138,10 +143,15 @@ class Development {
     return event.kind === 'changed'
   }
 
-  #greet({ urls, routes }: Extract<News, { readonly weir: 'listening' }>): void {
+  #greet({ urls, routes, links }: Extract<News, { readonly weir: 'listening' }>): void {
     const ms = Math.round(performance.now() - this.#askedAt)
     this.#next ??= this.#newRun()
     tell(`${urls.join(', ')}, ${routes.length} ${routes.length === 1 ? 'route' : 'routes'}, ready in ${ms} ms`)
+    for (const { name, url } of links) {
+      if (this.#links.has(url)) continue
+      this.#links.add(url)
+      tell(`  ${name}: ${url}`)
+    }
     const before = this.#routes
     this.#routes = routes
     if (before === null) return

@@ -69,10 +69,19 @@ export type News =
   | { readonly weir: 'no-server'; readonly reason: string }
   /** It needs sockets that it has not been passed, and waits to be started again with them. */
   | { readonly weir: 'places'; readonly places: readonly { readonly key: string; readonly place: Place }[] }
-  | { readonly weir: 'listening'; readonly urls: readonly string[]; readonly routes: readonly string[] }
+  | { readonly weir: 'listening'; readonly urls: readonly string[]; readonly routes: readonly string[]; readonly links: readonly Link[] }
 
-/** To the program, which waits until it may begin, and is told when to stop. */
-export type Command = { readonly weir: 'begin' } | { readonly weir: 'stop'; readonly graceMs: number }
+/** A page of the program that only its developer may open. */
+export interface Link {
+  readonly name: string
+  readonly url: string
+}
+
+/**
+ * To the program, which waits until it may begin, and is told when to stop. The token of its links is not in the environment, which other
+ * processes may read or inherit.
+ */
+export type Command = { readonly weir: 'begin'; readonly token: string } | { readonly weir: 'stop'; readonly graceMs: number }
 
 export function isNews(message: unknown): message is News {
   return typeof message === 'object' && message !== null && typeof (message as { readonly weir?: unknown }).weir === 'string'

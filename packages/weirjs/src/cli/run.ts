@@ -48,8 +48,9 @@ export class Run {
     })
   }
 
-  begin(): void {
-    this.#tell({ weir: 'begin' })
+  /** @param token of its links */
+  begin(token: string): void {
+    this.#tell({ weir: 'begin', token })
   }
 
   /** Stops its servers, and resolves when the process is gone. */

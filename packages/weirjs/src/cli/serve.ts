@@ -5,11 +5,12 @@ import { setImmediate } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
 import type { Endpoint } from '../http/session.ts'
+import { setLaunchHost } from '../modules/launch/launch-host.ts'
 import { isInherited, isUnix, type ListenOptions } from '../net/listen/listen-options.ts'
 import { type HttpServer, replaceStart } from '../server.ts'
 
 import { exportedServer } from './exported-server.ts'
-import type { Command, News, Order, Place } from './messages.ts'
+import type { Command, Link, News, Order, Place } from './messages.ts'
 import { placeKey } from './place-key.ts'
 import { routeLabel } from './route-facts.ts'
 
@@ -27,6 +28,7 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
   for (const { listenBy } of order.sockets) if (listenBy !== null) listenOnce(listenBy)
   if (inherited > 0) Object.assign(process.env, { LISTEN_FDS: String(inherited), LISTEN_PID: String(process.pid) })
   const servers = new Set<HttpServer>()
+  const links: Link[] = []
   const seen = new Map<string, number>()
   let hasStarted = false
   let lacksSockets = false
@@ -49,6 +51,7 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
       weir: 'listening',
       urls: all.flatMap(({ endpoints }) => endpoints.map(urlOf)),
       routes: all.flatMap(({ routes }) => routes.map(routeLabel)),
+      links,
     })
   })
 
@@ -57,8 +60,10 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
   process.on('disconnect', () => process.exit(1))
   const begun = new Promise<void>((begin) => {
     process.on('message', (message: Command | null) => {
-      if (message?.weir === 'begin') begin()
-      else if (message?.weir === 'stop') {
+      if (message?.weir === 'begin') {
+        setLaunchHost({ token: message.token, tell: (name, url) => void links.push({ name, url }) })
+        begin()
+      } else if (message?.weir === 'stop') {
         if (lacksSockets) process.exit(0)
         void stopAll(servers, message.graceMs)
       }

@@ -88,6 +88,8 @@ export interface ExchangeRecord {
 
 /** Receives a record of every exchange. Add one with `server.observe`. */
 export interface ExchangeObserver {
+  /** Called each time the server has started, when clients can connect and before `start` resolves. Not for requests of other servers. */
+  started?(): unknown
   /**
    * Called when the head of a request is complete, before any other code of your program, and when another protocol begins. It delays the
    * request while it runs. Every call is followed by one call of `end`, with the same session.

@@ -3,7 +3,7 @@
 import { isInstance, WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
-import { invalid, namesOf } from '../base/options.ts'
+import { invalid } from '../base/options.ts'
 import { pointerOf } from '../schema/mismatch.ts'
 import type { ReadContext } from '../schema/schema.ts'
 
@@ -25,7 +25,13 @@ export interface JsonEngine {
   populate(text: string, target: object, options: unknown): void
 }
 
-const ENGINE_METHODS = namesOf<JsonEngine>()(['serialize', 'deserialize', 'populate'])
+const ENGINE_METHODS: readonly (keyof JsonEngine)[] = ['serialize', 'deserialize', 'populate']
+
+/** The option `jsonEngine`. @throws WEIR_OPTION_INVALID */
+export function checkedEngine(engine: JsonEngine, owner: string): JsonEngine {
+  checkEngine(owner, engine)
+  return engine
+}
 
 /** @param owner what has the option @throws WEIR_OPTION_INVALID for a missing method, and for one declared `async` */
 export function checkEngine(owner: string, engine: JsonEngine | null): void {

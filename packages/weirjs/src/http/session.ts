@@ -10,6 +10,7 @@ import { noJsonForm, type Serialize } from './json-engine.ts'
 import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch, RouteMetadata } from './route-info.ts'
 import { ServerTiming } from './server-timing.ts'
+import type { StopOptions } from './stop-options.ts'
 
 /** An address on which a server listens. */
 export interface Endpoint {
@@ -34,13 +35,10 @@ export interface ServerHandle {
   readonly connections: number
   /** The answer to a readiness check. False from the moment `stop` is called. */
   readonly isReady: boolean
-  /**
-   * Aborts when a stop begins, before the grace period starts: long-lived responses (events, sockets) listen to it to end themselves.
-   * Each start has a new signal.
-   */
+  /** Aborts when a stop begins, before the grace period: events and sockets listen to it to end themselves. Each start has a new signal. */
   readonly stopping: AbortSignal
   /** Stops gracefully. Do not await it inside a handler: it waits for that handler. */
-  stop(options?: { readonly graceMs?: number; readonly readyDelayMs?: number }): Promise<unknown>
+  stop(options?: StopOptions): Promise<unknown>
 }
 
 /** The ids of a span, as W3C Trace Context writes them: 32 and 16 hexadecimal digits, in lower case. */

@@ -8,12 +8,15 @@ import { checkFunction } from '../base/options.ts'
  *
  * @throws WEIR_OPTION_INVALID
  */
-export function errorListener(owner: string, onError: ((error: unknown) => void) | undefined): (error: unknown) => void {
+export function errorListener<More extends readonly unknown[] = []>(
+  owner: string,
+  onError: ((error: unknown, ...more: More) => void) | undefined,
+): (error: unknown, ...more: More) => void {
   checkFunction(owner, 'onError', onError)
   if (onError === undefined) return () => {}
-  return (error) => {
+  return (error, ...more) => {
     try {
-      onError(error)
+      onError(error, ...more)
     } catch (failure) {
       process.emitWarning(failure as Error)
     }

@@ -8,33 +8,35 @@ import type { RouteListing } from '../app/routes/route-listing.ts'
 import type { NoRoute } from '../app/routes/scope.ts'
 import { NOT_SHOWN } from '../app/routes/shown-target.ts'
 import { invalid, listOf } from '../base/options.ts'
-import { masked, pairName } from '../formats/masking/ranges.ts'
+import { urlPairSecrets } from '../formats/masking/pairs.ts'
+import { masked } from '../formats/masking/ranges.ts'
 import { isRequestLine, refusedHeadSecrets } from '../formats/masking/refused-head.ts'
-import { SECRET_QUERY, USUAL_SECRETS } from '../formats/masking/secret-words.ts'
+import { plainName, SECRET_QUERY, USUAL_SECRETS } from '../formats/masking/secret-words.ts'
 import type { Exchange } from '../http/session.ts'
 
-/**
- * A parameter of a query or of a fragment, with what is before its name. A name contains none of the characters that one may follow: otherwise
- * it would be searched for again at each of them, to the end of the URL.
- */
-const PAIR = /([?&#])([^?=&#]*)=([^&#]*)/g
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i
 
-export class Redaction {
-  readonly #names: ReadonlySet<string>
-  readonly #chosen: readonly string[]
-  #declared: DeclaredSecrets
-  /** Finds the names as they are usually written. */
-  readonly #usual: RegExp
+export { SECRET_QUERY }
 
-  /** @param names of query parameters, in any case @throws WEIR_OPTION_INVALID */
+/** The option `secretQuery`. @throws WEIR_OPTION_INVALID */
+export const secretQueryOf = (names: readonly string[], owner: string, option: string): Redaction => new Redaction(owner, option, names)
+
+export class Redaction {
+  readonly #chosen: readonly string[]
+  readonly #isSecret: (name: string) => boolean
+  #declared: DeclaredSecrets
+
+  /**
+   * @param names of query parameters, in any case, with or without `-` and `_`. Default: those that are usually secret
+   * @throws WEIR_OPTION_INVALID
+   */
   constructor(owner: string, option: string, names: readonly string[] = SECRET_QUERY) {
     for (const name of listOf<unknown>(owner, option, names))
       if (typeof name !== 'string' || name === '') throw invalid(owner, `${option} has a name that is not a string, or empty`)
-    this.#names = new Set(names.map((name) => name.toLowerCase()))
+    const chosen = new Set(names.map(plainName))
+    this.#isSecret = names === SECRET_QUERY ? (name) => USUAL_SECRETS.hasInQuery(name) : (name) => chosen.has(plainName(name))
     this.#chosen = names
     this.#declared = new DeclaredSecrets({ routes: [] }, names)
-    this.#usual = new RegExp(`[?&#](?:${names.map((name) => name.replace(/\W/g, '\\$&')).join('|')})(?:\\[\\])?=`, 'i')
   }
 
   /** Path and query of a request. */
@@ -47,12 +49,9 @@ export class Redaction {
 
   /** Hides the values of the chosen parameters in a URL or a part of one. */
   query(url: string): string {
-    if (this.#names.size === 0 || !url.includes('=')) return url
-    // Most URLs have none of the names, nor anything that could be a name in another form.
-    if (!url.includes('%') && !url.includes('+') && !url.includes('[') && !this.#usual.test(url)) return url
-    return url.replace(PAIR, (pair: string, before: string, name: string) =>
-      plainNames(name).some((one) => this.#names.has(one)) ? `${before}${name}=${NOT_SHOWN}` : pair,
-    )
+    if (this.#chosen.length === 0 || !url.includes('=')) return url
+    const secrets = urlPairSecrets(url, this.#isSecret)
+    return secrets.length === 0 ? url : masked(url, secrets, () => NOT_SHOWN)
   }
 
   /** From now on, what its routes declare secret is not shown where no route has read it either. */
@@ -98,12 +97,6 @@ export class Redaction {
     if (USUAL_SECRETS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
     return name === 'referer' ? this.link(value) : value
   }
-}
-
-/** The name as a server decodes it, in lower case: `user[password]` as a whole, and without brackets `user` and `password`. */
-function plainNames(name: string): string[] {
-  const text = pairName(name).toLowerCase()
-  return text.includes('[') ? [text, ...text.split(/[[\]]+/)] : [text]
 }
 
 /** What a route declares secret. */

@@ -2,6 +2,8 @@
 // of other modules takes.
 
 import { kindOf } from '../base/kind-of.ts'
+import { func, text } from '../base/option-kinds.ts'
+import { rules } from '../base/option-rules.ts'
 import { invalid } from '../base/options.ts'
 
 /** A message of a channel. */
@@ -28,6 +30,9 @@ export interface RelaySubscribeOptions {
   readonly onGap?: (() => void) | undefined
 }
 
+/** The rules of `RelaySubscribeOptions`, which every relay checks. */
+export const SUBSCRIBE_RULES = rules<RelaySubscribeOptions>('subscribe()')({ after: text().optional(), onGap: func().optional() })
+
 export interface RelaySubscription {
   /** Resolves when everything that is published from now on will be delivered. Rejects if the subscription is closed first. */
   readonly ready: Promise<void>
@@ -40,6 +45,16 @@ export interface RelaySubscription {
   close(): void
 }
 
+/** How a message is published. */
+export interface RelayPublishOptions {
+  /**
+   * The program's own id of the message, of up to 1,000 characters. What is published again in the same channel with the same id, also by another
+   * process, is not stored again, for two minutes at least: a publisher that was restarted can repeat what it does not know to be published. Needs a
+   * relay that keeps messages.
+   */
+  readonly once?: string
+}
+
 /** Carries messages between processes. Every subscriber of a channel gets every message, including those of its own process, in the same order. */
 export interface Relay {
   /** Whether messages reach other processes at this moment. For readiness: `health({ ready: { relay: () => relay.isConnected } })`. */
@@ -47,10 +62,10 @@ export interface Relay {
   /**
    * Resolves when the relay has the message.
    *
-   * @returns the id of the message; null if the relay keeps none
+   * @returns the id of the message; with `once`, of the one that was stored first; null if the relay keeps none
    * @throws (rejects) WEIR_RELAY_UNAVAILABLE if the relay is away, or if too much waits for it
    */
-  publish(channel: string, data: string): Promise<string | null>
+  publish(channel: string, data: string, options?: RelayPublishOptions): Promise<string | null>
   /** @param listener is called in order. What it throws is reported, and the messages go on */
   subscribe(channel: string, listener: (message: RelayMessage) => void, options?: RelaySubscribeOptions): RelaySubscription
   /** Ends all subscriptions and the connections that the relay opened itself. The program's own client stays open. */
@@ -65,4 +80,10 @@ export function checkRelay(owner: string, relay: unknown): void {
   if (missing === undefined && typeof Object(relay).isConnected === 'boolean') return
   const what = `${kindOf(relay)} without ${missing === undefined ? 'isConnected' : `${missing}()`}`
   throw invalid(owner, `relay is ${what}: pass what redisRelay(client), natsRelay(connection) or memoryRelay() returns`)
+}
+
+/** The option `relay`. @throws WEIR_OPTION_INVALID */
+export function checkedRelay(relay: Relay, owner: string): Relay {
+  checkRelay(owner, relay)
+  return relay
 }

@@ -2,11 +2,14 @@
 // must hold for every handler: each request gets one complete response or an aborted connection, no error goes uncaught, and nothing stays
 // open after the clients have left. Everything is drawn from a seed: the same seed repeats the run.
 
+import type { Duration } from '../base/duration.ts'
 import { WeirError } from '../base/errors.ts'
-import { checkNames, invalid, listOf, namesOf } from '../base/options.ts'
+import { alias, anything, count, duration, func, list } from '../base/option-kinds.ts'
+import { rules } from '../base/option-rules.ts'
+import { invalid } from '../base/options.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import type { InjectResponse } from '../net/inject/inject.ts'
-import { requestBytes, requestOf } from '../net/inject/request-bytes.ts'
+import { REQUEST_RULES, requestBytes, requestOf } from '../net/inject/request-bytes.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 
 import { Accidents } from './accidents.ts'
@@ -19,8 +22,10 @@ export interface ChaosOptions {
   readonly seed?: number
   /** The number of runs, each with one to three clients. Run n, counted from 0, has the seed `seed + n`. Default 100. */
   readonly runs?: number
-  /** How long to wait for a response, or for the end of a handler whose client has left, in milliseconds of real time. Default 2 s. */
-  readonly patienceMs?: number
+  /** How long to wait for a response, or for the end of a handler whose client has left, in real time. Default 2 s. */
+  readonly patience?: Duration
+  /** @deprecated another name of `patience` */
+  readonly patienceMs?: Duration
   /** Called with each complete response and its request. An error that it throws is a failure. */
   readonly check?: (answer: InjectResponse, request: ChaosRequest) => void
 }
@@ -50,10 +55,18 @@ export class ChaosError extends WeirError {
   }
 }
 
-const OPTION_NAMES = namesOf<ChaosOptions>()(['requests', 'seed', 'runs', 'patienceMs', 'check'])
-const REQUEST_NAMES = namesOf<ChaosRequest>()(['method', 'url', 'headers', 'body', 'json', 'trailers', 'endless'])
-const DEFAULT_RUNS = 100
-const DEFAULT_PATIENCE_MS = 2_000
+/** @internal */
+export const CHAOS_RULES = rules<ChaosOptions>('chaos()')({
+  requests: list<ChaosRequest | string>(),
+  seed: count().optional('new for each call'),
+  runs: count().or(100),
+  patience: duration().or('2s'),
+  check: func().optional(),
+  patienceMs: alias('patience'),
+})
+const { signal: _signal, ...REQUEST } = REQUEST_RULES.table
+/** @internal */
+export const CHAOS_REQUEST_RULES = rules<ChaosRequest>('request')({ ...REQUEST, endless: anything().optional() })
 const SHOWN_EVENTS = 40
 
 /** Only one chaos runs at a time, because it treats every uncaught error in the meantime as its own. */
@@ -72,9 +85,8 @@ export function chaos(server: HttpServer, options: ChaosOptions): Promise<ChaosR
 }
 
 async function runAll(host: ConnectionHost, options: ChaosOptions): Promise<ChaosReport> {
-  checkNames('chaos()', options, OPTION_NAMES)
-  const { runs = DEFAULT_RUNS, seed = Math.floor(Math.random() * 1e9), patienceMs = DEFAULT_PATIENCE_MS, check = () => {} } = options
-  const requests = listOf('chaos()', 'requests', options.requests).map((request): ChaosRequest => requestOf(request, REQUEST_NAMES))
+  const { runs, seed = Math.floor(Math.random() * 1e9), patience, check = () => {}, ...given } = CHAOS_RULES.read(options)
+  const requests = given.requests.map((request): ChaosRequest => requestOf(request, CHAOS_REQUEST_RULES.names))
   if (requests.length === 0) throw invalid('chaos()', 'requests is empty: pass at least one')
   const sizes: number[] = []
   for (const request of requests) {
@@ -83,7 +95,7 @@ async function runAll(host: ConnectionHost, options: ChaosOptions): Promise<Chao
   }
   const counts = { answers: 0, breaks: 0 }
   const accidents = new Accidents()
-  const trial: Trial = { host, requests, sizes, patienceMs, check, counts, accidents }
+  const trial: Trial = { host, requests, sizes, patienceMs: patience, check, counts, accidents }
   try {
     for (let n = 0; n < runs; n++) {
       const run = new ChaosRun(trial, seed + n)

@@ -1,7 +1,10 @@
 // The client's end of a connection in memory. It performs one action after the other, keeps what it receives, and never waits longer than
 // its patience.
 
+import type { Duration } from '../base/duration.ts'
 import { WeirError } from '../base/errors.ts'
+import { alias, anything, duration, flag, matching } from '../base/option-kinds.ts'
+import { rules } from '../base/option-rules.ts'
 import { type ArrivalOptions, arrivalOf } from '../net/connections/arrival.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import { Http1Connection } from '../net/http1/connection.ts'
@@ -18,8 +21,10 @@ export interface ClientOptions extends ArrivalOptions {
   readonly behaviour?: Behaviour | readonly Behaviour[]
   /** The clock for the timeouts of this connection, and for stalls. Default: the system's clock. */
   readonly clock?: TestClock
-  /** How long to wait for anything, in milliseconds of real time. Default 5 s. When exceeded: WEIR_TEST_WAIT. */
-  readonly patienceMs?: number
+  /** How long to wait for anything, in real time. Default 5 s. When exceeded: WEIR_TEST_WAIT. */
+  readonly patience?: Duration
+  /** @deprecated another name of `patience` */
+  readonly patienceMs?: Duration
   /** Whether the client sends back the cookies that responses set, by name alone, whatever their path. Default false. */
   readonly cookies?: boolean
 }
@@ -32,7 +37,21 @@ const ENDINGS: Readonly<Record<Ending, string>> = {
   reset: 'the server aborted the connection',
   left: 'the client has left',
 }
-const DEFAULT_PATIENCE_MS = 5_000
+/** @internal `arrivalOf` reads `endpoint` and `peer`. */
+export const CONNECT_RULES = rules<ClientOptions>('connect()')({
+  behaviour: matching<Behaviour | readonly Behaviour[]>('a way to misbehave such as slowSender(), or a list', areBehaviours).or([]),
+  clock: anything().optional("the system's clock"),
+  patience: duration().or('5s'),
+  cookies: flag(false),
+  endpoint: anything().optional(),
+  peer: anything().optional(),
+  patienceMs: alias('patience'),
+})
+
+function areBehaviours(value: unknown): boolean {
+  return [value].flat().every((one) => typeof one === 'function')
+}
+
 /** How many bytes of a response the client receives before the test reads them, and how many arrive at the server at a time. */
 const WINDOW_BYTES = 64 * 1024
 /** How many of the received bytes an error quotes. */
@@ -58,13 +77,13 @@ export class ClientConnection {
   readonly #waiters = new Set<() => void>()
 
   constructor(host: ConnectionHost, options: ClientOptions) {
-    const { behaviour = [], clock, patienceMs = DEFAULT_PATIENCE_MS } = options
+    const { behaviour, clock, patience } = CONNECT_RULES.read(options)
     const { address, port, isSecure, peer } = arrivalOf('connect()', host, options)
     this.#host = host
     this.#transport = new MemoryTransport(address, port, isSecure)
     this.#behaviours = [behaviour].flat().map((begin) => begin())
     this.#clock = clock ?? null
-    this.#patienceMs = patienceMs
+    this.#patienceMs = patience
     this.#transport.onOutput = (bytes) => this.#receive(bytes)
     this.#transport.onTaken = () => this.#onTaken?.()
     const timed = clock === undefined ? host : derivedHost(host, { ticker: new Ticker(clock, host.timeouts) })

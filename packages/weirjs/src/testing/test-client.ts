@@ -2,7 +2,6 @@
 // way that a client can.
 
 import { Buffer } from 'node:buffer'
-import { checkNames, namesOf } from '../base/options.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import type { AnswerHead } from '../net/inject/answer-reader.ts'
 import type { InjectResponse } from '../net/inject/inject.ts'
@@ -17,8 +16,6 @@ import { type PreparedRequest, prepareRequest, type TestRequest } from './test-r
 /** A request without its method and its URL. */
 export type TestRequestOptions = Omit<TestRequest, 'method' | 'url'>
 
-const OPTION_NAMES = namesOf<ClientOptions>()(['behaviour', 'clock', 'patienceMs', 'cookies', 'endpoint', 'peer'])
-
 /**
  * Creates a client of `server` with its own connection, in memory: the real parser, limits and timeouts, but no port. The server does not
  * have to be started, and `stop` does not know about the client.
@@ -26,7 +23,6 @@ const OPTION_NAMES = namesOf<ClientOptions>()(['behaviour', 'clock', 'patienceMs
  * @throws WEIR_OPTION_INVALID for an option that does not exist
  */
 export function connect(server: HttpServer, options: ClientOptions = {}): TestClient {
-  checkNames('connect()', options, OPTION_NAMES)
   return new TestClient(hostOf(server), options)
 }
 

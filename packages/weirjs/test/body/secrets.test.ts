@@ -105,7 +105,7 @@ describe('settings.secret', () => {
   for (const secret of ['password', [''], [5], { password: true }] as never[]) {
     test(`${JSON.stringify(secret)} is refused`, async () => {
       const bind = (request: HttpRequest): void =>
-        assert.throws(() => request.bodyMap({}, { settings: { secret } }), { code: 'WEIR_OPTION_INVALID', message: /settings: secret/ })
+        assert.throws(() => request.bodyMap({}, { settings: { secret } }), { code: 'WEIR_OPTION_INVALID', message: /settings\.secret/ })
       assert.equal((await told(JSON_TYPE, '{}', bind)).status, 204)
     })
   }

@@ -21,6 +21,8 @@ const APP = `import { HttpServer } from 'weirjs'
 
 const nameIs = (name: string) => ({ 'name.js': `export const name = '${name}'` })
 
+const INSPECTOR = new URL('../../src/modules/inspector/index.js', import.meta.url).href
+
 const URL_PRINTED = /http:\/\/127\.0\.0\.1:(\d+), \d+ routes?, ready in/
 
 /** One request on a connection of its own. @returns the body, or what went wrong */
@@ -159,4 +161,37 @@ test('compiled code is kept beside the packages of the program, and nothing with
   await other.prints(URL_PRINTED)
   assert.equal(await other.end('SIGINT'), 0)
   assert.deepEqual(readdirSync(bare).sort(), ['app.js', 'name.js', 'package.json'])
+})
+
+test('prints the link of the inspector once; it and its cookie stay valid over restarts, and the environment does not have its token', {
+  skip,
+}, async (t) => {
+  const folder = programFolder(t, {
+    'app.js': `import { spawnSync } from 'node:child_process'
+      import { HttpServer } from 'weirjs'
+      import { inspector } from ${JSON.stringify(INSPECTOR)}
+      import { name } from './name.js'
+      const child = 'console.log(JSON.stringify(process.env) + process.argv)'
+      const seen = JSON.stringify(process.env) + process.execArgv + spawnSync(process.execPath, ['-e', child], { encoding: 'utf8' }).stdout
+      const server = new HttpServer('127.0.0.1', 0).useModule(inspector())
+      server.mapGet('/', () => name + ' ' + seen)
+      await server.run()`,
+    ...nameIs('v1'),
+  })
+  const weir = new RunningWeir(t, folder, 'dev', 'app.js')
+  const port = Number((await weir.prints(URL_PRINTED))[1])
+  const [, link, token] = await weir.prints(/inspector: (http:\S+)#token=(\S+)\n/)
+  assert.equal(link, `http://127.0.0.1:${port}/_weir`)
+  const enter = () => fetch(`${link}/enter`, { method: 'POST', headers: { authorization: `Bearer ${token}`, connection: 'close' } })
+  const cookie = (await enter()).headers.get('set-cookie')!.split(';')[0]!
+  const seen = await ask(port)
+  assert.match(seen, /^v1 \{.*\{/s)
+  assert.ok(!seen.includes(token!))
+  write(folder, nameIs('v2'))
+  await weir.prints(URL_PRINTED, 2)
+  assert.match(await ask(port), /^v2 /)
+  const list = await fetch(`${link}/exchanges`, { headers: { cookie, connection: 'close' } })
+  assert.equal(list.status, 200)
+  assert.equal((await enter()).status, 204)
+  assert.equal(weir.printed.match(/#token=/g)?.length, 1)
 })

@@ -100,7 +100,7 @@ test('a field that the handler has set is kept', async () => {
 })
 
 test('a preflight is answered before any route, and even if there is none', async () => {
-  const server = serverWith({ origins: APP, credentials: true, maxAge: 600 })
+  const server = serverWith({ origins: APP, credentials: true, maxAge: '10m' })
   for (const url of ['/data', '/nothing', '*']) {
     const answer = await preflight(server, APP, { 'Access-Control-Request-Headers': 'x-one, X-Two,bad name' }, url)
     assert.equal(answer.status, 204)
@@ -220,6 +220,7 @@ test('unsafe and invalid options are refused', () => {
     { methods: ['GET, PUT'] },
     { exposedHeaders: ['a b'] },
     { maxAge: 1.5 },
+    { maxAge: 600 },
     { origin: APP },
     { origins: null },
     { origins: [5] },

@@ -253,7 +253,7 @@ test('wrong options are refused by name', () => {
     [{ ready: { db: 1 } }, /ready\.db is 1, not a function/],
     [{ live: { db: { check: 1 } } }, /live\.db\.check is 1/],
     [{ live: { db: { check() {}, timeoutMs: 0 } } }, /live\.db\.timeoutMs is 0/],
-    [{ live: { db: { check() {}, timeout: 1 } } }, /live\.db: there is no option "timeout"/],
+    [{ live: { db: { check() {}, timout: 1 } } }, /live\.db: there is no option "timout", perhaps "timeout"/],
     [{ ready: { db: { check() {}, required: 'no' } } }, /ready\.db\.required is the string "no", not true or false/],
     [{ live: { db: { check() {}, required: false } } }, /live\.db\.required is false: only a check of ready can be optional/],
     [{ startup: { db: { check() {}, required: false } } }, /startup\.db\.required is false/],

@@ -26,13 +26,14 @@ interface Detail {
   readonly responseBody: Body | null
 }
 
-const HERE = { peer: { address: '127.0.0.1' } }
+const token = 'token-of-these-tests-1'
+const HERE = { peer: { address: '127.0.0.1' }, headers: { authorization: `Bearer ${token}` } }
 const whole = (text: string): Body => ({ text, isBase64: false, length: Buffer.byteLength(text), cut: null })
 
 function inspected(t: TestContext, options: InspectorOptions = {}) {
   const root = temporaryDirectory(t)
   writeFileSync(join(root, 'page.txt'), 'a page')
-  const server = new HttpServer({ logger: null }).useModule(inspector(options)).useModule(compression())
+  const server = new HttpServer({ logger: null }).useModule(inspector({ token, ...options })).useModule(compression())
   server.useModule(staticFiles({ root, prefix: '/files' }))
   server.mapPost('/read', { body: 'stream' }, async (_, { request }) => {
     let length = 0

@@ -14,18 +14,21 @@ interface Kept {
   readonly cut: string | null
 }
 
+const token = 'token-of-these-tests-1'
+
 async function keptBody(isInspectorOutside: boolean): Promise<Kept> {
   const server = new HttpServer()
-  if (isInspectorOutside) server.useModule(inspector())
+  if (isInspectorOutside) server.useModule(inspector({ token }))
   server.use(decompression())
-  if (!isInspectorOutside) server.useModule(inspector())
+  if (!isInspectorOutside) server.useModule(inspector({ token }))
   const Login = schema.object({ name: schema.string, pin: schema.string.secret() })
   server.mapPost('/login', { body: Login }, ({ body }) => body.name)
   const headers = { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }
   const body = gzipSync('{"name":"ann","pin":"1234-5678"}')
   const response = await server.inject({ method: 'POST', url: '/login', headers, body })
   assert.deepEqual([response.status, response.text()], [200, 'ann'])
-  const detail = await server.inject({ url: '/_weir/exchanges/1', peer: { address: '127.0.0.1' } })
+  const looks = { peer: { address: '127.0.0.1' }, headers: { authorization: `Bearer ${token}` } }
+  const detail = await server.inject({ url: '/_weir/exchanges/1', ...looks })
   return (detail.json() as { requestBody: Kept }).requestBody
 }
 

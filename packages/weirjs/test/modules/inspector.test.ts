@@ -11,7 +11,9 @@ import { type Inspector, type InspectorOptions, inspector } from '../../src/modu
 import { connect, replay } from '../../src/testing/index.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
-const HERE = { peer: { address: '127.0.0.1' } }
+const TOKEN = 'token-of-these-tests-1'
+const authorization = `Bearer ${TOKEN}`
+const HERE = { peer: { address: '127.0.0.1' }, headers: { authorization } }
 
 interface Detail {
   readonly url: string
@@ -36,7 +38,7 @@ interface Inspected {
 
 function inspected(options: InspectorOptions = {}, serverOptions: ServerOptions = {}): Inspected {
   const server = new HttpServer({ logger: null, ...serverOptions })
-  const module = inspector(options)
+  const module = inspector({ token: TOKEN, ...options })
   server.useModule(module)
   server.mapGet('/hello/:name', ({ name }) => ({ name }))
   server.mapPost('/echo', (_, { request }) => request.body)
@@ -168,18 +170,19 @@ const REFUSED: readonly (readonly [what: string, request: object])[] = [
 ]
 
 for (const [what, request] of REFUSED)
-  test(`refuses ${what}, whatever it asks for`, async () => {
+  test(`refuses ${what}, whatever it asks for, and with the token too`, async () => {
     const { server } = inspected()
+    const headers = { ...('headers' in request ? (request.headers as object) : {}), authorization }
     for (const path of ['/_weir', '/_weir/exchanges', '/_weir/har', '/_weir/events', '/_weir/inspector.js']) {
-      const response = await server.inject({ url: path, ...request })
+      const response = await server.inject({ url: path, ...request, headers })
       assert.deepEqual([path, response.status, (response.json() as { code: string }).code], [path, 403, 'WEIR_INSPECTOR_REFUSED'])
     }
-    assert.equal((await server.inject({ method: 'POST', url: '/_weir/clear', ...request })).status, 403)
+    assert.equal((await server.inject({ method: 'POST', url: '/_weir/clear', ...request, headers })).status, 403)
   })
 
 test('a client that a trusted proxy states to be elsewhere is refused', async () => {
   const { server } = inspected({}, { proxies: { trust: ['loopback'] } })
-  const headers = { host: 'localhost', 'x-forwarded-for': '192.0.2.7' }
+  const headers = { host: 'localhost', 'x-forwarded-for': '192.0.2.7', authorization }
   assert.equal((await server.inject({ url: '/_weir', ...HERE, headers })).status, 403)
 })
 
@@ -188,11 +191,11 @@ test('on an endpoint of its own, other machines may look, and nobody elsewhere; 
   const there = { peer: { address: '192.0.2.7' }, endpoint: 'admin' }
   assert.equal((await server.inject({ url: '/_weir', ...HERE })).status, 404)
   for (const host of ['192.0.2.1:9000', 'admin.internal', 'localhost'])
-    assert.equal((await server.inject({ url: '/_weir', ...there, headers: { host } })).status, 200, host)
+    assert.equal((await server.inject({ url: '/_weir', ...there, headers: { host, authorization } })).status, 200, host)
   assert.equal((await server.inject({ url: '/_weir', ...there, headers: { host: 'evil.example' } })).status, 403)
   // A browser sends no Sec-Fetch-Site to an address without TLS.
   const clear = (origin: string) =>
-    server.inject({ method: 'POST', url: '/_weir/clear', ...there, headers: { host: '192.0.2.1:9000', origin } })
+    server.inject({ method: 'POST', url: '/_weir/clear', ...there, headers: { host: '192.0.2.1:9000', origin, authorization } })
   assert.equal((await clear('http://evil.example')).status, 403)
   assert.equal((await clear('http://192.0.2.1:9000')).status, 204)
 })
@@ -201,7 +204,7 @@ test('where auth closes all routes, use opens those of the inspector', async () 
   const server = new HttpServer({ logger: null })
   const access = auth({ schemes: [apiKey({ keys: {} })] })
   server.use(access)
-  server.useModule(inspector({ use: [access.open] }))
+  server.useModule(inspector({ use: [access.open], token: TOKEN }))
   server.mapGet('/closed', () => '')
   assert.equal((await server.inject({ url: '/_weir', ...HERE })).status, 200)
   assert.equal((await server.inject('/_weir')).status, 403)
@@ -221,8 +224,10 @@ test('refuses to work in production, unless it is forced', (t) => {
 
 test('wrong options are refused by name', () => {
   assert.throws(() => inspector({ pathe: '/x' } as never), /there is no option "pathe"/)
-  assert.throws(() => inspector({ path: '/x/:y' }), /path is "\/x\/:y"/)
+  assert.throws(() => inspector({ path: '/x/:y' }), /path is the string "\/x\/:y", not a path/)
   assert.throws(() => inspector({ exchanges: 0 }), /exchanges is 0/)
+  for (const token of ['short', 'x'.repeat(21), `${'x'.repeat(30)} `, `${'x'.repeat(30)}#`, 22 as never])
+    assert.throws(() => inspector({ token }), /token is a .*, not from 22 to 200 letters/)
 })
 
 test('the page and its parts have a strict policy, and are not kept', async () => {
@@ -257,7 +262,7 @@ test('events tell about exchanges as they end, and streams end with the server',
   const server = inspected({}, { address: '127.0.0.1', port: 0 }).server
   await server.start()
   const origin = `http://127.0.0.1:${server.port}`
-  const response = await fetch(`${origin}/_weir/events`)
+  const response = await fetch(`${origin}/_weir/events`, { headers: { authorization } })
   t.after(() => server.stop({ graceMs: 0 }))
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''

@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request as ask, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
 
 import { WebSocket, WebSocketServer } from 'ws'
 
 import { HttpServer } from '../../src/index.ts'
 import { mountNode, toNodeServer } from '../../src/modules/node/index.ts'
+import { connect as connectInMemory, TestClock } from '../../src/testing/index.ts'
 import { mount } from '../support/mounted.ts'
 import { within } from '../support/serving.ts'
 
@@ -100,4 +101,97 @@ test('a server with several endpoints listens where its options say', async () =
   node.listen(3000)
   const [error] = (await within(once(node, 'error'), 'the error')) as [NodeJS.ErrnoException]
   assert.equal(error.code, 'WEIR_OPTION_INVALID')
+})
+
+test('each exchange is a connection for what listens, and ends once, however it ends', async (t) => {
+  const { server, node } = make()
+  const open = new Map<Socket, string>()
+  const events: string[] = []
+  node.on('connection', (socket: Socket) => {
+    open.set(socket, 'open')
+    socket.once('close', () => {
+      events.push(open.get(socket)!)
+      open.delete(socket)
+    })
+  })
+  node.on('request', (req, res) => {
+    open.set(req.socket, req.url!)
+    // As a package that counts responses does: after this, nothing may count the socket again.
+    res.once('finish', () => events.push(`finish ${open.get(req.socket)}`))
+    if (req.url === '/destroyed') req.socket.destroy()
+    else if (req.url === '/later') setImmediate(() => res.end('later'))
+    else if (req.url !== '/stuck') res.end('now')
+  })
+  node.on('upgrade', (req, socket: Socket) => {
+    open.set(socket, req.url!)
+    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
+  })
+  node.listen()
+  await once(node, 'listening')
+  t.after(() => server.stop({ graceMs: 0 }))
+  const url = `http://127.0.0.1:${server.port}`
+  for (const path of ['/now', '/later', '/weir']) await (await fetch(url + path)).text()
+  await assert.rejects(fetch(`${url}/destroyed`))
+  const refused = ask({
+    port: server.port,
+    host: '127.0.0.1',
+    path: '/upgraded',
+    headers: { connection: 'upgrade', upgrade: 'echo' },
+  }).end()
+  const [response] = (await within(once(refused, 'response'), 'the refusal')) as [IncomingMessage]
+  response.resume()
+  const stuck = assert.rejects(fetch(`${url}/stuck`))
+  while (![...open.values()].includes('/stuck')) await new Promise(setImmediate)
+  for (const socket of open.keys()) socket.destroy() // as packages that drain do
+  await stuck
+  while (open.size > 0) await new Promise(setImmediate)
+  assert.deepEqual(events.sort(), ['/destroyed', '/later', '/now', '/stuck', '/upgraded', 'finish /later', 'finish /now'])
+})
+
+test('closeAllConnections ends what is stuck, and close waits for that', async () => {
+  for (const order of ['before', 'after']) {
+    const { server, node } = make()
+    node.on('request', () => {})
+    node.listen()
+    await once(node, 'listening')
+    const stuck = assert.rejects(fetch(`http://127.0.0.1:${server.port}/stuck`))
+    while (server.connections === 0) await new Promise(setImmediate)
+    let closes = 0
+    node.on('close', () => closes++)
+    if (order === 'before') node.closeAllConnections()
+    const closed = new Promise<Error | undefined>((resolve) => node.close(resolve))
+    if (order === 'after') node.closeAllConnections()
+    assert.equal(await within(closed, `the end, ${order}`), undefined)
+    assert.deepEqual([server.connections, closes], [0, 1])
+    await stuck
+  }
+})
+
+test('the timeout of the server is that of each exchange, and a listener on the socket alone does not keep it', async () => {
+  const clock = new TestClock()
+  const { server, node } = make()
+  const heard: string[] = []
+  node.on('request', (req, res) => {
+    req.socket.on('timeout', () => heard.push(`socket ${req.url}`))
+    if (req.url === '/heard') res.on('timeout', () => res.end('too slow'))
+  })
+  node.setTimeout(1000)
+  const client = await connectInMemory(server, { clock })
+  const kept = client.get('/heard')
+  await new Promise(setImmediate)
+  await clock.advance(1500)
+  assert.equal((await kept).text(), 'too slow')
+  const cut = assert.rejects(client.get('/cut'))
+  await new Promise(setImmediate)
+  await clock.advance(1500)
+  await cut
+  node.on('timeout', (socket: Socket) => {
+    heard.push('server')
+    socket.destroy()
+  })
+  const told = assert.rejects((await connectInMemory(server, { clock })).get('/told'))
+  await new Promise(setImmediate)
+  await clock.advance(1500)
+  await told
+  assert.deepEqual(heard, ['socket /heard', 'socket /cut', 'socket /told', 'server'])
 })

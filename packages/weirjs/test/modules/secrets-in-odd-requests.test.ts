@@ -65,7 +65,9 @@ async function watched(t: TestContext): Promise<Watched> {
   const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: { error: note, warn: note } })
   const fields = ['authorization', 'cookie', 'x-api-key', 'x-auth-token']
   server.useModule(accessLog({ fields, to: { info: (entry: object) => texts.push(['access log', inspect(entry)]), child: () => null } }))
-  const module = inspector()
+  const token = 'token-of-these-tests-1'
+  const looks = { peer: { address: '127.0.0.1' }, headers: { authorization: `Bearer ${token}` } }
+  const module = inspector({ token })
   server.useModule(module)
   server.mapPost('/any', { body: 'buffer' }, () => 'ok')
   server.mapGet('/any', () => 'ok')
@@ -90,11 +92,10 @@ async function watched(t: TestContext): Promise<Watched> {
   t.after(() => server.stop({ graceMs: 0 }))
   const { port } = server
   const shown = async (): Promise<object[]> => {
-    const get = async (path: string): Promise<unknown> =>
-      (await server.inject({ url: `/_weir${path}`, peer: { address: '127.0.0.1' } })).json()
+    const get = async (path: string): Promise<unknown> => (await server.inject({ url: `/_weir${path}`, ...looks })).json()
     const list = (await get('/exchanges')) as { number: number }[]
     const found = await Promise.all(list.map(async ({ number }) => (await get(`/exchanges/${number}`)) as object))
-    await server.inject({ method: 'POST', url: '/_weir/clear', peer: { address: '127.0.0.1' } })
+    await server.inject({ method: 'POST', url: '/_weir/clear', ...looks })
     texts.splice(0, texts.length, ...texts.filter(([, text]) => !text.includes('/_weir')))
     return found
   }

@@ -64,6 +64,8 @@ interface LogLine {
   readonly traceId?: string
 }
 
+const INSPECTOR_TOKEN = 'token-of-these-tests-1'
+
 /** A server with all of them, and what was seen. */
 class Guarded {
   readonly server: HttpServer
@@ -88,7 +90,7 @@ class Guarded {
     const access = auth({ schemes, roles: ['admin'] })
     const use = [access.open]
 
-    const seen = inspector({ use })
+    const seen = inspector({ use, token: INSPECTOR_TOKEN })
     const write = (text: string): void => {
       seen.write(text)
       for (const line of text.trim().split('\n')) this.lines.push(JSON.parse(line) as LogLine)
@@ -327,7 +329,8 @@ for (const transport of TRANSPORTS) {
       }
       assert.match(text, /\nweir_limits_refused_total\{limit="rateLimit:few"\} 1\n/)
 
-      const list = await line.ask({ path: '/_weir/exchanges' })
+      const looks = { headers: { Authorization: `Bearer ${INSPECTOR_TOKEN}` } }
+      const list = await line.ask({ path: '/_weir/exchanges', ...looks })
       const inspected = JSON.parse(list.body.toString()) as { status: number; url: string }[]
       assert.deepEqual(
         inspected.map(({ status, url }) => `${status} ${url}`),
@@ -335,7 +338,7 @@ for (const transport of TRANSPORTS) {
       )
       assert.deepEqual(guarded.logged.map(String), ['Error: planned'])
       const kept = JSON.stringify([lines, spans.getFinishedSpans().map(({ attributes, events }) => [attributes, events])])
-      const har = (await line.ask({ path: '/_weir/har' })).body.toString()
+      const har = (await line.ask({ path: '/_weir/har', ...looks })).body.toString()
       for (const secret of [TOKEN, EXPIRED, KEY]) assert.ok(!kept.includes(secret) && !har.includes(secret), secret)
     })
 

@@ -114,7 +114,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a limit that is text': [
     () => new HttpServer({ limits: { maxRequestBodySize: '5' as never } }),
     'WEIR_OPTION_INVALID',
-    /limits: maxRequestBodySize is the string "5", not a whole number of at least 0, or null/,
+    /limits: maxRequestBodySize is the string "5", not a whole number of at least 0 or a size such as "64KiB" or "10MiB", or null/,
   ],
   'a limit of nothing': [
     () => new HttpServer({ limits: { maxRequestHeaders: 0 } }),

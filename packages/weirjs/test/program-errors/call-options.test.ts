@@ -75,12 +75,12 @@ const settings = (settings: object) => (session: HttpSession) => session.request
 const engine = (jsonEngine: unknown) => (session: HttpSession) => session.request.bodyMapAnonymous({ a: 1 }, { jsonEngine } as never)
 const file = (options: object) => (session: HttpSession) => session.response.file('x', options)
 const wrong: readonly (readonly [call: (session: HttpSession) => unknown, message: RegExp])[] = [
-  [settings({ zoneless: 'x' }), /bodyMap\(\): settings: zoneless is the string "x", not "utc" or "local"/],
+  [settings({ zoneless: 'x' }), /bodyMap\(\): settings\.zoneless is the string "x", not "utc" or "local"/],
   [settings({ unknownProperties: true }), /unknownProperties is true, not "ignore" or "error"/],
   [settings({ nullValues: 'null' }), /nullValues is the string "null", not "set" or "ignore"/],
   [settings({ reviver: 'x' }), /reviver is the string "x", not a function/],
   [settings({ maxDepth: '5' }), /maxDepth is the string "5", not a whole number of at least 1/],
-  [settings(0 as never), /settings: options must be an object, not a number/],
+  [settings(0 as never), /settings is 0, not an object, or null/],
   [engine({}), /bodyMapAnonymous\(\): jsonEngine is an object without serialize\(\)/],
   [engine(5), /jsonEngine is a number without serialize\(\)/],
   [engine({ serialize: () => '', deserialize: () => 1, populate: 1 }), /jsonEngine is an object without populate\(\)/],

@@ -49,13 +49,16 @@ const MISTAKES: ReadonlyArray<readonly [make: () => unknown, message: string]> =
   ],
   [
     () => new HttpServer({ limits: { maxRequestBodySize: untyped('25mb') } }),
-    'limits: maxRequestBodySize is the string "25mb", not a whole number of at least 0, or null: for bytes, write 25 * 1024 * 1024',
+    'limits: maxRequestBodySize is the string "25mb", not a whole number of at least 0 or a size such as "64KiB" or "10MiB", or null: write "25MiB"',
   ],
   [
     () => cache({ maxBytes: untyped('64kB') }),
-    'cache: maxBytes is the string "64kB", not a whole number of at least 1: for bytes, write 64 * 1024',
+    'cache: maxBytes is the string "64kB", not a whole number of at least 1 or a size such as "64KiB" or "10MiB": write "64KiB"',
   ],
-  [() => cache({ maxBytes: untyped('many') }), 'cache: maxBytes is the string "many", not a whole number of at least 1'],
+  [
+    () => cache({ maxBytes: untyped('many') }),
+    'cache: maxBytes is the string "many", not a whole number of at least 1 or a size such as "64KiB" or "10MiB"',
+  ],
   [() => cache({ key: untyped('user') }), 'cache: key is the string "user", not "all", "principal" or a function'],
   [() => cache().invalidate(untyped('/x')), 'invalidate(): either { path } or { tag } is needed, not a string'],
   [() => cacheMetrics(untyped(cache())), 'cacheMetrics(): an object of caches is needed, such as { pages }: its member "name" is a string'],

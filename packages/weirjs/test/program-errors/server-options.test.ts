@@ -50,7 +50,7 @@ test('options of stop, run, connect and chaos that do not exist are refused', as
 test('an invalid grace period is refused, and the server continues', async () => {
   const server = new HttpServer(quiet)
   await server.start()
-  for (const graceMs of [Number.NaN, '5s', '5', -1, null] as never[]) {
+  for (const graceMs of [Number.NaN, '5 s', '5', -1, null] as never[]) {
     await assert.rejects(server.stop({ graceMs }), { code: 'WEIR_OPTION_INVALID', message: /graceMs is / }, String(graceMs))
     await assert.rejects(server.run({ graceMs }), { code: 'WEIR_OPTION_INVALID', message: /graceMs is / }, String(graceMs))
   }

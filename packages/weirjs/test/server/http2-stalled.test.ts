@@ -56,6 +56,37 @@ for (const [what, body] of [
   })
 }
 
+test('clients that do not read keep 128 MiB together above the limit of each', async (t) => {
+  const answer = gate()
+  let calls = 0
+  const clock = await Http2OnClock.start(t, (server) =>
+    server.mapGet('/', async () => {
+      calls++
+      await answer.promise
+      return 'x'.repeat(MB)
+    }),
+  )
+  const ask = async (settings: Readonly<Record<number, number>>, count: number): Promise<RawHttp2> => {
+    const client = await RawHttp2.connect(t, clock.port, settings)
+    const before = calls
+    for (let i = 0; i < count; i++) client.headers(2 * i + 1, GET)
+    await eventually(() => calls === before + count, 'all requests')
+    return client
+  }
+  const deaf = [await ask({ [INITIAL_WINDOW_SIZE]: 0 }, REQUESTS), await ask({}, REQUESTS), await ask({}, REQUESTS)]
+  const reading = await ask({ [INITIAL_WINDOW_SIZE]: OPEN }, 3)
+  reading.allow(0, OPEN)
+  answer.open()
+  for (let i = 0; i < 3; i++) assert.equal((await reading.body(2 * i + 1)).length, MB)
+  const all = (): number => deaf.reduce((sum, client) => sum + resets(client).length, 0)
+  const kept = 128 * 1024 * 1024 + deaf.length * (MOST_QUEUED + MB)
+  await eventually(() => (deaf.length * REQUESTS - all()) * MB <= kept, 'resets at once')
+  assert.ok((deaf.length * REQUESTS - all()) * MB > 100 * MB, 'a client alone keeps its responses')
+  await clock.elapse(3_000, ...deaf)
+  await clock.elapse(9_000, ...deaf)
+  await eventually(() => (deaf.length * REQUESTS - all()) * MB <= deaf.length * (MOST_QUEUED + MB), 'all resets')
+})
+
 test('a client that reads slowly gets all of its responses', async (t) => {
   const clock = await Http2OnClock.start(t, (server) => server.mapGet('/', async () => 'x'.repeat(MB)))
   const client = await RawHttp2.connect(t, clock.port)

@@ -289,7 +289,7 @@ test('what cannot be trusted is refused when the server is created', () => {
     [{ trust: ['2001:db8::1/32'] }, /bits outside its prefix/],
     [{ trust: ['10.0.0.1'], header: 'x-real-ip' }, /header is the string "x-real-ip", not "x-forwarded" or "forwarded"/],
     [{ trust: ['10.0.0.1'], hosts: 'example.org' }, /hosts is the string "example.org", not a list/],
-    [{ trust: ['10.0.0.1'], hosts: ['*'] }, /hosts has the string "\*", not a host/],
+    [{ trust: ['10.0.0.1'], hosts: ['*'] }, /hosts: the string "\*" is not a host/],
     [{ trust: ['10.0.0.1'], hosts: ['https://example.org'] }, /not a host/],
     [{ trust: ['10.0.0.1'], hosts: ['a.*.org'] }, /not a host/],
     [{ trust: ['10.0.0.1'], hops: 1 }, /there is no option "hops"/],

@@ -1,7 +1,7 @@
 // The package `oidc-provider` as the identity provider of a test, and a browser without a screen that logs in there.
 
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
@@ -15,6 +15,8 @@ export interface IdentityProvider {
   readonly requests: string[]
   /** Runs before each request. What it throws or never resolves is a provider that is away. */
   before: (() => Promise<unknown>) | null
+  /** Answers a request in place of the provider, if it returns true. */
+  instead: ((request: IncomingMessage, response: ServerResponse) => boolean) | null
   readonly server: Server
 }
 
@@ -46,13 +48,13 @@ export async function startProvider(t: TestContext, apps: readonly string[], opt
   provider.on('server_error', (_, error) => console.error(error))
   const answer = provider.callback()
   const requests: string[] = []
-  const started: IdentityProvider = { issuer, requests, before: null, server }
+  const started: IdentityProvider = { issuer, requests, before: null, instead: null, server }
   server.on('request', (request, response) => {
     requests.push(`${request.method} ${request.url!.split('?')[0]}`)
     const begin = async (): Promise<void> => {
       try {
         await started.before?.()
-        await answer(request, response)
+        if (started.instead?.(request, response) !== true) await answer(request, response)
       } catch {
         response.destroy()
       }
@@ -118,6 +120,24 @@ export class Visitor {
   /** A whole login. @returns the last response of the app */
   async logIn(app: string, login: string, path = '/auth/login'): Promise<Response> {
     return this.go(await this.logInAt(await this.begin(app, path), login))
+  }
+}
+
+/** From now on, the provider takes a code again, and gives the same tokens for it. */
+export function takeCodesAgain(idp: IdentityProvider): void {
+  let first: string | null = null
+  idp.instead = (request, response) => {
+    if (request.url !== '/token') return false
+    if (first !== null) {
+      response.setHeader('Content-Type', 'application/json').end(first)
+      return true
+    }
+    const end = response.end.bind(response) as (body: string) => ServerResponse
+    response.end = ((body: string) => {
+      if (response.statusCode === 200) first = String(body)
+      return end(body)
+    }) as typeof response.end
+    return false
   }
 }
 

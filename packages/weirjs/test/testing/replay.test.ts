@@ -60,6 +60,10 @@ test('what was recorded is answered in the same way again; ids, dates and cookie
     await server.inject({ method: 'POST', url: '/form', body: new URLSearchParams({ a: '1' }) })
   })
   assert.deepEqual(readdirSync(folder), ['000001-get-hello-you-200.json', '000002-get-nowhere-404.json', '000003-post-form-200.json'])
+  if (process.platform !== 'win32') {
+    const modes = ['', ...readdirSync(folder)].map((name) => (statSync(join(folder, name)).mode & 0o777).toString(8))
+    assert.deepEqual(modes, ['700', '600', '600', '600'], 'for the user of the process only')
+  }
   const { exchanges, differences } = await replay(server, folder)
   assert.deepEqual([exchanges, differences], [3, []])
   const broken = await replay(echoServer('goodbye'), folder)
@@ -220,7 +224,7 @@ test('wrong options, and a second recording at the same time, are refused by nam
   const server = echoServer()
   const to = join(temporaryDirectory(t), 'x')
   assert.throws(() => record(server, { to, sampel: 1 } as never), /there is no option "sampel"/)
-  assert.throws(() => record(server, { to, sample: 2 }), /sample is a number between 0 and 1/)
+  assert.throws(() => record(server, { to, sample: 2 }), /sample is 2, not a number between 0 and 1, or a function/)
   const recording = record(server, { to })
   assert.throws(() => record(server, { to }), /recorded already/)
   await recording.stop()

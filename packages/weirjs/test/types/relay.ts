@@ -13,7 +13,10 @@ const relay: Relay = memoryRelay()
 const news = relayChannel(relay, 'news', { whenFull: 'drop-oldest', gapEvent: { event: 'reload', data: null } })
 export type _channel = Expect<Equal<typeof news, RelayChannel>>
 export const id: string | null = await news.publish({ event: 'price', data: { usd: 4 } })
-await news.publish('text')
+await news.publish('text', { once: 'job 17' })
+await relay.publish('news', 'text', { once: 'job 17' })
+// @ts-expect-error an id is a text
+relay.publish('news', 'text', { once: 17 })
 // @ts-expect-error the relay makes the ids
 news.publish({ id: '1', data: 'x' })
 // @ts-expect-error an event has a type of one word

@@ -2,7 +2,8 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, listOf, namesOf } from '../../base/options.ts'
+import { func, list } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { joinPaths } from '../../routing/template.ts'
 
@@ -23,14 +24,8 @@ export interface MapOptions<T extends Controller = Controller> {
   readonly create?: (Class: ControllerClass<T>, session: HttpSession) => T
 }
 
-const OPTION_NAMES = namesOf<MapOptions>()(['exclude', 'create'])
-
-/** @throws WEIR_OPTION_INVALID, because a class that should be left out, and is not, would handle requests */
-export function checkMapOptions<T extends Controller>(member: string, options: MapOptions<T>): void {
-  checkNames(member, options, OPTION_NAMES)
-  if (options.exclude !== undefined) listOf(member, 'exclude', options.exclude)
-  checkFunction(member, 'create', options.create)
-}
+/** @internal Of mapController() and mapControllers(). */
+export const MAP_RULES = rules<MapOptions>('mapController()')({ exclude: list<AnyController>().or([]), create: func().optional() })
 
 /** The routes of one class under `mount`. @param outer where the class is mapped @throws WEIR_ROUTE_DECLARATION if it has none */
 export function routesOfController<T extends Controller>(

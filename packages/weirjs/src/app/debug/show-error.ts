@@ -31,7 +31,7 @@ export function showError(
 function explanationOf(server: ExplainedServer, exchange: Exchange, { status }: Problem): Explanation | null {
   const { head, connection, otherMethods, failure } = exchange
   try {
-    return explain(server, { head, connection, refusal: null, otherMethods }, { status, error: failure })
+    return explain(server, { head, connection, refusal: null, otherMethods, content: null }, { status, error: failure })
   } catch {
     return null
   }

@@ -1,5 +1,6 @@
 // How the arguments of a handler are made of one request, without the values of secrets.
 
+import { InvalidBodyError } from '../../base/errors.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import { Mismatch, NOT_SHOWN, PASSES_SCHEMA, shorten } from '../../schema/mismatch.ts'
@@ -9,16 +10,23 @@ import { failuresOf, isSecret, isWithheld, readStep, type Step, textsOf } from '
 import type { Route } from '../routes/route.ts'
 import type { Secrets } from '../routes/shown-target.ts'
 
+import type { CheckedBody } from './checked-body.ts'
 import type { ExplainedArgument } from './explanation.ts'
 
 /**
  * @param values of the template's parameters
  * @param secrets of all routes that the client may have meant
  */
-export function explainArguments(route: Route, request: HttpRequest, values: readonly string[], secrets: Secrets): ExplainedArgument[] {
+export function explainArguments(
+  route: Route,
+  request: HttpRequest,
+  values: readonly string[],
+  secrets: Secrets,
+  checked: CheckedBody,
+): ExplainedArgument[] {
   const { steps, body } = route
   const parameters = steps.map((step) => explainParameter(step, request, values, isHidden(step, route, secrets)))
-  return body === null ? parameters : [...parameters, explainBodyArgument(body.declared)]
+  return body === null ? parameters : [...parameters, explainBodyArgument(body.declared, checked)]
 }
 
 /** Whether another route that the client may have meant declares it secret. */
@@ -44,15 +52,15 @@ function explainParameter(step: Step, request: HttpRequest, values: readonly str
   }
 }
 
-function explainBodyArgument({ kind, schema, isOptional }: TypedBody): ExplainedArgument {
+function explainBodyArgument({ kind, schema, isOptional }: TypedBody, { isChecked, error }: CheckedBody): ExplainedArgument {
   return {
     name: 'body',
     in: 'body',
     expected: kind === 'multipart' ? 'a multipart form' : schema === null ? kind : expectationOf(schema),
     presence: !isOptional ? 'required' : schema instanceof Schema && schema.hasDefault ? 'default' : 'optional',
     received: null,
-    failures: [],
-    isChecked: false,
+    failures: error instanceof InvalidBodyError ? error.failures : [],
+    isChecked,
   }
 }
 

@@ -24,6 +24,7 @@ import type { NoRoute, Scope, Setting } from '../routes/scope.ts'
 import { Secrets } from '../routes/shown-target.ts'
 
 import { explainArguments } from './arguments.ts'
+import { type AskedContent, type CheckedBody, checkedBody } from './checked-body.ts'
 import type {
   ExplainedAnswer,
   ExplainedArgument,
@@ -51,6 +52,8 @@ export interface AskedRequest {
   readonly refusal: WeirError | null
   /** Methods that middleware answers at its path. */
   readonly otherMethods: readonly string[]
+  /** Its body; null if it is not known, or is a form in parts. */
+  readonly content: AskedContent | null
 }
 
 /** What is answered in fact. */
@@ -71,9 +74,10 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const request = new HttpRequest(head, null, connection, match, { limits, jsonEngine: null, invalidBodyStatus: 400 })
   const considered = consideredRoutes(routes, head.path)
   const secrets = new Secrets(considered, route)
-  const args = route === null ? [] : explainArguments(route, request, match.values, secrets)
+  const checked = isTooLarge(head, bodyLimit(match, limits)) ? checkedBody(null, head, null) : checkedBody(route, head, asked.content)
+  const args = route === null ? [] : explainArguments(route, request, match.values, secrets, checked)
   const body = explainBody(head, match, limits)
-  const planned = plannedResponse(server, asked, match, args)
+  const planned = plannedResponse(server, asked, match, args, checked)
   return withText({
     method: head.method,
     target: secrets.shownTarget(head),
@@ -126,6 +130,7 @@ function plannedResponse(
   asked: AskedRequest,
   match: RouteMatch,
   args: readonly ExplainedArgument[],
+  checked: CheckedBody,
 ): ExplainedResponse {
   const { head, refusal } = asked
   const route = match.route as Route | null
@@ -135,10 +140,11 @@ function plannedResponse(
     if (route?.checksContentType === true) checkContentType(route.body, head)
     if (isTooLarge(head, limit)) throw new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength)
     if (route === null) return responseWithoutRoute(server, asked)
-    const misfit = args.find(({ failures }) => failures.length > 0)
+    const misfit = args.find(({ in: place, failures }) => place !== 'body' && failures.length > 0)
     if (misfit !== undefined)
       return responseOf(new WeirError('WEIR_PARAMETER_INVALID', `${misfit.name}: expected ${misfit.failures[0]!.expected}`))
     if (head.contentLength === 0 && route.body?.lacksContent(head.contentType) === true) throw new WeirError('WEIR_BODY_MISSING')
+    if (checked.error !== null) throw checked.error
     if (route.upgradesTo !== null) checkUpgrade(head, new OutgoingResponse(), route.upgradesTo)
   } catch (error) {
     return responseOf(error)

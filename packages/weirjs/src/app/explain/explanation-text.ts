@@ -53,7 +53,7 @@ function policyText({ name, level, replaces, hooks }: ExplainedPolicy): string {
 }
 
 function argumentText({ name, in: place, expected, presence, received, failures, isChecked }: ExplainedArgument): string {
-  if (place === 'body') return `${name}: ${expected}, ${presence}`
+  if (place === 'body') return `${name}: ${expected}, ${presence}${failures.length > 0 ? '; does not fit' : ''}`
   const came = received === null ? `nothing${presence === 'required' ? '' : `, ${presence}`}` : JSON.stringify(received)
   const verdict = failures.length > 0 ? ', does not fit' : isChecked ? '' : ', not checked'
   return `${name} from the ${place}: ${expected}; received ${came}${verdict}`

@@ -82,11 +82,14 @@ export interface ExplainedArgument {
   readonly received: string | null
   /** Why it does not fit. Empty if it does, or was not checked. */
   readonly failures: readonly BindingFailure[]
-  /** False for the body, which is not read, and for a schema of another library: `explain` passes nothing to foreign code. */
+  /**
+   * False for a schema of another library, because `explain` passes nothing to foreign code, and for a body that is not known, compressed, or a
+   * form in parts.
+   */
   readonly isChecked: boolean
 }
 
-/** The body of the request. It is never read. */
+/** What the head of the request states about its body. */
 export interface ExplainedBody {
   /**
    * - `none`: there is none.

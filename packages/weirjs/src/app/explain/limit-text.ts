@@ -1,11 +1,11 @@
 // A limit as people read it: with its unit, and with who has set it. For explanations and for `weir limits`.
 
-import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../../base/limits.ts'
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, LIMIT_RULES, TIMEOUT_RULES } from '../../base/limits.ts'
 
 import type { Level } from '../routes/scope.ts'
 
 const DEFAULTS: Readonly<Record<string, number | null>> = { ...DEFAULT_LIMITS, ...DEFAULT_TIMEOUTS }
-const SIZES: ReadonlySet<string> = new Set(['maxRequestHeaderSize', 'maxRequestBodySize', 'maxChunkExtensionSize', 'maxDrainSize'])
+const RULES: Readonly<Record<string, { readonly kind: string }>> = { ...LIMIT_RULES.table, ...TIMEOUT_RULES.table }
 const UNITS = [
   [1024 * 1024 * 1024, 'GiB'],
   [1024 * 1024, 'MiB'],
@@ -15,12 +15,13 @@ const UNITS = [
 /** A value with its unit: `10 MiB`, `5 s`, `none`. */
 export function limitText(name: string, value: number | null): string {
   if (value === null) return 'none'
-  if (SIZES.has(name)) {
+  const kind = RULES[name]?.kind
+  if (kind === 'size') {
     const unit = UNITS.find(([size]) => value >= size && value % size === 0)
     return unit === undefined ? `${value} B` : `${value / unit[0]} ${unit[1]}`
   }
-  if (name === 'minBodyRate') return `${value} B/s`
-  if (!/(?:Timeout|Period)$/.test(name)) return String(value)
+  if (kind === 'rate') return `${value} B/s`
+  if (kind !== 'duration') return String(value)
   return value >= 1000 && value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`
 }
 

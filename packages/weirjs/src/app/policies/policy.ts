@@ -3,7 +3,7 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { invalid, namesOf } from '../../base/options.ts'
+import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import type { BeforeSend, Middleware } from './middleware.ts'
@@ -94,8 +94,8 @@ export interface CheckedPolicy {
   readonly check: Check | null
 }
 
-const MEMBERS = namesOf<Policy>()(['name', 'gate', 'middleware', 'beforeSend', 'describe', 'check'])
-const HOOKS = ['gate', 'middleware', 'beforeSend', 'describe', 'check'] as const
+const HOOKS = ['gate', 'middleware', 'beforeSend', 'describe', 'check'] as const satisfies readonly (keyof Policy)[]
+const MEMBERS: readonly string[] = ['name', ...HOOKS]
 
 /** @param owner the function that received it, for messages: `use()` @throws WEIR_OPTION_INVALID */
 export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
@@ -160,7 +160,7 @@ function checkMembers(owner: string, policy: object): void {
   const prototype: unknown = Object.getPrototypeOf(policy)
   if (prototype !== Object.prototype && prototype !== null) return
   for (const member of Object.keys(policy))
-    if (!MEMBERS.includes(member as keyof Policy))
+    if (!MEMBERS.includes(member))
       throw invalid(owner, `${titleOf(policy)} has ${JSON.stringify(member)}: a policy has ${MEMBERS.join(', ')}`)
 }
 

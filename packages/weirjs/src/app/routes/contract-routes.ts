@@ -2,7 +2,6 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { namesOf } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { isPlainObject } from '../../schema/composite.ts'
 
@@ -41,25 +40,17 @@ export type ServerSideOptions = Omit<GroupOptions, keyof EntryOptions>
 /** Options of the server by the names of entries. */
 export type ContractOptions<C extends Contract> = { readonly [K in keyof C]?: ServerSideOptions }
 
-const ENTRY_OPTION_NAMES: readonly string[] = namesOf<EntryOptions>()([
-  'answers',
-  'body',
-  'summary',
-  'description',
-  'operationId',
-  'deprecated',
-  'tags',
-])
-const SERVER_OPTION_NAMES: readonly string[] = namesOf<ServerSideOptions>()([
-  'use',
-  'host',
-  'endpoint',
-  'maxRequestBodySize',
-  'requestTimeout',
-  'writeTimeout',
-  'etag',
-  'metadata',
-])
+/** The server decides these, and the entry of a contract, which clients have as well, all others. */
+const SERVER_OPTION_NAMES: readonly string[] = Object.keys({
+  use: true,
+  host: true,
+  endpoint: true,
+  maxRequestBodySize: true,
+  requestTimeout: true,
+  writeTimeout: true,
+  etag: true,
+  metadata: true,
+} satisfies Readonly<Record<keyof ServerSideOptions, true>>)
 
 /** What a contract is mapped with. */
 interface Mapping {
@@ -100,7 +91,8 @@ function routeOf(mapping: Mapping, name: string, entry: unknown, handlers: Recor
     if (Object.hasOwn(declaration, option)) throw wrong(`"${option}" of "${name}" is a parameter, and cannot be an option`)
   }
   for (const [option, value] of Object.entries(declaration)) {
-    const isMisplaced = isOption(option, 'route') && !ENTRY_OPTION_NAMES.includes(option) && !('~standard' in Object(value))
+    const isMisplaced =
+      isOption(option, 'route') && (SERVER_OPTION_NAMES.includes(option) || option === 'absolute') && !('~standard' in Object(value))
     if (isMisplaced && Object(value).source === undefined)
       throw wrong(`"${option}" of "${name}" does not belong into a contract: pass it to mapContract`)
   }

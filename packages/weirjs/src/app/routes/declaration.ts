@@ -1,5 +1,7 @@
 // The declaration of a route, and the type of its handler's arguments.
 
+import type { Duration } from '../../base/duration.ts'
+import type { Size } from '../../base/size.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { ParamsOf } from '../../routing/template.ts'
 import type { AnySchema, OutputOf as SchemaOutputOf } from '../../schema/standard.ts'
@@ -38,18 +40,18 @@ export interface GroupOptions {
   readonly host?: string
   /** Handles only requests at endpoints with this `name` in `listen`. Elsewhere, the route does not exist. Default: at every endpoint. */
   readonly endpoint?: string
-  /** The largest body in bytes; `null`: no limit. Default: the server's `maxRequestBodySize`. When exceeded: 413. */
-  readonly maxRequestBodySize?: number | null
+  /** The largest body; `null`: no limit. Default: the server's `maxRequestBodySize`. When exceeded: 413. */
+  readonly maxRequestBodySize?: Size | null
   /**
-   * How long gates and the handler may work, in milliseconds; time in which the server waits for the client's body is not counted. `null`: no
+   * How long gates and the handler may work; time in which the server waits for the client's body is not counted. `null`: no
    * limit. Default: the server's `requestTimeout`. When exceeded: 503, and `request.signal` aborts.
    */
-  readonly requestTimeout?: number | null
+  readonly requestTimeout?: Duration | null
   /**
-   * How long the client may go without reading what is waiting to be sent, in milliseconds. `null`: no limit. Default: the server's
+   * How long the client may go without reading what is waiting to be sent. `null`: no limit. Default: the server's
    * `writeTimeout`. When exceeded: the response is aborted.
    */
-  readonly writeTimeout?: number | null
+  readonly writeTimeout?: Duration | null
   /**
    * Whether responses with status 200 to GET and HEAD get an ETag made of their bytes, and conditional requests are answered with 304 or 412.
    * Streams get none. Default false.

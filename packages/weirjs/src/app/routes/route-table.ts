@@ -12,6 +12,16 @@ import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'
 import { type Composer, checkChain, commonScope, Scope } from './scope.ts'
 
+/** A group to which requests without a route belong. */
+interface Owner {
+  readonly scope: Scope
+  /** Its path, without a slash at the end. */
+  readonly base: string
+  /** Null: any, as for a route. */
+  readonly host: string | null
+  readonly endpoint: string | null
+}
+
 /** What a path answers that has no route for a method. */
 export interface Offer {
   /** In alphabetical order, OPTIONS and an implied HEAD included. */
@@ -40,6 +50,8 @@ export class RouteTable {
   #hasHosts = false
   /** Whether some route is in a group; otherwise a request without a route belongs to the server. */
   #hasGroups = false
+  /** Groups to which requests without a route belong, the innermost first. */
+  readonly #owners: Owner[] = []
   #revision = 0
 
   /**
@@ -108,12 +120,39 @@ export class RouteTable {
   }
 
   /**
+   * Requests below the prefix of a group that no route answers belong to it from now on: its policies apply, and what they answer is sent. The
+   * prefix has no parameters.
+   * @throws WEIR_ROUTE_CLASH if another group has the same prefix; what `check` of a policy throws
+   */
+  ownUnrouted(scope: Scope): void {
+    if (scope === this.root || this.#owners.some((owner) => owner.scope === scope)) return
+    const owner = ownerOf(scope)
+    if (this.#owners.some((other) => other.base === owner.base && sharesRequests(other, owner)))
+      throw new WeirError('WEIR_ROUTE_CLASH', `another group ${scope.prefix} answers what no route does`)
+    if (this.#endpointNames !== null) checkOwner(owner, this.#endpointNames)
+    this.#owners.push(owner)
+    this.#owners.sort((a, b) => b.base.length - a.base.length)
+    if (owner.host !== null) this.#hasHosts = true
+  }
+
+  /** The innermost group to which a request without a route belongs. */
+  #ownerOf(path: string, host: string, endpoint: string | null): Scope | null {
+    for (const owner of this.#owners) {
+      const { base } = owner
+      if (!path.startsWith(base) || (path.length > base.length && path[base.length] !== '/')) continue
+      if ((owner.host === null || owner.host === host) && (owner.endpoint === null || owner.endpoint === endpoint)) return owner.scope
+    }
+    return null
+  }
+
+  /**
    * Checks what only a server that starts can know. From now on, the endpoints are known.
    * @throws WEIR_ROUTE_DECLARATION for a route of any other, which no request would ever reach; what `check` of a policy throws
    */
   checkStart(names: ReadonlySet<string>): void {
     checkChain(this.root.chain, 'requests without a route', null)
     for (const route of [...this.#routes, ...this.#fallbackRoutes]) checkRoute(route, names)
+    for (const owner of this.#owners) checkOwner(owner, names)
     this.#endpointNames = names
   }
 
@@ -144,14 +183,16 @@ export class RouteTable {
 
   /**
    * What applies if no route matches: for a path that has routes for other methods, the level that contains all of these; otherwise a
-   * fallback, or the server.
+   * fallback, or the server. A group that owns such requests takes precedence over what is around it.
    */
   #findOther(head: RequestHead, host: string, endpoint: string | null): RouteMatch {
-    if (!this.#hasGroups && this.#fallbackRoutes.length === 0) return this.root.noRoute
+    if (!this.#hasGroups && this.#fallbackRoutes.length === 0 && this.#owners.length === 0) return this.root.noRoute
+    const owner = this.#ownerOf(head.path, host, endpoint)
     const others = this.#matcher.routesAt(head.path, host, endpoint)
-    if (others.length > 0) return commonScope(others.map(({ scope }) => scope.parent!)).noRoute
+    if (others.length > 0) return inner(commonScope(others.map(({ scope }) => scope.parent!)), owner).noRoute
     const fallback = this.#fallbacks.find(head.method, head.path, host, endpoint)
-    return fallback === null ? this.root.noRoute : withWholeValues(fallback, head)
+    if (fallback === null || (owner !== null && !fallback.route.scope.lineage.includes(owner))) return (owner ?? this.root).noRoute
+    return withWholeValues(fallback, head)
   }
 
   /**
@@ -199,7 +240,28 @@ function checkRoute(route: Route, names: ReadonlySet<string>): void {
   checkChain(route.chain, `${route.label} (${route.source})`, route)
 }
 
-function checkEndpoint({ label, source, endpoint }: Route, names: ReadonlySet<string>): void {
+function ownerOf(scope: Scope): Owner {
+  const { host, endpoint } = scope.settings
+  return { scope, base: scope.prefix.replace(/\/$/, ''), host: host?.value?.toLowerCase() ?? null, endpoint: endpoint?.value ?? null }
+}
+
+function checkOwner({ scope, endpoint }: Owner, names: ReadonlySet<string>): void {
+  checkEndpoint({ label: `group ${scope.prefix}`, source: 'files', endpoint }, names)
+  checkChain(scope.chain, `requests without a route below ${scope.prefix}`, null)
+}
+
+/** Whether some request could belong to both. */
+function sharesRequests(a: Owner, b: Owner): boolean {
+  const isSame = (one: string | null, other: string | null): boolean => one === null || other === null || one === other
+  return isSame(a.host, b.host) && isSame(a.endpoint, b.endpoint)
+}
+
+/** The owner, unless the level is within it, or elsewhere. */
+function inner(level: Scope, owner: Scope | null): Scope {
+  return owner?.lineage.includes(level) === true ? owner : level
+}
+
+function checkEndpoint({ label, source, endpoint }: Pick<Route, 'label' | 'source' | 'endpoint'>, names: ReadonlySet<string>): void {
   if (endpoint === null || names.has(endpoint)) return
   const known =
     names.size === 0 ? 'no entry of "listen" has a name' : `"listen" has ${[...names].map((name) => JSON.stringify(name)).join(', ')}`

@@ -8,9 +8,9 @@ import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info
 import { exchangeOf } from '../../http/session.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
 import { type CheckedPolicy, type CheckedRoute, type Gate, isNameTaken, type UsedPolicy } from '../policies/policy.ts'
-import type { GroupOptions, Parameter } from './declaration.ts'
+import type { Parameter } from './declaration.ts'
 import type { Answers } from './route-answers.ts'
-import type { SplitDeclaration } from './split-declaration.ts'
+import type { CheckedOptions, SplitDeclaration } from './split-declaration.ts'
 
 export type Level = 'server' | 'group' | 'class' | 'route'
 
@@ -75,7 +75,7 @@ export interface NoRoute extends RouteMatch {
 
 /** Options whose innermost value applies. */
 const SETTINGS = ['host', 'endpoint', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout', 'etag'] as const
-type Settings = { readonly [K in (typeof SETTINGS)[number]]?: Setting<NonNullable<GroupOptions[K]> | null> }
+type Settings = { readonly [K in (typeof SETTINGS)[number]]?: Setting<NonNullable<CheckedOptions[K]> | null> }
 
 const NOTHING: SplitDeclaration = { bindings: Object.create(null), options: {}, policies: [] }
 const NO_METADATA: RouteMetadata = Object.freeze({})
@@ -226,7 +226,7 @@ export function commonScope(scopes: readonly Scope[]): Scope {
   return first![depth - 1]!
 }
 
-function settingsOf(parent: Scope | null, level: Level, options: GroupOptions): Settings {
+function settingsOf(parent: Scope | null, level: Level, options: CheckedOptions): Settings {
   const settings: Record<string, Setting<unknown>> = { ...parent?.settings }
   for (const name of SETTINGS) if (options[name] !== undefined) settings[name] = { value: options[name], level }
   return Object.freeze(settings) as Settings

@@ -1,36 +1,49 @@
 // Splits a declaration, which is read once, into parameters and options, and checks both.
 
 import { WeirError } from '../../base/errors.ts'
-import { kindOf, shown } from '../../base/kind-of.ts'
-import { namesOf } from '../../base/options.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { anything, duration, flag, matching, object, size, text, texts } from '../../base/option-kinds.ts'
+import { type Rule, rules } from '../../base/option-rules.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
 import { isSchema } from '../../schema/standard.ts'
 import { type CheckedPolicy, checkPolicies } from '../policies/policy.ts'
-import type { GroupOptions, Parameter, RouteOptions } from './declaration.ts'
+import type { BodyOption, GroupOptions, Parameter, RouteOptions } from './declaration.ts'
 import { ParameterSource } from './parameter-source.ts'
 import { checkAnswers } from './route-answers.ts'
 
-const GROUP_OPTION_NAMES = namesOf<GroupOptions>()([
-  'use',
-  'host',
-  'endpoint',
-  'maxRequestBodySize',
-  'requestTimeout',
-  'writeTimeout',
-  'etag',
-  'answers',
-  'metadata',
-  'tags',
-])
-const ROUTE_OPTION_NAMES = namesOf<RouteOptions>()([
-  ...GROUP_OPTION_NAMES,
-  'absolute',
-  'body',
-  'summary',
-  'description',
-  'operationId',
-  'deprecated',
-])
+const OWNER = 'declaration'
+const isNotEmpty = (value: string): boolean => value !== ''
+const WORDS = text('a string that is not empty', isNotEmpty).optional()
+const TIME = duration({ most: Number.MAX_SAFE_INTEGER }).nullable().optional("the server's")
+const isHost = (host: string): boolean => /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host)
+const isDeprecation = (value: unknown): boolean => typeof value === 'boolean' || (value instanceof Date && !Number.isNaN(value.getTime()))
+const isBody = (body: unknown): boolean => body === 'buffer' || body === 'stream' || body instanceof TypedBody || isSchema(body)
+
+/** @internal `use` and `answers` are checked by those who read them. */
+export const GROUP_RULES = rules<GroupOptions>('a group')({
+  use: anything().optional(),
+  host: text('a name such as api.example.com or *.example.com, without a port', isHost).optional('any'),
+  endpoint: text('the name of an entry of "listen"', isNotEmpty).optional('any'),
+  maxRequestBodySize: size().nullable().optional("the server's"),
+  requestTimeout: TIME,
+  writeTimeout: TIME,
+  etag: flag(false).optional('false'),
+  answers: anything().optional(),
+  metadata: object().optional('{}'),
+  tags: texts('a string', () => true).optional(),
+})
+/** @internal */
+export const ROUTE_RULES = rules<RouteOptions>('a route')({
+  ...GROUP_RULES.table,
+  absolute: anything().optional('false'),
+  body: matching<BodyOption>('a schema, a body such as json(schema), "buffer" or "stream"', isBody).optional(
+    'buffer; stream for multipart/form-data',
+  ),
+  summary: WORDS,
+  description: WORDS,
+  operationId: WORDS,
+  deprecated: matching<boolean | Date>('true, false or a date', isDeprecation).optional('false'),
+})
 
 /** What a declaration belongs to. */
 export type Owner = 'route' | 'group' | 'class'
@@ -41,10 +54,14 @@ const FUNCTION_MISPLACED: Readonly<Record<Owner, string>> = {
   class: '',
 }
 
+/** The options of a route with bytes and milliseconds. */
+export type CheckedOptions = Omit<RouteOptions, Limit> & { readonly [K in Limit]?: number | null }
+type Limit = 'maxRequestBodySize' | 'requestTimeout' | 'writeTimeout'
+
 export interface SplitDeclaration {
   /** Without a prototype. */
   readonly bindings: Readonly<Record<string, Parameter>>
-  readonly options: RouteOptions
+  readonly options: CheckedOptions
   readonly policies: readonly CheckedPolicy[]
 }
 
@@ -63,8 +80,7 @@ export function splitDeclaration(declaration: unknown, owner: Owner, where: stri
     else if (isOption(name, owner)) options[name] = value
     else throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${where} ${whyNot(name, value, owner)}`)
   }
-  checkOptions(options, where)
-  return { bindings, options, policies: checkPolicies(where, options['use']) }
+  return { bindings, options: checkedOptions(options, where), policies: checkPolicies(where, options['use']) }
 }
 
 function isParameter(value: unknown): value is Parameter {
@@ -76,7 +92,7 @@ export function isOption(name: string, owner: Owner): boolean {
 }
 
 function optionsOf(owner: Owner): readonly string[] {
-  return owner === 'route' ? ROUTE_OPTION_NAMES : GROUP_OPTION_NAMES
+  return owner === 'route' ? ROUTE_RULES.names : GROUP_RULES.names
 }
 
 function whyNot(name: string, value: unknown, owner: Owner): string {
@@ -87,30 +103,18 @@ function whyNot(name: string, value: unknown, owner: Owner): string {
   return `is neither a schema nor an option of a ${owner}; the options are ${optionsOf(owner).join(', ')}`
 }
 
-function checkOptions(options: RouteOptions, where: string): void {
-  const refuse = (name: keyof RouteOptions, expected: string): never => {
-    throw new WeirError('WEIR_ROUTE_DECLARATION', `option "${name}" of ${where} is ${shown(options[name])}, not ${expected}`)
+/** The options in the form in which the engine has them: bytes and milliseconds. @throws WEIR_ROUTE_DECLARATION */
+function checkedOptions(options: Readonly<Record<string, unknown>>, where: string): CheckedOptions {
+  const checked: Record<string, unknown> = {}
+  const table: Readonly<Record<string, Rule<never, unknown>>> = ROUTE_RULES.table
+  for (const [name, value] of Object.entries(options)) {
+    try {
+      checked[name] = table[name]!.read(value, { owner: OWNER, option: `option "${name}" of ${where}` })
+    } catch (error) {
+      const { message } = error as Error
+      throw new WeirError('WEIR_ROUTE_DECLARATION', message.slice(message.indexOf(OWNER) + OWNER.length + 2))
+    }
   }
-  const { host, endpoint, body, maxRequestBodySize: size, etag = false, metadata = {}, tags = [], deprecated = false } = options
-  if (host !== undefined && !(typeof host === 'string' && /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host)))
-    refuse('host', 'a name such as api.example.com or *.example.com, without a port')
-  if (endpoint !== undefined && (typeof endpoint !== 'string' || endpoint === '')) refuse('endpoint', 'the name of an entry of "listen"')
-  if (body !== undefined && body !== 'buffer' && body !== 'stream' && !(body instanceof TypedBody) && !isSchema(body))
-    refuse('body', 'a schema, a body such as json(schema), "buffer" or "stream"')
-  if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0))
-    refuse('maxRequestBodySize', 'a whole number of bytes or null')
-  for (const name of ['requestTimeout', 'writeTimeout'] as const) {
-    const time = options[name]
-    if (time !== undefined && time !== null && !(Number.isSafeInteger(time) && time >= 1))
-      refuse(name, 'a whole number of milliseconds, 1 or more, or null')
-  }
-  if (options.answers !== undefined) checkAnswers(options.answers, where)
-  if (typeof etag !== 'boolean') refuse('etag', 'true or false')
-  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) refuse('metadata', 'an object')
-  for (const name of ['summary', 'description', 'operationId'] as const)
-    if (options[name] !== undefined && (typeof options[name] !== 'string' || options[name] === ''))
-      refuse(name, 'a string that is not empty')
-  if (typeof deprecated !== 'boolean' && !(deprecated instanceof Date && !Number.isNaN(deprecated.getTime())))
-    refuse('deprecated', 'true, false or a date')
-  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) refuse('tags', 'a list of strings')
+  if (options['answers'] !== undefined) checkAnswers(options['answers'] as never, where)
+  return checked
 }

@@ -2,7 +2,8 @@
 
 import { parseMediaType } from '../media-type.ts'
 import { looseSecrets } from './loose-secrets.ts'
-import { addAll, jsonSecrets, pairSecrets, partSecrets, type Range } from './ranges.ts'
+import { pairSecrets } from './pairs.ts'
+import { addAll, jsonSecrets, partSecrets, type Range } from './ranges.ts'
 import type { SecretNames } from './secret-words.ts'
 
 /** The first line that could delimit parts. */

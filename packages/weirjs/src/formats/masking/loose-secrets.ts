@@ -1,7 +1,8 @@
 // Where the secrets of a text are whose form nobody has stated: `name=value`, `name: value` and `<name>value</name>`, also inside the
 // strings of JSON. Each character is looked at a limited number of times.
 
-import { pairName, type Range } from './ranges.ts'
+import { pairName } from './pairs.ts'
+import type { Range } from './ranges.ts'
 import type { SecretNames } from './secret-words.ts'
 
 /** What a name is made of, as forms write it. */

@@ -1,9 +1,10 @@
 // Where the secrets of a text are: half-open ranges of its characters. Every function here reads its text once, and reads malformed text too:
 // what a client sent is masked even where the server refuses it.
 
+import { decoded, type Range, urlPairSecrets } from './pairs.ts'
 import type { SecretNames } from './secret-words.ts'
 
-export type Range = readonly [start: number, end: number]
+export type { Range }
 
 /** The secret parameters of paths. */
 export interface PathSecrets {
@@ -99,37 +100,6 @@ function wordEnd(text: string, at: number): number {
   return Math.max(i, at + 1)
 }
 
-/** The values of secret names in a url-encoded form. */
-export function pairSecrets(text: string, names: SecretNames): Range[] {
-  return pairsWith((name) => names.has(name), text, 0)
-}
-
-/** The values of pairs whose names are secret. @param base index of the text, which the ranges include */
-function pairsWith(isSecret: (name: string) => boolean, text: string, base: number): Range[] {
-  const found: Range[] = []
-  let at = 0
-  for (const pair of text.split('&')) {
-    const equals = pair.indexOf('=')
-    if (equals !== -1 && isSecret(pairName(pair.slice(0, equals)))) found.push([base + at + equals + 1, base + at + pair.length])
-    at += pair.length + 1
-  }
-  return found
-}
-
-/** The name of a pair as a server decodes it, without the brackets of a list. */
-export function pairName(sent: string): string {
-  const text = sent.replaceAll('+', ' ')
-  return decoded(text).replace(/\[\]$/, '')
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
 /** A parameter of a field: a quoted value may contain what looks like another one. */
 const PARAMETER = /;[ \t]*([\w*-]+)[ \t]*=[ \t]*(?:"((?:[^"\\\r\n]|\\.)*)"?|([^;\r\n]*))/g
 
@@ -195,22 +165,15 @@ function cookieSecrets(text: string): Range[] {
 /** Scheme, user name and password of a URL. */
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
 
-/** The user name and the password of a URL, and the secrets in its query and in its fragment. */
+/** The user name and the password of a URL, and the secrets in its parameters. */
 export function urlSecrets(url: string, names: SecretNames): Range[] {
   const found: Range[] = []
   const user = USER_INFO.exec(url)
   if (user !== null) addAll(found, wordsIn(url, user[1]!.length, user[1]!.length + user[2]!.length))
-  const query = url.search(/[?#]/)
-  if (query === -1) return found
-  const parts = url.slice(query + 1).split(/[?#]/)
-  let base = query + 1
-  for (const part of parts) {
-    addAll(
-      found,
-      pairsWith((name) => names.hasInQuery(name), part, base),
-    )
-    base += part.length + 1
-  }
+  addAll(
+    found,
+    urlPairSecrets(url, (name) => names.hasInQuery(name)),
+  )
   return found
 }
 

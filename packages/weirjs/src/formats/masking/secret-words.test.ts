@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { fieldSecrets, masked, pairSecrets, urlSecrets } from './ranges.ts'
+import { pairSecrets } from './pairs.ts'
+import { fieldSecrets, masked, urlSecrets } from './ranges.ts'
 import { SECRET_QUERY, SecretNames, USUAL_SECRETS } from './secret-words.ts'
 
 test('the fields that carry credentials have secret names, however they are written', () => {

@@ -23,7 +23,7 @@ export const SECRET_QUERY: readonly string[] = [
   'signature',
   'token',
 ]
-const IN_QUERIES: ReadonlySet<string> = new Set(SECRET_QUERY.map(plain))
+const IN_QUERIES: ReadonlySet<string> = new Set(SECRET_QUERY.map(plainName))
 const MOST_KNOWN = 1_000
 const MOST_KNOWN_CHARS = 100
 
@@ -31,35 +31,42 @@ export class SecretNames {
   readonly #more: Set<string>
   /** Names that have been looked at: most requests have the same ones. */
   readonly #known = new Map<string, boolean>()
+  readonly #knownInQueries = new Map<string, boolean>()
 
   /** @param more names that are secret too, in any case */
   constructor(more: Iterable<string> = []) {
-    this.#more = new Set([...more].map(plain))
+    this.#more = new Set([...more].map(plainName))
   }
 
   add(names: Iterable<string>): void {
-    for (const name of names) this.#more.add(plain(name))
+    for (const name of names) this.#more.add(plainName(name))
     this.#known.clear()
+    this.#knownInQueries.clear()
   }
 
   has(name: string): boolean {
-    const known = this.#known.get(name)
-    if (known !== undefined) return known
-    const text = plain(name)
-    const isSecret = PARTS.test(text) || WHOLE.has(text) || this.#more.has(text)
-    if (this.#known.size < MOST_KNOWN && name.length <= MOST_KNOWN_CHARS) this.#known.set(name, isSecret)
-    return isSecret
+    return this.#known.get(name) ?? remember(this.#known, name, this.#isSecret(plainName(name)))
+  }
+
+  #isSecret(text: string): boolean {
+    return PARTS.test(text) || WHOLE.has(text) || this.#more.has(text)
   }
 
   /** Whether a parameter of a query with this name is secret. */
   hasInQuery(name: string): boolean {
-    return this.has(name) || IN_QUERIES.has(plain(name))
+    return this.#knownInQueries.get(name) ?? remember(this.#knownInQueries, name, this.has(name) || IN_QUERIES.has(plainName(name)))
   }
 }
 
 /** Those that every program has. */
 export const USUAL_SECRETS: SecretNames = new SecretNames()
 
-function plain(name: string): string {
+function remember(known: Map<string, boolean>, name: string, isSecret: boolean): boolean {
+  if (known.size < MOST_KNOWN && name.length <= MOST_KNOWN_CHARS) known.set(name, isSecret)
+  return isSecret
+}
+
+/** The name without what spellings of it differ in: `access_token`, `accessToken` and `Access-Token`. */
+export function plainName(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, '')
 }

@@ -3,7 +3,8 @@
 import { isFieldValue, isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkNames, flag, namesOf } from '../../base/options.ts'
+import { flag } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 import { FRAMING } from './field-list.ts'
 
 export interface EarlyHintsOptions {
@@ -11,12 +12,12 @@ export interface EarlyHintsOptions {
   readonly overHttp1?: boolean
 }
 
-const OPTION_NAMES = namesOf<EarlyHintsOptions>()(['overHttp1'])
+/** @internal */
+export const EARLY_HINTS_RULES = rules<EarlyHintsOptions>('earlyHints()')({ overHttp1: flag(false) })
 
 /** @throws WEIR_OPTION_INVALID */
 export function checkedOverHttp1(options: EarlyHintsOptions): boolean {
-  checkNames('earlyHints()', options, OPTION_NAMES)
-  return flag('earlyHints()', 'overHttp1', options.overHttp1)
+  return EARLY_HINTS_RULES.read(options).overHttp1
 }
 
 /** A recipient that takes the interim response for the final one must not see a body in it. */

@@ -1,7 +1,7 @@
 // The options with which a handler sends a file, and their checks.
 
-import { shown } from '../../base/kind-of.ts'
-import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
+import { flag, matching, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 
 /** Options of `response.file(path, options)`. Fields that the handler set itself are kept, and conditional requests are judged by them. */
 export interface FileOptions {
@@ -25,19 +25,23 @@ export interface FileOptions {
   readonly acceptRanges?: boolean
 }
 
-const OPTION_NAMES = namesOf<FileOptions>()(['contentType', 'download', 'cacheControl', 'etag', 'lastModified', 'acceptRanges'])
+/** @internal */
+export const FILE_RULES = rules<FileOptions>('file()')({
+  contentType: text().optional('by extension'),
+  download: matching<boolean | string>('true, false or a name', (given) => typeof given === 'boolean' || typeof given === 'string').or(
+    false,
+  ),
+  cacheControl: text().optional(),
+  etag: flag(true),
+  lastModified: flag(true),
+  acceptRanges: flag(true),
+})
 /** Shared by all calls without options. */
 const NO_OPTIONS: FileOptions = Object.freeze({})
 
 /** @throws WEIR_OPTION_INVALID */
 export function checkedFileOptions(options?: FileOptions): FileOptions {
   if (options === undefined) return NO_OPTIONS
-  checkNames('file()', options, OPTION_NAMES)
-  const { download, contentType, cacheControl } = options
-  checkText('file()', 'contentType', contentType)
-  checkText('file()', 'cacheControl', cacheControl)
-  for (const name of ['etag', 'lastModified', 'acceptRanges'] as const) flag('file()', name, options[name])
-  if (download !== undefined && typeof download !== 'boolean' && typeof download !== 'string')
-    throw invalid('file()', `download is ${shown(download)}, not true, false or a name`)
+  FILE_RULES.read(options)
   return options
 }

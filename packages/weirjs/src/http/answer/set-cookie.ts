@@ -2,23 +2,27 @@
 
 import type { SerializeOptions } from 'cookie'
 
-import { checkNames, invalid, namesOf } from '../../base/options.ts'
+import { anything } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { requirePackage } from '../../base/packages.ts'
 
 /** Attributes of a cookie (RFC 6265 §5.2). */
 export type CookieOptions = Omit<SerializeOptions, 'encode'>
 
-const OPTION_NAMES = namesOf<CookieOptions>()([
-  'maxAge',
-  'expires',
-  'domain',
-  'path',
-  'httpOnly',
-  'secure',
-  'partitioned',
-  'priority',
-  'sameSite',
-])
+const GIVEN = anything().optional()
+/** @internal The package checks the values. */
+export const COOKIE_RULES = rules<CookieOptions>('cookie()')({
+  maxAge: GIVEN,
+  expires: GIVEN,
+  domain: GIVEN,
+  path: GIVEN,
+  httpOnly: GIVEN,
+  secure: GIVEN,
+  partitioned: GIVEN,
+  priority: GIVEN,
+  sameSite: GIVEN,
+})
 
 const NO_OPTIONS: CookieOptions = Object.freeze({})
 const PREFIX = /^__(?:host|secure)-/i
@@ -32,7 +36,7 @@ let serialize: typeof import('cookie').serialize | undefined
  * browsers ignore
  */
 export function setCookie(name: string, value: string, options: CookieOptions = NO_OPTIONS): string {
-  checkNames('cookie()', options, OPTION_NAMES)
+  COOKIE_RULES.checkNames(options)
   checkAcceptable(name, options)
   serialize ??= requirePackage<typeof import('cookie')>('cookie').serialize
   return serialize(name, String(value).replace(/\p{Cs}/gu, '\ufffd'), { ...options })

@@ -66,9 +66,14 @@ export class ResponseTrailers {
     return this.#trailers.length === 0 && this.#unannounced === null
   }
 
-  /** Unannounced ones may get lost: nobody has been told to wait for them. */
+  /** Whether there are some that the head announces. Others may follow all the same: see `areUnannounced`. */
   get areAnnounced(): boolean {
     return this.#trailers.length > 0
+  }
+
+  /** Whether there are unannounced ones. To be asked when the body is complete: who keeps it without them would send half a response. */
+  get areUnannounced(): boolean {
+    return (this.#unannounced?.() ?? []).length > 0
   }
 
   /** The value of the field that announces them (RFC 9110 §6.6.2). */

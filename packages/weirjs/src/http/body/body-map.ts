@@ -2,15 +2,17 @@
 
 import { emptyRecord } from '../../base/empty-record.ts'
 import { isInstance, ModelBindingError, WeirError } from '../../base/errors.ts'
-import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkWord, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { anything, count, func, nested, oneOf, readBy, texts } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { charsetOf } from '../../formats/charset.ts'
 import { type FormRecord, foldForm } from '../../formats/form.ts'
 import { parseMediaType } from '../../formats/media-type.ts'
 import type { KeyPath } from '../../model/key-paths.ts'
 import { DEFAULT_MAX_DEPTH, type PopulateOptions, populate } from '../../model/populate.ts'
 import { isSchema } from '../../schema/standard.ts'
-import { checkEngine, checkSettled, type JsonEngine, type JsonSettings } from '../json-engine.ts'
+import { checkedEngine, checkSettled, type JsonEngine, type JsonSettings } from '../json-engine.ts'
 import type { RequestBody } from './body.ts'
 import { isAtMost, isJsonInUtf8 } from './json-text.ts'
 
@@ -42,9 +44,28 @@ type AnyOptions = BodyMapAnonymousOptions & {
   readonly excludeProperties?: Iterable<string> | null
 }
 
-export const ANONYMOUS_OPTION_NAMES = namesOf<BodyMapAnonymousOptions>()(['jsonEngine', 'settings'])
-export const MAP_OPTION_NAMES = namesOf<BodyMapOptions<object>>()([...ANONYMOUS_OPTION_NAMES, 'includeProperties', 'excludeProperties'])
-const SETTING_NAMES = namesOf<JsonSettings>()(['reviver', 'maxDepth', 'zoneless', 'unknownProperties', 'nullValues', 'secret'])
+/** @internal */
+export const JSON_SETTINGS_RULES = rules<JsonSettings>('settings')({
+  reviver: func().optional(),
+  maxDepth: count({ least: 1 }).also(Number.POSITIVE_INFINITY).or(DEFAULT_MAX_DEPTH),
+  zoneless: oneOf('utc', 'local').or('utc'),
+  unknownProperties: oneOf('ignore', 'error').or('ignore'),
+  nullValues: oneOf('set', 'ignore').or('set'),
+  secret: texts('a name or a key path').or([]),
+})
+const HOW = {
+  jsonEngine: readBy(checkedEngine).nullable().optional("the server's"),
+  settings: nested(JSON_SETTINGS_RULES).nullable().optional(),
+}
+const KEYS = anything().nullable()
+/** @internal */
+export const BODY_MAP_ANONYMOUS_RULES = rules<BodyMapAnonymousOptions>('bodyMapAnonymous()')(HOW)
+/** @internal `populate` checks the key paths, which it has to read anyway. */
+export const BODY_MAP_RULES = rules<BodyMapOptions<object>>('bodyMap()')({
+  ...HOW,
+  includeProperties: KEYS.optional('all'),
+  excludeProperties: KEYS.optional(),
+})
 
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -53,26 +74,6 @@ const Folded = emptyRecord<FormRecord>()
 
 /** Shared by all calls without options. */
 export const NO_MAP_OPTIONS = Object.freeze({})
-
-/** @throws WEIR_OPTION_INVALID */
-export function checkBodyMapOptions(member: string, options: BodyMapAnonymousOptions, names: readonly string[]): void {
-  checkNames(member, options, names)
-  const { jsonEngine = null, settings = null } = options
-  checkEngine(member, jsonEngine)
-  if (settings !== null) checkSettings(`${member}: settings`, settings)
-}
-
-function checkSettings(owner: string, settings: JsonSettings): void {
-  checkNames(owner, settings, SETTING_NAMES)
-  const { reviver, maxDepth = DEFAULT_MAX_DEPTH, zoneless, unknownProperties, nullValues, secret = [] } = settings
-  checkFunction(owner, 'reviver', reviver)
-  if (maxDepth !== Number.POSITIVE_INFINITY) wholeNumber(owner, 'maxDepth', maxDepth, 1)
-  checkWord(owner, 'zoneless', zoneless, 'utc', 'local')
-  checkWord(owner, 'unknownProperties', unknownProperties, 'ignore', 'error')
-  checkWord(owner, 'nullValues', nullValues, 'set', 'ignore')
-  for (const name of listOf<unknown>(owner, 'secret', secret))
-    if (typeof name !== 'string' || name === '') throw invalid(owner, `secret: ${shown(name)} is not a name or a key path`)
-}
 
 /** @returns whether there was anything to map @throws ModelBindingError; WEIR_OPTION_INVALID for a value that cannot be a model */
 export function mapBody(

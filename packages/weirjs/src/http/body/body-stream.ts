@@ -1,9 +1,9 @@
 // The body as a Readable, with back-pressure.
 
-import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 
 import type { BodySink, RequestBody } from './body.ts'
+import { PieceQueue } from './piece-queue.ts'
 
 /** A stream of the bytes of `body`. It emits an error when the body is aborted: a truncated body never ends as if it were complete. */
 export function streamOf(body: RequestBody, member: string): Readable {
@@ -14,15 +14,15 @@ export function streamOf(body: RequestBody, member: string): Readable {
 
 class BodyReadable extends Readable {
   readonly #body: RequestBody
+  readonly #pieces = new PieceQueue(this)
   readonly sink: BodySink = {
     keepsBytes: true,
     data: (buffer, start, end, borrowed) => {
       if (this.destroyed) return true // discarded, so that the connection can be used for the next request
-      const piece = buffer.subarray(start, end)
-      return this.push(borrowed ? Buffer.from(piece) : piece)
+      return this.#pieces.push(buffer, start, end, borrowed)
     },
     end: () => {
-      if (!this.destroyed) this.push(null)
+      if (!this.destroyed) this.#pieces.end()
     },
     fail: (error) => {
       this.destroy(error)

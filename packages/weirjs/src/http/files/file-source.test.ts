@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, test } from 'node:test'
-
+import { OpenFile } from '../disk/open-file.ts'
 import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
-import { OpenFile } from './open-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-file-source-'))
 after(() => rmSync(folder, { recursive: true }))

@@ -7,8 +7,8 @@ import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 
 import { LEND_PIECE } from '../answer/byte-source.ts'
+import type { OpenFile } from '../disk/open-file.ts'
 import * as memory from './lent-memory.ts'
-import type { OpenFile } from './open-file.ts'
 
 /** A range of a file by its first and last byte, both included, as HTTP counts them (RFC 9110 §14.1.2). */
 export interface ByteRange {
@@ -41,7 +41,7 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
     return this
   }
 
-  /** @throws WEIR_RESPONSE_LENGTH if the file has become shorter; errors of the file system */
+  /** @throws WEIR_RESPONSE_LENGTH if the file has become shorter; errors of the file system, and for a file that changed while it was closed */
   next(): Promise<IteratorResult<Uint8Array, undefined>> {
     return this.#next(READ_SIZE, false)
   }

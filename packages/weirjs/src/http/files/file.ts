@@ -1,5 +1,4 @@
-// Prepares what `response.file(path)` sends. The file is opened once, so the file that is described is the one that is sent, even if
-// another file takes its name.
+// Prepares what `response.file(path)` sends. The file that is described is the one that is sent, even if another file takes its name.
 
 import { type BigIntStats, constants } from 'node:fs'
 import { basename, extname } from 'node:path'
@@ -10,9 +9,9 @@ import type { FileOptions } from '../answer/file-options.ts'
 import type { OutgoingResponse } from '../answer/outgoing-response.ts'
 import { refuse } from '../answer/precondition.ts'
 import type { FileContent } from '../answer/response-content.ts'
+import { OpenFile } from '../disk/open-file.ts'
 import { attachment } from './attachment.ts'
 import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
-import { OpenFile } from './open-file.ts'
 import { type Asking, type FileState, selectPieces } from './representation.ts'
 
 /** Without O_NONBLOCK, opening a FIFO would wait for its writer and block a thread of the pool. Windows has neither. */
@@ -74,7 +73,8 @@ function stateOf(stats: BigIntStats): FileState {
  * ranges (§14) for GET.
  *
  * Up to 64 KiB are read immediately, so that head and body leave in one write. A larger file becomes a stream with a Content-Length. The
- * stream holds the open file until it has been read to its end, left early or destroyed. One of these must happen.
+ * stream holds the file until it has been read to its end, left early or destroyed. One of these must happen. It fails if its descriptor was
+ * needed elsewhere and the file has changed since.
  *
  * @throws WEIR_RESPONSE_HEADER_SYNTAX for an option that cannot be sent; errors of the file system. The file is then closed
  */
@@ -102,6 +102,7 @@ export async function prepareOpenFile(
     else if (length <= READ_SIZE) response.body(await source.collect())
     else {
       response.stream(source)
+      file.mayWait() // for the client
       isHandedOn = true
     }
     response.describesFile()

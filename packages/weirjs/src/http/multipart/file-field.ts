@@ -1,14 +1,16 @@
 // The files that a part of a form may contain.
 
-import { checkNames, limitOf, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { count as countOf, list, readBy, size } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import type { Size } from '../../base/size.ts'
 import { rangeOf } from '../body/plain-body.ts'
 import { extensionsOf } from './allowed-extensions.ts'
 import type { UploadedFile } from './multipart-form.ts'
 
 /** What `file` accepts. A limit of N allows N and refuses N + 1. */
 export interface FileRules {
-  /** Size of each file in bytes. Default: limited only by `maxRequestBodySize`. When exceeded: 413. */
-  readonly maxBytes?: number
+  /** Size of each file. Default: limited only by `maxRequestBodySize`. When exceeded: 413. */
+  readonly maxBytes?: Size
   /**
    * Content types, or ranges such as `image/*`, without parameters. Only what the client states is checked, not the content. Default:
    * any. Others: 415.
@@ -20,7 +22,16 @@ export interface FileRules {
   readonly count?: number
 }
 
-const OPTION_NAMES = namesOf<FileRules>()(['maxBytes', 'types', 'extensions', 'count'])
+/** @internal */
+export const FILE_FIELD_RULES = rules<FileRules>('file()')({
+  maxBytes: size().also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY),
+  types: readBy((types: readonly string[], owner, option) => {
+    list().read(types, { owner, option })
+    return Object.freeze(types.map((type) => rangeOf(owner, type)))
+  }).orNull(),
+  extensions: readBy((extensions: readonly string[], owner) => Object.freeze(extensionsOf(owner, extensions))).orNull(),
+  count: countOf({ least: 1 }).orNull(),
+})
 
 /** One or several files of a multipart form, which the handler gets as `T`. Made by `file`. It never changes. */
 export class FileField<T = unknown> {
@@ -60,14 +71,6 @@ export class FileField<T = unknown> {
 export function file<const R extends FileRules = Record<never, never>>(
   rules?: R,
 ): FileField<R extends { readonly count: number } ? UploadedFile[] : UploadedFile>
-export function file(rules: FileRules = {}): FileField {
-  checkNames('file()', rules, OPTION_NAMES)
-  const { maxBytes, types, extensions, count } = rules
-  return new FileField({
-    maxBytes: limitOf('file()', 'maxBytes', maxBytes, Number.POSITIVE_INFINITY),
-    types: types === undefined ? null : Object.freeze(listOf<unknown>('file()', 'types', types).map((type) => rangeOf('file()', type))),
-    extensions: extensions === undefined ? null : Object.freeze(extensionsOf('file()', extensions)),
-    count: count === undefined ? null : wholeNumber('file()', 'count', count, 1),
-    isOptional: false,
-  })
+export function file(given: FileRules = {}): FileField {
+  return new FileField({ ...FILE_FIELD_RULES.read(given), isOptional: false })
 }

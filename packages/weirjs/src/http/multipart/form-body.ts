@@ -1,11 +1,13 @@
 // A multipart form that its route declares: fields that a schema reads, and files with rules.
 
 import { shown } from '../../base/kind-of.ts'
-import { checkNames, invalid, namesOf } from '../../base/options.ts'
+import { object } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { type ObjectInputOf, type ObjectOf, type ObjectSchema, objectOf, type Shape } from '../../schema/composite.ts'
 import { TypedBody } from '../body/typed-body.ts'
 import { FileField } from './file-field.ts'
-import { DEFAULT_FORM_LIMITS, type FormLimits, formLimits } from './form-limits.ts'
+import { DEFAULT_FORM_LIMITS, type FormLimits, formRules } from './form-limits.ts'
 import type { MultipartOptions } from './multipart-form.ts'
 
 const FORM_DATA = 'multipart/form-data'
@@ -47,7 +49,14 @@ type FileInputsOf<G extends FileFields> = {
 }
 type FileInputOf<T> = T extends readonly unknown[] ? readonly Blob[] : Blob
 
-const OPTION_NAMES = namesOf<MultipartShape>()(['fields', 'files', 'maxParts', 'maxFieldBytes'])
+const { maxParts, maxFieldBytes } = formRules(DEFAULT_FORM_LIMITS)
+/** @internal */
+export const MULTIPART_BODY_RULES = rules<MultipartShape>('multipart()')({
+  fields: object().or({}, 'none'),
+  files: object().or({}, 'none'),
+  maxParts,
+  maxFieldBytes,
+})
 
 /** Made by `multipart`. */
 export class MultipartBody<T = unknown, Input = unknown> extends TypedBody<T, Input> {
@@ -91,10 +100,8 @@ export class MultipartBody<T = unknown, Input = unknown> extends TypedBody<T, In
 export function multipart<const F extends Shape = Record<never, never>, const G extends FileFields = Record<never, never>>(
   shape: MultipartShape<F, G>,
 ): MultipartBody<MultipartOf<F, G>, MultipartInputOf<F, G>> {
-  checkNames('multipart()', shape, OPTION_NAMES)
+  const { fields: _fields, files: _files, ...limits } = MULTIPART_BODY_RULES.read(shape)
   const { fields = {}, files = {} } = shape
-  checkNames('multipart(): fields', fields, Object.keys(fields))
-  checkNames('multipart(): files', files, Object.keys(files))
   for (const [name, one] of Object.entries<unknown>(fields))
     if (one instanceof FileField) throw invalid('multipart()', `fields: ${JSON.stringify(name)} is a file: write it under files`)
   const schema = objectOf(fields)
@@ -106,6 +113,5 @@ export function multipart<const F extends Shape = Record<never, never>, const G 
     if (schema.properties.has(name)) throw invalid('multipart()', `${JSON.stringify(name)} is both a field and a file`)
     known[name] = one
   }
-  const limits = formLimits('multipart()', shape, DEFAULT_FORM_LIMITS)
-  return new MultipartBody(schema, Object.freeze(known), limits, false)
+  return new MultipartBody(schema, Object.freeze(known), { ...DEFAULT_FORM_LIMITS, ...limits }, false)
 }

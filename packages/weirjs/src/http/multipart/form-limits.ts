@@ -1,6 +1,8 @@
 // The limits of a form and of its parts.
 
-import { limitOf } from '../../base/options.ts'
+import { count, size } from '../../base/option-kinds.ts'
+import type { Rule } from '../../base/option-rules.ts'
+import type { Size } from '../../base/size.ts'
 import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits } from '../../formats/multipart-limits.ts'
 
 /** Limits of a form, and of each of its parts in bytes. */
@@ -16,16 +18,12 @@ export const DEFAULT_FORM_LIMITS: FormLimits = {
   maxFieldBytes: Number.POSITIVE_INFINITY,
 }
 
-/** @throws WEIR_OPTION_INVALID for a value that is not a number of parts or bytes */
-export function formLimits(
-  member: string,
-  given: Partial<Pick<FormLimits, 'maxParts' | 'maxFileBytes' | 'maxFieldBytes'>>,
-  byDefault: FormLimits,
-): FormLimits {
+/** The options that two functions share; only their defaults differ. */
+export function formRules(byDefault: FormLimits) {
+  const bytes = (most: number): Rule<Size, number> => size().also(Number.POSITIVE_INFINITY).or(most)
   return {
-    ...byDefault,
-    maxParts: limitOf(member, 'maxParts', given.maxParts, byDefault.maxParts),
-    maxFileBytes: limitOf(member, 'maxFileBytes', given.maxFileBytes, byDefault.maxFileBytes),
-    maxFieldBytes: limitOf(member, 'maxFieldBytes', given.maxFieldBytes, byDefault.maxFieldBytes),
+    maxParts: count().also(Number.POSITIVE_INFINITY).or(byDefault.maxParts),
+    maxFileBytes: bytes(byDefault.maxFileBytes),
+    maxFieldBytes: bytes(byDefault.maxFieldBytes),
   }
 }

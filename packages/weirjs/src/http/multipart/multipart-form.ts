@@ -4,32 +4,35 @@ import { Buffer } from 'node:buffer'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { PayloadTooLargeError } from '../../base/errors.ts'
-import { checkNames, flag, invalid, namesOf } from '../../base/options.ts'
+import { flag } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import type { Size } from '../../base/size.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { Pairs } from '../../formats/pairs.ts'
 import { isFile, type PartHead } from '../../formats/part-head.ts'
 
 import { GatheredBytes } from '../body/gathered-bytes.ts'
-import { DEFAULT_FORM_LIMITS, type FormLimits, formLimits } from './form-limits.ts'
+import { DEFAULT_FORM_LIMITS, type FormLimits, formRules } from './form-limits.ts'
 import type { PartReceiver } from './multipart-reading.ts'
 
 /** Limits of `bodyMultipart`. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError` (413). */
 export interface MultipartOptions {
   /** Number of parts in the form: fields and files together. Default 200. */
   readonly maxParts?: number
-  /** Size of one file in bytes. Default: limited only by `maxRequestBodySize`. */
-  readonly maxFileBytes?: number
-  /** Size of one field in bytes. Default: limited only by `maxRequestBodySize`. */
-  readonly maxFieldBytes?: number
+  /** Size of one file. Default: limited only by `maxRequestBodySize`. */
+  readonly maxFileBytes?: Size
+  /** Size of one field. Default: limited only by `maxRequestBodySize`. */
+  readonly maxFieldBytes?: Size
 }
 
-const OPTION_NAMES = namesOf<MultipartOptions>()(['maxParts', 'maxFileBytes', 'maxFieldBytes'])
+/** @internal */
+export const MULTIPART_RULES = rules<MultipartOptions>('bodyMultipart()')(formRules(DEFAULT_FORM_LIMITS))
 
 /** @throws WEIR_OPTION_INVALID */
 export function memoryLimits(options: MultipartOptions): FormLimits {
-  checkNames('bodyMultipart()', options, OPTION_NAMES)
-  return formLimits('bodyMultipart()', options, DEFAULT_FORM_LIMITS)
+  return { ...DEFAULT_FORM_LIMITS, ...MULTIPART_RULES.read(options) }
 }
 
 /** An uploaded file in memory. */
@@ -71,7 +74,8 @@ export interface CopyOptions {
   readonly end?: boolean
 }
 
-const COPY_OPTION_NAMES = namesOf<CopyOptions>()(['end'])
+/** @internal */
+export const COPY_RULES = rules<CopyOptions>('copyTo()')({ end: flag(true) })
 
 /** The content of a file in memory as a Readable. */
 export class FileData extends Readable {
@@ -95,8 +99,7 @@ export class FileData extends Readable {
    * @throws (rejects) WEIR_OPTION_INVALID for a target that has ended or was destroyed, and any error of the target
    */
   async copyTo(target: Writable, options: CopyOptions = {}): Promise<void> {
-    checkNames('copyTo()', options, COPY_OPTION_NAMES)
-    const end = options.end === undefined || flag('copyTo()', 'end', options.end)
+    const { end } = COPY_RULES.read(options)
     if (target.writableEnded || target.destroyed)
       throw invalid('copyTo()', 'the target has ended: use a separate target for each file, or copy with { end: false }')
     await pipeline(new FileData(this.#content), target, { end })

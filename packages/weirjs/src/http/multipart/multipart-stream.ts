@@ -4,13 +4,15 @@ import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
 import { PayloadTooLargeError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { checkFunction, checkNames, namesOf } from '../../base/options.ts'
+import { func } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import type { Size } from '../../base/size.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart-limits.ts'
 import { isFile, type PartHead } from '../../formats/part-head.ts'
 
 import { GatheredBytes } from '../body/gathered-bytes.ts'
-import { type FormLimits, formLimits } from './form-limits.ts'
+import { type FormLimits, formRules } from './form-limits.ts'
 import type { MultipartReading, PartReceiver } from './multipart-reading.ts'
 import { PartStream } from './part-stream.ts'
 
@@ -37,14 +39,20 @@ export interface MultipartStreamOptions {
   readonly onFile?: (info: UploadedFileInfo, content: Readable) => unknown
   /** Number of parts in the form: fields and files together. Default 200. */
   readonly maxParts?: number
-  /** Size of one file in bytes. Default 50 MiB. The body as a whole is limited by `maxRequestBodySize`. */
-  readonly maxFileBytes?: number
-  /** Size of one field in bytes. Default 1 MiB. */
-  readonly maxFieldBytes?: number
+  /** Size of one file. Default 50 MiB. The body as a whole is limited by `maxRequestBodySize`. */
+  readonly maxFileBytes?: Size
+  /** Size of one field. Default 1 MiB. */
+  readonly maxFieldBytes?: Size
 }
 
-const OPTION_NAMES = namesOf<MultipartStreamOptions>()(['onField', 'onFile', 'maxParts', 'maxFileBytes', 'maxFieldBytes'])
 const DEFAULT_LIMITS: FormLimits = { ...DEFAULT_MULTIPART_LIMITS, maxFileBytes: 50 * 1024 * 1024, maxFieldBytes: 1024 * 1024 }
+
+/** @internal */
+export const MULTIPART_STREAM_RULES = rules<MultipartStreamOptions>('bodyMultipartStream()')({
+  ...formRules(DEFAULT_LIMITS),
+  onField: func().optional(),
+  onFile: func().optional(),
+})
 
 /** The file that is arriving. */
 class PassingFile implements UploadedFileInfo {
@@ -62,10 +70,8 @@ class PassingFile implements UploadedFileInfo {
 
 /** @throws WEIR_OPTION_INVALID, also for callbacks that are not functions */
 export function streamLimits(options: MultipartStreamOptions): FormLimits {
-  checkNames('bodyMultipartStream()', options, OPTION_NAMES)
-  checkFunction('bodyMultipartStream()', 'onField', options.onField)
-  checkFunction('bodyMultipartStream()', 'onFile', options.onFile)
-  return formLimits('bodyMultipartStream()', options, DEFAULT_LIMITS)
+  const { maxParts, maxFileBytes, maxFieldBytes } = MULTIPART_STREAM_RULES.read(options)
+  return { ...DEFAULT_LIMITS, maxParts, maxFileBytes, maxFieldBytes }
 }
 
 export class CallbackParts implements PartReceiver {

@@ -1,10 +1,10 @@
 // The content of one uploaded file as it arrives.
 
-import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError } from '../../base/errors.ts'
 import type { BodySink } from '../body/body.ts'
+import { PieceQueue } from '../body/piece-queue.ts'
 
 const HIGH_WATER_MARK = 64 * 1024
 
@@ -14,6 +14,7 @@ const HIGH_WATER_MARK = 64 * 1024
  */
 export class PartStream extends Readable {
   readonly #onDemand: () => void
+  readonly #pieces = new PieceQueue(this)
   #wantsMore = false
   /** Receives the bytes directly, without the stream's buffer. This halves the cost of writing an upload to disk. */
   #sink: BodySink | null = null
@@ -34,7 +35,7 @@ export class PartStream extends Readable {
     if (this.#sink !== null) return this.#sink.data(buffer, start, end, true)
     if (this.destroyed) return true // the part is skipped
     this.#wantsMore = false
-    const hasRoom = this.push(Buffer.from(buffer.subarray(start, end)))
+    const hasRoom = this.#pieces.push(buffer, start, end, true)
     return hasRoom || this.#wantsMore
   }
 
@@ -43,7 +44,7 @@ export class PartStream extends Readable {
     this.#isWhole = true
     this.#sink?.end()
     if (this.destroyed) return
-    this.push(null)
+    this.#pieces.end()
     if (this.#sink !== null) this.resume() // so that it emits `end` and `close` for listeners
   }
 

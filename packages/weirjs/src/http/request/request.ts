@@ -14,12 +14,11 @@ import type { Head } from '../../wire/head/head.ts'
 import { RequestBody } from '../body/body.ts'
 import { requireCharset } from '../body/body-charset.ts'
 import {
-  ANONYMOUS_OPTION_NAMES,
+  BODY_MAP_ANONYMOUS_RULES,
+  BODY_MAP_RULES,
   type BodyMapAnonymousOptions,
   type BodyMapOptions,
   type BodyModel,
-  checkBodyMapOptions,
-  MAP_OPTION_NAMES,
   mapBody,
   NO_MAP_OPTIONS,
 } from '../body/body-map.ts'
@@ -299,13 +298,13 @@ export class HttpRequest {
    * @throws WEIR_OPTION_INVALID for an unknown option or value, a schema in place of a model, and an asynchronous `jsonEngine`
    */
   bodyMap<T extends BodyModel>(model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
-    if (options !== NO_MAP_OPTIONS) checkBodyMapOptions('bodyMap()', options, MAP_OPTION_NAMES)
+    if (options !== NO_MAP_OPTIONS) BODY_MAP_RULES.read(options as object)
     return mapBody('bodyMap()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
   /** Like `bodyMap`, for a plain object that serves as the template: the type of each value is the type of the property. */
   bodyMapAnonymous<T extends BodyModel>(model: T, options: BodyMapAnonymousOptions = NO_MAP_OPTIONS): boolean {
-    if (options !== NO_MAP_OPTIONS) checkBodyMapOptions('bodyMapAnonymous()', options, ANONYMOUS_OPTION_NAMES)
+    if (options !== NO_MAP_OPTIONS) BODY_MAP_ANONYMOUS_RULES.read(options)
     return mapBody('bodyMapAnonymous()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 

@@ -3,6 +3,7 @@
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import type { BodySink, RequestBody } from '../body/body.ts'
 import { GatheredBytes } from '../body/gathered-bytes.ts'
+import { COPIED, GATHERED, PieceKeeper } from '../body/piece-keeper.ts'
 
 const BOM = 0xfeff
 
@@ -14,6 +15,9 @@ export class WebBody implements BodySink {
   readonly stream: ReadableStream<Uint8Array>
   readonly #body: RequestBody
   #controller!: ReadableStreamDefaultController<Uint8Array>
+  /** Small pieces that arrived behind one that nobody has read yet. */
+  readonly #small = new GatheredBytes()
+  readonly #keeper = new PieceKeeper()
   #isTaken = false
   #isCancelled = false
   /** A copy of all of it, if one was made before the request expired. */
@@ -53,6 +57,7 @@ export class WebBody implements BodySink {
   /** What it throws becomes the error of the stream. */
   #pull(): void {
     if (this.#isTaken) {
+      this.#flush() // everything before has been read
       this.#body.demand()
       return
     }
@@ -74,12 +79,23 @@ export class WebBody implements BodySink {
   data(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
     if (this.#isCancelled) return true // discarded, so that the connection can continue
     const piece = new Uint8Array(buffer.buffer, buffer.byteOffset + start, end - start)
-    this.#controller.enqueue(borrowed ? piece.slice() : piece)
-    return this.#controller.desiredSize! > -HIGH_WATER_BYTES
+    const way = this.#keeper.wayOf(piece, this.#controller.desiredSize! < 0, borrowed)
+    if (way === GATHERED) this.#small.add(buffer, start, end)
+    else {
+      this.#flush()
+      this.#controller.enqueue(way === COPIED ? piece.slice() : piece)
+    }
+    return this.#controller.desiredSize! - this.#small.size > -HIGH_WATER_BYTES
+  }
+
+  #flush(): void {
+    if (this.#small.size > 0) this.#controller.enqueue(this.#small.takeBytes())
   }
 
   end(): void {
-    if (!this.#isCancelled) this.#controller.close()
+    if (this.#isCancelled) return
+    this.#flush()
+    this.#controller.close()
   }
 
   fail(error: Error): void {

@@ -4,11 +4,12 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 
+import { rules } from '../../base/option-rules.ts'
 import { PartStream } from '../multipart/part-stream.ts'
 import { type CheckedContent, saveContent } from './checked-content.ts'
-import type { ContentPolicy } from './content-policy.ts'
+import { CONTENT_RULES, type ContentPolicy } from './content-policy.ts'
 
-const OWNER = 'saveElsewhere()'
+const RULES = rules<ContentPolicy>('saveElsewhere()')(CONTENT_RULES)
 const INFO = { fileName: '../a/Cat.PNG' }
 
 async function textOf(content: CheckedContent): Promise<string> {
@@ -45,7 +46,7 @@ function contentsOf(text: string): Record<string, () => Readable | Uint8Array> {
 for (const [kind, content] of Object.entries(contentsOf('some content'))) {
   test(`the bytes of a file reach the writer, with its name, size and digest: ${kind}`, async () => {
     const policy: ContentPolicy = { hash: 'sha1', extensions: ['.png'], magic: [[0x73, 0x6f]] }
-    const saved = await saveContent(OWNER, INFO, content(), policy, async (file) => ({
+    const saved = await saveContent(RULES, INFO, content(), policy, async (file) => ({
       name: file.fileName,
       text: await textOf(file),
       size: file.received,
@@ -66,7 +67,7 @@ for (const [kind, content] of Object.entries(contentsOf('some content'))) {
     for (const [code, policy] of refusals) {
       const given = content()
       let isComplete = false
-      const saving = saveContent(OWNER, INFO, given, policy, async (file) => {
+      const saving = saveContent(RULES, INFO, given, policy, async (file) => {
         await textOf(file)
         isComplete = true
       })
@@ -78,7 +79,7 @@ for (const [kind, content] of Object.entries(contentsOf('some content'))) {
 
   test(`when the storage fails, its error is the reason: ${kind}`, async () => {
     const given = content()
-    const saving = saveContent(OWNER, INFO, given, {}, async (file) => {
+    const saving = saveContent(RULES, INFO, given, {}, async (file) => {
       file.stop()
       throw new Error('the disk is full')
     })
@@ -95,7 +96,7 @@ test('nothing is read of a file before the writer reads', async () => {
       this.push(null)
     },
   })
-  await saveContent(OWNER, INFO, content, {}, async (file) => {
+  await saveContent(RULES, INFO, content, {}, async (file) => {
     await new Promise((resolve) => setImmediate(resolve))
     assert.equal(isRead, false)
     await textOf(file)
@@ -105,7 +106,7 @@ test('nothing is read of a file before the writer reads', async () => {
 
 test('a file of a form is reserved at once', async () => {
   const part = new PartStream(() => {})
-  const saving = saveContent(OWNER, INFO, part, {}, textOf)
+  const saving = saveContent(RULES, INFO, part, {}, textOf)
   part.skipUnlessRead()
   assert.throws(() => part.on('data', () => {}), codeOf('WEIR_BODY_ALREADY_READ'))
   part.finish()
@@ -114,17 +115,17 @@ test('a file of a form is reserved at once', async () => {
 
 test('a form that is aborted is the reason, whether the promise is awaited at once or not', async () => {
   const part = new PartStream(() => {})
-  const saving = saveContent(OWNER, INFO, part, {}, textOf)
+  const saving = saveContent(RULES, INFO, part, {}, textOf)
   part.abort(new Error('the client is gone'))
   await new Promise((resolve) => setImmediate(resolve)) // an unhandled rejection would end the process here
   await assert.rejects(saving, /the client is gone/)
-  await assert.rejects(saveContent(OWNER, INFO, part, {}, textOf), codeOf('WEIR_BODY_ALREADY_READ'))
+  await assert.rejects(saveContent(RULES, INFO, part, {}, textOf), codeOf('WEIR_BODY_ALREADY_READ'))
 })
 
 test('refuses what is no content, and content that something else reads', async () => {
   for (const wrong of [null, 'text', {}])
-    await assert.rejects(saveContent(OWNER, INFO, wrong as never, {}, textOf), codeOf('WEIR_OPTION_INVALID'))
+    await assert.rejects(saveContent(RULES, INFO, wrong as never, {}, textOf), codeOf('WEIR_OPTION_INVALID'))
   const read = Readable.from(['a'])
   read.on('data', () => {})
-  await assert.rejects(saveContent(OWNER, INFO, read, {}, textOf), codeOf('WEIR_BODY_ALREADY_READ'))
+  await assert.rejects(saveContent(RULES, INFO, read, {}, textOf), codeOf('WEIR_BODY_ALREADY_READ'))
 })

@@ -1,21 +1,22 @@
 // The content of a file on its way to wherever the program keeps files: reserved for one reader, checked against a policy while it arrives, and
 // given up as a whole when anything fails.
 
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import type { Hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, isInstance } from '../../base/errors.ts'
-import { kindOf } from '../../base/kind-of.ts'
-import { invalid } from '../../base/options.ts'
+import type { SettingsOf } from '../../base/option-rules.ts'
 import type { BodySink } from '../body/body.ts'
+import { PieceQueue } from '../body/piece-queue.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import {
   allowedName,
   type ByteInspector,
   type CheckedPolicy,
+  type CONTENT_RULES,
   type ContentPolicy,
-  checkedPolicy,
+  contentPolicy,
   isReadable,
   piecesOf,
   refuseIf,
@@ -34,38 +35,39 @@ const HIGH_WATER_MARK = 256 * 1024
  * Call it before the first `await` of your function, so that the form does not skip the file. If the content is of a form, the promise may be
  * awaited late: a client that disconnects until then does not end the process.
  *
- * @param owner your function, for messages: `saveToS3()`
+ * @param rules of your options, with those of the policy among them: `rules<ContentPolicy>('saveToS3()')(CONTENT_RULES)`
  * @param info what the client sent about the file, of which only the name is used
- * @param write what it returns is what the promise resolves with. It reads all of its argument
+ * @param write gets the bytes, and the settings that `rules` has made of the policy. It reads all bytes. What it returns is what the promise resolves with
  * @throws (rejects) FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError for a stream that has another reader, the error of the
  *   stream, what `write` throws, and WEIR_OPTION_INVALID for a wrong policy, and for content that is neither bytes nor a Readable
  */
-export function saveContent<T>(
-  owner: string,
+export function saveContent<T, O extends ContentPolicy, S extends SettingsOf<ContentPolicy, typeof CONTENT_RULES>>(
+  rules: { readonly owner: string; read(policy: O): S },
   info: UploadInfo,
   content: Readable | Uint8Array,
-  policy: ContentPolicy,
-  write: (content: CheckedContent) => Promise<T>,
+  policy: O,
+  write: (content: CheckedContent, settings: S) => Promise<T>,
 ): Promise<T> {
-  const saving = save(owner, info, content, policy, write)
+  const saving = save(rules, info, content, policy, write)
   if (content instanceof PartStream) saving.catch(() => {})
   return saving
 }
 
-async function save<T>(
-  owner: string,
+async function save<T, O extends ContentPolicy, S extends SettingsOf<ContentPolicy, typeof CONTENT_RULES>>(
+  rules: { readonly owner: string; read(policy: O): S },
   info: UploadInfo,
   content: Readable | Uint8Array,
-  policy: ContentPolicy,
-  write: (content: CheckedContent) => Promise<T>,
+  policy: O,
+  write: (content: CheckedContent, settings: S) => Promise<T>,
 ): Promise<T> {
+  const { owner } = rules
   try {
-    if (typeof policy !== 'object' || policy === null) throw invalid(owner, `options must be an object, not ${kindOf(policy)}`)
-    const checked = checkedPolicy(owner, policy)
+    const settings = rules.read(policy)
+    const checked = contentPolicy(settings)
     reserve(owner, content)
     const body = new CheckedContent(owner, allowedName(owner, info, checked.extensions), content, checked)
     try {
-      return await write(body)
+      return await write(body, settings)
     } catch (error) {
       throw body.failure ?? error
     } finally {
@@ -84,6 +86,7 @@ async function save<T>(
 export class CheckedContent extends Readable {
   /** The client's name of the file, made safe: `upload.bin` if it has none. It has one of the policy's extensions, if there are any. */
   readonly fileName: string
+  readonly #pieces = new PieceQueue(this)
   readonly #owner: string
   readonly #content: Readable | Uint8Array
   readonly #inspector: ByteInspector
@@ -154,7 +157,7 @@ export class CheckedContent extends Readable {
       return
     }
     const sink: BodySink = {
-      data: (buffer, start, end, isBorrowed) => this.#take(buffer.subarray(start, end), isBorrowed),
+      data: (buffer, start, end, isBorrowed) => this.#take(buffer, start, end, isBorrowed),
       end: () => this.#end(),
       fail: (error) => this.#fail(error),
     }
@@ -167,15 +170,16 @@ export class CheckedContent extends Readable {
   async #pump(content: Readable | Uint8Array): Promise<void> {
     if (!(content instanceof Uint8Array)) refuseIf(this.#owner, otherReader(content))
     for await (const piece of piecesOf(content, PIECE_BYTES)) {
-      if (!this.#take(piece, false) && !this.destroyed) await new Promise<void>((resolve) => (this.#onRoom = resolve))
+      if (!this.#take(piece, 0, piece.length, false) && !this.destroyed) await new Promise<void>((resolve) => (this.#onRoom = resolve))
       if (this.destroyed) return
     }
     this.#end()
   }
 
   /** @returns false if there is no room for more */
-  #take(bytes: Buffer, isBorrowed: boolean): boolean {
+  #take(buffer: Buffer, start: number, end: number, isBorrowed: boolean): boolean {
     if (this.destroyed) return true
+    const bytes = buffer.subarray(start, end)
     this.#received += bytes.length
     try {
       this.#inspector.look(bytes)
@@ -184,7 +188,7 @@ export class CheckedContent extends Readable {
       return true
     }
     this.#hash?.update(bytes)
-    return this.push(isBorrowed ? Buffer.from(bytes) : bytes)
+    return this.#pieces.push(buffer, start, end, isBorrowed)
   }
 
   #end(): void {
@@ -195,7 +199,7 @@ export class CheckedContent extends Readable {
       this.#fail(error as Error)
       return
     }
-    this.push(null)
+    this.#pieces.end()
   }
 
   #fail(error: Error): void {

@@ -7,7 +7,9 @@ import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkFunction, invalid, limitOf, listOf } from '../../base/options.ts'
+import { func, readBy, size } from '../../base/option-kinds.ts'
+import { invalid } from '../../base/options.ts'
+import type { Size } from '../../base/size.ts'
 import { extensionsOf } from '../multipart/allowed-extensions.ts'
 import { checkExtension } from '../multipart/file-extensions.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
@@ -15,8 +17,8 @@ import { safeFileName } from './file-name.ts'
 
 /** What may be saved, and what is computed and reported meanwhile. */
 export interface ContentPolicy {
-  /** Largest size in bytes; when exceeded, `PayloadTooLargeError` (413). Default: no limit in addition to those of the form. */
-  readonly maxBytes?: number
+  /** Largest size; when exceeded, `PayloadTooLargeError` (413). Default: no limit in addition to those of the form. */
+  readonly maxBytes?: Size
   /**
    * Extensions that the client's file name may have, such as `.png` or `png`, case-insensitive. An empty string allows names without an
    * extension. Default: any. Your own `fileName` is not checked.
@@ -57,15 +59,25 @@ export interface CheckedPolicy {
   readonly inspector: ByteInspector
 }
 
-/** @param owner whose policy it is, such as `saveTo()` @throws WEIR_OPTION_INVALID */
-export function checkedPolicy(owner: string, policy: ContentPolicy): CheckedPolicy {
-  const maxBytes = limitOf(owner, 'maxBytes', policy.maxBytes, Number.POSITIVE_INFINITY)
-  const extensions = policy.extensions === undefined ? null : extensionsOf(owner, policy.extensions)
-  const hash = policy.hash === undefined ? null : hashOf(owner, policy.hash)
-  checkMagic(owner, policy.magic)
-  checkFunction(owner, 'onProgress', policy.onProgress)
-  const onProgress = policy.onProgress === undefined ? null : AsyncResource.bind(policy.onProgress)
-  return { extensions, hash, inspector: new Inspector(maxBytes, policy.magic, onProgress) }
+/** The rules of every policy for content. */
+export const CONTENT_RULES = {
+  maxBytes: size().also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY),
+  extensions: readBy((extensions: readonly string[], owner) => extensionsOf(owner, extensions)).orNull(),
+  magic: readBy(checkedMagic).optional(),
+  hash: readBy(hashOf).orNull(),
+  onProgress: func().optional(),
+}
+
+interface ContentSettings {
+  readonly maxBytes: number
+  readonly magic: ContentPolicy['magic'] | undefined
+  readonly onProgress: ContentPolicy['onProgress'] | undefined
+  readonly extensions: readonly string[] | null
+  readonly hash: Hash | null
+}
+
+export function contentPolicy({ maxBytes, extensions, magic, hash, onProgress }: ContentSettings): CheckedPolicy {
+  return { extensions, hash, inspector: new Inspector(maxBytes, magic, onProgress === undefined ? null : AsyncResource.bind(onProgress)) }
 }
 
 /**
@@ -125,7 +137,7 @@ export function randomHex(bytes: number): string {
 }
 
 /** @throws WEIR_OPTION_INVALID for an algorithm that the system does not have */
-function hashOf(owner: string, algorithm: string): Hash {
+function hashOf(algorithm: string, owner: string): Hash {
   try {
     return process.getBuiltinModule('node:crypto').createHash(algorithm)
   } catch {
@@ -133,21 +145,23 @@ function hashOf(owner: string, algorithm: string): Hash {
   }
 }
 
-function checkMagic(owner: string, magic: ContentPolicy['magic']): void {
-  if (magic === undefined || typeof magic === 'function') return
-  for (const known of listOf<unknown>(owner, 'magic', magic))
+function checkedMagic(magic: NonNullable<ContentPolicy['magic']>, owner: string): NonNullable<ContentPolicy['magic']> {
+  if (typeof magic === 'function') return magic
+  if (!Array.isArray(magic)) throw invalid(owner, `magic is ${shown(magic)}, not a list`)
+  for (const known of magic as readonly unknown[])
     if (!Array.isArray(known) && !(known instanceof Uint8Array)) throw invalid(owner, `magic: ${shown(known)} is not a list of bytes`)
+  return magic
 }
 
 /** Checks the bytes against the policy before they are written. */
 class Inspector implements ByteInspector {
   readonly #maxBytes: number
-  readonly #magic: ContentPolicy['magic']
+  readonly #magic: ContentPolicy['magic'] | undefined
   readonly #onProgress: ((bytes: number) => void) | null
   #size = 0
   #first: Buffer | null
 
-  constructor(maxBytes: number, magic: ContentPolicy['magic'], onProgress: ((bytes: number) => void) | null) {
+  constructor(maxBytes: number, magic: ContentPolicy['magic'] | undefined, onProgress: ((bytes: number) => void) | null) {
     this.#maxBytes = maxBytes
     this.#magic = magic
     this.#onProgress = onProgress

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import fs from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
-import { syncBuiltinESMExports } from 'node:module'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 
+import type { OpenFile } from '../disk/open-file.ts'
 import { DiskWriter } from './disk-writer.ts'
 
 const KIB = 1024
@@ -17,30 +15,17 @@ interface Write {
 }
 
 /** A disk whose writes end when the test decides. */
-function fakeDisk(t: TestContext): { writer: DiskWriter; writes: Write[]; rooms: () => number } {
+function fakeDisk(): { writer: DiskWriter; writes: Write[]; rooms: () => number } {
   const writes: Write[] = []
-  const write = (
-    _fd: number,
-    buffer: Buffer,
-    offset: number,
-    length: number,
-    position: number,
-    done: (error: Error | null, written: number) => void,
-  ): void => {
+  const write: OpenFile['write'] = (buffer, offset, length, position, done) => {
     writes.push({
-      bytes: buffer.subarray(offset, offset + length),
+      bytes: Buffer.from(buffer.buffer, buffer.byteOffset + offset, length),
       position,
       answer: (error, written = length) => done(error, error === null ? written : 0),
     })
   }
-  t.mock.method(fs, 'write', write as typeof fs.write)
-  syncBuiltinESMExports()
-  t.after(() => {
-    t.mock.restoreAll()
-    syncBuiltinESMExports()
-  })
   let rooms = 0
-  const writer = new DiskWriter({ fd: 1 } as FileHandle, null, { look() {}, end() {} }, () => rooms++)
+  const writer = new DiskWriter({ write }, null, { look() {}, end() {} }, () => rooms++)
   return { writer, writes, rooms: () => rooms }
 }
 
@@ -58,8 +43,8 @@ async function hasSettled(promise: Promise<unknown>): Promise<boolean> {
   return settled
 }
 
-test('bytes are written one buffer after the other, each at its position', async (t) => {
-  const { writer, writes } = fakeDisk(t)
+test('bytes are written one buffer after the other, each at its position', async () => {
+  const { writer, writes } = fakeDisk()
   give(writer, 256, 'a')
   give(writer, 100, 'b')
   writer.end()
@@ -78,8 +63,8 @@ test('bytes are written one buffer after the other, each at its position', async
   assert.equal(writer.size, 356 * KIB)
 })
 
-test('a source is stopped while two full buffers wait, and resumed when one is written', (t) => {
-  const { writer, writes, rooms } = fakeDisk(t)
+test('a source is stopped while two full buffers wait, and resumed when one is written', () => {
+  const { writer, writes, rooms } = fakeDisk()
   assert.equal(give(writer, 256), true)
   assert.equal(give(writer, 255), true)
   assert.equal(give(writer, 1), false)
@@ -89,8 +74,8 @@ test('a source is stopped while two full buffers wait, and resumed when one is w
   assert.equal(give(writer, 1), true)
 })
 
-test('a buffer that the disk accepts in pieces is written to its end', async (t) => {
-  const { writer, writes } = fakeDisk(t)
+test('a buffer that the disk accepts in pieces is written to its end', async () => {
+  const { writer, writes } = fakeDisk()
   give(writer, 10)
   writer.end()
   writes[0]!.answer(null, 1_000)
@@ -107,8 +92,8 @@ test('a buffer that the disk accepts in pieces is written to its end', async (t)
   )
 })
 
-test('a disk that accepts nothing more without an error is a failure, not a short file', async (t) => {
-  const { writer, writes } = fakeDisk(t)
+test('a disk that accepts nothing more without an error is a failure, not a short file', async () => {
+  const { writer, writes } = fakeDisk()
   give(writer, 10)
   writer.end()
   writes[0]!.answer(null, 1_000)
@@ -116,8 +101,8 @@ test('a disk that accepts nothing more without an error is a failure, not a shor
   await assert.rejects(writer.done, /accepts no more/)
 })
 
-test('a failure is reported only when no write is pending: then the file may be closed', async (t) => {
-  const { writer, writes, rooms } = fakeDisk(t)
+test('a failure is reported only when no write is pending: then the file may be closed', async () => {
+  const { writer, writes, rooms } = fakeDisk()
   const error = new Error('the client left')
   give(writer, 300)
   writer.fail(error)
@@ -127,8 +112,8 @@ test('a failure is reported only when no write is pending: then the file may be 
   assert.deepEqual([writes.length, writer.hasFailed, rooms() > 0], [1, true, true])
 })
 
-test('the first failure wins, and later bytes are discarded', async (t) => {
-  const { writer, writes } = fakeDisk(t)
+test('the first failure wins, and later bytes are discarded', async () => {
+  const { writer, writes } = fakeDisk()
   const error = new Error('the disk')
   give(writer, 512)
   writes[0]!.answer(error)

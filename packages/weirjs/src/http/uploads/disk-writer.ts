@@ -5,10 +5,9 @@
 
 import { Buffer } from 'node:buffer'
 import type { Hash } from 'node:crypto'
-import { write } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
 
 import type { BodySink } from '../body/body.ts'
+import type { OpenFile } from '../disk/open-file.ts'
 import type { ByteInspector } from './content-policy.ts'
 
 /**
@@ -23,7 +22,7 @@ const spare: Buffer[] = []
 const MAX_SPARE = 8
 
 export class DiskWriter implements BodySink {
-  readonly #handle: FileHandle
+  readonly #file: Pick<OpenFile, 'write'>
   readonly #onRoom: () => void
   readonly #inspector: ByteInspector
   readonly #hash: Hash | null
@@ -42,8 +41,8 @@ export class DiskWriter implements BodySink {
   readonly done: Promise<void>
   #error: Error | null = null
 
-  constructor(handle: FileHandle, hash: Hash | null, inspector: ByteInspector, onRoom: () => void) {
-    this.#handle = handle
+  constructor(file: Pick<OpenFile, 'write'>, hash: Hash | null, inspector: ByteInspector, onRoom: () => void) {
+    this.#file = file
     this.#inspector = inspector
     this.#onRoom = onRoom
     this.#hash = hash
@@ -127,8 +126,8 @@ export class DiskWriter implements BodySink {
 
   #write(buffer: Buffer, length: number, from = 0): void {
     this.#isWriting = true
-    write(this.#handle.fd, buffer, from, length - from, this.#position, (error, written) => {
-      this.#position += written ?? 0
+    this.#file.write(buffer, from, length - from, this.#position, (error, written) => {
+      this.#position += written
       if (error === null && from + written < length && written > 0) {
         this.#write(buffer, length, from + written)
         return

@@ -2,18 +2,21 @@
 
 import type { Hash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises'
+import { link, open, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, isInstance } from '../../base/errors.ts'
-import { checkNames, checkText, flag, namesOf } from '../../base/options.ts'
+import { flag, matching, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { OpenFile } from '../disk/open-file.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import {
   allowedName,
   type ByteInspector,
+  CONTENT_RULES,
   type ContentPolicy,
-  checkedPolicy,
+  contentPolicy,
   isReadable,
   piecesOf,
   randomHex,
@@ -46,9 +49,17 @@ export interface SavedFile {
   readonly hash: string | null
 }
 
-const OPTION_NAMES = namesOf<SavePolicy>()(['maxBytes', 'extensions', 'magic', 'hash', 'fileName', 'onProgress', 'mode', 'sync'])
 /** Named in errors. */
 const OWNER = 'saveTo()'
+/** @internal */
+export const SAVE_RULES = rules<SavePolicy>(OWNER)({
+  ...CONTENT_RULES,
+  fileName: text().optional(),
+  mode: matching<number>('file permissions such as 0o660', (mode) => Number.isInteger(mode)).or(0o666, '0o666'),
+  sync: flag(false),
+})
+/** Without it, a file cannot be opened for writing again. */
+const OWNER_WRITE = 0o200
 
 /**
  * Saves an upload in `directory`, which must exist. While the upload arrives, it has a temporary name; when it is complete, it gets the
@@ -71,30 +82,27 @@ export function saveTo(directory: string, info: UploadInfo, content: Readable | 
 }
 
 async function save(directory: string, info: UploadInfo, content: Readable | Uint8Array, policy: SavePolicy): Promise<SavedFile> {
-  let handle: FileHandle | null = null
+  let file: OpenFile | null = null
   const temporary = join(directory, `.${randomHex(12)}.part`)
   try {
-    checkNames(OWNER, policy, OPTION_NAMES)
-    const { extensions, hash, inspector } = checkedPolicy(OWNER, policy)
-    checkText(OWNER, 'fileName', policy.fileName)
-    const sync = flag(OWNER, 'sync', policy.sync)
+    const { fileName: given, mode, sync, ...settings } = SAVE_RULES.read(policy)
+    const { extensions, hash, inspector } = contentPolicy(settings)
     reserve(OWNER, content)
     const clientName = allowedName(OWNER, info, extensions)
-    const name = policy.fileName === undefined ? clientName : safeFileName(policy.fileName)
-    handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, policy.mode ?? 0o666).catch(
-      (error: unknown) => {
-        throw namingDirectory(error, directory)
-      },
-    )
-    const saved = await write(handle, content, hash, inspector)
-    if (sync) await handle.sync()
-    await handle.close()
+    const name = given === undefined ? clientName : safeFileName(given)
+    file = await OpenFile.open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode).catch((error: unknown) => {
+      throw namingDirectory(error, directory)
+    })
+    if ((mode & OWNER_WRITE) !== 0) file.mayWait() // for the client
+    const saved = await write(file, content, hash, inspector)
+    if (sync) await file.sync()
+    await file.finish()
     const fileName = await giveName(temporary, directory, name)
     return { path: join(directory, fileName), fileName, ...saved }
   } catch (error) {
     if (isReadable(content)) content.destroy()
-    if (handle !== null) {
-      await handle.close().catch(() => {})
+    if (file !== null) {
+      await file.close()
       await unlink(temporary).catch(() => {})
     }
     throw error
@@ -111,13 +119,13 @@ function namingDirectory(error: unknown, directory: string): unknown {
 }
 
 async function write(
-  handle: FileHandle,
+  file: OpenFile,
   content: Readable | Uint8Array,
   hash: Hash | null,
   inspector: ByteInspector,
 ): Promise<{ size: number; hash: string | null }> {
   let onRoom = (): void => {}
-  const writer = new DiskWriter(handle, hash, inspector, () => onRoom())
+  const writer = new DiskWriter(file, hash, inspector, () => onRoom())
   if (content instanceof PartStream) {
     // In the meantime, the upload may have been aborted, or something else may have started to read it.
     if (content.destroyed && !content.readableDidRead) writer.fail(content.errored ?? new Error('the upload was aborted'))

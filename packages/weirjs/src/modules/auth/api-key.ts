@@ -6,7 +6,9 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { isToken } from '../../base/ascii.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
+import { flag, readBy, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { challengeOf, insecureCredentials } from '../authorization.ts'
@@ -36,7 +38,13 @@ export interface ApiKeyOptions<N extends string = string, Claims extends object 
   readonly name?: N
 }
 
-const OPTION_NAMES = namesOf<ApiKeyOptions>()(['keys', 'header', 'allowInsecure', 'name'])
+/** @internal */
+export const API_KEY_RULES = rules<ApiKeyOptions>('apiKey')({
+  keys: readBy(finderOf),
+  header: text('the name of a field', isToken).or('X-API-Key'),
+  allowInsecure: flag(false),
+  name: text().or('apiKey'),
+})
 const MOST_CHARACTERS = 1024
 
 /**
@@ -47,16 +55,11 @@ const MOST_CHARACTERS = 1024
 export function apiKey<const N extends string = 'apiKey', Claims extends object = Readonly<Record<string, unknown>>>(
   options: ApiKeyOptions<N, Claims>,
 ): Scheme<Principal<N, Claims>> {
-  checkNames('apiKey', options, OPTION_NAMES)
-  checkText('apiKey', 'name', options.name)
-  const { keys, header = 'X-API-Key', name = 'apiKey' as N } = options
-  if (typeof header !== 'string' || !isToken(header)) throw invalid('apiKey', 'header is not the name of a field')
+  const { keys, header, allowInsecure: allowsInsecure, name: given } = API_KEY_RULES.read(options as ApiKeyOptions)
+  const name = given as N
   if (/^(?:authorization|cookie)$/i.test(header)) throw invalid('apiKey', `header is ${header}, which other schemes read`)
-  if (typeof keys !== 'function' && (typeof keys !== 'object' || keys === null))
-    throw invalid('apiKey', `keys is ${kindOf(keys)}, not a table or a function`)
-  const allowsInsecure = flag('apiKey', 'allowInsecure', options.allowInsecure)
   const field = header.toLowerCase()
-  const find = typeof keys === 'function' ? keys : tableOf(keys)
+  const find = keys as FindKey<Claims>
   const conclude = (owner: KeyOwner<Claims> | null): Principal<N, Claims> => {
     if (owner === null) throw new CredentialsError('the key is not known')
     return principalFor(name, '', owner)
@@ -86,6 +89,13 @@ export function apiKeyDigest(key: string): string {
 /** A new random key of 256 bits. @param prefix by which people and scanners recognize it, such as `shop_` */
 export function newApiKey(prefix = ''): string {
   return `${prefix}${randomBytes(32).toString('base64url')}`
+}
+
+/** Messages do not repeat keys. */
+function finderOf(keys: ApiKeyOptions['keys']): FindKey<Readonly<Record<string, unknown>>> {
+  if (typeof keys === 'function') return keys
+  if (typeof keys !== 'object' || keys === null) throw invalid('apiKey', `keys is ${kindOf(keys)}, not a table or a function`)
+  return tableOf(keys)
 }
 
 /** Digests are found by a digest of them and a secret, so that the time of a lookup says nothing about them. */

@@ -2,8 +2,11 @@
 
 import type { BeforeSend } from '../../app/policies/middleware.ts'
 import type { Gate, Policy, UsedPolicy } from '../../app/policies/policy.ts'
-import { kindOf } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkWord, invalid, listOf, namesOf, tokensOf } from '../../base/options.ts'
+import { isToken } from '../../base/ascii.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { func, oneOf, readBy, texts } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
@@ -27,7 +30,14 @@ export interface AuthOptions<S extends Scheme = Scheme, Role extends string = st
   readonly unrouted?: 'refused' | 'allowed'
 }
 
-const OPTION_NAMES = namesOf<AuthOptions>()(['schemes', 'roles', 'anonymous', 'unrouted'])
+const WORD = oneOf('refused', 'allowed').or('refused')
+/** @internal */
+export const AUTH_RULES = rules<AuthOptions>('auth')({
+  schemes: readBy(checkedSchemes),
+  roles: texts().or([]),
+  anonymous: WORD,
+  unrouted: WORD,
+})
 
 /** An `auth`. Use it on a server or a group. Its requirements are those of `auth`, with the names of its own roles and schemes as types. */
 export class Auth<P extends AnyPrincipal = Principal, Role extends string = string> implements Policy, Requirements<P, Role> {
@@ -41,13 +51,10 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
 
   /** @internal */
   constructor(options: AuthOptions) {
-    checkNames('auth', options, OPTION_NAMES)
-    checkWord('auth', 'anonymous', options.anonymous, 'refused', 'allowed')
-    checkWord('auth', 'unrouted', options.unrouted, 'refused', 'allowed')
-    const { schemes, roles = [], anonymous = 'refused', unrouted = 'refused' } = options
+    const { schemes, roles, anonymous, unrouted } = AUTH_RULES.read(options)
     const settings: AuthSettings = {
-      schemes: checkSchemes(schemes),
-      roles: new Set(checkRoles(roles)),
+      schemes,
+      roles: new Set(roles),
       allowsAnonymous: anonymous === 'allowed',
       allowsUnrouted: unrouted === 'allowed',
     }
@@ -156,25 +163,22 @@ export const auth: AuthFunction = Object.freeze(
   ),
 )
 
-function checkSchemes(schemes: readonly Scheme[]): readonly Scheme[] {
+function checkedSchemes(schemes: readonly Scheme[]): readonly Scheme[] {
+  if (!Array.isArray(schemes)) throw invalid('auth', `schemes is ${shown(schemes)}, not a list`)
   const names = new Set<string>()
-  for (const [i, scheme] of (listOf<unknown>('auth', 'schemes', schemes) as readonly Scheme[]).entries()) {
+  for (const [i, scheme] of schemes.entries()) {
     const hint = typeof scheme === 'function' ? ': call it, as in basic({ users })' : ''
     if (typeof scheme !== 'object' || scheme === null) throw invalid('auth', `schemes[${i}] is ${kindOf(scheme)}, not a scheme${hint}`)
-    tokensOf('auth', 'the name of a scheme', [scheme.name])
+    if (typeof scheme.name !== 'string' || !isToken(scheme.name))
+      throw invalid('auth', `the name of a scheme: ${shown(scheme.name)} is not a valid name`)
     if (names.has(scheme.name)) throw invalid('auth', `there are two schemes ${JSON.stringify(scheme.name)}: give one of them another name`)
     names.add(scheme.name)
     if (typeof scheme.authenticate !== 'function')
       throw invalid('auth', `scheme ${JSON.stringify(scheme.name)} has no function authenticate`)
-    checkFunction('auth', `challenge of scheme ${JSON.stringify(scheme.name)}`, scheme.challenge)
-    checkFunction('auth', `login of scheme ${JSON.stringify(scheme.name)}`, scheme.login)
+    for (const member of ['challenge', 'login'] as const)
+      if (scheme[member] !== undefined)
+        func().read(scheme[member], { owner: 'auth', option: `${member} of scheme ${JSON.stringify(scheme.name)}` })
   }
   if (names.size === 0) throw invalid('auth', 'schemes is empty: nobody could pass')
   return Object.freeze([...schemes])
-}
-
-function checkRoles(roles: readonly string[]): readonly string[] {
-  for (const role of listOf<unknown>('auth', 'roles', roles))
-    if (typeof role !== 'string' || role === '') throw invalid('auth', 'roles: every name must be a string that is not empty')
-  return roles
 }

@@ -5,7 +5,9 @@ import { hash, randomBytes } from 'node:crypto'
 import { isPromise } from '../../base/is-promise.ts'
 import { keepNewest } from '../../base/keep-newest.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
+import { anything, flag, readBy, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { challengeOf, credentialsOf, insecureCredentials } from '../authorization.ts'
 
@@ -36,8 +38,23 @@ export interface BasicOptions<N extends string = string, Claims extends object =
   readonly name?: N
 }
 
-const OPTION_NAMES = namesOf<BasicOptions>()(['users', 'realm', 'allowInsecure', 'name'])
-const USER_NAMES = namesOf<BasicUser>()(['password', 'id', 'name', 'roles', 'scopes', 'claims'])
+/** @internal */
+export const BASIC_RULES = rules<BasicOptions>('basic')({
+  users: readBy(finderOf),
+  realm: text().or('restricted'),
+  allowInsecure: flag(false),
+  name: text().or('basic'),
+})
+const GIVEN = anything().optional()
+/** @internal `checkPasswordHash` and `principalFor` check the values, and repeat no password. */
+export const BASIC_USER_RULES = rules<BasicUser>('basic')({
+  password: GIVEN,
+  id: GIVEN,
+  name: GIVEN,
+  roles: GIVEN,
+  scopes: GIVEN,
+  claims: GIVEN,
+})
 /** Credentials of a table that have been verified: a hash takes too long to compute it for each request. */
 const MOST_VERIFIED = 1_000
 const MALFORMED = 'Basic needs the base64 of a name, a colon and a password'
@@ -50,15 +67,9 @@ const MALFORMED = 'Basic needs the base64 of a name, a colon and a password'
 export function basic<const N extends string = 'basic', Claims extends object = Readonly<Record<string, unknown>>>(
   options: BasicOptions<N, Claims>,
 ): Scheme<Principal<N, Claims>> {
-  checkNames('basic', options, OPTION_NAMES)
-  checkText('basic', 'realm', options.realm)
-  checkText('basic', 'name', options.name)
-  const { users, realm = 'restricted', name: schemeName = 'basic' as N } = options
-  const allowsInsecure = flag('basic', 'allowInsecure', options.allowInsecure)
-  if (typeof users !== 'function' && (typeof users !== 'object' || users === null))
-    throw invalid('basic', `users is ${kindOf(users)}, not a table or a function`)
-  if (Array.isArray(users)) throw invalid('basic', 'users is an array, not a table from names to hashes')
-  const find = typeof users === 'function' ? users : tableOf(users)
+  const { users, realm, allowInsecure: allowsInsecure, name } = BASIC_RULES.read(options as BasicOptions)
+  const schemeName = name as N
+  const find = users as FindUser<Claims>
   const conclude = (userName: string, found: Identity<Claims> | null): Principal<N, Claims> => {
     if (found === null) throw new CredentialsError('the name or the password is wrong')
     return principalFor(schemeName, userName, found)
@@ -96,6 +107,13 @@ function decode(credentials: string): readonly [name: string, password: string] 
   return [text.slice(0, colon), text.slice(colon + 1)]
 }
 
+function finderOf(users: BasicOptions['users']): FindUser<Readonly<Record<string, unknown>>> {
+  if (typeof users === 'function') return users
+  if (typeof users !== 'object' || users === null) throw invalid('basic', `users is ${kindOf(users)}, not a table or a function`)
+  if (Array.isArray(users)) throw invalid('basic', 'users is an array, not a table from names to hashes')
+  return tableOf(users as Readonly<Record<string, string | BasicUser>>)
+}
+
 /**
  * A name that nobody has costs as much as the wrong password of the first user. What has been verified is found by a digest of it and a secret, so the
  * time of a lookup says nothing about passwords.
@@ -107,7 +125,7 @@ function tableOf<C extends object>(users: Readonly<Record<string, string | Basic
     const isHash = typeof user === 'string' || isPromise(user) // a promise is a hash that nobody has awaited
     const entry = isHash ? { password: user as string } : user
     const where = `basic: user ${JSON.stringify(name)}`
-    checkNames(where, entry, USER_NAMES)
+    BASIC_USER_RULES.checkNames(entry, where)
     const { password, ...identity } = entry
     checkPasswordHash(password, `${where}: `)
     principalFor('basic', name, identity as Identity<C>)

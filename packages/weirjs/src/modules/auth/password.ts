@@ -7,7 +7,9 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { LimitError, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
+import { count, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { networkOf } from '../client-network.ts'
 
 import { FairQueue } from './fair-queue.ts'
@@ -29,9 +31,17 @@ export interface PasswordOptions extends PasswordCost {
   readonly maxWaiting?: number
 }
 
-const COST_NAMES = namesOf<PasswordCost>()(['ln', 'r', 'p'])
-const OPTION_NAMES = namesOf<PasswordOptions>()([...COST_NAMES, 'maxRunning', 'maxWaiting'])
 const MOST = { ln: 20, r: 32, p: 16 }
+/** @internal */
+export const PASSWORD_RULES = rules<PasswordOptions>('PasswordHasher')({
+  ln: count({ least: 1, most: MOST.ln }).or(15),
+  r: count({ least: 1, most: MOST.r }).or(8),
+  p: count({ least: 1, most: MOST.p }).or(3),
+  maxRunning: count({ least: 1 }).or(2),
+  maxWaiting: count().or(100),
+})
+const FROM = text()
+const COST_NAMES = ['ln', 'r', 'p'] as const
 /** What one hash may take: a parameter in a hash that somebody has planted must not exhaust the memory. */
 const MOST_MEMORY = 512 * 1024 * 1024
 /** In bytes of UTF-8. */
@@ -64,16 +74,11 @@ export class PasswordHasher {
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: PasswordOptions = {}) {
-    checkNames('PasswordHasher', options, OPTION_NAMES)
-    const { ln = 15, r = 8, p = 3, maxRunning = 2, maxWaiting = 100 } = options
+    const { ln, r, p, maxRunning, maxWaiting } = PASSWORD_RULES.read(options)
     this.#cost = { ln, r, p }
-    for (const name of COST_NAMES) {
-      wholeNumber('PasswordHasher', name, this.#cost[name], 1)
-      if (this.#cost[name] > MOST[name]) throw invalid('PasswordHasher', `${name} is ${this.#cost[name]}, more than ${MOST[name]}`)
-    }
     if (memoryOf(this.#cost) > MOST_MEMORY) throw invalid('PasswordHasher', `a hash would take more than ${MOST_MEMORY} bytes of memory`)
-    this.#maxRunning = wholeNumber('PasswordHasher', 'maxRunning', maxRunning, 1)
-    this.#maxWaiting = wholeNumber('PasswordHasher', 'maxWaiting', maxWaiting)
+    this.#maxRunning = maxRunning
+    this.#maxWaiting = maxWaiting
     this.#waiting = new FairQueue(maxWaiting)
   }
 
@@ -114,7 +119,7 @@ export class PasswordHasher {
   }
 
   async #derive(password: Buffer, salt: Buffer, length: number, cost: Required<PasswordCost>, from: string): Promise<Buffer> {
-    checkText('PasswordHasher', 'from', from)
+    FROM.read(from, { owner: 'PasswordHasher', option: 'from' })
     if (this.#running < this.#maxRunning) this.#running++
     else await new Promise<void>((run, refuse) => this.#enqueue(from, { run, refuse })) // whoever ends hands over its place
     try {

@@ -1,7 +1,9 @@
 // Protected resource metadata (RFC 9728): where clients learn which authorization servers issue tokens for this server.
 
 import type { Module } from '../../app/module-host.ts'
-import { checkNames, invalid, listOf, namesOf } from '../../base/options.ts'
+import { object, text, texts } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 
 import { requirements } from './requirements.ts'
 
@@ -22,7 +24,14 @@ export interface ProtectedResource extends Module {
   readonly url: string
 }
 
-const OPTION_NAMES = namesOf<ProtectedResourceOptions>()(['resource', 'authorizationServers', 'scopes', 'more'])
+const OWNER = 'protectedResource'
+/** @internal */
+export const PROTECTED_RESOURCE_RULES = rules<ProtectedResourceOptions>(OWNER)({
+  resource: text('an https URL without a query and a fragment', isIdentifier),
+  authorizationServers: texts('a URL', (text) => URL.canParse(text)),
+  scopes: texts().optional(),
+  more: object().or({}),
+})
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 /**
@@ -32,20 +41,15 @@ const WELL_KNOWN = '/.well-known/oauth-protected-resource'
  * @throws WEIR_OPTION_INVALID
  */
 export function protectedResource(options: ProtectedResourceOptions): ProtectedResource {
-  checkNames('protectedResource', options, OPTION_NAMES)
-  const { resource, authorizationServers, scopes, more = {} } = options
-  const { origin, pathname, search, hash, protocol } = urlOf('resource', resource)
-  if (protocol !== 'https:' || hash !== '' || search !== '')
-    throw invalid('protectedResource', 'resource must be an https URL without a query and a fragment')
-  const servers = listOf('protectedResource', 'authorizationServers', authorizationServers)
-  for (const server of servers) urlOf('authorizationServers', server)
+  const { resource, authorizationServers, scopes, more } = PROTECTED_RESOURCE_RULES.read(options)
+  const { origin, pathname } = new URL(resource)
   const path = `${WELL_KNOWN}${pathname === '/' ? '' : pathname}`
   const document = {
     ...more,
     resource,
-    authorization_servers: [...servers],
+    authorization_servers: [...authorizationServers],
     bearer_methods_supported: ['header'],
-    ...(scopes === undefined ? {} : { scopes_supported: [...listOf('protectedResource', 'scopes', scopes)] }),
+    ...(scopes === undefined ? {} : { scopes_supported: [...scopes] }),
   }
   return {
     name: `protectedResource ${resource}`,
@@ -58,7 +62,8 @@ export function protectedResource(options: ProtectedResourceOptions): ProtectedR
   }
 }
 
-function urlOf(option: string, text: unknown): URL {
-  if (typeof text === 'string' && URL.canParse(text)) return new URL(text)
-  throw invalid('protectedResource', `${option}: not a URL`)
+function isIdentifier(resource: string): boolean {
+  if (!URL.canParse(resource)) return false
+  const { protocol, hash, search } = new URL(resource)
+  return protocol === 'https:' && hash === '' && search === ''
 }

@@ -1,6 +1,7 @@
 // One kept response, with all that is needed to decide whether a request may get it.
 
 import { randomUUID } from 'node:crypto'
+import { ownText } from '../../base/own-text.ts'
 import { parseHttpDate } from '../../formats/http-date.ts'
 import type { CodedForms } from '../../http/answer/coded-forms.ts'
 import type { Validators } from '../../http/answer/conditional.ts'
@@ -47,7 +48,10 @@ export function isVariantOf({ names, values }: Variant, head: RequestHead): bool
 }
 
 export function newEntry(kept: KeptResponse, lifetime: Lifetime, bornAt: number, vary: Variant, tags: readonly string[]): CacheEntry {
-  return assemble(randomUUID(), kept, lifetime, bornAt, vary, tags, bornAt)
+  // Any text may be a part of the head of the request.
+  const own = { ...kept, type: kept.type === null ? null : ownText(kept.type), fields: kept.fields.map(ownText) }
+  const variant = { names: vary.names.map(ownText), values: ownText(vary.values) }
+  return assemble(randomUUID(), own, lifetime, bornAt, variant, tags.map(ownText), bornAt)
 }
 
 function assemble(

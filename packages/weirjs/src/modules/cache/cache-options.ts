@@ -1,13 +1,14 @@
 // The options of a cache, checked.
 
 import type { Clock } from '../../base/clock.ts'
-import { type Duration, millisecondsOf } from '../../base/duration.ts'
+import type { Duration } from '../../base/duration.ts'
 import { shown } from '../../base/kind-of.ts'
-import { checkNames, flag, invalid, listOf, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
+import { duration, flag, forTests, having, listener, oneOfOr, readBy, size, text, tokens } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import type { Size } from '../../base/size.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { errorListener } from '../error-listener.ts'
-import { checkStore } from '../store-option.ts'
 
 import type { CacheStore } from './cache-store.ts'
 import type { CacheTimes } from './freshness.ts'
@@ -42,10 +43,10 @@ export interface CacheOptions {
   readonly key?: CacheKey
   /** Whether Cache-Control of requests counts: `no-cache`, `no-store`, `max-age`, `max-stale`, `min-fresh`, `only-if-cached`. Default false. */
   readonly clientDirectives?: boolean
-  /** Most bytes in memory, with everything that belongs to a response. Default 64 MiB. When exceeded, the least recently used are dropped. */
-  readonly maxBytes?: number
-  /** Largest body that is kept, in bytes. Default 1 MiB, or `maxBytes` if that is less. Larger ones are sent as without a cache. */
-  readonly maxEntryBytes?: number
+  /** Most memory, with everything that belongs to a response. Default 64 MiB. When exceeded, the least recently used are dropped. */
+  readonly maxBytes?: Size
+  /** Largest body that is kept. Default 1 MiB, or `maxBytes` if that is less. Larger ones are sent as without a cache. */
+  readonly maxEntryBytes?: Size
   /** Where processes share responses: `redisCache(client)`. Default: each process has its own. */
   readonly store?: CacheStore
   /** How long a response is sent from memory before the store is asked whether somebody has invalidated it. Default 1 second. */
@@ -63,89 +64,62 @@ export interface CacheOptions {
   readonly clock?: Clock
 }
 
-export interface CacheSettings {
-  readonly times: CacheTimes
-  readonly vary: readonly string[]
-  readonly tagsOf: ((session: HttpSession, response: HttpResponse) => readonly string[]) | null
-  readonly key: CacheKey | null
-  readonly heedsClients: boolean
-  readonly maxBytes: number
-  readonly maxEntryBytes: number
-  readonly store: CacheStore | null
-  readonly recheckAfterMs: number
-  readonly maxWaitMs: number
-  readonly statusName: string | null
-  readonly onError: (error: unknown) => void
-  /** Null: that of the connection. */
-  readonly clock: Clock | null
-}
-
 export const OWNER = 'cache'
-const OPTION_NAMES = namesOf<CacheOptions>()([
-  'maxAge',
-  'staleWhileRevalidate',
-  'staleIfError',
-  'vary',
-  'tags',
-  'key',
-  'clientDirectives',
-  'maxBytes',
-  'maxEntryBytes',
-  'store',
-  'recheckAfter',
-  'maxWait',
-  'cacheStatus',
-  'onError',
-  'clock',
-])
-const STORE_FUNCTIONS = ['read', 'write', 'claim', 'isClaimed', 'release', 'mark', 'markedAt'] as const
+const STORE_FUNCTIONS = ['read', 'write', 'claim', 'isClaimed', 'release', 'mark', 'markedAt']
+const MOST_ENTRY_BYTES = 1024 * 1024
 const MOST_TAGS = 32
 const LONGEST_TAG = 256
 
+/** @internal */
+export const CACHE_RULES = rules<CacheOptions>(OWNER)({
+  maxAge: duration().orNull(),
+  staleWhileRevalidate: duration().orNull(),
+  staleIfError: duration().orNull(),
+  vary: tokens().or([]),
+  tags: readBy(tagReader).orNull(),
+  key: oneOfOr('all', 'principal').orNull('see below'),
+  clientDirectives: flag(false),
+  maxBytes: size({ least: 1 }).or('64MiB'),
+  maxEntryBytes: size({ least: 1 }).optional('1 MiB'),
+  store: having(STORE_FUNCTIONS, 'for a client of Redis, write redisCache(client)').orNull(),
+  recheckAfter: duration().or('1s'),
+  maxWait: duration().or('10s'),
+  cacheStatus: text('a token such as "weir"', (name) => /^[A-Za-z*][\w:/!#$%&'*+.^`|~-]*$/.test(name))
+    .also(false)
+    .or('weir'),
+  onError: listener().or(() => {}, 'none'),
+  clock: forTests(),
+})
+
+export type CacheSettings = ReturnType<typeof checkedOptions>
+
 /** @throws WEIR_OPTION_INVALID */
-export function checkedOptions(options: CacheOptions): CacheSettings {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { maxAge, staleWhileRevalidate, staleIfError, tags, key, store, cacheStatus = 'weir' } = options
-  if (key !== undefined && key !== 'all' && key !== 'principal' && typeof key !== 'function')
-    throw invalid(OWNER, `key is ${shown(key)}, not "all", "principal" or a function`)
-  if (store !== undefined) checkStore(OWNER, store, STORE_FUNCTIONS, 'redisCache')
-  if (cacheStatus !== false && (typeof cacheStatus !== 'string' || !/^[A-Za-z*][\w:/!#$%&'*+.^`|~-]*$/.test(cacheStatus)))
-    throw invalid(OWNER, `cacheStatus is ${shown(cacheStatus)}, not false or a token such as "weir"`)
-  const maxBytes = wholeNumber(OWNER, 'maxBytes', options.maxBytes ?? 64 * 1024 * 1024, 1)
-  const maxEntryBytes = wholeNumber(OWNER, 'maxEntryBytes', options.maxEntryBytes ?? Math.min(1024 * 1024, maxBytes), 1)
+export function checkedOptions(options: CacheOptions) {
+  const { maxAge, staleWhileRevalidate, staleIfError, vary, tags, clock, cacheStatus, ...given } = CACHE_RULES.read(options)
+  const { maxBytes, maxEntryBytes = Math.min(MOST_ENTRY_BYTES, maxBytes) } = given
   if (maxEntryBytes > maxBytes)
     throw invalid(OWNER, `maxEntryBytes is ${maxEntryBytes}, and maxBytes ${maxBytes}: it must be at least that`)
-  const vary = tokensOf(OWNER, 'vary', options.vary ?? []).map((name) => name.toLowerCase())
   return {
-    times: {
-      maxAgeMs: maxAge === undefined ? null : millisecondsOf(OWNER, 'maxAge', maxAge),
-      staleWhileRevalidateMs: staleWhileRevalidate === undefined ? 0 : millisecondsOf(OWNER, 'staleWhileRevalidate', staleWhileRevalidate),
-      staleIfErrorMs: staleIfError === undefined ? 0 : millisecondsOf(OWNER, 'staleIfError', staleIfError),
-    },
-    vary: [...new Set(vary)],
-    tagsOf: tagReader(tags),
-    key: key ?? null,
-    heedsClients: flag(OWNER, 'clientDirectives', options.clientDirectives),
-    maxBytes,
+    ...given,
     maxEntryBytes,
-    store: store ?? null,
-    recheckAfterMs: millisecondsOf(OWNER, 'recheckAfter', options.recheckAfter ?? '1s'),
-    maxWaitMs: millisecondsOf(OWNER, 'maxWait', options.maxWait ?? '10s'),
+    times: { maxAgeMs: maxAge, staleWhileRevalidateMs: staleWhileRevalidate ?? 0, staleIfErrorMs: staleIfError ?? 0 } satisfies CacheTimes,
+    vary: [...new Set(vary.map((name) => name.toLowerCase()))] as readonly string[],
+    tagsOf: tags,
     statusName: cacheStatus === false ? null : cacheStatus,
-    clock: options.clock ?? null,
-    onError: errorListener(OWNER, options.onError),
+    /** Null: that of the connection. */
+    clock: clock ?? null,
   }
 }
 
-function tagReader(tags: CacheOptions['tags']): CacheSettings['tagsOf'] {
-  if (tags === undefined) return null
+function tagReader(tags: NonNullable<CacheOptions['tags']>): (session: HttpSession, response: HttpResponse) => readonly string[] {
   if (typeof tags === 'function') return (session, response) => checkedTags(tags(session, response))
   const checked = checkedTags(tags)
   return () => checked
 }
 
 function checkedTags(tags: readonly string[]): readonly string[] {
-  if (listOf<unknown>(OWNER, 'tags', tags).length > MOST_TAGS) throw invalid(OWNER, `tags has ${tags.length} names, more than ${MOST_TAGS}`)
+  if (!Array.isArray(tags)) throw invalid(OWNER, `tags is ${shown(tags)}, not a list`)
+  if (tags.length > MOST_TAGS) throw invalid(OWNER, `tags has ${tags.length} names, more than ${MOST_TAGS}`)
   return [...new Set(tags.map((tag) => checkedTag('tags', tag)))]
 }
 

@@ -48,7 +48,7 @@ export function readRequest(exchange: Exchange, settings: CacheSettings): CacheR
   if (personal === 'nonce' || (personal === 'session' && settings.key === null)) return personal
   const key = keyOf(session, settings)
   if (key === null) return settings.key === null ? 'principal' : 'key'
-  const wants = settings.heedsClients ? wantsOf(head) : null
+  const wants = settings.clientDirectives ? wantsOf(head) : null
   if (wants?.has('no-store') === true) return 'no-store'
   const endpoint = exchange.connection.endpointName
   // What a client can write into its head that is not in the key has no influence on the origin: only trusted proxies state that.

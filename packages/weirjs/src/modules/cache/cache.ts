@@ -5,13 +5,13 @@
 // that run on every response. What it keeps is what the handler returned: fields that others set for each request are not kept.
 
 import { randomUUID } from 'node:crypto'
-
 import type { Next } from '../../app/policies/middleware.ts'
 import type { CheckedRoute, Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { checkNames, invalid } from '../../base/options.ts'
+import { ownText } from '../../base/own-text.ts'
 import { decodePercent } from '../../formats/percent.ts'
 import { problemOf } from '../../http/answer/problem.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
@@ -101,9 +101,9 @@ export class Cache implements Policy {
   constructor(options: CacheOptions) {
     this.#settings = checkedOptions(options)
     this.#memory = new MemoryEntries(this.#settings.maxBytes)
-    const { store, maxWaitMs } = this.#settings
+    const { store, maxWait } = this.#settings
     const noteError = (error: unknown): void => this.#noteStoreError(error)
-    this.#sharing = store === null ? null : new SharedRuns(store, this.#memory, maxWaitMs, noteError)
+    this.#sharing = store === null ? null : new SharedRuns(store, this.#memory, maxWait, noteError)
     this.#keeper = {
       settings: this.#settings,
       keep: (run, entry) => this.#keep(run, entry),
@@ -186,7 +186,7 @@ export class Cache implements Policy {
     const now = clock.now()
     const use = useOf(entry, request, now)
     if (use !== 'fresh' && use !== 'while-revalidating') return null
-    if (this.#sharing !== null && now - entry.checkedAt >= this.#settings.recheckAfterMs)
+    if (this.#sharing !== null && now - entry.checkedAt >= this.#settings.recheckAfter)
       return this.#recheck(exchange, next, request, key, entry)
     if (use === 'fresh') this.#counts.hit++
     else {
@@ -242,7 +242,7 @@ export class Cache implements Policy {
         if (i > 0 && exchange.session.signal.aborted) throw new WeirError('WEIR_CLIENT_GONE')
         return this.#lead(exchange, next, request, found)
       }
-      const end = await flight.wait(clock, this.#settings.maxWaitMs)
+      const end = await flight.wait(clock, this.#settings.maxWait)
       const now = clock.now()
       if (end.kind === 'kept' && isVariantOf(end.entry.vary, exchange.head)) {
         const use = useOf(end.entry, request, now)
@@ -303,7 +303,7 @@ export class Cache implements Policy {
       return await runHandler(this.#keeper, run)
     } finally {
       this.#running.delete(flight)
-      this.#sharing?.release(flight)
+      this.#sharing?.release(flight, !flight.isUnknown && !run.exchange.session.signal.aborted)
     }
   }
 
@@ -343,7 +343,7 @@ export class Cache implements Policy {
       await runAgain(exchange, token, () => flight.hasEnded && !this.#running.has(flight))
     } finally {
       this.#refreshes.delete(token)
-      this.#sharing?.release(flight)
+      this.#sharing?.release(flight, false)
     }
   }
 
@@ -399,7 +399,7 @@ export class Cache implements Policy {
 
   #notePass(key: string, clock: Clock): void {
     if (this.#passes.size >= MOST_PASSES) this.#passes.clear()
-    this.#passes.set(key, clock.now() + PASS_MS)
+    this.#passes.set(ownText(key), clock.now() + PASS_MS)
   }
 }
 

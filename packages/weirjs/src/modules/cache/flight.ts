@@ -28,6 +28,11 @@ export class Flight {
     return this.#end !== null
   }
 
+  /** Whether it has ended with `again`. */
+  get isUnknown(): boolean {
+    return this.#end?.kind === 'again'
+  }
+
   /** The first end counts. */
   end(end: FlightEnd): void {
     if (this.#end !== null) return

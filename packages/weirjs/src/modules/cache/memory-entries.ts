@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { LRUCache } from 'lru-cache'
+import { ownText } from '../../base/own-text.ts'
 import { requirePackage } from '../../base/packages.ts'
 import { CodedForms } from '../../http/answer/coded-forms.ts'
 import type { RequestHead } from '../../http/application.ts'
@@ -95,7 +96,7 @@ export class MemoryEntries {
     }
     const all = old === null ? names : [...new Set([...old.names, ...names])].sort()
     const next = old !== null && old.names.length === all.length ? old : { id: randomUUID(), names: all }
-    this.#lru.set(primary, { mark: next })
+    this.#lru.set(ownText(primary), { mark: next })
     const key = variantKey(primary, next, head)
     this.#set(key, entry)
     return { key, mark: next }
@@ -104,7 +105,7 @@ export class MemoryEntries {
   /** Keeps a mark that another process has made. */
   putMark(primary: string, mark: VaryMark): void {
     const known = this.#lru.peek(primary)
-    if (known === undefined || !('mark' in known) || known.mark.id !== mark.id) this.#lru.set(primary, { mark })
+    if (known === undefined || !('mark' in known) || known.mark.id !== mark.id) this.#lru.set(ownText(primary), { mark })
   }
 
   drop(key: string): void {
@@ -116,7 +117,9 @@ export class MemoryEntries {
     for (const key of [...(this.#byTag.get(tag) ?? [])]) this.#lru.delete(key)
   }
 
-  #set(key: string, entry: CacheEntry): void {
+  /** @param parts a key that may be made of parts of the head of a request */
+  #set(parts: string, entry: CacheEntry): void {
+    const key = ownText(parts)
     entry.forms = new CodedForms((bytes) => this.#grow(key, entry, bytes))
     this.#place(key, entry, bytesOf(entry))
   }

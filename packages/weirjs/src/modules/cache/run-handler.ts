@@ -217,10 +217,11 @@ async function finish(
   const vary = variantOf(exchange.head, namesOf(keeper, run, outgoing))
   const bornAt = startedAt - verdict.initialAgeMs
   const facts = keptResponse(outgoing, before, null)
+  const { trailers } = outgoing // before it is sent: then, they are dropped for a client that takes none
   const keep = (body: Uint8Array | null): CacheEntry | null => {
     // Asked again: code that makes a stream may have looked at its client since the head was sent.
     const why = whyForOne(keeper, run, { status: outgoing.statusCode, field: (name) => outgoing.listHeader(name) })
-    if (why !== null || flight.isInvalidated(tags)) return null
+    if (why !== null || flight.isInvalidated(tags) || trailers?.areUnannounced === true) return null
     const entry = newEntry({ ...facts, body }, verdict, bornAt, vary, tags)
     keeper.keep(run, entry)
     return entry
@@ -236,7 +237,8 @@ async function finish(
   const entry = keep(gathered.whole)
   endFlight(run, entry)
   if (entry?.forms != null) outgoing.keepCodedForms(entry.forms)
-  return tell(entry === null ? 'detail=invalidated' : 'stored')
+  if (entry !== null) return tell('stored')
+  return tell(trailers?.areUnannounced === true ? 'detail=trailers' : 'detail=invalidated')
 }
 
 /** Those who wait get the response, if it can be sent without asking the handler again. @param entry null if it is not kept */

@@ -11,6 +11,7 @@ import { type VaryMark, variantKey } from './memory-entries.ts'
 
 /** The right to run the handler for all processes. */
 export interface Claim {
+  readonly key: string
   /** A time of the store: the response knows nothing that has changed after it. */
   readonly since: number
   /** Ends it. */
@@ -27,6 +28,10 @@ export interface SharedFound {
 /** A process that has died blocks a key for this long. */
 const LEASE_MS = 5_000
 const RENEW_MS = 1_500
+/** Like the name of a tag, which begins with another word. */
+const FOR_ONE = 'for one '
+/** Those who wait look more often. Less than LEASE_MS, so that it says nothing about a later run whose process has died. */
+const FOR_ONE_MS = 1_000
 /** How often those who wait look. */
 const FIRST_LOOK_MS = 10
 const LAST_LOOK_MS = 80
@@ -65,6 +70,11 @@ export class SharedEntries {
     return entry
   }
 
+  /** When the run of the handler began that has led to an entry, by the clock of the store; null for one that was made without the store. */
+  sinceOf(entry: CacheEntry): number | null {
+    return this.#times.get(entry) ?? null
+  }
+
   /** Whether nobody has invalidated it. Of an entry that was made without the store, that is not known. @throws (rejects) what the store does */
   async check(entry: CacheEntry): Promise<boolean> {
     const since = this.#times.get(entry)
@@ -79,12 +89,23 @@ export class SharedEntries {
     // While this process lives, the handler may take as long as it needs.
     const stop = clock.every(RENEW_MS, () => void this.#store.claim(key, token, LEASE_MS).catch(() => {}))
     return {
+      key,
       since,
       release: async () => {
         stop()
         await this.#store.release(key, token)
       },
     }
+  }
+
+  /** Tells those who wait that a run has ended, and that its response was for its own client. @throws (rejects) what the store does */
+  async noteForOne(key: string): Promise<void> {
+    await this.#store.mark(`${FOR_ONE}${key}`, FOR_ONE_MS)
+  }
+
+  /** Whether that was noted just now. @throws (rejects) what the store does */
+  async isForOne(key: string): Promise<boolean> {
+    return (await this.#store.markedAt(`${FOR_ONE}${key}`)) !== null
   }
 
   /** Waits until nobody has claimed the key, for `mostMs` at most. @throws (rejects) what the store does */

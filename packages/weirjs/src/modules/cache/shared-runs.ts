@@ -9,6 +9,18 @@ import type { Flight } from './flight.ts'
 import type { MemoryEntries, VaryMark } from './memory-entries.ts'
 import { type Claim, SharedEntries } from './shared-entries.ts'
 
+/** So many processes in a row may die while they run the handler. */
+const MOST_CLAIMS = 10
+
+/** What the store has. */
+interface Looked {
+  readonly key: string
+  /** Null if there is none, or none that may be sent. */
+  readonly entry: CacheEntry | null
+  /** When the run of the handler began that has led to what is there, by the clock of the store; null if nothing is. */
+  readonly since: number | null
+}
+
 /** Nothing here rejects: if the store fails, the process works as without it. */
 export class SharedRuns {
   readonly #shared: SharedEntries
@@ -53,34 +65,42 @@ export class SharedRuns {
    */
   async obtain(request: CacheRequest, clock: Clock, flight: Flight, waits: boolean): Promise<CacheEntry | null> {
     const shared = this.#shared
+    const end = clock.now() + this.#maxWaitMs
     try {
-      for (let found = await this.#look(request, clock), last = ''; ; ) {
-        if (found.entry !== null || found.key === last) return found.entry
+      let found = await this.#look(request, clock)
+      for (let i = 0; i < MOST_CLAIMS; i++) {
+        if (found.entry !== null) return found.entry
         const claim = await shared.claim(found.key, clock)
         if (claim !== null) {
           this.#claims.set(flight, claim)
           const again = await this.#look(request, clock) // it may have been written in between
-          if (again.entry !== null) this.release(flight)
+          if (again.entry !== null) this.release(flight, false)
           return again.entry
         }
-        if (!waits) return null
-        await shared.wait(found.key, clock, this.#maxWaitMs)
-        last = found.key // another key: what was written is for other clients than this one
+        const restMs = end - clock.now()
+        if (!waits || restMs <= 0) return null
+        await shared.wait(found.key, clock, restMs)
+        const before = found
         found = await this.#look(request, clock)
+        // Another key: what was written is for other clients than this one. The same one, and nothing new: the run was not completed.
+        const isCompleted = found.key === before.key && (found.since !== before.since || (await shared.isForOne(before.key)))
+        if (isCompleted) return found.entry
       }
+      return null
     } catch (error) {
       this.#onError(error)
       return null
     }
   }
 
-  async #look(request: CacheRequest, clock: Clock): Promise<{ readonly key: string; readonly entry: CacheEntry | null }> {
+  async #look(request: CacheRequest, clock: Clock): Promise<Looked> {
     const { primary, head } = request
     const { key, entry, mark } = await this.#shared.find(primary, head, clock)
     if (mark !== null) this.#memory.putMark(primary, mark)
-    if (entry === null) return { key, entry: null }
+    const since = entry === null ? null : this.#shared.sinceOf(entry)
+    if (entry === null) return { key, entry, since }
     this.#memory.put(primary, head, entry, mark)
-    return { key, entry: useOf(entry, request, clock.now()) === 'fresh' ? entry : null }
+    return { key, entry: useOf(entry, request, clock.now()) === 'fresh' ? entry : null, since }
   }
 
   /** Writes the response of a run that has the right to do so. The others find it when the right ends. */
@@ -94,11 +114,15 @@ export class SharedRuns {
       .finally(() => claim.release().catch(this.#onError))
   }
 
-  /** Ends the right of a run, if it still has it. */
-  release(flight: Flight): void {
+  /**
+   * Ends the right of a run, if it still has it.
+   * @param isForOne whether there is nothing for the others: they run the handler all at once. Otherwise one of them takes over
+   */
+  release(flight: Flight, isForOne: boolean): void {
     const claim = this.#claims.get(flight)
     if (claim === undefined) return
     this.#claims.delete(flight)
-    claim.release().catch(this.#onError)
+    const noted = isForOne ? this.#shared.noteForOne(claim.key).catch(this.#onError) : Promise.resolve()
+    noted.then(() => claim.release()).catch(this.#onError)
   }
 }

@@ -4,7 +4,8 @@ import type { Transform } from 'node:stream'
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 
-import { WeirError } from '../../base/errors.ts'
+import { count } from '../../base/option-kinds.ts'
+import { type Rule, rules } from '../../base/option-rules.ts'
 
 /** The compression level of each coding, on the coding's own scale. */
 export interface CompressionLevels {
@@ -39,12 +40,15 @@ export interface Coding {
   createStream(): Compressor
 }
 
-const RANGES: Readonly<Record<ContentEncoding, readonly [lowest: number, highest: number, preset: number]>> = {
-  zstd: [1, 22, 3],
-  br: [0, 11, 4],
-  gzip: [1, 9, 5],
-  deflate: [1, 9, 5],
-}
+const level = (least: number, most: number, byDefault: number): Rule<number, number> => count({ least, most }).or(byDefault)
+
+/** @internal The most preferred coding first. */
+export const LEVEL_RULES = rules<CompressionLevels>('compression: levels')({
+  zstd: level(1, 22, 3),
+  br: level(0, 11, 4),
+  gzip: level(1, 9, 5),
+  deflate: level(1, 9, 5),
+})
 
 /** A stream keeps its window for as long as it lasts. 512 KiB instead of Brotli's usual 4 MiB: measured, 2 MiB in all instead of 5. */
 const BROTLI_STREAM_WINDOW_BITS = 19
@@ -73,14 +77,9 @@ export function isAvailable(name: ContentEncoding): boolean {
 }
 
 /** The names of all codings. */
-export const CODING_NAMES = Object.keys(RANGES) as ContentEncoding[]
+export const CODING_NAMES = LEVEL_RULES.names as ContentEncoding[]
 
-/** @throws WEIR_OPTION_INVALID for a level that does not exist */
-export function createCoding(name: ContentEncoding, given: number | undefined): Coding {
-  const [lowest, highest, preset] = RANGES[name]
-  const level = given ?? preset
-  if (!Number.isInteger(level) || level < lowest || level > highest)
-    throw new WeirError('WEIR_OPTION_INVALID', `compression: ${name} has levels ${lowest} to ${highest}, not ${level}`)
+export function createCoding(name: ContentEncoding, level: number): Coding {
   if (name === 'br') return brotli(level)
   if (name === 'zstd') return zstd(zlib as unknown as Zstd, level)
   return name === 'gzip'

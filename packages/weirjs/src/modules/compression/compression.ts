@@ -7,14 +7,24 @@
 import { Buffer } from 'node:buffer'
 import type { Module } from '../../app/module-host.ts'
 import type { BeforeSend } from '../../app/policies/middleware.ts'
-import { checkNames, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { count, func, listOf, nested, size } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 import { requirePackage } from '../../base/packages.ts'
+import type { Size } from '../../base/size.ts'
 import { closeSource, UNREAD } from '../../http/answer/byte-source.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { EncodingChooser } from '../accept-encoding.ts'
-import { CODING_NAMES, type Coding, type CompressionLevels, type ContentEncoding, createCoding, isAvailable } from './codings.ts'
+import {
+  CODING_NAMES,
+  type Coding,
+  type CompressionLevels,
+  type ContentEncoding,
+  createCoding,
+  isAvailable,
+  LEVEL_RULES,
+} from './codings.ts'
 import { compressSource } from './compressed-source.ts'
 
 export interface CompressionOptions {
@@ -24,7 +34,7 @@ export interface CompressionOptions {
    */
   readonly encodings?: readonly ContentEncoding[]
   /** Responses of fewer bytes are sent uncompressed. A stream without a Content-Length counts as large. Default 1,024. */
-  readonly minBytes?: number
+  readonly minBytes?: Size
   /**
    * Whether to compress a response, by its Content-Type. Default: what the package `compressible` returns, but never `text/event-stream`,
    * whose streams last.
@@ -38,9 +48,14 @@ export interface CompressionOptions {
   readonly maxConcurrent?: number
 }
 
-const OPTION_NAMES = namesOf<CompressionOptions>()(['encodings', 'minBytes', 'types', 'levels', 'maxConcurrent'])
-const DEFAULT_MIN_BYTES = 1_024
-const DEFAULT_MAX_CONCURRENT = 64
+/** @internal */
+export const COMPRESSION_RULES = rules<CompressionOptions>('compression')({
+  encodings: listOf(...CODING_NAMES).or(CODING_NAMES),
+  minBytes: size().or(1_024),
+  types: func().optional('see below'),
+  levels: nested(LEVEL_RULES).or({}, '{ br: 4, gzip: 5, deflate: 5, zstd: 3 }'),
+  maxConcurrent: count().or(64),
+})
 /** Up to this size, bodies are compressed synchronously, which blocks the thread for 0.4 ms at most on a machine of 2020. */
 const MAX_BYTES_AT_ONCE = 32 * 1024
 
@@ -80,17 +95,10 @@ class Compressing {
   #running = 0
 
   constructor(options: CompressionOptions) {
-    checkNames('compression', options, OPTION_NAMES)
-    const { encodings = CODING_NAMES, levels = {}, types } = options
-    checkNames('compression: levels', levels, CODING_NAMES)
-    for (const name of listOf('compression', 'encodings', encodings)) {
-      if (!CODING_NAMES.includes(name))
-        throw invalid('compression', `there is no encoding ${JSON.stringify(name)}, only ${CODING_NAMES.join(', ')}`)
-    }
-    if (types !== undefined && typeof types !== 'function') throw invalid('compression', `types is ${typeof types}, not a function`)
+    const { encodings, levels, types, minBytes, maxConcurrent } = COMPRESSION_RULES.read(options)
     for (const name of encodings.filter(isAvailable)) this.#codings.set(name, createCoding(name, levels[name]))
-    this.#minBytes = wholeNumber('compression', 'minBytes', options.minBytes ?? DEFAULT_MIN_BYTES)
-    this.#maxConcurrent = wholeNumber('compression', 'maxConcurrent', options.maxConcurrent ?? DEFAULT_MAX_CONCURRENT)
+    this.#minBytes = minBytes
+    this.#maxConcurrent = maxConcurrent
     this.#isWorthIt = types ?? defaultTypes()
     this.#chooser = new EncodingChooser([...this.#codings.keys()])
   }

@@ -5,8 +5,11 @@
 
 import type { Module } from '../../app/module-host.ts'
 import { isToken } from '../../base/ascii.ts'
+import type { Duration } from '../../base/duration.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { checkNames, flag, invalid, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
+import { duration, flag, readBy, tokens } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
@@ -27,24 +30,27 @@ export interface CorsOptions {
   /** Response fields that a page may read, in addition to those that it may always read. Default none. */
   readonly exposedHeaders?: readonly string[]
   /**
-   * How long a browser may cache a preflight, in seconds. Default: none is sent, and browsers use 5 s. Chromium uses at most 7,200, Firefox
-   * 86,400.
+   * How long a browser may cache a preflight, in whole seconds: `'2h'`, or milliseconds. Default: none is sent, and browsers use 5 s.
+   * Chromium uses at most 2 hours, Firefox 24.
    */
-  readonly maxAge?: number
+  readonly maxAge?: Duration
   /** Whether pages from the public network may call a server in a private network (Private Network Access). Default false. */
   readonly privateNetwork?: boolean
 }
 
-const DEFAULT_METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE']
-const OPTION_NAMES = namesOf<CorsOptions>()([
-  'origins',
-  'credentials',
-  'methods',
-  'allowedHeaders',
-  'exposedHeaders',
-  'maxAge',
-  'privateNetwork',
-])
+/** Browsers cache a preflight for whole seconds. */
+const SECOND_MS = 1_000
+
+/** @internal */
+export const CORS_RULES = rules<CorsOptions>('cors')({
+  origins: readBy((origins: Origins, owner) => ({ isAllowed: predicateOf(owner, origins), named: origins })).or('*'),
+  credentials: flag(false),
+  methods: tokens().or(['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE']),
+  allowedHeaders: tokens().orNull('the requested ones'),
+  exposedHeaders: tokens().or([]),
+  maxAge: duration({ least: 0, unit: SECOND_MS }).orNull("the browser's, 5 s"),
+  privateNetwork: flag(false),
+})
 
 /**
  * Returns a module that answers preflights, and states on every response who may read it.
@@ -82,22 +88,21 @@ class Policy {
   readonly #isOpen: boolean
 
   constructor(options: CorsOptions) {
-    checkNames('cors', options, OPTION_NAMES)
-    const { origins = '*', methods = DEFAULT_METHODS, allowedHeaders, exposedHeaders = [], maxAge } = options
-    this.#isOpen = origins === '*'
-    this.#credentials = flag('cors', 'credentials', options.credentials)
-    if (this.#isOpen && this.#credentials)
+    const { origins, credentials, methods, allowedHeaders, exposedHeaders, maxAge, privateNetwork } = CORS_RULES.read(options)
+    this.#isOpen = origins.named === '*'
+    if (this.#isOpen && credentials)
       throw invalid('cors', "credentials need a list of origins or a predicate: `origins: '*'` would open them to every page")
     // `'same'` compares schemes only where the server knows its own. A page that arrived over plain http can be forged on the way, and
     // could then read what TLS protects.
-    if (origins === 'same' && this.#credentials)
+    if (origins.named === 'same' && credentials)
       throw invalid('cors', "credentials need a list of origins or a predicate: `origins: 'same'` would open them to pages without TLS")
-    this.#isAllowed = predicateOf('cors', origins)
-    this.#privateNetwork = flag('cors', 'privateNetwork', options.privateNetwork)
-    this.#methods = tokensOf('cors', 'methods', methods).join(', ')
-    this.#allowedHeaders = allowedHeaders === undefined ? null : tokensOf('cors', 'allowedHeaders', allowedHeaders).join(', ')
-    this.#exposedHeaders = tokensOf('cors', 'exposedHeaders', exposedHeaders).join(', ')
-    this.#maxAge = maxAge === undefined ? null : String(wholeNumber('cors', 'maxAge', maxAge))
+    this.#isAllowed = origins.isAllowed
+    this.#credentials = credentials
+    this.#privateNetwork = privateNetwork
+    this.#methods = methods.join(', ')
+    this.#allowedHeaders = allowedHeaders?.join(', ') ?? null
+    this.#exposedHeaders = exposedHeaders.join(', ')
+    this.#maxAge = maxAge === null ? null : String(maxAge / SECOND_MS)
   }
 
   /** 204 with what the page may do; 403 if it may do nothing. It does not depend on a route: there may be none for OPTIONS. */

@@ -6,7 +6,9 @@
 import type { Policy } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { checkFunction, checkNames, checkWord, invalid, namesOf } from '../../base/options.ts'
+import { func, oneOf, readBy } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
@@ -32,7 +34,12 @@ export interface CsrfOptions {
   readonly onRefused?: (refusal: CsrfRefusal, session: HttpSession) => unknown
 }
 
-const OPTION_NAMES = namesOf<CsrfOptions>()(['trusted', 'mode', 'onRefused'])
+/** @internal */
+export const CSRF_RULES = rules<CsrfOptions>('csrf')({
+  trusted: readBy(trustedBy).or([]),
+  mode: oneOf('refuse', 'report').or('refuse'),
+  onRefused: func().optional(),
+})
 /** Methods that must not change anything (RFC 9110 §9.2.1, RFC 10008 §2). Method names are case-sensitive. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY'])
 
@@ -43,12 +50,8 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY'])
  * @throws WEIR_OPTION_INVALID
  */
 export function csrf(options: CsrfOptions = {}): Policy {
-  checkNames('csrf', options, OPTION_NAMES)
-  checkWord('csrf', 'mode', options.mode, 'refuse', 'report')
-  checkFunction('csrf', 'onRefused', options.onRefused)
-  const { mode = 'refuse', onRefused } = options
+  const { trusted: isTrusted, mode, onRefused } = CSRF_RULES.read(options)
   if (mode === 'report' && onRefused === undefined) throw invalid('csrf', "mode 'report' needs onRefused: otherwise it has no effect")
-  const isTrusted = trustedBy(options.trusted)
 
   const refuse = (session: HttpSession, refusal: CsrfRefusal): undefined | Promise<undefined> => {
     const told = onRefused?.(refusal, session)
@@ -83,12 +86,11 @@ function quoted(value: string | null): string {
   return JSON.stringify(value?.slice(0, 100))
 }
 
-function trustedBy(trusted: TrustedOrigins | undefined): OriginPredicate {
-  if (trusted === undefined) return () => false
+function trustedBy(trusted: TrustedOrigins, owner: string): OriginPredicate {
   for (const one of Array.isArray(trusted) ? (trusted as readonly unknown[]) : [trusted]) {
-    if (one === '*') throw invalid('csrf', "trusted is '*': with all origins trusted, nothing is refused")
-    if (one === 'same') throw invalid('csrf', "trusted is 'same': the server's own origin is always trusted")
-    if (one === 'null') throw invalid('csrf', "trusted has 'null': every page can have this origin, in a sandboxed frame")
+    if (one === '*') throw invalid(owner, "trusted is '*': with all origins trusted, nothing is refused")
+    if (one === 'same') throw invalid(owner, "trusted is 'same': the server's own origin is always trusted")
+    if (one === 'null') throw invalid(owner, "trusted has 'null': every page can have this origin, in a sandboxed frame")
   }
-  return predicateOf('csrf', trusted)
+  return predicateOf(owner, trusted)
 }

@@ -8,7 +8,7 @@ import { type BodySink, RequestBody } from '../../http/body/body.ts'
 import { GatheredBytes } from '../../http/body/gathered-bytes.ts'
 
 import { brotliWindowBits, createDecoder, type Decoder, decoderBytes, MAX_BROTLI_WINDOW_BITS, type RequestCoding } from './codings.ts'
-import { type DecoderOwner, decoderMemory } from './decoder-memory.ts'
+import { type DecoderMemory, type DecoderOwner, decoderMemory } from './decoder-memory.ts'
 
 export interface DecodingLimits {
   /** Most decoded bytes; `Infinity` for no limit. */
@@ -26,8 +26,8 @@ const MOST_WAITING_BYTES = 16 * 1024
 export class DecodedBody extends RequestBody {
   readonly #decoding: Decoding
 
-  constructor(received: RequestBody, coding: RequestCoding, limits: DecodingLimits) {
-    const decoding = new Decoding(received, coding, limits)
+  constructor(received: RequestBody, coding: RequestCoding, limits: DecodingLimits, memory: DecoderMemory = decoderMemory) {
+    const decoding = new Decoding(received, coding, limits, memory)
     super(-1, () => decoding.demand(), received.isForm)
     decoding.target = this
     this.#decoding = decoding
@@ -48,9 +48,14 @@ class Decoding implements BodySink, DecoderOwner {
   readonly keepsBytes = true
   target!: RequestBody
   decoderBytes = 0
-  #starvedMs = 0
-  /** Since when the decoder has been waiting for the client; null while it is not. */
-  #starvesSince: number | null = null
+  readonly #memory: DecoderMemory
+  #idleMs = 0
+  /** Since when the decoder has been waiting for its client or its reader; null while it is not. */
+  #idleSince: number | null = null
+  /** It waits for the client. */
+  #isStarving = false
+  /** It waits for the reader. */
+  #isBlocked = false
   readonly #source: RequestBody
   readonly #coding: RequestCoding
   readonly #limits: DecodingLimits
@@ -68,7 +73,8 @@ class Decoding implements BodySink, DecoderOwner {
   /** Nothing more is passed on. */
   #isOver = false
 
-  constructor(source: RequestBody, coding: RequestCoding, limits: DecodingLimits) {
+  constructor(source: RequestBody, coding: RequestCoding, limits: DecodingLimits, memory: DecoderMemory) {
+    this.#memory = memory
     this.#source = source
     this.#coding = coding
     this.#limits = limits
@@ -77,6 +83,7 @@ class Decoding implements BodySink, DecoderOwner {
   /** The reader needs (more) bytes. */
   demand(): void {
     if (this.#isOver) return
+    this.#setIdle(this.#isStarving, false)
     this.#decoder?.resume()
     if (this.#isStarted) return
     this.#isStarted = true
@@ -100,12 +107,23 @@ class Decoding implements BodySink, DecoderOwner {
     this.#write(this.#pieces.takeBytes())
   }
 
-  starvedMs(now: number): number {
-    return this.#starvedMs + (this.#starvesSince === null ? 0 : now - this.#starvesSince)
+  idleMs(now: number): number {
+    return this.#idleMs + (this.#idleSince === null ? 0 : now - this.#idleSince)
+  }
+
+  #setIdle(isStarving: boolean, isBlocked: boolean): void {
+    this.#isStarving = isStarving
+    this.#isBlocked = isBlocked
+    const isIdle = isStarving || isBlocked
+    if (isIdle === (this.#idleSince !== null)) return
+    const now = this.#memory.clock.now()
+    this.#idleMs = this.idleMs(now)
+    this.#idleSince = isIdle ? now : null
   }
 
   giveUp(): void {
-    this.#refuse(new WeirError('WEIR_BODY_TOO_SLOW', 'others wait for a decoder'))
+    const why = this.#isBlocked ? 'what reads it has stopped, and others wait for its decoder' : 'others wait for a decoder'
+    this.#refuse(new WeirError('WEIR_BODY_TOO_SLOW', why))
   }
 
   #write(bytes: Uint8Array): void {
@@ -119,7 +137,7 @@ class Decoding implements BodySink, DecoderOwner {
     if (this.#pieces.size > 0) this.#write(this.#pieces.takeBytes())
     else if (this.#hasAll) this.#decoder!.end()
     else {
-      this.#starvesSince = decoderMemory.clock.now()
+      this.#setIdle(true, this.#isBlocked)
       this.#source.demand()
     }
   }
@@ -132,7 +150,10 @@ class Decoding implements BodySink, DecoderOwner {
     if (decoded > maxRequestBodySize) this.#refuse(new PayloadTooLargeError('maxRequestBodySize', maxRequestBodySize))
     else if (decoded > BYTES_AT_ANY_RATIO && decoded > maxRatio * readBytes)
       this.#refuse(new PayloadTooLargeError('maxRatio', maxRatio, Math.ceil(decoded / readBytes)))
-    else if (!this.target.push(chunk, 0, chunk.length, false)) this.#decoder!.pause()
+    else if (!this.target.push(chunk, 0, chunk.length, false)) {
+      this.#setIdle(this.#isStarving, true)
+      this.#decoder!.pause()
+    }
   }
 
   /** The coding has ended. zlib ignores what follows it. */
@@ -160,7 +181,7 @@ class Decoding implements BodySink, DecoderOwner {
   #end(): void {
     this.#isOver = true
     this.#decoder?.destroy()
-    decoderMemory.leave(this)
+    this.#memory.leave(this)
   }
 
   expire(route: string, poison: boolean): void {
@@ -172,8 +193,7 @@ class Decoding implements BodySink, DecoderOwner {
 
   data(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
     if (this.#isOver || start === end) return true // discarded, so that the connection can continue
-    this.#starvedMs = this.starvedMs(decoderMemory.clock.now())
-    this.#starvesSince = null
+    this.#setIdle(false, this.#isBlocked)
     const isFirst = this.#receivedBytes === 0
     this.#receivedBytes += end - start
     if (this.#decoder !== null && !this.#isWriting) {
@@ -192,7 +212,7 @@ class Decoding implements BodySink, DecoderOwner {
       return
     }
     this.decoderBytes = decoderBytes(this.#coding, first)
-    decoderMemory.enter(this)
+    this.#memory.enter(this)
   }
 
   end(): void {

@@ -7,7 +7,7 @@ import { brotliWindowBits, decoderBytes } from './codings.ts'
 import { DecoderMemory, type DecoderOwner } from './decoder-memory.ts'
 
 class Owner implements DecoderOwner {
-  starved = 0
+  idle = 0
   readonly name: string
   readonly decoderBytes: number
   readonly log: string[]
@@ -18,8 +18,8 @@ class Owner implements DecoderOwner {
     this.log = log
   }
 
-  starvedMs(): number {
-    return this.starved
+  idleMs(): number {
+    return this.idle
   }
 
   start(): void {
@@ -57,21 +57,69 @@ test('one that leaves while it waits makes room for the next', () => {
   assert.deepEqual(log, ['a starts', 'c starts'])
 })
 
-test('a decoder that has starved for five seconds is given up, if others wait', async () => {
+test('a decoder that has been idle for five seconds is given up, if others wait', async () => {
   const { all, clock, log, owner } = memory(10)
   const [a, b] = [owner('a', 5), owner('b', 5)]
   all.enter(a)
   all.enter(b)
-  a.starved = 60_000
+  a.idle = 60_000
   await clock.advance(60_000)
   assert.deepEqual(log, ['a starts', 'b starts'])
-  a.starved = 4_999
+  a.idle = 4_999
   all.enter(owner('c', 5))
   await clock.advance(1_000)
   assert.equal(log.length, 2)
-  a.starved = 5_000
+  a.idle = 5_000
   await clock.advance(1_000)
   assert.deepEqual(log.slice(2), ['a is given up'])
+})
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const REAL_BYTES = 32 * MIB
+const GZIP_BYTES = 64 * KIB
+const BROTLI_BYTES = 4 * MIB + 64 * KIB
+
+test('small ones overtake large ones that wait, in memory of their own', () => {
+  const { all, log, owner } = memory(REAL_BYTES)
+  const large = Array.from({ length: 9 }, (_, i) => owner(`large ${i}`, BROTLI_BYTES))
+  const small = Array.from({ length: 80 }, (_, i) => owner(`small ${i}`, GZIP_BYTES))
+  for (const one of [...large, ...small]) all.enter(one)
+  assert.equal(log.filter((line) => line.startsWith('large')).length, 7)
+  assert.equal(log.filter((line) => line.startsWith('small')).length, 56)
+  all.leave(large[0]!)
+  assert.deepEqual(log.slice(63), ['large 7 starts'])
+  all.leave(small[0]!)
+  assert.deepEqual(log.slice(64), ['small 56 starts'])
+})
+
+test('a large one is not kept waiting by small ones that come later', () => {
+  const { all, log, owner } = memory(REAL_BYTES)
+  const small = Array.from({ length: 512 }, (_, i) => owner(`small ${i}`, GZIP_BYTES))
+  for (const one of small) all.enter(one)
+  all.enter(owner('large', BROTLI_BYTES))
+  for (let i = 0; i < 100; i++) {
+    all.enter(owner(`later ${i}`, GZIP_BYTES))
+    all.leave(small[i]!)
+  }
+  assert.deepEqual(log.slice(512, 514), ['large starts', 'later 0 starts'])
+})
+
+test('of those that are idle, the largest are given up, and no more than are needed', async () => {
+  const { all, clock, log, owner } = memory(REAL_BYTES)
+  const large = Array.from({ length: 7 }, (_, i) => owner(`large ${i}`, BROTLI_BYTES))
+  const small = owner('small', GZIP_BYTES)
+  for (const one of [small, ...large]) {
+    one.idle = 60_000
+    one.giveUp = () => {
+      log.push(`${one.name} is given up`)
+      all.leave(one)
+    }
+    all.enter(one)
+  }
+  all.enter(owner('next', BROTLI_BYTES))
+  await clock.advance(1_000)
+  assert.deepEqual(log.slice(8), ['large 0 is given up', 'next starts'])
 })
 
 test('the first byte of Brotli states its window', () => {

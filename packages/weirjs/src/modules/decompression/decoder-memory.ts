@@ -1,26 +1,32 @@
 // The memory of all decoders of the process. A decoder allocates its window when the first bytes tell it to, before anything has come out, so
 // fifty bytes on the wire may take megabytes. What does not fit waits its turn, in order of arrival.
 //
-// A client that sends a little and then nothing must not keep the others waiting: while somebody waits, a decoder that has waited
-// for its client for some seconds, all in all, is given up.
+// Part of the memory is for small decoders alone: there, they overtake large ones that wait.
+//
+// A client that sends a little and then nothing, or does not read what a handler makes of its body, must not keep the others waiting: while
+// somebody waits, a decoder that has waited for its client or its reader for some seconds, all in all, is given up.
 
 import { type Clock, systemClock } from '../../base/clock.ts'
 
 /** For all decoders together: seven of the largest window of Brotli that is accepted, or five hundred of gzip. */
 const ALL_BYTES = 32 * 1024 * 1024
-/** How long a decoder may wait for its client while others wait for a decoder. As long as `minBodyRate` grants a body. */
-const STARVING_MS = 5_000
+/** Not for large ones. */
+const SMALL_ONES_BYTES = 3.5 * 1024 * 1024
+/** As much as one of gzip, or of Brotli with a small window, takes at most. */
+const MOST_SMALL_BYTES = 128 * 1024
+/** How long a decoder may wait for its client or its reader while others wait for a decoder. As long as `minBodyRate` grants a body. */
+const IDLE_MS = 5_000
 const LOOK_MS = 1_000
 
 /** A body that needs a decoder. */
 export interface DecoderOwner {
   /** The most memory that its decoder takes. */
   readonly decoderBytes: number
-  /** How long it has been waiting for its client, all in all: a byte now and then is no reason to stay. */
-  starvedMs(now: number): number
+  /** How long it has been waiting for its client or its reader, all in all: a byte now and then is no reason to stay. */
+  idleMs(now: number): number
   /** There is room now. */
   start(): void
-  /** Its client has been too slow while others wait. It has to leave. */
+  /** Its client or its reader has been too slow while others wait. It has to leave. */
   giveUp(): void
 }
 
@@ -28,8 +34,12 @@ export class DecoderMemory {
   readonly clock: Clock
   readonly #allBytes: number
   readonly #working = new Set<DecoderOwner>()
-  readonly #waiting = new Set<DecoderOwner>()
-  #usedBytes = 0
+  /** Those that wait, with their place in the order of arrival. */
+  readonly #waitingSmall = new Map<DecoderOwner, number>()
+  readonly #waitingLarge = new Map<DecoderOwner, number>()
+  #arrivals = 0
+  #smallBytes = 0
+  #largeBytes = 0
   #stopLooking: (() => void) | null = null
 
   constructor(clock: Clock = systemClock, allBytes: number = ALL_BYTES) {
@@ -39,36 +49,73 @@ export class DecoderMemory {
 
   /** Starts `owner` now, or as soon as there is room. */
   enter(owner: DecoderOwner): void {
-    this.#waiting.add(owner)
+    this.#waitingFor(owner).set(owner, this.#arrivals++)
     this.#admit()
   }
 
   /** `owner` has no decoder any more, or needs none. Any number of calls have the effect of one. */
   leave(owner: DecoderOwner): void {
-    if (this.#working.delete(owner)) this.#usedBytes -= owner.decoderBytes
-    else if (!this.#waiting.delete(owner)) return
+    if (this.#working.delete(owner)) this.#use(owner, -owner.decoderBytes)
+    else if (!this.#waitingFor(owner).delete(owner)) return
     this.#admit()
   }
 
+  #waitingFor(owner: DecoderOwner): Map<DecoderOwner, number> {
+    return isSmall(owner) ? this.#waitingSmall : this.#waitingLarge
+  }
+
+  #use(owner: DecoderOwner, bytes: number): void {
+    if (isSmall(owner)) this.#smallBytes += bytes
+    else this.#largeBytes += bytes
+  }
+
+  get #isAwaited(): boolean {
+    return this.#waitingSmall.size + this.#waitingLarge.size > 0
+  }
+
   #admit(): void {
-    for (const owner of this.#waiting) {
-      if (this.#usedBytes + owner.decoderBytes > this.#allBytes) break // a small one that comes later does not overtake it
-      this.#waiting.delete(owner)
+    for (let owner = this.#next(); owner !== null; owner = this.#next()) {
+      this.#waitingFor(owner).delete(owner)
       this.#working.add(owner)
-      this.#usedBytes += owner.decoderBytes
+      this.#use(owner, owner.decoderBytes)
       owner.start()
     }
-    if (this.#waiting.size > 0) this.#stopLooking ??= this.clock.every(LOOK_MS, () => this.#look())
+    if (this.#isAwaited) this.#stopLooking ??= this.clock.every(LOOK_MS, () => this.#look())
     else {
       this.#stopLooking?.()
       this.#stopLooking = null
     }
   }
 
+  /** Who may start now; null if nobody may. */
+  #next(): DecoderOwner | null {
+    const [small, smallPlace] = firstOf(this.#waitingSmall)
+    const [large, largePlace] = firstOf(this.#waitingLarge)
+    const free = this.#allBytes - this.#smallBytes - this.#largeBytes
+    if (large !== null && largePlace < smallPlace) {
+      const { decoderBytes } = large
+      if (decoderBytes <= free && this.#largeBytes + decoderBytes <= this.#allBytes - SMALL_ONES_BYTES) return large
+      // A small one overtakes only into memory that a large one never gets.
+      return small !== null && this.#smallBytes + small.decoderBytes <= SMALL_ONES_BYTES ? small : null
+    }
+    return small !== null && small.decoderBytes <= free ? small : null
+  }
+
+  /** The largest ones go first, and no more of them than are needed. */
   #look(): void {
     const now = this.clock.now()
-    for (const owner of [...this.#working]) if (owner.starvedMs(now) >= STARVING_MS) owner.giveUp()
+    const idle = [...this.#working].filter((owner) => owner.idleMs(now) >= IDLE_MS)
+    for (const owner of idle.sort((a, b) => b.decoderBytes - a.decoderBytes)) if (this.#isAwaited) owner.giveUp()
   }
+}
+
+function isSmall(owner: DecoderOwner): boolean {
+  return owner.decoderBytes <= MOST_SMALL_BYTES
+}
+
+function firstOf(waiting: ReadonlyMap<DecoderOwner, number>): readonly [owner: DecoderOwner | null, place: number] {
+  for (const first of waiting) return first
+  return [null, Number.POSITIVE_INFINITY]
 }
 
 /** That of this process: several servers share it, as they share its memory. */

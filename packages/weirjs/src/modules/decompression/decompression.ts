@@ -6,7 +6,9 @@
 import type { Policy } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkNames, invalid, limitOf, listOf, namesOf } from '../../base/options.ts'
+import { count, readBy } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { bodyOf, type HttpRequest, headerOf } from '../../http/request/request.ts'
 
 import { CODING_NAMES, isAvailable, type RequestCoding } from './codings.ts'
@@ -20,8 +22,11 @@ export interface DecompressionOptions {
 }
 
 const OWNER = 'decompression'
-const OPTION_NAMES = namesOf<DecompressionOptions>()(['codings', 'maxRatio'])
-const DEFAULT_MAX_RATIO = 100
+/** @internal */
+export const DECOMPRESSION_RULES = rules<DecompressionOptions>(OWNER)({
+  codings: readBy(codingsOf).or(CODING_NAMES.filter(isAvailable), 'gzip, deflate, br, zstd'),
+  maxRatio: count({ least: 1 }).also(Number.POSITIVE_INFINITY).or(100),
+})
 
 /**
  * Returns a policy that decodes request bodies, so that everything that reads them sees them without their content coding. `maxRequestBodySize`
@@ -31,10 +36,7 @@ const DEFAULT_MAX_RATIO = 100
  * @throws WEIR_OPTION_INVALID
  */
 export function decompression(options: DecompressionOptions = {}): Policy {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const codings = codingsOf(options.codings)
-  const maxRatio = limitOf(OWNER, 'maxRatio', options.maxRatio, DEFAULT_MAX_RATIO)
-  if (maxRatio === 0) throw invalid(OWNER, 'maxRatio is 0, not a whole number of at least 1')
+  const { codings, maxRatio } = DECOMPRESSION_RULES.read(options)
   const accepted = codings.join(', ')
 
   return {
@@ -79,11 +81,10 @@ function isOneOf(codings: readonly RequestCoding[], coding: string): boolean {
   return (codings as readonly string[]).includes(coding)
 }
 
-function codingsOf(given: readonly RequestCoding[] | undefined): readonly RequestCoding[] {
-  if (given === undefined) return Object.freeze(CODING_NAMES.filter(isAvailable))
-  const codings = listOf(OWNER, 'codings', given)
+function codingsOf(codings: readonly RequestCoding[]): readonly RequestCoding[] {
+  if (!Array.isArray(codings)) throw invalid(OWNER, `codings is ${shown(codings)}, not a list`)
   if (codings.length === 0) throw invalid(OWNER, 'codings is empty')
-  for (const one of codings) {
+  for (const one of codings as readonly RequestCoding[]) {
     if (!CODING_NAMES.includes(one))
       throw invalid(OWNER, `codings: ${typeof one === 'string' ? shown(one) : kindOf(one)} is not one of ${CODING_NAMES.join(', ')}`)
     if (!isAvailable(one)) throw invalid(OWNER, `codings: this version of Node does not support ${one}`)

@@ -4,8 +4,11 @@
 // whether the request came over TLS, differ from response to response.
 
 import type { Policy } from '../../app/policies/policy.ts'
+import type { Duration } from '../../base/duration.ts'
 import { shown } from '../../base/kind-of.ts'
-import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { duration, flag, nested, object, oneOf, readBy, texts } from '../../base/option-kinds.ts'
+import { type Rule, rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -15,8 +18,11 @@ import { existingNonce } from './nonce.ts'
 import { PRESETS, type Preset, type SecurityHeadersPreset, SIMPLE_FIELDS, type SimpleOption } from './presets.ts'
 
 export interface StrictTransportSecurity {
-  /** How long browsers use only TLS for this host, in seconds. 0 ends it. Default 31,536,000: a year. */
-  readonly maxAge?: number
+  /**
+   * How long browsers use only TLS for this host, in whole seconds: `'365d'`, the default. 0 ends it. A number is milliseconds, of at least a
+   * day.
+   */
+  readonly maxAge?: Duration
   /** Whether this includes all subdomains. Default true. */
   readonly includeSubDomains?: boolean
   /** Whether browsers may add the host to the lists that they ship. Requires `includeSubDomains` and a `maxAge` of a year. Default false. */
@@ -56,29 +62,47 @@ export interface SecurityHeadersOptions {
 }
 
 const OWNER = 'securityHeaders'
-const YEAR_SECONDS = 31_536_000
-const OPTION_NAMES = namesOf<SecurityHeadersOptions>()([
-  'contentSecurityPolicy',
-  'cspReportOnly',
-  'strictTransportSecurity',
-  'permissionsPolicy',
-  'crossOriginEmbedderPolicy',
-  'crossOriginOpenerPolicy',
-  'crossOriginResourcePolicy',
-  'originAgentCluster',
-  'referrerPolicy',
-  'xContentTypeOptions',
-  'xDnsPrefetchControl',
-  'xDownloadOptions',
-  'xFrameOptions',
-  'xPermittedCrossDomainPolicies',
-  'xXssProtection',
-])
-const HSTS_NAMES = namesOf<StrictTransportSecurity>()(['maxAge', 'includeSubDomains', 'preload'])
+const SECOND_MS = 1_000
+const DAY_MS = 86_400_000
+const YEAR_MS = 365 * DAY_MS
+/** @internal */
+export const HSTS_RULES = rules<StrictTransportSecurity>(OWNER)({
+  maxAge: duration({ least: 0, unit: SECOND_MS, most: 10 * 366 * DAY_MS }).or('365d'),
+  includeSubDomains: flag(true),
+  preload: flag(false),
+})
+
+/** The rule of a field with a fixed set of values. */
+function simple<O extends SimpleOption>(option: O) {
+  const [, ...values] = SIMPLE_FIELDS[option] as readonly string[]
+  const rule = values.length === 1 ? oneOf(true, false) : oneOf<string | boolean>(...values, false)
+  return rule.optional('of the preset') as Rule<NonNullable<SecurityHeadersOptions[O]>, string | boolean | undefined>
+}
+
+/** @internal */
+export const SECURITY_HEADERS_RULES = rules<SecurityHeadersOptions>(OWNER)({
+  contentSecurityPolicy: object().also(false).optional('of the preset'),
+  cspReportOnly: flag(false),
+  strictTransportSecurity: readBy(checkedHsts).or({}, 'a year, all subdomains'),
+  permissionsPolicy: object().also(false).or(false, 'none'),
+  crossOriginEmbedderPolicy: simple('crossOriginEmbedderPolicy'),
+  crossOriginOpenerPolicy: simple('crossOriginOpenerPolicy'),
+  crossOriginResourcePolicy: simple('crossOriginResourcePolicy'),
+  originAgentCluster: simple('originAgentCluster'),
+  referrerPolicy: simple('referrerPolicy'),
+  xContentTypeOptions: simple('xContentTypeOptions'),
+  xDnsPrefetchControl: simple('xDnsPrefetchControl'),
+  xDownloadOptions: simple('xDownloadOptions'),
+  xFrameOptions: simple('xFrameOptions'),
+  xPermittedCrossDomainPolicies: simple('xPermittedCrossDomainPolicies'),
+  xXssProtection: simple('xXssProtection'),
+})
 /** The name of a feature, such as `picture-in-picture`. */
 const FEATURE = /^[a-z][a-z0-9-]*$/
 /** Who may use a feature: a keyword, or an origin, whose host may begin with `*.`. */
 const ALLOWED = /^(?:\*|self|src|[a-z][a-z0-9+.-]*:\/\/[^/?#\s"\\,;]+)$/
+
+const ALLOWED_LIST = texts('"*", "self", "src" or an origin', (one) => ALLOWED.test(one))
 
 /**
  * Returns a policy that adds security fields to responses. A field that a handler has set itself is kept. The policy is called `headers`: on
@@ -90,12 +114,12 @@ const ALLOWED = /^(?:\*|self|src|[a-z][a-z0-9+.-]*:\/\/[^/?#\s"\\,;]+)$/
 export function securityHeaders(preset: SecurityHeadersPreset, options: SecurityHeadersOptions = {}): Policy {
   const known = Object.hasOwn(PRESETS, preset) ? PRESETS[preset] : undefined
   if (known === undefined) throw invalid(OWNER, `the preset is ${shown(preset)}, not "page" or "api"`)
-  checkNames(OWNER, options, OPTION_NAMES)
-  const reportOnly = flag(OWNER, 'cspReportOnly', options.cspReportOnly)
-  const cspField = reportOnly ? 'Content-Security-Policy-Report-Only' : 'Content-Security-Policy'
-  const csp = cspOf(known, options.contentSecurityPolicy)
-  const fields = csp === null ? fieldsOf(known, options) : [cspField, csp.plain, ...fieldsOf(known, options)]
-  const hsts = hstsOf(options.strictTransportSecurity)
+  const given = SECURITY_HEADERS_RULES.read(options)
+  const cspField = given.cspReportOnly ? 'Content-Security-Policy-Report-Only' : 'Content-Security-Policy'
+  const { contentSecurityPolicy: changes = {} } = given
+  const csp = changes === false ? null : new CspText(OWNER, known.contentSecurityPolicy, changes)
+  const fields = csp === null ? fieldsOf(known, given) : [cspField, csp.plain, ...fieldsOf(known, given)]
+  const hsts = hstsOf(given.strictTransportSecurity)
   const secureFields = hsts === null ? fields : [...fields, 'Strict-Transport-Security', hsts]
   return {
     name: 'headers',
@@ -109,14 +133,8 @@ export function securityHeaders(preset: SecurityHeadersPreset, options: Security
   }
 }
 
-function cspOf({ contentSecurityPolicy }: Preset, changes: ContentSecurityPolicy | false | undefined): CspText | null {
-  if (changes === false) return null
-  if (changes !== undefined) checkObject('contentSecurityPolicy', changes)
-  return new CspText(OWNER, contentSecurityPolicy, changes ?? {})
-}
-
 /** Names and values of all fields that do not depend on the request. */
-function fieldsOf(preset: Preset, options: SecurityHeadersOptions): string[] {
+function fieldsOf(preset: Preset, options: typeof SECURITY_HEADERS_RULES.settings): string[] {
   const fields: string[] = []
   for (const option of Object.keys(SIMPLE_FIELDS) as SimpleOption[]) {
     const [field] = SIMPLE_FIELDS[option]
@@ -129,41 +147,39 @@ function fieldsOf(preset: Preset, options: SecurityHeadersOptions): string[] {
 
 function simpleValue(option: SimpleOption, value: string | boolean | undefined, byDefault: string | undefined): string | undefined {
   if (value === undefined) return byDefault
-  const [, ...values]: readonly string[] = SIMPLE_FIELDS[option]
-  if (values.length === 1) return flag(OWNER, option, value as boolean) ? values[0] : undefined
   if (value === false) return undefined
-  if (typeof value === 'string' && values.includes(value)) return value
-  throw invalid(OWNER, `${option} is ${shown(value)}, not ${values.map((one) => JSON.stringify(one)).join(', ')} or false`)
+  return value === true ? SIMPLE_FIELDS[option][1] : value
 }
 
-function hstsOf(options: StrictTransportSecurity | false | undefined): string | null {
-  if (options === false) return null
-  if (options !== undefined) checkObject('strictTransportSecurity', options)
-  checkNames(`${OWNER}: strictTransportSecurity`, options ?? {}, HSTS_NAMES)
-  const maxAge = wholeNumber(OWNER, 'maxAge', options?.maxAge ?? YEAR_SECONDS)
-  const includesSubDomains = options?.includeSubDomains === undefined || flag(OWNER, 'includeSubDomains', options.includeSubDomains)
-  const preload = flag(OWNER, 'preload', options?.preload)
-  if (preload && (!includesSubDomains || maxAge < YEAR_SECONDS))
-    throw invalid(OWNER, `preload needs includeSubDomains and a maxAge of at least ${YEAR_SECONDS}: browsers would not list the host`)
-  return `max-age=${maxAge}${includesSubDomains ? '; includeSubDomains' : ''}${preload ? '; preload' : ''}`
+/**
+ * A short time weakens the protection of a host without anybody noticing, and seconds were what this option took before.
+ * @throws WEIR_OPTION_INVALID
+ */
+function checkedHsts(options: StrictTransportSecurity | false, owner: string, option: string): typeof HSTS_RULES.settings | false {
+  if (options === false) return false
+  const settings = nested(HSTS_RULES, 'an object or false').read(options, { owner, option })
+  const { maxAge, includeSubDomains, preload } = settings
+  if (typeof options.maxAge === 'number' && maxAge > 0 && maxAge < DAY_MS)
+    throw invalid(owner, `${option}.maxAge is ${maxAge} ms: write a time of less than a day as a text, and seconds as "${maxAge}s"`)
+  if (preload && (!includeSubDomains || maxAge < YEAR_MS))
+    throw invalid(owner, 'preload needs includeSubDomains and a maxAge of at least a year: browsers would not list the host')
+  return settings
+}
+
+function hstsOf(settings: typeof HSTS_RULES.settings | false): string | null {
+  if (settings === false) return null
+  const { maxAge, includeSubDomains, preload } = settings
+  return `max-age=${maxAge / SECOND_MS}${includeSubDomains ? '; includeSubDomains' : ''}${preload ? '; preload' : ''}`
 }
 
 /** A structured field: `camera=(), geolocation=(self "https://maps.example.com")`. */
-function permissionsOf(features: Readonly<Record<string, readonly string[]>> | false | undefined): string | null {
-  if (features === undefined || features === false) return null
-  checkObject('permissionsPolicy', features)
+function permissionsOf(features: Readonly<Record<string, readonly string[]>> | false): string | null {
+  if (features === false) return null
   const members = Object.entries(features).map(([feature, allowed]) => {
     if (!FEATURE.test(feature)) throw invalid(OWNER, `permissionsPolicy: ${JSON.stringify(feature)} is not the name of a feature`)
-    for (const one of listOf<unknown>(OWNER, `${feature} of permissionsPolicy`, allowed))
-      if (typeof one !== 'string' || !ALLOWED.test(one))
-        throw invalid(OWNER, `${feature} of permissionsPolicy: ${shown(one)} is not "*", "self", "src" or an origin`)
+    ALLOWED_LIST.read(allowed, { owner: OWNER, option: `${feature} of permissionsPolicy` })
     return `${feature}=(${allowed.map((one) => (one.includes(':') ? `"${one}"` : one)).join(' ')})`
   })
   if (members.length === 0) throw invalid(OWNER, 'permissionsPolicy has no feature: write false to send none')
   return members.join(', ')
-}
-
-function checkObject(option: string, value: unknown): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalid(OWNER, `${option} is ${shown(value)}, not an object or false`)
 }

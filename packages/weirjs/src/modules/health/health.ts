@@ -3,8 +3,11 @@
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Usable } from '../../app/policies/policy.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
+import type { Duration } from '../../base/duration.ts'
 import { shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkText, flag, invalid, namesOf, wholeNumber } from '../../base/options.ts'
+import { alias, duration, flag, func, list, matching, nested, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
@@ -19,7 +22,9 @@ export interface HealthCheckOptions {
    */
   readonly required?: boolean
   /** Default: that of the module. */
-  readonly timeoutMs?: number
+  readonly timeout?: Duration
+  /** @deprecated another name of `timeout` */
+  readonly timeoutMs?: Duration
 }
 
 /** Checks by name. */
@@ -34,10 +39,14 @@ export interface HealthOptions {
   readonly live?: HealthChecks
   /** Default `/livez`, `/readyz` and `/startupz`. Null: there is no such route. */
   readonly paths?: { readonly live?: string | null; readonly ready?: string | null; readonly startup?: string | null }
-  /** How long a check may take, in ms. Default 1,000. */
-  readonly timeoutMs?: number
-  /** The least time between two runs of a check, in ms, however many clients ask. Default 1,000. */
-  readonly intervalMs?: number
+  /** How long a check may take. Default 1 s. */
+  readonly timeout?: Duration
+  /** The least time between two runs of a check, however many clients ask. Default 1 s. */
+  readonly interval?: Duration
+  /** @deprecated another name of `timeout` */
+  readonly timeoutMs?: Duration
+  /** @deprecated another name of `interval` */
+  readonly intervalMs?: Duration
   /** Whether a client may see the names and results of checks. Default: none may. */
   readonly detail?: (session: HttpSession) => boolean
   /** The routes answer only at endpoints with this name in `listen`. Default: at every endpoint. */
@@ -48,6 +57,13 @@ export interface HealthOptions {
   readonly name?: string
 }
 
+interface NamedCheck {
+  readonly name: string
+  readonly check: HealthCheck
+  readonly required: boolean
+  readonly timeout: number | undefined
+}
+
 /** What the routes answer with. */
 type State = 'ok' | 'degraded' | 'failed' | 'starting' | 'stopping'
 
@@ -56,25 +72,42 @@ interface Verdict {
   readonly results: readonly CheckResult[]
 }
 
-const OPTION_NAMES = namesOf<HealthOptions>()([
-  'ready',
-  'startup',
-  'live',
-  'paths',
-  'timeoutMs',
-  'intervalMs',
-  'detail',
-  'endpoint',
-  'use',
-  'name',
-])
-const CHECK_OPTION_NAMES = namesOf<HealthCheckOptions>()(['check', 'required', 'timeoutMs'])
 const PATHS = { live: '/livez', ready: '/readyz', startup: '/startupz' } as const
 const KINDS = ['live', 'ready', 'startup'] as const
 type Kind = (typeof KINDS)[number]
 const OWNER = 'health'
-const TIMEOUT_MS = 1_000
-const INTERVAL_MS = 1_000
+const CHECKS = matching<HealthChecks>(
+  'an object with a check for each name',
+  (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
+).or({}, 'none')
+/** @internal */
+export const HEALTH_PATH_RULES = rules<NonNullable<HealthOptions['paths']>>('health: paths')({
+  live: text().nullable().or(PATHS.live),
+  ready: text().nullable().or(PATHS.ready),
+  startup: text().nullable().or(PATHS.startup),
+})
+/** @internal */
+export const HEALTH_RULES = rules<HealthOptions>(OWNER)({
+  ready: CHECKS,
+  startup: CHECKS,
+  live: CHECKS,
+  paths: nested(HEALTH_PATH_RULES).or({}, 'as above'),
+  timeout: duration().or('1s'),
+  interval: duration({ least: 0 }).or('1s'),
+  detail: func().optional('nobody'),
+  endpoint: text().optional('every endpoint'),
+  use: list<Usable>().optional(),
+  name: text().or(OWNER),
+  timeoutMs: alias('timeout'),
+  intervalMs: alias('interval'),
+})
+/** @internal */
+export const HEALTH_CHECK_RULES = rules<HealthCheckOptions>(OWNER)({
+  check: func(),
+  required: flag(true),
+  timeout: duration().optional(),
+  timeoutMs: alias('timeout'),
+})
 const NOTHING: readonly CheckResult[] = Object.freeze([])
 
 /**
@@ -88,14 +121,8 @@ export function health(options: HealthOptions = {}): Module {
 
 /** @internal The clock is for tests. */
 export function healthOn(clock: Clock, options: HealthOptions): Module {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { paths = {}, name = OWNER, endpoint, use } = options
-  checkNames(`${OWNER}: paths`, paths, KINDS)
-  checkFunction(OWNER, 'detail', options.detail)
-  checkText(OWNER, 'name', name)
-  const timeoutMs = wholeNumber(OWNER, 'timeoutMs', options.timeoutMs ?? TIMEOUT_MS, 1)
-  const intervalMs = wholeNumber(OWNER, 'intervalMs', options.intervalMs ?? INTERVAL_MS)
-  for (const kind of KINDS) checkChecks(kind, options[kind])
+  const { paths, name, endpoint, use, detail, timeout, interval, ...given } = HEALTH_RULES.read(options)
+  const checks = { live: checksOf('live', given.live), ready: checksOf('ready', given.ready), startup: checksOf('startup', given.startup) }
   return {
     name,
     install(host: ModuleHost): void {
@@ -103,22 +130,21 @@ export function healthOn(clock: Clock, options: HealthOptions): Module {
         if (isOk) host.logger?.warn?.(`weir: health check ${JSON.stringify(name)} is fine again`)
         else host.logger?.error(`weir: health check ${JSON.stringify(name)} failed`, reason)
       }
-      const checksOf = (kind: Kind): Check[] =>
-        Object.entries(options[kind] ?? {}).map(([name, given]) => {
-          const { check, timeoutMs: own = timeoutMs, required = true } = typeof given === 'function' ? { check: given } : given
-          return new Check({ name, check, isRequired: required, timeoutMs: own, intervalMs, onChange }, clock)
+      const made = (kind: Kind): Check[] =>
+        checks[kind].map(({ name, check, required, timeout: own }) => {
+          return new Check({ name, check, isRequired: required, timeoutMs: own ?? timeout, intervalMs: interval, onChange }, clock)
         })
-      const server = new ServerHealth(host, { live: checksOf('live'), ready: checksOf('ready'), startup: checksOf('startup') })
+      const server = new ServerHealth(host, { live: made('live'), ready: made('ready'), startup: made('startup') })
       const declaration = {
         metadata: { priority: 'critical' }, // `shed` of weirjs/limits never refuses them
         ...(endpoint === undefined ? {} : { endpoint }),
         ...(use === undefined ? {} : { use }),
       }
       for (const kind of KINDS) {
-        const path = paths[kind] === undefined ? PATHS[kind] : paths[kind]
+        const path = paths[kind]
         if (path === null) continue
         host.mapGet(path, declaration, async (_, session) =>
-          answer(session.response, await server.verdictOf(kind), options.detail?.(session) === true),
+          answer(session.response, await server.verdictOf(kind), detail?.(session) === true),
         )
       }
     },
@@ -175,21 +201,14 @@ function answer(response: HttpResponse, { state, results }: Verdict, isDetailed:
   })
 }
 
-function checkChecks(kind: Kind, checks: HealthChecks | undefined): void {
-  if (checks === undefined) return
-  const given: unknown = checks
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw invalid(OWNER, `${kind} is ${shown(given)}, not an object with a check for each name`)
-  for (const [name, check] of Object.entries<unknown>(checks)) {
+function checksOf(kind: Kind, checks: HealthChecks): NamedCheck[] {
+  return Object.entries<unknown>(checks).map(([name, given]) => {
     const where = `${kind}.${name}`
-    if (typeof check === 'function') continue
-    if (typeof check !== 'object' || check === null || !('check' in check))
-      throw invalid(OWNER, `${where} is ${shown(check)}, not a function or { check }: write () => …, which is called for each check`)
-    checkNames(`${OWNER}: ${where}`, check, CHECK_OPTION_NAMES)
-    const { check: run, timeoutMs, required } = check as HealthCheckOptions
-    if (typeof run !== 'function') throw invalid(OWNER, `${where}.check is ${shown(run)}, not a function`)
-    if (timeoutMs !== undefined) wholeNumber(OWNER, `${where}.timeoutMs`, timeoutMs, 1)
-    flag(OWNER, `${where}.required`, required)
-    if (required === false && kind !== 'ready') throw invalid(OWNER, `${where}.required is false: only a check of ready can be optional`)
-  }
+    if (typeof given !== 'function' && (typeof given !== 'object' || given === null || !('check' in given)))
+      throw invalid(OWNER, `${where} is ${shown(given)}, not a function or { check }: write () => …, which is called for each check`)
+    const options = typeof given === 'function' ? { check: given as HealthCheck } : (given as HealthCheckOptions)
+    const checked = HEALTH_CHECK_RULES.read(options, OWNER, where)
+    if (!checked.required && kind !== 'ready') throw invalid(OWNER, `${where}.required is false: only a check of ready can be optional`)
+    return { name, ...checked }
+  })
 }

@@ -2,14 +2,17 @@
 // (draft-ietf-httpapi-idempotency-key-header-07).
 
 import { createHash, randomUUID } from 'node:crypto'
-
 import type { Next } from '../../app/policies/middleware.ts'
 import type { CheckedRoute, Policy, UsedPolicy } from '../../app/policies/policy.ts'
+import { isToken } from '../../base/ascii.ts'
 import type { Clock } from '../../base/clock.ts'
-import { type Duration, millisecondsOf } from '../../base/duration.ts'
+import type { Duration } from '../../base/duration.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkWord, flag, invalid, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
+import { duration, flag, forTests, func, having, oneOf, oneOfOr, size, text, tokens } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import type { Size } from '../../base/size.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { bodyOf } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
@@ -18,12 +21,21 @@ import { errorListener } from '../error-listener.ts'
 import { gather } from '../kept/gathered-body.ts'
 import { type KeptResponse, keptResponse, packResponse, sendKept, unpackResponse } from '../kept/kept-response.ts'
 import { principalKey, shortKey } from '../principal-key.ts'
-import { checkStore } from '../store-option.ts'
 
+import { Forgetting } from './forgetting.ts'
 import { fingerprintOf, readKey, SHORTEST_OPEN_KEY, storeKey } from './idempotency-key.ts'
 import type { Begun, IdempotencyStore } from './idempotency-store.ts'
 import { memoryIdempotency, NOT_KEPT } from './memory-idempotency.ts'
 import type { Owner } from './shares.ts'
+
+/**
+ * What an idempotency store was asked to do when it failed:
+ *
+ * - `extend`: to note that this process is alive. The handler is running.
+ * - `finish`: to keep the outcome. The handler has run, and repeated requests are refused with 409.
+ * - `abandon`: to give up the reservation of a request that is refused. Its handler has failed, or has not run. It is tried again.
+ */
+export type IdempotencyOperation = 'extend' | 'finish' | 'abandon'
 
 export interface IdempotencyOptions {
   /** Name of the request field. Default `Idempotency-Key`. */
@@ -53,30 +65,34 @@ export interface IdempotencyOptions {
   readonly whenUnknown?: 'refuse' | 'retry'
   /** Whether responses with a status from 500 on are kept as well. Default false: the client may repeat the request, and the handler runs again. */
   readonly keepServerErrors?: boolean
-  /** Largest body of a response that is kept, in bytes. Default 256 KiB. For a larger one, a repeated request gets 409. */
-  readonly maxResponseBytes?: number
-  /** Told about errors of the store after the handler has run, which the client is not told. Default: they are ignored. */
-  readonly onError?: (error: unknown) => void
+  /** Largest body of a response that is kept. Default 256 KiB. For a larger one, a repeated request gets 409. */
+  readonly maxResponseBytes?: Size
+  /**
+   * Told about errors of the store that the client is not told, and what failed. Errors of `begin` are told to the client: its handler does not run.
+   * Default: they are ignored.
+   */
+  readonly onError?: (error: unknown, operation: IdempotencyOperation) => void
   /** For tests: the clock of a memory store and of the signs of life. Default: that of the server. */
   readonly clock?: Clock
 }
 
 const OWNER = 'idempotency'
-const OPTION_NAMES = namesOf<IdempotencyOptions>()([
-  'header',
-  'required',
-  'methods',
-  'ttl',
-  'store',
-  'scope',
-  'lease',
-  'whenUnknown',
-  'keepServerErrors',
-  'maxResponseBytes',
-  'onError',
-  'clock',
-])
-const STORE_FUNCTIONS = ['begin', 'extend', 'finish', 'abandon'] as const
+const STORE_FUNCTIONS = ['begin', 'extend', 'finish', 'abandon']
+/** @internal */
+export const IDEMPOTENCY_RULES = rules<IdempotencyOptions>(OWNER)({
+  header: text('the name of a field', isToken).or('Idempotency-Key'),
+  required: flag(false),
+  methods: tokens().or(['POST', 'PATCH'], 'POST and PATCH'),
+  ttl: duration().or('24h'),
+  store: having(STORE_FUNCTIONS, 'for a client of Redis, write redisIdempotency(client)').optional('in memory'),
+  scope: oneOfOr('principal').or('principal'),
+  lease: duration({ least: 1_000 }).or('10s'),
+  whenUnknown: oneOf('refuse', 'retry').or('refuse'),
+  keepServerErrors: flag(false),
+  maxResponseBytes: size().or('256KiB'),
+  onError: func().optional(),
+  clock: forTests(),
+})
 const MARKER = 'Idempotent-Replayed'
 /** They belong to one exchange, and must not be sent again. */
 const NEVER_KEPT = /^(?:set-cookie|server-timing)$/i
@@ -105,35 +121,32 @@ export class Idempotency implements Policy {
   readonly #retriesUnknown: boolean
   readonly #keepsServerErrors: boolean
   readonly #maxResponseBytes: number
-  readonly #onError: (error: unknown) => void
+  readonly #onError: (error: unknown, operation: IdempotencyOperation) => void
+  readonly #forgetting: Forgetting
   readonly #clock: Clock | undefined
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: IdempotencyOptions) {
-    checkNames(OWNER, options, OPTION_NAMES)
-    const { header = 'Idempotency-Key', methods = ['POST', 'PATCH'], ttl = '24h', lease = '10s', store, scope = 'principal' } = options
-    this.#headerName = tokensOf(OWNER, 'header', [header])[0]!
+    const { header, methods, ttl, lease, store, scope, ...settings } = IDEMPOTENCY_RULES.read(options)
+    this.#headerName = header
     this.#header = header.toLowerCase()
-    this.#isRequired = flag(OWNER, 'required', options.required)
-    this.#methods = new Set(tokensOf(OWNER, 'methods', methods))
+    this.#isRequired = settings.required
+    this.#methods = new Set(methods)
     if (this.#methods.size === 0) throw invalid(OWNER, 'methods is empty')
     for (const method of this.#methods)
       if (method !== method.toUpperCase())
         throw invalid(OWNER, `methods: the names of methods are case-sensitive: write "${method.toUpperCase()}", not "${method}"`)
-    this.#ttlMs = millisecondsOf(OWNER, 'ttl', ttl)
-    this.#leaseMs = millisecondsOf(OWNER, 'lease', lease)
-    if (this.#leaseMs < 1_000) throw invalid(OWNER, `lease is ${shown(lease)}, less than a second`)
-    if (this.#ttlMs < this.#leaseMs) throw invalid(OWNER, `ttl is ${shown(ttl)}, less than lease`)
-    if (scope !== 'principal') checkFunction(OWNER, 'scope', scope)
+    this.#ttlMs = ttl
+    this.#leaseMs = lease
+    if (ttl < lease) throw invalid(OWNER, `ttl is ${shown(options.ttl)}, less than lease`)
     this.#scope = scope
-    checkWord(OWNER, 'whenUnknown', options.whenUnknown, 'refuse', 'retry')
-    this.#retriesUnknown = options.whenUnknown === 'retry'
-    this.#keepsServerErrors = flag(OWNER, 'keepServerErrors', options.keepServerErrors)
-    this.#maxResponseBytes = wholeNumber(OWNER, 'maxResponseBytes', options.maxResponseBytes ?? 256 * 1024)
-    this.#onError = errorListener(OWNER, options.onError)
-    if (store !== undefined) checkStore(OWNER, store, STORE_FUNCTIONS, 'redisIdempotency')
+    this.#retriesUnknown = settings.whenUnknown === 'retry'
+    this.#keepsServerErrors = settings.keepServerErrors
+    this.#maxResponseBytes = settings.maxResponseBytes
+    this.#onError = errorListener(OWNER, settings.onError)
     this.#store = store ?? memoryIdempotency()
-    this.#clock = options.clock
+    this.#forgetting = new Forgetting(this.#store, this.#ttlMs, (error) => this.#onError(error, 'abandon'))
+    this.#clock = settings.clock
   }
 
   /** Whether the store does not reply, so that requests with a key are refused. For readiness checks. */
@@ -182,12 +195,12 @@ export class Idempotency implements Policy {
     const owner = ownerOf(session, scope)
     const attempt = { owner, fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }
     const begun = await this.#store.begin(id, attempt, clock).catch((cause: unknown) => {
-      this.#store.abandon(id, token, 'forget').catch(this.#onError) // it may have begun without telling
+      void this.#forgetting.forget(id, token, clock) // it may have begun without telling
       throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause })
     })
     if (begun.state !== 'begun') return this.#repeat(exchange, begun, fingerprint)
     const stopSigns = clock.every(Math.floor(this.#leaseMs / 3), () => {
-      this.#store.extend(id, token, this.#leaseMs).catch(this.#onError)
+      this.#store.extend(id, token, this.#leaseMs).catch((error: unknown) => this.#onError(error, 'extend'))
     })
     try {
       return await this.#run(exchange, next, id, token, clock)
@@ -235,22 +248,26 @@ export class Idempotency implements Policy {
     } catch (error) {
       // A handler that was told to stop, because the client has left or time was up, may have had its effect or not. Any other error means that
       // it had none.
-      const as = exchange.session.signal.aborted ? 'unknown' : 'forget'
-      await this.#store.abandon(id, token, as).catch(this.#onError)
+      await (exchange.session.signal.aborted ? this.#leaveUnknown(id, token) : this.#forgetting.forget(id, token, clock))
       throw error
     }
     const outgoing = outgoingOf(response)
     if (outgoing.statusCode >= 500 && !this.#keepsServerErrors) {
-      await this.#store.abandon(id, token, 'forget').catch(this.#onError)
+      await this.#forgetting.forget(id, token, clock)
       return response
     }
     const outcome = await this.#outcomeOf(exchange, response, before).catch(async (error: unknown) => {
-      await this.#store.abandon(id, token, 'unknown').catch(this.#onError)
+      await this.#leaveUnknown(id, token)
       throw error
     })
     // The client gets its response afterwards, so that it can have it again from then on.
-    await this.#store.finish(id, token, outcome, this.#ttlMs, clock).catch(this.#onError)
+    await this.#store.finish(id, token, outcome, this.#ttlMs, clock).catch((error: unknown) => this.#onError(error, 'finish'))
     return response
+  }
+
+  /** Nobody knows whether it had its effect. If the store fails, it is told by the end of the lease. */
+  async #leaveUnknown(id: string, token: string): Promise<void> {
+    await this.#store.abandon(id, token, 'unknown').catch((error: unknown) => this.#onError(error, 'abandon'))
   }
 
   async #outcomeOf(exchange: Exchange, response: HttpResponse, before: readonly string[] | null): Promise<string> {
@@ -258,7 +275,7 @@ export class Idempotency implements Policy {
     // The server has answered in the meantime, because time was up, and has dropped the response of the handler.
     if (outgoing.isTaken || exchange.sent !== null || outgoing.trailers?.areAnnounced === true) return NOT_KEPT
     const gathered = await gather(outgoing, this.#maxResponseBytes, () => false)
-    if (gathered === null || 'later' in gathered) return NOT_KEPT
+    if (gathered === null || 'later' in gathered || outgoing.trailers?.areUnannounced === true) return NOT_KEPT
     const kept = keptResponse(outgoing, before, gathered.whole)
     const fields = kept.fields.flatMap((name, i) => (i % 2 === 1 || NEVER_KEPT.test(name) ? [] : [name, kept.fields[i + 1]!]))
     return JSON.stringify(packResponse({ ...kept, fields }))

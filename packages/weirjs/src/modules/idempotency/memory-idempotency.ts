@@ -5,7 +5,9 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
-import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
+import { count, size } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import type { Size } from '../../base/size.ts'
 
 import type { Attempt, Begun, IdempotencyStore } from './idempotency-store.ts'
 import { type Owner, Shares } from './shares.ts'
@@ -13,12 +15,16 @@ import { type Owner, Shares } from './shares.ts'
 export interface MemoryIdempotencyOptions {
   /** Most keys. Default 100,000. A principal gets at most 38 % of them, a network without one 8 %, all of these together half. When exceeded: 503. */
   readonly maxKeys?: number
-  /** Most bytes of outcomes, together. Default 64 MiB, shared in the same way. When exceeded: requests are made once, but their responses are not kept. */
-  readonly maxBytes?: number
+  /** Most memory for outcomes, together. Default 64 MiB, shared in the same way. When exceeded: requests are made once, but their responses are not kept. */
+  readonly maxBytes?: Size
 }
 
 const OWNER = 'memoryIdempotency()'
-const OPTION_NAMES = namesOf<MemoryIdempotencyOptions>()(['maxKeys', 'maxBytes'])
+/** @internal */
+export const MEMORY_IDEMPOTENCY_RULES = rules<MemoryIdempotencyOptions>(OWNER)({
+  maxKeys: count({ least: 1 }).or(100_000),
+  maxBytes: size().or('64MiB'),
+})
 
 interface Kept {
   readonly owner: Owner
@@ -36,11 +42,8 @@ interface Kept {
  * @throws WEIR_OPTION_INVALID
  */
 export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStore {
-  checkNames(OWNER, options, OPTION_NAMES)
-  return new MemoryIdempotency(
-    wholeNumber(OWNER, 'maxKeys', options.maxKeys ?? 100_000, 1),
-    wholeNumber(OWNER, 'maxBytes', options.maxBytes ?? 64 * 1024 * 1024),
-  )
+  const { maxKeys, maxBytes } = MEMORY_IDEMPOTENCY_RULES.read(options)
+  return new MemoryIdempotency(maxKeys, maxBytes)
 }
 
 /** Is kept in place of an outcome for which there is no room. */

@@ -6,11 +6,18 @@ import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Policy, Usable } from '../../app/policies/policy.ts'
 import { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
 import { WeirError } from '../../base/errors.ts'
-import { checkNames, checkText, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { count, flag, list, secret, size, text, texts } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import type { Size } from '../../base/size.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
 import { masked } from '../../formats/masking/ranges.ts'
-import type { HttpSession } from '../../http/session.ts'
+import { type Endpoint, exchangeOf, type HttpSession } from '../../http/session.ts'
 
+import { challengeOf } from '../authorization.ts'
+import { launchHost } from '../launch/launch-host.ts'
+import { LAUNCH_POLICY, launchPage } from '../launch/launch-page.ts'
+import { isLaunchToken, LaunchToken, newLaunchToken, TOKEN_FORM } from '../launch/launch-token.ts'
 import { checkAccess } from './access.ts'
 import { Capture } from './capture.ts'
 import { type Entry, summaryOf } from './entry.ts'
@@ -29,14 +36,19 @@ export interface InspectorOptions {
   readonly hosts?: readonly string[]
   /** How many exchanges are kept. Default 200. */
   readonly exchanges?: number
-  /** How much of each body is kept, in bytes. Default 64 KiB. */
-  readonly maxBodyBytes?: number
+  /** How much of each body is kept. Default 64 KiB. */
+  readonly maxBodyBytes?: Size
   /** More names of fields, parameters and properties whose values are secret. Default: none. */
   readonly mask?: readonly string[]
   /** Policies and middleware of the page's routes, such as `auth.open` where `auth` closes all routes. Default: none. */
   readonly use?: readonly Usable[]
   /** True: works in production too, where NODE_ENV is `production`. Default false. */
   readonly force?: boolean
+  /**
+   * What the link to the page has in its fragment, and programs send as `Authorization: Bearer`: a secret of at least 22 characters. Default:
+   * a new one for each module, or that of `weir dev`.
+   */
+  readonly token?: string
 }
 
 /** The inspector is also a stream for logs: lines of JSON with a `requestId` are shown with their exchange. */
@@ -49,10 +61,19 @@ export interface Inspector extends Module {
 /** A server can be asked to explain a request; the host of a module does not say so. */
 type Explaining = ModuleHost & { explain?(request: object): Promise<Explanation> }
 
-const OPTION_NAMES = namesOf<InspectorOptions>()(['path', 'endpoint', 'hosts', 'exchanges', 'maxBodyBytes', 'mask', 'use', 'force'])
-const DEFAULT_PATH = '/_weir'
-const DEFAULT_EXCHANGES = 200
-const DEFAULT_BODY_BYTES = 64 * 1024
+/** @internal */
+export const INSPECTOR_RULES = rules<InspectorOptions>('inspector')({
+  path: text('a path such as /_weir', (path) => /^(?:\/[\w.~-]+)+$/.test(path)).or('/_weir'),
+  endpoint: text().orNull(),
+  hosts: texts().or([]),
+  exchanges: count({ least: 1 }).or(200),
+  maxBodyBytes: size().or('64KiB'),
+  mask: texts().or([]),
+  use: list<Usable>().or([]),
+  force: flag(false),
+  token: secret(TOKEN_FORM, (token) => typeof token === 'string' && isLaunchToken(token)).optional('random'),
+})
+const CHALLENGE = challengeOf('Bearer', { realm: 'weir-inspector' })
 /** How often a stream of events sends something, so that a client that has left is noticed. */
 const HEARTBEAT = ': \n\n'
 
@@ -73,26 +94,10 @@ const CONTENT_SECURITY_POLICY = [
  * @throws WEIR_OPTION_INVALID for a wrong option, and if NODE_ENV is `production` unless `force` is set
  */
 export function inspector(options: InspectorOptions = {}): Inspector {
-  checkNames('inspector', options, OPTION_NAMES)
-  const { path = DEFAULT_PATH, endpoint, hosts = [], exchanges = DEFAULT_EXCHANGES, maxBodyBytes = DEFAULT_BODY_BYTES } = options
-  const { mask = [], use = [] } = options
-  checkText('inspector', 'path', path)
-  checkText('inspector', 'endpoint', endpoint)
-  if (!/^(?:\/[\w.~-]+)+$/.test(path)) throw invalid('inspector', `path is ${JSON.stringify(path)}, not a path such as ${DEFAULT_PATH}`)
-  wholeNumber('inspector', 'exchanges', exchanges, 1)
-  wholeNumber('inspector', 'maxBodyBytes', maxBodyBytes)
-  const isForced = flag('inspector', 'force', options.force)
-  if (process.env['NODE_ENV'] === 'production' && !isForced)
+  const { force, hosts, token = launchHost()?.token ?? newLaunchToken(), ...settings } = INSPECTOR_RULES.read(options)
+  if (process.env['NODE_ENV'] === 'production' && !force)
     throw invalid('inspector', 'NODE_ENV is "production": everyone who may look sees what clients send. Set { force: true } if you mean it')
-  return new InspectorModule({
-    path,
-    endpoint: endpoint ?? null,
-    hosts: listOf('inspector', 'hosts', hosts).map((host) => host.toLowerCase()),
-    exchanges,
-    maxBodyBytes,
-    mask: listOf('inspector', 'mask', mask),
-    use: listOf('inspector', 'use', use),
-  })
+  return new InspectorModule({ ...settings, token, hosts: hosts.map((host) => host.toLowerCase()) })
 }
 
 interface Settings {
@@ -103,6 +108,7 @@ interface Settings {
   readonly maxBodyBytes: number
   readonly mask: readonly string[]
   readonly use: readonly Usable[]
+  readonly token: string
 }
 
 class InspectorModule implements Inspector {
@@ -110,6 +116,7 @@ class InspectorModule implements Inspector {
   readonly #settings: Settings
   readonly #list: ExchangeList
   #secrets: DeclaredSecrets | null = null
+  #isTold = false
 
   constructor(settings: Settings) {
     this.#settings = settings
@@ -122,9 +129,14 @@ class InspectorModule implements Inspector {
     this.#secrets = new DeclaredSecrets(host, mask)
     const isOwn = (asked: string): boolean => asked === own || asked.startsWith(`${own}/`)
     const capture = new Capture(this.#list, this.#secrets, maxBodyBytes, isOwn)
-    host.observe(capture)
+    const token = new LaunchToken('weir-inspector', own, this.#settings.token)
+    host.observe({
+      started: () => this.#tellLinks(host, own, token),
+      begin: (start) => capture.begin(start),
+      end: (record) => capture.end(record),
+    })
     host.use({ name: 'inspector', middleware: capture.middleware, beforeSend: capture.beforeSend })
-    this.#mapRoutes(host as Explaining)
+    this.#mapRoutes(host as Explaining, own, token)
   }
 
   write(text: string): boolean {
@@ -137,12 +149,45 @@ class InspectorModule implements Inspector {
     return true
   }
 
-  #mapRoutes(host: Explaining): void {
+  #tellLinks(host: ModuleHost, own: string, token: LaunchToken): void {
+    const { endpoint } = this.#settings
+    for (const one of host.endpoints)
+      if (!one.isUnixSocket && (endpoint === null || one.name === endpoint)) this.#tell(host, token.linkTo(`${originOf(one)}${own}`))
+  }
+
+  #tell(host: ModuleHost, link: string): void {
+    this.#isTold = true
+    const runner = launchHost()
+    if (runner !== null) runner.tell('inspector', link)
+    else host.logger?.info?.(`weir: the inspector is open to whoever has this link: ${link}`)
+  }
+
+  #mapRoutes(host: Explaining, own: string, token: LaunchToken): void {
     const { path, endpoint, hosts, use } = this.#settings
     const access: Policy = { name: 'inspector-access', gate: (session) => checkAccess(session, endpoint, hosts) }
-    const common = { use: [...use, access], ...(endpoint === null ? {} : { endpoint }) }
+    const place = endpoint === null ? {} : { endpoint }
+    const closed = { use: [...use, access], ...place }
+    const key: Policy = {
+      name: 'inspector-token',
+      gate: (session) => {
+        if (!token.admits(session)) throw locked()
+      },
+    }
+    const common = { use: [...use, access, key], ...place }
     const send = (session: HttpSession, type: string, text: string) => secured(session).contentType(type).text(text)
-    host.mapGet(path, common, (_, session) => send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', `${host.prefix}${path}`)))
+    host.mapGet(path, closed, (_, session) => {
+      if (token.admits(session)) return send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', own))
+      // A server that does not listen itself has told nobody.
+      if (!this.#isTold) this.#tell(host, token.linkTo(`${originAsked(session)}${own}`))
+      return send(session, 'text/html; charset=utf-8', launchPage('The inspector', `${own}/enter`))
+        .status(401)
+        .header('WWW-Authenticate', CHALLENGE)
+        .header('Content-Security-Policy', LAUNCH_POLICY)
+    })
+    host.mapPost(`${path}/enter`, closed, (_, session) => {
+      if (!token.isSentBy(session)) throw locked()
+      return token.giveCookie(session)
+    })
     host.mapGet(`${path}/inspector.css`, common, (_, session) => send(session, 'text/css; charset=utf-8', STYLE))
     host.mapGet(`${path}/inspector.js`, common, (_, session) => send(session, 'text/javascript; charset=utf-8', SCRIPT))
     host.mapGet(`${path}/exchanges`, common, (_, session) => secured(session).json(this.#list.summaries))
@@ -164,6 +209,21 @@ class InspectorModule implements Inspector {
       return secured(session).stream(eventText(events), 'text/event-stream')
     })
   }
+}
+
+function locked(): WeirError {
+  return new WeirError('WEIR_INSPECTOR_LOCKED', undefined, { headers: { 'WWW-Authenticate': CHALLENGE, 'Cache-Control': 'no-store' } })
+}
+
+/** As a browser on this machine asks for it. */
+function originOf({ address, port, isSecure }: Endpoint): string {
+  const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '[::1]' : address.includes(':') ? `[${address}]` : address
+  return `${isSecure ? 'https' : 'http'}://${host}:${port}`
+}
+
+/** Under a name that has been checked. */
+function originAsked(session: HttpSession): string {
+  return `${session.isSecure ? 'https' : 'http'}://${exchangeOf(session).head.host}`
 }
 
 /** Nothing of these responses may be kept or framed. */

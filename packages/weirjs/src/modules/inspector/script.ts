@@ -11,6 +11,13 @@ const SLASHED_QUOTE = QUOTE + String.fromCharCode(92) + QUOTE + QUOTE
 const CRLF = String.fromCharCode(13, 10)
 const LF = String.fromCharCode(10)
 
+// The link that opens the page has a token, which has done its work.
+function forgetToken() {
+  if (location.hash !== '') history.replaceState(null, '', location.pathname)
+}
+addEventListener('hashchange', forgetToken)
+forgetToken()
+
 let exchanges = []
 let selected = null
 let isPaused = false

@@ -1,9 +1,9 @@
 // Collects the body of a response that may be kept, without holding more of it than may be kept, and without delaying a stream that takes
 // its time.
 
-import { Buffer } from 'node:buffer'
 import { bytesOf, lengthError, openSource, type SourceReader, type SourceResult } from '../../http/answer/byte-source.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { PieceList } from '../../http/body/piece-list.ts'
 
 import { copyBody } from './kept-response.ts'
 
@@ -37,33 +37,31 @@ async function read(
   mostBytes: number,
   mayCollect: () => boolean,
 ): Promise<Gathered> {
-  const pieces: Uint8Array[] = []
-  let total = 0
+  const pieces = new PieceList()
   try {
     for (;;) {
       const reading = reader.next()
       const result = length === -1 ? await soon(reading) : await reading
       if (result === null) {
-        const rest = new Rest(reader, pieces, reading, mayCollect() ? mostBytes - total : -1)
+        const rest = new Rest(reader, pieces, reading, mayCollect() ? mostBytes - pieces.size : -1)
         response.deliver(rest)
         return { later: rest.whole }
       }
       if (result.done === true) break
-      const piece = Buffer.from(bytesOf(result.value)) // the source may use its memory again
-      pieces.push(piece)
-      total += piece.length
+      pieces.add(bytesOf(result.value), true) // the source may use its memory again
+      const total = pieces.size
       if (length !== -1 && total > length) throw lengthError(length, length - total)
       if (total > mostBytes) {
         response.deliver(new Rest(reader, pieces, null, -1))
         return null
       }
     }
-    if (length > total) throw lengthError(length, length - total)
+    if (length > pieces.size) throw lengthError(length, length - pieces.size)
   } catch (error) {
     reader.close()
     throw error
   }
-  const whole = Buffer.concat(pieces)
+  const whole = pieces.takeWhole()
   response.deliver(whole)
   return { whole }
 }
@@ -92,17 +90,17 @@ class Rest implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
   readonly #reader: SourceReader
   readonly #first: Uint8Array[]
   #reading: Promise<SourceResult> | null
-  #kept: Uint8Array[] | null
+  #kept: PieceList | null
   #room: number
   #keep: (whole: Uint8Array | null) => void = () => {}
   /** Null if it is not complete, or too large. */
   readonly whole: Promise<Uint8Array | null>
 
   /** @param room how many bytes more may be kept; -1 to keep nothing */
-  constructor(reader: SourceReader, first: Uint8Array[], reading: Promise<SourceResult> | null, room: number) {
+  constructor(reader: SourceReader, first: PieceList, reading: Promise<SourceResult> | null, room: number) {
     this.#reader = reader
-    this.#kept = room < 0 ? null : [...first]
-    this.#first = first
+    this.#first = [...first.blocks]
+    this.#kept = room < 0 ? null : first
     this.#reading = reading
     this.#room = room
     this.whole = new Promise((resolve) => {
@@ -123,7 +121,7 @@ class Rest implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
     try {
       const { done, value } = await reading
       if (done === true) {
-        this.#keep(this.#kept === null ? null : Buffer.concat(this.#kept))
+        this.#keep(this.#kept === null ? null : this.#kept.takeWhole())
         return { done: true, value: undefined }
       }
       const piece = bytesOf(value)
@@ -145,7 +143,7 @@ class Rest implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
     if (this.#kept === null) return
     this.#room -= piece.length
     if (this.#room < 0) this.#giveUp()
-    else this.#kept.push(Buffer.from(piece))
+    else this.#kept.add(piece, true)
   }
 
   #giveUp(): void {

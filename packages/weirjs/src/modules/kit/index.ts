@@ -2,14 +2,17 @@
 // names, each with a comment where it is declared: test/house.test.ts counts them.
 
 export { type Clock, systemClock } from '../../base/clock.ts'
-export { type Duration, millisecondsOf } from '../../base/duration.ts'
+export type { Duration } from '../../base/duration.ts'
 export { isInstance } from '../../base/errors.ts'
 export { kindOf, shown } from '../../base/kind-of.ts'
 export { rules } from '../../base/option-rules.ts'
-export { checkFunction, checkNames, checkText, flag, invalid, limitOf, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+export { invalid } from '../../base/options.ts'
+export type { Size } from '../../base/size.ts'
 export { problemFor } from '../../http/answer/problem.ts'
+export { PieceList } from '../../http/body/piece-list.ts'
 export type { TraceIds } from '../../http/session.ts'
 export { type CheckedContent, saveContent } from '../../http/uploads/checked-content.ts'
+export { CONTENT_RULES } from '../../http/uploads/content-policy.ts'
 export { asSchema } from '../../schema/foreign.ts'
 export { type Access, accessOf } from '../auth/plan.ts'
 export { networkOf } from '../client-network.ts'
@@ -18,13 +21,16 @@ export { templateOf } from '../http-conventions.ts'
 export type { LimitTable } from '../limits/limit-store.ts'
 export { type RateRule, takenAt } from '../limits/rate-rule.ts'
 export { principalKey as principalKeyOf } from '../principal-key.ts'
+export { ONCE_MS, onceName, onceOf } from '../relay/publish-once.ts'
 export { BEFORE_FIRST } from '../relay/relay-position.ts'
+export { SUBSCRIBE_RULES } from '../relay-option.ts'
 export { onStop } from '../shutdown-listeners.ts'
-export { isSecureUrl } from '../this-machine.ts'
+export { isLocalName, isSecureUrl } from '../this-machine.ts'
 export { type ExchangeHandle, exchange, type RedactedReader, redaction } from './exchange.ts'
 /**
- * The kinds of values that options accept, for tables of `rules`: `rule.duration().or('5s')`, `rule.flag(false)`, `rule.text()`. A rule checks a value,
+ * The kinds of values that options accept, for tables of `rules`: `option.duration().or('5s')`, `option.flag(false)`, `option.text()`. A rule checks a value,
  * and says in its error what it expects. `orNull`, `optional` and `or` say what becomes of an option that is missing, which is an error otherwise.
  */
-export * as rule from './rule.ts'
+export * as option from './option.ts'
+export { openFile, type PatientFile } from './patient-file.ts'
 export { type OpenedSession, type SealedCookies, type SessionsHandle, sessionsHandle } from './sessions.ts'

@@ -3,14 +3,15 @@
 
 import type { Policy } from '../../app/policies/policy.ts'
 import type { Clock } from '../../base/clock.ts'
-import { type Duration, millisecondsOf } from '../../base/duration.ts'
+import type { Duration } from '../../base/duration.ts'
 import { RetryLaterError, WeirError } from '../../base/errors.ts'
-import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
+import { count, duration, forTests, readBy } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 import { exchangeOf, type HttpSession, offEnd, onEnd } from '../../http/session.ts'
 
 import { type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
 import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
-import { limitName } from './limit-name.ts'
+import { NAME } from './limit-name.ts'
 
 export interface ConcurrencyLimitOptions {
   /**
@@ -31,7 +32,15 @@ export interface ConcurrencyLimitOptions {
 }
 
 const OWNER = 'concurrencyLimit'
-const OPTION_NAMES = namesOf<ConcurrencyLimitOptions>()(['name', 'max', 'key', 'maxQueue', 'queueTimeout', 'clock'])
+/** @internal */
+export const CONCURRENCY_RULES = rules<ConcurrencyLimitOptions>(OWNER)({
+  name: NAME.or('default'),
+  max: count({ least: 1 }),
+  key: readBy((key: LimitKey, owner) => ({ of: keyReader(owner, key), isByClient: key !== 'all' })).or('all'),
+  maxQueue: count().or(0),
+  queueTimeout: duration().or('5s'),
+  clock: forTests(),
+})
 /** When a slot becomes free is not known. */
 const RETRY_AFTER_MS = 1_000
 
@@ -77,15 +86,14 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: ConcurrencyLimitOptions) {
-    checkNames(OWNER, options, OPTION_NAMES)
-    const { name = 'default', max, key = 'all', maxQueue = 0, queueTimeout = '5s', clock } = options
-    this.#limitName = limitName(OWNER, name)
+    const { name, max, key, maxQueue, queueTimeout, clock } = CONCURRENCY_RULES.read(options)
+    this.#limitName = name
     this.name = `${OWNER}:${name}`
-    this.#max = wholeNumber(OWNER, 'max', max, 1)
-    this.#maxQueue = wholeNumber(OWNER, 'maxQueue', maxQueue)
-    this.#queueTimeoutMs = millisecondsOf(OWNER, 'queueTimeout', queueTimeout)
-    this.#keyOf = keyReader(OWNER, key)
-    this.#isByClient = key !== 'all'
+    this.#max = max
+    this.#maxQueue = maxQueue
+    this.#queueTimeoutMs = queueTimeout
+    this.#keyOf = key.of
+    this.#isByClient = key.isByClient
     this.#clock = clock
   }
 

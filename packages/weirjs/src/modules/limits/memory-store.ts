@@ -6,7 +6,8 @@
 import { Buffer } from 'node:buffer'
 
 import type { Clock } from '../../base/clock.ts'
-import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
+import { count } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 
 import { Levels } from './levels.ts'
 import type { LimitStore, LimitTable } from './limit-store.ts'
@@ -18,8 +19,8 @@ export interface MemoryStoreOptions {
   readonly maxKeys?: number
 }
 
-const OPTION_NAMES = namesOf<MemoryStoreOptions>()(['maxKeys'])
-const DEFAULT_MAX_KEYS = 100_000
+/** @internal */
+export const MEMORY_STORE_RULES = rules<MemoryStoreOptions>('memoryStore()')({ maxKeys: count({ least: 1 }).or(100_000) })
 const FEWEST_SLOTS = 64
 /** How many keys are looked at to find one that has drained, for each new key. */
 const CANDIDATES = 8
@@ -32,9 +33,7 @@ const SHORTEST_SLICE = 13
  * @throws WEIR_OPTION_INVALID
  */
 export function memoryStore(options: MemoryStoreOptions = {}): LimitStore {
-  checkNames('memoryStore()', options, OPTION_NAMES)
-  const { maxKeys = DEFAULT_MAX_KEYS } = options
-  wholeNumber('memoryStore()', 'maxKeys', maxKeys, 1)
+  const { maxKeys } = MEMORY_STORE_RULES.read(options)
   const tables = new Map<string, MemoryTable>()
   return {
     isDegraded: false,
@@ -58,7 +57,7 @@ export class MemoryTable implements LimitTable {
   /** The slot that is looked at next for a key that has drained. */
   #next = 0
 
-  constructor(rule: RateRule, maxKeys: number = DEFAULT_MAX_KEYS, sharedBuckets: number = SHARED_BUCKETS) {
+  constructor(rule: RateRule, maxKeys: number = MEMORY_STORE_RULES.read({}).maxKeys, sharedBuckets: number = SHARED_BUCKETS) {
     this.#rule = rule
     this.#maxKeys = maxKeys
     this.#levels = new Levels(rule, FEWEST_SLOTS)

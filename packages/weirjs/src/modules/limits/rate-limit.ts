@@ -2,17 +2,18 @@
 
 import type { Policy } from '../../app/policies/policy.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
-import { type Duration, millisecondsOf } from '../../base/duration.ts'
+import type { Duration } from '../../base/duration.ts'
 import { RetryLaterError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, invalid, namesOf, wholeNumber } from '../../base/options.ts'
+import { count, duration, forTests, hasFunction, matching, oneOf, readBy } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import { bagKey, exchangeOf, type HttpSession } from '../../http/session.ts'
 
 import { boundedKey, type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
 import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
-import { limitName } from './limit-name.ts'
+import { NAME } from './limit-name.ts'
 import type { LimitStore, LimitTable } from './limit-store.ts'
 import { LocalLimit } from './local-limit.ts'
 import { memoryStore } from './memory-store.ts'
@@ -54,19 +55,25 @@ export interface RateLimitOptions {
 }
 
 const OWNER = 'rateLimit'
-const OPTION_NAMES = namesOf<RateLimitOptions>()([
-  'name',
-  'quota',
-  'window',
-  'burst',
-  'key',
-  'cost',
-  'store',
-  'whenStoreFails',
-  'processes',
-  'clock',
-])
-const WHEN_STORE_FAILS: readonly unknown[] = ['local', 'pass', 'refuse']
+/** @internal */
+export const RATE_LIMIT_RULES = rules<RateLimitOptions>(OWNER)({
+  name: NAME.or('default'),
+  quota: count({ least: 1 }),
+  window: duration(),
+  burst: count({ least: 1 }).optional('quota'),
+  key: readBy((key: LimitKey, owner) => keyReader(owner, key)).or('address'),
+  cost: matching<number | ((session: never) => unknown)>('a whole number of at least 0 or a function', isCost).or(1),
+  store: matching<LimitStore>('what memoryStore() or redisStore() returns', hasFunction('open')).optional('in memory'),
+  whenStoreFails: oneOf('local', 'pass', 'refuse').or('local'),
+  processes: count({ least: 1 }).optional('1'),
+  clock: forTests(),
+})
+
+function isCost(cost: unknown): boolean {
+  return typeof cost === 'function' || (Number.isSafeInteger(cost) && Number(cost) >= 0)
+}
+
+const COST = count()
 /** Retry-After while the store does not reply: that is when it is asked again. */
 const STORE_PAUSE_MS = 5_000
 
@@ -113,40 +120,19 @@ export class RateLimit implements Policy, CountedLimit {
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: RateLimitOptions) {
-    checkNames(OWNER, options, OPTION_NAMES)
-    const {
-      name = 'default',
-      quota,
-      window,
-      burst = quota,
-      key = 'address',
-      cost = 1,
-      store,
-      whenStoreFails = 'local',
-      processes = 1,
-      clock,
-    } = options
-    this.#limitName = limitName(OWNER, name)
-    this.name = `${OWNER}:${name}`
-    wholeNumber(OWNER, 'quota', quota, 1)
-    wholeNumber(OWNER, 'burst', burst, 1)
-    this.#rule = rateRule(OWNER, quota, millisecondsOf(OWNER, 'window', window), burst)
-    this.#keyOf = keyReader(OWNER, key)
-    this.#clock = clock
-    if (typeof cost === 'number') this.#checkCost(cost)
-    else checkFunction(OWNER, 'cost', cost)
+    const { name, quota, window, burst = quota, key, cost, store, whenStoreFails, processes, clock } = RATE_LIMIT_RULES.read(options)
     if (typeof cost === 'number' && cost > burst) throw invalid(OWNER, `cost is ${cost} and burst ${burst}: every request would be refused`)
+    if (processes !== undefined && store === undefined) throw invalid(OWNER, 'processes is set, but no store that they share')
+    this.#limitName = name
+    this.name = `${OWNER}:${name}`
+    this.#rule = rateRule(OWNER, quota, window, burst)
+    this.#keyOf = key
+    this.#clock = clock
     this.#cost = cost
-    if (!WHEN_STORE_FAILS.includes(whenStoreFails))
-      throw invalid(OWNER, `whenStoreFails is ${shown(whenStoreFails)}, not "local", "pass" or "refuse"`)
     this.#whenStoreFails = whenStoreFails
-    if (store !== undefined && typeof store?.open !== 'function')
-      throw invalid(OWNER, `store is ${shown(store)}, not what memoryStore() or redisStore() returns`)
     this.#store = store ?? memoryStore()
     this.#table = this.#store.open(name, this.#rule)
-    wholeNumber(OWNER, 'processes', processes, 1)
-    if (options.processes !== undefined && store === undefined) throw invalid(OWNER, 'processes is set, but no store that they share')
-    this.#local = store === undefined || whenStoreFails !== 'local' ? null : new LocalLimit(OWNER, this.#rule, processes)
+    this.#local = store === undefined || whenStoreFails !== 'local' ? null : new LocalLimit(OWNER, this.#rule, processes ?? 1)
     const seconds = this.#rule.windowMs / 1000
     this.#policyItem = `"${name}";q=${quota}${Number.isInteger(seconds) ? `;w=${seconds}` : ''}`
   }
@@ -289,6 +275,6 @@ export class RateLimit implements Policy, CountedLimit {
   }
 
   #checkCost(cost: number): number {
-    return wholeNumber(OWNER, 'cost', cost)
+    return COST.read(cost, { owner: OWNER, option: 'cost' })
   }
 }

@@ -7,10 +7,11 @@
 import type { Next } from '../../app/policies/middleware.ts'
 import type { Policy } from '../../app/policies/policy.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
-import { type Duration, millisecondsOf } from '../../base/duration.ts'
+import type { Duration } from '../../base/duration.ts'
 import { RetryLaterError } from '../../base/errors.ts'
-import { shown } from '../../base/kind-of.ts'
-import { checkNames, flag, invalid, namesOf, wholeNumber } from '../../base/options.ts'
+import { duration, flag, forTests, matching, size } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import type { Size } from '../../base/size.ts'
 import { bodyOf } from '../../http/request/request.ts'
 import { bagKey, type HttpSession, offEnd, onEnd } from '../../http/session.ts'
 
@@ -27,8 +28,8 @@ export interface ShedOptions {
   readonly maxUtilization?: number
   /** The longest delay of the event loop, on average. Default 200 ms; `Infinity` for no limit. */
   readonly maxEventLoopDelay?: Duration
-  /** The largest resident set size of the process, in bytes. Default none. */
-  readonly maxRss?: number
+  /** The largest resident set size of the process. Default none. */
+  readonly maxRss?: Size
   /** Whether to limit how many requests are in progress by how long they take. Default true. */
   readonly adaptive?: boolean
   /** What Retry-After tells clients. Default 1 second. */
@@ -50,7 +51,16 @@ export interface Load {
 }
 
 const OWNER = 'shed'
-const OPTION_NAMES = namesOf<ShedOptions>()(['maxUtilization', 'maxEventLoopDelay', 'maxRss', 'adaptive', 'retryAfter', 'clock', 'sensors'])
+/** @internal */
+export const SHED_RULES = rules<ShedOptions>(OWNER)({
+  maxUtilization: matching<number>('a number above 0 and up to 1', (part) => typeof part === 'number' && part > 0 && part <= 1).or(0.95),
+  maxEventLoopDelay: duration().also(Number.POSITIVE_INFINITY).or('200ms'),
+  maxRss: size({ least: 1 }).also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY, 'none'),
+  adaptive: flag(true),
+  retryAfter: duration().or('1s'),
+  clock: forTests(),
+  sensors: forTests(),
+})
 /** Milliseconds of each turn in which new requests are served while the event loop has no idle time. */
 const TURN_BUDGET_MS: Readonly<Record<Exclude<Priority, 'critical'>, number>> = { low: 0, normal: 1, high: 4 }
 /** The part of each limit that requests may use. */
@@ -98,18 +108,14 @@ export class Shed implements Policy, CountedLimit {
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: ShedOptions) {
-    checkNames(OWNER, options, OPTION_NAMES)
-    const { maxUtilization = 0.95, maxEventLoopDelay = 200, maxRss = Number.POSITIVE_INFINITY, retryAfter = 1_000 } = options
-    if (typeof maxUtilization !== 'number' || !(maxUtilization > 0 && maxUtilization <= 1))
-      throw invalid(OWNER, `maxUtilization is ${shown(maxUtilization)}, not a number above 0 and up to 1`)
+    const { maxUtilization, maxEventLoopDelay, maxRss, adaptive, retryAfter, clock, sensors } = SHED_RULES.read(options)
     this.#maxUtilization = maxUtilization
-    this.#maxDelayMs =
-      maxEventLoopDelay === Number.POSITIVE_INFINITY ? maxEventLoopDelay : millisecondsOf(OWNER, 'maxEventLoopDelay', maxEventLoopDelay)
-    this.#maxRss = maxRss === Number.POSITIVE_INFINITY ? maxRss : wholeNumber(OWNER, 'maxRss', maxRss, 1)
-    this.#retryAfterMs = millisecondsOf(OWNER, 'retryAfter', retryAfter)
-    this.#inFlight = options.adaptive === undefined || flag(OWNER, 'adaptive', options.adaptive) ? new InFlightLimit() : null
-    this.#clock = options.clock ?? systemClock
-    this.#monitor = new LoadMonitor(this.#clock, options.sensors ?? nodeSensors())
+    this.#maxDelayMs = maxEventLoopDelay
+    this.#maxRss = maxRss
+    this.#retryAfterMs = retryAfter
+    this.#inFlight = adaptive ? new InFlightLimit() : null
+    this.#clock = clock ?? systemClock
+    this.#monitor = new LoadMonitor(this.#clock, sensors ?? nodeSensors())
   }
 
   /** What it sees now, for metrics. */

@@ -2,13 +2,16 @@
 
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
+import type { Duration } from '../../base/duration.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkText, invalid, limitOf, namesOf, tokensOf } from '../../base/options.ts'
+import { alias, duration, func, oneOfOr, readBy, size, text, tokens } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import type { Size } from '../../base/size.ts'
 import type { ExchangeRecord } from '../../http/exchange-record.ts'
 import type { HttpSession } from '../../http/session.ts'
-
 import type { MetricFamily, MetricSource } from '../metric-source.ts'
-import { Redaction } from '../redaction.ts'
+import { SECRET_QUERY, secretQueryOf } from '../redaction.ts'
 import { type AccessLogEntry, type EntrySettings, entryOf, escapedEntry, SHOWN_FIELDS } from './entry.ts'
 import { combinedLine, jsonLine, timeMember } from './formats.ts'
 import { atMost, LineWriter, type LogStream, passedOn } from './line-writer.ts'
@@ -33,8 +36,10 @@ export interface AccessLogOptions {
   readonly to?: LogTarget
   /** `combined` is the format of Apache and nginx. Default `json`: an object on each line; pino gets its members as fields. */
   readonly format?: 'combined' | 'json' | LineFormat
-  /** From which duration, in ms, a request counts as slow: it is marked, and always logged. Default `Infinity`. */
-  readonly slowMs?: number
+  /** From which duration on a request counts as slow: it is marked, and always logged. Default `Infinity`. */
+  readonly slow?: Duration
+  /** @deprecated another name of `slow` */
+  readonly slowMs?: Duration
   /**
    * The share of requests that is logged, from 0 to 1, or a function that decides. Errors (a status from 400, or another outcome than
    * `completed`) and slow requests are always logged. Default 1.
@@ -48,10 +53,12 @@ export interface AccessLogOptions {
   readonly fields?: readonly string[]
   /** The user, for the third column of `combined`. */
   readonly user?: (session: HttpSession) => string | null | undefined
-  /** The most characters of lines that wait while the stream is slow. More lines are dropped and counted. Default 1,048,576. */
-  readonly maxWaitingBytes?: number
-  /** How long `stop` waits for the stream to accept what is left, in ms. Default 2,000. */
-  readonly flushTimeoutMs?: number
+  /** The most characters of lines that wait while the stream is slow. More lines are dropped and counted. Default 1 MiB. */
+  readonly maxWaitingBytes?: Size
+  /** How long `stop` waits for the stream to accept what is left. Default 2 s. */
+  readonly flushTimeout?: Duration
+  /** @deprecated another name of `flushTimeout` */
+  readonly flushTimeoutMs?: Duration
   /** The name of the module, for a server with several logs. Default `accessLog`. */
   readonly name?: string
 }
@@ -62,22 +69,23 @@ export interface AccessLog extends Module, MetricSource {
   readonly dropped: number
 }
 
-const OPTION_NAMES = namesOf<AccessLogOptions>()([
-  'to',
-  'format',
-  'slowMs',
-  'sample',
-  'skip',
-  'secretQuery',
-  'fields',
-  'user',
-  'maxWaitingBytes',
-  'flushTimeoutMs',
-  'name',
-])
 const OWNER = 'accessLog'
-const MAX_WAITING = 1024 * 1024
-const FLUSH_TIMEOUT_MS = 2_000
+/** @internal */
+export const ACCESS_LOG_RULES = rules<AccessLogOptions>(OWNER)({
+  to: readBy(checkedTarget).orNull('process.stdout'),
+  format: oneOfOr('combined', 'json').or('json'),
+  slow: duration({ least: 0 }).also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY),
+  sample: readBy(sampler).or(1),
+  skip: func().optional(),
+  secretQuery: readBy(secretQueryOf).or(SECRET_QUERY, 'see below'),
+  fields: tokens().or([]),
+  user: func().orNull(),
+  maxWaitingBytes: size().also(Number.POSITIVE_INFINITY).or('1MiB'),
+  flushTimeout: duration({ least: 0 }).also(Number.POSITIVE_INFINITY).or('2s'),
+  name: text().or(OWNER),
+  slowMs: alias('slow'),
+  flushTimeoutMs: alias('flushTimeout'),
+})
 /** The first status that is an error. */
 const FIRST_ERROR = 400
 const FIRST_FAILURE = 500
@@ -94,24 +102,15 @@ export function accessLog(options: AccessLogOptions = {}): AccessLog {
 
 /** @internal The clock is for tests. */
 export function accessLogOn(clock: Clock, options: AccessLogOptions): AccessLog {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { to = process.stdout, format = 'json', name = OWNER } = options
-  if (typeof format !== 'function' && format !== 'combined' && format !== 'json')
-    throw invalid(OWNER, `format is ${shown(format)}, not "combined", "json" or a function`)
-  checkTarget(to)
-  checkFunction(OWNER, 'skip', options.skip)
-  checkFunction(OWNER, 'user', options.user)
-  checkText(OWNER, 'name', name)
+  const given = ACCESS_LOG_RULES.read(options)
+  const to = given.to ?? process.stdout
+  const { format, sample: isSampled, skip, maxWaitingBytes: maxWaiting, flushTimeout: finishMs, name } = given
   const settings: EntrySettings = {
-    redaction: new Redaction(OWNER, 'secretQuery', options.secretQuery),
-    fields: [...SHOWN_FIELDS, ...tokensOf(OWNER, 'fields', options.fields ?? []).map((field) => field.toLowerCase())],
-    user: options.user ?? null,
-    slowMs: limitOf(OWNER, 'slowMs', options.slowMs, Number.POSITIVE_INFINITY),
+    redaction: given.secretQuery,
+    fields: [...SHOWN_FIELDS, ...given.fields.map((field) => field.toLowerCase())],
+    user: given.user,
+    slowMs: given.slow,
   }
-  const maxWaiting = limitOf(OWNER, 'maxWaitingBytes', options.maxWaitingBytes, MAX_WAITING)
-  const finishMs = limitOf(OWNER, 'flushTimeoutMs', options.flushTimeoutMs, FLUSH_TIMEOUT_MS)
-  const isSampled = sampler(options.sample ?? 1)
-  const { skip } = options
   const isDue = (record: ExchangeRecord): boolean =>
     (skip === undefined || !skip(record)) &&
     (isSampled === null || isError(record) || record.durationMs >= settings.slowMs || isSampled(record))
@@ -199,9 +198,9 @@ function isFieldsLogger(to: LogTarget): to is FieldsLogger {
   return typeof (to as FieldsLogger | null)?.info === 'function' && typeof (to as FieldsLogger).child === 'function'
 }
 
-function checkTarget(to: LogTarget): void {
+function checkedTarget(to: LogTarget): LogTarget {
   const given: unknown = to
-  if (typeof given === 'object' && given !== null && (isFieldsLogger(to) || typeof (to as LogStream).write === 'function')) return
+  if (typeof given === 'object' && given !== null && (isFieldsLogger(to) || typeof (to as LogStream).write === 'function')) return to
   const hint = typeof given === 'string' ? ': open a file with createWriteStream' : ''
   throw invalid(OWNER, `to is ${shown(given)}, not a stream or a logger such as pino${hint}`)
 }

@@ -1,10 +1,10 @@
 // The two formats of lines: the combined format of Apache and nginx, and JSON.
 
+import { ownText } from '../../base/own-text.ts'
 import type { Outcome } from '../../http/exchange-record.ts'
-
 import { type AccessLogEntry, quotesEscaped } from './entry.ts'
 import { jsonAscii, jsonMember, quotable, wordOf } from './printable.ts'
-import { flat, remembered } from './remembered.ts'
+import { remembered } from './remembered.ts'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
@@ -53,7 +53,7 @@ export function timeMember(ms: number): string {
   const second = Math.floor(ms / 1000)
   if (second !== timeSecond) {
     timeSecond = second
-    timeText = flat(`{"time":"${new Date(second * 1000).toISOString().slice(0, 20)}`)
+    timeText = ownText(`{"time":"${new Date(second * 1000).toISOString().slice(0, 20)}`)
   }
   return timeText + MILLISECONDS[Math.floor(ms) - second * 1000]!
 }
@@ -66,7 +66,7 @@ const results = new Map<Outcome, string[]>()
 function resultMembers(status: number, outcome: Outcome): string {
   let texts = results.get(outcome)
   if (texts === undefined) results.set(outcome, (texts = []))
-  return (texts[status] ??= flat(`,"status":${status},"outcome":"${outcome}"`))
+  return (texts[status] ??= ownText(`,"status":${status},"outcome":"${outcome}"`))
 }
 
 const hostMember = remembered((text) => jsonMember(',"host":', text))

@@ -1,7 +1,7 @@
 // Texts that most requests have in common, such as the name of a browser, with what is written for them: they need not be searched for
 // characters to escape each time.
 
-import { Buffer } from 'node:buffer'
+import { ownText } from '../../base/own-text.ts'
 
 /** A power of two. */
 const SLOTS = 256
@@ -18,17 +18,9 @@ export function remembered(write: (text: string) => string): (text: string) => s
     const place =
       (length * 31 + text.charCodeAt(length - 1) * 7 + text.charCodeAt(length >> 1) * 3 + text.charCodeAt(length >> 2)) & (SLOTS - 1)
     if (texts[place] !== text) {
-      lines[place] = flat(write(text))
-      texts[place] = flat(text)
+      lines[place] = ownText(write(text))
+      texts[place] = ownText(text)
     }
     return lines[place]!
   }
-}
-
-/**
- * The text in one piece: what is concatenated is only linked, and would be walked through each time. And without the head that it may be a
- * part of.
- */
-export function flat(text: string): string {
-  return Buffer.from(text, 'utf16le').toString('utf16le')
 }

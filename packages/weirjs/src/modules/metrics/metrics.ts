@@ -3,7 +3,9 @@
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Usable } from '../../app/policies/policy.ts'
 import { shown } from '../../base/kind-of.ts'
-import { checkNames, checkText, flag, invalid, limitOf, listOf, namesOf } from '../../base/options.ts'
+import { count, flag, hasFunction, list, matching, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 
 import { DURATION_BUCKETS } from '../http-conventions.ts'
 import type { MetricFamily, MetricSource } from '../metric-source.ts'
@@ -43,19 +45,19 @@ export interface Metrics extends Module, MetricSource {
   text(accept?: string | null): Promise<string>
 }
 
-const OPTION_NAMES = namesOf<MetricsOptions>()([
-  'path',
-  'endpoint',
-  'use',
-  'buckets',
-  'maxSeries',
-  'sources',
-  'registry',
-  'process',
-  'name',
-])
 const OWNER = 'metrics'
-const MAX_SERIES = 2_000
+/** @internal */
+export const METRICS_RULES = rules<MetricsOptions>(OWNER)({
+  path: text().nullable().or('/metrics'),
+  endpoint: text().optional('every endpoint'),
+  use: list<Usable>().optional(),
+  buckets: matching<readonly number[]>('a list of ascending numbers above 0', areBounds).or(DURATION_BUCKETS, '0.005 to 10'),
+  maxSeries: count().also(Number.POSITIVE_INFINITY).or(2_000),
+  sources: list<MetricSource>('a source with a function metrics', hasFunction('metrics')).or([]),
+  registry: matching<PromRegistry>('a registry of prom-client', hasFunction('getMetricsAsJSON')).optional(),
+  process: flag(true),
+  name: text().or(OWNER),
+})
 const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/
 const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/
 
@@ -65,20 +67,9 @@ const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/
  * @throws WEIR_OPTION_INVALID
  */
 export function metrics(options: MetricsOptions = {}): Metrics {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const { path = '/metrics', endpoint, use, sources = [], registry, name = OWNER } = options
-  checkText(OWNER, 'name', name)
-  const exchanges = new ExchangeMetrics(
-    checkedBuckets(options.buckets ?? DURATION_BUCKETS),
-    limitOf(OWNER, 'maxSeries', options.maxSeries, MAX_SERIES),
-  )
-  for (const source of listOf<MetricSource>(OWNER, 'sources', sources))
-    if (typeof (source as MetricSource | null)?.metrics !== 'function')
-      throw invalid(OWNER, `sources has ${shown(source)}, which has no function metrics`)
-  if (registry !== undefined && typeof (registry as PromRegistry | null)?.getMetricsAsJSON !== 'function')
-    throw invalid(OWNER, `registry is ${shown(registry)}, not a registry of prom-client`)
-  const withProcess = options.process === undefined || flag(OWNER, 'process', options.process)
-  const process = withProcess ? new ProcessMetrics() : null
+  const { path, endpoint, use, buckets, maxSeries, sources, registry, name, ...given } = METRICS_RULES.read(options)
+  const exchanges = new ExchangeMetrics(buckets, maxSeries)
+  const process = given.process ? new ProcessMetrics() : null
   let host: ModuleHost | null = null
 
   const own = function* (): Generator<MetricFamily> {
@@ -159,9 +150,8 @@ function whyNot({ name, samples }: MetricFamily): string | null {
   return null
 }
 
-function checkedBuckets(buckets: readonly number[]): readonly number[] {
-  const list = [...listOf<number>(OWNER, 'buckets', buckets)]
-  if (list.length === 0 || list.some((bound, i) => !Number.isFinite(bound) || bound <= 0 || (i > 0 && bound <= list[i - 1]!)))
-    throw invalid(OWNER, `buckets is ${shown(buckets)}, not a list of ascending numbers above 0`)
-  return list
+function areBounds(buckets: unknown): boolean {
+  return (
+    Array.isArray(buckets) && buckets.length > 0 && buckets.every((bound, i) => Number.isFinite(bound) && bound > (buckets[i - 1] ?? 0))
+  )
 }

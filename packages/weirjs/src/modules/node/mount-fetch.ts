@@ -3,7 +3,9 @@
 import { isInstance, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkNames, flag, invalid, namesOf } from '../../base/options.ts'
+import { flag, func } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { isWebResponse } from '../../http/answer/web-response.ts'
 import { bodyOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -34,7 +36,12 @@ export interface MountFetchOptions {
   readonly passOn404?: boolean
 }
 
-const OPTION_NAMES = namesOf<MountFetchOptions>()(['stripPrefix', 'next', 'passOn404'])
+/** @internal */
+export const MOUNT_FETCH_RULES = rules<MountFetchOptions>('mountFetch()')({
+  stripPrefix: flag(false),
+  passOn404: flag(false),
+  next: func().orNull(),
+})
 
 /** What is mounted. */
 interface Mount {
@@ -56,12 +63,8 @@ interface Mount {
 export function mountFetch(server: MountHost, path: string, fetch: FetchHandler, options: MountFetchOptions = {}): void {
   checkMountHost('mountFetch()', server)
   if (typeof fetch !== 'function') throw invalid('mountFetch()', `the fetch function is ${kindOf(fetch)}${hintFor(fetch)}`)
-  checkNames('mountFetch()', options, OPTION_NAMES)
-  const stripsPrefix = flag('mountFetch()', 'stripPrefix', options.stripPrefix)
-  const passesOn404 = flag('mountFetch()', 'passOn404', options.passOn404)
-  const { next = null } = options
-  if (next !== null && typeof next !== 'function') throw invalid('mountFetch()', `next is ${kindOf(next)}, not a function`)
-  const mount: Mount = { fetch, next, passesOn404, prefixSegments: stripsPrefix ? countPrefixSegments(server, path) : 0 }
+  const { stripPrefix, passOn404, next } = MOUNT_FETCH_RULES.read(options)
+  const mount: Mount = { fetch, next, passesOn404: passOn404, prefixSegments: stripPrefix ? countPrefixSegments(server, path) : 0 }
   mapBelow(server, path, (session) => answer(mount, session))
 }
 

@@ -5,15 +5,17 @@ import type { Logger } from '../../app/logger.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, flag, invalid, namesOf } from '../../base/options.ts'
+import { flag, func, oneOfOr } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { isWebResponse } from '../../http/answer/web-response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { checkMountHost, countPrefixSegments, type MountHost, mapBelow } from './mounted.ts'
 import { errorOf } from './node-error.ts'
-import { NodeExchange, type NodeUpgradeHandler } from './node-exchange.ts'
+import { type Mounted, NodeExchange, type NodeUpgradeHandler } from './node-exchange.ts'
 import { checkNode } from './node-message.ts'
 import { NodeServer, type ServerControls } from './node-server.ts'
-import type { HasServer } from './node-socket.ts'
+import { isWatched, tellFinish, tellStart, WatchedServer } from './watching.ts'
 
 /** Passes the request on: to weir, without an error, or with one. */
 export type NodeNext = (error?: unknown) => void
@@ -38,7 +40,12 @@ export interface MountNodeOptions {
 
 type WithoutNext = (req: IncomingMessage, res: ServerResponse) => unknown
 
-const OPTION_NAMES = namesOf<MountNodeOptions>()(['stripPrefix', 'next', 'upgrade'])
+/** @internal */
+export const MOUNT_NODE_RULES = rules<MountNodeOptions>('mountNode()')({
+  stripPrefix: flag(true),
+  next: oneOfOr<boolean>(true, false).or(true),
+  upgrade: func().optional(),
+})
 
 /**
  * Runs code written for `node:http` inside weir: `mountNode(server, '/', app)`. It answers every request below `path` that no route of weir
@@ -52,11 +59,7 @@ export function mountNode(server: MountHost, path: string, handler: NodeHandler,
   checkNode()
   checkMountHost('mountNode()', server)
   if (typeof handler !== 'function') throw invalid('mountNode()', `the handler is ${kindOf(handler)}, not a function${hintFor(handler)}`)
-  checkNames('mountNode()', options, OPTION_NAMES)
-  flag('mountNode()', 'stripPrefix', options.stripPrefix)
-  if (typeof options.next !== 'function') flag('mountNode()', 'next', options.next)
-  checkFunction('mountNode()', 'upgrade', options.upgrade)
-  const { stripPrefix = true, next = true, upgrade } = options
+  const { stripPrefix, next, upgrade } = MOUNT_NODE_RULES.read(options)
   const prefixSegments = stripPrefix ? countPrefixSegments(server, path) : 0
   const mount = new Mount(server, handler, next, upgrade, prefixSegments)
   mapBelow(server, path, (session) => answer(mount, session))
@@ -65,7 +68,9 @@ export function mountNode(server: MountHost, path: string, handler: NodeHandler,
 /** Lets those that listen on the returned server answer what no route matches. */
 export function mountListeners(server: MountHost, controls: ServerControls): NodeServer {
   const handler: NodeHandler = (req, res, next) => {
-    if (!mount.httpServer.emit('request', req, res)) next()
+    const { httpServer } = mount
+    tellStart(req, res, httpServer)
+    if (!httpServer.emit('request', req, res)) next()
   }
   const mount = new Mount(server, handler, true, undefined, 0, controls)
   mapBelow(server, '/', (session) => answer(mount, session))
@@ -81,7 +86,7 @@ function hintFor(given: unknown): string {
 }
 
 /** What is mounted. */
-class Mount implements HasServer {
+class Mount implements Mounted {
   readonly logger: Logger | null
   readonly handler: NodeHandler
   readonly next: NonNullable<MountNodeOptions['next']>
@@ -91,6 +96,7 @@ class Mount implements HasServer {
   readonly #upgrade: NodeUpgradeHandler | undefined
   readonly #controls: ServerControls | null
   #httpServer: NodeServer | null = null
+  #watched: WatchedServer | null = null
 
   constructor(
     host: MountHost,
@@ -115,9 +121,41 @@ class Mount implements HasServer {
     return this.#httpServer
   }
 
+  get timeout(): number {
+    return this.#httpServer?.timeout ?? 0
+  }
+
+  tellTimeout(socket: object): boolean {
+    return this.#httpServer?.emit('timeout', socket) === true
+  }
+
+  /** Whether its function is called as a listener for `request` of a server: monitors want to see that. */
+  get isWatched(): boolean {
+    return this.#controls === null && isWatched()
+  }
+
+  /** What those that watch think the server is. Other code does not see it. */
+  get watched(): WatchedServer {
+    this.#watched ??= new WatchedServer()
+    return this.#watched
+  }
+
+  tellFinish(req: IncomingMessage, res: ServerResponse): void {
+    tellFinish(req, res, this.#watched ?? this.httpServer)
+  }
+
+  announce(socket: object): boolean {
+    return this.#httpServer?.announce(socket) === true
+  }
+
   get upgrade(): NodeUpgradeHandler | undefined {
     return this.#upgrade ?? this.#httpServer?.upgradeListener
   }
+}
+
+function call(mount: Mount, exchange: NodeExchange): unknown {
+  const { req, res } = exchange
+  return mount.next === false ? (mount.handler as WithoutNext)(req, res) : mount.handler(req, res, nextOf(mount, exchange))
 }
 
 /** The handler of its routes. @returns what weir sends */
@@ -127,7 +165,8 @@ function answer(mount: Mount, session: HttpSession): unknown {
   const upgrade = session.request.upgrade === null ? undefined : mount.upgrade
   if (upgrade !== undefined) return exchange.upgrade(upgrade)
   try {
-    const returned = mount.next === false ? (mount.handler as WithoutNext)(req, res) : mount.handler(req, res, nextOf(mount, exchange))
+    exchange.announce()
+    const returned = mount.isWatched ? mount.watched.run(req, res, () => call(mount, exchange)) : call(mount, exchange)
     if (isPromise(returned))
       Promise.resolve(returned).then(
         (value) => checkReturned(exchange, value),

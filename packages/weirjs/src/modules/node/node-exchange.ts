@@ -13,6 +13,7 @@ import type { Duplex } from 'node:stream'
 import { faultOf, WeirError } from '../../base/errors.ts'
 import { type ByteSource, UNREAD } from '../../http/answer/byte-source.ts'
 import type { BodySink } from '../../http/body/body.ts'
+import { PieceQueue } from '../../http/body/piece-queue.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { bodyOf, cookieUse, onAbort } from '../../http/request/request.ts'
 import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
@@ -29,6 +30,7 @@ import {
   type NodeResponse,
 } from './node-message.ts'
 import { type HasServer, NodeSocket, type SocketOwner, type WriteCallback } from './node-socket.ts'
+import { wantsFinish } from './watching.ts'
 import { type BodyWriter, WrittenBody } from './written-body.ts'
 
 /** A listener for the event `upgrade` of `http.Server`. */
@@ -38,12 +40,24 @@ const OPEN = 0
 const STREAMING = 1
 const DONE = 2
 
+/** What is mounted. */
+export interface Mounted extends HasServer {
+  /** Tells those that listen to the server of a connection. @returns whether something does */
+  announce(socket: object): boolean
+  /** Milliseconds of silence, as set on the server; 0 for none. */
+  readonly timeout: number
+  /** @returns whether something listens for the silence of a socket */
+  tellTimeout(socket: object): boolean
+  /** Tells monitors that the response is complete. */
+  tellFinish(req: IncomingMessage, res: NodeResponse): void
+}
+
 export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   readonly session: HttpSession
   readonly req: NodeRequest
   readonly res: NodeResponse
   readonly #exchange: Exchange
-  readonly #mount: HasServer
+  readonly #mount: Mounted
   readonly #socket: NodeSocket
   readonly #body: WrittenBody
   #phase = OPEN
@@ -56,13 +70,17 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   #isStartDue = false
   /** The body of the request is being read. */
   #isReading = false
+  /** Of the body of the request. Null until it is being read. */
+  #pieces: PieceQueue | null = null
   /** The rest of the body will not arrive, but the exchange continues. */
   #hasFailed = false
+  /** Something counts the socket as a connection, and waits for its end. */
+  #isAnnounced = false
   #result: unknown
   #resolve: ((result: unknown) => void) | null = null
 
   /** @param prefixSegments how many segments of the path `req.url` leaves out */
-  constructor(session: HttpSession, prefixSegments: number, mount: HasServer) {
+  constructor(session: HttpSession, prefixSegments: number, mount: Mounted) {
     const exchange = exchangeOf(session)
     cookieUse(session.request, true)
     this.session = session
@@ -80,6 +98,13 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
 
   get connection(): ConnectionInfo {
     return this.#exchange.connection
+  }
+
+  /** Before the code gets the request. */
+  announce(): void {
+    const { timeout } = this.#mount
+    if (timeout > 0) this.#socket.setTimeout(timeout)
+    this.#isAnnounced = this.#mount.announce(this.#socket)
   }
 
   // What the handler of the route returns.
@@ -139,6 +164,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     return session.response.upgrade(protocol, (socket, head) => {
       req.upgrade = true
       req.socket = describeSocket(socket, this.#socket)
+      this.#mount.announce(socket)
       return handler(req, socket, head)
     })
   }
@@ -159,13 +185,14 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
 
   #sink(): BodySink {
     const { req, session } = this
+    const pieces = new PieceQueue(req)
+    this.#pieces = pieces
     return {
       keepsBytes: true,
       data: (buffer, start, end, borrowed) => {
         if (req.destroyed) return true
         this.#socket.touch()
-        const piece = buffer.subarray(start, end)
-        return req.push(borrowed ? Buffer.from(piece) : piece)
+        return pieces.push(buffer, start, end, borrowed)
       },
       end: () => this.#completeRequest([...session.request.trailers].flat()),
       fail: (error) => this.#failRequest(error),
@@ -177,7 +204,9 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     const { req } = this
     req.complete = true
     if (trailers.length > 0) req._addHeaderLines(trailers, trailers.length)
-    if (!req.destroyed) req.push(null)
+    if (req.destroyed) return
+    if (this.#pieces === null) req.push(null)
+    else this.#pieces.end()
   }
 
   /** The rest of the body will not arrive: a limit was exceeded, the client has left, or the response has been sent. */
@@ -317,6 +346,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   }
 
   onFinish(): void {
+    if (wantsFinish()) this.#mount.tellFinish(this.req, this.res)
     if (this.#phase === DONE) return
     this.#phase = DONE
     const { req } = this
@@ -328,6 +358,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     }
     this.#socket.release()
     detach(this.res)
+    if (this.#isAnnounced) process.nextTick(closeSocket, this.#socket)
   }
 
   // The end before its time.
@@ -339,10 +370,11 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     else if (!own.isTaken) own.header('Connection', 'close') // Node would have sent the response already
   }
 
+  /** As in Node, what listens on the socket alone does not keep it. */
   onTimeout(): void {
     const { req, res } = this
-    const isHeard = [!req.complete && req.emit('timeout'), res.emit('timeout')].includes(true)
-    if (!isHeard && this.#socket.listenerCount('timeout') === 0) this.#socket.destroy()
+    const isHeard = [!req.complete && req.emit('timeout'), res.emit('timeout'), this.#mount.tellTimeout(this.#socket)].includes(true)
+    if (!isHeard) this.#socket.destroy()
   }
 
   /**
@@ -381,6 +413,10 @@ function resultOf(answer: () => unknown): unknown {
   } catch (error) {
     return Promise.reject(error)
   }
+}
+
+function closeSocket(socket: NodeSocket): void {
+  socket.close(null)
 }
 
 function startStream(exchange: NodeExchange): void {

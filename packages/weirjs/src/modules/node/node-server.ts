@@ -7,6 +7,7 @@ import { invalid } from '../../base/options.ts'
 import type { Endpoint } from '../../http/session.ts'
 import type { MountHost } from './mounted.ts'
 import type { NodeUpgradeHandler } from './node-exchange.ts'
+import { emitAsServer } from './watching.ts'
 
 /** What `listen`, `address` and `close` need of a server. */
 export interface ServerControls {
@@ -27,8 +28,11 @@ interface Where {
 export class NodeServer extends EventEmitter {
   readonly #host: MountHost
   readonly #controls: ServerControls | null
-  // What programs set on a server of Node. weir has timeouts and limits of its own.
+  /** The end of the server, once something has asked for it. */
+  #isEnding = false
+  /** Milliseconds of silence of each exchange, as Node has it for each connection. */
   timeout = 0
+  // What programs set on a server of Node. weir has timeouts and limits of its own.
   keepAliveTimeout = 0
   headersTimeout = 0
   requestTimeout = 0
@@ -42,10 +46,22 @@ export class NodeServer extends EventEmitter {
     this.#controls = controls
   }
 
+  override emit(event: string | symbol, ...values: unknown[]): boolean {
+    return emitAsServer(this, event, values)
+  }
+
   /** Undefined while nothing listens for `upgrade`: such a request is one like any other. */
   get upgradeListener(): NodeUpgradeHandler | undefined {
     if (this.listenerCount('upgrade') === 0) return undefined
     return (req, socket, head) => this.emit('upgrade', req, socket, head)
+  }
+
+  /**
+   * Each exchange has a socket of its own: for those that listen, it is a connection that carries one request.
+   * @returns whether something listens
+   */
+  announce(socket: object): boolean {
+    return this.emit('connection', socket)
   }
 
   get listening(): boolean {
@@ -74,28 +90,38 @@ export class NodeServer extends EventEmitter {
     return { address: first.address, family: first.address.includes(':') ? 'IPv6' : 'IPv4', port: first.port }
   }
 
-  /** Stops the server: it answers what is in progress. */
+  /** Stops the server: it answers what is in progress. Calls back when the last connection has ended. */
   close(callback?: (error?: Error) => void): this {
-    if (!this.listening) {
+    if (!this.listening && !this.#isEnding) {
       const error = Object.assign(new Error('Server is not running.'), { code: 'ERR_SERVER_NOT_RUNNING' })
       if (callback !== undefined) process.nextTick(callback, error)
       return this
     }
     if (callback !== undefined) this.once('close', () => callback())
-    this.#stop()
+    this.#stop(undefined)
     return this
   }
 
-  #stop(): void {
-    this.#server.stop(undefined).then(
-      () => this.emit('close'),
-      (error: unknown) => this.emit('error', error),
-    )
+  /** Stops the server, and ends what is in progress. Packages call it just before `close`, or after it. */
+  closeAllConnections(): void {
+    if (this.listening || this.#isEnding) this.#stop(0)
   }
 
-  /** Ends what is in progress, if the server is stopping, as Node's callers intend. */
-  closeAllConnections(): void {
-    this.#controls?.stop(0).catch(() => {})
+  #stop(graceMs: number | undefined): void {
+    const stopped = this.#server.stop(graceMs)
+    if (this.#isEnding) {
+      stopped.catch(() => {}) // the first call tells of the end
+      return
+    }
+    this.#isEnding = true
+    const tell = (event: string, error?: unknown): void => {
+      this.#isEnding = false
+      this.emit(event, error)
+    }
+    stopped.then(
+      () => tell('close'),
+      (error: unknown) => tell('error', error),
+    )
   }
 
   /** weir closes idle connections itself when it stops. */

@@ -4,10 +4,14 @@ import { Buffer } from 'node:buffer'
 import process from 'node:process'
 
 import { HEAD_ONLY } from '../../http/answer/byte-source.ts'
+import { GatheredBytes } from '../../http/body/gathered-bytes.ts'
 import type { WriteCallback } from './node-socket.ts'
 
 /** What one `next` yields at most, unless a single piece is larger. */
 const MOST_PIECE_BYTES = 64 * 1024
+/** Shorter pieces behind another one are gathered, in blocks: the client decides how long those of an echo are. */
+const SHORT_BYTES = 1024
+const BLOCK_BYTES = 16 * 1024
 
 type Piece = string | Uint8Array
 type Result = { readonly done: false; readonly value: Piece } | { readonly done: true; readonly value: undefined }
@@ -30,6 +34,8 @@ export interface BodyWriter {
 export class WrittenBody implements AsyncIterator<Piece> {
   readonly #writer: BodyWriter
   #pieces: Piece[] = []
+  /** Short pieces without a callback that follow the others. */
+  readonly #short = new GatheredBytes()
   /** Of each piece. */
   #callbacks: (WriteCallback | null)[] = []
   /** Callbacks of what the engine is sending. */
@@ -50,14 +56,34 @@ export class WrittenBody implements AsyncIterator<Piece> {
 
   /** @param piece may be empty: then the head is sent, if it has not been */
   add(piece: Piece, callback: WriteCallback | null): void {
-    this.#pieces.push(piece)
-    this.#callbacks.push(callback)
+    if (callback === null && piece.length < SHORT_BYTES && this.#pieces.length > 0) {
+      this.#gather(typeof piece === 'string' ? Buffer.from(piece) : piece)
+      return
+    }
+    this.#closeBlock()
+    this.#push(piece, callback)
     this.waitingBytes += piece.length
     this.#goOn()
   }
 
+  #push(piece: Piece, callback: WriteCallback | null): void {
+    this.#pieces.push(piece)
+    this.#callbacks.push(callback)
+  }
+
+  #gather(bytes: Uint8Array): void {
+    this.#short.add(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), 0, bytes.length)
+    this.waitingBytes += bytes.length
+    if (this.#short.size >= BLOCK_BYTES) this.#closeBlock()
+  }
+
+  #closeBlock(): void {
+    if (this.#short.size > 0) this.#push(this.#short.takeMemory(), null)
+  }
+
   /** The whole body, if none of it has been read. */
   takeWhole(): Piece {
+    this.#closeBlock()
     const pieces = this.#pieces
     this.#pieces = []
     this.waitingBytes = 0
@@ -77,6 +103,7 @@ export class WrittenBody implements AsyncIterator<Piece> {
 
   /** Nothing is taken any more. Calls the callbacks that have not been called. @param error null if everything has been sent */
   settle(error: Error | null): void {
+    this.#closeBlock()
     const callbacks = [...this.#sending, ...this.#callbacks]
     this.#sending = NO_CALLBACKS
     this.#callbacks = []
@@ -107,6 +134,7 @@ export class WrittenBody implements AsyncIterator<Piece> {
   }
 
   #takePieces(): Piece {
+    this.#closeBlock()
     const pieces = this.#pieces
     const callbacks = this.#callbacks
     if (pieces.length === 1 || this.waitingBytes <= MOST_PIECE_BYTES) {

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Relay, RelayMessage, RelaySubscription } from '../relay-option.ts'
 import { readyOrLate } from '../relay-ready.ts'
 import type { ClientQueue } from '../sse/client-queue.ts'
-import { ClientQueues, type SseQueueOptions } from '../sse/client-queues.ts'
+import { ClientQueues, type QueueSettings } from '../sse/client-queues.ts'
 import { EncodedEvent } from '../sse/event.ts'
 import { decodeEnvelope } from './event-envelope.ts'
 import { PageRequest, type PageSource } from './page-request.ts'
@@ -12,11 +12,10 @@ import { RecentEvents } from './recent-events.ts'
 import { ResumingClient, type ResumingHost } from './resuming-client.ts'
 
 export interface LiveFeedSettings {
-  readonly owner: string
   readonly relay: Relay
   /** Of the channel. */
   readonly name: string
-  readonly queues: SseQueueOptions
+  readonly queues: QueueSettings
   /** What clients get for a gap. */
   readonly gap: EncodedEvent
   readonly onError: (error: unknown) => void
@@ -44,13 +43,13 @@ export class LiveFeed implements PageSource, ResumingHost {
   #isClosed = false
 
   /** @throws WEIR_OPTION_INVALID */
-  constructor({ owner, relay, name, queues, gap, onError, clock }: LiveFeedSettings) {
+  constructor({ relay, name, queues, gap, onError, clock }: LiveFeedSettings) {
     this.relay = relay
     this.name = name
     this.gap = gap
     this.#onError = onError
     this.#clock = clock
-    this.#live = new ClientQueues(owner, queues, () => this.#endIfUnused())
+    this.#live = new ClientQueues(queues, () => this.#endIfUnused())
   }
 
   get size(): number {

@@ -1,12 +1,22 @@
 // A relay within one process: for services of one process, for development, and for tests.
 
 import { createHmac, randomBytes } from 'node:crypto'
-
 import { isInstance, WeirError } from '../../base/errors.ts'
+import { keepNewest } from '../../base/keep-newest.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkFunction, checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
-import { errorListener } from '../error-listener.ts'
-import type { Relay, RelayMessage, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
+import { count, listener } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import { ownText } from '../../base/own-text.ts'
+import {
+  type Relay,
+  type RelayMessage,
+  type RelayPublishOptions,
+  type RelaySubscribeOptions,
+  type RelaySubscription,
+  SUBSCRIBE_RULES,
+} from '../relay-option.ts'
+import { onceOf } from './publish-once.ts'
 
 export interface MemoryRelayOptions {
   /** How many of the latest messages are kept for each channel. With 0, messages have no ids. Default 1,000. */
@@ -15,9 +25,12 @@ export interface MemoryRelayOptions {
   readonly onError?: (error: unknown) => void
 }
 
-const OPTION_NAMES = namesOf<MemoryRelayOptions>()(['maxLength', 'onError'])
 const OWNER = 'memoryRelay()'
-const DEFAULT_LENGTH = 1_000
+/** @internal */
+export const MEMORY_RELAY_RULES = rules<MemoryRelayOptions>(OWNER)({
+  maxLength: count().or(1_000),
+  onError: listener().or(warn, 'a warning of the process'),
+})
 
 /**
  * Returns a relay that reaches the subscribers of this process alone, and keeps messages in its memory. A message that is published is
@@ -26,9 +39,8 @@ const DEFAULT_LENGTH = 1_000
  * @throws WEIR_OPTION_INVALID
  */
 export function memoryRelay(options: MemoryRelayOptions = {}): Relay {
-  checkNames(OWNER, options, OPTION_NAMES)
-  const maxLength = wholeNumber(OWNER, 'maxLength', options.maxLength ?? DEFAULT_LENGTH)
-  return new MemoryRelay(maxLength, errorListener(OWNER, options.onError ?? warn))
+  const { maxLength, onError } = MEMORY_RELAY_RULES.read(options)
+  return new MemoryRelay(maxLength, onError)
 }
 
 function checkName(channel: unknown): void {
@@ -45,6 +57,8 @@ class Channel {
   /** The latest messages. The last one has the number `count`. */
   readonly kept: RelayMessage[] = []
   count = 0
+  /** The ids of the last messages that have a name of the program, by that name. */
+  readonly named = new Map<string, string>()
   readonly subscriptions = new Set<Subscription>()
 
   constructor(prefix: string) {
@@ -64,16 +78,23 @@ class MemoryRelay implements Relay {
     this.#onError = onError
   }
 
-  async publish(name: string, data: string): Promise<string | null> {
+  async publish(name: string, data: string, options: RelayPublishOptions = {}): Promise<string | null> {
     checkName(name)
     if (typeof data !== 'string') throw invalid(OWNER, `publish: the data is ${kindOf(data)}, not a string`)
     if (!this.isConnected) throw new WeirError('WEIR_RELAY_UNAVAILABLE', 'the relay is closed')
+    const once = onceOf(OWNER, options, this.#maxLength > 0)
     const channel = this.#channelOf(name)
+    const stored = once === null ? undefined : channel.named.get(once)
+    if (stored !== undefined) return stored
     const id = this.#maxLength === 0 ? null : `${channel.prefix}${++channel.count}`
-    const message = Object.freeze({ id, data })
+    const message = Object.freeze({ id, data: id === null ? data : ownText(data) })
     if (id !== null) {
       channel.kept.push(message)
       if (channel.kept.length > this.#maxLength) channel.kept.shift()
+      if (once !== null) {
+        channel.named.set(once, id)
+        keepNewest(channel.named, this.#maxLength)
+      }
     }
     let delivered: Promise<void> | null = null
     for (const one of channel.subscriptions) delivered = one.add(message)
@@ -86,8 +107,7 @@ class MemoryRelay implements Relay {
     checkName(name)
     if (typeof listener !== 'function') throw invalid(OWNER, `listener is ${shown(listener)}, not a function`)
     const { after, onGap } = options
-    checkText(OWNER, 'after', after)
-    checkFunction(OWNER, 'onGap', onGap)
+    SUBSCRIBE_RULES.read({ after, onGap }, OWNER)
     const channel = this.#channelOf(name)
     const position = this.#maxLength === 0 ? null : `${channel.prefix}${channel.count}`
     const subscription = new Subscription(listener, onGap, this.#onError, position, () => {
@@ -120,7 +140,7 @@ class MemoryRelay implements Relay {
     if (channel === undefined) {
       // A channel that was forgotten before its first message has the same prefix again: subscribers know it as their position.
       channel = new Channel(`${createHmac('sha256', this.#secret).update(name).digest('base64url').slice(0, 12)}-`)
-      this.#channels.set(name, channel)
+      this.#channels.set(ownText(name), channel)
     }
     return channel
   }

@@ -3,10 +3,11 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkNames, invalid, namesOf } from '../../base/options.ts'
-import { errorListener } from '../error-listener.ts'
-import { checkRelay, type Relay } from '../relay-option.ts'
-import type { SseQueueOptions } from '../sse/client-queues.ts'
+import { anything, listener, object } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import { checkRelay, type Relay, type RelayPublishOptions } from '../relay-option.ts'
+import { QUEUE_RULES, type SseQueueOptions } from '../sse/client-queues.ts'
 import { EncodedEvent, type SseEvent } from '../sse/event.ts'
 import { SseFeed } from '../sse/feed.ts'
 import { encodeEnvelope, type RelayEvent } from './event-envelope.ts'
@@ -22,10 +23,15 @@ export interface RelayChannelOptions extends SseQueueOptions {
   readonly onError?: (error: unknown) => void
 }
 
-const OPTION_NAMES = namesOf<RelayChannelOptions>()(['maxQueuedBytes', 'whenFull', 'gapEvent', 'onError'])
-const EVENT_NAMES = namesOf<RelayEvent>()(['data', 'event'])
 const OWNER = 'relayChannel()'
-const DEFAULT_GAP: SseEvent = { event: 'gap', data: '' }
+/** @internal */
+export const RELAY_CHANNEL_RULES = rules<RelayChannelOptions>(OWNER)({
+  ...QUEUE_RULES,
+  gapEvent: object().or({ event: 'gap', data: '' }, "{ event: 'gap', data: '' }"),
+  onError: listener().or(() => {}, 'nothing'),
+})
+/** @internal */
+export const RELAY_EVENT_RULES = rules<RelayEvent>('publish()')({ data: anything().optional(), event: anything().optional() })
 
 /**
  * Returns a source for `sse(session, source)`. What is published on any machine reaches the clients of all, in one order. A client that
@@ -51,14 +57,12 @@ export class RelayChannel extends SseFeed {
     super()
     checkRelay(OWNER, relay)
     if (typeof name !== 'string') throw invalid(OWNER, `the name is ${kindOf(name)}, not a string`)
-    checkNames(OWNER, options, OPTION_NAMES)
-    const { gapEvent = DEFAULT_GAP } = options
+    const { gapEvent, onError, ...queues } = RELAY_CHANNEL_RULES.read(options)
     if (gapEvent.id !== undefined) throw invalid(OWNER, 'gapEvent has an id: clients would resume after it')
     this.#relay = relay
     this.#name = `events ${name}`
     const gap = new EncodedEvent(gapEvent)
-    const onError = errorListener(OWNER, options.onError)
-    this.#feed = new LiveFeed({ owner: OWNER, relay, name: this.#name, queues: options, gap, onError, clock })
+    this.#feed = new LiveFeed({ relay, name: this.#name, queues, gap, onError, clock })
   }
 
   /** The number of clients that listen in this process. */
@@ -70,15 +74,16 @@ export class RelayChannel extends SseFeed {
    * Sends an event to the clients of all machines. Resolves when the relay has it.
    *
    * @param event a string is the data of an event
+   * @param options `once`: an id of the program, so that the event is stored once although it is published again
    * @returns its id; null if the relay keeps no messages
    * @throws (rejects) WEIR_RESULT_UNSENDABLE for an event that cannot be sent; WEIR_OPTION_INVALID for one with another member, such as an
    * id; WEIR_RELAY_UNAVAILABLE if the relay is away or too much waits for it, and after `close`
    */
-  async publish(event: RelayEvent | string): Promise<string | null> {
+  async publish(event: RelayEvent | string, options: RelayPublishOptions = {}): Promise<string | null> {
     if (this.#isClosed) throw new WeirError('WEIR_RELAY_UNAVAILABLE', 'the channel is closed')
     const given = typeof event === 'string' ? { data: event } : event
-    checkNames('publish()', given, EVENT_NAMES)
-    return this.#relay.publish(this.#name, encodeEnvelope(given))
+    RELAY_EVENT_RULES.read(given)
+    return this.#relay.publish(this.#name, encodeEnvelope(given), options)
   }
 
   /** Ends the streams of the clients of this process once they have read what is queued. The channel stays usable. */

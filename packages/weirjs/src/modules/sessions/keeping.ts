@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer'
 import { hash, randomBytes } from 'node:crypto'
 import { isInstance, LimitError, WeirError } from '../../base/errors.ts'
 import { keepNewest } from '../../base/keep-newest.ts'
+import { ownText } from '../../base/own-text.ts'
 
 import { type KeyRing, type SealedBox, sealedLength } from './key-ring.ts'
 import { type CookieForm, MAX_COOKIE_BYTES, setCookieText } from './session-cookie.ts'
@@ -55,7 +56,7 @@ export class SealedKeeping implements Keeping {
     const text = box.open(value)
     if (text === null) return null
     const kept: Kept = { text, key: null, isOld: box.isOld(value) }
-    this.#recent.set(cookie, kept)
+    this.#recent.set(ownText(cookie), kept)
     keepNewest(this.#recent, MAX_RECENT)
     return kept
   }

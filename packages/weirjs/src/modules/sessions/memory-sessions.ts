@@ -1,7 +1,8 @@
 // Sessions in the memory of one process, for development, for tests, and for programs that run once.
 
 import { type Clock, systemClock } from '../../base/clock.ts'
-import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
+import { count } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 
 import type { SessionStore } from './session-store.ts'
 
@@ -11,16 +12,15 @@ export interface MemorySessionsOptions {
 }
 
 const OWNER = 'memorySessions()'
-const OPTION_NAMES = namesOf<MemorySessionsOptions>()(['maxSessions'])
-const DEFAULT_MAX_SESSIONS = 10_000
+/** @internal */
+export const MEMORY_SESSIONS_RULES = rules<MemorySessionsOptions>(OWNER)({ maxSessions: count({ least: 1 }).or(10_000) })
 
 /**
  * Returns a store in memory. Its sessions end with the process, and other processes do not see them.
  * @throws WEIR_OPTION_INVALID
  */
 export function memorySessions(options: MemorySessionsOptions = {}): SessionStore {
-  checkNames(OWNER, options, OPTION_NAMES)
-  return new MemorySessions(wholeNumber(OWNER, 'maxSessions', options.maxSessions ?? DEFAULT_MAX_SESSIONS, 1), systemClock)
+  return new MemorySessions(MEMORY_SESSIONS_RULES.read(options).maxSessions, systemClock)
 }
 
 interface Kept {

@@ -1,6 +1,7 @@
 // Sessions in sealed cookies.
 
-import { checkNames, namesOf } from '../../base/options.ts'
+import { readBy } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 
 import { KeyRing, type SealingKey } from './key-ring.ts'
 
@@ -13,7 +14,8 @@ export interface SealedOptions {
 }
 
 const OWNER = 'sealed()'
-const OPTION_NAMES = namesOf<SealedOptions>()(['keys'])
+/** @internal */
+export const SEALED_RULES = rules<SealedOptions>(OWNER)({ keys: readBy((keys: readonly SealingKey[], owner) => new KeyRing(owner, keys)) })
 
 /** Sessions that the client keeps. */
 export class SealedSessions {
@@ -33,6 +35,5 @@ export class SealedSessions {
  * @throws WEIR_OPTION_INVALID
  */
 export function sealed(options: SealedOptions): SealedSessions {
-  checkNames(OWNER, options, OPTION_NAMES)
-  return new SealedSessions(new KeyRing(OWNER, options.keys))
+  return new SealedSessions(SEALED_RULES.read(options).keys)
 }

@@ -5,10 +5,13 @@
 
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Policy } from '../../app/policies/policy.ts'
+import type { Duration } from '../../base/duration.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { duration, flag, list, matching, object, readBy, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { type HttpRequest, headerOf } from '../../http/request/request.ts'
@@ -34,10 +37,10 @@ export interface SessionsOptions<Data extends StoredObject = StoredObject, Claim
   readonly claims?: StandardSchema<unknown, Claims>
   /** The name of the cookie, after `__Host-`. Default `session`. */
   readonly name?: string
-  /** Milliseconds without a request after which a session ends. Default 30 minutes. It is renewed when a tenth of that has passed. */
-  readonly idleTimeout?: number
-  /** Milliseconds after which a session ends, counted from its beginning or the last sign-in. Default 12 hours. */
-  readonly absoluteTimeout?: number
+  /** How long without a request until a session ends. Default 30 minutes. It is renewed when a tenth of that has passed. */
+  readonly idleTimeout?: Duration
+  /** How long until a session ends, counted from its beginning or the last sign-in. Default 12 hours. */
+  readonly absoluteTimeout?: Duration
   /** Whether browsers keep the cookie when they are closed. Default false. */
   readonly persistent?: boolean
   /** Whether sessions also work over plain HTTP, with a cookie of another name that anybody on the way can read. Default false. */
@@ -92,22 +95,34 @@ export interface Sessions<Data extends StoredObject = StoredObject, Claims exten
 }
 
 const OWNER = 'sessions()'
-const OPTION_NAMES = namesOf<SessionsOptions>()([
-  'store',
-  'data',
-  'claims',
-  'name',
-  'idleTimeout',
-  'absoluteTimeout',
-  'persistent',
-  'allowInsecure',
-  'notBefore',
-  'csrf',
-])
-const SIGN_IN_NAMES = namesOf<SignIn>()(['id', 'name', 'roles', 'scopes', 'claims'])
-const SCHEME_OPTION_NAMES = namesOf<SessionSchemeOptions>()(['login'])
-const DEFAULT_IDLE_MS = 30 * 60_000
-const DEFAULT_ABSOLUTE_MS = 12 * 3_600_000
+/** Ten years. */
+const MOST_MS = 3_660 * 86_400_000
+/** @internal */
+export const SESSIONS_RULES = rules<SessionsOptions>(OWNER)({
+  store: readBy((store: SealedSessions | SessionStore) => ({ keeping: keepingOf(store), given: store })),
+  data: readBy(stored).or(undefined, 'any object'),
+  claims: readBy(stored).or(undefined, 'any object'),
+  name: text().or('session'),
+  idleTimeout: duration({ most: MOST_MS }).or('30m'),
+  absoluteTimeout: duration({ most: MOST_MS }).or('12h'),
+  persistent: flag(false),
+  allowInsecure: flag(false),
+  notBefore: matching<Date | NotBefore>('a valid Date or a function', isMoment).orNull(),
+  csrf: readBy((given: CsrfOptions | false) => (given === false ? null : csrf(given))).or({}, '{}'),
+})
+const NAMES = list<string>('a string', (one) => typeof one === 'string').or([])
+/** @internal */
+export const SIGN_IN_RULES = rules<SignIn>('signIn()')({
+  id: text('a string that identifies the principal', (id) => id !== ''),
+  name: text().nullable().or(null),
+  roles: NAMES,
+  scopes: NAMES,
+  claims: object().or({}),
+})
+/** @internal */
+export const SESSION_SCHEME_RULES = rules<SessionSchemeOptions>('scheme()')({
+  login: text('a path', (path) => /^\/(?!\/)[^\\?#]*$/.test(path)).optional(),
+})
 
 /**
  * Returns a module: `server.useModule(sessions({ store: sealed({ keys }) }))`. It installs a policy called `sessions` and, unless told
@@ -131,23 +146,19 @@ export class SessionsModule implements Sessions {
   readonly #open = new WeakMap<HttpRequest, OpenSession>()
 
   constructor(options: SessionsOptions) {
-    checkNames(OWNER, options, OPTION_NAMES)
-    const { store, name = 'session', idleTimeout = DEFAULT_IDLE_MS, absoluteTimeout = DEFAULT_ABSOLUTE_MS, notBefore } = options
-    const data = new StoredValue(OWNER, 'data', options.data as AnySchema | undefined)
-    const claims = new StoredValue(OWNER, 'claims', options.claims as AnySchema | undefined)
-    this.#sealing = store instanceof SealedSessions ? store : null
+    const settings = SESSIONS_RULES.read(options)
+    const { store, data, claims, name, idleTimeout, absoluteTimeout, persistent, allowInsecure, notBefore } = settings
+    this.#sealing = store.given instanceof SealedSessions ? store.given : null
     this.#settings = {
-      keeping: keepingOf(store),
-      forms: new CookieForms(OWNER, name, flag(OWNER, 'allowInsecure', options.allowInsecure)),
+      keeping: store.keeping,
+      forms: new CookieForms(OWNER, name, allowInsecure),
       format: new RecordFormat(data, claims),
-      idleTimeout: wholeNumber(OWNER, 'idleTimeout', idleTimeout, 1),
-      absoluteTimeout: wholeNumber(OWNER, 'absoluteTimeout', absoluteTimeout, 1),
-      persistent: flag(OWNER, 'persistent', options.persistent),
+      idleTimeout,
+      absoluteTimeout,
+      persistent,
     }
-    if (notBefore !== undefined && typeof notBefore !== 'function' && !(notBefore instanceof Date && !Number.isNaN(notBefore.getTime())))
-      throw invalid(OWNER, `notBefore is ${shown(notBefore)}, not a valid Date or a function`)
-    this.#notBefore = notBefore === undefined || typeof notBefore === 'function' ? (notBefore ?? null) : () => notBefore
-    this.#csrf = options.csrf === false ? null : csrf(options.csrf)
+    this.#notBefore = notBefore instanceof Date ? () => notBefore : notBefore
+    this.#csrf = settings.csrf
     this.name = `sessions ${name}`
   }
 
@@ -213,10 +224,7 @@ export class SessionsModule implements Sessions {
   }
 
   scheme(options: SessionSchemeOptions = {}): Scheme<SessionPrincipal> {
-    checkNames('scheme()', options, SCHEME_OPTION_NAMES)
-    const { login } = options
-    if (login !== undefined && (typeof login !== 'string' || !/^\/(?!\/)[^\\?#]*$/.test(login)))
-      throw invalid('scheme()', `login is ${shown(login)}, not a path`)
+    const { login } = SESSION_SCHEME_RULES.read(options)
     const authenticate = (session: HttpSession): SessionPrincipal | null | Promise<SessionPrincipal | null> => {
       const entered = this.#enter(session, false)
       return isPromise(entered) ? (entered as Promise<OpenSession>).then((open) => open.principal) : entered.principal
@@ -268,6 +276,14 @@ export class SessionsModule implements Sessions {
   }
 }
 
+function stored(schema: StandardSchema | undefined, owner: string, option: string): StoredValue {
+  return new StoredValue(owner, option, schema as AnySchema | undefined)
+}
+
+function isMoment(value: unknown): boolean {
+  return typeof value === 'function' || (value instanceof Date && !Number.isNaN(value.getTime()))
+}
+
 function keepingOf(store: unknown): Keeping {
   if (store instanceof SealedSessions) return new SealedKeeping(store.ring)
   if (typeof store !== 'object' || store === null) throw invalid(OWNER, `store is ${kindOf(store)}, not sealed({ keys }) or a store`)
@@ -277,19 +293,7 @@ function keepingOf(store: unknown): Keeping {
 
 /** @throws WEIR_OPTION_INVALID */
 function checkedPrincipal(principal: SignIn): SessionPrincipal {
-  const owner = 'signIn()'
-  checkNames(owner, principal, SIGN_IN_NAMES)
-  const { id, name = null, roles = [], scopes = [], claims = {} } = principal
-  if (typeof id !== 'string' || id === '') throw invalid(owner, `id is ${shown(id)}, not a string that identifies the principal`)
-  if (name !== null && typeof name !== 'string') throw invalid(owner, `name is ${shown(name)}, not a string or null`)
-  for (const [option, list] of [
-    ['roles', roles],
-    ['scopes', scopes],
-  ] as const)
-    if (!listOf<unknown>(owner, option, list).every((one) => typeof one === 'string'))
-      throw invalid(owner, `${option} is not a list of strings`)
-  if (typeof claims !== 'object' || claims === null || Array.isArray(claims))
-    throw invalid(owner, `claims is ${kindOf(claims)}, not an object`)
+  const { id, name, roles, scopes, claims } = SIGN_IN_RULES.read(principal)
   return principalOf(id, name, roles, scopes, claims as StoredObject)
 }
 

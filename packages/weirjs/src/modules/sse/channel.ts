@@ -1,7 +1,8 @@
 // Sends events to the clients of this process. Each event is encoded once, and waits for each client in a bounded queue.
 
-import { checkNames, namesOf, wholeNumber } from '../../base/options.ts'
-import { ClientQueues, type SseQueueOptions } from './client-queues.ts'
+import { count } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { ClientQueues, QUEUE_RULES, type SseQueueOptions } from './client-queues.ts'
 import { EncodedEvent, type SseEvent } from './event.ts'
 import { SseFeed } from './feed.ts'
 
@@ -10,7 +11,8 @@ export interface SseChannelOptions extends SseQueueOptions {
   readonly history?: number
 }
 
-const OPTION_NAMES = namesOf<SseChannelOptions>()(['maxQueuedBytes', 'whenFull', 'history'])
+/** @internal */
+export const CHANNEL_RULES = rules<SseChannelOptions>('channel')({ ...QUEUE_RULES, history: count().or(0) })
 
 /** A source of events with any number of listening clients. */
 export class SseChannel extends SseFeed {
@@ -21,9 +23,9 @@ export class SseChannel extends SseFeed {
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: SseChannelOptions = {}) {
     super()
-    checkNames('channel', options, OPTION_NAMES)
-    this.#clients = new ClientQueues('channel', options)
-    this.#historyLength = wholeNumber('channel', 'history', options.history ?? 0)
+    const settings = CHANNEL_RULES.read(options)
+    this.#clients = new ClientQueues(settings)
+    this.#historyLength = settings.history
   }
 
   /** The number of listening clients. */

@@ -1,6 +1,7 @@
 // All clients of a channel, and what happens to those that read too slowly.
 
-import { checkWord, wholeNumber } from '../../base/options.ts'
+import { oneOf, size } from '../../base/option-kinds.ts'
+import type { Size } from '../../base/size.ts'
 
 import { ClientQueue, type FullQueuePolicy } from './client-queue.ts'
 import type { EncodedEvent } from './event.ts'
@@ -10,7 +11,7 @@ export interface SseQueueOptions {
    * How many bytes of events may wait for one client, in addition to what its socket buffers. Each event counts 64 bytes more than its
    * size. Default 1 MiB.
    */
-  readonly maxQueuedBytes?: number
+  readonly maxQueuedBytes?: Size
   /**
    * What happens to a client that reads too slowly. `'disconnect'`, the default, discards its queue and ends its stream, so that the client
    * reconnects and sends the last id that it saw. `'drop-oldest'` discards the oldest waiting events, or the new event if it alone exceeds
@@ -19,7 +20,16 @@ export interface SseQueueOptions {
   readonly whenFull?: FullQueuePolicy
 }
 
-const DEFAULT_QUEUED_BYTES = 1024 * 1024
+/** @internal For channels of all kinds. */
+export const QUEUE_RULES = {
+  maxQueuedBytes: size({ least: 1 }).or('1MiB'),
+  whenFull: oneOf('disconnect', 'drop-oldest').or('disconnect'),
+}
+
+export interface QueueSettings {
+  readonly maxQueuedBytes: number
+  readonly whenFull: FullQueuePolicy
+}
 
 export class ClientQueues {
   readonly #maxQueuedBytes: number
@@ -28,17 +38,10 @@ export class ClientQueues {
   readonly #clients = new Set<ClientQueue>()
 
   /**
-   * @param owner whose options they are
    * @param onLeave called after a client has left
-   * @throws WEIR_OPTION_INVALID
    */
-  constructor(
-    owner: string,
-    { maxQueuedBytes = DEFAULT_QUEUED_BYTES, whenFull = 'disconnect' }: SseQueueOptions,
-    onLeave: () => void = () => {},
-  ) {
-    checkWord(owner, 'whenFull', whenFull, 'disconnect', 'drop-oldest')
-    this.#maxQueuedBytes = wholeNumber(owner, 'maxQueuedBytes', maxQueuedBytes, 1)
+  constructor({ maxQueuedBytes, whenFull }: QueueSettings, onLeave: () => void = () => {}) {
+    this.#maxQueuedBytes = maxQueuedBytes
     this.#whenFull = whenFull
     this.#onLeave = onLeave
   }

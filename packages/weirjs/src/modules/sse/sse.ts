@@ -1,9 +1,11 @@
 // Server-sent events (WHATWG HTML §9.2), which a handler sends by returning `sse(…)`.
 
 import { Buffer } from 'node:buffer'
-import { WeirError } from '../../base/errors.ts'
+import type { Duration } from '../../base/duration.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkNames, invalid, namesOf } from '../../base/options.ts'
+import { duration, object } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -20,19 +22,22 @@ import { type OpenSource, type SourceItem, SseStream } from './stream.ts'
 export type SseSource = SseFeed | AsyncIterable<SseEvent | string> | ((signal: AbortSignal) => AsyncIterable<SseEvent | string>)
 
 export interface SseOptions {
-  /** How long a stream may be silent before a comment is sent, in milliseconds; null: never. Default 15 s. */
-  readonly heartbeat?: number | null
-  /** How long the client waits before it reconnects, in milliseconds. Default: the client decides, 3 s in Chromium. */
-  readonly retry?: number
+  /** How long a stream may be silent before a comment is sent, null: never. Default 15 s. */
+  readonly heartbeat?: Duration | null
+  /** How long the client waits before it reconnects. Default: the client decides, 3 s in Chromium. */
+  readonly retry?: Duration
   /**
    * The last event of a stream that ends because the server stops. Default: a comment. `{ retry: 10_000 }` keeps clients away for 10 s.
    */
   readonly farewell?: SseEvent
 }
 
-const OPTION_NAMES = namesOf<SseOptions>()(['heartbeat', 'retry', 'farewell'])
-const DEFAULT_HEARTBEAT_MS = 15_000
-const DEFAULT_FAREWELL: SseEvent = { comment: 'the server is stopping' }
+/** @internal */
+export const SSE_RULES = rules<SseOptions>('sse')({
+  heartbeat: duration().nullable().or('15s'),
+  retry: duration({ least: 0 }).optional("the client's"),
+  farewell: object().or({ comment: 'the server is stopping' }, 'a comment'),
+})
 
 /**
  * Prepares a stream of events on `session.response`, and returns that response for the handler to return. The stream ends with its source,
@@ -41,13 +46,10 @@ const DEFAULT_FAREWELL: SseEvent = { comment: 'the server is stopping' }
  * @throws WEIR_OPTION_INVALID; WEIR_RESULT_UNSENDABLE for a farewell that cannot be sent
  */
 export function sse(session: HttpSession, source: SseSource, options: SseOptions = {}): HttpResponse {
-  checkNames('sse', options, OPTION_NAMES)
+  const { heartbeat, retry, farewell } = SSE_RULES.read(options)
   if (session?.response === undefined) throw invalid('sse', `the first argument must be the session, not ${kindOf(session)}`)
   if (!isSource(source))
     throw invalid('sse', `the source must be a channel, an async iterable or a function that returns one, not ${kindOf(source)}`)
-  const { heartbeat = DEFAULT_HEARTBEAT_MS, retry, farewell = DEFAULT_FAREWELL } = options
-  if (heartbeat !== null && !(heartbeat > 0))
-    throw new WeirError('WEIR_OPTION_INVALID', `heartbeat is ${heartbeat}, not a positive number of milliseconds or null`)
   const stream = new SseStream(sourceOf(session, source), session.server.stopping, {
     greeting: encodeEvent(retry === undefined ? { comment: '' } : { retry }),
     farewell: encodeEvent(farewell),

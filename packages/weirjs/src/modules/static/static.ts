@@ -5,9 +5,14 @@
 
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Module } from '../../app/module-host.ts'
+import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Middleware, Next } from '../../app/policies/middleware.ts'
-import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import type { Duration } from '../../base/duration.ts'
+import { duration, flag, listOf, matching, readBy, size, text, texts } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import { ownText } from '../../base/own-text.ts'
+import type { Size } from '../../base/size.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { openFile, prepareOpenFile } from '../../http/files/file.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
@@ -69,34 +74,38 @@ export interface StaticOptions {
    */
   readonly precompressed?: boolean | readonly PrecompressedEncoding[]
   /**
-   * Memory for files in bytes, including 1 KiB for each. When exceeded: the file that has gone unchecked for the longest time is dropped.
+   * Memory for files, including 1 KiB for each. When exceeded: the file that has gone unchecked for the longest time is dropped.
    * Default 32 MiB; 0: no file is kept.
    */
-  readonly maxCacheBytes?: number
-  /** Size in bytes above which a file is read from the disk each time. Default 256 KiB. */
-  readonly maxCachedFileBytes?: number
-  /** How long a file in memory is sent without checking the disk, in milliseconds. Default 1,000; 0: it is checked each time. */
-  readonly checkInterval?: number
+  readonly maxCacheBytes?: Size
+  /** Size above which a file is read from the disk each time. Default 256 KiB. */
+  readonly maxCachedFileBytes?: Size
+  /** How long a file in memory is sent without checking the disk. Default 1 s; 0: it is checked each time. */
+  readonly checkInterval?: Duration
 }
 
-const OPTION_NAMES = namesOf<StaticOptions>()([
-  'root',
-  'prefix',
-  'index',
-  'extensions',
-  'fallback',
-  'cacheControl',
-  'headers',
-  'dotfiles',
-  'followSymlinks',
-  'precompressed',
-  'maxCacheBytes',
-  'maxCachedFileBytes',
-  'checkInterval',
-])
-const DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
-const DEFAULT_CACHED_FILE_BYTES = 256 * 1024
-const DEFAULT_CHECK_INTERVAL = 1_000
+const CODINGS = Object.keys(PRECOMPRESSED) as PrecompressedEncoding[]
+/** @internal */
+export const STATIC_RULES = rules<StaticOptions>('static')({
+  root: readBy(directoryAt),
+  prefix: text('a path such as /assets', (path) => path.startsWith('/') && !/[%?#\\]|\/\//.test(path)).or('/'),
+  index: text('the name of a file', (name) => name !== '' && !/[/\\]/.test(name))
+    .also(false)
+    .or('index.html'),
+  extensions: texts('an extension such as html', (one) => /^[^./\\]+(?:\.[^./\\]+)*$/.test(one)).or([]),
+  fallback: text('the path of a file below the root', isBelow).orNull(),
+  cacheControl: matching<Exclude<StaticOptions['cacheControl'], undefined>>('a string, a function or null', isFieldOption).or('no-cache'),
+  headers: readBy(headersOf).or({}, 'none'),
+  dotfiles: texts().or([]),
+  followSymlinks: flag(false),
+  precompressed: listOf(...CODINGS)
+    .also(true)
+    .also(false)
+    .or(false),
+  maxCacheBytes: size().or('32MiB'),
+  maxCachedFileBytes: size().or('256KiB'),
+  checkInterval: duration({ least: 0 }).or('1s'),
+})
 /** How often to look for a file whose name leads elsewhere by the time it is opened. */
 const MOST_ATTEMPTS = 3
 const FILE_METHODS = ['GET']
@@ -111,12 +120,17 @@ export function staticFiles(options: StaticOptions): Module {
   return {
     name: `static ${files.prefix} ${files.root.path}`,
     install(host) {
-      // It answers requests without a route, which belong to the server.
-      if (host.prefix !== '') throw invalid('static', `install it on a server, with the option prefix, not on group ${host.prefix}`)
-      const staticFiles: Middleware = (session, next) => files.answer(session, next) // its name is shown where policies are listed
+      const prefix = files.prefixOn(host.prefix)
+      ;(host as ModuleHost & Partial<OwnsUnrouted>).ownUnrouted?.()
+      const staticFiles: Middleware = (session, next) => files.answer(session, next, prefix) // its name is shown where policies are listed
       host.use(staticFiles)
     },
   }
+}
+
+/** It answers requests without a route, which otherwise belong to the server. */
+interface OwnsUnrouted {
+  ownUnrouted(): void
 }
 
 class StaticFiles {
@@ -133,56 +147,49 @@ class StaticFiles {
   readonly #chooser: EncodingChooser | null
 
   constructor(options: StaticOptions) {
-    checkNames('static', options, OPTION_NAMES)
-    const { root, prefix = '/', index = 'index.html', cacheControl = 'no-cache', dotfiles = [], precompressed = false } = options
-    const { extensions = [], fallback } = options
-    if (typeof prefix !== 'string' || !prefix.startsWith('/') || /[%?#\\]|\/\//.test(prefix))
-      throw invalid('static', `prefix ${JSON.stringify(prefix)} is not a path such as /assets`)
-    if (index !== false && (typeof index !== 'string' || index === '' || /[/\\]/.test(index)))
-      throw invalid('static', `index ${JSON.stringify(index)} is not the name of a file`)
+    const settings = STATIC_RULES.read(options)
+    const { root, prefix, index, extensions, fallback, cacheControl, precompressed, maxCacheBytes, maxCachedFileBytes } = settings
     this.prefix = prefix.endsWith('/') ? prefix : `${prefix}/`
-    const codings =
-      precompressed === true ? (Object.keys(PRECOMPRESSED) as PrecompressedEncoding[]) : precompressed === false ? [] : precompressed
-    if (cacheControl !== null && typeof cacheControl !== 'string' && typeof cacheControl !== 'function')
-      throw invalid('static', `cacheControl is ${JSON.stringify(cacheControl)}, not a string, a function or null`)
-    for (const coding of listOf('static', 'precompressed', codings))
-      if (!Object.hasOwn(PRECOMPRESSED, coding)) throw invalid('static', `precompressed: there is no coding ${JSON.stringify(coding)}`)
-    const maxCacheBytes = wholeNumber('static', 'maxCacheBytes', options.maxCacheBytes ?? DEFAULT_CACHE_BYTES)
-    const maxCachedFileBytes = wholeNumber('static', 'maxCachedFileBytes', options.maxCachedFileBytes ?? DEFAULT_CACHED_FILE_BYTES)
+    const codings = precompressed === true ? CODINGS : precompressed === false ? [] : precompressed
     this.root = {
-      path: directoryAt(root),
-      followSymlinks: flag('static', 'followSymlinks', options.followSymlinks),
+      path: root,
+      followSymlinks: settings.followSymlinks,
       precompressed: codings,
-      headersOf: headersOf(options.headers ?? {}),
+      headersOf: settings.headers,
       cacheControlOf: typeof cacheControl === 'function' ? cacheControl : () => cacheControl,
       maxFileBytes: maxCacheBytes === 0 ? -1 : Math.min(maxCachedFileBytes, maxCacheBytes),
     }
     this.#index = index
-    this.#dotfiles = new Set(listOf('static', 'dotfiles', dotfiles))
-    for (const extension of listOf<unknown>('static', 'extensions', extensions))
-      if (typeof extension !== 'string' || !/^[^./\\]+(?:\.[^./\\]+)*$/.test(extension))
-        throw invalid('static', `extensions: ${JSON.stringify(extension)} is not an extension such as html`)
+    this.#dotfiles = new Set(settings.dotfiles)
     this.#extensions = extensions
-    this.#fallback = fallback === undefined ? null : fallbackAt(fallback, this.root.path)
+    this.#fallback = fallback === null ? null : fallbackAt(fallback, this.root.path)
     // Files in memory are found by name without further checks, so these two would be served for as long as they are in memory.
     for (const name of [index || null, this.#fallback])
-      if (name !== null && this.#nameOf(this.prefix + name) === null)
+      if (name !== null && this.#nameOf(this.prefix + name, this.prefix) === null)
         throw invalid('static', `${JSON.stringify(name)} is never served: a name that begins with a dot must be listed in dotfiles`)
-    this.#cache = new StaticCache(maxCacheBytes, wholeNumber('static', 'checkInterval', options.checkInterval ?? DEFAULT_CHECK_INTERVAL))
+    this.#cache = new StaticCache(maxCacheBytes, settings.checkInterval)
     this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings)
   }
 
+  /** The path below which its files are where it is installed. @param outer the path of a group; empty for a server */
+  prefixOn(outer: string): string {
+    if (outer === '') return this.prefix
+    const prefix = outer.replace(/\/$/, '') + this.prefix
+    STATIC_RULES.table.prefix.read(prefix, { owner: 'static', option: 'prefix' })
+    return prefix
+  }
+
   /** Returns no promise if the file is in memory, or if a route was found. */
-  answer(session: HttpSession, next: Next): HttpResponse | Promise<HttpResponse> {
+  answer(session: HttpSession, next: Next, prefix: string): HttpResponse | Promise<HttpResponse> {
     if (session.route !== null) return next()
     const { path, method } = session.request
     const isRead = method === 'GET' || method === 'HEAD'
-    if (isRead && path.startsWith(this.prefix)) {
+    if (isRead && path.startsWith(prefix)) {
       // A name under which a file is kept was checked before, so it does not have to be checked again.
-      const file = this.#cache.peek(path.slice(this.prefix.length))
+      const file = this.#cache.peek(path.slice(prefix.length))
       if (file !== null) return this.#send(session, next, file)
     }
-    const name = this.#nameOf(path)
+    const name = this.#nameOf(path, prefix)
     if (name === null) return next()
     if (!isRead) return this.#answerOther(session, next, name)
     const kept = this.#cache.peek(name)
@@ -201,10 +208,10 @@ class StaticFiles {
   }
 
   /** The file's path below the root; null if nothing is served under that path. */
-  #nameOf(path: string): string | null {
+  #nameOf(path: string, prefix: string): string | null {
     // The directory of the prefix, without its slash: it has no name, but it has to be redirected.
-    if (path.length === this.prefix.length - 1 && this.prefix.startsWith(path)) return '.'
-    const name = readStaticPath(path, this.prefix, this.#dotfiles, process.platform === 'win32')
+    if (path.length === prefix.length - 1 && prefix.startsWith(path)) return '.'
+    const name = readStaticPath(path, prefix, this.#dotfiles, process.platform === 'win32')
     if (name === null || (name !== '' && !name.endsWith('/'))) return name
     return this.#index === false ? null : name + this.#index
   }
@@ -229,7 +236,7 @@ class StaticFiles {
   #find(name: string): Promise<StaticFile | 'directory' | 403 | null> {
     let finding = this.#loading.get(name)
     if (finding === undefined) {
-      finding = this.#checkOrLoad(name).finally(() => this.#loading.delete(name))
+      finding = this.#checkOrLoad(ownText(name)).finally(() => this.#loading.delete(name))
       this.#loading.set(name, finding)
     }
     return finding
@@ -301,15 +308,23 @@ class StaticFiles {
   }
 }
 
+/** Whether this is the path of a file below the root. It may begin with a slash. */
+function isBelow(fallback: string): boolean {
+  const segments = fallback.replace(/^\//, '').split('/')
+  return !segments.some((segment) => segment === '' || segment === '.' || segment === '..') && !/[\\\0]/.test(fallback)
+}
+
+function isFieldOption(value: unknown): boolean {
+  return value === null || typeof value === 'string' || typeof value === 'function'
+}
+
 /**
  * Returns the path below the root of a file that must exist. `fallback` may begin with a slash.
  *
  * @throws WEIR_OPTION_INVALID
  */
 function fallbackAt(fallback: string, root: string): string {
-  const name = typeof fallback === 'string' ? fallback.replace(/^\//, '') : ''
-  if (name === '' || name.split('/').some((segment) => segment === '' || segment === '.' || segment === '..') || /[\\\0]/.test(name))
-    throw invalid('static', `fallback ${JSON.stringify(fallback)} is not the path of a file below the root`)
+  const name = fallback.replace(/^\//, '')
   const path = join(root, name)
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw invalid('static', `fallback ${path} is not a file`)
   return name

@@ -8,15 +8,19 @@ import type * as Ws from 'ws'
 import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
 import type { ArgsOf, Declaration } from '../../app/routes/declaration.ts'
 import { upgradesTo } from '../../app/routes/upgrade-handler.ts'
-import { checkFunction, checkNames, checkText, flag, invalid, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
+import type { Duration } from '../../base/duration.ts'
+import { duration, flag, func, readBy, size, text, tokens } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { requirePackage } from '../../base/packages.ts'
+import type { Size } from '../../base/size.ts'
 import { problemOf } from '../../http/answer/problem.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
 import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { HeartbeatTimer } from '../heartbeat-timer.ts'
 import { type OriginPredicate, type Origins, predicateOf } from '../origins.ts'
-import { checkRelay, type Relay } from '../relay-option.ts'
+import { checkedRelay, type Relay } from '../relay-option.ts'
 import { addShutdownListener, removeShutdownListener } from '../shutdown-listeners.ts'
 import { broadcast, type ConnectionHost, deliver, WebSocketConnection, type WebSocketHandlers } from './connection.ts'
 import type { WebSocketData } from './data.ts'
@@ -40,17 +44,17 @@ export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
    * Supported subprotocols, the preferred one first. Default none. A client that offers only others is connected without a subprotocol.
    */
   readonly protocols?: readonly string[]
-  /** The largest message that a client may send, in bytes after decompression. Default 1 MiB. When exceeded: closed with 1009. */
-  readonly maxMessageSize?: number
+  /** The largest message that a client may send, after decompression. Default 1 MiB. When exceeded: closed with 1009. */
+  readonly maxMessageSize?: Size
   /**
    * How many bytes may wait for a client that does not read. Each message counts 512 more. Default 1 MiB. When exceeded: closed with 1013.
    */
-  readonly maxQueuedBytes?: number
+  readonly maxQueuedBytes?: Size
   /**
-   * A client that has been silent for this many milliseconds is pinged; one that stays silent for as long again is aborted. Default 30 s;
+   * A client that has been silent for this long is pinged; one that stays silent for as long again is aborted. Default 30 s;
    * null: never.
    */
-  readonly pingInterval?: number | null
+  readonly pingInterval?: Duration | null
   /**
    * Whether to compress messages for clients that support it (RFC 7692). Default false: a compressed connection takes up to some 300 KiB
    * more, and most messages are too short to benefit.
@@ -85,24 +89,24 @@ export interface WebSocketRoute<Args> extends Module {
   readonly relay: WebSocketRelayState | null
 }
 
-const OPTION_NAMES = namesOf<WebSocketOptions<unknown>>()([
-  'accept',
-  'open',
-  'message',
-  'pong',
-  'close',
-  'origins',
-  'protocols',
-  'maxMessageSize',
-  'maxQueuedBytes',
-  'pingInterval',
-  'perMessageDeflate',
-  'relay',
-  'channel',
-  'onGap',
-])
-const MIB = 1024 * 1024
-const DEFAULT_PING_INTERVAL_MS = 30_000
+const HANDLER = func().optional()
+/** @internal */
+export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown>>('websocket')({
+  accept: HANDLER,
+  open: HANDLER,
+  message: HANDLER,
+  pong: HANDLER,
+  close: HANDLER,
+  origins: readBy((origins: Origins, owner) => predicateOf(owner, origins)).or('same'),
+  protocols: tokens().or([]),
+  maxMessageSize: size({ least: 1 }).or('1MiB'),
+  maxQueuedBytes: size({ least: 1 }).or('1MiB'),
+  pingInterval: duration().nullable().or('30s'),
+  perMessageDeflate: flag(false),
+  relay: readBy(checkedRelay).optional(),
+  channel: text().optional('the path'),
+  onGap: func().optional('nothing'),
+})
 /** How long a client may take to answer a close, or to read what was sent before it. */
 const CLOSE_TIMEOUT_MS = 10_000
 const NOTHING = Buffer.alloc(0)
@@ -154,37 +158,23 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
 
   constructor(path: string, declaration: object, options: WebSocketOptions<Args>) {
     this.name = `websocket ${path}`
-    checkNames(this.name, options, OPTION_NAMES)
-    const {
-      maxMessageSize = MIB,
-      maxQueuedBytes = MIB,
-      pingInterval = DEFAULT_PING_INTERVAL_MS,
-      protocols = [],
-      origins = 'same',
-    } = options
-    for (const [name, value] of Object.entries({ maxMessageSize, maxQueuedBytes, pingInterval: pingInterval ?? 1 })) {
-      wholeNumber(this.name, name, value, 1)
-    }
-    tokensOf(this.name, 'protocols', protocols)
-    const { relay } = options
-    if (relay !== undefined) checkRelay(this.name, relay)
-    else if (options.channel !== undefined || options.onGap !== undefined) throw invalid(this.name, 'channel and onGap need a relay')
-    checkText(this.name, 'channel', options.channel)
-    checkFunction(this.name, 'onGap', options.onGap)
+    const settings = WEBSOCKET_RULES.read(options, this.name)
+    const { relay, channel, onGap, protocols, pingInterval } = settings
+    if (relay === undefined && (channel !== undefined || onGap !== undefined)) throw invalid(this.name, 'channel and onGap need a relay')
     this.relayed = relay === undefined ? null : new RelayedRooms(relay, this)
     this.#path = path
     this.#declaration = declaration
-    this.#isAllowed = predicateOf(this.name, origins)
+    this.#isAllowed = settings.origins
     this.handlers = options
-    this.maxQueuedBytes = maxQueuedBytes
+    this.maxQueuedBytes = settings.maxQueuedBytes
     this.pingInterval = pingInterval
     this.#heartbeat = pingInterval === null ? null : new HeartbeatTimer(pingInterval)
-    this.#compresses = flag(this.name, 'perMessageDeflate', options.perMessageDeflate)
+    this.#compresses = settings.perMessageDeflate
     const { WebSocketServer } = requirePackage<typeof Ws>('ws')
     this.#upgrader = new WebSocketServer({
       noServer: true,
       clientTracking: false,
-      maxPayload: maxMessageSize,
+      maxPayload: settings.maxMessageSize,
       perMessageDeflate: this.#compresses,
       handleProtocols: (offered) => protocols.find((protocol) => offered.has(protocol)) ?? false,
       closeTimeout: CLOSE_TIMEOUT_MS,

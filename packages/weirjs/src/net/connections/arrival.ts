@@ -2,8 +2,9 @@
 
 import { isIP } from 'node:net'
 
-import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
+import { flag, matching, nested, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import type { ConnectionHost } from './connection-host.ts'
 import { type Peer, peerAt, STRANGER } from './peer.ts'
 
@@ -34,33 +35,30 @@ export interface Arrival {
   readonly peer: Peer
 }
 
-export const ARRIVAL_NAMES = namesOf<ArrivalOptions>()(['endpoint', 'peer'])
-const PEER_NAMES = namesOf<InjectPeer>()(['address', 'port', 'isUnixSocket', 'isSecure'])
+/** @internal */
+export const PEER_RULES = rules<InjectPeer>('peer')({
+  address: text('an IP address', (address) => address === '' || isIP(address) !== 0).or(''),
+  port: matching<number>('a port', (port) => Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535).or(0),
+  isUnixSocket: flag(false),
+  isSecure: flag(false).optional(),
+})
+/** @internal */
+export const ARRIVAL_RULES = rules<ArrivalOptions>('request')({
+  endpoint: text().optional(),
+  peer: nested(PEER_RULES, "an object such as { address: '10.0.0.1' }").or({}, 'none'),
+})
 
 /**
  * @param owner whose options they are
  * @param isSecureByDefault whether a peer that does not say so speaks TLS
  * @throws WEIR_OPTION_INVALID
  */
-export function arrivalOf(
-  owner: string,
-  host: ConnectionHost,
-  { endpoint, peer = {} }: ArrivalOptions,
-  isSecureByDefault = false,
-): Arrival {
-  checkText(owner, 'endpoint', endpoint)
+export function arrivalOf(owner: string, host: ConnectionHost, given: ArrivalOptions, isSecureByDefault = false): Arrival {
+  const { endpoint, peer } = ARRIVAL_RULES.read({ endpoint: given.endpoint, peer: given.peer } as ArrivalOptions, owner) // it may have other members
+  const { address, port, isUnixSocket, isSecure = isSecureByDefault } = peer
   const names = host.endpointNames()
   if (endpoint !== undefined && names?.has(endpoint) === false)
     throw invalid(owner, `no entry of "listen" has the name ${JSON.stringify(endpoint)}`)
-  if (typeof peer !== 'object' || peer === null)
-    throw invalid(owner, `peer is ${kindOf(peer)}, not an object such as { address: '10.0.0.1' }`)
-  checkNames(`${owner}: peer`, peer, PEER_NAMES)
-  const { address = '', port = 0 } = peer
-  if (address !== '' && (typeof address !== 'string' || isIP(address) === 0))
-    throw invalid(owner, `peer.address is ${shown(address)}, not an IP address`)
-  if (!Number.isInteger(port) || port < 0 || port > 65535) throw invalid(owner, `peer.port is ${shown(port)}, not a port`)
-  const isUnixSocket = flag(owner, 'peer.isUnixSocket', peer.isUnixSocket)
-  const isSecure = peer.isSecure === undefined ? isSecureByDefault : flag(owner, 'peer.isSecure', peer.isSecure)
   const endpointName = endpoint ?? null
   const { proxies } = host
   return {

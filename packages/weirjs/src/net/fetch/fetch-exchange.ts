@@ -3,13 +3,13 @@
 import { Buffer } from 'node:buffer'
 import { isInstance, PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { checkNames, invalid } from '../../base/options.ts'
+import { invalid } from '../../base/options.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { Head } from '../../wire/head/head.ts'
 
-import { ARRIVAL_NAMES, type Arrival, type ArrivalOptions, arrivalOf } from '../connections/arrival.ts'
+import { ARRIVAL_RULES, type Arrival, type ArrivalOptions, arrivalOf } from '../connections/arrival.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { NoConnection } from '../connections/no-connection.ts'
 import { STRANGER } from '../connections/peer.ts'
@@ -45,12 +45,12 @@ export function checkRequest(owner: string, request: Partial<Request> | null | u
 export function fetchArrival(owner: string, host: ConnectionHost, { url }: Request, options: unknown): Arrival {
   const isSecure = url.startsWith('https:')
   if (!isArrivalOptions(options)) return isSecure ? OVER_TLS : IN_CLEAR
-  checkNames(owner, options, ARRIVAL_NAMES)
+  ARRIVAL_RULES.read(options, owner)
   return arrivalOf(owner, host, options, isSecure)
 }
 
 function isArrivalOptions(options: unknown): options is ArrivalOptions {
-  return typeof options === 'object' && options !== null && ARRIVAL_NAMES.some((name) => Object.hasOwn(options, name))
+  return typeof options === 'object' && options !== null && ARRIVAL_RULES.names.some((name) => Object.hasOwn(options, name))
 }
 
 class FetchExchange extends RequestCycle<NoConnection, FetchAnswer> implements Timed {

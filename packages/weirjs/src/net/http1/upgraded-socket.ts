@@ -7,10 +7,10 @@
 // room again; until then it counts in `writableLength`. The socket closes only when the transport does, so everything that was written before
 // `end` is sent.
 
-import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
 
 import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
+import { PieceQueue } from '../../http/body/piece-queue.ts'
 
 import type { OtherProtocol } from '../observe/upgrade-record.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
@@ -24,6 +24,7 @@ type Done = (error?: Error | null) => void
 export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDuplex, OtherProtocol, Flushable {
   readonly #transport: Transport
   readonly #onGone: () => void
+  readonly #pieces = new PieceQueue(this)
   receivedBytes = 0
   writtenBytes = 0
   #wasClosed = false
@@ -60,11 +61,10 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
     this.receivedBytes += length
     this.onActivity?.()
-    const piece = buffer.subarray(0, length)
     this.#isPushing = true
     this.cork()
     try {
-      if (!this.push(borrowed ? Buffer.from(piece) : piece)) this.#transport.pause()
+      if (!this.#pieces.push(buffer, 0, length, borrowed)) this.#transport.pause()
     } finally {
       this.#isPushing = false
       this.#mayWait = true
@@ -83,7 +83,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
       this.destroy()
       return
     }
-    this.push(null)
+    this.#pieces.end()
     this.read(0) // tells of the end also where nothing reads
   }
 

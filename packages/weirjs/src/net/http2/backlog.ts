@@ -1,35 +1,82 @@
 // Responses that wait for a client which does not read them.
 //
 // Nobody knows that a client does not read before the handlers have made their responses. While it reads, however slowly, all of them may wait.
-// If it does not, what is above the limit does not wait for `writeTimeout`: it would be the memory of a hundred responses for one client.
+// If it does not, what is above the limit does not wait for `writeTimeout`: it would be the memory of a hundred responses for one client. And
+// while all such clients together keep too much, none of them gets further ones to keep.
 
 import { WeirError } from '../../base/errors.ts'
-import { type Http2WireConnection, MOST_QUEUED_BYTES } from '../../wire/http2/connection.ts'
+import { MOST_QUEUED_BYTES } from '../../wire/http2/connection.ts'
 import { ENHANCE_YOUR_CALM } from '../../wire/http2/errors.ts'
-import type { Http2Exchange } from './exchange.ts'
 
 /** A client that takes less than `LEAST_BYTES` in this time does not read. */
 const PATIENCE_MS = 10_000
 const LEAST_BYTES = 64 * 1024
+/** What all connections of the thread may keep above the limit of each. Then patience is shorter. */
+const MOST_OF_ALL_BYTES = 128 * 1024 * 1024
+const SHORT_PATIENCE_MS = 2_000
+
+let allBytes = 0
+
+/** The responses of one connection. */
+export interface Queue {
+  readonly queuedBytes: number
+  readonly sentDataBytes: number
+}
+
+/** One of them. */
+export interface Queued {
+  readonly stream: { readonly isLast: boolean; readonly queuedBytes: number }
+  breakOff(error: Error, code: number): void
+}
 
 export class Backlog {
   /** How long too much has waited since the client has last taken enough. */
   #waitedMs = 0
   #sentBytes = 0
+  /** Whether it has taken enough since the tick before the last one. */
+  #hasTaken = false
+  /** How much of `allBytes` is its own. */
+  #countedBytes = 0
 
   /** Resets the streams of the latest requests, if more waits than may and the client does not read. */
-  tick(elapsedMs: number, wire: Http2WireConnection<Http2Exchange>, exchanges: ReadonlySet<Http2Exchange>): void {
-    if (wire.sentDataBytes - this.#sentBytes >= LEAST_BYTES) {
+  tick(elapsedMs: number, wire: Queue, exchanges: ReadonlySet<Queued>): void {
+    this.#hasTaken = wire.sentDataBytes - this.#sentBytes >= LEAST_BYTES
+    if (this.#hasTaken) {
       this.#waitedMs = 0
       this.#sentBytes = wire.sentDataBytes
     }
+    this.#count(wire.queuedBytes)
     if (wire.queuedBytes <= MOST_QUEUED_BYTES) return
     this.#waitedMs += elapsedMs
-    if (this.#waitedMs <= PATIENCE_MS) return
-    const error = new WeirError('WEIR_CLIENT_GONE', 'it does not read')
+    if (this.#waitedMs <= (allBytes > MOST_OF_ALL_BYTES ? SHORT_PATIENCE_MS : PATIENCE_MS)) return
     for (const exchange of [...exchanges].reverse()) {
       if (wire.queuedBytes <= MOST_QUEUED_BYTES) break
-      if (exchange.stream.isLast && exchange.stream.queuedBytes > 0) exchange.breakOff(error, ENHANCE_YOUR_CALM)
+      if (exchange.stream.isLast && exchange.stream.queuedBytes > 0) breakOff(exchange)
     }
+    this.#count(wire.queuedBytes)
   }
+
+  /** A response is complete, and more waits on its connection than may. Resets its stream, if the client does not read and all keep too much. */
+  add(exchange: Queued, wire: Queue): void {
+    this.#count(wire.queuedBytes)
+    const isReading = this.#hasTaken || wire.sentDataBytes - this.#sentBytes >= LEAST_BYTES
+    if (allBytes <= MOST_OF_ALL_BYTES || isReading) return
+    breakOff(exchange)
+    this.#count(wire.queuedBytes)
+  }
+
+  /** The connection is over. */
+  close(): void {
+    this.#count(0)
+  }
+
+  #count(queuedBytes: number): void {
+    const bytes = Math.max(0, queuedBytes - MOST_QUEUED_BYTES)
+    allBytes += bytes - this.#countedBytes
+    this.#countedBytes = bytes
+  }
+}
+
+function breakOff(exchange: Queued): void {
+  exchange.breakOff(new WeirError('WEIR_CLIENT_GONE', 'it does not read'), ENHANCE_YOUR_CALM)
 }

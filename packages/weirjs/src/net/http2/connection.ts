@@ -40,7 +40,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   readonly output: Output<Http2Exchange>
   readonly #deadlines: Deadlines
   readonly #debts: Debts
-  readonly #backlog = new Backlog()
+  readonly backlog: Backlog = new Backlog()
   /** Requests in progress, whose streams may be closed: a handler may still be cleaning up after a request that was cancelled. */
   readonly #exchanges = new Set<Http2Exchange>()
   /** Those with bodies in borrowed memory. */
@@ -140,9 +140,9 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.host.ticker.delete(this)
     this.wire.fail(NO_ERROR)
     this.output.close()
+    this.backlog.close()
     this.#records?.close(null)
-    // An error costs a connection more than all the rest of its end.
-    if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE'))
+    if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE')) // an error costs more than all the rest of this
     if (this.#exchanges.size === 0 || this.#isAborted) this.host.forget(this)
   }
 
@@ -171,8 +171,9 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       return this.holdUp()
     }
     const event = wire.next()
+    const { stream } = wire // passing on may release it
     if (event === DATA) {
-      this.#gather(wire.stream.owner!)
+      this.#gather(stream.owner!)
       return true
     }
     this.#passOn()
@@ -190,7 +191,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
         if (wire.code !== NO_ERROR) this.onEnd() // it has failed
         return true
       default:
-        this.#handle(event, wire.stream)
+        this.#handle(event, stream)
         return true
     }
   }
@@ -314,10 +315,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     }
   }
 
-  /**
-   * The server stops. A client whose request crosses this news gets its response: first it is told to open no more streams, then, once it has
-   * heard that, which one is the last.
-   */
+  /** The server stops. A client whose request crosses this news gets its response: it is told to open no more streams, and later which was the last. */
   drain(isOver = false): void {
     if (this.#firstByte !== -1 || this.output.isAgreed || isOver) {
       this.wire.beginEnd()
@@ -400,7 +398,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     if (sentBytes > this.#sentBytes && unsentBytes > 0) this.#debts.hear()
     this.#sentBytes = sentBytes
     for (const exchange of this.#exchanges) exchange.tick(elapsedMs, unsentBytes, sentBytes)
-    this.#backlog.tick(elapsedMs, this.wire, this.#exchanges)
+    this.backlog.tick(elapsedMs, this.wire, this.#exchanges)
     const late = deadlines.checkWrite(elapsedMs, unsentBytes > 0 && this.#exchanges.size === 0, sentBytes)
     if (late !== null) {
       this.host.report(late, this)

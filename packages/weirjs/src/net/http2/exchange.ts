@@ -9,7 +9,7 @@ import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import type { ResponseContent } from '../../http/answer/response-content.ts'
 import type { Head } from '../../wire/head/head.ts'
-import type { Http2WireConnection } from '../../wire/http2/connection.ts'
+import { type Http2WireConnection, MOST_QUEUED_BYTES } from '../../wire/http2/connection.ts'
 import { type FaultName, INTERNAL_ERROR, NO_ERROR } from '../../wire/http2/errors.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
@@ -19,6 +19,7 @@ import { UpgradeRecord } from '../observe/upgrade-record.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import { dateOf } from './answer-head.ts'
+import type { Backlog } from './backlog.ts'
 import type { Output, Watched } from './output.ts'
 import type { SentRecords } from './sent-records.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
@@ -35,6 +36,8 @@ type UpgradeContent = ResponseContent & { readonly kind: 'upgrade' }
 export interface Http2RequestConnection extends RequestConnection {
   readonly wire: Http2WireConnection<Http2Exchange>
   readonly output: Output<Http2Exchange>
+  /** What waits for the client. */
+  readonly backlog: Backlog
   /** What observers are told after a response has been handed over. */
   readonly records: SentRecords
   /** There may be more to read. */
@@ -220,6 +223,7 @@ export class Http2Exchange extends RequestCycle<Http2RequestConnection, Streamed
     if (bodyBytes !== NOT_WHOLE) {
       this.recording?.markFirstByte(response.statusCode)
       this.#end(bodyBytes, response.closes)
+      if (connection.wire.queuedBytes > MOST_QUEUED_BYTES) connection.backlog.add(this, connection.wire)
     } else if (response.content.kind === 'upgrade') this.#openTunnel(response.content)
     else this.sendStream(new StreamedAnswer(connection.wire, connection.output, stream, response, dateLine, this.recording))
     connection.output.flushSoon()

@@ -7,6 +7,7 @@ import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
 
 import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
+import { PieceQueue } from '../../http/body/piece-queue.ts'
 import type { Http2WireConnection } from '../../wire/http2/connection.ts'
 import { CANCEL } from '../../wire/http2/errors.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
@@ -28,6 +29,7 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, OtherProtocol {
   readonly #wire: Http2WireConnection<T>
   readonly #stream: Http2Stream<T>
   readonly #owner: TunnelOwner
+  readonly #pieces = new PieceQueue(this)
   /** Null once the head has been sent. */
   #head: SwitchHeadReader | null = new SwitchHeadReader()
   readonly #date: string
@@ -55,14 +57,13 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, OtherProtocol {
   onData(buffer: Buffer, start: number, end: number, isBorrowed: boolean): void {
     this.receivedBytes += end - start
     this.onActivity?.()
-    const piece = buffer.subarray(start, end)
-    if (!this.push(isBorrowed ? Buffer.from(piece) : piece)) this.#wire.pauseBody(this.#stream)
+    if (!this.#pieces.push(buffer, start, end, isBorrowed)) this.#wire.pauseBody(this.#stream)
   }
 
   /** The client has ended its side. */
   onEnd(): void {
     this.#wasClosed = true
-    this.push(null)
+    this.#pieces.end()
     this.read(0) // tells of the end also where nothing reads
   }
 

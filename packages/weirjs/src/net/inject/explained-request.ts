@@ -12,7 +12,7 @@ import { checkRequest, fetchArrival } from '../fetch/fetch-exchange.ts'
 import { readFetchHead } from '../fetch/fetch-head.ts'
 
 import { INJECT_NAMES } from './inject.ts'
-import { headBytesOf, type InjectRequest, requestOf } from './request-bytes.ts'
+import { headBytesOf, type InjectRequest, plainBodyOf, requestOf } from './request-bytes.ts'
 
 /** A request as a client would send it, as far as its head. */
 export type ExplainedRequest = {
@@ -25,6 +25,8 @@ export type ExplainedRequest = {
       readonly head: Head
       /** Why it may not arrive on this connection; null if it may. */
       readonly refusal: WeirError | null
+      /** Its body; null if it is not known without being read. */
+      readonly content: Buffer | null
     }
   | {
       /** It is refused, so there is no request. */
@@ -56,19 +58,19 @@ function fromInject(host: ConnectionHost, request: (InjectRequest & ArrivalOptio
     if (head === null) throw new ProtocolError('WEIR_LINE_END') // cannot happen: the block is whole
     return head
   }
-  return judge(asked.method ?? 'GET', asked.url, connection, read)
+  return judge(asked.method ?? 'GET', asked.url, connection, read, plainBodyOf(asked))
 }
 
 function fromWeb(host: ConnectionHost, request: Request, arrival: ArrivalOptions | undefined): ExplainedRequest {
   checkRequest('explain()', request)
   const connection = new NoConnection(host, fetchArrival('explain()', host, request, arrival))
-  return judge(request.method, request.url, connection, () => readFetchHead(request, host.limits))
+  return judge(request.method, request.url, connection, () => readFetchHead(request, host.limits), null)
 }
 
-function judge(method: string, target: string, connection: NoConnection, read: () => Head): ExplainedRequest {
+function judge(method: string, target: string, connection: NoConnection, read: () => Head, content: Buffer | null): ExplainedRequest {
   try {
     const head = read()
-    return { method, target: head.target, head, refusal: misdirection(head, connection), connection }
+    return { method, target: head.target, head, refusal: misdirection(head, connection), content, connection }
   } catch (error) {
     if (!(error instanceof WeirError)) throw error
     return { method, target, head: null, refusal: error, connection }

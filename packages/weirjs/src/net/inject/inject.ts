@@ -2,17 +2,17 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
-import { ARRIVAL_NAMES, type ArrivalOptions, arrivalOf } from '../connections/arrival.ts'
+import { ARRIVAL_RULES, type ArrivalOptions, arrivalOf } from '../connections/arrival.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { Http1Connection } from '../http1/connection.ts'
 import { MemoryTransport } from '../transport/memory-transport.ts'
 import { type AnswerHead, AnswerReader } from './answer-reader.ts'
-import { type InjectRequest, REQUEST_NAMES, requestBytes, requestOf } from './request-bytes.ts'
+import { type InjectRequest, REQUEST_RULES, requestBytes, requestOf } from './request-bytes.ts'
 
 /** The status of an interim response with fields for the client (RFC 8297). */
 export const EARLY_HINTS = 103
 
-export const INJECT_NAMES: readonly string[] = [...REQUEST_NAMES, ...ARRIVAL_NAMES]
+export const INJECT_NAMES: readonly string[] = [...REQUEST_RULES.names, ...ARRIVAL_RULES.names]
 
 /** The response to an injected request. */
 export interface InjectResponse extends AnswerHead {

@@ -4,7 +4,9 @@ import { Buffer } from 'node:buffer'
 import { isFieldValue, isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { checkNames, namesOf } from '../../base/options.ts'
+import { anything } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { checkNames } from '../../base/options.ts'
 import { chunkHead, lastChunk } from '../../wire/http1/encode.ts'
 
 /** A request to send. */
@@ -30,7 +32,17 @@ export interface InjectRequest {
   readonly signal?: AbortSignal
 }
 
-export const REQUEST_NAMES = namesOf<InjectRequest>()(['method', 'url', 'headers', 'body', 'json', 'trailers', 'signal'])
+const GIVEN = anything().optional()
+/** @internal The values are checked where the bytes are made. */
+export const REQUEST_RULES = rules<InjectRequest>('request')({
+  method: GIVEN,
+  url: anything(),
+  headers: GIVEN,
+  body: GIVEN,
+  json: GIVEN,
+  trailers: GIVEN,
+  signal: GIVEN,
+})
 
 /**
  * Turns a string into a GET of that URL.
@@ -40,7 +52,7 @@ export const REQUEST_NAMES = namesOf<InjectRequest>()(['method', 'url', 'headers
  */
 export function requestOf<R extends { readonly url: string }>(
   request: R | string,
-  names: readonly string[] = REQUEST_NAMES,
+  names: readonly string[] = REQUEST_RULES.names,
 ): R | { readonly url: string } {
   if (typeof request === 'string') return { url: request }
   if (typeof request !== 'object' || request === null)
@@ -108,6 +120,13 @@ export function headBytesOf(request: InjectRequest): Buffer {
   }
   const encoded = encodeText(json, body)
   return headBytes(request, encoded === null ? null : { type: encoded.type, length: encoded.bytes.length })
+}
+
+/** Its body, as far as it is known at once; null for a form in parts, and without one. */
+export function plainBodyOf({ json, body }: InjectRequest): Buffer | null {
+  if (json === undefined && body instanceof FormData) return null
+  if (json === undefined && body instanceof URLSearchParams) return Buffer.from(String(body))
+  return encodeText(json, body)?.bytes ?? null
 }
 
 function checkRequestLine({ method = 'GET', url }: InjectRequest): void {

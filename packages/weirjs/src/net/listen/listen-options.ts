@@ -5,7 +5,8 @@ import type { SecureContextOptions, TlsOptions } from 'node:tls'
 
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
-import { namesOf } from '../../base/options.ts'
+import { count, flag, matching, oneOf, readBy, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 import type { Endpoint } from '../../http/session.ts'
 
 /**
@@ -101,9 +102,6 @@ interface ListenValues
     Pick<UnixListenOptions, 'unixSocket' | 'mode'>,
     Pick<InheritedListenOptions, 'fd'> {}
 
-const NAMES: ReadonlySet<string> = new Set(
-  namesOf<AnyListenOptions>()(['address', 'port', 'reusePort', 'unixSocket', 'mode', 'fd', 'name', 'tls', 'http2', 'proxyProtocol']),
-)
 /** Lower numbers are standard input, output and error. */
 const FIRST_INHERITED = 3
 /** Options that the server sets itself. */
@@ -122,6 +120,29 @@ const SOCKET_PATH_BYTES: Partial<Record<NodeJS.Platform, number>> = {
   openbsd: 103,
   netbsd: 103,
 }
+
+const isNotEmpty = (value: string): boolean => value !== ''
+
+/** @internal */
+export const LISTEN_RULES = rules<AnyListenOptions>('an endpoint')({
+  // The system reads an empty string as all of its addresses, so an empty environment variable would open the server to everyone.
+  address: text(`an address or a name such as ${DEFAULT_ADDRESS}`, isNotEmpty).optional(DEFAULT_ADDRESS),
+  port: count({ most: 65_535 }).optional('0'),
+  reusePort: flag(false),
+  unixSocket: text('the path of a file', isNotEmpty).optional(),
+  mode: matching<number>(
+    'file permissions such as 0o660',
+    (mode) => Number.isInteger(mode) && Number(mode) >= 0 && Number(mode) <= MODE_MAX,
+  ).optional(),
+  fd: matching<number>(
+    `a file descriptor of at least ${FIRST_INHERITED}`,
+    (fd) => Number.isInteger(fd) && Number(fd) >= FIRST_INHERITED,
+  ).optional(),
+  name: text('a name such as "admin"', isNotEmpty).optional(),
+  tls: readBy(checkedTls).optional(),
+  http2: oneOf<boolean | 'cleartext'>(true, false, CLEARTEXT).or(false),
+  proxyProtocol: matching<'required'>('"required": whether a header is there is never guessed', (given) => given === 'required').optional(),
+})
 
 export function isUnix(options: ListenOptions): options is UnixListenOptions {
   return 'unixSocket' in options && options.unixSocket !== undefined
@@ -150,40 +171,20 @@ export function checkListenOptions(
   platform: NodeJS.Platform = process.platform,
 ): void {
   if (typeof options !== 'object' || options === null) throw invalid(`an entry of "listen" is ${shown(options)}`)
-  for (const name of Object.keys(options)) if (!NAMES.has(name)) throw invalid(`an entry of "listen" has no "${name}"`)
-  const { address, port, reusePort, unixSocket, mode, fd, name, tls, http2, proxyProtocol } = options as AnyListenOptions
-  // The system reads an empty string as all of its addresses, so an empty environment variable would open the server to everyone.
-  if (address !== undefined && (typeof address !== 'string' || address === ''))
-    throw invalid(`address is ${shown(address)}, not an address or a name such as ${DEFAULT_ADDRESS}`)
-  if (port !== undefined && (!Number.isInteger(port) || port < 0 || port > 65535)) {
-    throw invalid(`port is ${shown(port)}, not a whole number from 0 to 65535`)
-  }
-  if (reusePort !== undefined && typeof reusePort !== 'boolean') throw invalid(`reusePort is ${shown(reusePort)}, not true or false`)
-  if (http2 !== undefined && typeof http2 !== 'boolean' && http2 !== CLEARTEXT)
-    throw invalid(`http2 is ${shown(http2)}, not true, false or ${JSON.stringify(CLEARTEXT)}`)
+  const { address, port, reusePort, unixSocket, mode, fd, tls, http2 } = LISTEN_RULES.read(options)
   if (unixSocket === undefined && mode !== undefined) throw invalid('"mode" is for a Unix socket')
   if (unixSocket !== undefined) {
-    if (typeof unixSocket !== 'string' || unixSocket === '') throw invalid('"unixSocket" is the path of a file')
     checkSocketPath(unixSocket, platform)
-    if (reusePort === true) throw invalid('"reusePort" cannot be used with a Unix socket')
+    if (reusePort) throw invalid('"reusePort" cannot be used with a Unix socket')
     if (address !== undefined || port !== undefined) throw invalid('"unixSocket" cannot be combined with "address" or "port"')
   }
   if (fd !== undefined) {
-    if (!Number.isInteger(fd) || fd < FIRST_INHERITED)
-      throw invalid(`fd is ${shown(fd)}, not a file descriptor of at least ${FIRST_INHERITED}`)
-    const other = Object.entries({ address, port, reusePort, unixSocket }).find(([, value]) => value !== undefined)
+    const other = Object.entries({ address, port, reusePort: options.reusePort, unixSocket }).find(([, value]) => value !== undefined)
     if (other !== undefined) throw invalid(`"fd" cannot be combined with "${other[0]}"`)
   }
-  if (name !== undefined && (typeof name !== 'string' || name === '')) throw invalid(`name is ${shown(name)}, not a name such as "admin"`)
-  if (proxyProtocol !== undefined && proxyProtocol !== 'required')
-    throw invalid(`proxyProtocol is ${shown(proxyProtocol)}, and can only be "required": whether a header is there is never guessed`)
-  if (mode !== undefined && (!Number.isInteger(mode) || mode < 0 || mode > MODE_MAX)) {
-    throw invalid(`mode is ${shown(mode)}, not file permissions such as 0o660`)
-  }
-  if (reusePort === true && !hasReusePort(nodeVersion)) throw invalid(`"reusePort" needs Node 22.12 or 23.1, this is ${nodeVersion}`)
+  if (reusePort && !hasReusePort(nodeVersion)) throw invalid(`"reusePort" needs Node 22.12 or 23.1, this is ${nodeVersion}`)
   if (http2 === true && tls === undefined) throw invalid(`"http2" requires "tls"; without TLS, HTTP/2 is ${JSON.stringify(CLEARTEXT)}`)
   if (http2 === CLEARTEXT && tls !== undefined) throw invalid(`"http2" is ${JSON.stringify(CLEARTEXT)}, and there is "tls"`)
-  if (tls !== undefined) checkTlsOptions(tls)
 }
 
 function checkSocketPath(path: string, platform: NodeJS.Platform): void {
@@ -196,6 +197,11 @@ function checkSocketPath(path: string, platform: NodeJS.Platform): void {
 function hasReusePort(nodeVersion: string): boolean {
   const [major = 0, minor = 0] = nodeVersion.split('.').map(Number)
   return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12)
+}
+
+function checkedTls(tls: ServerTlsOptions): ServerTlsOptions {
+  checkTlsOptions(tls)
+  return tls
 }
 
 /** Checks what can be checked without OpenSSL. @throws WEIR_OPTION_INVALID */

@@ -1,17 +1,9 @@
 // How a server runs and stops: the options of `run` and `stop`, and their checks.
 
-import { shown } from '../../base/kind-of.ts'
-import { checkNames, invalid, listOf, namesOf } from '../../base/options.ts'
-
-export interface StopOptions {
-  /** How long requests in flight may take to finish, in milliseconds. Default 10 s. */
-  readonly graceMs?: number
-  /**
-   * How long the stop is delayed after `isReady` has become false, in milliseconds, so that a load balancer notices. Connections are
-   * accepted in that time. Default 0.
-   */
-  readonly readyDelayMs?: number
-}
+import { alias, duration, list } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import type { StopOptions } from '../../http/stop-options.ts'
 
 export interface RunOptions extends StopOptions {
   /** Signals on which to stop gracefully; a second one ends everything immediately. Without this option, no signal is handled. */
@@ -23,32 +15,31 @@ export interface StopReport {
   readonly aborted: number
 }
 
-const RUN_OPTION_NAMES = namesOf<RunOptions>()(['signals', 'graceMs', 'readyDelayMs'])
-const STOP_OPTION_NAMES = namesOf<StopOptions>()(['graceMs', 'readyDelayMs'])
+/** A program may compute a time that is left, which is seldom whole. `Infinity`: until everything is done. */
+const TIME = duration({ least: 0, most: Number.MAX_SAFE_INTEGER, fractions: true }).also(Number.POSITIVE_INFINITY)
+const TIMES = {
+  grace: TIME.optional('10 s'),
+  readyDelay: TIME.optional('0'),
+  graceMs: alias('grace'),
+  readyDelayMs: alias('readyDelay'),
+}
+/** @internal */
+export const STOP_RULES = rules<StopOptions>('stop()')(TIMES)
+/** @internal */
+export const RUN_RULES = rules<RunOptions>('run()')({ ...TIMES, signals: list<NodeJS.Signals>().or([]) })
+
+export type StopTimes = typeof STOP_RULES.settings
 
 /** @throws WEIR_OPTION_INVALID */
-export function checkStopOptions(options: StopOptions): void {
-  checkNames('stop()', options, STOP_OPTION_NAMES)
-  checkTimes('stop()', options)
-}
-
-/** @throws WEIR_OPTION_INVALID */
-export function checkRunOptions(options: RunOptions): void {
-  checkNames('run()', options, RUN_OPTION_NAMES)
-  checkSignals(options.signals ?? [])
-  checkTimes('run()', options)
-}
-
-function checkTimes(owner: string, { graceMs, readyDelayMs }: StopOptions): void {
-  for (const [name, value] of Object.entries({ graceMs, readyDelayMs })) {
-    if (value !== undefined && !(typeof value === 'number' && value >= 0))
-      throw invalid(owner, `${name} is ${shown(value)}, not a number of milliseconds of at least 0`)
-  }
+export function checkedRunOptions(options: RunOptions): typeof RUN_RULES.settings {
+  const settings = RUN_RULES.read(options)
+  checkSignals(settings.signals)
+  return settings
 }
 
 /** Otherwise, a name that the system does not have, or does not let a process handle, would fail only after the server has started. */
 function checkSignals(signals: readonly NodeJS.Signals[]): void {
-  if (listOf('run()', 'signals', signals).length === 0) return
+  if (signals.length === 0) return
   const known = process.getBuiltinModule('node:os').constants.signals
   for (const name of signals as readonly unknown[]) {
     if (name === 'SIGKILL' || name === 'SIGSTOP') throw invalid('run()', `signals: a process cannot handle ${name}`)

@@ -1,7 +1,7 @@
 // One stop of a server: when it begins, and when it must be complete. A later call can make both earlier.
 
 import { Countdown } from '../time/countdown.ts'
-import type { StopOptions, StopReport } from './stop-options.ts'
+import type { StopReport, StopTimes } from './stop-options.ts'
 
 const DEFAULT_GRACE_MS = 10_000
 
@@ -15,12 +15,12 @@ export class Stopping {
   #deadlineAt = Number.POSITIVE_INFINITY
   #hasBegun = false
 
-  constructor({ graceMs = DEFAULT_GRACE_MS, readyDelayMs = 0 }: StopOptions) {
+  constructor({ grace = DEFAULT_GRACE_MS, readyDelay = 0 }: StopTimes) {
     let settle!: (report: StopReport | Promise<StopReport>) => void
     this.report = new Promise((resolve) => (settle = resolve))
     this.#settle = settle
-    this.#graceMs = graceMs
-    this.#delay = readyDelayMs > 0 ? new Countdown(readyDelayMs) : null
+    this.#graceMs = grace
+    this.#delay = readyDelay > 0 ? new Countdown(readyDelay) : null
   }
 
   /** Calls `begin` with the grace period: after the delay, or before this returns if there is none. */
@@ -31,10 +31,10 @@ export class Stopping {
   }
 
   /** @returns the new grace period, if the stop has begun and it changes */
-  hasten({ graceMs, readyDelayMs }: StopOptions): number | undefined {
-    if (this.#hasBegun) return graceMs
-    if (graceMs !== undefined) this.#deadlineAt = Math.min(this.#deadlineAt, performance.now() + graceMs)
-    this.#delay?.shorten(Math.min(graceMs ?? Number.POSITIVE_INFINITY, readyDelayMs ?? Number.POSITIVE_INFINITY))
+  hasten({ grace, readyDelay }: StopTimes): number | undefined {
+    if (this.#hasBegun) return grace
+    if (grace !== undefined) this.#deadlineAt = Math.min(this.#deadlineAt, performance.now() + grace)
+    this.#delay?.shorten(Math.min(grace ?? Number.POSITIVE_INFINITY, readyDelay ?? Number.POSITIVE_INFINITY))
     return undefined
   }
 }

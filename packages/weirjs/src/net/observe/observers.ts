@@ -209,6 +209,17 @@ export class Observers {
     for (let i = 0; i < ended.length; i++) this.#tellEnd(Object.freeze(ended[i]!))
   }
 
+  /** The server has started. */
+  started(): void {
+    for (const observer of this.#all) {
+      try {
+        this.#watch(observer, observer.started?.())
+      } catch (error) {
+        this.#report(observer, error)
+      }
+    }
+  }
+
   /** The server has stopped: reports everything that is over, then lets observers finish. */
   async finish(): Promise<void> {
     this.flush()

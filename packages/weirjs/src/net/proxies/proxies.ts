@@ -1,8 +1,8 @@
 // The proxies in front of the server: which of them are trusted, which fields they set, and what these state about the client.
 
 import { withoutDefaultPort } from '../../base/authority.ts'
-import { shown } from '../../base/kind-of.ts'
-import { checkNames, checkWord, invalid, listOf, namesOf } from '../../base/options.ts'
+import { oneOf, readBy, texts } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 import { lastEntry, readForwarded, readXForwardedFor } from '../../formats/forwarded.ts'
 import type { ForwardedClient, Forwarding } from '../../http/connection-info.ts'
 import type { Head } from '../../wire/head/head.ts'
@@ -29,9 +29,16 @@ export interface ProxyOptions {
 }
 
 const OWNER = 'proxies'
-const NAMES = namesOf<ProxyOptions>()(['trust', 'header', 'hosts'])
 const HOST = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
 const ANY_BELOW = '*.'
+/** @internal */
+export const PROXY_RULES = rules<ProxyOptions>(OWNER)({
+  trust: readBy((trust: readonly string[]) => new TrustedNetworks(trust)),
+  header: oneOf('x-forwarded', 'forwarded').or('x-forwarded'),
+  hosts: texts('a host such as "example.org", "*.example.org" or "localhost:8080"', (host) =>
+    HOST.test(host.toLowerCase().replace(/^\*\./, '')),
+  ).or([]),
+})
 
 export class Proxies implements Forwarding {
   readonly networks: TrustedNetworks
@@ -41,16 +48,10 @@ export class Proxies implements Forwarding {
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: ProxyOptions) {
-    checkNames(OWNER, options, NAMES)
-    const { trust, header = 'x-forwarded', hosts = [] } = options
-    checkWord(OWNER, 'header', header, 'x-forwarded', 'forwarded')
-    this.networks = new TrustedNetworks(trust)
+    const { trust, header, hosts } = PROXY_RULES.read(options)
+    this.networks = trust
     this.#isForwarded = header === 'forwarded'
-    this.#hosts = listOf<unknown>(OWNER, 'hosts', hosts).map((host) => {
-      if (typeof host !== 'string' || !HOST.test(host.toLowerCase().replace(/^\*\./, '')))
-        throw invalid(OWNER, `hosts has ${shown(host)}, not a host such as "example.org", "*.example.org" or "localhost:8080"`)
-      return host.toLowerCase()
-    })
+    this.#hosts = hosts.map((host) => host.toLowerCase())
   }
 
   clientOf(head: Head, proxy: Omit<ForwardedClient, 'host'>): ForwardedClient {

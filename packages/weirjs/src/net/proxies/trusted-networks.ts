@@ -1,11 +1,11 @@
 // The networks that the server trusts, and whether an address is in one of them.
 
-import { Buffer } from 'node:buffer'
 import { BlockList, isIP } from 'node:net'
 
 import { DOT, ZERO } from '../../base/ascii.ts'
 import { shown } from '../../base/kind-of.ts'
 import { invalid, listOf } from '../../base/options.ts'
+import { ownText } from '../../base/own-text.ts'
 
 const OWNER = 'proxies'
 const MAX_ENTRIES = 32
@@ -88,8 +88,7 @@ export class TrustedNetworks {
     if (this.#firstBytes[firstByte(address)] === 0) return 'other'
     if (this.#remembered.has(address)) return 'trusted'
     if (!this.#networks.check(address, 'ipv6')) return 'other'
-    // Copied, because a slice would keep the whole head of the request in memory.
-    if (this.#remembered.size < MAX_REMEMBERED) this.#remembered.add(Buffer.from(address, 'latin1').toString('latin1'))
+    if (this.#remembered.size < MAX_REMEMBERED) this.#remembered.add(ownText(address))
     return 'trusted'
   }
 

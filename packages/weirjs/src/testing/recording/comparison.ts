@@ -22,6 +22,14 @@ export interface CompareOptions {
   readonly body?: boolean
 }
 
+/** The options, checked. */
+interface CompareSettings {
+  readonly fields: readonly string[] | undefined
+  readonly json: 'values' | 'shape'
+  readonly ignore: readonly string[]
+  readonly body: boolean
+}
+
 /** One thing that differs. */
 export interface Difference {
   readonly kind: 'status' | 'field' | 'body' | 'trailer' | 'response'
@@ -76,7 +84,7 @@ export class Comparison {
   readonly #hasBody: boolean
   readonly #masking: Masking
 
-  constructor({ fields = FIELDS, json = 'values', ignore = [], body = true }: CompareOptions, masking: Masking) {
+  constructor({ fields = FIELDS, json, ignore, body }: CompareSettings, masking: Masking) {
     this.#fields = fields
     this.#isShape = json === 'shape'
     this.#ignored = new Set(ignore)

@@ -2,7 +2,10 @@
 
 import { Buffer } from 'node:buffer'
 
-import { checkNames, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { count, matching, size, text, texts } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import type { Size } from '../../base/size.ts'
 import { withoutRepeated } from '../../formats/masking/ranges.ts'
 import type { ConnectionHost } from '../../net/connections/connection-host.ts'
 import type { OpenTap } from '../../net/connections/tap.ts'
@@ -30,8 +33,8 @@ export interface RecordOptions {
   readonly sample?: number | ((request: { readonly method: string; readonly target: string }) => boolean)
   /** How many exchanges to keep; later ones are left out. Default 1,000. */
   readonly max?: number
-  /** The largest request to keep, in bytes, and the largest response body of which more than a hash is kept. Default 1 MiB. */
-  readonly maxBytes?: number
+  /** The largest request to keep, and the largest response body of which more than a hash is kept. Default 1 MiB. */
+  readonly maxBytes?: Size
 }
 
 /** What a recording has kept so far. */
@@ -57,9 +60,18 @@ export interface Recording extends AsyncDisposable {
   stop(): Promise<RecordReport>
 }
 
-const OPTION_NAMES = namesOf<RecordOptions>()(['to', 'mask', 'sample', 'max', 'maxBytes'])
-const DEFAULT_MAX = 1_000
-const DEFAULT_MAX_BYTES = 1024 * 1024
+/** @internal */
+export const RECORD_RULES = rules<RecordOptions>('record()')({
+  to: text('the path of a folder, or of a file that ends in .jsonl', (path) => path !== ''),
+  mask: texts().or([]),
+  sample: matching<NonNullable<RecordOptions['sample']>>('a number between 0 and 1, or a function', isSample).or(1),
+  max: count({ least: 1 }).or(1_000),
+  maxBytes: size({ least: 1 }).or('1MiB'),
+})
+
+function isSample(value: unknown): boolean {
+  return typeof value === 'function' || (typeof value === 'number' && value >= 0 && value <= 1)
+}
 
 /**
  * Records the exchanges of `server` on connections that are opened from now on and speak HTTP/1.1: from sockets, `inject` and `connect`.
@@ -85,17 +97,13 @@ class Recorder implements Recording, RecordedConnectionOwner {
   readonly #skipped = { size: 0, coding: 0, incomplete: 0, max: 0, writing: 0 }
 
   constructor(server: HttpServer, options: RecordOptions) {
-    checkNames('record()', options, OPTION_NAMES)
-    const { to, mask = [], sample = 1, max = DEFAULT_MAX, maxBytes = DEFAULT_MAX_BYTES } = options
-    if (typeof to !== 'string' || to === '') throw invalid('record()', 'to is the path of a folder, or of a file that ends in .jsonl')
-    if (typeof sample !== 'function' && !(typeof sample === 'number' && sample >= 0 && sample <= 1))
-      throw invalid('record()', 'sample is a number between 0 and 1, or a function')
+    const { to, mask, sample, max, maxBytes } = RECORD_RULES.read(options)
     this.#host = hostOf(server)
     if (this.#host.tap !== null) throw invalid('record()', 'the server is being recorded already')
-    this.#masking = new Masking(server, listOf('record()', 'mask', mask))
+    this.#masking = new Masking(server, mask)
     this.#sample = typeof sample === 'function' ? sample : () => Math.random() < sample
-    this.#max = wholeNumber('record()', 'max', max, 1)
-    this.maxBytes = wholeNumber('record()', 'maxBytes', maxBytes, 1)
+    this.#max = max
+    this.maxBytes = maxBytes
     this.#store = new ExchangeStore(to)
     this.#tap = (transport, { endpointName }) => {
       const connection = new RecordedConnection({

@@ -3,7 +3,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { checkNames, checkWord, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import type { Duration } from '../../base/duration.ts'
+import { alias, duration, flag, func, nested, object, oneOf, texts } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { type HttpServer, hostOf } from '../../server.ts'
 
 import { derivedHost } from '../derived-host.ts'
@@ -26,8 +29,10 @@ export interface ReplayOptions {
   readonly mask?: readonly string[]
   /** Which exchanges to replay. Default: all. */
   readonly filter?: (exchange: { readonly method: string; readonly target: string; readonly status: number }) => boolean
-  /** How long to wait for a response, in milliseconds of real time. Default 5 s. */
-  readonly patienceMs?: number
+  /** How long to wait for a response, in real time. Default 5 s. */
+  readonly patience?: Duration
+  /** @deprecated another name of `patience` */
+  readonly patienceMs?: Duration
 }
 
 /** An exchange whose response differs. */
@@ -51,9 +56,22 @@ interface Found {
   readonly exchange: RecordedExchange
 }
 
-const OPTION_NAMES = namesOf<ReplayOptions>()(['compare', 'restore', 'mask', 'filter', 'patienceMs'])
-const COMPARE_NAMES = namesOf<CompareOptions>()(['fields', 'json', 'ignore', 'body'])
-const DEFAULT_PATIENCE_MS = 5_000
+/** @internal */
+export const COMPARE_RULES = rules<CompareOptions>('compare')({
+  fields: texts().optional('see below'),
+  json: oneOf('values', 'shape').or('values'),
+  ignore: texts().or([]),
+  body: flag(true),
+})
+/** @internal */
+export const REPLAY_RULES = rules<ReplayOptions>('replay()')({
+  compare: nested(COMPARE_RULES).or({}, 'none'),
+  restore: object().or({}, 'none'),
+  mask: texts().or([]),
+  filter: func().optional('all'),
+  patience: duration().or('5s'),
+  patienceMs: alias('patience'),
+})
 
 /**
  * Sends what was recorded through the real parser and the whole pipeline of `server`, without a socket: the same bytes, cut as they were,
@@ -63,12 +81,8 @@ const DEFAULT_PATIENCE_MS = 5_000
  * @throws WEIR_OPTION_INVALID, also if there are no exchanges; Error for a file that is neither; the error of the file system
  */
 export async function replay(server: HttpServer, from: string | readonly string[], options: ReplayOptions = {}): Promise<ReplayReport> {
-  checkNames('replay()', options, OPTION_NAMES)
-  const { compare = {}, restore = {}, mask = [], filter = () => true, patienceMs = DEFAULT_PATIENCE_MS } = options
-  checkNames('replay(): compare', compare, COMPARE_NAMES)
-  checkWord('replay()', 'compare.json', compare.json, 'values', 'shape')
-  wholeNumber('replay()', 'patienceMs', patienceMs, 1)
-  const masking = new Masking(server, listOf('replay()', 'mask', mask))
+  const { compare, restore, mask, filter = () => true, patience } = REPLAY_RULES.read(options)
+  const masking = new Masking(server, mask)
   const comparison = new Comparison(compare, masking)
   const host = derivedHost(hostOf(server), { tap: null })
   const differences: ReplayDifference[] = []
@@ -80,7 +94,7 @@ export async function replay(server: HttpServer, from: string | readonly string[
     const { method, target, response } = exchange
     if (!filter({ method, target, status: response.status })) continue
     exchanges++
-    const found = await replayExchange({ host, exchange, comparison, masking, restore, patienceMs })
+    const found = await replayExchange({ host, exchange, comparison, masking, restore, patienceMs: patience })
     differences.push(...found.map((one) => ({ file, method, target, ...one })))
   }
   return { exchanges, differences, toString: () => textOf(exchanges, differences) }

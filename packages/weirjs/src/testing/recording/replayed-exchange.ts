@@ -36,7 +36,7 @@ export async function replayExchange(options: ReplayedExchange): Promise<Differe
   const { isSecure, endpoint, response } = exchange
   const client = new ClientConnection(host, {
     clock,
-    patienceMs,
+    patience: patienceMs,
     ...(endpoint === null ? {} : { endpoint }),
     ...(isSecure ? { peer: { isSecure } } : {}),
   })

@@ -66,7 +66,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   /** NEED_DATA has been returned since the last `receive`. */
   #hasReadAll = true
 
-  /** The stream of the event. */
+  /** The stream of the event, until it is released: a connection that is idle does not keep its last request. */
   stream!: Http2Stream<T>
   /** BAD_HEAD: a ProtocolError or a LimitError. */
   error: WeirError | null = null
@@ -405,6 +405,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   release(stream: Http2Stream<T>): void {
     if (stream.isReleased) return
     stream.isReleased = true
+    if (this.stream === stream) this.stream = undefined!
     this.#unreleased--
   }
 

@@ -6,7 +6,7 @@ import { openapi } from '../../../../openapi/src/index.ts'
 import { cookie, HttpError, HttpServer, type HttpSession, header, type InjectResponse, t as schema, t } from '../../../src/index.ts'
 import { type IdempotencyOptions, type IdempotencyStore, idempotency, memoryIdempotency } from '../../../src/modules/idempotency/index.ts'
 import { TestClock } from '../../../src/testing/index.ts'
-import { gate } from '../../support/serving.ts'
+import { eventually, gate } from '../../support/serving.ts'
 
 const KEY = '8e03978e-40d5-43dd-bc93-6894a57f9324'
 
@@ -253,6 +253,67 @@ test('a store that fails refuses requests with a key, before the handler runs', 
   const afterwards = serverWith({ store: late, onError: (error) => errors.push(error) })
   assert.equal((await afterwards.post(KEY)).status, 200)
   assert.equal(errors.length, 1)
+})
+
+test('onError is told which operation of the store has failed, and nothing that the client is told', async () => {
+  const fail = (): Promise<never> => Promise.reject(new Error('down'))
+  const hang = gate()
+  const cases: readonly (readonly [Partial<IdempotencyStore>, (session: HttpSession) => unknown, string[], number])[] = [
+    [{ begin: fail }, () => 'ran', [], 503],
+    [{ begin: fail, abandon: fail }, () => 'ran', ['abandon'], 503],
+    [{ finish: fail }, () => 'ran', ['finish'], 200],
+    [{ abandon: fail }, () => Promise.reject(new Error('broken')), ['abandon'], 500],
+    [{ abandon: fail }, ({ response }) => response.status(503), ['abandon'], 503],
+    [{ extend: fail }, () => hang.promise.then(() => 'ran'), ['extend'], 200],
+  ]
+  for (const [broken, handler, expected, status] of cases) {
+    const operations: string[] = []
+    const memory = memoryIdempotency()
+    const store: IdempotencyStore = {
+      isDegraded: false,
+      begin: (...given) => memory.begin(...given),
+      extend: (...given) => memory.extend(...given),
+      finish: (...given) => memory.finish(...given),
+      abandon: (...given) => memory.abandon(...given),
+      ...broken,
+    }
+    const { post, clock, runs } = serverWith({ store, lease: '3s', onError: (_, operation) => operations.push(operation) }, handler)
+    const posted = post(KEY)
+    if (broken.extend !== undefined) {
+      await eventually(() => runs() === 1, 'the handler')
+      await clock.advance(1_000)
+    }
+    if (broken.extend !== undefined) hang.open()
+    assert.equal((await posted).status, status)
+    assert.deepEqual(operations, expected)
+  }
+})
+
+test('a reservation that could not be given up is given up when the store works again', async () => {
+  const operations: string[] = []
+  const memory = memoryIdempotency()
+  let isDown = true
+  const store: IdempotencyStore = {
+    get isDegraded() {
+      return isDown
+    },
+    begin: (...given) => memory.begin(...given),
+    extend: (...given) => memory.extend(...given),
+    finish: (...given) => memory.finish(...given),
+    abandon: (...given) => (isDown ? Promise.reject(new Error('down')) : memory.abandon(...given)),
+  }
+  const { post, clock, runs } = serverWith({ store, onError: (_, operation) => operations.push(operation) }, (_, run) => {
+    if (run <= 3) throw new Error('broken')
+    return { run }
+  })
+  for (const name of ['a', 'b', 'c']) assert.equal((await post(KEY + name)).status, 500)
+  await clock.advance(5_000)
+  assert.equal(codeOf(await post(`${KEY}a`)), 'WEIR_IDEMPOTENCY_RUNNING')
+  isDown = false
+  await clock.advance(1_000)
+  for (const name of ['a', 'b', 'c']) assert.equal((await post(KEY + name)).status, 200)
+  assert.equal(runs(), 6)
+  assert.deepEqual(operations, ['abandon', 'abandon', 'abandon'], 'each once')
 })
 
 test('a multipart form is buffered, and its handler still reads it', async () => {

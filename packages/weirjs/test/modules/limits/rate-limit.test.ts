@@ -399,7 +399,7 @@ test('wrong options are refused by name', () => {
     [{ quota: 1, window: '1 minute' }, /window is the string "1 minute"/],
     [{ quota: 1, window: '1m', burst: 0 }, /burst is 0/],
     [{ quota: 1, window: '1m', cost: 2 }, /cost is 2 and burst 1: every request would be refused/],
-    [{ quota: 1, window: '1m', cost: '1' }, /cost is the string "1", not a function/],
+    [{ quota: 1, window: '1m', cost: '1' }, /cost is the string "1", not a whole number of at least 0 or a function/],
     [{ quota: 1, window: '1m', key: 'ip' }, /key is the string "ip"/],
     [{ quota: 1, window: '1m', name: 'a b' }, /name is the string "a b"/],
     [{ quota: 1, window: '1m', name: '' }, /name is the string ""/],

@@ -278,7 +278,7 @@ test('wrong options are refused by name', () => {
     [{ buckets: [1, 1] }, /buckets is/],
     [{ buckets: [Number.NaN] }, /buckets is/],
     [{ maxSeries: -1 }, /maxSeries is -1/],
-    [{ sources: [{}] }, /sources has/],
+    [{ sources: [{}] }, /sources: an object is not a source with a function metrics/],
     [{ registry: {} }, /registry is/],
     [{ process: 'yes' }, /process is/],
     [{ prefix: 'x' }, /no option "prefix"/],

@@ -101,6 +101,35 @@ const isUnavailable = (error: unknown): boolean => error instanceof WeirError &&
 export function testConformance(title: string, open: (t: TestContext) => Medium | Promise<Medium>, options: ConformanceOptions = {}): void {
   const { skip = false } = options
   describe(`conformance of ${title}`, { skip }, () => {
+    test('a message with an id of the program is stored once, whoever publishes it again', async (t) => {
+      const medium = await open(t)
+      const [one, other] = [medium.relay(), medium.relay()]
+      const [name, another] = [newName(), newName()]
+      if (!medium.keeps) {
+        await assert.rejects(one.publish(name, 'a', { once: 'x' }), { code: 'WEIR_OPTION_INVALID' })
+        return
+      }
+      for (const once of ['', 'x'.repeat(1_001), 7, null])
+        await assert.rejects(one.publish(name, 'a', { once } as { once: string }), { code: 'WEIR_OPTION_INVALID' }, String(once))
+      const heard = await listen(one, name)
+      const first = await within(one.publish(name, 'a', { once: 'x' }), 'publishing')
+      assert.equal(await within(one.publish(name, 'a', { once: 'x' }), 'publishing'), first)
+      assert.equal(await within(other.publish(name, 'a again', { once: 'x' }), 'publishing'), first)
+      // At the same time, among others that have no id or another one.
+      const again = await Promise.all(
+        Array.from({ length: 10 }, (_, i) => [one, other][i % 2]!.publish(name, 'b', { once: `ü\r\n ${'y'.repeat(900)}` })),
+      )
+      assert.equal(new Set(again).size, 1)
+      await publishAll(other, name, 'c', 'c')
+      assert.notEqual(await other.publish(another, 'd', { once: 'x' }), null)
+      await hears(heard, 'a', 'b', 'c', 'c')
+      assert.deepEqual([heard.ids[0], heard.ids[1]], [first, again[0]])
+      const later = await listen(other, name, first!)
+      await hears(later, 'b', 'c', 'c')
+      const elsewhere = await listen(other, another, 'unknown')
+      await hears(elsewhere, GAP, 'd')
+    })
+
     test('every subscriber hears every message once and in one order, those of its own relay too', async (t) => {
       const medium = await open(t)
       const [one, other] = [medium.relay(), medium.relay()]

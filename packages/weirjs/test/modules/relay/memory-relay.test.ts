@@ -66,3 +66,12 @@ test('invalid options and data are refused', async () => {
   for (const options of wrong) assert.throws(() => memoryRelay(options as MemoryRelayOptions), { code: 'WEIR_OPTION_INVALID' })
   await assert.rejects(memoryRelay().publish('x', 1 as unknown as string), { code: 'WEIR_OPTION_INVALID' })
 })
+
+test('as many ids of the program are remembered as messages are kept', async () => {
+  const relay = memoryRelay({ maxLength: 3 })
+  const ids: (string | null)[] = []
+  for (const once of ['a', 'b', 'c', 'd']) ids.push(await relay.publish('x', once, { once }))
+  assert.equal(await relay.publish('x', 'd', { once: 'd' }), ids[3])
+  assert.equal(await relay.publish('x', 'b', { once: 'b' }), ids[1])
+  assert.ok(!ids.includes(await relay.publish('x', 'a', { once: 'a' })))
+})

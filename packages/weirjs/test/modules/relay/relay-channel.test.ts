@@ -487,3 +487,13 @@ test('clients that were told so before the process heard the others learn of the
   relay.open[0]!.ready.open()
   await client.until('event: gap\ndata: \n\n')
 })
+
+test('an event with an id of the program is sent once, whichever process publishes it', async (t) => {
+  const relay = memoryRelay()
+  const [one, other] = [relayChannel(relay, 'news'), relayChannel(relay, 'news')]
+  t.after(() => one.close())
+  const id = await one.publish('first', { once: 'job 17' })
+  assert.equal(await other.publish('first again', { once: 'job 17' }), id)
+  assert.notEqual(await other.publish('second', { once: 'job 18' }), id)
+  await assert.rejects(one.publish('third', { id: 'x' } as never), { code: 'WEIR_OPTION_INVALID' })
+})

@@ -15,7 +15,7 @@ test('wrong options are refused', () => {
     [{}, /store is undefined/],
     [{ store: 'redis' }, /store is a string/],
     [{ store: { sendCommand() {} } }, /store is an object, which has no function read\(\).*redisSessions\(client\)/],
-    [{ store, idleTimeout: '30m' }, /idleTimeout is the string "30m"/],
+    [{ store, idleTimeout: '30 min' }, /idleTimeout is the string "30 min"/],
     [{ store, idleTimeout: 0 }, /idleTimeout is 0/],
     [{ store, absoluteTimeout: Number.POSITIVE_INFINITY }, /absoluteTimeout/],
     [{ store, name: 'a b' }, /name is the string "a b"/],

@@ -1,4 +1,4 @@
-// What `rule` of weirjs/kit has: the kinds of values that options accept, and the types of rules.
+// What `option` of weirjs/kit has: the kinds of values that options accept, and the types of rules.
 
 export {
   alias,

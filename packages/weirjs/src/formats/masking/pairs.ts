@@ -1,0 +1,101 @@
+// The secrets among pairs of a name and a value, as forms and URLs have them, whatever form the names are in.
+
+import type { SecretNames } from './secret-words.ts'
+
+export type Range = readonly [start: number, end: number]
+
+/** The values of secret names in a url-encoded form. */
+export function pairSecrets(text: string, names: SecretNames): Range[] {
+  const found: Range[] = []
+  let at = 0
+  for (const pair of text.split('&')) {
+    const equals = pair.indexOf('=')
+    if (equals !== -1 && isSecretPair(pair.slice(0, equals), pair.slice(equals + 1), (name) => names.has(name)))
+      found.push([at + equals + 1, at + pair.length])
+    at += pair.length + 1
+  }
+  return found
+}
+
+const AFTER_VALUE = /[&#]/g
+const AFTER_PATH_VALUE = /[/;?#]/g
+
+/** The values of secret parameters in a URL: those of its query and its fragment, and those of its path, `/a;name=value`. */
+export function urlPairSecrets(url: string, isSecret: (name: string) => boolean): Range[] {
+  const found: Range[] = []
+  let pathEnd = -1
+  let from = 0
+  for (let equals = url.indexOf('='); equals !== -1; equals = url.indexOf('=', from)) {
+    let begin = equals
+    while (begin > from && !isBeforeName(url.charCodeAt(begin - 1))) begin--
+    from = equals + 1
+    if (begin === 0 || !isBeforeName(url.charCodeAt(begin - 1))) continue
+    if (pathEnd === -1) pathEnd = indexOrEnd(/[?#]/g, url, 0)
+    from = indexOrEnd(begin <= pathEnd ? AFTER_PATH_VALUE : AFTER_VALUE, url, from)
+    if (isSecretPair(url.slice(begin, equals), url.slice(equals + 1, from), isSecret)) found.push([equals + 1, from])
+  }
+  return found
+}
+
+/** Whether it may be before the name of a parameter in a URL: `?`, `&`, `#` or `;`. */
+function isBeforeName(code: number): boolean {
+  return code === 0x3f || code === 0x26 || code === 0x23 || code === 0x3b
+}
+
+function indexOrEnd(what: RegExp, text: string, from: number): number {
+  what.lastIndex = from
+  return what.exec(text)?.index ?? text.length
+}
+
+/** An equals sign, however often it is encoded. */
+const EQUALS = /=|%(?:25)*3d/i
+/** How often what is encoded several times is decoded. */
+const MOST_DECODINGS = 3
+
+/**
+ * Whether a pair has a secret name, as a server decodes it, or has one in its value: the URL to return to may have a token, and some servers
+ * separate pairs by `;`.
+ */
+export function isSecretPair(name: string, value: string, isSecret: (name: string) => boolean): boolean {
+  if (isSecretName(name, isSecret)) return true
+  if ((!value.includes('=') && !value.includes('%')) || !EQUALS.test(value)) return false
+  return decodings(value).some((text) =>
+    text.split(/[?&#;]/).some((pair) => pair.includes('=') && isSecretName(pair.slice(0, pair.indexOf('=')), isSecret)),
+  )
+}
+
+/** The name of a pair as a server decodes it, without the brackets of a list. */
+export function pairName(sent: string): string {
+  return decoded(sent.replaceAll('+', ' ')).replace(/\[\]$/, '')
+}
+
+/** A name of a list, `token[]`, or of an object, `user[password]`, is secret by what it consists of. */
+function isSecretName(sent: string, isSecret: (name: string) => boolean): boolean {
+  if (!/[%+[]/.test(sent)) return isSecret(sent)
+  for (const text of decodings(sent.replaceAll('+', ' '))) {
+    if (isSecret(text)) return true
+    if (text.includes('[') && text.split(/[[\]]+/).some((word) => word !== '' && isSecret(word))) return true
+  }
+  return false
+}
+
+/** The text, and what it is when it is decoded again and again. */
+function decodings(text: string): string[] {
+  const found = [text]
+  for (let i = 0; i < MOST_DECODINGS; i++) {
+    const next = decoded(found[i]!)
+    if (next === found[i]) break
+    found.push(next)
+  }
+  return found
+}
+
+/** Where it is malformed, at least what is ASCII is decoded. */
+export function decoded(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text.replace(/%([0-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+  }
+}

@@ -1,0 +1,60 @@
+// Decides how a piece of what a client sends may wait: it must not keep much more memory than it has bytes.
+
+import { Buffer } from 'node:buffer'
+import process from 'node:process'
+
+/** Below this, the object around a piece counts: it takes more than a hundred bytes. */
+const TINY_BYTES = 1024
+/** A piece that must be copied is also gathered up to this size. Node would take the memory of each copy from a pool. */
+const POOLED_BYTES = 4 * 1024
+
+/** In the memory that it was received in. */
+export const AS_IT_IS = 0
+/** As a copy. */
+export const COPIED = 1
+/** Together with others: it is too small for an object of its own. */
+export const GATHERED = 2
+
+/** For the pieces of one body. */
+export class PieceKeeper {
+  /** What a piece of the present read keeps anyway. */
+  #memory: ArrayBufferLike | null = null
+
+  /**
+   * @param waits whether other pieces wait before it: a reader may take the first one at once
+   * @param borrowed whether its memory is about to be reused
+   * @returns AS_IT_IS, COPIED or GATHERED
+   */
+  wayOf(piece: Uint8Array, waits: boolean, borrowed: boolean): number {
+    const mustCopy = borrowed || (waits && isSmallPart(piece) && piece.buffer !== this.#memory)
+    if (waits && piece.length < (mustCopy ? POOLED_BYTES : TINY_BYTES)) return GATHERED
+    if (mustCopy) return COPIED
+    if (piece.length < piece.buffer.byteLength && piece.buffer !== this.#memory) {
+      this.#memory = piece.buffer
+      process.nextTick(forget, this)
+    }
+    return AS_IT_IS
+  }
+
+  /** The read is over. */
+  forget(): void {
+    this.#memory = null
+  }
+}
+
+function forget(keeper: PieceKeeper): void {
+  keeper.forget()
+}
+
+/** Whether most of the memory that `piece` was received in would be kept for nothing. */
+function isSmallPart(piece: Uint8Array): boolean {
+  return 2 * piece.length < piece.buffer.byteLength
+}
+
+/** A copy that keeps no more memory than it has bytes, unless Node takes it from a pool. */
+export function ownCopy(piece: Uint8Array): Buffer {
+  if (piece.length < POOLED_BYTES) return Buffer.from(piece)
+  const copy = Buffer.allocUnsafeSlow(piece.length)
+  copy.set(piece)
+  return copy
+}

@@ -1,0 +1,17 @@
+// The options of `stop`, which programs call on a server, and handlers and modules on what they know of it.
+
+import type { Duration } from '../base/duration.ts'
+
+export interface StopOptions {
+  /** How long requests in flight may take to finish. Default 10 s. */
+  readonly grace?: Duration
+  /**
+   * How long the stop is delayed after `isReady` has become false, so that a load balancer notices. Connections are accepted in that time.
+   * Default 0.
+   */
+  readonly readyDelay?: Duration
+  /** @deprecated another name of `grace` */
+  readonly graceMs?: Duration
+  /** @deprecated another name of `readyDelay` */
+  readonly readyDelayMs?: Duration
+}

@@ -1,0 +1,87 @@
+// Pages and programs that only the person who has started a server may use. Whoever knows the token is that person: it is in the fragment of a
+// link, which browsers send to nobody, so that no proxy, log, recording or Referer has it. The page behind the link sends it once, in
+// Authorization, and gets a cookie for it.
+
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+
+import type { HttpResponse } from '../../http/answer/response.ts'
+import { cookieOf } from '../../http/request/request.ts'
+import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import { credentialsOf } from '../authorization.ts'
+
+/** How many random bytes a token has. */
+const TOKEN_BYTES = 24
+/** What has this form can be sent in a fragment and in Authorization as it is. 22 characters of base64url hold 128 bits. */
+const TOKEN = /^[\w.~-]{22,200}$/
+
+/** What a token that a program chooses looks like, for messages. */
+export const TOKEN_FORM = 'from 22 to 200 letters, digits and ".", "_", "~", "-"'
+
+export function isLaunchToken(text: string): boolean {
+  return TOKEN.test(text)
+}
+
+export function newLaunchToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('base64url')
+}
+
+export class LaunchToken {
+  readonly #name: string
+  readonly #path: string
+  readonly #token: string
+  readonly #tokenDigest: Buffer
+  /** Does not reveal the token, and is the same whenever the token is: after a restart too. */
+  readonly #cookie: string
+  readonly #cookieDigest: Buffer
+
+  /**
+   * @param name with which the names of its cookies begin
+   * @param path at which browsers send them
+   */
+  constructor(name: string, path: string, token: string) {
+    this.#name = name
+    this.#path = path
+    this.#token = token
+    this.#tokenDigest = digestOf(token)
+    this.#cookie = createHmac('sha256', token).update(`cookie ${name}`).digest('base64url')
+    this.#cookieDigest = digestOf(this.#cookie)
+  }
+
+  linkTo(url: string): string {
+    return `${url}#token=${this.#token}`
+  }
+
+  /** Whether the request has the cookie, or the token itself. */
+  admits(session: HttpSession): boolean {
+    const cookie = cookieOf(session.request, this.#cookieName(session))
+    return (cookie !== null && isEqual(cookie, this.#cookieDigest)) || this.isSentBy(session)
+  }
+
+  /** Whether the request has the token, as `Authorization: Bearer`. */
+  isSentBy(session: HttpSession): boolean {
+    const token = credentialsOf(session, 'Bearer')
+    return token !== null && isEqual(token, this.#tokenDigest)
+  }
+
+  /** For a browser that has sent the token. The cookie is gone when the browser ends. */
+  giveCookie(session: HttpSession): HttpResponse {
+    const { response, isSecure } = session
+    const options = { httpOnly: true, sameSite: 'strict', path: this.#path, secure: isSecure } as const
+    return response.cookie(this.#cookieName(session), this.#cookie, options).header('Cache-Control', 'no-store').noContent()
+  }
+
+  /** Browsers send a cookie to every port of a host, and would take two servers on this machine for one. */
+  #cookieName(session: HttpSession): string {
+    const port = /:(\d+)$/.exec(exchangeOf(session).head.host)?.[1] ?? (session.isSecure ? '443' : '80')
+    return `${this.#name}-${port}`
+  }
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** The time that it takes does not depend on where they differ. */
+function isEqual(text: string, digest: Buffer): boolean {
+  return timingSafeEqual(digestOf(text), digest)
+}

@@ -1,0 +1,27 @@
+// The id that a program gives a message, so that it is stored once although it is published again.
+
+import { hash } from 'node:crypto'
+import { text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import type { RelayPublishOptions } from '../relay-option.ts'
+
+const MOST_CHARACTERS = 1_000
+/** @internal */
+export const PUBLISH_RULES = rules<RelayPublishOptions>('publish()')({
+  once: text(`a text of 1 to ${MOST_CHARACTERS} characters`, (once) => once !== '' && once.length <= MOST_CHARACTERS).orNull(),
+})
+/** How long a message is recognized at least, where the relay decides. */
+export const ONCE_MS: number = 2 * 60_000
+
+/** @returns null for none @throws WEIR_OPTION_INVALID, also for a relay that keeps nothing */
+export function onceOf(owner: string, options: RelayPublishOptions, keeps: boolean): string | null {
+  const { once } = PUBLISH_RULES.read(options, `${owner}: publish`)
+  if (once !== null && !keeps) throw invalid(owner, 'publish: once needs a relay that keeps messages')
+  return once
+}
+
+/** The same as a short name without special characters. Each channel has its own. */
+export function onceName(channel: string, once: string): string {
+  return hash('sha256', JSON.stringify([channel, once]), 'base64url')
+}

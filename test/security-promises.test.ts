@@ -1,0 +1,314 @@
+// Each promise of SECURITY.md is held by a test that would fail if the promise were broken. The table names the tests: a new sentence needs a
+// line here, and a test that is renamed or removed takes its promise with it.
+
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+
+/** Some words that only one promise contains, and the tests that hold it: `file: title`, the title with `…` for each placeholder. */
+const HELD: Readonly<Record<string, readonly string[]>> = {
+  // What counts as a vulnerability
+  'smuggling, splitting': [
+    'packages/weirjs/test/conformance/conformance.test.ts: …: … (…, …)',
+    'packages/weirjs/test/properties/node-parser.test.ts: what both accept is read alike, and what one refuses the other refuses, except for the listed differences',
+    'packages/weirjs/test/properties/policies.test.ts: no path, host or absolute form reaches a handler past the policies of its route',
+  ],
+  'ends the process': [
+    'packages/weirjs/test/hostile.test.ts: … is refused with …, and others are served',
+    'packages/weirjs/test/hostile.test.ts: a client that … … leaves nothing behind, and others are served',
+    'packages/weirjs/test/slow-clients.test.ts: slow headers: every connection is ended by headersTimeout',
+    'packages/weirjs/test/slow-clients.test.ts: slow bodies: every connection is ended by minBodyRate',
+    'packages/weirjs/test/slow-clients.test.ts: slow reading: every stream is aborted by writeTimeout',
+    'packages/weirjs/test/server/turns.test.ts: …: all are answered, and few in one turn',
+    'packages/weirjs/test/properties/regular-expressions.test.ts: no regular expression of the source grows faster than its input',
+    'packages/weirjs/test/properties/wire.test.ts: memory that is held between two receives is bounded by the limits and one piece',
+  ],
+  'Data of one request that appears in another': [
+    'packages/weirjs/test/wire.test.ts: a head may be kept: it is the same after the next request was read',
+    'packages/weirjs/test/server/shared-tls-read.test.ts: many uploads at the same time, over both protocols, are not mixed up: …',
+    'packages/weirjs/test/modules/cache/handed-over.test.ts: what tells clients apart is never sent to another one if it is looked at …, with the key …',
+  ],
+  '`saveTo` writes outside': [
+    'packages/weirjs/test/body/saving.test.ts: hostile names stay in their directory',
+    'packages/weirjs/test/body/saving.test.ts: a symbolic link in the way is neither followed nor replaced',
+  ],
+  'a client can inject': ['packages/weirjs/test/server/response.test.ts: CR, LF and NUL are refused in: …'],
+  'through a prototype': [
+    'packages/weirjs/test/routing/bindings.test.ts: arguments have no prototype, and names like constructor are names like any other',
+    'packages/weirjs/test/body/mapping-arrays.test.ts: __proto__ in an element, or in the output of a schema, does not reach a prototype',
+    'packages/weirjs/test/server/own-objects.test.ts: a collection is a record',
+  ],
+
+  // What is on by default
+  'listens on 127.0.0.1 only': ['test/security-defaults.test.ts: without an address, no other one is listened on'],
+  'for which only your program can know': [
+    'test/security-defaults.test.ts: every limit and timeout is set, except for the three that SECURITY.md names',
+  ],
+  'no option loosens it': [
+    'packages/weirjs/test/conformance/conformance.test.ts: …: … (…, …)',
+    'test/security-defaults.test.ts: with …, what is malformed is refused as without',
+  ],
+  'Error responses reveal nothing': [
+    'packages/weirjs/test/server/response.test.ts: problem document: … …',
+    'packages/weirjs/test/explain/debug.test.ts: not a byte is different, whatever the client prefers',
+  ],
+  'names the server': ['test/security-defaults.test.ts: no field of a response names the server: …'],
+
+  // Modules
+  'is reached without valid credentials': [
+    'packages/weirjs/test/properties/closed.test.ts: 401 for everything, and no handler runs',
+    'packages/weirjs/test/modules/auth/refusals.test.ts: refuses before the body, whatever the transport: …',
+    'packages/weirjs/test/modules/auth/refusals.test.ts: answers a request whose body never comes, without 100 Continue',
+    'packages/weirjs/test/properties/policies.test.ts: no path, host or absolute form reaches a handler past the policies of its route',
+  ],
+  'Combining requirements never opens': [
+    'packages/weirjs/test/modules/auth/requirements.test.ts: each requirement',
+    'packages/weirjs/test/modules/auth/requirements.test.ts: …: start rejects, and requests are refused without it',
+  ],
+  'compared in constant time': [
+    'test/security-defaults.test.ts: passwords and keys are compared by timingSafeEqual, and by nothing else',
+    'packages/weirjs/test/modules/auth/unknown-names.test.ts: a table of basic: a name that nobody has is one hash with the cost of the first user, as is a wrong password',
+    'packages/weirjs/test/modules/auth/passwords.test.ts: over plain HTTP: refused with 403, never asked for, unless that is allowed',
+    'packages/weirjs/test/modules/auth/passwords.test.ts: over plain HTTP: refused, unless that is allowed',
+    'packages/weirjs/test/modules/secrets.test.ts: nothing that is secret is logged or answered, with sessions …, … debug',
+  ],
+  'a token is accepted only if': [
+    'packages/weirjs/test/modules/jwt/attacks.test.ts: each attack is refused',
+    'packages/weirjs/test/modules/jwt/tokens.test.ts: never serves a token past exp',
+  ],
+  'Nothing in a token chooses': [
+    'packages/weirjs/test/modules/jwt/attacks.test.ts: each attack is refused',
+    'packages/weirjs/test/modules/jwt/keys.test.ts: keys that cannot verify: symmetric, private, for another use or algorithm',
+  ],
+  'However many tokens are forged': [
+    'packages/weirjs/test/modules/jwt/keys.test.ts: an unknown kid causes one request to the issuer, and then none for 30 s',
+  ],
+  'One that fails is asked again': ['packages/weirjs/test/modules/jwt/keys.test.ts: before there are any keys, requests get 503'],
+  'no page of an origin': [
+    'packages/weirjs/test/modules/csrf.test.ts: every combination of five sites, four origins and seven methods is refused or passes as documented',
+    'packages/weirjs/test/modules/csrf.test.ts: QUERY is safe; methods with another case, and unknown ones, are not',
+    'packages/weirjs/test/modules/csrf.test.ts: forms and fetches of the own page pass, and those of other pages are refused',
+  ],
+  'whatever it would expand to': [
+    'packages/weirjs/test/modules/decompression.test.ts: are refused … in little memory, after a part of the received bytes (…)',
+    'packages/weirjs/test/modules/decompression.test.ts: six hundred wide windows at the same time take no more memory than a few',
+    'packages/weirjs/test/modules/decompression.test.ts: a body that is cut short, is not valid, or has bytes after its end is refused with 400',
+  ],
+  'code that `mountNode` runs': [
+    'packages/weirjs/test/modules/mount-gates.test.ts: …: no form of a path gets around the gate of a group',
+    'packages/weirjs/test/modules/mount-node.test.ts: gates, middleware and hooks apply to it',
+    'packages/weirjs/test/modules/mount-node.test.ts: fields of the connection are the server’s, except Connection: close',
+    'packages/weirjs/test/modules/mount-node.test.ts: a declared length that is wrong: corrected in one piece, aborted in a stream',
+  ],
+  'that a function of `mountFetch` sees': ['packages/weirjs/test/modules/mount-fetch-request.test.ts: has no two readings of a path'],
+  'reaches no handler through `toNodeListener`': [
+    'packages/weirjs/test/modules/node-listener.test.ts: what Node accepts and weir refuses is refused, and closes the connection',
+  ],
+  'one line of printable ASCII': [
+    'packages/weirjs/test/modules/log/forging.test.ts: every exchange is one line of visible ASCII: …',
+    'packages/weirjs/test/modules/log/lines.test.ts: credentials, chosen parameters of queries and secret parameters are hidden',
+    'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger',
+  ],
+  'A slow stream holds at most': [
+    'packages/weirjs/test/modules/log/stream.test.ts: a slow stream gets larger pieces, and lines beyond the limit are dropped, counted and reported',
+  ],
+  'more than its quota and burst': [
+    'packages/weirjs/test/properties/rate-limits.test.ts: in no time are more than burst + quota × t / window taken',
+    'packages/weirjs/test/modules/limits/redis-store.test.ts: two processes share one quota exactly',
+    'packages/weirjs/test/modules/limits/rate-limit.test.ts: guesses at the same time do not exceed the quota',
+  ],
+  'within a /64 network': [
+    'packages/weirjs/test/modules/limits/rate-limit.test.ts: addresses have separate quotas; those of one IPv6 network share one, and an IPv4-mapped one is IPv4',
+    'packages/weirjs/src/modules/limits/memory-store.test.ts: keeps at most maxKeys keys, whatever clients send',
+  ],
+  'once all `maxKeys` are in use': [
+    'packages/weirjs/src/modules/limits/memory-store.test.ts: a client cannot reset a quota that it has used up with other keys',
+  ],
+  'delays at most five requests': [
+    'packages/weirjs/test/modules/limits/redis-store.test.ts: a silent Redis (SIGSTOP): each of the first five requests waits for the timeout, and no other one',
+    'packages/weirjs/test/modules/limits/redis-store.test.ts: local: each process counts for itself',
+  ],
+  'too busy to hear Redis': [
+    'packages/weirjs/test/modules/limits/redis-store.test.ts: a slow Redis: what takes longer than the timeout is decided without it',
+  ],
+  'RFC 9111 forbids': ['packages/weirjs/test/properties/cache-rules.test.ts: nothing is sent that RFC 9111 forbids'],
+  'reaches nobody else': [
+    'packages/weirjs/test/modules/cache/handed-over.test.ts: what tells clients apart is never sent to another one if it is looked at …, with the key …',
+    'packages/weirjs/test/modules/cache/handed-over.test.ts: a nonce is not kept, also if a session was read before it',
+    'packages/weirjs/test/modules/cache/cache.test.ts: Vary: *, Set-Cookie, trailers and cookies that were read are not kept',
+  ],
+  'Header fields that are not in the key': [
+    'packages/weirjs/test/modules/cache/cache.test.ts: Vary, the option vary and declared header parameters select the variant',
+    'packages/weirjs/test/modules/cache/cache.test.ts: method, host, path and query are the key; X-Forwarded-Host is not',
+  ],
+  'no more memory than `maxBytes`': [
+    'packages/weirjs/test/modules/cache/setup.test.ts: no more than maxBytes is kept, and those that were used last stay',
+    'packages/weirjs/test/modules/kept-texts.test.ts: keeps no heads: …',
+  ],
+  'does not complete twice': [
+    'packages/weirjs/test/modules/idempotency/redis-idempotency.test.ts: 100 equal requests to two processes run the handler once, and get its response',
+    'packages/weirjs/test/modules/idempotency/idempotency.test.ts: 409 while the first request is in progress; then its response',
+    'packages/weirjs/test/modules/idempotency/idempotency.test.ts: a response that is too large, or streamed slowly, is not kept, and the request is not made again',
+  ],
+  'leads to nobody else': [
+    'packages/weirjs/test/modules/idempotency/idempotency.test.ts: keys are those of one principal, and of one origin',
+  ],
+  'Where nobody knows': [
+    'packages/weirjs/test/modules/idempotency/redis-idempotency.test.ts: 100 equal requests to two processes, one of which is killed: the handler runs once, and the clients are told',
+    'packages/weirjs/test/modules/idempotency/idempotency.test.ts: a handler that stops because its client has left leaves an unknown outcome',
+  ],
+  'a request with a key is refused': [
+    'packages/weirjs/test/modules/idempotency/idempotency.test.ts: a store that fails refuses requests with a key, before the handler runs',
+    'packages/weirjs/test/modules/idempotency/redis-idempotency.test.ts: without Redis, requests with a key are refused',
+  ],
+  'results of checks are shown': [
+    'packages/weirjs/test/modules/health.test.ts: names and reasons are for those that detail accepts',
+    'packages/weirjs/test/modules/health.test.ts: a check that throws, rejects or returns false fails its route only, and the public sees no name',
+    'packages/weirjs/test/modules/health.test.ts: checks run at most once a second and never twice at a time, however many ask',
+  ],
+  'nor change a sealed session': [
+    'packages/weirjs/test/modules/sessions/attacks.test.ts: a truncated, extended or changed cookie, at each of its characters',
+    'packages/weirjs/test/modules/sessions/attacks.test.ts: the cookie of one name under another, and of one server at another',
+    'packages/weirjs/test/modules/sessions/attacks.test.ts: an older sealed cookie of the same session cannot be renewed past the absolute time',
+    'packages/weirjs/src/modules/sessions/xaes.test.ts: opens what it has sealed, and nothing that was changed',
+  ],
+  'from before a sign-in': [
+    'packages/weirjs/test/modules/sessions/attacks.test.ts: fixation: the cookie from before a sign-in is not the one after it',
+    'packages/weirjs/test/modules/sessions/attacks.test.ts: an id or a value that the client has invented is never adopted',
+    'packages/weirjs/test/modules/sessions/attacks.test.ts: a cookie that is replayed after signing out is as none, in a store',
+    'packages/weirjs/test/modules/sessions/concurrency.test.ts: a request that is still running does not bring a session back that has been signed out',
+  ],
+  'a request with a session is refused': [
+    'packages/weirjs/test/modules/sessions/sessions.test.ts: without the store, a request with a session gets 503, and one without it gets its response',
+    'packages/weirjs/test/modules/sessions/redis.test.ts: a Redis that is silent or gone is a 503 for requests with a session, and nothing for others',
+  ],
+  'contains keys, ids, cookies or data': [
+    'packages/weirjs/test/modules/secrets.test.ts: nothing that is secret is logged or answered, with sessions …, … debug',
+    'packages/weirjs/test/modules/sessions/attacks.test.ts: cookie bombs cost a comparison, and are logged by nobody',
+    'packages/weirjs/src/modules/sessions/key-ring.test.ts: keys are 32 bytes in one of their forms, and random; errors do not contain them',
+  ],
+  'cannot be revoked alone': [
+    'packages/weirjs/test/modules/sessions/attacks.test.ts: a sealed cookie that is replayed after signing out works until it expires, or notBefore ends it',
+  ],
+  'signs in only the browser': [
+    'packages/weirjs/test/modules/oidc/login.test.ts: a login that another browser has begun',
+    'packages/weirjs/test/modules/oidc/login.test.ts: a wrong, missing or repeated state',
+    'packages/weirjs/test/modules/oidc/login.test.ts: a wrong nonce in the ID token',
+    'packages/weirjs/test/modules/oidc/login.test.ts: a code that another login has got, because its PKCE verifier differs',
+    'packages/weirjs/test/modules/oidc/login.test.ts: a wrong or missing issuer',
+    'packages/weirjs/test/modules/oidc/login.test.ts: the same response twice',
+    'packages/weirjs/test/modules/oidc/login.test.ts: a response of one provider at the callback of another (mix-up)',
+  ],
+  'made of the Host': ['packages/weirjs/test/modules/oidc/login.test.ts: PKCE, a state and a nonce, each new for each login'],
+  'No login leads to another site': [
+    'packages/weirjs/test/modules/oidc/login.test.ts: a long path is not returned to, and an address of another site never',
+    'packages/weirjs/src/modules/sessions/return-path.test.ts: anything that could lead to another site does not',
+  ],
+  'Tokens do not leave the server': [
+    'packages/weirjs/test/modules/oidc/tokens.test.ts: tokens are kept with the session, and neither the client nor the log sees them',
+  ],
+  'no client can create a series': [
+    'packages/weirjs/test/modules/metrics/metrics.test.ts: a client cannot create series: neither by methods nor by paths, codes or fields',
+    'packages/weirjs/test/modules/metrics/metrics.test.ts: there are at most maxSeries, and what has none of its own is counted together',
+  ],
+  'choose the trace of a span': [
+    'packages/weirjs/test/modules/opentelemetry/opentelemetry.test.ts: a trace is continued for trusted peers only; otherwise there is a link, and no baggage',
+  ],
+  'lead it to another path, host': [
+    'packages/weirjs/test/properties/contracts.test.ts: what would lead to another path is refused before anything is sent',
+    'packages/weirjs/test/properties/contracts.test.ts: a parameter arrives from the path, the query, a header field and a cookie',
+  ],
+  'serves nothing in production': ['packages/weirjs/test/modules/openapi/served.test.ts: is not served in production unless it is exposed'],
+  'requests nothing from other origins': [
+    'packages/weirjs/test/modules/openapi/served.test.ts: and its files have a strict policy, and nothing is inline',
+    'test/e2e/openapi.test.ts: the page shows and tries operations of OpenAPI …',
+  ],
+  'answers only peers and host names': [
+    'packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for',
+    'packages/weirjs/test/modules/inspector.test.ts: on an endpoint of its own, other machines may look, and nobody elsewhere; names must be allowed',
+    'test/e2e/inspector-attacks.test.ts: a page of … can neither read nor clear anything',
+  ],
+  'It refuses what a proxy states': [
+    'packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for',
+    'packages/weirjs/test/modules/inspector.test.ts: a client that a trusted proxy states to be elsewhere is refused',
+  ],
+  'whoever reaches it sees the inspector': ['packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for'],
+  'unless it is forced': [
+    'packages/weirjs/test/modules/inspector.test.ts: refuses to work in production, unless it is forced',
+    'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger',
+  ],
+  'writes no value of Authorization': [
+    'packages/weirjs/test/testing/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
+    'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger',
+  ],
+  'Of a head that was refused': ['packages/weirjs/test/testing/replay.test.ts: malformed requests are masked too'],
+  'A secret without a name is kept': [
+    'packages/weirjs/test/testing/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
+  ],
+  'by the user of the process only': [
+    'packages/weirjs/test/testing/replay.test.ts: what was recorded is answered in the same way again; ids, dates and cookies may differ',
+    'packages/weirjs/test/testing/replay.test.ts: cuts and times are kept, and a timeout happens again without waiting for it',
+  ],
+  'every response to a request with a valid head': [
+    'packages/weirjs/test/modules/headers.test.ts: errors and refusals have the fields too',
+    'packages/weirjs/test/modules/headers.test.ts: streams and files have the fields, and upgrades do not (…)',
+    'packages/weirjs/test/modules/headers.test.ts: the policy of a route replaces that of the server',
+  ],
+  '128 random bits': [
+    'packages/weirjs/test/modules/headers.test.ts: are random, and in the sources of scripts and styles of that response only',
+    'packages/weirjs/test/modules/cache/setup.test.ts: a nonce is used once, also in responses for one principal that depend on a session',
+  ],
+}
+
+const SECTIONS = ['What counts as a vulnerability', 'What is on by default', 'What modules promise']
+
+/** The list items of these sections; those about modules sentence by sentence. */
+function promises(): string[] {
+  const page = readFileSync('SECURITY.md', 'utf8')
+  return SECTIONS.flatMap((heading) => {
+    const [, section] = page.split(`## ${heading}\n`)
+    assert.ok(section !== undefined, `SECURITY.md has no section "${heading}"`)
+    const [, ...items] = section.split(/\n## /)[0]!.split(/^- /m)
+    const plain = items.map((item) =>
+      item
+        .split('\n\n')[0]!
+        .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+        .replace(/\s+/g, ' ')
+        .trim(),
+    )
+    return heading === SECTIONS[2] ? plain.flatMap((item) => item.split(/(?<=\.) (?=[A-Z`])/)) : plain
+  })
+}
+
+/** The titles of tests and suites in a file. */
+function titlesIn(file: string): Set<string> {
+  const calls = /\b(?:test|it|describe)\(\s*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`([^`]*)`)/g
+  const titles = [...readFileSync(file, 'utf8').matchAll(calls)].map(([, ...forms]) => forms.find((one) => one !== undefined)!)
+  return new Set(titles.map((title) => title.replace(/\$\{[^}]*\}/g, '…')))
+}
+
+test('every promise of SECURITY.md names the tests that hold it', () => {
+  const all = promises()
+  assert.ok(all.length > 50, `only ${all.length} promises were found`)
+  const without = all.filter((promise) => !Object.keys(HELD).some((words) => promise.includes(words)))
+  assert.deepEqual(without, [], 'add to HELD: some words of the promise, and the test that fails if it is broken')
+})
+
+test('every entry belongs to one promise', () => {
+  const all = promises()
+  const counts = Object.keys(HELD).map((words) => [words, all.filter((promise) => promise.includes(words)).length] as const)
+  const wrong = counts.filter(([, count]) => count !== 1)
+  assert.deepEqual(wrong, [], 'the words stand in no promise any more, or in several')
+})
+
+test('the tests that hold promises exist', () => {
+  const found = new Map<string, Set<string>>()
+  const missing = Object.values(HELD)
+    .flat()
+    .filter((name) => {
+      const [, file, title] = /^(\S+\.test\.ts): (.+)$/.exec(name) ?? assert.fail(`not "file: title": ${name}`)
+      if (!found.has(file!)) found.set(file!, existsSync(file!) ? titlesIn(file!) : new Set())
+      return !found.get(file!)!.has(title!)
+    })
+  assert.deepEqual([...new Set(missing)], [])
+})
