@@ -90,7 +90,7 @@ class Handle implements ExchangeHandle {
   }
 }
 
-/** The exchange of a session. */
+/** What a module may see and change of a request beside its `HttpSession`. Costs one small object. @param session of weir, hosted or not */
 export function exchange(session: HttpSession): ExchangeHandle {
   return new Handle(exchangeOf(session))
 }
@@ -104,6 +104,8 @@ export interface RedactedReader {
 }
 
 /**
+ * Makes a reader for a module that writes requests down.
+ * @param owner the module, for the error
  * @param option the option that names further query parameters, for its error
  * @param names its value; undefined for the usual ones
  * @throws WEIR_OPTION_INVALID
