@@ -462,14 +462,14 @@ test('wrong options are refused', async () => {
     [{ origin: 'https://app.example.com/' }, /origin/],
     [{ origin: 'https://app.example.com', hosts: ['app.example.com'] }, /origin and hosts exclude each other/],
     [{ hosts: [] }, /hosts is empty/],
-    [{ hosts: ['https://app.example.com'] }, /hosts has the string "https:\/\/app.example.com", not a host/],
+    [{ hosts: ['https://app.example.com'] }, /hosts: the string "https:\/\/app.example.com" is not a host/],
     [{ hosts: ['App.example.com'] }, /not a host/],
     [{ hosts: 'app.example.com' }, /hosts/],
     [{ checkSignature: 1 }, /checkSignature/],
-    [{ scope: 'profile' }, /scope lacks "openid"/],
+    [{ scope: 'profile' }, /scope is the string "profile", not scopes with "openid"/],
     [{ parameters: { state: 'fixed' } }, /parameters has "state"/],
     [{ afterLogout: 'https://evil.example' }, /afterLogout/],
-    [{ timeout: 5 }, /no option "timeout"/],
+    [{ timout: 5 }, /no option "timout", perhaps "timeout"/],
     [{ use: {} }, /use/],
   ]
   for (const [options, message] of wrong) assert.throws(() => oidc({ ...right, ...options } as OidcOptions), message)

@@ -26,10 +26,10 @@ export { EventsBody } from '../../http/body/plain-body.ts'
 export { TypedBody } from '../../http/body/typed-body.ts'
 export type { SocketPeer } from '../../http/connection-info.ts'
 export { OpenFile } from '../../http/disk/open-file.ts'
+export type { TraceIds } from '../../http/exchange.ts'
 export { FileSource } from '../../http/files/file-source.ts'
 export { MultipartBody } from '../../http/multipart/form-body.ts'
 export { otherReader, PartStream } from '../../http/multipart/part-stream.ts'
-export type { TraceIds } from '../../http/session.ts'
 export {
   allowedName,
   type ByteInspector,
