@@ -30,7 +30,6 @@ export interface RelaySubscribeOptions {
   readonly onGap?: (() => void) | undefined
 }
 
-/** @internal */
 export const SUBSCRIBE_RULES = rules<RelaySubscribeOptions>('subscribe()')({ after: text().optional(), onGap: func().optional() })
 
 export interface RelaySubscription {
