@@ -89,6 +89,7 @@ export function opentelemetry(options: OpenTelemetryOptions = {}): Module {
     name: OWNER,
     install(host: ModuleHost): void {
       if (host.prefix !== '') throw invalid(OWNER, 'install it on the server: the spans are those of all requests')
+      redaction.declare(host)
       const tracing = new Tracing(api, options, redaction)
       host.use({
         name: OWNER,
