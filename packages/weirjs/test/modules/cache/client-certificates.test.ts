@@ -27,7 +27,7 @@ test('no way to the certificate of a client leads to the response of another one
     tls: { key: exact.key, cert: exact.cert, ca, requestCert: true, rejectUnauthorized: false },
   })
   const group = server.group('/', { use: [cache({ maxAge: '1h' })] })
-  group.mapGet('/native', ({}, { clientCertificate }) => String(clientCertificate?.subject['CN']))
+  group.mapGet('/native', (_, { clientCertificate }) => String(clientCertificate?.subject['CN']))
   for (const [name, look] of Object.entries(MOUNTED))
     mountNode(group, `/${name}`, (req, res) => void res.end(String(look(req.socket as TLSSocket))))
   await server.start()
