@@ -82,6 +82,7 @@ class Handle implements ExchangeHandle {
   }
 
   field(name: string): string | null {
+    if (name === 'cookie') this.#exchange.head.noteCookies()
     return headerOf(this.#exchange.request, name)
   }
 
