@@ -25,18 +25,17 @@ export function urlPairSecrets(url: string, isSecret: (name: string) => boolean)
   const found: Range[] = []
   let pathEnd = -1
   let from = 0
-  // An equals sign that is encoded is part of a name, unless a client has encoded too much.
-  const signs = new RegExp(EQUALS, 'gi')
-  for (let sign = signs.exec(url); sign !== null; sign = signs.exec(url)) {
+  SIGNS.lastIndex = 0
+  for (let sign = SIGNS.exec(url); sign !== null; sign = SIGNS.exec(url)) {
     const equals = sign.index
-    const value = signs.lastIndex
+    const value = SIGNS.lastIndex
     let begin = equals
     while (begin > from && !isBeforeName(url.charCodeAt(begin - 1))) begin--
     from = value
     if (begin === 0 || !isBeforeName(url.charCodeAt(begin - 1))) continue
     if (pathEnd === -1) pathEnd = indexOrEnd(/[?#]/g, url, 0)
     from = indexOrEnd(begin <= pathEnd ? AFTER_PATH_VALUE : AFTER_VALUE, url, from)
-    signs.lastIndex = from
+    SIGNS.lastIndex = from
     if (isSecretPair(url.slice(begin, equals), url.slice(value, from), isSecret)) found.push([value, from])
   }
   return found
@@ -54,6 +53,8 @@ function indexOrEnd(what: RegExp, text: string, from: number): number {
 
 /** An equals sign, however often it is encoded. */
 const EQUALS = /=|%(?:25)*3d/i
+/** An encoded one is part of a name, unless a client has encoded too much. */
+const SIGNS = new RegExp(EQUALS, 'gi')
 /** A name in JSON. */
 const JSON_NAME = /"([^"\\]*)"\s*:/g
 /** User name and password of a URL. */
