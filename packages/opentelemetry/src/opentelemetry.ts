@@ -94,6 +94,7 @@ export function opentelemetry(options: OpenTelemetryOptions = {}): Module {
     name: OWNER,
     install(host: ModuleHost): void {
       if (host.prefix !== '') throw invalid(OWNER, 'install it on the server: the spans are those of all requests')
+      settings.secretQuery.declare(host)
       const tracing = new Tracing(api, settings)
       host.use({
         name: OWNER,
