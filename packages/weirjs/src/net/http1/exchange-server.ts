@@ -12,6 +12,7 @@ import { abortRequest } from '../../http/request/request.ts'
 import type { Head } from '../../wire/head/head.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
 import { CONTINUE, encodeInterim } from '../../wire/http1/encode.ts'
+import { PAUSED as READING_PAUSED } from '../../wire/http1/states.ts'
 
 import type { OpenConnection } from '../connections/connections.ts'
 import { type RequestConnection, RequestCycle } from '../cycle/request-cycle.ts'
@@ -39,6 +40,12 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
   readonly #wire: WireConnection
   readonly #outbox: Outbox
   #requests = 0
+  /** The client has ended its side in the middle of the body. */
+  #isCut = false
+  /** For how long the client has ended its side, and the rest of the body has not been asked for. */
+  #unaskedMs = 0
+  /** The rest of the body is handed on, whether it is asked for or not. */
+  #isHandingOn = false
 
   constructor(connection: Http1RequestConnection, wire: WireConnection, outbox: Outbox, deadlines: Deadlines) {
     super(connection, deadlines)
@@ -70,6 +77,8 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
   /** The head of the next request is complete. */
   start(head: Head): void {
     this.#requests++
+    this.#isCut = false
+    this.#unaskedMs = 0
     this.deadlines.enter(phase.NONE)
     this.open(head)
     // A body whose declared length is too large may still be small enough to be drained, and then the connection is kept.
@@ -79,7 +88,7 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
   /** Bytes of the body. @returns false when they are not needed */
   push(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean {
     if (this.body === null) return false
-    if (!this.body.push(buffer, start, end, borrowed)) this.#wire.pauseBody()
+    if (!this.body.push(buffer, start, end, borrowed) && !this.#isHandingOn) this.#wire.pauseBody()
     return true
   }
 
@@ -104,7 +113,13 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
     if (this.isHandling || this.isGating) abortRequest(this.exchange!.request, new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
   }
 
+  override refuse(error: WeirError): void {
+    this.#isCut = error.code === 'WEIR_BODY_TRUNCATED'
+    super.refuse(error)
+  }
+
   protected override demand(): void {
+    this.#unaskedMs = 0
     if (this.owesContinue && this.answer?.hasBegun !== true) this.sendContinue()
     this.#wire.resumeBody()
     this.connection.run()
@@ -218,8 +233,31 @@ export class ExchangeServer extends RequestCycle<Http1RequestConnection, Streame
 
   /** @param unsentBytes how many bytes are waiting for the client to read */
   tick(elapsedMs: number, unsentBytes: number): void {
-    if (this.answer === null) this.checkRequest(elapsedMs)
-    else if (this.#wire.peerEnded && unsentBytes === 0) this.#checkStream(this.answer, elapsedMs)
+    if (this.answer === null) {
+      this.checkRequest(elapsedMs)
+      if (this.#wire.peerEnded && this.isOpen) this.#checkRest(elapsedMs)
+    } else if (this.#wire.peerEnded && unsentBytes === 0) this.#checkStream(this.answer, elapsedMs)
+  }
+
+  /**
+   * A client that has ended its side in the middle of a body has left. Whether it has, only the rest of the body shows: if nobody asks for
+   * what has arrived of it, it is handed on. A handler that has not answered a moment later has nobody to answer.
+   */
+  #checkRest(elapsedMs: number): void {
+    const wire = this.#wire
+    const isHeld = wire.reading === READING_PAUSED && !this.isGating
+    if (!isHeld && !this.#isCut) return
+    this.#unaskedMs += elapsedMs
+    if (this.#unaskedMs <= this.host.timeouts.lingerTimeout) return
+    if (this.#isCut) {
+      this.connection.abort(new WeirError('WEIR_CLIENT_GONE'))
+      return
+    }
+    this.#unaskedMs = 0
+    this.#isHandingOn = true
+    wire.resumeBody()
+    this.connection.run()
+    this.#isHandingOn = false
   }
 
   /**
