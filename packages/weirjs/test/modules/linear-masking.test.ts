@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { bodySecrets } from '../../src/formats/masking/body-secrets.ts'
-import { masked, repeatable } from '../../src/formats/masking/ranges.ts'
+import { masked, repeatable, withoutRepeated } from '../../src/formats/masking/ranges.ts'
 import { refusedHeadSecrets } from '../../src/formats/masking/refused-head.ts'
 import { SecretSegments } from '../../src/formats/masking/secret-segments.ts'
 import { SecretNames } from '../../src/formats/masking/secret-words.ts'
@@ -69,6 +69,24 @@ for (const piece of PUMPED)
     ]) {
       assert.equal(masked(text, bodySecrets(text, null, names)).length, text.length)
       assert.equal(masked(text, refusedHeadSecrets(text, names, segments)).length, text.length)
+    }
+  })
+
+for (const [name, make] of Object.entries<(i: number) => string>({
+  'differ at their beginning': (i) => `${'a'.repeat(4 + i)}b${'a'.repeat(40_000)}`,
+  'differ in the middle': (i) => `${'a'.repeat(20_000)}${'b'.repeat(1 + i)}${'a'.repeat(20_000)}`,
+  'differ at their end': (i) => `${'a'.repeat(40_000)}${'b'.repeat(1 + i)}`,
+  'repeat two characters': (i) => `${'ab'.repeat(2 + i)}b${'ab'.repeat(20_000)}`,
+}))
+  test(`long secrets that ${name}, looked for in a text that is almost like them`, () => {
+    const secrets = Array.from({ length: 20 }, (_, i) => make(i))
+    for (const text of ['a'.repeat(LENGTH), 'ab'.repeat(LENGTH / 2)]) {
+      assert.equal(withoutRepeated(text, secrets), text)
+      const last = secrets.at(-1)!
+      assert.equal(
+        withoutRepeated(`${text}c${last}c${last}${last}`, [last]),
+        `${text}c${'x'.repeat(last.length)}c${'x'.repeat(2 * last.length)}`,
+      )
     }
   })
 

@@ -1,6 +1,7 @@
 // Where the secrets of a text are: half-open ranges of its characters. Every function here reads its text once, and reads malformed text too:
 // what a client sent is masked even where the server refuses it.
 
+import { replaceEach } from './long-search.ts'
 import { decoded, type Range, urlPairSecrets } from './pairs.ts'
 import type { SecretNames } from './secret-words.ts'
 
@@ -248,8 +249,7 @@ function maskOf(secret: string): string {
 export function withoutRepeated(text: string, secrets: readonly string[]): string {
   let result = text
   // The longest first: a shorter one may be a part of it.
-  for (const secret of [...secrets].sort((a, b) => b.length - a.length))
-    if (result.includes(secret)) result = result.replaceAll(secret, (found) => maskOf(found))
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) result = replaceEach(result, secret, maskOf(secret))
   return result
 }
 

@@ -47,6 +47,10 @@ export class Http1Carrier implements Carrier {
   readonly #wire: WireConnection
   readonly #outbox: Outbox
   #requests = 0
+  /** The client has ended its side in the middle of the body. */
+  #isCut = false
+  /** For how long the client has ended its side, and the rest of the body has not been asked for. */
+  #unaskedMs = 0
 
   constructor(connection: Http1RequestConnection, wire: WireConnection, outbox: Outbox, deadlines: Deadlines) {
     this.#connection = connection
@@ -67,6 +71,8 @@ export class Http1Carrier implements Carrier {
   start(head: Head): void {
     const { cycle } = this
     this.#requests++
+    this.#isCut = false
+    this.#unaskedMs = 0
     cycle.deadlines.enter(phase.NONE)
     cycle.open(head)
     // A body whose declared length is too large may still be small enough to be drained, and then the connection is kept.
@@ -79,6 +85,12 @@ export class Http1Carrier implements Carrier {
     if (isAtWork(cycle)) abortRequest(cycle.exchange!.request, new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
   }
 
+  /** The request cannot be read to its end. */
+  refuse(error: WeirError): void {
+    this.#isCut = error.code === 'WEIR_BODY_TRUNCATED'
+    this.cycle.refuse(error)
+  }
+
   get receivedBytes(): number {
     return this.#wire.receivedBytes
   }
@@ -88,6 +100,7 @@ export class Http1Carrier implements Carrier {
   }
 
   resume(): void {
+    this.#unaskedMs = 0
     this.#wire.resumeBody()
     this.#connection.run()
   }
@@ -163,13 +176,33 @@ export class Http1Carrier implements Carrier {
   /** @param unsentBytes how many bytes are waiting for the client to read */
   tick(elapsedMs: number, unsentBytes: number): void {
     const { streamed } = this.cycle
-    if (streamed === null) this.cycle.checkRequest(elapsedMs)
-    else if (this.#wire.peerEnded && unsentBytes === 0) {
+    if (streamed === null) {
+      this.cycle.checkRequest(elapsedMs)
+      if (this.#wire.peerEnded && isAtWork(this.cycle)) this.#checkRest(elapsedMs)
+    } else if (this.#wire.peerEnded && unsentBytes === 0) {
       // A client that has ended its side may still read. A client that has left looks the same until something is sent to it, so a response
       // that sends nothing to such a client is aborted soon.
       const { lingerTimeout } = this.#connection.host.timeouts
       if (streamed.wait(elapsedMs) > lingerTimeout) this.#connection.abort(new WeirError('WEIR_CLIENT_GONE'))
     }
+  }
+
+  /**
+   * A client that has ended its side in the middle of a body has left. Whether it has, only the rest of the body shows: if nobody asks for
+   * what has arrived of it, it is handed on. A handler that has not answered a moment later has nobody to answer.
+   */
+  #checkRest(elapsedMs: number): void {
+    const wire = this.#wire
+    if (!this.#isCut && (wire.reading !== state.PAUSED || this.cycle.isGating)) return
+    this.#unaskedMs += elapsedMs
+    if (this.#unaskedMs <= this.#connection.host.timeouts.lingerTimeout) return
+    if (this.#isCut) {
+      this.#connection.abort(new WeirError('WEIR_CLIENT_GONE'))
+      return
+    }
+    this.#unaskedMs = 0
+    wire.resumeBody() // the body stays held, so nobody pauses it again
+    this.#connection.run()
   }
 }
 

@@ -282,8 +282,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     const unsent = this.transport.unsentBytes
     const deadlines = this.#deadlines
     if (unsent > 0) deadlines.postponeEnd()
-    // A socket that is not being read does not notice that the client has left.
-    if (this.transport.isPaused) this.transport.probe()
+    this.#lookForEnd()
     const late = deadlines.checkWrite(elapsedMs, unsent > 0, this.transport.sentBytes)
     if (late !== null) {
       this.host.report(late, this)
@@ -298,6 +297,18 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     }
   }
 
+  /**
+   * A socket that is not being read does not notice that the client has left, and one whose client has ended its side does not notice either
+   * whether the client still reads. A body that waits for its reader is read on from time to time: the end of its client may be behind it.
+   */
+  #lookForEnd(): void {
+    const { transport } = this
+    const wire = this.#wire
+    if (!transport.isPaused && !wire.peerEnded) return
+    transport.probe()
+    if (wire.reading === state.PAUSED && !wire.peerEnded && wire.waitingBytes <= MAX_WAITING_BYTES) transport.resume()
+  }
+
   #expireReading(error: LimitError): void {
     this.#wire.refuse()
     this.#deadlines.enter(phase.NONE)
@@ -310,7 +321,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   /** The one exit for what cannot continue: the client's fault, a limit, or a bug. */
   #refuse(error: Error): void {
     if (!isInstance(error, WeirError)) this.#cycle.crash(error)
-    else if (this.#cycle.exchange !== null) this.#cycle.refuse(error)
+    else if (this.#cycle.exchange !== null) this.#carrier.refuse(error)
     else {
       this.#wire.refuse()
       this.host.report(error, this)

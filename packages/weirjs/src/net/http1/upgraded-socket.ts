@@ -13,6 +13,7 @@ import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 import { PieceQueue } from '../../http/body/piece-queue.ts'
 
 import type { OtherProtocol } from '../observe/upgrade-record.ts'
+import { SmallWrites } from '../transport/small-writes.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 import type { Flushable } from '../transport/write-batch.ts'
 
@@ -25,6 +26,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   readonly #transport: Transport
   readonly #onGone: () => void
   readonly #pieces = new PieceQueue(this)
+  readonly #writes = new SmallWrites(this)
   receivedBytes = 0
   writtenBytes = 0
   #wasClosed = false
@@ -142,7 +144,9 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   /** What is written later must not wait for what waits, or it would look as if the client did not read. */
   override write(chunk: unknown, encoding?: BufferEncoding | Done, done?: Done): boolean {
     if (this.#waiting !== '') this.flush()
-    return super.write(chunk, encoding as BufferEncoding, done)
+    const hasEncoding = typeof encoding === 'string'
+    const callback = this.#writes.callback(hasEncoding ? done : (encoding ?? done))
+    return this.#writes.count(super.write(chunk, hasEncoding ? encoding : undefined!, callback))
   }
 
   flush(): void {

@@ -13,6 +13,7 @@ import { CANCEL } from '../../wire/http2/errors.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
 import type { OtherProtocol } from '../observe/upgrade-record.ts'
+import { SmallWrites } from '../transport/small-writes.ts'
 import { type SwitchHead, SwitchHeadReader } from './switch-head.ts'
 
 type Done = (error?: Error | null) => void
@@ -30,6 +31,7 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, OtherProtocol {
   readonly #stream: Http2Stream<T>
   readonly #owner: TunnelOwner
   readonly #pieces = new PieceQueue(this)
+  readonly #writes = new SmallWrites(this)
   /** Null once the head has been sent. */
   #head: SwitchHeadReader | null = new SwitchHeadReader()
   readonly #date: string
@@ -98,6 +100,12 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, OtherProtocol {
   override _read(): void {
     this.#wire.bodies.resumeBody(this.#stream)
     this.#owner.onRead()
+  }
+
+  override write(chunk: unknown, encoding?: BufferEncoding | Done, done?: Done): boolean {
+    const hasEncoding = typeof encoding === 'string'
+    const callback = this.#writes.callback(hasEncoding ? done : (encoding ?? done))
+    return this.#writes.count(super.write(chunk, hasEncoding ? encoding : undefined!, callback))
   }
 
   override _write(bytes: Buffer, _encoding: string, done: Done): void {

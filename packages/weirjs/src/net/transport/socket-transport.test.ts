@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -144,4 +144,19 @@ test('bytes to be kept arrive in memory that is not reused, if they arrive quick
   client.write('a few words more')
   await back
   assert.deepEqual(lent, [true, true])
+})
+
+test('a client that may have left without a reset is asked by the system, which is told so once', () => {
+  const asked: unknown[][] = []
+  const socket = new Socket()
+  socket.setKeepAlive = (...how) => {
+    asked.push(how)
+    return socket
+  }
+  const transport = new SocketTransport(socket, 'tcp', false)
+  assert.deepEqual(asked, [])
+  transport.probe()
+  transport.probe()
+  assert.deepEqual(asked, [[true, 15_000]])
+  socket.destroy()
 })

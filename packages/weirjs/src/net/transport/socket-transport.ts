@@ -21,6 +21,9 @@ interface Handle {
   readonly _parent?: Handle | null
 }
 
+/** After how long a silence the system asks whether the client still knows the connection. */
+const ASK_AFTER_MS = 15_000
+
 /** The layer under the transport. Node can send a reset only over TCP. */
 export type SocketKind = 'tcp' | 'unix' | 'tls'
 
@@ -35,6 +38,7 @@ export class SocketTransport implements Transport, Reader {
   #owner: TransportOwner | null = null
   keepsBytes = false
   #isPaused = false
+  #isAsked = false
   readonly #onClosed: (() => void) | null
 
   /**
@@ -146,8 +150,15 @@ export class SocketTransport implements Transport, Reader {
     return this.#kind === 'tls'
   }
 
-  /** An empty write sends nothing, but fails if the connection has been reset (tested on Linux; other systems may not report it). */
+  /**
+   * An empty write sends nothing, but fails if the connection has been reset (tested on Linux; other systems may not report it). A client
+   * that has left without a reset is asked by its system's keep-alive, which a system without this connection answers with a reset.
+   */
   probe(): void {
+    if (!this.#isAsked) {
+      this.#isAsked = true
+      this.#socket.setKeepAlive(true, ASK_AFTER_MS)
+    }
     if (this.#socket.writableLength === 0 && !this.#socket.writableEnded) this.#socket.write('')
   }
 

@@ -2,6 +2,8 @@
 
 import { Buffer } from 'node:buffer'
 import { createHash, type Hash } from 'node:crypto'
+import { GatheredBytes } from '../../http/body/gathered-bytes.ts'
+import { PieceList } from '../../http/body/piece-list.ts'
 import type { ConnectionTap } from '../../net/connections/tap.ts'
 import { type AnswerHead, AnswerReader } from '../../net/inject/answer-reader.ts'
 import type { Head } from '../../wire/head/head.ts'
@@ -49,19 +51,29 @@ interface Request {
   /** Whether all of it has arrived. */
   isComplete: boolean
   pieces: { atMs: number; bytes: Buffer }[]
+  /** Small pieces behind them, which are one piece together. */
+  readonly gathered: GatheredBytes
+  gatheredAtMs: number
+  /** Of all pieces. */
   size: number
   endedAtMs: number | null
 }
 
 interface Response {
   readonly head: AnswerHead
-  readonly pieces: Buffer[]
+  readonly pieces: PieceList
   readonly hash: Hash
   readonly firstByteMs: number
   length: number
   endMs: number
   isWhole: boolean
 }
+
+/** How many pieces of a request are kept as they have arrived: each costs more than a hundred bytes, and a client decides how many there are. */
+const MOST_PIECES = 1_000
+/** Behind them, shorter ones are gathered. */
+const SMALL_BYTES = 4 * 1024
+const GATHERED_BYTES = 64 * 1024
 
 export class RecordedConnection implements ConnectionTap {
   readonly #owner: RecordedConnectionOwner
@@ -84,12 +96,22 @@ export class RecordedConnection implements ConnectionTap {
       request = newRequest()
       this.#requests.push(request)
     }
-    this.#add(request, Buffer.from(bytes.subarray(0, length)), performance.now())
+    this.#add(request, bytes.subarray(0, length), true, performance.now())
   }
 
-  #add(request: Request, bytes: Buffer, now: number): void {
-    request.pieces.push({ atMs: Math.round(now - request.startedAt), bytes })
+  /** @param isLent whether the memory of `bytes` may change */
+  #add(request: Request, bytes: Buffer, isLent: boolean, now: number): void {
+    const atMs = Math.round(now - request.startedAt)
     request.size += bytes.length
+    if (request.pieces.length >= MOST_PIECES && bytes.length < SMALL_BYTES) {
+      if (request.gathered.size === 0) request.gatheredAtMs = atMs
+      request.gathered.add(bytes, 0, bytes.length)
+      if (request.gathered.size < GATHERED_BYTES) return
+      flush(request)
+    } else {
+      flush(request)
+      request.pieces.push({ atMs, bytes: isLent ? Buffer.from(bytes) : bytes })
+    }
     while (request.size > this.#owner.maxBytes) {
       request.isTooLarge = true
       if (request.pieces.length === 1) break
@@ -117,7 +139,7 @@ export class RecordedConnection implements ConnectionTap {
     const rest = takeLast(request, waiting)
     if (rest.length > 0) {
       const next = newRequest()
-      for (const bytes of rest) this.#add(next, bytes, next.startedAt)
+      for (const bytes of rest) this.#add(next, bytes, false, next.startedAt)
       this.#requests.push(next)
     }
     if (this.#response?.isWhole === true) this.#finish()
@@ -142,13 +164,21 @@ export class RecordedConnection implements ConnectionTap {
       const head = this.#reader.takeHead(request.method === 'HEAD')
       if (head === null) return false
       if (head.status < 200 && head.status !== 101) return true
-      this.#response = { head, pieces: [], hash: createHash('sha256'), firstByteMs: now, endMs: now, length: 0, isWhole: false }
+      this.#response = {
+        head,
+        pieces: new PieceList(),
+        hash: createHash('sha256'),
+        firstByteMs: now,
+        endMs: now,
+        length: 0,
+        isWhole: false,
+      }
     }
     const response = this.#response
     for (let piece = this.#reader.takePiece(); piece !== null; piece = this.#reader.takePiece()) {
       response.length += piece.length
       response.hash.update(piece)
-      if (response.length <= this.#owner.maxBytes) response.pieces.push(piece)
+      if (response.length <= this.#owner.maxBytes) response.pieces.add(piece, false)
     }
     response.endMs = now
     if (!this.#reader.isWhole) return false
@@ -174,6 +204,7 @@ export class RecordedConnection implements ConnectionTap {
   /** The oldest request and its response are over. */
   #finish(): void {
     const request = this.#requests.shift()!
+    flush(request)
     const { head, pieces, hash, length, isWhole, firstByteMs, endMs } = this.#response!
     this.#response = null
     if (!request.isWanted) return
@@ -190,7 +221,7 @@ export class RecordedConnection implements ConnectionTap {
       pieces: request.pieces,
       response: {
         head,
-        body: length > this.#owner.maxBytes ? null : Buffer.concat(pieces),
+        body: length > this.#owner.maxBytes ? null : pieces.takeWhole(),
         length,
         trailers: this.#reader.trailers,
         sha256: hash.digest('hex'),
@@ -212,13 +243,21 @@ function newRequest(): Request {
     isTooLarge: false,
     isComplete: false,
     pieces: [],
+    gathered: new GatheredBytes(),
+    gatheredAtMs: 0,
     size: 0,
     endedAtMs: null,
   }
 }
 
+/** Makes a piece of what was gathered. */
+function flush({ pieces, gathered, gatheredAtMs }: Request): void {
+  if (gathered.size > 0) pieces.push({ atMs: gatheredAtMs, bytes: gathered.takeMemory() })
+}
+
 /** Takes the last `count` bytes of a request: they belong to the next one. */
 function takeLast(request: Request, count: number): Buffer[] {
+  flush(request)
   const taken: Buffer[] = []
   for (let rest = count; rest > 0; ) {
     const last = request.pieces.pop()
