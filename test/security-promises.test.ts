@@ -65,6 +65,11 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/auth/refusals.test.ts: answers a request whose body never comes, without 100 Continue',
     'packages/weirjs/test/properties/policies.test.ts: no path, host or absolute form reaches a handler past the policies of its route',
   ],
+  'The exceptions are routes that say': [
+    "packages/weirjs/test/modules/auth/requirements.test.ts: anonymous: 'allowed' opens routes that require nothing, and no others",
+    "packages/weirjs/test/modules/auth/requirements.test.ts: unrouted: 'allowed' opens files and 404, and no route",
+    'packages/weirjs/test/modules/auth/requirements.test.ts: auth.open needs no auth',
+  ],
   'Combining requirements never opens': [
     'packages/weirjs/test/modules/auth/requirements.test.ts: each requirement',
     'packages/weirjs/test/modules/auth/requirements.test.ts: …: start rejects, and requests are refused without it',
