@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '..')
 const { name, homepage } = JSON.parse(readFileSync('package.json', 'utf8'))
 /** Pages about measurements and about other people's test suites: of no use to a program. */
 const NOT_CARRIED = /^docs\/(?:performance|reliability|guests)[\w-]*\.md$/
-const copies = ['LICENSE', ...(name === 'weirjs' ? ['docs', 'CHANGELOG.md', 'SECURITY.md'] : [])]
+const copies = ['LICENSE', ...(name === 'weirjs' ? ['docs', 'SECURITY.md'] : [])]
 
 for (const copy of copies) {
   rmSync(copy, { recursive: true, force: true })
@@ -15,19 +15,20 @@ for (const copy of copies) {
   if (!existsSync(`${ROOT}/${copy}`)) throw new Error(`${copy} is missing`)
   cpSync(`${ROOT}/${copy}`, copy, { recursive: true, filter: (path) => !NOT_CARRIED.test(path.slice(ROOT.length + 1)) })
 }
-if (!process.argv.includes('--undo')) for (const page of pages()) linkOutside(page)
+if (!process.argv.includes('--undo')) for (const page of pages()) finish(page)
 
 function pages() {
   const inDocs = existsSync('docs') ? readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((path) => `docs/${path}`) : []
   return [...copies, ...inDocs].filter((path) => path.endsWith('.md'))
 }
 
-/** Links to what the package does not hold go to the repository. */
-function linkOutside(page) {
+/** Links to what the package does not hold go to the repository. What lines up the columns of tables would be 50 kB. */
+function finish(page) {
   const text = readFileSync(page, 'utf8')
   const linked = text.replace(/\]\((?![a-z]+:|#)([^)\s#]+)/g, (link, to) => {
     const path = posix.join(posix.dirname(page), to)
     return existsSync(path) ? link : `](${homepage.replace(/#.*/, '')}/blob/main/${path}`
   })
-  if (linked !== text) writeFileSync(page, linked)
+  const finished = linked.replace(/^\|.*\|$/gm, (row) => row.replace(/ {2,}(?=\|)/g, ' ').replace(/-{4,}/g, '---'))
+  if (finished !== text) writeFileSync(page, finished)
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
 import { ERRORS, type ErrorSpec } from '../packages/weirjs/src/base/error-codes.ts'
@@ -181,7 +181,7 @@ const examples: Example[] = [...texts].flatMap(([path, text]) => {
   const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)]
   return blocks.map(([block, code], i) => {
     const line = text.slice(0, text.indexOf(block!)).split('\n').length
-    return { file: `${basename(path, '.md').toLowerCase()}-${i + 1}-line-${line}.ts`, code: code! }
+    return { file: `${path.replace(/\.md$/, '').replace(/[\\/]/g, '-').toLowerCase()}-${i + 1}-line-${line}.ts`, code: code! }
   })
 })
 
@@ -233,6 +233,7 @@ function runTogether(files: readonly string[]): [file: string, output: string][]
 
 test('every ts block of README and docs compiles, and prints what its comments state', async (t) => {
   assert.ok(examples.length > 10, 'examples were found')
+  assert.equal(new Set(examples.map(({ file }) => file)).size, examples.length, 'none replaces another')
   assert.equal(compileExamples(), '')
   mkdirSync(TEMPORARY)
   t.after(() => rmSync(TEMPORARY, { recursive: true, force: true }))

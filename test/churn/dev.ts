@@ -1,4 +1,4 @@
-// `node build/test/churn/dev.js [connections] [restarts]`: `weir dev` restarts a program under load, with one connection per request. Counts
+// `node build/test/churn/dev.js [connections] [restarts]`: `weirjs dev` restarts a program under load, with one connection per request. Counts
 // the connections that are lost, and measures the time from a change on the disk to the first response of the new program. By default 1,000
 // connections and 20 restarts.
 //

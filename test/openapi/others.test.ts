@@ -1,4 +1,4 @@
-// What others make of the documents of @weirjs/openapi: a linter accepts them, and a client with the declarations of `weir types` works.
+// What others make of the documents of @weirjs/openapi: a linter accepts them, and a client with the declarations of `weirjs types` works.
 
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'

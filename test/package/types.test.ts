@@ -1,6 +1,6 @@
 // Checks the packed package, installed in an empty folder, with a user's compiler and with linters for packages.
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
@@ -38,12 +38,19 @@ test('every entry type-checks without skipLibCheck, and README’s program with 
   }
 })
 
-test('publint has no complaints', { skip: withoutTool('publint') }, (t) => {
-  const tarball = pack(temporaryDirectory(t))
-  run(process.execPath, [toolPath('publint/src/cli.js'), 'run', '--strict', tarball], '.')
-})
+const linters = [
+  { tool: 'publint', program: 'publint/src/cli.js', args: (tarball: string) => ['run', '--strict', tarball] },
+  {
+    tool: '@arethetypeswrong/cli',
+    program: '@arethetypeswrong/cli/dist/index.js',
+    args: (tarball: string) => [tarball, '--profile', 'esm-only'],
+  },
+]
 
-test('attw finds the types of every entry', { skip: withoutTool('@arethetypeswrong/cli') }, (t) => {
-  const tarball = pack(temporaryDirectory(t))
-  run(process.execPath, [toolPath('@arethetypeswrong/cli/dist/index.js'), tarball, '--profile', 'esm-only'], '.')
-})
+for (const { tool, program, args } of linters) {
+  test(`${tool} has no complaints about any package`, { skip: withoutTool(tool) }, async (t) => {
+    for (const name of readdirSync('packages')) {
+      await t.test(name, (t) => void run(process.execPath, [toolPath(program), ...args(pack(temporaryDirectory(t), name))], '.'))
+    }
+  })
+}

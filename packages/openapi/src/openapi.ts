@@ -18,7 +18,7 @@ export interface OpenApiOptions {
   readonly version?: 'auto' | '3.1' | '3.2'
   /** Where the document is served. Default `/openapi.json`. */
   readonly path?: string
-  /** Where the page is served. It needs the package `swagger-ui-dist`. Default null: there is no page. */
+  /** Where the page is served. Default null: there is no page. */
   readonly ui?: string | null
   /** Whether `start` fails if the document would not describe a route completely. Default false: the logger is warned. */
   readonly strict?: boolean

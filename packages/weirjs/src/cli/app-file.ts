@@ -39,5 +39,5 @@ function checkCopy(file: string): void {
   }
   const own = packageFolder()
   if (realpathSync(used) !== own)
-    throw new AppFileError(`the program uses the copy of weir in ${used}, and this command belongs to that in ${own}: run npx weir there`)
+    throw new AppFileError(`the program uses the copy of weir in ${used}, and this command belongs to that in ${own}: run npx weirjs there`)
 }

@@ -58,31 +58,31 @@ const COMMON = `  --export <name>   the export of the file that has the server
   -h, --help        this text`
 
 const USAGES: Readonly<Record<string, string>> = {
-  routes: `Usage: weir routes <file> [options] [-- arguments of the program]
+  routes: `Usage: weirjs routes <file> [options] [-- arguments of the program]
 
 Lists the routes of the program. It does not listen.
 
   --json            as JSON
 ${COMMON}`,
-  limits: `Usage: weir limits <file> [options] [-- arguments of the program]
+  limits: `Usage: weirjs limits <file> [options] [-- arguments of the program]
 
 Lists every limit and timeout in force, and where each was set. The program does not listen.
 
   --json            as JSON
 ${COMMON}`,
-  openapi: `Usage: weir openapi <file> [options] [-- arguments of the program]
+  openapi: `Usage: weirjs openapi <file> [options] [-- arguments of the program]
 
 Writes the document of @weirjs/openapi, as JSON. The program does not listen.
 
   --module <name>   the name of the module, if the program has several documents
 ${COMMON}`,
-  types: `Usage: weir types [file] [options]
+  types: `Usage: weirjs types [file] [options]
 
 Writes TypeScript declarations for the clients of an API, from its OpenAPI document (3.0 to 3.2, as JSON). Without a file, it reads stdin.
 
   -o, --output <file>   where to write them. Default: stdout
   -h, --help            this text`,
-  explain: `Usage: weir explain <file> [method] <url> [options] [-- arguments of the program]
+  explain: `Usage: weirjs explain <file> [method] <url> [options] [-- arguments of the program]
 
 Explains why a request would be answered as it is. Nothing of the program handles it.
 
@@ -94,7 +94,7 @@ Explains why a request would be answered as it is. Nothing of the program handle
   --json                        as JSON
   --export <name>               the export of the file that has the server
   -h, --help                    this text`,
-  dev: `Usage: weir dev <file> [options] [-- arguments of the program]
+  dev: `Usage: weirjs dev <file> [options] [-- arguments of the program]
 
 Runs the program, and restarts it when a source file changes. Connections wait in the meantime.
 
@@ -105,16 +105,16 @@ Runs the program, and restarts it when a source file changes. Connections wait i
   -h, --help                 this text`,
 }
 
-const USAGE = `Usage: weir <command> <file> [options]
+const USAGE = `Usage: weirjs <command> <file> [options]
 
-  weir routes app.js                  lists the routes of a program
-  weir explain app.js POST /users/5   explains why a request would be answered as it is
-  weir limits app.js                  lists the limits in force, and where each was set
-  weir openapi app.js                 writes the OpenAPI document of a program
-  weir types openapi.json             writes TypeScript declarations for clients of an OpenAPI document
-  weir dev app.ts                     runs a program, and restarts it when a source file changes
+  weirjs routes app.js                  lists the routes of a program
+  weirjs explain app.js POST /users/5   explains why a request would be answered as it is
+  weirjs limits app.js                  lists the limits in force, and where each was set
+  weirjs openapi app.js                 writes the OpenAPI document of a program
+  weirjs types openapi.json             writes TypeScript declarations for clients of an OpenAPI document
+  weirjs dev app.ts                     runs a program, and restarts it when a source file changes
 
-weir <command> --help shows the options of a command.`
+weirjs <command> --help shows the options of a command.`
 
 export function usageOf(topic: string | null): string {
   return (topic === null ? undefined : USAGES[topic]) ?? USAGE

@@ -1,4 +1,4 @@
-// `weir dev`: runs a program, and runs it again when a source file has changed. The listening sockets stay open in this process, so clients
+// `weirjs dev`: runs a program, and runs it again when a source file has changed. The listening sockets stay open in this process, so clients
 // that connect in the meantime wait.
 
 import { resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// The listening sockets of `weir dev`: the command binds and keeps them, and accepts nothing. Connections wait in the system's queue while no
+// The listening sockets of `weirjs dev`: the command binds and keeps them, and accepts nothing. Connections wait in the system's queue while no
 // program takes them.
 //
 // Node documents no way to bind a socket without accepting its connections. `node:cluster` does it with the function used here, which is

@@ -1,4 +1,4 @@
-// What `weir limits` shows: every limit and timeout of a server, and the routes that have their own.
+// What `weirjs limits` shows: every limit and timeout of a server, and the routes that have their own.
 
 import { limitText, setBy } from '../app/explain/limit-text.ts'
 import type { RouteLimits } from '../app/routes/route-listing.ts'

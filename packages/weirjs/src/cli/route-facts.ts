@@ -1,4 +1,4 @@
-// What `weir routes` shows of a route: as JSON, and as a line of a table.
+// What `weirjs routes` shows of a route: as JSON, and as a line of a table.
 
 import type { Binding } from '../app/routes/binding.ts'
 import type { RouteListing } from '../app/routes/route-listing.ts'

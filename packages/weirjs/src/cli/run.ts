@@ -1,4 +1,4 @@
-// One run of a program by `weir dev`, from its start to the end of its process.
+// One run of a program by `weirjs dev`, from its start to the end of its process.
 
 import type { ChildProcess } from 'node:child_process'
 

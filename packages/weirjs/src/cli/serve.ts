@@ -1,4 +1,4 @@
-// In the process of a program that `weir dev` runs: gives its servers the sockets that the command holds, and stops them on its order.
+// In the process of a program that `weirjs dev` runs: gives its servers the sockets that the command holds, and stops them on its order.
 
 import { createServer } from 'node:net'
 import { setImmediate } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-// The folder that `weir dev` watches, and what it keeps there.
+// The folder that `weirjs dev` watches, and what it keeps there.
 
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'

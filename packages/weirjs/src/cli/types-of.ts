@@ -1,4 +1,4 @@
-// `weir types`: reads a document of OpenAPI, and writes its declarations.
+// `weirjs types`: reads a document of OpenAPI, and writes its declarations.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 

@@ -1,4 +1,4 @@
-// `weir dev`: restarts, and the connections that arrive meanwhile.
+// `weirjs dev`: restarts, and the connections that arrive meanwhile.
 
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'

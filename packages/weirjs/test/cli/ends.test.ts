@@ -1,4 +1,4 @@
-// How `weir dev` and its program end.
+// How `weirjs dev` and its program end.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -1,4 +1,4 @@
-// `weir openapi`, as a process.
+// `weirjs openapi`, as a process.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// `weir routes`, `weir explain` and `weir limits`, as processes.
+// `weirjs routes`, `weirjs explain` and `weirjs limits`, as processes.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
@@ -133,9 +133,9 @@ test('a command line that means nothing is exit code 2, with the usage', (t) => 
   ]) {
     const { code, out, err } = runWeir(folder, ...args)
     assert.deepEqual([args, code, out], [args, 2, ''])
-    assert.match(err, /^weir: .+\n\nUsage: weir /)
+    assert.match(err, /^weir: .+\n\nUsage: weirjs /)
   }
-  assert.match(runWeir(folder, '--help').out, /^Usage: weir <command>/)
-  assert.match(runWeir(folder, 'dev', '--help').out, /^Usage: weir dev/)
+  assert.match(runWeir(folder, '--help').out, /^Usage: weirjs <command>/)
+  assert.match(runWeir(folder, 'dev', '--help').out, /^Usage: weirjs dev/)
   assert.match(runWeir(folder, '--version').out, /^\d+\.\d+\.\d+/)
 })

@@ -1,4 +1,4 @@
-// `weir types`: what it declares for a document, that the compiler accepts it, and what a document cannot do to it.
+// `weirjs types`: what it declares for a document, that the compiler accepts it, and what a document cannot do to it.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -297,6 +297,6 @@ describe('the command', () => {
     const { code, err } = runWeir(folder, 'types', 'openapi.json', 'bad.json')
     assert.equal(code, 2)
     assert.match(err, /one document, not also bad\.json/)
-    assert.match(runWeir(folder, 'types', '--help').out, /^Usage: weir types \[file\]/)
+    assert.match(runWeir(folder, 'types', '--help').out, /^Usage: weirjs types \[file\]/)
   })
 })

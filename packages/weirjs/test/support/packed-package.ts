@@ -40,9 +40,9 @@ export function run(command: string, args: readonly string[], cwd: string, env =
   return stdout
 }
 
-/** Packs the package into `folder`, and returns the path of the tarball. The build is that of `npm test`. */
-export function pack(folder: string): string {
-  return packAll([staged('weirjs', folder)], folder)[0]!
+/** Packs a package into `folder`, and returns the path of the tarball. The build is that of `npm test`. */
+export function pack(folder: string, name = 'weirjs'): string {
+  return packAll([staged(name, folder)], folder)[0]!
 }
 
 /**

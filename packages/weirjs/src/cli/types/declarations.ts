@@ -1,4 +1,4 @@
-// `weir types`: the declarations of a document of OpenAPI, for clients in other repositories.
+// `weirjs types`: the declarations of a document of OpenAPI, for clients in other repositories.
 
 import { ApiDocument } from './api-document.ts'
 import { KINDS, OperationTypes } from './operation-types.ts'
@@ -38,5 +38,5 @@ export function declarationsOf(text: string): string {
     const comment = commentText(commentOf(schema), '')
     declared.push(schemas.isInterface(name) ? `${comment}export interface ${own} ${type}\n` : `${comment}export type ${own} = ${type};\n`)
   }
-  return `// Written by \`weir types\` from a document of OpenAPI. Do not edit it.\n\n${declared.join('\n')}`
+  return `// Written by \`weirjs types\` from a document of OpenAPI. Do not edit it.\n\n${declared.join('\n')}`
 }

@@ -46,7 +46,7 @@ export interface InspectorOptions {
   readonly force?: boolean
   /**
    * What the link to the page has in its fragment, and programs send as `Authorization: Bearer`: a secret of at least 22 characters. Default:
-   * a new one for each module, or that of `weir dev`.
+   * a new one for each module, or that of `weirjs dev`.
    */
   readonly token?: string
 }

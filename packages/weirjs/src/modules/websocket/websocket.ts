@@ -61,7 +61,7 @@ export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
    */
   readonly perMessageDeflate?: boolean
   /**
-   * Carries broadcasts between the processes of a service, such as `redisRelay(client)` of `weirjs/relay`. Routes with the same relay and the
+   * Carries broadcasts between the processes of a service, such as `redisRelay(client)` of `@weirjs/redis`. Routes with the same relay and the
    * same path share their rooms. Default: broadcasts stay in this process.
    */
   readonly relay?: Relay

@@ -1,0 +1,95 @@
+// What npm and its users read of each package: package.json, the README, and the size.
+
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { test } from 'node:test'
+
+import { staged } from '../../packages/weirjs/test/support/packed-package.ts'
+import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
+
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly description: string
+  readonly files: readonly string[]
+  readonly exports: Readonly<Record<string, { readonly types: string; readonly default: string } | string>>
+  readonly bin?: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: unknown
+  readonly optionalDependencies?: unknown
+}
+
+const names = readdirSync('packages')
+const manifestOf = (name: string): Manifest => JSON.parse(readFileSync(`packages/${name}/package.json`, 'utf8')) as Manifest
+const main = manifestOf('weirjs')
+
+/** The same in every package. */
+const COMMON = {
+  license: 'MIT',
+  homepage: 'https://github.com/weirjs/weir#readme',
+  bugs: 'https://github.com/weirjs/weir/issues',
+  type: 'module',
+  sideEffects: false,
+  engines: { node: '>=20.19' },
+  publishConfig: { access: 'public', provenance: true },
+}
+
+for (const name of names) {
+  test(`packages/${name}/package.json says what npm, bundlers and provenance need`, () => {
+    const manifest = manifestOf(name)
+    const own = Object.fromEntries(Object.keys(COMMON).map((key) => [key, (manifest as unknown as Record<string, unknown>)[key]]))
+    assert.deepEqual(own, COMMON)
+    assert.deepEqual((manifest as unknown as { repository: unknown }).repository, {
+      type: 'git',
+      url: 'git+https://github.com/weirjs/weir.git',
+      directory: `packages/${name}`,
+    })
+    assert.equal(manifest.name, name === 'weirjs' ? name : `@weirjs/${name}`)
+    assert.equal(manifest.version, main.version, 'one version, one release')
+    assert.match(manifest.description, /^[A-Z].+\.$/)
+    assert.ok(manifest.files.includes('dist'))
+    assert.deepEqual([manifest.peerDependenciesMeta, manifest.optionalDependencies], [undefined, undefined], 'nothing is optional')
+    for (const [entry, target] of Object.entries(manifest.exports)) {
+      if (typeof target === 'string') assert.deepEqual([entry, target], ['./package.json', './package.json'])
+      else for (const file of [target.types, target.default]) assert.ok(existsSync(`packages/${name}/${file}`), `${entry}: ${file}`)
+    }
+    for (const file of Object.values(manifest.bin ?? {}))
+      assert.match(readFileSync(`packages/${name}/${file}`, 'utf8'), /^#!\/usr\/bin\/env node\n/)
+    for (const [other, range] of Object.entries(manifest.dependencies ?? {}))
+      if (names.some((one) => manifestOf(one).name === other)) assert.equal(range, main.version, `${other} is of the same release`)
+  })
+
+  test(`packages/${name}/README.md fits on a screen, and has the command and a program`, () => {
+    const text = readFileSync(`packages/${name}/README.md`, 'utf8')
+    const manifest = manifestOf(name)
+    assert.ok(text.startsWith(`# ${manifest.name}\n\n`))
+    assert.ok(text.split('\n').length <= 45, 'one screen')
+    const [, command] = text.match(/^```sh\n(npm install .+)\n```$/m) ?? []
+    const packages = command?.split(' ').slice(2) ?? []
+    assert.deepEqual(packages.slice(0, 2), [...new Set(['weirjs', manifest.name])])
+    // npm installs what a package depends on; the program's own clients are installed by name.
+    const [, program] = text.match(/^```(?:ts|js)\n([\s\S]*?)^```$/m) ?? []
+    const imported = [...program!.matchAll(/from '((?:@[^/']+\/)?[^/']+)/g)].map(([, one]) => one!)
+    assert.deepEqual(
+      [...new Set(imported)].filter((one) => !packages.includes(one)),
+      [],
+    )
+    assert.deepEqual(
+      packages.filter((one) => !imported.includes(one) && !Object.hasOwn(manifest.peerDependencies ?? {}, one)),
+      [],
+    )
+  })
+}
+
+test('the command weirjs exists, so that npx never looks for a package of somebody else', () => {
+  assert.ok(Object.hasOwn(main.bin!, 'weirjs'))
+})
+
+test('weirjs takes at most 2.5 MB in node_modules', (t) => {
+  const folder = staged('weirjs', temporaryDirectory(t))
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => statSync(`${folder}/${path}`))
+  const bytes = files.reduce((sum, stats) => sum + (stats.isFile() ? stats.size : 0), 0)
+  t.diagnostic(`${bytes} bytes`)
+  assert.ok(bytes > 1_000_000 && bytes <= 2_500_000, `${bytes} bytes`)
+})
