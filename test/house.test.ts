@@ -58,7 +58,6 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   net: [['transport', 'time', 'observe', 'proxies'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
   modules: [
     [
-      'accept-encoding.ts',
       'auth/scheme.ts',
       'authorization.ts',
       'client-network.ts',
@@ -119,7 +118,7 @@ const imports = files.flatMap(importsOf)
 const { dependencies } = JSON.parse(readFileSync('packages/weirjs/package.json', 'utf8')) as Record<string, object>
 const packageNames = Object.keys(dependencies!)
 /** Only modules may use them, so that a program that installs none of these does not load them. */
-const MODULES_ONLY = ['compressible', 'lru-cache', 'negotiator', 'ws']
+const MODULES_ONLY = ['lru-cache', 'ws']
 
 /** `import`, `import type`, `export … from`, `import('…')` as a call and as a type. */
 function importsOf(from: string): Import[] {

@@ -9,12 +9,12 @@ import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Middleware, Next } from '../../app/policies/middleware.ts'
 import { checkNames, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
+import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { openFile, prepareOpenFile } from '../../http/files/file.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 
-import { EncodingChooser } from '../accept-encoding.ts'
 import { StaticCache } from './cache.ts'
 import { FALLBACK_VARY, isNavigation, isPagePath } from './fallback.ts'
 import {
