@@ -31,20 +31,10 @@ export interface CorsOptions {
    * 86,400.
    */
   readonly maxAge?: number
-  /** Whether pages from the public network may call a server in a private network (Private Network Access). Default false. */
-  readonly privateNetwork?: boolean
 }
 
 const DEFAULT_METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE']
-const OPTION_NAMES = namesOf<CorsOptions>()([
-  'origins',
-  'credentials',
-  'methods',
-  'allowedHeaders',
-  'exposedHeaders',
-  'maxAge',
-  'privateNetwork',
-])
+const OPTION_NAMES = namesOf<CorsOptions>()(['origins', 'credentials', 'methods', 'allowedHeaders', 'exposedHeaders', 'maxAge'])
 
 /**
  * Returns a module that answers preflights, and states on every response who may read it.
@@ -73,7 +63,6 @@ function isPreflight({ request }: HttpSession): boolean {
 class Policy {
   readonly #isAllowed: OriginPredicate
   readonly #credentials: boolean
-  readonly #privateNetwork: boolean
   readonly #methods: string
   readonly #allowedHeaders: string | null
   readonly #exposedHeaders: string
@@ -93,7 +82,6 @@ class Policy {
     if (origins === 'same' && this.#credentials)
       throw invalid('cors', "credentials need a list of origins or a predicate: `origins: 'same'` would open them to pages without TLS")
     this.#isAllowed = predicateOf('cors', origins)
-    this.#privateNetwork = flag('cors', 'privateNetwork', options.privateNetwork)
     this.#methods = tokensOf('cors', 'methods', methods).join(', ')
     this.#allowedHeaders = allowedHeaders === undefined ? null : tokensOf('cors', 'allowedHeaders', allowedHeaders).join(', ')
     this.#exposedHeaders = tokensOf('cors', 'exposedHeaders', exposedHeaders).join(', ')
@@ -108,16 +96,12 @@ class Policy {
 
   #grant({ request, response }: HttpSession, isAllowed: boolean): HttpResponse {
     if (this.#allowedHeaders === null) response.vary('Access-Control-Request-Headers')
-    if (this.#privateNetwork) response.vary('Access-Control-Request-Private-Network')
     if (!isAllowed) return response.forbidden('this origin is not allowed')
     this.#allow(response, this.#isOpen ? '*' : request.header('origin')!)
     if (this.#methods !== '') response.header('Access-Control-Allow-Methods', this.#methods)
     const headers = this.#allowedHeaders ?? askedHeaders(request.header('access-control-request-headers'))
     if (headers !== '') response.header('Access-Control-Allow-Headers', headers)
     if (this.#maxAge !== null) response.header('Access-Control-Max-Age', this.#maxAge)
-    if (this.#privateNetwork && request.header('access-control-request-private-network') === 'true') {
-      response.header('Access-Control-Allow-Private-Network', 'true')
-    }
     return response.noContent()
   }
 
