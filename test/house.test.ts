@@ -46,7 +46,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['application.ts', 'exchange-record.ts'],
   ],
   app: [
-    ['logger.ts', 'observer.ts', 'reply.ts'],
+    ['documents.ts', 'logger.ts', 'observer.ts', 'reply.ts', 'shutdown-listeners.ts'],
     ['policies'],
     ['routes'],
     ['controllers'],
@@ -58,24 +58,15 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   net: [['transport', 'time', 'observe', 'proxies'], ['connections'], ['cycle'], ['http1', 'http2', 'fetch'], ['listen', 'inject']],
   modules: [
     [
+      'auth/authorization.ts',
+      'auth/principal-key.ts',
       'auth/scheme.ts',
-      'authorization.ts',
-      'client-network.ts',
-      'documents.ts',
-      'error-listener.ts',
-      'heartbeat-timer.ts',
-      'http-conventions.ts',
+      'cors/origins.ts',
       'kept',
-      'metric-source.ts',
-      'origins.ts',
-      'principal-key.ts',
-      'redaction.ts',
-      'relay-option.ts',
-      'relay-ready.ts',
-      'shutdown-listeners.ts',
-      'store-option.ts',
-      'this-machine.ts',
-      'trace-context.ts',
+      'metrics/http-conventions.ts',
+      'metrics/metric-source.ts',
+      'relay/relay-option.ts',
+      'relay/relay-ready.ts',
     ],
     ['launch'],
     [
@@ -163,6 +154,8 @@ test('every file is in a room', () => {
     files.filter((file) => DOORS[roomOf(file)] === undefined),
     [],
   )
+  const loose = files.filter((file) => /^modules\/[^/]+$/.test(file))
+  assert.deepEqual(loose, [], 'every file of modules/ is in the folder of a module')
   assert.ok(imports.length > files.length, 'imports were found')
 })
 

@@ -9,7 +9,7 @@ import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
 import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { challengeOf, insecureCredentials } from '../authorization.ts'
+import { challengeOf, insecureCredentials } from './authorization.ts'
 
 import { type Identity, principalFor } from './identity.ts'
 import { CredentialsError, type Principal, type Scheme } from './scheme.ts'

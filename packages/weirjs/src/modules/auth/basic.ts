@@ -7,7 +7,7 @@ import { keepNewest } from '../../base/keep-newest.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, checkText, flag, invalid, namesOf } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { challengeOf, credentialsOf, insecureCredentials } from '../authorization.ts'
+import { challengeOf, credentialsOf, insecureCredentials } from './authorization.ts'
 
 import { type Identity, principalFor } from './identity.ts'
 import { checkPasswordHash, PasswordHasher } from './password.ts'

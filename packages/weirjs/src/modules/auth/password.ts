@@ -8,7 +8,7 @@ import { LimitError, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
-import { networkOf } from '../client-network.ts'
+import { networkOf } from '../../formats/client-network.ts'
 
 import { FairQueue } from './fair-queue.ts'
 

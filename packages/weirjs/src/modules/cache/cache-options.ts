@@ -2,12 +2,12 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { type Duration, millisecondsOf } from '../../base/duration.ts'
+import { errorListener } from '../../base/error-listener.ts'
 import { shown } from '../../base/kind-of.ts'
 import { checkNames, flag, invalid, listOf, namesOf, tokensOf, wholeNumber } from '../../base/options.ts'
+import { checkStore } from '../../base/store-option.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { errorListener } from '../error-listener.ts'
-import { checkStore } from '../store-option.ts'
 
 import type { CacheStore } from './cache-store.ts'
 import type { CacheTimes } from './freshness.ts'

@@ -10,7 +10,7 @@ import { checkNames, flag, invalid, namesOf, tokensOf, wholeNumber } from '../..
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import { type OriginPredicate, type Origins, predicateOf } from '../origins.ts'
+import { type OriginPredicate, type Origins, predicateOf } from './origins.ts'
 
 export interface CorsOptions {
   /** Origins whose pages may read responses. Default `'*'`: all. A predicate is also called for preflights, which have no route. */

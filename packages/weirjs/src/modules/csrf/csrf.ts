@@ -10,7 +10,7 @@ import { checkFunction, checkNames, checkWord, invalid, namesOf } from '../../ba
 import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import { type AllowedOrigin, type OriginPredicate, predicateOf } from '../origins.ts'
+import { type AllowedOrigin, type OriginPredicate, predicateOf } from '../cors/origins.ts'
 
 /** Other origins whose pages may send requests: an origin, an expression that must match the whole origin, a list of both, or a predicate. */
 export type TrustedOrigins = AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate

@@ -7,7 +7,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import type { HttpResponse } from '../../http/answer/response.ts'
 import { cookieOf } from '../../http/request/request.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
-import { credentialsOf } from '../authorization.ts'
+import { credentialsOf } from '../auth/authorization.ts'
 
 /** How many random bytes a token has. */
 const TOKEN_BYTES = 24

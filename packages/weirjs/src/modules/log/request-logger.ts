@@ -4,7 +4,7 @@ import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import { bagKey, type HttpSession } from '../../http/session.ts'
 
-import { traceOf } from '../trace-context.ts'
+import { traceOf } from './trace-context.ts'
 
 /** A logger with children: pino, and loggers of its form. */
 export interface ParentLogger {

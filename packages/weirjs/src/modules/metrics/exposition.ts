@@ -2,7 +2,7 @@
 
 import { qualityOf } from '../../formats/accept.ts'
 
-import type { MetricFamily } from '../metric-source.ts'
+import type { MetricFamily } from './metric-source.ts'
 
 export type TextFormat = 'prometheus' | 'openmetrics'
 

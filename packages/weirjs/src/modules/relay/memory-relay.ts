@@ -1,14 +1,14 @@
 // A relay within one process: for services of one process, for development, and for tests.
 
 import { createHmac, randomBytes } from 'node:crypto'
+import { errorListener } from '../../base/error-listener.ts'
 import { isInstance, WeirError } from '../../base/errors.ts'
 import { keepNewest } from '../../base/keep-newest.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { checkFunction, checkNames, checkText, invalid, namesOf, wholeNumber } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
-import { errorListener } from '../error-listener.ts'
-import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from '../relay-option.ts'
 import { onceOf } from './publish-once.ts'
+import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from './relay-option.ts'
 
 export interface MemoryRelayOptions {
   /** How many of the latest messages are kept for each channel. With 0, messages have no ids. Default 1,000. */

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import { shown } from '../../base/kind-of.ts'
 import { checkNames, invalid, namesOf } from '../../base/options.ts'
-import type { RelayPublishOptions } from '../relay-option.ts'
+import type { RelayPublishOptions } from './relay-option.ts'
 
 const OPTION_NAMES = namesOf<RelayPublishOptions>()(['once'])
 const MOST_CHARACTERS = 1_000

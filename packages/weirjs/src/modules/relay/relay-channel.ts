@@ -1,16 +1,16 @@
 // Server-sent events across machines: what one process publishes, the clients of all get.
 
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { errorListener } from '../../base/error-listener.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { checkNames, invalid, namesOf } from '../../base/options.ts'
-import { errorListener } from '../error-listener.ts'
-import { checkRelay, type Relay, type RelayPublishOptions } from '../relay-option.ts'
 import type { SseQueueOptions } from '../sse/client-queues.ts'
 import { EncodedEvent, type SseEvent } from '../sse/event.ts'
 import { SseFeed } from '../sse/feed.ts'
 import { encodeEnvelope, type RelayEvent } from './event-envelope.ts'
 import { LiveFeed } from './live-feed.ts'
+import { checkRelay, type Relay, type RelayPublishOptions } from './relay-option.ts'
 
 export interface RelayChannelOptions extends SseQueueOptions {
   /**

@@ -1,8 +1,8 @@
 // A relay carries messages between the processes of a service, on one machine or on many: what `weirjs/relay` makes, and what the option `relay`
 // of other modules takes.
 
-import { kindOf } from '../base/kind-of.ts'
-import { invalid } from '../base/options.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
 
 /** A message of a channel. */
 export interface RelayMessage {
