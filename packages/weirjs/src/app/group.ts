@@ -27,7 +27,7 @@ import { Scope } from './routes/scope.ts'
 import { splitDeclaration } from './routes/split-declaration.ts'
 
 /** What a server and its groups share. */
-export interface Home extends ListingSettings {
+interface Home extends ListingSettings {
   readonly table: RouteTable
   readonly logger: Logger | null
 }

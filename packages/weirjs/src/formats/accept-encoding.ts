@@ -2,7 +2,7 @@
 
 import { qualityAmong } from './accept.ts'
 
-export interface EncodingChoice {
+interface EncodingChoice {
   /** Codings that the client prefers to none, the best first. */
   readonly codings: readonly string[]
   /** Whether the client accepts the content without a coding. */

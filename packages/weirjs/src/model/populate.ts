@@ -26,7 +26,7 @@ export interface PopulateOptions extends ReadContext {
 type Properties = Readonly<Record<string, unknown>>
 
 /** The received values: parsed JSON, or the strings of a form. The list of a form is name, value, name, value; each name occurs once. */
-export type Source =
+type Source =
   | { readonly kind: 'json'; readonly value: object }
   | { readonly kind: 'form'; readonly value: Readonly<Record<string, string | string[]>> | readonly string[] }
 

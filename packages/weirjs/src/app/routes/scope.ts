@@ -31,7 +31,7 @@ export interface PlacedPolicy {
 }
 
 /** What `beforeSend` has added, and at which level. */
-export interface PlacedHook {
+interface PlacedHook {
   readonly hook: BeforeSend
   readonly level: Level
 }
@@ -53,7 +53,7 @@ export interface Chain {
 export type Composer = (middlewares: readonly Middleware[]) => Pipeline
 
 /** Returns path and query of a request without the values that routes declare secret. */
-export type ShowUrl = (head: ShownHead, route: RouteInfo | null) => string
+type ShowUrl = (head: ShownHead, route: RouteInfo | null) => string
 
 /** The parts of a head that may contain values of parameters. */
 export interface ShownHead {

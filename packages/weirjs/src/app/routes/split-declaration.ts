@@ -33,7 +33,7 @@ const ROUTE_OPTION_NAMES = namesOf<RouteOptions>()([
 ])
 
 /** What a declaration belongs to. */
-export type Owner = 'route' | 'group' | 'class'
+type Owner = 'route' | 'group' | 'class'
 
 const FUNCTION_MISPLACED: Readonly<Record<Owner, string>> = {
   route: ': the handler is the last argument',

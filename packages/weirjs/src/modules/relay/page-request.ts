@@ -8,7 +8,7 @@ import type { Relay, RelayMessage, RelaySubscription } from './relay-option.ts'
 /** A page ends with the event that exceeds this. */
 const PAGE_BYTES = 256 * 1024
 
-export interface Page {
+interface Page {
   readonly events: readonly EncodedEvent[]
   /** The id after which the next page begins. */
   readonly end: string

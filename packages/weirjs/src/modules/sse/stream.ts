@@ -16,7 +16,7 @@ export type SourceItem = SseEvent | string | EncodedEvent
 export type OpenSource = (signal: AbortSignal) => AsyncIterable<SourceItem>
 
 /** How a stream behaves. */
-export interface StreamSettings {
+interface StreamSettings {
   /** Sent first, so that the client knows that it is connected. */
   readonly greeting: string
   /** Sent last when the server stops. */
