@@ -2,7 +2,7 @@
 // level adds to what it inherits. The policies of a route are composed into one flat chain when it is mapped, and again when a level gets
 // another one later.
 
-import { applyContentTag } from '../../http/answer/content-tag.ts'
+import { applyContentTag } from '../../http/answer/precondition.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
 import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
 import { exchangeOf } from '../../http/session.ts'

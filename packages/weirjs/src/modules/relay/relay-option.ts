@@ -4,6 +4,12 @@
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 
+/**
+ * The id of no message, where a subscription stands that has heard nothing: everything that its channel has kept comes after it. Ids of Redis
+ * and NATS begin with a digit.
+ */
+export const BEFORE_FIRST = 'first'
+
 /** A message of a channel. */
 export interface RelayMessage {
   /**
