@@ -84,7 +84,7 @@ test('meta.json and the image fit the entry', () => {
   assert.deepEqual(Object.values(completeness), [true, true, true, true])
   const { dependencies } = JSON.parse(readFileSync(join(ENTRY, 'package.json'), 'utf8')) as { dependencies: Record<string, string> }
   const own = JSON.parse(readFileSync(join(ROOT, 'packages/weirjs/package.json'), 'utf8')) as { dependencies: Record<string, string> }
-  for (const name of ['compressible', 'negotiator', 'ws']) assert.equal(dependencies[name], own.dependencies[name])
+  assert.equal(dependencies['ws'], own.dependencies['ws'])
   assert.match(readFileSync(join(ENTRY, 'Dockerfile'), 'utf8'), /CMD \["node", "server\.mjs"\]/)
 })
 

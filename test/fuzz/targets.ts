@@ -2,7 +2,6 @@
 
 import type { Target } from './target.ts'
 import { cookieTarget } from './targets/cookie.ts'
-import { flatJsonTarget } from './targets/flat-json.ts'
 import { forwardedTarget } from './targets/forwarded.ts'
 import { hpackTarget } from './targets/hpack.ts'
 import { http2ConnectionTarget } from './targets/http2-connection.ts'
@@ -28,7 +27,6 @@ export const TARGETS: readonly Target[] = [
   chunksTarget,
   multipartTarget,
   urlencodedTarget,
-  flatJsonTarget,
   cookieTarget,
   rangeTarget,
   requestTargetTarget,

@@ -30,7 +30,7 @@ import { reportedUrl } from './routes/shown-target.ts'
  */
 export type OnError = (error: unknown, session: HttpSession) => unknown
 
-export interface DispatcherOptions {
+interface DispatcherOptions {
   readonly server: ServerHandle
   readonly routes: RouteTable
   readonly limits: Limits

@@ -13,14 +13,13 @@ import type { Controller, ControllerClass } from './controllers/controller.ts'
 import type { FitsGroup } from './controllers/decorators.ts'
 import { classesOf, MAP_RULES, type MapOptions, routesOfController } from './controllers/mapping.ts'
 import { routesOf } from './controllers/routed.ts'
-import type { Logger } from './logger.ts'
+import { type Logger, logWarning } from './logger.ts'
 import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost } from './module-host.ts'
 import type { BeforeSend } from './policies/middleware.ts'
 import { checkPolicy, type Gate, type Usable } from './policies/policy.ts'
 import type { Contract } from './routes/contract.ts'
 import { type ContractHandlers, type ContractOptions, type HandlersFit, routesOfContract } from './routes/contract-routes.ts'
 import type { Below, Declaration, GroupDeclaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
-import { warnOfLiteralParameters } from './routes/literal-parameters.ts'
 import { type Handler, Route } from './routes/route.ts'
 import { type ListingSettings, listingOf, type RouteListing } from './routes/route-listing.ts'
 import type { RouteTable } from './routes/route-table.ts'
@@ -28,7 +27,7 @@ import { Scope } from './routes/scope.ts'
 import { splitDeclaration } from './routes/split-declaration.ts'
 
 /** What a server and its groups share. */
-export interface Home extends ListingSettings {
+interface Home extends ListingSettings {
   readonly table: RouteTable
   readonly logger: Logger | null
 }
@@ -38,6 +37,9 @@ interface Listed {
   readonly revision: number
   readonly routes: readonly RouteListing[]
 }
+
+/** Parameters in the notation of other frameworks: `/users/{id}` or `/users/<id>`. */
+const FOREIGN_PARAMETER = /\{(\w+)[^{}/]*\}|<(\w+)>/g
 
 /** The rest of a path, in the routes of `fallback`. */
 const REST = 'fallbackPath'
@@ -348,5 +350,17 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
   observe(observer: ExchangeObserver): this {
     this.#server.observe(observer)
     return this
+  }
+}
+
+/**
+ * Warns about each parameter in the notation of another framework. Here it is literal text, which no request matches. A program that really
+ * means the text can percent-encode it.
+ */
+function warnOfLiteralParameters(route: Route, logger: Logger | null): void {
+  const { template, label, source } = route
+  for (const [literal, inBraces, inBrackets] of template.text.matchAll(FOREIGN_PARAMETER)) {
+    const hint = `write ":${inBraces ?? inBrackets}" for a parameter, or "${encodeURIComponent(literal)}" for the text`
+    logWarning(logger, `weir: "${literal}" in ${label} (${source}) is literal text: ${hint}`)
   }
 }

@@ -12,7 +12,7 @@ export interface Logger {
 }
 
 /** What a message is about. Loggers with structured fields get it in addition to the error. */
-export interface LogFields {
+interface LogFields {
   readonly requestId?: string
   readonly connectionId?: string
 }

@@ -1,6 +1,6 @@
 // Which bytes are allowed where. The table has one byte of flags for each byte value, so a class test is one load and one AND.
 //
-// The classes follow RFC 9110 §5.5 and §5.6.2, RFC 3986 and RFC 8259 §7. The callers refuse bytes outside the class that they test.
+// The classes follow RFC 9110 §5.5 and §5.6.2, and RFC 3986. The callers refuse bytes outside the class that they test.
 
 export const TAB = 0x09
 export const LF = 0x0a
@@ -18,7 +18,7 @@ export const ZERO = 0x30
 export const COLON = 0x3a
 export const SEMICOLON = 0x3b
 export const EQUALS = 0x3d
-export const QUESTION = 0x3f
+const QUESTION = 0x3f
 export const OPEN_BRACKET = 0x5b
 export const BACKSLASH = 0x5c
 export const CLOSE_BRACKET = 0x5d
@@ -38,13 +38,11 @@ export const FIELD_VALUE = 2
 export const TARGET = 4
 /** The bytes that make a target more than a plain path: `%`, `.`, `\` and `?`. */
 export const TARGET_SPECIAL = 8
-/** The ASCII characters that need no escape in a JSON string (RFC 8259 §7): all but controls, `"` and `\`. */
-export const JSON_PLAIN = 16
 
 /** The entry in `HEX` for a byte that is not a hexadecimal digit. */
 export const NOT_HEX = 0xff
 
-/** One byte of flags for each byte value: `TOKEN | FIELD_VALUE | TARGET | TARGET_SPECIAL | JSON_PLAIN`. */
+/** One byte of flags for each byte value: `TOKEN | FIELD_VALUE | TARGET | TARGET_SPECIAL`. */
 export const CLASS: Uint8Array = buildClasses()
 
 /** The value of each hexadecimal digit; `NOT_HEX` for all other bytes. */
@@ -56,7 +54,6 @@ function buildClasses(): Uint8Array {
   for (let i = 0; i < tchars.length; i++) table[tchars.charCodeAt(i)]! |= TOKEN
   for (let byte = 0; byte < 256; byte++) {
     if (byte === TAB || (byte >= SP && byte !== 0x7f)) table[byte]! |= FIELD_VALUE
-    if (byte >= SP && byte < 0x80 && byte !== DQUOTE && byte !== BACKSLASH) table[byte]! |= JSON_PLAIN
     if (byte > SP && byte < 0x7f && byte !== 0x23 && byte !== BACKSLASH) table[byte]! |= TARGET
   }
   for (const byte of [PERCENT, DOT, BACKSLASH, QUESTION]) table[byte]! |= TARGET_SPECIAL

@@ -2,9 +2,8 @@
 
 import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
-
+import { documentsOf } from '../app/documents.ts'
 import type { Explanation } from '../app/explain/explanation.ts'
-import { documentsOf } from '../modules/documents.ts'
 import type { InjectRequest } from '../net/inject/request-bytes.ts'
 import { type HttpServer, replaceStart } from '../server.ts'
 

@@ -10,7 +10,6 @@ import { t } from '../schema/t.ts'
 
 import { fieldsOf } from './fields.ts'
 import { type Choice, Selection } from './key-paths.ts'
-import { SecretPaths } from './secret-paths.ts'
 
 export interface PopulateOptions extends ReadContext {
   /** Names or key paths of the properties that may be written. Null or absent: all. */
@@ -25,8 +24,8 @@ export interface PopulateOptions extends ReadContext {
 
 type Properties = Readonly<Record<string, unknown>>
 
-/** The received values: parsed JSON, or the strings of a form. A list is name, value, name, value; each name occurs once. */
-export type Source =
+/** The received values: parsed JSON, or the strings of a form. The list of a form is name, value, name, value; each name occurs once. */
+type Source =
   | { readonly kind: 'json'; readonly value: object }
   | { readonly kind: 'form'; readonly value: Readonly<Record<string, string | string[]>> | readonly string[] }
 
@@ -293,4 +292,27 @@ function isModel(value: unknown): value is object {
     value instanceof ArrayBuffer ||
     value instanceof Promise
   )
+}
+
+/**
+ * The properties of a model whose values no error contains. Names and key paths, case-insensitive: unknown names are checked too, and a client may send a secret under a misspelt
+ * one.
+ */
+class SecretPaths {
+  readonly #names: ReadonlySet<string>
+  readonly #paths: readonly string[]
+
+  /** @param secrets a name (`password`) applies at any depth; a key path (`card.number`) starts at the model */
+  constructor(secrets: readonly string[]) {
+    const lower = secrets.map((secret) => secret.toLowerCase())
+    this.#names = new Set(lower.filter((secret) => !secret.includes('.')))
+    this.#paths = lower.filter((secret) => secret.includes('.'))
+  }
+
+  /** Whether the value at `path` is a secret, is part of one, or contains one. Indexes (`cards[2].number`) are ignored. */
+  covers(path: string): boolean {
+    const plain = path.replace(/\[\d+\]/g, '').toLowerCase()
+    if (plain.split('.').some((name) => this.#names.has(name))) return true
+    return this.#paths.some((secret) => secret === plain || plain.startsWith(`${secret}.`) || secret.startsWith(`${plain}.`))
+  }
 }

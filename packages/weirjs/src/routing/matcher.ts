@@ -18,7 +18,7 @@ const MAX_HOST_CHARACTERS = 253
 const HOST = /^(?:(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])$/
 
 /** Where a route was declared, for messages: `UserController.show`, `inline`. */
-export interface Sourced {
+interface Sourced {
   readonly source: string
 }
 

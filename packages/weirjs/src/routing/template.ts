@@ -24,7 +24,7 @@ export type Segment =
       readonly takesSlashes: boolean
     }
 
-export interface Parameter {
+interface Parameter {
   readonly name: string
   /**
    * The index of its segment, counted from 0; a rest begins there. It finds the segment in the raw path, where `%2F` has to become a slash.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 
 import { MAX_MISMATCHES, Mismatch } from './mismatch.ts'
 import { t } from './t.ts'
@@ -81,6 +82,29 @@ test('an optional property that is absent has no key', () => {
 test('the result is an ordinary object, whatever was received', () => {
   const result = address.fromValue(Object.assign(Object.create(null), { city: 'Graz' }))
   assert.equal(Object.getPrototypeOf(result), Object.prototype)
+})
+
+test('the order of the names does not matter, nor do names between them', () => {
+  const schema = t.object({ a: t.int, b: t.int.optional(), c: t.int.default(9), constructor: t.int.optional(), d: t.int })
+  const sent = fc.uniqueArray(
+    fc.tuple(fc.constantFrom('a', 'b', 'c', 'constructor', 'd', 'x', 'toString', '7'), fc.constantFrom(1, 2, 'no')),
+    {
+      selector: ([name]) => name,
+    },
+  )
+  fc.assert(
+    fc.property(sent, (pairs) => {
+      const given = new Map<string, unknown>(pairs)
+      const wanted = ['a', 'b', 'c', 'constructor', 'd'].flatMap((name) => {
+        const value = given.get(name) ?? (name === 'c' ? 9 : undefined)
+        return value === undefined ? [] : [[name, value]]
+      })
+      const isRight = given.has('a') && given.has('d') && wanted.every(([, value]) => value !== 'no')
+      const result = schema.fromValue(Object.fromEntries(pairs))
+      assert.deepEqual(isRight ? Object.entries(result as object) : result instanceof Mismatch, isRight ? wanted : true)
+    }),
+    { numRuns: 1_000 },
+  )
 })
 
 test('properties of a prototype are not read', () => {

@@ -13,7 +13,7 @@ import { countOf, type FormTexts, type Presence, REQUIRED, type ReadContext, typ
 import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 
 /** The property that distinguishes the members of a union. */
-export interface Tag {
+interface Tag {
   readonly key: string
   /** Reads any of its values. */
   readonly schema: Schema<unknown>

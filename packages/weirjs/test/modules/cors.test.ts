@@ -127,15 +127,6 @@ test('an OPTIONS request that is not a preflight reaches the routes', async () =
   assert.deepEqual(said(answer), { vary: 'Origin', 'access-control-allow-origin': APP })
 })
 
-test('access to a private network is allowed only with privateNetwork', async () => {
-  const asks = { 'Access-Control-Request-Private-Network': 'true' }
-  const open = await preflight(serverWith({ privateNetwork: true, allowedHeaders: [] }), APP, asks)
-  assert.equal(open.headers.get('access-control-allow-private-network'), 'true')
-  assert.equal(open.headers.get('vary'), 'Access-Control-Request-Private-Network')
-  const closed = await preflight(serverWith({ allowedHeaders: [] }), APP, asks)
-  assert.equal(closed.headers.get('access-control-allow-private-network'), null)
-})
-
 for (const kind of ['immediately', 'later'] as const) {
   test(`a predicate that decides ${kind} gets origin and request, and is called once`, async () => {
     const asked: string[] = []

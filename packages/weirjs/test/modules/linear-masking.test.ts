@@ -10,7 +10,7 @@ import { refusedHeadSecrets } from '../../src/formats/masking/refused-head.ts'
 import { SecretSegments } from '../../src/formats/masking/secret-segments.ts'
 import { SecretNames } from '../../src/formats/masking/secret-words.ts'
 import { HttpServer } from '../../src/index.ts'
-import { Redaction } from '../../src/modules/redaction.ts'
+import { Redaction } from '../../src/modules/log/redaction.ts'
 import { Masking } from '../../src/testing/recording/masking.ts'
 
 const LENGTH = 1024 * 1024

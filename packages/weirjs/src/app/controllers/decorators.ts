@@ -51,7 +51,7 @@ export type DeclaredPathDecorator<A, D> = <T, This extends Controller>(
 type ForClass<D> = [Exclude<keyof D, keyof GroupOptions> | BoundNames<D>] extends [never] ? unknown : OptionsOnly
 
 /** A property that never exists: the compiler shows its name. */
-export interface OptionsOnly {
+interface OptionsOnly {
   readonly 'The @Route of a class takes options such as use and metadata: parameters and body belong to the routes of its methods': never
 }
 

@@ -13,7 +13,7 @@ export interface DeclaredRoute {
 }
 
 /** The declaration of a class. */
-export interface DeclaredClass {
+interface DeclaredClass {
   readonly prefix: string
   /** Options and policies for all its routes. */
   readonly declaration: GroupOptions

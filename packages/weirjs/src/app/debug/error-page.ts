@@ -38,7 +38,7 @@ const MAX_FAILURES = 100
 const MAX_SHOWN_CHARACTERS = 1_000
 const NOTHING: readonly Markup[] = []
 
-export interface ErrorPage {
+interface ErrorPage {
   readonly problem: Problem
   /** What was thrown. Null if the program has responded with the problem itself. */
   readonly error: unknown

@@ -4,7 +4,7 @@ import { isPromise } from '../../base/is-promise.ts'
 import type { RequestHead } from '../../http/application.ts'
 import { RequestBody } from '../../http/body/body.ts'
 import type { BodySettings } from '../../http/body/body-reader.ts'
-import { holdsForeign } from '../../schema/holds-foreign.ts'
+import { holdsForeign } from '../../schema/parts-within.ts'
 import type { Route } from '../routes/route.ts'
 
 /** A body that is explained. */

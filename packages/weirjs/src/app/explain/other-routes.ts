@@ -20,7 +20,7 @@ const MAX_COMPARED = 200
 
 const ROOT = new Template('/')
 
-export interface OtherRoutes {
+interface OtherRoutes {
   readonly others: readonly RejectedRoute[]
   readonly othersLeftOut: number
 }

@@ -28,7 +28,7 @@ export type BeforeSend = (session: HttpSession, response: HttpResponse) => unkno
 export type Pipeline = (exchange: Exchange) => OutgoingResponse | Promise<OutgoingResponse>
 
 /** Called with a middleware that has neither called `next` nor answered. */
-export type OnSilence = (middleware: Middleware) => void
+type OnSilence = (middleware: Middleware) => void
 
 /** Returns one function that runs `middlewares` around `route`. */
 export function compose(middlewares: readonly Middleware[], route: Pipeline, onSilence: OnSilence | null): Pipeline {

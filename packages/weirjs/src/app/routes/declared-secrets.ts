@@ -2,8 +2,8 @@
 
 import { SecretSegments } from '../../formats/masking/secret-segments.ts'
 import { SecretNames } from '../../formats/masking/secret-words.ts'
+import { addSecretNames } from '../../schema/parts-within.ts'
 import { Schema } from '../../schema/schema.ts'
-import { addSecretNames } from '../../schema/secret-names.ts'
 import type { RouteListing } from './route-listing.ts'
 
 /** The secrets of a server whose routes may be mapped at any time. */

@@ -23,7 +23,7 @@ interface Owner {
 }
 
 /** What a path answers that has no route for a method. */
-export interface Offer {
+interface Offer {
   /** In alphabetical order, OPTIONS and an implied HEAD included. */
   readonly methods: readonly string[]
   /**

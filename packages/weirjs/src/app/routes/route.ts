@@ -25,7 +25,7 @@ import { upgradeOfHandler } from './upgrade-handler.ts'
 export type Handler = (args: Args, session: HttpSession) => unknown
 
 /** What documents say of a route. */
-export interface RouteDocumentation {
+interface RouteDocumentation {
   readonly summary: string | null
   readonly description: string | null
   readonly operationId: string | null

@@ -2,7 +2,7 @@
 // level adds to what it inherits. The policies of a route are composed into one flat chain when it is mapped, and again when a level gets
 // another one later.
 
-import { applyContentTag } from '../../http/answer/content-tag.ts'
+import { applyContentTag } from '../../http/answer/precondition.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
@@ -31,7 +31,7 @@ export interface PlacedPolicy {
 }
 
 /** What `beforeSend` has added, and at which level. */
-export interface PlacedHook {
+interface PlacedHook {
   readonly hook: BeforeSend
   readonly level: Level
 }
@@ -53,7 +53,7 @@ export interface Chain {
 export type Composer = (middlewares: readonly Middleware[]) => Pipeline
 
 /** Returns path and query of a request without the values that routes declare secret. */
-export type ShowUrl = (head: ShownHead, route: RouteInfo | null) => string
+type ShowUrl = (head: ShownHead, route: RouteInfo | null) => string
 
 /** The parts of a head that may contain values of parameters. */
 export interface ShownHead {

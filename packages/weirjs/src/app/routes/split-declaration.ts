@@ -46,7 +46,7 @@ export const ROUTE_RULES = rules<RouteOptions>('a route')({
 })
 
 /** What a declaration belongs to. */
-export type Owner = 'route' | 'group' | 'class'
+type Owner = 'route' | 'group' | 'class'
 
 const FUNCTION_MISPLACED: Readonly<Record<Owner, string>> = {
   route: ': the handler is the last argument',

@@ -66,7 +66,7 @@ const MOST_DECODINGS = 3
  * Whether a pair has a secret name, as a server decodes it, or has one in its value: the URL to return to may have a token, and some servers
  * separate pairs by `;`. The value may be JSON as well, or a URL with a password.
  */
-export function isSecretPair(name: string, value: string, isSecret: (name: string) => boolean): boolean {
+function isSecretPair(name: string, value: string, isSecret: (name: string) => boolean): boolean {
   if (isSecretName(name, isSecret)) return true
   if (!/[=%"@]/.test(value)) return false
   return decodings(value).some((text) => {

@@ -8,7 +8,7 @@ import type { SecretNames } from './secret-words.ts'
 export type { Range }
 
 /** The secret parameters of paths. */
-export interface PathSecrets {
+interface PathSecrets {
   in(target: string): Range[]
 }
 

@@ -1,7 +1,7 @@
 // The content of a response in several content codings, kept by code that sends the same content again, such as a cache.
 
 /** A form, or the promise of one that is being made. */
-export type CodedForm = Uint8Array | Promise<Uint8Array>
+type CodedForm = Uint8Array | Promise<Uint8Array>
 
 /** Forms of one content. They are made when a client first accepts them. */
 export class CodedForms {

@@ -10,10 +10,10 @@ import { PROBLEM_TYPE, Problem } from './problem.ts'
 import type { ResponseContent } from './response-content.ts'
 
 /** The answer with one status: JSON that fits a schema, or text or bytes of these types; null for one without a body. */
-export type DeclaredAnswer = AnySchema | PlainAnswer | null
+type DeclaredAnswer = AnySchema | PlainAnswer | null
 
 /** What `text()` and `bytes()` return. */
-export interface PlainAnswer {
+interface PlainAnswer {
   readonly kind: string
   /** Media types, or ranges such as `image/*`. */
   readonly types: readonly string[]

@@ -2,10 +2,13 @@
 
 import { invalid } from '../../base/options.ts'
 import { asEntityTag } from '../../formats/etag.ts'
-import { formatHttpDate } from '../../formats/http-date.ts'
+import { formatHttpDate, parseHttpDate } from '../../formats/http-date.ts'
 import { type ConditionalRequest, evaluatePreconditions, isReading, type Validators } from './conditional.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 import { problemOf } from './problem.ts'
+
+/** 132 bits of the hash: no two contents that a program sends have the same. */
+const TAG_CHARACTERS = 22
 
 /** The current state of a resource: what distinguishes it from earlier and later states. */
 export interface ResourceState {
@@ -70,4 +73,26 @@ export function refuse(response: OutgoingResponse, status: number): void {
   response.status(status) // throws if it has been sent
   response.clearRepresentation()
   response.sendProblem(problemOf(status))
+}
+
+/**
+ * `etag: true`: an ETag is made of the bytes, and a client that has them gets 304. Changes responses with status 200 to GET and HEAD. A tag
+ * and a date that the handler has set count in place of those made here.
+ */
+export function applyContentTag(request: ConditionalRequest, response: OutgoingResponse): void {
+  if (response.statusCode !== 200 || (request.method !== 'GET' && request.method !== 'HEAD')) return
+  const now = Date.now()
+  const etag = response.getHeader('ETag') ?? tagOf(response)
+  const changed = response.getHeader('Last-Modified')
+  const lastModified = changed === null ? null : parseHttpDate(changed, now)
+  settlePreconditions(request, response, { etag, lastModified, isSettled: false }, now)
+}
+
+/** Strong: two responses with the same tag have the same bytes. Null for a stream. */
+function tagOf({ content }: OutgoingResponse): string | null {
+  const bytes = content.kind === 'text' ? content.text : content.kind === 'bytes' ? content.bytes : null
+  if (bytes === null) return null
+  // Not imported above, because loading it takes longer than starting a whole server.
+  const digest = process.getBuiltinModule('node:crypto').hash('sha256', bytes, 'base64url')
+  return `"${digest.slice(0, TAG_CHARACTERS)}"`
 }

@@ -19,7 +19,7 @@ export let outgoingOf: (response: HttpResponse) => OutgoingResponse
 export let isResponse: (value: object) => value is HttpResponse
 
 /** @internal The request that a response answers. */
-export interface AnsweredRequest {
+interface AnsweredRequest {
   readonly head: ConditionalRequest
   /** @param fields name, value, name, value @returns whether they were sent @throws WEIR_RESPONSE_SENT */
   sendInterim(status: 103, fields: readonly string[], overHttp1: boolean): boolean

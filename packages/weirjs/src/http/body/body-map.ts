@@ -98,12 +98,6 @@ export function mapBody(
 }
 
 function mapJson(member: string, body: RequestBody, model: object, options: AnyOptions, engine: JsonEngine | null): boolean {
-  const hasOwnWay = engine !== null || (options.settings ?? null) !== null
-  const pairs = hasOwnWay ? null : body.flatJson(member, model)
-  if (pairs !== null) {
-    populate(model, { kind: 'json', value: pairs }, populateOptions(options))
-    return true
-  }
   const text = body.strictText(member, 'utf-8')
   if (text === null || text === '') return false
   if (engine !== null) return mapByEngine(member, engine, text, model, options)

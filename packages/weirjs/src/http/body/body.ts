@@ -9,7 +9,6 @@ import { Buffer, isUtf8 } from 'node:buffer'
 import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError, WeirError } from '../../base/errors.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import { type Charset, decodeText } from '../../formats/charset.ts'
-import { readFlatJson } from '../../formats/flat-json.ts'
 import { DEFAULT_MAX_FORM_PAIRS, type PairList, parseFormBytes } from '../../formats/form.ts'
 
 /** Fields in order. */
@@ -304,12 +303,6 @@ export class RequestBody {
     this.#check(member)
     const start = charset === 'utf-8' ? textStart(this.#bytes, this.#start, this.#end) : this.#start
     return parseFormBytes(this.#bytes, start, this.#end, DEFAULT_MAX_FORM_PAIRS, expected, charset)
-  }
-
-  /** The names and values of flat JSON, or null. Read in place: see `readFlatJson`. */
-  flatJson(member: string, expected: object | readonly string[]): unknown[] | null {
-    this.#check(member)
-    return readFlatJson(this.#bytes, this.#start, this.#end, expected)
   }
 
   /** Whether a gathered body is valid UTF-8. */

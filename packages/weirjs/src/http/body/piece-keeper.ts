@@ -9,7 +9,7 @@ const TINY_BYTES = 1024
 const POOLED_BYTES = 4 * 1024
 
 /** In the memory that it was received in. */
-export const AS_IT_IS = 0
+const AS_IT_IS = 0
 /** As a copy. */
 export const COPIED = 1
 /** Together with others: it is too small for an object of its own. */

@@ -25,8 +25,7 @@ export class SchemaBodyReader<T> extends BodyReader<T> {
   declare readonly declared: SchemaBody<T>
   /** The schema as one of `t`, which reads forms too. */
   readonly #reader: Schema<unknown>
-  /** Its schema, if it is an object whose properties can be read from flat JSON. */
-  readonly #flat: ObjectSchema<unknown> | null
+  /** The names that a form is expected to have. */
   readonly #names: readonly string[]
   readonly #takesJson: boolean
   readonly #takesForm: boolean
@@ -34,8 +33,7 @@ export class SchemaBodyReader<T> extends BodyReader<T> {
   constructor(declared: SchemaBody<T>) {
     super(declared)
     this.#reader = declared.reader
-    this.#flat = this.#reader instanceof ObjectSchema ? this.#reader : null
-    this.#names = this.#flat === null ? [] : [...this.#flat.properties.keys()]
+    this.#names = this.#reader instanceof ObjectSchema ? [...this.#reader.properties.keys()] : []
     this.#takesJson = declared.types.includes(JSON_TYPE)
     this.#takesForm = declared.types.includes(FORM_TYPE)
   }
@@ -73,10 +71,6 @@ export class SchemaBodyReader<T> extends BodyReader<T> {
   }
 
   #readJson(body: RequestBody, settings: BodySettings): unknown {
-    if (this.#flat !== null && settings.jsonEngine === null) {
-      const pairs = body.flatJson(MEMBER, this.#names)
-      if (pairs !== null) return this.#flat.fromPairs(pairs)
-    }
     const value = parseJsonBody(MEMBER, body, settings)
     return this.declared.schema instanceof Schema ? this.#reader.fromValue(value) : this.#run(value)
   }

@@ -15,7 +15,7 @@ const FIRST_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_TRUNC
 const WRITE_FLAGS = constants.O_WRONLY | constants.O_RDWR
 
 /** Is told how a call of the system ended. */
-export type Done = (error: Error | null, count: number) => void
+type Done = (error: Error | null, count: number) => void
 
 export class OpenFile implements descriptors.Unused {
   readonly #flags: number

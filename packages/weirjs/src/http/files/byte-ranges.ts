@@ -51,7 +51,7 @@ export function contentRange(range: ByteRange, size: number): string {
 }
 
 /** A `multipart/byteranges` body. */
-export interface RangesBody {
+interface RangesBody {
   readonly contentType: string
   readonly pieces: readonly FilePiece[]
 }

@@ -7,7 +7,7 @@ import type { FilePiece } from './file-source.ts'
 import { type Asking, type FileState, lastModifiedOf, selectPieces, tagOf } from './representation.ts'
 
 /** What is sent with a file in addition to its state. */
-export interface MemoryFileFacts {
+interface MemoryFileFacts {
   readonly contentType: string
   /** Null: none. */
   readonly cacheControl: string | null

@@ -11,7 +11,7 @@ import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { challengeOf, insecureCredentials } from '../authorization.ts'
+import { challengeOf, insecureCredentials } from './authorization.ts'
 
 import { type Identity, principalFor } from './identity.ts'
 import { CredentialsError, type Principal, type Scheme } from './scheme.ts'

@@ -9,7 +9,7 @@ import { anything, flag, readBy, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { challengeOf, credentialsOf, insecureCredentials } from '../authorization.ts'
+import { challengeOf, credentialsOf, insecureCredentials } from './authorization.ts'
 
 import { type Identity, principalFor } from './identity.ts'
 import { checkPasswordHash, PasswordHasher } from './password.ts'

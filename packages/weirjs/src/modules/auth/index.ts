@@ -1,8 +1,8 @@
 // The public API of weirjs/auth.
 
-export { challengeOf, credentialsOf } from '../authorization.ts'
 export { type ApiKeyOptions, apiKey, apiKeyDigest, type FindKey, type KeyOwner, newApiKey } from './api-key.ts'
 export { Auth, type AuthFunction, type AuthOptions, auth, type PrincipalReader } from './auth.ts'
+export { challengeOf, credentialsOf } from './authorization.ts'
 export { type BasicOptions, type BasicUser, basic, type FindUser } from './basic.ts'
 export type { Identity } from './identity.ts'
 export {

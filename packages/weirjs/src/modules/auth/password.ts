@@ -10,7 +10,7 @@ import { kindOf } from '../../base/kind-of.ts'
 import { count, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import { networkOf } from '../client-network.ts'
+import { networkOf } from '../../formats/client-network.ts'
 
 import { FairQueue } from './fair-queue.ts'
 

@@ -29,7 +29,7 @@ export interface CacheEntry {
 }
 
 /** What `Vary` and the program name, and the values that a request has for it. */
-export interface Variant {
+interface Variant {
   /** In lower case, sorted. */
   readonly names: readonly string[]
   readonly values: string

@@ -2,7 +2,7 @@
 
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
-import type { MetricFamily, MetricSource } from '../metric-source.ts'
+import type { MetricFamily, MetricSource } from '../metrics/metric-source.ts'
 
 import type { CacheCounts } from './cache.ts'
 

@@ -6,7 +6,7 @@ import { invalid } from '../../base/options.ts'
 import type { RequestHead } from '../../http/application.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { principalKey, shortKey } from '../principal-key.ts'
+import { principalKey, shortKey } from '../auth/principal-key.ts'
 import { type Directives, readCacheControl } from './cache-control.ts'
 import { ageMs, type CacheEntry } from './cache-entry.ts'
 import { type CacheSettings, OWNER } from './cache-options.ts'
@@ -19,7 +19,7 @@ export function isSafe(method: string): boolean {
 }
 
 /** Why a request bypasses the cache, in the form of `detail` of Cache-Status. */
-export type BypassReason = 'body' | 'upgrade' | 'condition' | 'key' | 'principal' | 'session' | 'nonce' | 'no-store'
+type BypassReason = 'body' | 'upgrade' | 'condition' | 'key' | 'principal' | 'session' | 'nonce' | 'no-store'
 
 /** A request that the cache may answer. */
 export interface CacheRequest {
@@ -101,7 +101,7 @@ export function boundFieldsOf({ match }: Exchange): readonly string[] {
 }
 
 /** Whether a request may get an entry: when it is fresh, while a new one is made, if no new one can be made, or not at all. */
-export type Use = 'fresh' | 'while-revalidating' | 'if-error' | 'no'
+type Use = 'fresh' | 'while-revalidating' | 'if-error' | 'no'
 
 export function useOf(entry: CacheEntry, { hasAuthorization, wants }: CacheRequest, now: number): Use {
   const { lifetime } = entry

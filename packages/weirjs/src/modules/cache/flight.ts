@@ -14,7 +14,7 @@ import type { CacheEntry } from './cache-entry.ts'
  *   them runs the handler next.
  * - `late`: it takes too long.
  */
-export type FlightEnd = { readonly kind: 'kept'; readonly entry: CacheEntry } | { readonly kind: 'alone' | 'failed' | 'again' | 'late' }
+type FlightEnd = { readonly kind: 'kept'; readonly entry: CacheEntry } | { readonly kind: 'alone' | 'failed' | 'again' | 'late' }
 
 const LATE: FlightEnd = { kind: 'late' }
 

@@ -13,7 +13,7 @@ export interface JudgedResponse {
 }
 
 /** The parts of its request, and what the program has stated. */
-export interface JudgedRequest {
+interface JudgedRequest {
   readonly hasAuthorization: boolean
   /** Whether the program states for whom the response is, so that Authorization does not matter. */
   readonly isKeyStated: boolean

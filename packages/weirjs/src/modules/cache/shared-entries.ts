@@ -19,7 +19,7 @@ export interface Claim {
 }
 
 /** What the store has for a request. */
-export interface SharedFound {
+interface SharedFound {
   readonly key: string
   readonly entry: CacheEntry | null
   readonly mark: VaryMark | null

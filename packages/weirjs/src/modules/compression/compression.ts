@@ -9,13 +9,12 @@ import type { Module } from '../../app/module-host.ts'
 import type { BeforeSend } from '../../app/policies/middleware.ts'
 import { count, func, listOf, nested, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
-import { requirePackage } from '../../base/packages.ts'
 import type { Size } from '../../base/size.ts'
+import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import { closeSource, UNREAD } from '../../http/answer/byte-source.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { EncodingChooser } from '../accept-encoding.ts'
 import {
   CODING_NAMES,
   type Coding,
@@ -26,6 +25,7 @@ import {
   LEVEL_RULES,
 } from './codings.ts'
 import { compressSource } from './compressed-source.ts'
+import { isWorthCompressing } from './worth-compressing.ts'
 
 export interface CompressionOptions {
   /**
@@ -36,8 +36,8 @@ export interface CompressionOptions {
   /** Responses of fewer bytes are sent uncompressed. A stream without a Content-Length counts as large. Default 1,024. */
   readonly minBytes?: Size
   /**
-   * Whether to compress a response, by its Content-Type. Default: what the package `compressible` returns, but never `text/event-stream`,
-   * whose streams last.
+   * Whether to compress a response, by its Content-Type. Default: text, JSON, XML, and the other types that become smaller, but never
+   * `text/event-stream`, whose streams last.
    */
   readonly types?: (contentType: string) => boolean
   readonly levels?: CompressionLevels
@@ -99,7 +99,7 @@ class Compressing {
     for (const name of encodings.filter(isAvailable)) this.#codings.set(name, createCoding(name, levels[name]))
     this.#minBytes = minBytes
     this.#maxConcurrent = maxConcurrent
-    this.#isWorthIt = types ?? defaultTypes()
+    this.#isWorthIt = types ?? isWorthCompressing
     this.#chooser = new EncodingChooser([...this.#codings.keys()])
   }
 
@@ -226,9 +226,4 @@ function describeUnchanged(session: HttpSession, response: OutgoingResponse): vo
   if (etag?.startsWith('"') === true && session.request.header('if-none-match')?.includes(`W/${etag}`) === true) {
     response.header('ETag', `W/${etag}`)
   }
-}
-
-function defaultTypes(): (contentType: string) => boolean {
-  const compressible = requirePackage<(contentType: string) => boolean | undefined>('compressible')
-  return (contentType) => !/^text\/event-stream\b/i.test(contentType) && compressible(contentType) === true
 }

@@ -13,7 +13,7 @@ import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import { type OriginPredicate, type Origins, predicateOf } from '../origins.ts'
+import { type OriginPredicate, type Origins, predicateOf } from './origins.ts'
 
 export interface CorsOptions {
   /** Origins whose pages may read responses. Default `'*'`: all. A predicate is also called for preflights, which have no route. */
@@ -34,8 +34,6 @@ export interface CorsOptions {
    * Chromium uses at most 2 hours, Firefox 24.
    */
   readonly maxAge?: Duration
-  /** Whether pages from the public network may call a server in a private network (Private Network Access). Default false. */
-  readonly privateNetwork?: boolean
 }
 
 /** Browsers cache a preflight for whole seconds. */
@@ -49,7 +47,6 @@ export const CORS_RULES = rules<CorsOptions>('cors')({
   allowedHeaders: tokens().orNull('the requested ones'),
   exposedHeaders: tokens().or([]),
   maxAge: duration({ least: 0, unit: SECOND_MS }).orNull("the browser's, 5 s"),
-  privateNetwork: flag(false),
 })
 
 /**
@@ -79,7 +76,6 @@ function isPreflight({ request }: HttpSession): boolean {
 class Policy {
   readonly #isAllowed: OriginPredicate
   readonly #credentials: boolean
-  readonly #privateNetwork: boolean
   readonly #methods: string
   readonly #allowedHeaders: string | null
   readonly #exposedHeaders: string
@@ -88,7 +84,7 @@ class Policy {
   readonly #isOpen: boolean
 
   constructor(options: CorsOptions) {
-    const { origins, credentials, methods, allowedHeaders, exposedHeaders, maxAge, privateNetwork } = CORS_RULES.read(options)
+    const { origins, credentials, methods, allowedHeaders, exposedHeaders, maxAge } = CORS_RULES.read(options)
     this.#isOpen = origins.named === '*'
     if (this.#isOpen && credentials)
       throw invalid('cors', "credentials need a list of origins or a predicate: `origins: '*'` would open them to every page")
@@ -98,7 +94,6 @@ class Policy {
       throw invalid('cors', "credentials need a list of origins or a predicate: `origins: 'same'` would open them to pages without TLS")
     this.#isAllowed = origins.isAllowed
     this.#credentials = credentials
-    this.#privateNetwork = privateNetwork
     this.#methods = methods.join(', ')
     this.#allowedHeaders = allowedHeaders?.join(', ') ?? null
     this.#exposedHeaders = exposedHeaders.join(', ')
@@ -113,16 +108,12 @@ class Policy {
 
   #grant({ request, response }: HttpSession, isAllowed: boolean): HttpResponse {
     if (this.#allowedHeaders === null) response.vary('Access-Control-Request-Headers')
-    if (this.#privateNetwork) response.vary('Access-Control-Request-Private-Network')
     if (!isAllowed) return response.forbidden('this origin is not allowed')
     this.#allow(response, this.#isOpen ? '*' : request.header('origin')!)
     if (this.#methods !== '') response.header('Access-Control-Allow-Methods', this.#methods)
     const headers = this.#allowedHeaders ?? askedHeaders(request.header('access-control-request-headers'))
     if (headers !== '') response.header('Access-Control-Allow-Headers', headers)
     if (this.#maxAge !== null) response.header('Access-Control-Max-Age', this.#maxAge)
-    if (this.#privateNetwork && request.header('access-control-request-private-network') === 'true') {
-      response.header('Access-Control-Allow-Private-Network', 'true')
-    }
     return response.noContent()
   }
 

@@ -12,7 +12,7 @@ import { invalid } from '../../base/options.ts'
 import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import { type AllowedOrigin, type OriginPredicate, predicateOf } from '../origins.ts'
+import { type AllowedOrigin, type OriginPredicate, predicateOf } from '../cors/origins.ts'
 
 /** Other origins whose pages may send requests: an origin, an expression that must match the whole origin, a list of both, or a predicate. */
 export type TrustedOrigins = AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate

@@ -10,7 +10,7 @@ import { GatheredBytes } from '../../http/body/gathered-bytes.ts'
 import { brotliWindowBits, createDecoder, type Decoder, decoderBytes, MAX_BROTLI_WINDOW_BITS, type RequestCoding } from './codings.ts'
 import { type DecoderMemory, type DecoderOwner, decoderMemory } from './decoder-memory.ts'
 
-export interface DecodingLimits {
+interface DecodingLimits {
   /** Most decoded bytes; `Infinity` for no limit. */
   readonly maxRequestBodySize: number
   /** Most decoded bytes for each received byte. */

@@ -22,7 +22,7 @@ export interface CheckResult {
   readonly durationMs: number
 }
 
-export interface CheckSettings {
+interface CheckSettings {
   readonly name: string
   readonly check: HealthCheck
   readonly isRequired: boolean

@@ -9,7 +9,7 @@ import type { Exchange } from '../../http/exchange.ts'
 import { cookieOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-export const LONGEST_KEY = 255
+const LONGEST_KEY = 255
 /** Without a principal, all that protects a response from others is that nobody can guess the key. */
 export const SHORTEST_OPEN_KEY = 16
 

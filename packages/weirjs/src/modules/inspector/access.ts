@@ -6,9 +6,9 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
+import { isLocalName, isLoopback } from '../../base/this-machine.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { isLocalName, isLoopback } from '../this-machine.ts'
 
 /** Fields with which a proxy shows itself: what it forwards does not come from this machine. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'] as const

@@ -14,7 +14,7 @@ import { bodySecrets } from '../../formats/masking/body-secrets.ts'
 import { masked } from '../../formats/masking/ranges.ts'
 import type { Endpoint, HttpSession } from '../../http/session.ts'
 
-import { challengeOf } from '../authorization.ts'
+import { challengeOf } from '../auth/authorization.ts'
 import { launchHost } from '../launch/launch-host.ts'
 import { LAUNCH_POLICY, launchPage } from '../launch/launch-page.ts'
 import { isLaunchToken, LaunchToken, newLaunchToken, TOKEN_FORM } from '../launch/launch-token.ts'

@@ -8,7 +8,7 @@ import { PieceList } from '../../http/body/piece-list.ts'
 import { copyBody } from './kept-response.ts'
 
 /** `whole`: a copy of the body. `later`: it is sent while it is collected; null if it was not complete, or too large. Null: too large. */
-export type Gathered = { readonly whole: Uint8Array | null } | { readonly later: Promise<Uint8Array | null> } | null
+type Gathered = { readonly whole: Uint8Array | null } | { readonly later: Promise<Uint8Array | null> } | null
 
 /** How many turns of the event loop a stream without a length has to end before its client gets what there is. */
 const PATIENCE = 16

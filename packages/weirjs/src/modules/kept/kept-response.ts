@@ -23,7 +23,7 @@ const NO_FIELDS: readonly string[] = Object.freeze([])
  * The fields that have been set since there were only those in `before`. Fields that others set for each request, such as those of CORS, are
  * not kept. A name that has other values than before is kept with all of them.
  */
-export function fieldsSince(before: readonly string[] | null, after: readonly string[] | null): readonly string[] {
+function fieldsSince(before: readonly string[] | null, after: readonly string[] | null): readonly string[] {
   if (after === null) return NO_FIELDS
   if (before === null) return [...after]
   const kept: string[] = []
@@ -86,7 +86,7 @@ function merged(set: readonly string[], kept: readonly string[]): string[] {
 }
 
 /** Its form in a store of text: the clients of Redis pass everything on as UTF-8. */
-export interface PackedResponse {
+interface PackedResponse {
   readonly s: number
   readonly r?: string
   readonly t: string | null

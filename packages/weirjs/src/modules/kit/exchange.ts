@@ -6,7 +6,7 @@ import type { SocketPeer } from '../../http/connection-info.ts'
 import { type Exchange, exchangeOf, type TraceIds } from '../../http/exchange.ts'
 import { bodyOf, headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { Redaction } from '../redaction.ts'
+import { Redaction } from '../log/redaction.ts'
 
 /** A request and its response, as modules see them. Valid as long as its session. */
 export interface ExchangeHandle {

@@ -1,6 +1,8 @@
 // The public API of weirjs/kit: what an author of a module needs beside weirjs itself. docs/guide/modules.md shows how to write one. At most 45
 // names, each with a comment where it is declared: test/house.test.ts counts them.
 
+export { noteDocument } from '../../app/documents.ts'
+export { onStop } from '../../app/shutdown-listeners.ts'
 export { type Clock, systemClock } from '../../base/clock.ts'
 export type { Duration } from '../../base/duration.ts'
 export { isInstance } from '../../base/errors.ts'
@@ -8,6 +10,8 @@ export { kindOf, shown } from '../../base/kind-of.ts'
 export { rules } from '../../base/option-rules.ts'
 export { invalid } from '../../base/options.ts'
 export type { Size } from '../../base/size.ts'
+export { isLocalName, isSecureUrl } from '../../base/this-machine.ts'
+export { networkOf } from '../../formats/client-network.ts'
 export { problemFor } from '../../http/answer/problem.ts'
 export { PieceList } from '../../http/body/piece-list.ts'
 export type { TraceIds } from '../../http/exchange.ts'
@@ -15,17 +19,12 @@ export { type CheckedContent, saveContent } from '../../http/uploads/checked-con
 export { CONTENT_RULES } from '../../http/uploads/content-policy.ts'
 export { asSchema } from '../../schema/foreign.ts'
 export { type Access, accessOf } from '../auth/plan.ts'
-export { networkOf } from '../client-network.ts'
-export { noteDocument } from '../documents.ts'
-export { templateOf } from '../http-conventions.ts'
+export { principalKey as principalKeyOf } from '../auth/principal-key.ts'
 export type { LimitTable } from '../limits/limit-store.ts'
 export { type RateRule, takenAt } from '../limits/rate-rule.ts'
-export { principalKey as principalKeyOf } from '../principal-key.ts'
+export { templateOf } from '../metrics/http-conventions.ts'
 export { ONCE_MS, onceName, onceOf } from '../relay/publish-once.ts'
-export { BEFORE_FIRST } from '../relay/relay-position.ts'
-export { SUBSCRIBE_RULES } from '../relay-option.ts'
-export { onStop } from '../shutdown-listeners.ts'
-export { isLocalName, isSecureUrl } from '../this-machine.ts'
+export { BEFORE_FIRST, SUBSCRIBE_RULES } from '../relay/relay-option.ts'
 export { type ExchangeHandle, exchange, type RedactedReader, redaction } from './exchange.ts'
 /**
  * The kinds of values that options accept, for tables of `rules`: `option.duration().or('5s')`, `option.flag(false)`, `option.text()`. A rule checks a value,

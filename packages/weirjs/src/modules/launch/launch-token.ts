@@ -8,7 +8,7 @@ import type { HttpResponse } from '../../http/answer/response.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import { cookieOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { credentialsOf } from '../authorization.ts'
+import { credentialsOf } from '../auth/authorization.ts'
 
 /** How many random bytes a token has. */
 const TOKEN_BYTES = 24

@@ -2,9 +2,9 @@
 
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
+import { networkOf } from '../../formats/client-network.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { networkOf } from '../client-network.ts'
-import { principalKey, shortKey } from '../principal-key.ts'
+import { principalKey, shortKey } from '../auth/principal-key.ts'
 
 /**
  * Who shares a quota:

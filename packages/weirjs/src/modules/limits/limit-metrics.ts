@@ -1,6 +1,6 @@
 // Metrics of limits, for `weirjs/metrics`.
 
-import type { MetricFamily, MetricSample, MetricSource } from '../metric-source.ts'
+import type { MetricFamily, MetricSample, MetricSource } from '../metrics/metric-source.ts'
 
 /** What a limit has counted. Frozen. */
 export interface LimitCounts {

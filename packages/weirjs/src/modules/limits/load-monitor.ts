@@ -3,10 +3,9 @@
 // Not by `monitorEventLoopDelay` of Node: it wakes up the process every 10 ms, busy or not, and its histogram knows no recent past.
 
 import { performance } from 'node:perf_hooks'
-
+import { addShutdownListener, type ShutdownListener } from '../../app/shutdown-listeners.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { ServerHandle } from '../../http/session.ts'
-import { addShutdownListener, type ShutdownListener } from '../shutdown-listeners.ts'
 
 /** What is measured, apart from the time. Replaced in tests. */
 export interface LoadSensors {

@@ -10,12 +10,12 @@ import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
 import type { ExchangeRecord } from '../../http/exchange-record.ts'
 import type { HttpSession } from '../../http/session.ts'
-import type { MetricFamily, MetricSource } from '../metric-source.ts'
-import { SECRET_QUERY, secretQueryOf } from '../redaction.ts'
+import type { MetricFamily, MetricSource } from '../metrics/metric-source.ts'
 import { type AccessLogEntry, type EntrySettings, entryOf, escapedEntry, SHOWN_FIELDS } from './entry.ts'
 import { combinedLine, jsonLine, timeMember } from './formats.ts'
 import { atMost, LineWriter, type LogStream, passedOn } from './line-writer.ts'
 import { oneLine, printable, quotable } from './printable.ts'
+import { SECRET_QUERY, secretQueryOf } from './redaction.ts'
 
 /** pino, or a logger of its form. It gets the fields of the entry first, then a message. */
 export interface FieldsLogger {

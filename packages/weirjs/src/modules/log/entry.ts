@@ -4,8 +4,8 @@ import { exchangeOf } from '../../http/exchange.ts'
 import type { ExchangeRecord, Outcome, RecordKind } from '../../http/exchange-record.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import type { Redaction } from '../redaction.ts'
-import { traceOf } from '../trace-context.ts'
+import type { Redaction } from './redaction.ts'
+import { traceOf } from './trace-context.ts'
 
 /**
  * One line of the access log. In `format` functions and for loggers, texts of clients are escaped: they are printable ASCII, in which `"` and

@@ -20,7 +20,7 @@ interface StreamDetails {
   flush?(onFlushed: (error?: unknown) => void): unknown
 }
 
-export interface LineWriterOptions {
+interface LineWriterOptions {
   readonly to: LogStream
   /** The most characters of lines that wait for the stream, with their ends. */
   readonly maxWaiting: number

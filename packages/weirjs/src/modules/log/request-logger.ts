@@ -5,7 +5,7 @@ import { invalid } from '../../base/options.ts'
 import { bagKey } from '../../http/bag.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import { traceOf } from '../trace-context.ts'
+import { traceOf } from './trace-context.ts'
 
 /** A logger with children: pino, and loggers of its form. */
 export interface ParentLogger {

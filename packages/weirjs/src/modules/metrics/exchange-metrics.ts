@@ -3,8 +3,8 @@
 import { STANDARD_METHODS } from '../../app/routes/declaration.ts'
 import type { ExchangeRecord, ExchangeStart } from '../../http/exchange-record.ts'
 
-import { OTHER, templateOf } from '../http-conventions.ts'
-import type { MetricFamily, MetricSample } from '../metric-source.ts'
+import { OTHER, templateOf } from './http-conventions.ts'
+import type { MetricFamily, MetricSample } from './metric-source.ts'
 
 /** The form of weir's codes, and of those of Node. A program may throw errors with others. */
 const CODE = /^(?:WEIR|ERR|E)[A-Z0-9_]{1,60}$/

@@ -2,9 +2,9 @@
 
 import { qualityOf } from '../../formats/accept.ts'
 
-import type { MetricFamily } from '../metric-source.ts'
+import type { MetricFamily } from './metric-source.ts'
 
-export type TextFormat = 'prometheus' | 'openmetrics'
+type TextFormat = 'prometheus' | 'openmetrics'
 
 export const CONTENT_TYPES: Readonly<Record<TextFormat, string>> = {
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',

@@ -2,16 +2,15 @@
 
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Usable } from '../../app/policies/policy.ts'
+import { countEventStreams } from '../../app/shutdown-listeners.ts'
 import { shown } from '../../base/kind-of.ts'
 import { count, flag, hasFunction, list, matching, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-
-import { DURATION_BUCKETS } from '../http-conventions.ts'
-import type { MetricFamily, MetricSource } from '../metric-source.ts'
-import { countEventStreams } from '../shutdown-listeners.ts'
 import { ExchangeMetrics, gauge } from './exchange-metrics.ts'
 import { CONTENT_TYPES, exposition, formatFor } from './exposition.ts'
+import { DURATION_BUCKETS } from './http-conventions.ts'
+import type { MetricFamily, MetricSource } from './metric-source.ts'
 import { ProcessMetrics } from './process-metrics.ts'
 import { familiesOf, type PromRegistry } from './prom-registry.ts'
 

@@ -1,9 +1,8 @@
 // What is measured of the process: the delay of the event loop, memory, CPU time. The names are those that others use, too.
 
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
-
-import type { MetricFamily } from '../metric-source.ts'
 import { counter, family, gauge } from './exchange-metrics.ts'
+import type { MetricFamily } from './metric-source.ts'
 
 /** How often the event loop is looked at, in ms. Node adds this to every delay. */
 const RESOLUTION_MS = 20

@@ -1,6 +1,6 @@
 // The metrics of a registry of prom-client, in the form of this module.
 
-import type { MetricFamily, MetricSample } from '../metric-source.ts'
+import type { MetricFamily, MetricSample } from './metric-source.ts'
 
 /** A registry of prom-client, or anything else with this function. */
 export interface PromRegistry {

@@ -5,7 +5,7 @@ import type { Policy } from '../../app/policies/policy.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { MOUNTED_REST } from '../http-conventions.ts'
+import { MOUNTED_REST } from '../metrics/http-conventions.ts'
 
 /** A server, or a group of its routes. */
 export type MountHost = Pick<ModuleHost, 'prefix' | 'logger' | 'isListening'>

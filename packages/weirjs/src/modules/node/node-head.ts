@@ -12,7 +12,7 @@ import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 type FieldValue = string | number | readonly string[]
 
 /** The value of a trailer, once the body has ended; null if it has not been set. */
-export type TrailerOf = (name: string) => string | null
+type TrailerOf = (name: string) => string | null
 
 /** Calls `take` with each field of a head. */
 type Take = (name: string, value: FieldValue) => void

@@ -11,7 +11,7 @@ const STARTED = channel('http.server.request.start')
 const FINISHED = channel('http.server.response.finish')
 
 /** As of an `EventEmitter`. */
-export type Emit = (event: string | symbol, ...values: unknown[]) => boolean
+type Emit = (event: string | symbol, ...values: unknown[]) => boolean
 
 /** Emits like a server of Node: by what stands in `http.Server.prototype` now. */
 export function emitAsServer(emitter: EventEmitter, event: string | symbol, values: readonly unknown[]): boolean {

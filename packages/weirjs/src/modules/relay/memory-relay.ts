@@ -8,6 +8,7 @@ import { count, listener } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
+import { onceOf } from './publish-once.ts'
 import {
   type Relay,
   type RelayMessage,
@@ -15,8 +16,7 @@ import {
   type RelaySubscribeOptions,
   type RelaySubscription,
   SUBSCRIBE_RULES,
-} from '../relay-option.ts'
-import { onceOf } from './publish-once.ts'
+} from './relay-option.ts'
 
 export interface MemoryRelayOptions {
   /** How many of the latest messages are kept for each channel. With 0, messages have no ids. Default 1,000. */

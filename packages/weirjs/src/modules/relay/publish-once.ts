@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import { text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import type { RelayPublishOptions } from '../relay-option.ts'
+import type { RelayPublishOptions } from './relay-option.ts'
 
 const MOST_CHARACTERS = 1_000
 /** @internal */

@@ -6,12 +6,12 @@ import { kindOf } from '../../base/kind-of.ts'
 import { anything, listener, object } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import { checkRelay, type Relay, type RelayPublishOptions } from '../relay-option.ts'
 import { QUEUE_RULES, type SseQueueOptions } from '../sse/client-queues.ts'
 import { EncodedEvent, type SseEvent } from '../sse/event.ts'
 import { SseFeed } from '../sse/feed.ts'
 import { encodeEnvelope, type RelayEvent } from './event-envelope.ts'
 import { LiveFeed } from './live-feed.ts'
+import { checkRelay, type Relay, type RelayPublishOptions } from './relay-option.ts'
 
 export interface RelayChannelOptions extends SseQueueOptions {
   /**

@@ -29,7 +29,7 @@ interface Kept {
   readonly endsAt: number
 }
 
-export class MemorySessions implements SessionStore {
+class MemorySessions implements SessionStore {
   readonly #maxSessions: number
   readonly #clock: Clock
   /** Those that were written last are at the end. */

@@ -5,9 +5,9 @@ import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
 import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
+import { isLocalName, isLoopback } from '../../base/this-machine.ts'
 import { parseCookies } from '../../formats/cookie.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { isLocalName, isLoopback } from '../this-machine.ts'
 
 /**
  * The most bytes of a Set-Cookie field. Browsers keep at least 4,096 bytes (RFC 6265 §6.1), which some count with the attributes, and some

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { type HeartbeatListener, startHeartbeat, stopHeartbeat } from '../heartbeat-timer.ts'
+import { type HeartbeatListener, startHeartbeat, stopHeartbeat } from '../../base/heartbeat-timer.ts'
 import { SseStream } from './stream.ts'
 
 /** An interval that no other test uses. */

@@ -3,10 +3,10 @@
 // The response pulls it no faster than the client reads, and the stream pulls its source no faster, so a client that does not read costs
 // nothing here. Between two pulls nothing is created, not even a heartbeat.
 
-import { closeSource, takeSource } from '../../http/answer/byte-source.ts'
+import { addShutdownListener, removeShutdownListener, type ShutdownListener } from '../../app/shutdown-listeners.ts'
 
-import { type HeartbeatListener, type HeartbeatTimer, startHeartbeat, stopHeartbeat } from '../heartbeat-timer.ts'
-import { addShutdownListener, removeShutdownListener, type ShutdownListener } from '../shutdown-listeners.ts'
+import { type HeartbeatListener, type HeartbeatTimer, startHeartbeat, stopHeartbeat } from '../../base/heartbeat-timer.ts'
+import { closeSource, takeSource } from '../../http/answer/byte-source.ts'
 import { ClientQueue } from './client-queue.ts'
 import { EncodedEvent, encodeEvent, type SseEvent } from './event.ts'
 
@@ -16,7 +16,7 @@ export type SourceItem = SseEvent | string | EncodedEvent
 export type OpenSource = (signal: AbortSignal) => AsyncIterable<SourceItem>
 
 /** How a stream behaves. */
-export interface StreamSettings {
+interface StreamSettings {
   /** Sent first, so that the client knows that it is connected. */
   readonly greeting: string
   /** Sent last when the server stops. */

@@ -13,15 +13,15 @@ import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
+import { EncodingChooser } from '../../formats/accept-encoding.ts'
+import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import { exchangeOf } from '../../http/exchange.ts'
-import { openFile, prepareOpenFile } from '../../http/files/file.ts'
+import { openFile, prepareOpenFile, typeOf } from '../../http/files/file.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import { EncodingChooser } from '../accept-encoding.ts'
 import { StaticCache } from './cache.ts'
-import { FALLBACK_VARY, isNavigation, isPagePath } from './fallback.ts'
 import {
   fingerprintOf,
   inodeOf,
@@ -34,6 +34,9 @@ import {
 } from './file.ts'
 import { headersOf, type StaticHeaders } from './headers.ts'
 import { readStaticPath } from './path.ts'
+
+/** The fields on which it depends whether a client gets the page of `fallback`. */
+const FALLBACK_VARY = ['Accept', 'Sec-Fetch-Mode']
 
 export interface StaticOptions {
   /** The directory. It must exist when the module is created. A relative path is resolved against the working directory of the process. */
@@ -337,4 +340,15 @@ function directoryAt(root: string): string {
   const path = resolve(root)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalid('static', `root ${path} is not a directory`)
   return path
+}
+
+/** Whether a person navigates there. Browsers send Sec-Fetch-Mode; without it, the client must accept HTML. */
+function isNavigation(request: HttpRequest): boolean {
+  const mode = request.header('sec-fetch-mode')
+  return mode === null ? /\btext\/html\b/i.test(request.header('accept') ?? '') : mode === 'navigate'
+}
+
+/** False if the last segment has the extension of a known file type: a missing image is a 404 for everyone. */
+async function isPagePath({ path }: HttpRequest): Promise<boolean> {
+  return (await typeOf(path.slice(path.lastIndexOf('/') + 1))) === BYTES_TYPE
 }

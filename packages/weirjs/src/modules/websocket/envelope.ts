@@ -17,7 +17,7 @@ export interface Broadcast {
 const VERSION = 1
 
 /** What the relay carries. */
-export interface Envelope extends Position {
+interface Envelope extends Position {
   /** Null for a beacon, and for what comes from the process itself. */
   readonly broadcast: Broadcast | null
 }

@@ -4,7 +4,7 @@ import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import type { OriginPredicate } from '../origins.ts'
+import type { OriginPredicate } from '../cors/origins.ts'
 
 /** Accepts a client without Origin, because it is not a page. @throws WEIR_ORIGIN_REFUSED */
 export async function checkOrigin(isAllowed: OriginPredicate, session: HttpSession): Promise<void> {

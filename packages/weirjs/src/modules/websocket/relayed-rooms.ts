@@ -4,12 +4,11 @@
 // every message at once.
 
 import { randomBytes } from 'node:crypto'
-
+import { addShutdownListener } from '../../app/shutdown-listeners.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import type { Relay, RelaySubscription } from '../relay-option.ts'
-import { readyOrLate } from '../relay-ready.ts'
-import { addShutdownListener } from '../shutdown-listeners.ts'
+import type { Relay, RelaySubscription } from '../relay/relay-option.ts'
+import { readyOrLate } from '../relay/relay-ready.ts'
 import { HeardNumbers, LostNumbers, type Position } from './broadcast-numbers.ts'
 import type { WebSocketData } from './data.ts'
 import { type Broadcast, decodeEnvelope, encodeBeacon, encodeBroadcast } from './envelope.ts'

@@ -170,7 +170,7 @@ export class MutableHead {
 }
 
 /** Values of fields by their names in lower case; null hides a field. */
-export type StandIns = ReadonlyMap<string, string | null>
+type StandIns = ReadonlyMap<string, string | null>
 
 /** Whether the field that begins at `line` is named `name`, which is in lower case. The lengths are known to be equal. */
 function isNamed(block: string, line: number, name: string): boolean {

@@ -44,7 +44,7 @@ const DATA_LF = 13
 const TRAILERS = 14
 
 /** The decoder needs more bytes. */
-export const MORE = 0
+const MORE = 0
 /** `[dataStart, dataEnd)` of the input is body. */
 export const BODY_DATA = 1
 /** The body and its trailers are complete. */

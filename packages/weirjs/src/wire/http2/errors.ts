@@ -5,20 +5,18 @@
 // a stream resets it, which is an event, and reading continues. A request that is malformed in its meaning, and not in its frames, is refused by
 // head.ts, and gets a response.
 
+// The codes that this server sends. `CODE_NAMES` has all.
 export const NO_ERROR = 0
-export const PROTOCOL_ERROR = 1
+const PROTOCOL_ERROR = 1
 export const INTERNAL_ERROR = 2
-export const FLOW_CONTROL_ERROR = 3
+const FLOW_CONTROL_ERROR = 3
 export const SETTINGS_TIMEOUT = 4
-export const STREAM_CLOSED = 5
-export const FRAME_SIZE_ERROR = 6
+const STREAM_CLOSED = 5
+const FRAME_SIZE_ERROR = 6
 export const REFUSED_STREAM = 7
 export const CANCEL = 8
-export const COMPRESSION_ERROR = 9
-export const CONNECT_ERROR = 10
+const COMPRESSION_ERROR = 9
 export const ENHANCE_YOUR_CALM = 11
-export const INADEQUATE_SECURITY = 12
-export const HTTP_1_1_REQUIRED = 13
 
 export const CODE_NAMES = [
   'NO_ERROR',
@@ -37,7 +35,7 @@ export const CODE_NAMES = [
   'HTTP_1_1_REQUIRED',
 ] as const
 
-export interface Http2Fault {
+interface Http2Fault {
   /** The error code that the client is sent, in GOAWAY or RST_STREAM. */
   readonly code: number
   /** Whether the connection ends, or its stream alone. */

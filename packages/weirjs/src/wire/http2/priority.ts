@@ -1,6 +1,6 @@
 // Reads the Priority field, and the field value of PRIORITY_UPDATE, which is the same (RFC 9218 §4, §5, §7.1).
 
-export const DEFAULT_URGENCY = 3
+const DEFAULT_URGENCY = 3
 const LEAST_URGENT = 7
 /** No valid priority needs more. */
 const MOST_CHARS = 256

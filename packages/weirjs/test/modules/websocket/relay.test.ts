@@ -7,7 +7,7 @@ import { WebSocket as WsClient } from 'ws'
 
 import { HttpServer } from '../../../src/index.ts'
 import { memoryRelay, type Relay, relayChannel } from '../../../src/modules/relay/index.ts'
-import { readyOrLate } from '../../../src/modules/relay-ready.ts'
+import { readyOrLate } from '../../../src/modules/relay/relay-ready.ts'
 import { type WebSocketOptions, type WebSocketRoute, websocket } from '../../../src/modules/websocket/index.ts'
 import { settled, TestClock } from '../../../src/testing/test-clock.ts'
 import { FakeRelay } from '../../support/fake-relay.ts'

@@ -75,7 +75,7 @@ export const STATIC_TABLE: readonly HeaderField[] = ['', ...ENTRIES].map((entry)
 export const LAST_STATIC = STATIC_TABLE.length - 1
 
 /** The entries of one name are consecutive: the index of the first one, and of the one after the last. */
-export interface StaticName {
+interface StaticName {
   readonly first: number
   readonly end: number
 }

@@ -2,9 +2,9 @@
 
 import { createHash } from 'node:crypto'
 
-import { kindOf } from '../base/kind-of.ts'
-import { invalid } from '../base/options.ts'
-import type { HttpSession } from '../http/session.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 /** Longer keys are hashed, so that a bound on keys is one on memory. */
 const LONGEST = 256

@@ -1,18 +1,18 @@
 // What logs and traces do not repeat: values of chosen query parameters, credentials in URLs and fields, and parameters with a secret
 // schema.
 
-import { isSecret } from '../app/routes/binder.ts'
-import { DeclaredSecrets } from '../app/routes/declared-secrets.ts'
-import type { Route } from '../app/routes/route.ts'
-import type { RouteListing } from '../app/routes/route-listing.ts'
-import type { NoRoute } from '../app/routes/scope.ts'
-import { NOT_SHOWN } from '../app/routes/shown-target.ts'
-import { invalid, listOf } from '../base/options.ts'
-import { urlPairSecrets } from '../formats/masking/pairs.ts'
-import { masked } from '../formats/masking/ranges.ts'
-import { isRequestLine, refusedHeadSecrets } from '../formats/masking/refused-head.ts'
-import { plainName, SECRET_QUERY, USUAL_SECRETS } from '../formats/masking/secret-words.ts'
-import type { Exchange } from '../http/exchange.ts'
+import { isSecret } from '../../app/routes/binder.ts'
+import { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
+import type { Route } from '../../app/routes/route.ts'
+import type { RouteListing } from '../../app/routes/route-listing.ts'
+import type { NoRoute } from '../../app/routes/scope.ts'
+import { NOT_SHOWN } from '../../app/routes/shown-target.ts'
+import { invalid, listOf } from '../../base/options.ts'
+import { urlPairSecrets } from '../../formats/masking/pairs.ts'
+import { masked } from '../../formats/masking/ranges.ts'
+import { isRequestLine, refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
+import { plainName, SECRET_QUERY, USUAL_SECRETS } from '../../formats/masking/secret-words.ts'
+import type { Exchange } from '../../http/exchange.ts'
 
 /** User name and password of a URL, in whatever text. */
 const USER_INFO = /\/\/[^/?#\s]*@/g

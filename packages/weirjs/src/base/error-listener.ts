@@ -1,6 +1,6 @@
 // The option `onError` of modules: a program's listener for errors that clients do not learn of.
 
-import { checkFunction } from '../base/options.ts'
+import { checkFunction } from './options.ts'
 
 /**
  * Returns a listener that never throws: a failure of the program's own becomes a warning, because it must not end the process, nor the request

@@ -1,6 +1,6 @@
 // How long a client that connects waits until it would hear messages of other processes.
 
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** A relay needs a round trip or two. While it is away, clients are served without it. */
 const MOST_MS = 1_000

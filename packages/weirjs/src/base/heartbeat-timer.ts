@@ -1,6 +1,6 @@
 // One timer for many long-lived objects, instead of one each. It calls all of its listeners in turn.
 
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, systemClock } from './clock.ts'
 
 /** An object that is called at regular intervals. */
 export interface HeartbeatListener {

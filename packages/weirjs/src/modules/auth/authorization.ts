@@ -1,9 +1,9 @@
 // The fields Authorization and WWW-Authenticate (RFC 9110 §11).
 
-import { WeirError } from '../base/errors.ts'
-import { quotedString } from '../formats/parameters.ts'
-import { headerOf } from '../http/request/request.ts'
-import type { HttpSession } from '../http/session.ts'
+import { WeirError } from '../../base/errors.ts'
+import { quotedString } from '../../formats/parameters.ts'
+import { headerOf } from '../../http/request/request.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 /** What follows the name of the scheme in Authorization; null if the field is missing or has another scheme, whose case does not matter. */
 export function credentialsOf(session: HttpSession, scheme: string): string | null {

@@ -1,7 +1,7 @@
 // Selects pages by the Origin that browsers send (RFC 6454 §7), in the same way for all modules.
 
-import { invalid } from '../base/options.ts'
-import type { HttpSession } from '../http/session.ts'
+import { invalid } from '../../base/options.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 /** An origin as browsers send it, such as `https://app.example.com`, or an expression that must match the whole origin. */
 export type AllowedOrigin = string | RegExp

@@ -1,7 +1,7 @@
 // Options of modules that take an object which keeps their state, such as `store`.
 
-import { shown } from '../base/kind-of.ts'
-import { invalid } from '../base/options.ts'
+import { shown } from './kind-of.ts'
+import { invalid } from './options.ts'
 
 /**
  * @param functions that a store must have

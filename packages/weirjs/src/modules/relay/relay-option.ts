@@ -1,10 +1,16 @@
 // A relay carries messages between the processes of a service, on one machine or on many: what `weirjs/relay` makes, and what the option `relay`
 // of other modules takes.
 
-import { kindOf } from '../base/kind-of.ts'
-import { func, text } from '../base/option-kinds.ts'
-import { rules } from '../base/option-rules.ts'
-import { invalid } from '../base/options.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { func, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+
+/**
+ * The id of no message, where a subscription stands that has heard nothing: everything that its channel has kept comes after it. Ids of Redis
+ * and NATS begin with a digit.
+ */
+export const BEFORE_FIRST = 'first'
 
 /** A message of a channel. */
 export interface RelayMessage {

@@ -1,0 +1,37 @@
+// Looks through a schema with all that is within it, each once: a recursive schema contains itself.
+
+import { ArraySchema, ObjectSchema } from './composite.ts'
+import { ForeignSchema } from './foreign.ts'
+import { LazySchema } from './lazy.ts'
+import { RecordSchema } from './records.ts'
+import { Schema } from './schema.ts'
+import type { AnySchema } from './standard.ts'
+import { UnionSchema } from './unions.ts'
+
+/** Whether a schema of another library is anywhere in a schema: code that is not weir's, and might do anything. */
+export function holdsForeign(schema: AnySchema, seen: Set<AnySchema> = new Set()): boolean {
+  if (!(schema instanceof Schema) || schema instanceof ForeignSchema) return true
+  if (seen.has(schema)) return false
+  seen.add(schema)
+  return partsOf(schema, '').some(([part]) => holdsForeign(part, seen))
+}
+
+/**
+ * Adds the names of the properties whose values are secret, wherever they are in a schema.
+ * @param name of the property that `schema` describes; null for none
+ */
+export function addSecretNames(schema: AnySchema, name: string | null, names: Set<string>, seen: Set<AnySchema> = new Set()): void {
+  if (!(schema instanceof Schema) || seen.has(schema) || !schema.holdsSecret) return
+  seen.add(schema)
+  if (schema.isSecret && name !== null) names.add(name)
+  for (const [part, key] of partsOf(schema, name)) addSecretNames(part, key, names, seen)
+}
+
+/** The schemas in a schema, each with the name of its property: `name` for those without one of their own, such as elements. */
+function partsOf<N>(schema: Schema<unknown>, name: N): (readonly [part: AnySchema, name: N | string])[] {
+  if (schema instanceof ObjectSchema) return [...schema.properties].map(([key, property]) => [property, key])
+  if (schema instanceof ArraySchema) return [[schema.element, name]]
+  if (schema instanceof RecordSchema) return [[schema.value, name]]
+  if (schema instanceof UnionSchema) return schema.members.map((member) => [member, name])
+  return schema instanceof LazySchema ? [[schema.target, name]] : []
+}
