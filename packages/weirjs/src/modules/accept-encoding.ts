@@ -1,5 +1,6 @@
 // Chooses the content coding for a client (RFC 9110 §12.5.3).
 
+import { ownText } from '../base/own-text.ts'
 import { requirePackage } from '../base/packages.ts'
 
 /** The name in Accept-Encoding that means no coding. */
@@ -52,7 +53,7 @@ export class EncodingChooser {
     choice = this.#negotiate(accept)
     if (accept.length > MAX_REMEMBERED_LENGTH) return choice
     if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
-    this.#remembered.set(accept, choice)
+    this.#remembered.set(ownText(accept), choice)
     return choice
   }
 

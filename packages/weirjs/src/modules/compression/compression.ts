@@ -8,6 +8,7 @@ import { Buffer } from 'node:buffer'
 import type { Module } from '../../app/module-host.ts'
 import type { BeforeSend } from '../../app/policies/middleware.ts'
 import { checkNames, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { ownText } from '../../base/own-text.ts'
 import { requirePackage } from '../../base/packages.ts'
 import { closeSource, UNREAD } from '../../http/answer/byte-source.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
@@ -142,7 +143,7 @@ class Compressing {
     if (known === undefined) {
       known = this.#isWorthIt(type)
       if (this.#knownTypes.size >= MAX_TYPES) this.#knownTypes.clear()
-      this.#knownTypes.set(type, known)
+      this.#knownTypes.set(ownText(type), known)
     }
     return known
   }
