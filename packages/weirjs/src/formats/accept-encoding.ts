@@ -1,5 +1,6 @@
 // Accept-Encoding: which content codings a client prefers (RFC 9110 §12.5.3).
 
+import { ownText } from '../base/own-text.ts'
 import { qualityAmong } from './accept.ts'
 
 interface EncodingChoice {
@@ -40,7 +41,7 @@ export class EncodingChooser {
     choice = choose(accept, this.#codings)
     if (accept.length > MAX_REMEMBERED_LENGTH) return choice
     if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
-    this.#remembered.set(accept, choice)
+    this.#remembered.set(ownText(accept), choice)
     return choice
   }
 }

@@ -11,6 +11,7 @@ import { runInNewContext } from 'node:vm'
 
 import { HttpServer } from '../../src/index.ts'
 import { cache } from '../../src/modules/cache/index.ts'
+import { compression } from '../../src/modules/compression/index.ts'
 import { idempotency, memoryIdempotency } from '../../src/modules/idempotency/index.ts'
 import { rateLimit } from '../../src/modules/limits/index.ts'
 import { accessLog } from '../../src/modules/log/index.ts'
@@ -148,6 +149,22 @@ const KEEPERS: readonly Keeper[] = [
       })
     },
     request: (i) => ({ headers: { 'x-name': name(i) } }),
+  },
+  {
+    what: 'codings, by what clients accept',
+    set(server) {
+      server.useModule(compression())
+      server.mapGet('/', () => 'x'.repeat(5_000))
+    },
+    request: (i) => ({ headers: { 'accept-encoding': `gzip;q=0.5, ${name(i)};q=0.1` } }),
+  },
+  {
+    what: 'types of responses that repeat a part of the request',
+    set(server) {
+      server.useModule(compression())
+      server.mapGet('/', (_, { request, response }) => response.contentType(`text/${request.header('x-name')!}`).text('x'.repeat(5_000)))
+    },
+    request: (i) => ({ headers: { 'accept-encoding': 'gzip', 'x-name': name(i) } }),
   },
   {
     what: 'series, by methods and paths',

@@ -55,6 +55,8 @@ function indexOrEnd(what: RegExp, text: string, from: number): number {
 const EQUALS = /=|%(?:25)*3d/i
 /** An encoded one is part of a name, unless a client has encoded too much. */
 const SIGNS = new RegExp(EQUALS, 'gi')
+/** What is in every value that has a pair, JSON or a URL with a password in it. */
+const NESTING = /[="@]|%(?:25)*(?:3d|22|40)/i
 /** A name in JSON. */
 const JSON_NAME = /"([^"\\]*)"\s*:/g
 /** User name and password of a URL. */
@@ -68,7 +70,7 @@ const MOST_DECODINGS = 3
  */
 function isSecretPair(name: string, value: string, isSecret: (name: string) => boolean): boolean {
   if (isSecretName(name, isSecret)) return true
-  if (!/[=%"@]/.test(value)) return false
+  if (!NESTING.test(value)) return false
   return decodings(value).some((text) => {
     if (text.includes('@') && USER_INFO.test(text)) return true
     if (text.includes('"') && [...text.matchAll(JSON_NAME)].some(([, key]) => isSecretName(key!, isSecret))) return true

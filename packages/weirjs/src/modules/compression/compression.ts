@@ -11,6 +11,7 @@ import { count, func, listOf, nested, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import type { Size } from '../../base/size.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
+import { ownText } from '../../base/own-text.ts'
 import { closeSource, UNREAD } from '../../http/answer/byte-source.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
@@ -150,7 +151,7 @@ class Compressing {
     if (known === undefined) {
       known = this.#isWorthIt(type)
       if (this.#knownTypes.size >= MAX_TYPES) this.#knownTypes.clear()
-      this.#knownTypes.set(type, known)
+      this.#knownTypes.set(ownText(type), known)
     }
     return known
   }
