@@ -283,3 +283,45 @@ describe('the other packages', () => {
     })
   }
 })
+
+describe('weirjs/kit', () => {
+  const kit = 'packages/weirjs/src/modules/kit'
+  const code = readFileSync(`${kit}/index.ts`, 'utf8')
+  /** Where each name is declared: `principalKey as principalKeyOf` under its own name there. */
+  const names = [...code.matchAll(/^export (?:type )?\{([^}]+)\} from '([^']+)'$/gm)].flatMap(([, list, from]) =>
+    list!
+      .split(',')
+      .map((one) => one.trim().replace(/^type /, ''))
+      .filter((one) => one !== '')
+      .map((one) => ({ name: one.split(' as ').at(-1)!, declared: one.split(' as ')[0]!, file: posix.join(kit, from!) })),
+  )
+  const namespaces = [...code.matchAll(/(\*\/\n)?export \* as (\w+) from/g)].map(([, comment, name]) => ({ name: name!, comment }))
+
+  test('has at most 45 names, because each is one more thing to learn and to keep', () => {
+    const all = [...names, ...namespaces].map(({ name }) => name)
+    assert.ok(all.includes('exchange') && all.includes('option'), 'names are found')
+    assert.equal(new Set(all).size, all.length)
+    assert.ok(all.length <= 45, `${all.length} names: ${all.join(', ')}`)
+    const exports = [...code.matchAll(/^export /gm)].length
+    const read = [...code.matchAll(/^export (?:type )?\{[^}]+\} from '[^']+'$/gm)].length + namespaces.length
+    assert.equal(read, exports, 'the test understands every export')
+  })
+
+  test('is listed in the guide, name by name', () => {
+    const [, list = ''] = readFileSync('docs/guide/modules.md', 'utf8').split('## What `weirjs/kit` has')
+    const listed = [...list.matchAll(/^\|(.+?)\|/gm)].flatMap(([, cell]) => [...cell!.matchAll(/`(\w+)`/g)].map(([, name]) => name!))
+    assert.deepEqual(listed.sort(), [...names, ...namespaces].map(({ name }) => name).sort())
+  })
+
+  test('says of every name what it means', () => {
+    const bare = names.filter(({ declared, file }) => {
+      const source = readFileSync(file, 'utf8')
+      const at = source.search(new RegExp(`^export (?:abstract |async )?(?:interface|class|type|function|const) ${declared}\\b`, 'm'))
+      return at === -1 || !source.slice(0, at).endsWith('*/\n')
+    })
+    assert.deepEqual(
+      [...bare, ...namespaces.filter(({ comment }) => comment === undefined)].map(({ name }) => name),
+      [],
+    )
+  })
+})

@@ -73,17 +73,23 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/secrets.test.ts: nothing that is secret is logged or answered, with sessions …, … debug',
   ],
   'a token is accepted only if': [
-    'packages/weirjs/test/modules/jwt/attacks.test.ts: each attack is refused',
-    'packages/weirjs/test/modules/jwt/tokens.test.ts: never serves a token past exp',
+    'packages/jwt/test/attacks.test.ts: each attack is refused',
+    'packages/jwt/test/tokens.test.ts: never serves a token past exp',
   ],
   'Nothing in a token chooses': [
-    'packages/weirjs/test/modules/jwt/attacks.test.ts: each attack is refused',
-    'packages/weirjs/test/modules/jwt/keys.test.ts: keys that cannot verify: symmetric, private, for another use or algorithm',
+    'packages/jwt/test/attacks.test.ts: each attack is refused',
+    'packages/jwt/test/keys.test.ts: keys that cannot verify: symmetric, private, for another use or algorithm',
   ],
   'However many tokens are forged': [
-    'packages/weirjs/test/modules/jwt/keys.test.ts: an unknown kid causes one request to the issuer, and then none for 30 s',
+    'packages/jwt/test/keys.test.ts: an unknown kid causes one request to the issuer, and then none for 30 s',
   ],
-  'One that fails is asked again': ['packages/weirjs/test/modules/jwt/keys.test.ts: before there are any keys, requests get 503'],
+  'it is asked once in 5 s': [
+    'packages/jwt/test/keys.test.ts: while there are no keys, tokens cause one request in 5 s',
+    'packages/jwt/test/keys.test.ts: before there are any keys, requests get 503',
+  ],
+  'Wrong passwords from one network': [
+    'packages/weirjs/test/modules/auth/basic-flood.test.ts: while 200 wrong logins of one network wait, those of another network are served',
+  ],
   'no page of an origin': [
     'packages/weirjs/test/modules/csrf.test.ts: every combination of five sites, four origins and seven methods is refused or passes as documented',
     'packages/weirjs/test/modules/csrf.test.ts: QUERY is safe; methods with another case, and unknown ones, are not',
@@ -114,22 +120,22 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
   ],
   'more than its quota and burst': [
     'packages/weirjs/test/properties/rate-limits.test.ts: in no time are more than burst + quota × t / window taken',
-    'packages/weirjs/test/modules/limits/redis-store.test.ts: two processes share one quota exactly',
+    'packages/redis/test/stores/redis-store.test.ts: two processes share one quota exactly',
     'packages/weirjs/test/modules/limits/rate-limit.test.ts: guesses at the same time do not exceed the quota',
   ],
   'within a /64 network': [
     'packages/weirjs/test/modules/limits/rate-limit.test.ts: addresses have separate quotas; those of one IPv6 network share one, and an IPv4-mapped one is IPv4',
-    'packages/weirjs/src/modules/limits/memory-store.test.ts: keeps at most maxKeys keys, whatever clients send',
+    'packages/weirjs/src/modules/limits/memory-store.test.ts: keeps at most maxKeys keys, whatever clients send, and hardly a newcomer is refused for a flood',
   ],
   'once all `maxKeys` are in use': [
     'packages/weirjs/src/modules/limits/memory-store.test.ts: a client cannot reset a quota that it has used up with other keys',
   ],
   'delays at most five requests': [
-    'packages/weirjs/test/modules/limits/redis-store.test.ts: a silent Redis (SIGSTOP): each of the first five requests waits for the timeout, and no other one',
-    'packages/weirjs/test/modules/limits/redis-store.test.ts: local: each process counts for itself',
+    'packages/redis/test/stores/redis-store.test.ts: a silent Redis (SIGSTOP): each of the first five requests waits for the timeout, and no other one',
+    'packages/redis/test/stores/redis-store.test.ts: local: each process counts for itself',
   ],
   'too busy to hear Redis': [
-    'packages/weirjs/test/modules/limits/redis-store.test.ts: a slow Redis: what takes longer than the timeout is decided without it',
+    'packages/redis/test/stores/redis-store.test.ts: a slow Redis: what takes longer than the timeout is decided without it',
   ],
   'RFC 9111 forbids': ['packages/weirjs/test/properties/cache-rules.test.ts: nothing is sent that RFC 9111 forbids'],
   'reaches nobody else': [
@@ -146,7 +152,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/kept-texts.test.ts: keeps no heads: …',
   ],
   'does not complete twice': [
-    'packages/weirjs/test/modules/idempotency/redis-idempotency.test.ts: 100 equal requests to two processes run the handler once, and get its response',
+    'packages/redis/test/stores/redis-idempotency.test.ts: 100 equal requests to two processes run the handler once, and get its response',
     'packages/weirjs/test/modules/idempotency/idempotency.test.ts: 409 while the first request is in progress; then its response',
     'packages/weirjs/test/modules/idempotency/idempotency.test.ts: a response that is too large, or streamed slowly, is not kept, and the request is not made again',
   ],
@@ -154,12 +160,12 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/idempotency/idempotency.test.ts: keys are those of one principal, and of one origin',
   ],
   'Where nobody knows': [
-    'packages/weirjs/test/modules/idempotency/redis-idempotency.test.ts: 100 equal requests to two processes, one of which is killed: the handler runs once, and the clients are told',
+    'packages/redis/test/stores/redis-idempotency.test.ts: 100 equal requests to two processes, one of which is killed: the handler runs once, and the clients are told',
     'packages/weirjs/test/modules/idempotency/idempotency.test.ts: a handler that stops because its client has left leaves an unknown outcome',
   ],
   'a request with a key is refused': [
     'packages/weirjs/test/modules/idempotency/idempotency.test.ts: a store that fails refuses requests with a key, before the handler runs',
-    'packages/weirjs/test/modules/idempotency/redis-idempotency.test.ts: without Redis, requests with a key are refused',
+    'packages/redis/test/stores/redis-idempotency.test.ts: without Redis, requests with a key are refused',
   ],
   'results of checks are shown': [
     'packages/weirjs/test/modules/health.test.ts: names and reasons are for those that detail accepts',
@@ -180,7 +186,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
   ],
   'a request with a session is refused': [
     'packages/weirjs/test/modules/sessions/sessions.test.ts: without the store, a request with a session gets 503, and one without it gets its response',
-    'packages/weirjs/test/modules/sessions/redis.test.ts: a Redis that is silent or gone is a 503 for requests with a session, and nothing for others',
+    'packages/redis/test/stores/redis-sessions.test.ts: a Redis that is silent or gone is a 503 for requests with a session, and nothing for others',
   ],
   'contains keys, ids, cookies or data': [
     'packages/weirjs/test/modules/secrets.test.ts: nothing that is secret is logged or answered, with sessions …, … debug',
@@ -191,48 +197,63 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/sessions/attacks.test.ts: a sealed cookie that is replayed after signing out works until it expires, or notBefore ends it',
   ],
   'signs in only the browser': [
-    'packages/weirjs/test/modules/oidc/login.test.ts: a login that another browser has begun',
-    'packages/weirjs/test/modules/oidc/login.test.ts: a wrong, missing or repeated state',
-    'packages/weirjs/test/modules/oidc/login.test.ts: a wrong nonce in the ID token',
-    'packages/weirjs/test/modules/oidc/login.test.ts: a code that another login has got, because its PKCE verifier differs',
-    'packages/weirjs/test/modules/oidc/login.test.ts: a wrong or missing issuer',
-    'packages/weirjs/test/modules/oidc/login.test.ts: the same response twice',
-    'packages/weirjs/test/modules/oidc/login.test.ts: a response of one provider at the callback of another (mix-up)',
+    'packages/oidc/test/login.test.ts: a login that another browser has begun',
+    'packages/oidc/test/login.test.ts: a wrong, missing or repeated state',
+    'packages/oidc/test/login.test.ts: a wrong nonce in the ID token',
+    'packages/oidc/test/login.test.ts: a code that another login has got, because its PKCE verifier differs',
+    'packages/oidc/test/login.test.ts: a wrong or missing issuer',
+    'packages/oidc/test/login.test.ts: the same response twice',
+    'packages/oidc/test/login.test.ts: a response of one provider at the callback of another (mix-up)',
   ],
-  'made of the Host': ['packages/weirjs/test/modules/oidc/login.test.ts: PKCE, a state and a nonce, each new for each login'],
+  'means that each process counts for itself': [
+    'packages/redis/test/stores/redis-store.test.ts: local: each process counts for itself',
+    'packages/redis/test/stores/redis-store.test.ts: three processes that are too busy to hear Redis in time take no more than the quota',
+  ],
+  'no network of clients without a principal': [
+    'packages/weirjs/test/modules/idempotency/idempotency.test.ts: a client that fills the memory does not fill it for other networks, nor for principals',
+    'packages/weirjs/src/modules/idempotency/shares.test.ts: however many networks take all that they may, principals have half of the store',
+  ],
+  'where it has to end for everybody': [
+    'packages/weirjs/test/modules/sessions/attacks.test.ts: a sealed cookie that is replayed after signing out works until it expires, or notBefore ends it',
+  ],
+  'on the machine of the browser': ['packages/oidc/test/login.test.ts: …, with …'],
+  'The signature of an ID token': ['packages/oidc/test/login.test.ts: an ID token whose signature has …'],
   'No login leads to another site': [
-    'packages/weirjs/test/modules/oidc/login.test.ts: a long path is not returned to, and an address of another site never',
+    'packages/oidc/test/login.test.ts: a long path is not returned to, and an address of another site never',
     'packages/weirjs/src/modules/sessions/return-path.test.ts: anything that could lead to another site does not',
   ],
   'Tokens do not leave the server': [
-    'packages/weirjs/test/modules/oidc/tokens.test.ts: tokens are kept with the session, and neither the client nor the log sees them',
+    'packages/oidc/test/tokens.test.ts: tokens are kept with the session, and neither the client nor the log sees them',
   ],
   'no client can create a series': [
     'packages/weirjs/test/modules/metrics/metrics.test.ts: a client cannot create series: neither by methods nor by paths, codes or fields',
     'packages/weirjs/test/modules/metrics/metrics.test.ts: there are at most maxSeries, and what has none of its own is counted together',
   ],
   'choose the trace of a span': [
-    'packages/weirjs/test/modules/opentelemetry/opentelemetry.test.ts: a trace is continued for trusted peers only; otherwise there is a link, and no baggage',
+    'packages/opentelemetry/test/opentelemetry.test.ts: a trace is continued for trusted peers only; otherwise there is a link, and no baggage',
   ],
   'lead it to another path, host': [
     'packages/weirjs/test/properties/contracts.test.ts: what would lead to another path is refused before anything is sent',
     'packages/weirjs/test/properties/contracts.test.ts: a parameter arrives from the path, the query, a header field and a cookie',
   ],
-  'serves nothing in production': ['packages/weirjs/test/modules/openapi/served.test.ts: is not served in production unless it is exposed'],
+  'serves nothing in production': ['packages/openapi/test/served.test.ts: is not served in production unless it is exposed'],
   'requests nothing from other origins': [
-    'packages/weirjs/test/modules/openapi/served.test.ts: and its files have a strict policy, and nothing is inline',
+    'packages/openapi/test/served.test.ts: and its files have a strict policy, and nothing is inline',
     'test/e2e/openapi.test.ts: the page shows and tries operations of OpenAPI …',
   ],
   'answers only peers and host names': [
-    'packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for',
+    'packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for, and with the token too',
     'packages/weirjs/test/modules/inspector.test.ts: on an endpoint of its own, other machines may look, and nobody elsewhere; names must be allowed',
     'test/e2e/inspector-attacks.test.ts: a page of … can neither read nor clear anything',
   ],
   'It refuses what a proxy states': [
-    'packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for',
+    'packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for, and with the token too',
     'packages/weirjs/test/modules/inspector.test.ts: a client that a trusted proxy states to be elsewhere is refused',
   ],
-  'whoever reaches it sees the inspector': ['packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for'],
+  'to whose host no client has a word': [
+    'packages/weirjs/test/modules/inspector-token.test.ts: no client chooses to which server a link leads',
+    'packages/weirjs/test/modules/inspector-token.test.ts: the link is told at each start, and each module has a token of its own',
+  ],
   'unless it is forced': [
     'packages/weirjs/test/modules/inspector.test.ts: refuses to work in production, unless it is forced',
     'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger',

@@ -1,7 +1,7 @@
 // Which algorithms tokens may be signed with, and which keys these need (RFC 7518 §3, RFC 8037).
 
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { invalid, listOf } from 'weirjs/kit'
+import { invalid, option } from 'weirjs/kit'
 
 const KEY_OF = {
   RS256: 'rsa',
@@ -48,7 +48,8 @@ function isSymmetric(algorithm: JwtAlgorithm): boolean {
 /** @param hasSecret whether tokens are verified with a secret @throws WEIR_OPTION_INVALID */
 export function checkAlgorithms(algorithms: readonly JwtAlgorithm[], hasSecret: boolean): readonly JwtAlgorithm[] {
   if (algorithms === undefined) throw invalid('jwt', "algorithms is needed: those that the issuer signs with, such as ['RS256']")
-  if (listOf('jwt', 'algorithms', algorithms).length === 0) throw invalid('jwt', 'algorithms is empty: no token could be accepted')
+  option.list().read(algorithms, { owner: 'jwt', option: 'algorithms' })
+  if (algorithms.length === 0) throw invalid('jwt', 'algorithms is empty: no token could be accepted')
   for (const algorithm of algorithms) {
     if (!Object.hasOwn(KEY_OF, algorithm))
       throw invalid('jwt', `algorithms: ${JSON.stringify(algorithm)} is not one of ${Object.keys(KEY_OF).join(', ')}`)

@@ -2,7 +2,6 @@
 
 import { hash } from 'node:crypto'
 import type { AnyPrincipal } from 'weirjs/auth'
-import { keepNewest } from 'weirjs/kit'
 
 interface Entry<P> {
   readonly principal: P
@@ -32,7 +31,10 @@ export class VerifiedTokens<P extends AnyPrincipal> {
 
   add(digest: string, principal: P, expiresAt: number, generation: number): void {
     this.#entries.set(digest, { principal, expiresAt, generation })
-    keepNewest(this.#entries, this.#most)
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= this.#most) return
+      this.#entries.delete(oldest)
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // natsRelay: its options, and which of the two relays they ask for.
 
-import { type Clock, type Duration, invalid, isInstance, option, type Rule, rules, type Same, type Size, systemClock } from 'weirjs/kit'
+import { type Clock, type Duration, invalid, isInstance, option, rules, type Size, systemClock } from 'weirjs/kit'
 import type { Relay } from 'weirjs/relay'
 import { checkConnection, checkJetStream, type NatsConnection, type NatsJetStream } from './nats-client.ts'
 import { PlainNatsRelay } from './nats-plain-relay.ts'
@@ -39,7 +39,7 @@ export interface NatsRelayOptions {
 const OWNER = 'natsRelay()'
 const OF_STREAMS = ['stream', 'maxLength', 'maxAge', 'maxQueuedBytes'] as const
 const LONGEST_NAME = 100
-const words = (syntax: RegExp): Rule<string, Same> =>
+const words = (syntax: RegExp): option.Rule<string, option.Same> =>
   text(
     `words of letters, digits, "-" and "_", of at most ${LONGEST_NAME} characters`,
     (name) => syntax.test(name) && name.length <= LONGEST_NAME,

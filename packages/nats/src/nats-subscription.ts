@@ -1,6 +1,6 @@
 // A subscription of the program to a relay over NATS: its listener is called in order, and what it throws is reported.
 
-import { BEFORE_FIRST, neverUnhandled } from 'weirjs/kit'
+import { BEFORE_FIRST } from 'weirjs/kit'
 import type { RelayMessage, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
 import { unavailable } from './nats-link.ts'
 
@@ -20,12 +20,11 @@ export class NatsSubscription implements RelaySubscription {
     this.#listener = listener
     this.#onGap = onGap
     this.#onError = onError
-    this.ready = neverUnhandled(
-      new Promise((resolve, reject) => {
-        this.#becomeReady = resolve
-        this.#failToBeReady = reject
-      }),
-    )
+    this.ready = new Promise((resolve, reject) => {
+      this.#becomeReady = resolve
+      this.#failToBeReady = reject
+    })
+    this.ready.catch(() => {}) // not everybody waits for it
   }
 
   set onClose(onClose: () => void) {

@@ -6,13 +6,10 @@ import { type HttpSession, type Module, type ModuleHost, type Usable, WeirError 
 import { csrf } from 'weirjs/csrf'
 import {
   type Clock,
-  type CookieForm,
   type Duration,
   exchange,
-  insecureSession,
   invalid,
   isLocalName,
-  KeyRing,
   kindOf,
   option,
   rules,
@@ -103,7 +100,7 @@ export interface Oidc extends Module {
 }
 
 const OWNER = 'oidc()'
-const { alias, duration, flag, func, list, readBy, secret, text, texts } = option
+const { alias, anything, duration, flag, func, list, readBy, secret, text, texts } = option
 const isHost = (host: string): boolean => URL.canParse(`http://${host}`) && /^[\w.:[\]-]+$/.test(host) && host === host.toLowerCase()
 const isOrigin = (origin: string): boolean => URL.canParse(origin) && new URL(origin).origin === origin && /^https?:/.test(origin)
 /** @internal */
@@ -123,7 +120,7 @@ export const OIDC_RULES = rules<OidcOptions>(OWNER)({
   hosts: texts('a host such as "shop.example.com" or "localhost:8080"', isHost).optional(),
   principal: func().optional('sub and name'),
   keepTokens: flag(false),
-  keys: readBy((keys: readonly SealingKey[], owner) => new KeyRing(owner, keys)).orNull('those of sealed sessions'),
+  keys: anything().optional('those of sealed sessions'), // checked where they are used
   parameters: readBy(checkedParameters).or({}, 'none'),
   afterLogout: text().or('/'),
   timeout: duration().or('5s'),
@@ -189,10 +186,10 @@ class OidcModule implements Oidc {
     if (settings.origin !== undefined && hosts !== undefined) throw invalid(OWNER, 'origin and hosts exclude each other')
     if (hosts?.length === 0) throw invalid(OWNER, 'hosts is empty')
     this.#sessions = sessions
-    const { ring, store } = sessions
+    const { store } = sessions
     if (settings.keepTokens && store === null)
       throw invalid(OWNER, 'keepTokens needs sessions in a store: a token must not leave the server in a sealed cookie')
-    if (keys === null && ring === null)
+    if (keys === undefined && store !== null)
       throw invalid(OWNER, 'keys is missing: they seal logins in progress where the sessions are in a store')
     this.#provider = new Provider(OWNER, {
       issuer,
@@ -203,7 +200,8 @@ class OidcModule implements Oidc {
       timeoutMs,
     })
     const purpose = `${issuer} ${clientId} ${path}`
-    this.#transactions = new Transactions(keys ?? ring!, purpose, `login-${hash('sha256', purpose).slice(0, 6)}`)
+    const name = `login-${hash('sha256', purpose).slice(0, 6)}`
+    this.#transactions = new Transactions(sessions.sealedCookies(OWNER, `login ${purpose}`, name, keys)!)
     this.#usedLogins = new UsedLogins(MAX_LOGIN_MS)
     this.#keeper = settings.keepTokens ? new TokenKeeper(this.#provider, issuer, timeoutMs) : null
     this.#afterLogout = returnPath(settings.afterLogout, '')
@@ -254,7 +252,7 @@ class OidcModule implements Oidc {
 
   async #logIn(session: HttpSession): Promise<unknown> {
     const { request, response } = session
-    const form = this.#formFor(session)
+    this.#transactions.check(session)
     const asked = returnPath(request.query.get('return'))
     const path = asked.length > MAX_RETURN_CHARACTERS ? '/' : asked
     const secrets = this.#provider.newLogin()
@@ -263,7 +261,7 @@ class OidcModule implements Oidc {
       redirect_uri: this.#callbackAddress(session),
       scope: this.#scope,
     })
-    this.#transactions.begin(session, form, { ...secrets, path }, clockOf(session).wallTime())
+    this.#transactions.begin(session, { ...secrets, path }, clockOf(session).wallTime())
     return response.header('Cache-Control', 'no-store').redirect(address, 303)
   }
 
@@ -272,7 +270,7 @@ class OidcModule implements Oidc {
     response.header('Cache-Control', 'no-store')
     response.header('Referrer-Policy', 'no-referrer') // this address has the code
     const states = request.query.getAll('state')
-    const transaction = states.length === 1 ? this.#transactions.take(session, this.#formFor(session), states[0]!) : null
+    const transaction = states.length === 1 ? this.#transactions.take(session, states[0]!) : null
     if (transaction === null) throw new WeirError('WEIR_OIDC_RESPONSE', 'this browser has no such login in progress, or it took too long')
     const address = new URL(`${this.#callbackAddress(session)}?${request.queryString.replace(/^\?/, '')}`)
     await this.#usedLogins.use(transaction.state, clockOf(session).wallTime(), async () => {
@@ -307,12 +305,6 @@ class OidcModule implements Oidc {
           })
         : null
     return response.redirect(elsewhere ?? this.#afterLogout, 303)
-  }
-
-  #formFor(session: HttpSession): CookieForm {
-    const { form } = this.#sessions.of(session)
-    if (form === null) throw insecureSession()
-    return form
   }
 
   /** Where the provider sends the browser back to, or why it is not sent there. Without `origin`, the client has stated it. */

@@ -1,7 +1,6 @@
 // One route as an operation of OpenAPI: its parameters, its body, and its responses.
 
-import type { Binding, RouteListing } from 'weirjs'
-import { MultipartBody } from 'weirjs/kit'
+import type { Binding, MultipartBody, RouteListing } from 'weirjs'
 import { idempotencyOf } from './idempotency-key.ts'
 import type { DocumentPath } from './paths.ts'
 import { contentOf, type DocumentResponses, type Part } from './responses.ts'
@@ -81,7 +80,7 @@ function requestBodyOf(route: RouteListing, schemas: DocumentSchemas): Part | nu
   const where = `the body of ${nameOf(route)}`
   if (body === null) return bodyMode === 'auto' ? null : { content: { '*/*': {} } }
   const required = body.isOptional ? {} : { required: true }
-  if (body instanceof MultipartBody) return { ...required, content: { [body.types[0]!]: formOf(body, schemas, where) } }
+  if (body.kind === 'multipart') return { ...required, content: { [body.types[0]!]: formOf(body as MultipartBody, schemas, where) } }
   const schema = schemas.ofBody(body, 'input', where)
   return { ...required, content: contentOf(body.types, schema) }
 }

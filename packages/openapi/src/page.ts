@@ -2,7 +2,6 @@
 
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { html, Markup } from 'weirjs/kit'
 
 const PACKAGE = 'swagger-ui-dist'
 
@@ -44,26 +43,29 @@ export function pageFiles(): ReadonlyMap<string, string> {
   return new Map(FILES.map((name) => [name, join(folder, name)]))
 }
 
-/** The bundler would rewrite a tagged template with the whole tag, by a function of another package. */
-const SCRIPT = new Markup('script')
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
 /** @param url of the document @param base of the files, ending in a slash; both relative to the page */
 export function pageOf(title: string, url: string, base: string): string {
-  return html`<!doctype html>
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<link rel="icon" href="${base}favicon-32x32.png">
-<link rel="stylesheet" href="${base}swagger-ui.css">
+<title>${escaped(title)}</title>
+<link rel="icon" href="${escaped(base)}favicon-32x32.png">
+<link rel="stylesheet" href="${escaped(base)}swagger-ui.css">
 </head>
 <body>
-<main id="swagger-ui" data-url="${url}"></main>
-<noscript><p>This page needs JavaScript. The document is at <a href="${url}">${url}</a>.</p></noscript>
-<script src="${base}swagger-ui-bundle.js"></${SCRIPT}>
-<script src="${base}${START_NAME}"></${SCRIPT}>
+<main id="swagger-ui" data-url="${escaped(url)}"></main>
+<noscript><p>This page needs JavaScript. The document is at <a href="${escaped(url)}">${escaped(url)}</a>.</p></noscript>
+<script src="${escaped(base)}swagger-ui-bundle.js"></script>
+<script src="${escaped(base)}${START_NAME}"></script>
 </body>
 </html>
-`.text
+`
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => ENTITIES[char]!)
 }

@@ -1,7 +1,7 @@
 // The responses of an operation: what its route declares, and the refusals of weir and of policies.
 
-import { type AnySchema, type JsonSchema, Problem, type RouteListing } from 'weirjs'
-import { EventsBody, isSchema, PROBLEM_TYPE, STATUS_CODES, TypedBody } from 'weirjs/kit'
+import { STATUS_CODES } from 'node:http'
+import { type AnySchema, type EventsBody, type JsonSchema, Problem, type RouteListing, type TypedBody } from 'weirjs'
 import { refusalsOf } from './refusals.ts'
 import type { DocumentSchemas } from './schemas.ts'
 import type { RouteSecurity } from './security.ts'
@@ -10,6 +10,9 @@ import type { RouteSecurity } from './security.ts'
 export type Part = { readonly [member: string]: unknown }
 
 const JSON_TYPE = 'application/json'
+const PROBLEM_TYPE = 'application/problem+json'
+/** What Node calls by older names. */
+const PHRASES: Readonly<Record<string, string | undefined>> = { ...STATUS_CODES, 413: 'Content Too Large', 422: 'Unprocessable Content' }
 const EVENT_STREAM = 'text/event-stream'
 /** What a client reads of an event stream (https://html.spec.whatwg.org/#event-stream-interpretation). */
 const EVENT_FIELDS = {
@@ -109,14 +112,14 @@ export class DocumentResponses {
   }
 
   #contentOf(answer: AnySchema | TypedBody, where: string): Part {
-    if (!(answer instanceof TypedBody)) return { [JSON_TYPE]: { schema: this.#schemas.write(answer, 'output', where) } }
+    if (isSchema(answer)) return { [JSON_TYPE]: { schema: this.#schemas.write(answer, 'output', where) } }
     if (!isEventStream(answer)) return contentOf(answer.types, this.#schemas.ofBody(answer, 'output', where))
     return { [EVENT_STREAM]: this.#hasItemSchema ? { itemSchema: this.#eventOf(answer, where) } : { schema: { type: 'string' } } }
   }
 
   /** An event, with its data as JSON if its schema is declared, and one choice for each name that has a schema. */
   #eventOf(answer: TypedBody, where: string): JsonSchema {
-    const schemas = answer instanceof EventsBody ? answer.data : null
+    const schemas = 'data' in answer ? (answer as EventsBody).data : null
     if (schemas === null) return EVENT
     if (isSchema(schemas)) return { ...EVENT, properties: { ...EVENT_FIELDS, data: this.#dataOf(schemas, where) } }
     const choices = Object.entries(schemas).map(([name, schema]) => ({
@@ -138,7 +141,7 @@ export function contentOf(types: readonly string[], schema: JsonSchema): Part {
 }
 
 export function isEventStream(answer: AnySchema | TypedBody | null): boolean {
-  return answer instanceof TypedBody && answer.kind === 'text' && answer.types.length === 1 && answer.types[0] === EVENT_STREAM
+  return answer !== null && !isSchema(answer) && answer.kind === 'text' && answer.types.length === 1 && answer.types[0] === EVENT_STREAM
 }
 
 function refusalName(status: number, hasQuota: boolean, isShort: boolean): RefusalName {
@@ -147,5 +150,10 @@ function refusalName(status: number, hasQuota: boolean, isShort: boolean): Refus
 }
 
 function phraseOf(status: string | number): string {
-  return STATUS_CODES[Number(status)] ?? `Status ${status}`
+  return PHRASES[status] ?? `Status ${status}`
+}
+
+/** Whether it is a Standard Schema, and no declaration of a body. */
+function isSchema(answer: object): answer is AnySchema {
+  return '~standard' in answer
 }

@@ -2,11 +2,14 @@
 
 import type { Attributes } from '@opentelemetry/api'
 import type { ExchangeRecord, ExchangeStart } from 'weirjs'
-import { type ExchangeHandle, exchange, hostName, isInstance, OTHER, type RedactedReader, STANDARD_METHODS, templateOf } from 'weirjs/kit'
+import { type ExchangeHandle, exchange, isInstance, type RedactedReader, templateOf } from 'weirjs/kit'
 
 /** The conventions that the names are from. */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.44.0'
 const VERSIONS: Readonly<Record<string, string>> = { 'HTTP/1.0': '1.0', 'HTTP/1.1': '1.1', 'HTTP/2.0': '2' }
+/** What stands for everything that has no label of its own, such as methods that clients choose. */
+const OTHER = '_OTHER'
+const STANDARD_METHODS: ReadonlySet<string> = new Set('GET HEAD POST PUT PATCH DELETE OPTIONS QUERY CONNECT TRACE'.split(' '))
 /** The form of codes, of which there are few. A program may throw errors with others. */
 const CODE = /^[A-Z][A-Z0-9_]{1,63}$/
 
@@ -42,7 +45,7 @@ export function startAttributes(start: ExchangeStart, redaction: RedactedReader)
 function addAddresses(attributes: Attributes, { clientAddress }: ExchangeStart, handle: ExchangeHandle): void {
   const { host } = handle
   if (host !== '') {
-    attributes['server.address'] = hostName(host)
+    attributes['server.address'] = host.toLowerCase().replace(/\.?(?::\d*)?$/, '') // without the dot of the DNS root
     attributes['server.port'] = Number(/:(\d+)$/.exec(host)?.[1] ?? (schemeOf(handle) === 'https' ? 443 : 80))
   }
   if (clientAddress !== '') attributes['client.address'] = clientAddress

@@ -5,7 +5,6 @@
 import * as Api from '@opentelemetry/api'
 import type { ExchangeRecord, ExchangeStart, HttpSession, Module, ModuleHost } from 'weirjs'
 import {
-  DURATION_BUCKETS,
   type ExchangeHandle,
   exchange,
   invalid,
@@ -95,6 +94,7 @@ export function opentelemetry(options: OpenTelemetryOptions = {}): Module {
     name: OWNER,
     install(host: ModuleHost): void {
       if (host.prefix !== '') throw invalid(OWNER, 'install it on the server: the spans are those of all requests')
+      settings.secretQuery.declare(host)
       const tracing = new Tracing(api, settings)
       host.use({
         name: OWNER,
@@ -190,7 +190,7 @@ class Tracing {
     return provider.getMeter(SCOPE, undefined, { schemaUrl: SCHEMA_URL }).createHistogram('http.server.request.duration', {
       description: 'Duration of HTTP server requests.',
       unit: 's',
-      advice: { explicitBucketBoundaries: [...DURATION_BUCKETS] },
+      advice: { explicitBucketBoundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10] },
     })
   }
 

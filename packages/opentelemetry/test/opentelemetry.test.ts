@@ -9,7 +9,7 @@ import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, Periodic
 import { AlwaysOffSampler, BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { pino } from 'pino'
 
-import { HttpServer, type ServerOptions } from '../../weirjs/src/index.ts'
+import { HttpServer, type ServerOptions, t } from '../../weirjs/src/index.ts'
 import { accessLog, requestLogger } from '../../weirjs/src/modules/log/index.ts'
 import { connect } from '../../weirjs/src/testing/index.ts'
 import { gate } from '../../weirjs/test/support/serving.ts'
@@ -190,6 +190,11 @@ test('values of secret parameters and of chosen query parameters are in no attri
   server.mapGet('/', () => 'ok')
   await server.inject('/?PIN=SECRET&a=1')
   assert.equal(spans()[0]!.attributes['url.query'], 'PIN=(not shown)&a=1')
+  server.mapGet('/reset/:key', { key: t.string.secret() }, () => 'ok')
+  const paths = ['/reset/SECRET', '/reset/SECRET/more', '//reset/SECRET', '/reset//SECRET', '/reset%2FSECRET', '/reset;a=b/SECRET']
+  for (const path of paths) await server.inject(path)
+  assert.equal(spans().length, 1 + paths.length)
+  assert.ok(!JSON.stringify(spans().map(({ attributes }) => attributes)).includes('SECRET'))
 })
 
 test('wrong options are refused by name, and a group is no server', () => {

@@ -2,7 +2,7 @@
 // number of attempts and the timeouts.
 
 import { WeirError } from 'weirjs'
-import { invalid, isInstance, kindOf, option, type Rule, type Same } from 'weirjs/kit'
+import { invalid, isInstance, kindOf, option } from 'weirjs/kit'
 
 const { readBy, secret } = option
 
@@ -32,7 +32,7 @@ export function checkClient(owner: string, client: AwsS3Client): void {
 
 /** The rules of options that say where S3 keeps something. Messages name no bucket. */
 export const S3_RULES = {
-  bucket: secret('its name', (bucket) => typeof bucket === 'string' && bucket !== '') as Rule<string, Same>,
+  bucket: secret('its name', (bucket) => typeof bucket === 'string' && bucket !== '') as option.Rule<string, option.Same>,
   params: readBy(checkedParams).or({}, 'none'),
 }
 

@@ -1,8 +1,9 @@
 // Appends to one upload in S3: gathers parts, sends one while it gathers the next, and writes down how far it has come.
 
 import type { Buffer } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
 import { WeirError } from 'weirjs'
-import { PieceList, randomHex } from 'weirjs/kit'
+import { PieceList } from 'weirjs/kit'
 import { type Part, type S3Bucket, WriteConflict } from './s3-bucket.ts'
 import { decodeState, encodeState, LINE_BYTES, offsetOf, type S3State } from './s3-state.ts'
 
@@ -181,7 +182,7 @@ export class S3Writer {
 
   /** Replaces the state that this writer has read or written last, and no other. */
   async #write(encode: (writing: string) => Buffer): Promise<void> {
-    const writing = randomHex(16)
+    const writing = randomBytes(16).toString('hex')
     const bytes = encode(writing)
     try {
       this.#etag = await this.#bucket.write(this.#keys.state, bytes, this.#etag)

@@ -1,34 +1,12 @@
 // Saves a file of a form as an object in S3 while it arrives: the whole file, or nothing.
 
-import type { Buffer } from 'node:buffer'
-import type { Hash } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { extname } from 'node:path'
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import * as S3 from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
-import { BodyAlreadyReadError, type ContentPolicy, type UploadInfo } from 'weirjs'
-import {
-  allowedName,
-  type BodySink,
-  type ByteInspector,
-  type CheckedPolicy,
-  CONTENT_RULES,
-  contentPolicy,
-  invalid,
-  isInstance,
-  isReadable,
-  option,
-  otherReader,
-  PartStream,
-  PieceQueue,
-  piecesOf,
-  randomHex,
-  refuseIf,
-  reserve,
-  rules,
-  type Size,
-  shown,
-} from 'weirjs/kit'
+import type { ContentPolicy, UploadInfo } from 'weirjs'
+import { type CheckedContent, CONTENT_RULES, invalid, isInstance, option, rules, type Size, saveContent, shown } from 'weirjs/kit'
 
 import { type AwsS3Client, checkClient, MIN_PART_BYTES, PART_BYTES, S3_RULES, s3Failure } from './s3-client.ts'
 
@@ -95,9 +73,6 @@ export const S3_SAVE_RULES = rules<S3SavePolicy>(OWNER)({
   signal: matching<AbortSignal>('an AbortSignal', (signal) => signal instanceof AbortSignal).optional(),
 })
 const MOST_PARTS = 10_000
-/** Largest piece of a file in memory that is passed on at once. */
-const PIECE_BYTES = 256 * 1024
-const HIGH_WATER_MARK = 256 * 1024
 
 /**
  * Saves an upload as an object in S3, in constant memory: a large file is sent in parts while it arrives. The object exists once the promise
@@ -120,48 +95,32 @@ export function saveToS3(
   content: Readable | Uint8Array,
   policy: S3SavePolicy = {},
 ): Promise<SavedObject> {
-  const saving = save(client, target, info, content, policy)
-  // A client that disconnects must not end a program whose `onFile` awaits the promise later, or throws before it does.
-  if (content instanceof PartStream) saving.catch(() => {})
-  return saving
+  return saveContent(S3_SAVE_RULES, info, content, policy, (file, settings) => send(client, target, file, settings))
 }
 
-async function save(
+async function send(
   client: AwsS3Client,
   target: S3Target,
-  info: UploadInfo,
-  content: Readable | Uint8Array,
-  policy: S3SavePolicy,
+  file: CheckedContent,
+  { extensions, maxBytes, partSize = partSizeFor(maxBytes), concurrency, signal }: typeof S3_SAVE_RULES.settings,
 ): Promise<SavedObject> {
+  checkClient(OWNER, client)
+  const { bucket, prefix = '', params: more, ...given } = checkedTarget(target)
+  const extension = extensions === null ? '' : extname(file.fileName).toLowerCase()
+  const { key = `${prefix}${randomBytes(16).toString('hex')}${extension}` } = given
+  signal?.throwIfAborted()
+  const sender = new Sender(client, file)
+  const abort = (): void => void file.destroy(reasonOf(signal))
+  signal?.addEventListener('abort', abort)
   try {
-    checkClient(OWNER, client)
-    const place = checkedTarget(target)
-    const { partSize: given, concurrency, signal, ...settings } = S3_SAVE_RULES.read(policy)
-    const checked = contentPolicy(settings)
-    const partSize = given ?? partSizeFor(settings.maxBytes)
-    reserve(OWNER, content)
-    const name = allowedName(OWNER, info, checked.extensions)
-    const key = place.key ?? `${place.prefix ?? ''}${randomHex(16)}${checked.extensions === null ? '' : extname(name).toLowerCase()}`
-    signal?.throwIfAborted()
-    const body = new ObjectBody(checked)
-    const sender = new Sender(client, body)
-    const abort = (): void => void body.destroy(asError(signal?.reason))
-    signal?.addEventListener('abort', abort)
-    try {
-      feed(body, content)
-      const params = { ...place.params, Bucket: place.bucket, Key: key, Body: body }
-      const { ETag } = await new Upload({ client: sender as never, params: params as never, partSize, queueSize: concurrency }).done()
-      return { bucket: place.bucket, key, size: body.received, hash: checked.hash?.digest('hex') ?? null, etag: ETag ?? null }
-    } catch (error) {
-      await sender.deleteParts()
-      throw body.failure ?? s3Failure('saving an object', error)
-    } finally {
-      signal?.removeEventListener('abort', abort)
-      body.destroy()
-    }
+    const params = { ...more, Bucket: bucket, Key: key, Body: file }
+    const { ETag } = await new Upload({ client: sender as never, params: params as never, partSize, queueSize: concurrency }).done()
+    return { bucket, key, size: file.received, hash: file.digest(), etag: ETag ?? null }
   } catch (error) {
-    if (isReadable(content)) content.destroy()
-    throw error
+    await sender.deleteParts()
+    throw s3Failure('saving an object', error)
+  } finally {
+    signal?.removeEventListener('abort', abort)
   }
 }
 
@@ -187,15 +146,15 @@ class Sender {
   readonly config: object
   readonly #client: AwsS3Client
   readonly #s3: typeof S3
-  readonly #body: ObjectBody
+  readonly #file: CheckedContent
   /** The parts that may be in S3. */
   #unfinished: { readonly Bucket: string; readonly Key: string; readonly UploadId: string } | null = null
 
-  constructor(client: AwsS3Client, body: ObjectBody) {
+  constructor(client: AwsS3Client, file: CheckedContent) {
     this.config = client.config
     this.#client = client
     this.#s3 = S3
-    this.#body = body
+    this.#file = file
   }
 
   async send(command: never): Promise<unknown> {
@@ -208,7 +167,7 @@ class Sender {
       } else if (given instanceof this.#s3.AbortMultipartUploadCommand) this.#unfinished = null
       return result
     } catch (error) {
-      this.#body.stop()
+      this.#file.stop()
       throw error
     }
   }
@@ -221,103 +180,7 @@ class Sender {
   }
 }
 
-/** The bytes of an object on their way to S3, checked against the policy. */
-class ObjectBody extends Readable implements BodySink {
-  readonly #pieces = new PieceQueue(this)
-  readonly #inspector: ByteInspector
-  readonly #hash: Hash | null
-  #received = 0
-  #hasStopped = false
-  /** Why there will be no object, unless S3 is the reason. */
-  failure: Error | null = null
-  /** More bytes can be taken. */
-  onRoom = (): void => {}
-
-  constructor({ inspector, hash }: CheckedPolicy) {
-    super({ highWaterMark: HIGH_WATER_MARK })
-    this.#inspector = inspector
-    this.#hash = hash
-    this.on('error', () => {}) // Upload reports it
-  }
-
-  /** Bytes so far. Upload would take a member `size` or `length` for the final size. */
-  get received(): number {
-    return this.#received
-  }
-
-  data(buffer: Buffer, start: number, end: number, isBorrowed: boolean): boolean {
-    if (this.destroyed) return true
-    const bytes = buffer.subarray(start, end)
-    this.#received += bytes.length
-    try {
-      this.#inspector.look(bytes)
-    } catch (error) {
-      this.fail(error as Error)
-      return true
-    }
-    this.#hash?.update(bytes)
-    return this.#pieces.push(buffer, start, end, isBorrowed)
-  }
-
-  end(): void {
-    if (this.destroyed) return
-    try {
-      this.#inspector.end()
-    } catch (error) {
-      this.fail(error as Error)
-      return
-    }
-    this.#pieces.end()
-  }
-
-  fail(error: Error): void {
-    this.destroy(error)
-  }
-
-  /** S3 has failed. */
-  stop(): void {
-    if (this.destroyed) return
-    this.#hasStopped = true
-    this.destroy(new Error('S3 has failed'))
-  }
-
-  override _read(): void {
-    this.onRoom()
-  }
-
-  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    if (!this.#hasStopped) this.failure = error
-    callback(error)
-    this.onRoom()
-  }
-}
-
-/** Passes all bytes of `content` to `body`. */
-function feed(body: ObjectBody, content: Readable | Uint8Array): void {
-  if (!(content instanceof PartStream)) {
-    pump(body, content).catch((error: unknown) => body.fail(asError(error)))
-    return
-  }
-  // In the meantime, the upload may have been aborted, or something else may have started to read it.
-  if (content.destroyed && !content.readableDidRead) {
-    body.fail(content.errored ?? new Error('the upload was aborted'))
-    return
-  }
-  body.onRoom = () => content.demand()
-  const reason = content.divert(body)
-  if (reason !== null) body.fail(new BodyAlreadyReadError(OWNER, reason))
-  content.demand()
-}
-
-async function pump(body: ObjectBody, content: Readable | Uint8Array): Promise<void> {
-  if (!(content instanceof Uint8Array)) refuseIf(OWNER, otherReader(content))
-  for await (const piece of piecesOf(content, PIECE_BYTES)) {
-    if (!body.data(piece, 0, piece.length, false) && !body.destroyed) await new Promise<void>((resolve) => (body.onRoom = resolve))
-    if (body.destroyed) return
-  }
-  body.end()
-}
-
-function asError(thrown: unknown): Error {
-  return isInstance(thrown, Error) ? thrown : new Error('the upload was aborted', { cause: thrown })
+function reasonOf(signal: AbortSignal | undefined): Error {
+  const reason: unknown = signal?.reason
+  return isInstance(reason, Error) ? reason : new Error('the upload was aborted', { cause: reason })
 }

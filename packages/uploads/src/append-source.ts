@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { type HttpSession, WeirError } from 'weirjs'
-import { addShutdownListener, removeShutdownListener } from 'weirjs/kit'
+import { onStop } from 'weirjs/kit'
 
 import type { Checksum } from './checksum.ts'
 
@@ -88,16 +88,13 @@ export class AppendSource {
   /** To be read once. `100 Continue` is sent when its first bytes are asked for. */
   async *bytes(): AsyncGenerator<Uint8Array> {
     if (this.#stopped !== null) throw this.#stopped
-    const { stopping } = this.#session.server
-    const onStop = { stop: () => this.stop(new WeirError('WEIR_SERVER_STOPPED')) }
     const body = this.#session.request.bodyStream()
     this.#body = body
-    addShutdownListener(stopping, onStop)
-    if (stopping.aborted) onStop.stop()
+    const leave = onStop(this.#session, () => this.stop(new WeirError('WEIR_SERVER_STOPPED')))
     try {
       yield* this.#counted(body)
     } finally {
-      removeShutdownListener(stopping, onStop)
+      leave()
     }
   }
 

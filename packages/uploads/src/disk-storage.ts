@@ -8,7 +8,7 @@ import { copyFile, type FileHandle, link, mkdir, open, readdir, readFile, rename
 import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { WeirError } from 'weirjs'
-import { FileSource, invalid, OpenFile, option, rules, shown } from 'weirjs/kit'
+import { invalid, openFile, option, type PatientFile, rules, shown } from 'weirjs/kit'
 
 import { isUploadId, newUploadId, type UploadRecord, uploadRecordOf } from './upload-record.ts'
 import type { AppendOptions, StoredUpload, UploadStorage } from './upload-storage.ts'
@@ -89,8 +89,7 @@ class DiskStorage implements UploadStorage {
   ): Promise<number> {
     const path = this.#path(record.id, BYTES)
     if (hasTakenOver) await this.#takeFile(path)
-    const file = await OpenFile.open(path, constants.O_RDWR | constants.O_CREAT, FILE_MODE)
-    file.mayWait() // for the client
+    const file = await openFile(path, constants.O_RDWR | constants.O_CREAT, FILE_MODE)
     try {
       await file.truncate(offset)
       if (offset === 0) await this.#syncDirectory(this.#directory) // the file may be new
@@ -104,10 +103,19 @@ class DiskStorage implements UploadStorage {
     }
   }
 
-  async #write(record: UploadRecord, file: OpenFile, offset: number, bytes: AsyncIterable<Uint8Array>, isAtomic: boolean): Promise<number> {
+  async #write(
+    record: UploadRecord,
+    file: PatientFile,
+    offset: number,
+    bytes: AsyncIterable<Uint8Array>,
+    isAtomic: boolean,
+  ): Promise<number> {
     let position = offset
     try {
-      for await (const chunk of bytes) position = await writeAll(file, chunk, position)
+      for await (const chunk of bytes) {
+        await file.write(chunk, position)
+        position += chunk.length
+      }
     } catch (error) {
       if (isAtomic) await this.#discard(record, file, offset)
       else await this.#syncData(file)
@@ -118,7 +126,7 @@ class DiskStorage implements UploadStorage {
     return position
   }
 
-  async #discard(record: UploadRecord, file: OpenFile, offset: number): Promise<void> {
+  async #discard(record: UploadRecord, file: PatientFile, offset: number): Promise<void> {
     await file.truncate(offset)
     await this.#writeInfo({ record, verifiedTo: null })
   }
@@ -237,7 +245,7 @@ class DiskStorage implements UploadStorage {
     await this.#syncDirectory(this.#directory)
   }
 
-  async #syncData(file: OpenFile): Promise<void> {
+  async #syncData(file: PatientFile): Promise<void> {
     if (this.#syncs) await file.syncData()
   }
 
@@ -283,25 +291,7 @@ function infoOf(text: string, id: string): Info | null {
 
 /** A client may take its time to read them. */
 async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
-  const file = await OpenFile.open(path, constants.O_RDONLY)
-  try {
-    const { size } = await file.stat()
-    file.mayWait()
-    if (size > 0n) yield* new FileSource(file, [{ start: 0, end: Number(size) - 1 }])
-  } finally {
-    await file.close()
-  }
-}
-
-async function writeAll(file: OpenFile, chunk: Uint8Array, position: number): Promise<number> {
-  for (let at = 0; at < chunk.length; ) {
-    const written = await new Promise<number>((resolve, reject) => {
-      file.write(chunk, at, chunk.length - at, position + at, (error, count) => (error === null ? resolve(count) : reject(error)))
-    })
-    if (written === 0) throw new Error('the disk accepts no more bytes')
-    at += written
-  }
-  return position + chunk.length
+  yield* (await openFile(path, constants.O_RDONLY)).bytes()
 }
 
 /**

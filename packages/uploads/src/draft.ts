@@ -4,7 +4,7 @@
 // resumable.
 
 import { ContentTypeError, type HttpSession, WeirError } from 'weirjs'
-import { exchange, isInstance, PROBLEM_TYPE, problemFor } from 'weirjs/kit'
+import { exchange, isInstance, problemFor } from 'weirjs/kit'
 import { contentDigest } from './checksum.ts'
 import { type HeldUpload, isRefusal } from './held-upload.ts'
 import type { UploadCore } from './upload-core.ts'
@@ -196,6 +196,6 @@ function refuse(session: HttpSession, error: WeirError, members: object): unknow
   const { response } = session
   return response
     .status(error.status)
-    .contentType(PROBLEM_TYPE)
+    .contentType('application/problem+json')
     .json({ ...problemFor(error, false), ...members })
 }

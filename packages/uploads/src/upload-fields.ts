@@ -1,7 +1,7 @@
 // Fields that both protocols read, and what both state about an upload.
 
-import { bagKey, type HttpResponse, type HttpSession } from 'weirjs'
-import { exchange, UnsupportedError } from 'weirjs/kit'
+import { bagKey, type HttpResponse, type HttpSession, UnsupportedError } from 'weirjs'
+import { exchange } from 'weirjs/kit'
 
 const FIELDS = bagKey<Map<string, string>>('uploads')
 

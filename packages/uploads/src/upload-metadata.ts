@@ -1,9 +1,11 @@
 // What clients state about an upload, in the form of tus: `filename d29ybGQ=,is_private`.
 
 import { Buffer, isUtf8 } from 'node:buffer'
-import { decodePercent, isToken, parseParameters } from 'weirjs/kit'
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+/** The type, and one parameter of Content-Disposition (RFC 6266 §4.1): its value is a token or a quoted string. */
+const TYPE = /^[\t ]*[\w!#$%&'*+.^`|~-]+[\t ]*(?=;)/
+const PARAMETER = /[\t ]*;[\t ]*(?:([\w!#$%&'*+.^`|~-]+)=(?:([\w!#$%&'*+.^`|~-]+)|"((?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*)"))?/y
 /** Visible ASCII without the comma. */
 const KEY = /^[!-+\--~]+$/
 
@@ -37,11 +39,32 @@ function pairOf(key: string, value: string): string {
 
 /** The file name in Content-Disposition (RFC 6266 §4.3); null without one. `filename*` takes precedence if it can be decoded. */
 function fileNameOf(disposition: string): string | null {
-  const end = disposition.indexOf(';')
-  if (end === -1 || !isToken(disposition.slice(0, end).trim())) return null
-  const parameters = parseParameters(disposition, end)
-  if (parameters === null) return null
-  const extended = /^utf-8'[^']*'(.*)$/is.exec(parameters.get('filename*') ?? '')
-  const decoded = extended === null ? null : decodePercent(extended[1]!)
-  return decoded ?? parameters.get('filename') ?? null
+  const parameters = parametersOf(disposition)
+  const extended = /^utf-8'[^']*'(.*)$/is.exec(parameters?.get('filename*') ?? '')
+  return (extended === null ? null : decoded(extended[1]!)) ?? parameters?.get('filename') ?? null
+}
+
+/** Names in lower case, and values; null if the field is not valid, or repeats a name. */
+function parametersOf(disposition: string): ReadonlyMap<string, string> | null {
+  const parameters = new Map<string, string>()
+  const text = disposition.trimEnd()
+  PARAMETER.lastIndex = TYPE.exec(text)?.[0].length ?? text.length
+  if (PARAMETER.lastIndex === text.length) return null
+  while (PARAMETER.lastIndex < text.length) {
+    const found = PARAMETER.exec(text)
+    if (found === null) return null
+    const [, name, token, quoted = ''] = found
+    if (name === undefined) continue // nothing between two semicolons
+    if (parameters.has(name.toLowerCase())) return null
+    parameters.set(name.toLowerCase(), token ?? quoted.replace(/\\(.)/gs, '$1'))
+  }
+  return parameters
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
 }

@@ -77,7 +77,7 @@ export {
   ProtocolError,
   RequestExpiredError,
   RetryLaterError,
-  type UnsupportedError,
+  UnsupportedError,
   WeirError,
   type WeirErrorOptions,
 } from './base/errors.ts'

@@ -69,6 +69,9 @@ const known = new Set(declarations.filter(({ isExported }) => isExported).map(ke
 const exported = new Set<string>()
 for (const path of entryPaths) {
   for (const key of linksOf(path, 'export').values()) exported.add(key)
+  // A namespace, such as `rule` of weirjs/kit.
+  for (const [, from] of files.get(path)!.matchAll(/^export \* as \w+ from '([^']+)'/gm))
+    for (const key of linksOf(resolve(path, from!), 'export').values()) exported.add(key)
   for (const [, name] of files.get(path)!.matchAll(/^export (?:declare )?(?:abstract )?(?:class|interface|type|function|const) (\w+)/gm))
     exported.add(`${path} ${name}`)
 }

@@ -3,6 +3,10 @@
 /** The longest delay that Node's timers support, in milliseconds. They replace a longer one by 1. */
 export const LONGEST_TIMER_MS: number = 2 ** 31 - 1
 
+/**
+ * A source of time. That of a request is `exchange(session).clock`: the server's, which the test clock of `weirjs/testing` can move. All times are in
+ * milliseconds.
+ */
 export interface Clock {
   /** Whole milliseconds since some fixed moment. Never runs backwards. */
   now(): number
@@ -15,6 +19,7 @@ export interface Clock {
   every(periodMs: number, tick: () => void): () => void
 }
 
+/** The time of this machine: the default of an option `clock`. It lives as long as the process. */
 export const systemClock: Clock = {
   // Every fraction that a connection keeps would take an allocation of its own.
   now: () => Math.floor(performance.now()),

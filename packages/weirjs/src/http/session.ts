@@ -40,7 +40,7 @@ export interface ServerHandle {
   stop(options?: StopOptions): Promise<unknown>
 }
 
-/** @internal What a session shows. */
+/** What a session shows. */
 export interface SessionSource {
   readonly server: ServerHandle
   readonly head: Head

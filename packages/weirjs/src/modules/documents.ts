@@ -2,7 +2,12 @@
 
 const DOCUMENTS = new WeakMap<object, Map<string, () => string>>()
 
-/** @param host the server, or the group, on which the module is installed @param name of the module */
+/**
+ * Tells `weir openapi` of a document that a module writes, so that the command can print it without a request. It is kept as long as `host`.
+ * @param host the server, or the group, on which the module is installed
+ * @param name of the module. One with the same name is replaced
+ * @param text called when the document is needed; what it throws ends the command
+ */
 export function noteDocument(host: object, name: string, text: () => string): void {
   const known = DOCUMENTS.get(host)
   if (known === undefined) DOCUMENTS.set(host, new Map([[name, text]]))

@@ -23,7 +23,11 @@ export function principalKey(owner: string, { principal }: HttpSession): string 
   return shortKey(`principal ${scheme.length} ${scheme} ${typeof id} ${id}`) // the length, because both may contain blanks
 }
 
-/** The key, or a hash of it if it is long. */
+const HASHED = 'sha256 '
+
+/** The key, or a hash of it if it is long. Nobody can write down the hash of another key: a key that looks like one is hashed as well. */
 export function shortKey(key: string): string {
-  return key.length <= LONGEST ? key : `sha256 ${createHash('sha256').update(key, 'utf16le').digest('base64url')}`
+  return key.length <= LONGEST && !key.startsWith(HASHED)
+    ? key
+    : `${HASHED}${createHash('sha256').update(key, 'utf16le').digest('base64url')}`
 }

@@ -14,7 +14,8 @@ import { isRequestLine, refusedHeadSecrets } from '../formats/masking/refused-he
 import { plainName, SECRET_QUERY, USUAL_SECRETS } from '../formats/masking/secret-words.ts'
 import type { Exchange } from '../http/exchange.ts'
 
-const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i
+/** User name and password of a URL, in whatever text. */
+const USER_INFO = /\/\/[^/?#\s]*@/g
 
 export { SECRET_QUERY }
 
@@ -44,12 +45,15 @@ export class Redaction {
     const route = match.route as Route | null
     if (route !== null && factsOf(route).isPlain) return this.query(head.url)
     const { showUrl } = route === null ? (match as NoRoute).scope : route.scope
-    return this.query(showUrl(head, route))
+    const shown = showUrl(head, route)
+    if (route !== null) return this.query(shown)
+    const meant = this.#secrets.segments.in(shown)
+    return this.query(meant.length === 0 ? shown : masked(shown, meant, () => NOT_SHOWN))
   }
 
   /** Hides the values of the chosen parameters in a URL or a part of one. */
   query(url: string): string {
-    if (this.#chosen.length === 0 || !url.includes('=')) return url
+    if (this.#chosen.length === 0 || (!url.includes('=') && !url.includes('%'))) return url
     const secrets = urlPairSecrets(url, this.#isSecret)
     return secrets.length === 0 ? url : masked(url, secrets, () => NOT_SHOWN)
   }
@@ -71,10 +75,10 @@ export class Redaction {
     return this.#declared
   }
 
-  /** A URL in a field, which may have a user name and a password. */
+  /** A field, which may have URLs, with user names and passwords. */
   link(url: string): string {
     const paths = masked(url, this.#secrets.segments.in(url), () => NOT_SHOWN)
-    return this.query(paths.includes('@') ? paths.replace(USER_INFO, `$1${NOT_SHOWN}@`) : paths)
+    return this.query(paths.includes('@') ? paths.replace(USER_INFO, `//${NOT_SHOWN}@`) : paths)
   }
 
   /** The value of a field of the request; null if it has none. @param name in lower case */
@@ -95,7 +99,7 @@ export class Redaction {
 
   #shown(name: string, value: string, route: Route | null): string {
     if (USUAL_SECRETS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
-    return name === 'referer' ? this.link(value) : value
+    return value.includes('/') ? this.link(value) : value
   }
 }
 

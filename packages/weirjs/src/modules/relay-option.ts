@@ -30,6 +30,7 @@ export interface RelaySubscribeOptions {
   readonly onGap?: (() => void) | undefined
 }
 
+/** The rules of `RelaySubscribeOptions`, which every relay checks. */
 export const SUBSCRIBE_RULES = rules<RelaySubscribeOptions>('subscribe()')({ after: text().optional(), onGap: func().optional() })
 
 export interface RelaySubscription {

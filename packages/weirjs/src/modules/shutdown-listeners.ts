@@ -1,5 +1,7 @@
 // What to stop when a server stops. All share one listener, so that the thousandth stream costs no more to add and remove than the first.
 
+import type { HttpSession } from '../http/session.ts'
+
 /** An object that ends its work when its server stops. */
 export interface ShutdownListener {
   /** What it is, if it is counted. */
@@ -35,4 +37,18 @@ export function countEventStreams(signal: AbortSignal): number {
   let count = 0
   for (const { kind } of listenersOf.get(signal) ?? []) if (kind === 'event stream') count++
   return count
+}
+
+/**
+ * Calls `stop` once when the server begins to stop; at once if it is stopping already. For work that would otherwise keep the server from stopping
+ * until it is cut. The thousandth listener costs no more than the first. What `stop` throws is an uncaught exception.
+ * @param of a request of the server, or `session.server.stopping`
+ * @returns what to call when the work has ended: `stop` is not called after that
+ */
+export function onStop(of: HttpSession | AbortSignal, stop: () => void): () => void {
+  const signal = of instanceof AbortSignal ? of : of.server.stopping
+  const listener = { stop }
+  if (signal.aborted) stop()
+  else addShutdownListener(signal, listener)
+  return () => removeShutdownListener(signal, listener)
 }

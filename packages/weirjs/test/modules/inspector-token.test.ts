@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
@@ -52,7 +53,30 @@ test('a server that does not listen itself tells the link when somebody who may 
   assert.deepEqual(told, [])
   for (let i = 0; i < 3; i++) await server.inject({ url: '/_weir', headers: { host: 'localhost:4000' }, ...HERE })
   assert.equal(told.length, 1)
-  assert.match(told[0]!, / http:\/\/localhost:4000\/_weir#token=/)
+  assert.match(told[0]!, / link: \/_weir#token=/)
+})
+
+test('no client chooses to which server a link leads', async (t) => {
+  const unix = join(temporaryDirectory(t), 'socket')
+  const told: string[] = []
+  const listen = [{ port: 0 }, { unixSocket: unix, name: 'admin' }]
+  const server = new HttpServer({ listen, logger: { error: assert.fail, info: (text) => void told.push(text) } })
+  server.useModule(inspector({ endpoint: 'admin' }))
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const { status, body } = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+    const asking = request({ socketPath: unix, path: '/_weir', headers: { host: '192.0.2.1:8080', connection: 'close' } }, (response) => {
+      let body = ''
+      response.setEncoding('utf8').on('data', (text) => {
+        body += text
+      })
+      response.on('end', () => resolve({ status: response.statusCode, body }))
+    })
+    asking.on('error', reject).end()
+  })
+  assert.equal(status, 401)
+  assert.equal(told.length, 1)
+  assert.ok(!told[0]!.includes('192.0.2.1') && !body.includes(tokenIn(told[0]!)))
 })
 
 test('only the endpoint of the inspector is told, under an address that browsers here can open', async (t) => {

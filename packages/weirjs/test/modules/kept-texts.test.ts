@@ -139,6 +139,17 @@ const KEEPERS: readonly Keeper[] = [
     request: (i) => ({ url: `/${name(i)}`, headers: { 'x-name': name(i) } }),
   },
   {
+    what: 'messages of a relay, by names of the program',
+    set(server) {
+      const relay = memoryRelay({ maxLength: 1_000 })
+      server.mapGet('/', async (_, { request }) => {
+        await relay.publish('channel', 'x', { once: request.header('x-name')! })
+        return 'x'
+      })
+    },
+    request: (i) => ({ headers: { 'x-name': name(i) } }),
+  },
+  {
     what: 'series, by methods and paths',
     set(server) {
       server.useModule(metrics())

@@ -20,6 +20,9 @@ const OPENING = /^\\*(["'])/
 const VALUE_END = /[\s&;,"'<>{}[\]()|]|$/g
 /** After a colon, a value may have blanks: `Authorization: Bearer a`. */
 const LINE_END = /[\r\n&;,"'<>{}[\]|]|$/g
+/** Begins a text of several lines in YAML, each of which is indented. */
+const BLOCK = /^[>|][-+\d]{0,2}[ \t]*\r?\n(?=[ \t])/
+const BLOCK_END = /\n(?![ \t\r\n])|$/g
 const QUOTED_END = { '"': /["\r\n]|$/g, "'": /['\r\n]|$/g } as const
 
 export function looseSecrets(text: string, names: SecretNames): Range[] {
@@ -55,6 +58,11 @@ function elementBefore(text: string, at: number): string {
 function valueAfter(text: string, from: number, separator: string): Range {
   const [blanks] = (separator === '>' ? EMPTY : BLANKS).exec(text.slice(from, from + MOST_BLANKS))!
   let start = from + blanks.length
+  const [block = ''] = separator === ':' ? (BLOCK.exec(text.slice(start, start + MOST_AROUND)) ?? []) : []
+  if (block !== '') {
+    BLOCK_END.lastIndex = start + block.length
+    return [start + block.length, BLOCK_END.exec(text)!.index]
+  }
   const [opening = '', quote] = separator === '>' ? [] : (OPENING.exec(text.slice(start, start + MOST_AROUND)) ?? [])
   start += opening.length
   const end = separator === '>' ? /<|$/g : quote !== undefined ? QUOTED_END[quote as '"' | "'"] : separator === '=' ? VALUE_END : LINE_END

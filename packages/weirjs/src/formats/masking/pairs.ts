@@ -25,21 +25,25 @@ export function urlPairSecrets(url: string, isSecret: (name: string) => boolean)
   const found: Range[] = []
   let pathEnd = -1
   let from = 0
-  for (let equals = url.indexOf('='); equals !== -1; equals = url.indexOf('=', from)) {
+  SIGNS.lastIndex = 0
+  for (let sign = SIGNS.exec(url); sign !== null; sign = SIGNS.exec(url)) {
+    const equals = sign.index
+    const value = SIGNS.lastIndex
     let begin = equals
     while (begin > from && !isBeforeName(url.charCodeAt(begin - 1))) begin--
-    from = equals + 1
+    from = value
     if (begin === 0 || !isBeforeName(url.charCodeAt(begin - 1))) continue
     if (pathEnd === -1) pathEnd = indexOrEnd(/[?#]/g, url, 0)
     from = indexOrEnd(begin <= pathEnd ? AFTER_PATH_VALUE : AFTER_VALUE, url, from)
-    if (isSecretPair(url.slice(begin, equals), url.slice(equals + 1, from), isSecret)) found.push([equals + 1, from])
+    SIGNS.lastIndex = from
+    if (isSecretPair(url.slice(begin, equals), url.slice(value, from), isSecret)) found.push([value, from])
   }
   return found
 }
 
-/** Whether it may be before the name of a parameter in a URL: `?`, `&`, `#` or `;`. */
+/** Whether it may be before the name of a parameter in a URL: `?`, `&`, `#`, `;` or `/`. */
 function isBeforeName(code: number): boolean {
-  return code === 0x3f || code === 0x26 || code === 0x23 || code === 0x3b
+  return code === 0x3f || code === 0x26 || code === 0x23 || code === 0x3b || code === 0x2f
 }
 
 function indexOrEnd(what: RegExp, text: string, from: number): number {
@@ -49,19 +53,30 @@ function indexOrEnd(what: RegExp, text: string, from: number): number {
 
 /** An equals sign, however often it is encoded. */
 const EQUALS = /=|%(?:25)*3d/i
+/** An encoded one is part of a name, unless a client has encoded too much. */
+const SIGNS = new RegExp(EQUALS, 'gi')
+/** A name in JSON. */
+const JSON_NAME = /"([^"\\]*)"\s*:/g
+/** User name and password of a URL. */
+const USER_INFO = /\/\/[^/?#\s]*@/
 /** How often what is encoded several times is decoded. */
 const MOST_DECODINGS = 3
 
 /**
  * Whether a pair has a secret name, as a server decodes it, or has one in its value: the URL to return to may have a token, and some servers
- * separate pairs by `;`.
+ * separate pairs by `;`. The value may be JSON as well, or a URL with a password.
  */
 export function isSecretPair(name: string, value: string, isSecret: (name: string) => boolean): boolean {
   if (isSecretName(name, isSecret)) return true
-  if ((!value.includes('=') && !value.includes('%')) || !EQUALS.test(value)) return false
-  return decodings(value).some((text) =>
-    text.split(/[?&#;]/).some((pair) => pair.includes('=') && isSecretName(pair.slice(0, pair.indexOf('=')), isSecret)),
-  )
+  if (!/[=%"@]/.test(value)) return false
+  return decodings(value).some((text) => {
+    if (text.includes('@') && USER_INFO.test(text)) return true
+    if (text.includes('"') && [...text.matchAll(JSON_NAME)].some(([, key]) => isSecretName(key!, isSecret))) return true
+    return (
+      text.includes('=') &&
+      text.split(/[?&#;]/).some((pair) => pair.includes('=') && isSecretName(pair.slice(0, pair.indexOf('=')), isSecret))
+    )
+  })
 }
 
 /** The name of a pair as a server decodes it, without the brackets of a list. */
@@ -80,7 +95,7 @@ function isSecretName(sent: string, isSecret: (name: string) => boolean): boolea
 }
 
 /** The text, and what it is when it is decoded again and again. */
-function decodings(text: string): string[] {
+export function decodings(text: string): string[] {
   const found = [text]
   for (let i = 0; i < MOST_DECODINGS; i++) {
     const next = decoded(found[i]!)

@@ -81,9 +81,12 @@ function addValue(text: string, at: number, found: Range[]): number {
       if (depth === 0 && char === ',') return i
       i++
     } else {
+      // Where it is not JSON, such as a comment, nobody knows where the value begins.
       const end = wordEnd(text, i)
-      found.push([i, end])
-      i = end
+      const isJson = depth > 0 || JSON_WORD.test(text.slice(i, Math.min(end, i + MOST_WORD_CHARS)))
+      const valueEnd = isJson ? end : lineEnd(text, end)
+      found.push([i, valueEnd])
+      i = valueEnd
     }
   } while (depth > 0 && i < text.length)
   return i
@@ -91,6 +94,15 @@ function addValue(text: string, at: number, found: Range[]): number {
 
 function skipBlanksIsColon(text: string, at: number): boolean {
   return text[skipBlanks(text, at)] === ':'
+}
+
+/** A number or a literal. */
+const JSON_WORD = /^(?:[-+\w.]+)$/
+const MOST_WORD_CHARS = 100
+
+function lineEnd(text: string, at: number): number {
+  const end = text.slice(at).search(/[\r\n]/)
+  return end === -1 ? text.length : at + end
 }
 
 /** The end of a number, of a literal, or of anything else that is not JSON. */
@@ -101,30 +113,50 @@ function wordEnd(text: string, at: number): number {
 }
 
 /** A parameter of a field: a quoted value may contain what looks like another one. */
-const PARAMETER = /;[ \t]*([\w*-]+)[ \t]*=[ \t]*(?:"((?:[^"\\\r\n]|\\.)*)"?|([^;\r\n]*))/g
+const PARAMETER = /;\s*([\w*-]+)[ \t]*=[ \t]*(?:"((?:[^"\\\r\n]|\\.)*)"?|([^;\r\n]*))/g
 
 /** What may be the name of a part, by the fields of its head. */
 function partNames(head: string): string[] {
-  return [...head.matchAll(PARAMETER)].flatMap(([, parameter, quoted, token]) =>
-    parameter!.toLowerCase() === 'name' ? [quoted ?? token!] : [],
-  )
+  return [...head.matchAll(PARAMETER)].flatMap(([, parameter, quoted, token]) => {
+    const value = quoted ?? token!
+    if (parameter!.toLowerCase() === 'name') return [value, decoded(value)]
+    return parameter!.toLowerCase() === 'name*' ? [decoded(value.slice(value.lastIndexOf("'") + 1))] : []
+  })
+}
+
+const HEAD_END = /\r?\n\r?\n/g
+
+/** The place after the head of a part, from `at` on; the end of the text without one. */
+function headEndIn(text: string, at: number): number {
+  HEAD_END.lastIndex = at
+  return HEAD_END.exec(text) === null ? text.length : HEAD_END.lastIndex
 }
 
 /** The contents of parts with secret names in a multipart form. */
 export function partSecrets(text: string, boundary: string, names: SecretNames): Range[] {
   const found: Range[] = []
   const delimiter = `--${boundary}`
-  let headEnd = text.indexOf('\r\n\r\n')
-  for (let at = text.indexOf(delimiter); at !== -1; ) {
-    const next = text.indexOf(delimiter, at + delimiter.length)
-    if (headEnd !== -1 && headEnd < at) headEnd = text.indexOf('\r\n\r\n', at)
-    const end = next === -1 ? text.length : Math.max(next - 2, at)
-    if (headEnd !== -1 && headEnd + 4 <= end) {
-      if (partNames(text.slice(at, headEnd)).some((name) => names.has(name))) found.push([headEnd + 4, end])
-    }
+  let headEnd = 0
+  for (let at = delimiterIn(text, delimiter, 0); at !== -1; ) {
+    const next = delimiterIn(text, delimiter, at + delimiter.length)
+    if (headEnd <= at) headEnd = headEndIn(text, at)
+    const end = next === -1 ? text.length : lineEndBefore(text, next)
+    if (headEnd < end && partNames(text.slice(at, headEnd)).some((name) => names.has(name))) found.push([headEnd, end])
     at = next
   }
   return found
+}
+
+/** Text that only begins as a delimiter belongs to the content of a part. */
+function delimiterIn(text: string, delimiter: string, from: number): number {
+  let at = text.indexOf(delimiter, from)
+  while (at !== -1 && !/^[-\s]?$/.test(text.charAt(at + delimiter.length))) at = text.indexOf(delimiter, at + delimiter.length)
+  return at
+}
+
+function lineEndBefore(text: string, at: number): number {
+  const end = text[at - 1] === '\n' ? at - 1 : at
+  return text[end - 1] === '\r' ? end - 1 : end
 }
 
 /** The secret parts of the value of a header field. Names of cookies, attributes and authentication schemes are not secret. */
@@ -139,15 +171,12 @@ export function fieldSecrets(name: string, value: string, names: SecretNames, se
       const scheme = /^[!#-'*+.^-z|~\w-]+[ \t]+/.exec(value)?.[0] ?? ''
       return [[scheme.length, value.length]]
     }
-    case 'referer':
-    case 'location':
-    case 'content-location':
-      return [...urlSecrets(value, names), ...(segments?.in(value) ?? [])]
-    case 'link':
-    case 'refresh':
-      return urlSecrets(value, names)
-    default:
-      return names.has(name) ? [[0, value.length]] : []
+    default: {
+      if (names.has(name)) return [[0, value.length]]
+      // Many fields have URLs, such as Referer, Location and those that proxies add.
+      const isUrl = /^(?:[a-z][a-z0-9+.-]*:\/)?\/./i.test(value)
+      return [...urlSecrets(value, names), ...(isUrl ? (segments?.in(value) ?? []) : [])]
+    }
   }
 }
 
@@ -162,14 +191,14 @@ function cookieSecrets(text: string): Range[] {
   return found
 }
 
-/** Scheme, user name and password of a URL. */
-const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
+/** User name and password of a URL. */
+const USER_INFO = /\/\/([^/?#\s@]*(?:@[^/?#\s@]*)*)@/g
 
-/** The user name and the password of a URL, and the secrets in its parameters. */
+/** The user name and the password of a URL, and the secrets in its parameters. The text may have more than a URL. */
 export function urlSecrets(url: string, names: SecretNames): Range[] {
   const found: Range[] = []
-  const user = USER_INFO.exec(url)
-  if (user !== null) addAll(found, wordsIn(url, user[1]!.length, user[1]!.length + user[2]!.length))
+  if (url.includes('@'))
+    for (const { index, 0: user } of url.matchAll(USER_INFO)) addAll(found, wordsIn(url, index + 2, index + user.length - 1))
   addAll(
     found,
     urlPairSecrets(url, (name) => names.hasInQuery(name)),

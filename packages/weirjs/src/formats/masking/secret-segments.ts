@@ -1,7 +1,19 @@
 // Where the secret parameters of a path are.
 
 import { decodePercent } from '../percent.ts'
+import { decodings } from './pairs.ts'
 import type { Range } from './ranges.ts'
+
+/** One segment of a path. */
+interface Segment {
+  readonly text: string
+  readonly range: Range
+}
+
+/** What other servers and clients take for a slash, however often it is encoded. */
+const SLASHES = /[/\\]|%(?:25)*(?:2f|5c)/gi
+/** What may hide which route a path was meant for. */
+const UNUSUAL = /[\\;%]|\/\/|\/\.\.?(?:\/|$)/
 
 export class SecretSegments {
   readonly #templates: { readonly segments: readonly string[]; readonly secret: ReadonlySet<string> }[] = []
@@ -30,8 +42,60 @@ export class SecretSegments {
         at += segment.length + 1
       }
     }
+    const path = target.slice(start, end === -1 ? undefined : end)
+    if (UNUSUAL.test(path)) this.#addMeant(segmentsIn(path, start), path.startsWith('//'), found)
     return found
   }
+
+  /**
+   * What a path may have been meant as whose slashes are doubled or encoded, or that has dot segments or parameters: no route of this server
+   * matches it, but that of another one would. All after the place of a secret is one.
+   * @param hasHost whether the first segment may be a host
+   */
+  #addMeant(sent: readonly Segment[], hasHost: boolean, found: Range[]): void {
+    const meant = withoutDots(sent)
+    for (const segments of hasHost ? [meant, meant.slice(1)] : [meant])
+      for (const { segments: template, secret } of this.#templates) {
+        const wanted = template.slice(1)
+        const place = wanted.findIndex((name) => /^[:*]/.test(name) && secret.has(name.slice(1)))
+        if (place >= segments.length || !wanted.slice(0, place).every((name, i) => /^[:*]/.test(name) || isMeant(name, segments[i]!.text)))
+          continue
+        const from = segments[place]!.range[0]
+        for (const { text, range } of sent) if (range[0] >= from && !isDots(text)) found.push(range)
+      }
+  }
+}
+
+function segmentsIn(path: string, start: number): Segment[] {
+  const segments: Segment[] = []
+  let at = 0
+  const add = (end: number): void => {
+    if (end > at) segments.push({ text: path.slice(at, end), range: [start + at, start + end] })
+  }
+  for (const { index, 0: slash } of path.matchAll(SLASHES)) {
+    add(index)
+    at = index + slash.length
+  }
+  add(path.length)
+  return segments
+}
+
+function withoutDots(segments: readonly Segment[]): Segment[] {
+  const meant: Segment[] = []
+  for (const segment of segments) {
+    if (!isDots(segment.text)) meant.push(segment)
+    else if (decodings(segment.text).includes('..')) meant.pop()
+  }
+  return meant
+}
+
+function isDots(text: string): boolean {
+  return decodings(text).some((one) => one === '.' || one === '..')
+}
+
+/** @param sent perhaps with parameters: `reset;a=b` */
+function isMeant(wanted: string, sent: string): boolean {
+  return decodings(sent).some((text) => text.split(';', 1)[0]!.toLowerCase() === wanted)
 }
 
 /** Decoded as the router does it: `%2F` keeps its three characters. */

@@ -1,9 +1,12 @@
 // Decides by its name whether a field, parameter or property is a secret.
 
+import { ownText } from '../../base/own-text.ts'
+
 /** Parts of names that are always secret, without `-` and `_`. */
-const PARTS = /passw(?:or)?d|passphrase|secret|token|apikey|authkey|accesskey|privatekey|credential|authorization|cookie|session/
+const PARTS =
+  /passw(?:or)?d|passphrase|secret|token|apikey|authkey|accesskey|privatekey|credential|authorization|cookie|session|assertion|subscriptionkey/
 /** Whole names that are. */
-const WHOLE: ReadonlySet<string> = new Set(['pwd', 'pin', 'otp', 'totp', 'cvv', 'cvc', 'auth', 'jwt', 'sid'])
+const WHOLE: ReadonlySet<string> = new Set(['pwd', 'pin', 'otp', 'totp', 'cvv', 'cvc', 'auth', 'dpop', 'jwt', 'sid'])
 
 /**
  * Parameters of queries whose values are usually secret: those of OAuth, and of URLs that are signed. Elsewhere, a `code` or a `signature`
@@ -62,7 +65,7 @@ export class SecretNames {
 export const USUAL_SECRETS: SecretNames = new SecretNames()
 
 function remember(known: Map<string, boolean>, name: string, isSecret: boolean): boolean {
-  if (known.size < MOST_KNOWN && name.length <= MOST_KNOWN_CHARS) known.set(name, isSecret)
+  if (known.size < MOST_KNOWN && name.length <= MOST_KNOWN_CHARS) known.set(ownText(name), isSecret)
   return isSecret
 }
 

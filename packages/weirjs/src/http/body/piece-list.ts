@@ -8,6 +8,10 @@ import { COPIED, GATHERED, ownCopy, PieceKeeper } from './piece-keeper.ts'
 /** Small pieces are gathered in memory of this size. */
 const BLOCK_BYTES = 64 * 1024
 
+/**
+ * Gathers bytes, however small the pieces are that they come in: it takes about as much memory as its bytes. The memory of a piece that was lent may
+ * be used again as soon as it was added; any other piece must not change afterwards.
+ */
 export class PieceList {
   #blocks: Buffer[] = []
   readonly #small = new GatheredBytes()

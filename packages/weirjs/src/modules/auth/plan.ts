@@ -105,7 +105,11 @@ export interface Access {
   readonly isNarrowed: boolean
 }
 
-/** @param descriptions those of the policies of a route, the outermost first @returns null without an `auth` */
+/**
+ * What the policies of `weirjs/auth` require together. Costly enough to be kept for each route.
+ * @param descriptions those of the policies of a route, the outermost first: `route.policies.map(({ description }) => description)`
+ * @returns null without an `auth`
+ */
 export function accessOf(descriptions: readonly unknown[]): Access | null {
   const { auth, schemes, scopes, isOpen, roles, allows } = makePlan(
     descriptions.map((description, depth) => ({ name: '', depth, description })),

@@ -12,7 +12,6 @@ import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
 import { masked } from '../../formats/masking/ranges.ts'
-import { exchangeOf } from '../../http/exchange.ts'
 import type { Endpoint, HttpSession } from '../../http/session.ts'
 
 import { challengeOf } from '../authorization.ts'
@@ -178,8 +177,9 @@ class InspectorModule implements Inspector {
     const send = (session: HttpSession, type: string, text: string) => secured(session).contentType(type).text(text)
     host.mapGet(path, closed, (_, session) => {
       if (token.admits(session)) return send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', own))
-      // A server that does not listen itself has told nobody.
-      if (!this.#isTold) this.#tell(host, token.linkTo(`${originAsked(session)}${own}`))
+      // A server that does not listen itself has told nobody. Its origin is not known: that of the request may be of another server, which would get
+      // the token from whoever opens the link.
+      if (!this.#isTold) this.#tell(host, token.linkTo(own))
       return send(session, 'text/html; charset=utf-8', launchPage('The inspector', `${own}/enter`))
         .status(401)
         .header('WWW-Authenticate', CHALLENGE)
@@ -220,11 +220,6 @@ function locked(): WeirError {
 function originOf({ address, port, isSecure }: Endpoint): string {
   const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '[::1]' : address.includes(':') ? `[${address}]` : address
   return `${isSecure ? 'https' : 'http'}://${host}:${port}`
-}
-
-/** Under a name that has been checked. */
-function originAsked(session: HttpSession): string {
-  return `${session.isSecure ? 'https' : 'http'}://${exchangeOf(session).head.host}`
 }
 
 /** Nothing of these responses may be kept or framed. */

@@ -1,5 +1,6 @@
 // What a module may see and change of the exchange behind a session. It hides the engine, so that the engine can change.
 
+import type { ModuleHost } from '../../app/module-host.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
 import { type Exchange, exchangeOf, type TraceIds } from '../../http/exchange.ts'
@@ -82,6 +83,7 @@ class Handle implements ExchangeHandle {
   }
 
   field(name: string): string | null {
+    if (name === 'cookie') this.#exchange.head.noteCookies()
     return headerOf(this.#exchange.request, name)
   }
 
@@ -90,13 +92,15 @@ class Handle implements ExchangeHandle {
   }
 }
 
-/** The exchange of a session. */
+/** What a module may see and change of a request beside its `HttpSession`. Costs one small object. @param session of weir, hosted or not */
 export function exchange(session: HttpSession): ExchangeHandle {
   return new Handle(exchangeOf(session))
 }
 
 /** Reads requests without their secrets, for logs and traces: those of declared parameters, of usual fields and of query parameters. */
 export interface RedactedReader {
+  /** What the routes of a server declare secret is not shown where no route has read it either. */
+  declare(host: Pick<ModuleHost, 'routes'>): void
   /** The target of the request, as it came. */
   urlOf(session: HttpSession): string
   /** @param name in lower case @returns null without the field */
@@ -104,6 +108,8 @@ export interface RedactedReader {
 }
 
 /**
+ * Makes a reader for a module that writes requests down.
+ * @param owner the module, for the error
  * @param option the option that names further query parameters, for its error
  * @param names its value; undefined for the usual ones
  * @throws WEIR_OPTION_INVALID
@@ -111,6 +117,7 @@ export interface RedactedReader {
 export function redaction(owner: string, option: string, names: readonly string[] | undefined): RedactedReader {
   const hidden = new Redaction(owner, option, names)
   return {
+    declare: (host) => hidden.declare(host),
     urlOf: (session) => hidden.urlOf(exchangeOf(session)),
     field: (session, name) => hidden.field(exchangeOf(session), name),
   }

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 
 import type { RateRule, Taken } from './rate-rule.ts'
 
-/** The state of one limit: a level for each key. */
+/** The state of one limit: a level for each key. It lives as long as its limit, and has no end of its own: keys that have drained are forgotten. */
 export interface LimitTable {
   /**
    * Takes `cost` units if they are there.
@@ -20,6 +20,6 @@ export interface LimitTable {
 export interface LimitStore {
   /** Whether the store does not reply, so that limits do what `whenStoreFails` says. For readiness checks. */
   readonly isDegraded: boolean
-  /** @internal The state of the limit with this name and rule. */
+  /** The state of the limit with this name and rule. Called once for each limit, when the program starts. `weirjs/kit` has the types. */
   open(name: string, rule: RateRule): LimitTable
 }

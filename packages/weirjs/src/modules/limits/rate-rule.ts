@@ -6,7 +6,7 @@
 
 import { invalid } from '../../base/options.ts'
 
-/** What a key may take. */
+/** What a key may take: `quota` units in each window, and at most `burst` at once. The numbers are whole, and never change. */
 export interface RateRule {
   readonly quota: number
   readonly windowMs: number
@@ -50,7 +50,12 @@ export function drained(rule: RateRule, level: number, elapsedMs: number): numbe
   return Math.max(0, level - elapsedMs * rule.drainPerMs)
 }
 
-/** @param level after the decision @param cost what was asked for */
+/**
+ * What a table says to a request, once it has decided.
+ * @param level of the bucket after the decision
+ * @param cost the units that were asked for
+ * @param isAllowed whether they were taken
+ */
 export function takenAt(rule: RateRule, level: number, cost: number, isAllowed: boolean): Taken {
   const { unit, capacity, drainPerMs, burst } = rule
   return {

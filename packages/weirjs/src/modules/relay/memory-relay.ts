@@ -92,7 +92,7 @@ class MemoryRelay implements Relay {
       channel.kept.push(message)
       if (channel.kept.length > this.#maxLength) channel.kept.shift()
       if (once !== null) {
-        channel.named.set(once, id)
+        channel.named.set(ownText(once), id)
         keepNewest(channel.named, this.#maxLength)
       }
     }
