@@ -100,6 +100,13 @@ test('a misspelt option is refused with the one that is probably meant', () => {
   for (const [name, message] of table) assert.ok(messageOf({ path: '/', [name]: 1 }).endsWith(`thing: there is no option ${message}`), name)
 })
 
+test('what is given can be checked alone', () => {
+  RULES.check({ path: '/', mode: 'b', wait: null })
+  assert.throws(() => RULES.check({ path: '/', mode: 'c' as never }), /thing: mode is the string "c", not "a" or "b"/)
+  assert.throws(() => RULES.check({ path: '/', pat: 1 } as never), /there is no option "pat", perhaps "path"/)
+  assert.throws(() => RULES.check({ path: '/', inner: { deep: 0 } }), /inner.deep is 0/)
+})
+
 test('an alias gives the option, and not both', () => {
   assert.equal(RULES.read({ path: '/', waitMs: 5 }).wait, 5)
   assert.match(messageOf({ path: '/', waitMs: 5, wait: 6 }), /waitMs is another name of wait: give one of them$/)

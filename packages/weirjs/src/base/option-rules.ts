@@ -165,6 +165,17 @@ export class OptionRules<O, R> {
     return settings as SettingsOf<O, R>
   }
 
+  /** The check alone, of what is given: for calls that are made for each request and do without settings. @throws WEIR_OPTION_INVALID */
+  check(options: O, owner: string = this.owner, within = ''): void {
+    const given = this.checkNames(options, within === '' ? owner : `${owner}: ${within}`)
+    const table = this.table as Readonly<Record<string, Rule<never, unknown> | Alias>>
+    for (const option in given) {
+      const rule = table[option]!
+      if (given[option] !== undefined && rule instanceof Rule)
+        rule.read(given[option], { owner, option: within === '' ? option : `${within}.${option}` })
+    }
+  }
+
   /** The check of names alone, for options whose values are checked elsewhere. @throws WEIR_OPTION_INVALID */
   checkNames(options: unknown, owner: string = this.owner): Readonly<Record<string, unknown>> {
     if (typeof options !== 'object' || options === null) throw invalid(owner, `options must be an object, not ${kindOf(options)}`)

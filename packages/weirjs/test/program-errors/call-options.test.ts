@@ -80,7 +80,7 @@ const wrong: readonly (readonly [call: (session: HttpSession) => unknown, messag
   [settings({ nullValues: 'null' }), /nullValues is the string "null", not "set" or "ignore"/],
   [settings({ reviver: 'x' }), /reviver is the string "x", not a function/],
   [settings({ maxDepth: '5' }), /maxDepth is the string "5", not a whole number of at least 1/],
-  [settings(0 as never), /settings is 0, not an object, or null/],
+  [settings(0 as never), /settings: options must be an object, not a number/],
   [engine({}), /bodyMapAnonymous\(\): jsonEngine is an object without serialize\(\)/],
   [engine(5), /jsonEngine is a number without serialize\(\)/],
   [engine({ serialize: () => '', deserialize: () => 1, populate: 1 }), /jsonEngine is an object without populate\(\)/],

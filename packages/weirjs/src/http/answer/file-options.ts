@@ -42,6 +42,6 @@ const NO_OPTIONS: FileOptions = Object.freeze({})
 /** @throws WEIR_OPTION_INVALID */
 export function checkedFileOptions(options?: FileOptions): FileOptions {
   if (options === undefined) return NO_OPTIONS
-  FILE_RULES.read(options)
+  FILE_RULES.check(options)
   return options
 }

@@ -3,7 +3,7 @@
 import { emptyRecord } from '../../base/empty-record.ts'
 import { isInstance, ModelBindingError, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { anything, count, func, nested, oneOf, readBy, texts } from '../../base/option-kinds.ts'
+import { anything, count, func, oneOf, readBy, texts } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import { charsetOf } from '../../formats/charset.ts'
@@ -55,8 +55,14 @@ export const JSON_SETTINGS_RULES = rules<JsonSettings>('settings')({
 })
 const HOW = {
   jsonEngine: readBy(checkedEngine).nullable().optional("the server's"),
-  settings: nested(JSON_SETTINGS_RULES).nullable().optional(),
+  settings: readBy(checkedSettings).nullable().optional(),
 }
+
+function checkedSettings(settings: JsonSettings, owner: string, option: string): JsonSettings {
+  JSON_SETTINGS_RULES.check(settings, owner, option)
+  return settings
+}
+
 const KEYS = anything().nullable()
 /** @internal */
 export const BODY_MAP_ANONYMOUS_RULES = rules<BodyMapAnonymousOptions>('bodyMapAnonymous()')(HOW)

@@ -298,13 +298,13 @@ export class HttpRequest {
    * @throws WEIR_OPTION_INVALID for an unknown option or value, a schema in place of a model, and an asynchronous `jsonEngine`
    */
   bodyMap<T extends BodyModel>(model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
-    if (options !== NO_MAP_OPTIONS) BODY_MAP_RULES.read(options as object)
+    if (options !== NO_MAP_OPTIONS) BODY_MAP_RULES.check(options as object)
     return mapBody('bodyMap()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
   /** Like `bodyMap`, for a plain object that serves as the template: the type of each value is the type of the property. */
   bodyMapAnonymous<T extends BodyModel>(model: T, options: BodyMapAnonymousOptions = NO_MAP_OPTIONS): boolean {
-    if (options !== NO_MAP_OPTIONS) BODY_MAP_ANONYMOUS_RULES.read(options)
+    if (options !== NO_MAP_OPTIONS) BODY_MAP_ANONYMOUS_RULES.check(options)
     return mapBody('bodyMapAnonymous()', this.#head.contentType, this.#body, model, options, this.#settings.jsonEngine)
   }
 
