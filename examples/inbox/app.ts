@@ -2,14 +2,13 @@
 
 import { constants } from 'node:fs'
 import { access as checkAccess } from 'node:fs/promises'
-
+import { openapi } from '@weirjs/openapi'
 import { HttpServer, type ServerOptions } from 'weirjs'
 import { securityHeaders } from 'weirjs/headers'
 import { health } from 'weirjs/health'
 import { limitMetrics } from 'weirjs/limits'
 import { accessLog, type LogStream } from 'weirjs/log'
 import { metrics } from 'weirjs/metrics'
-import { openapi } from '@weirjs/openapi'
 import { memorySessions, type SessionStore } from 'weirjs/sessions'
 import { staticFiles } from 'weirjs/static'
 

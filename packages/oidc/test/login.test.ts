@@ -469,7 +469,7 @@ test('wrong options are refused', async () => {
     [{ scope: 'profile' }, /scope is the string "profile", not scopes with "openid"/],
     [{ parameters: { state: 'fixed' } }, /parameters has "state"/],
     [{ afterLogout: 'https://evil.example' }, /afterLogout/],
-    [{ timeout: 0 }, /timeout is 0, not whole milliseconds/],
+    [{ timout: 5 }, /no option "timout", perhaps "timeout"/],
     [{ use: {} }, /use/],
   ]
   for (const [options, message] of wrong) assert.throws(() => oidc({ ...right, ...options } as OidcOptions), message)

@@ -96,6 +96,7 @@ export { HttpResponse } from './http/answer/response.ts'
 export type { FileContent, ResponseContent, TakeOver } from './http/answer/response-content.ts'
 export type { CookieOptions } from './http/answer/set-cookie.ts'
 export type { TrailerSource, TrailerValue } from './http/answer/trailers.ts'
+export { Bag, type BagKey, bagKey } from './http/bag.ts'
 export {
   type BodyMapAnonymousOptions,
   type BodyMapOptions,
@@ -136,7 +137,7 @@ export type { MultipartStreamOptions, UploadedFileInfo } from './http/multipart/
 export type { RequestHeaders } from './http/request/headers.ts'
 export type { HttpRequest, RouteValues } from './http/request/request.ts'
 export type { RouteMetadata } from './http/route-info.ts'
-export { Bag, type BagKey, bagKey, type Endpoint, type HttpSession, type ServerHandle } from './http/session.ts'
+export type { Endpoint, HttpSession, ServerHandle } from './http/session.ts'
 export type { StopOptions } from './http/stop-options.ts'
 export type { ContentPolicy, UploadInfo } from './http/uploads/content-policy.ts'
 export { safeFileName } from './http/uploads/file-name.ts'

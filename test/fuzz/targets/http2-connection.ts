@@ -43,7 +43,7 @@ class FuzzedOwner extends Http2Log {
     if (event === GOAWAY_EVENT) this.#act(this.wire.code % 9)
     else if (event === HEAD) this.#begin(stream!)
     else if (event === BAD_HEAD) {
-      this.wire.sendHead(stream!, 400, null, null, 0, '', true)
+      this.wire.sender.sendHead(stream!, 400, null, null, 0, '', true)
       this.wire.release(stream!)
     } else if (event === END && this.#open.has(stream!)) this.#respond(stream!)
     else if (event === RESET) {
@@ -60,29 +60,29 @@ class FuzzedOwner extends Http2Log {
         this.#respond(stream)
         break
       case 1:
-        wire.sendHead(stream, 200, 'text/plain', ['x-a', '1', 'set-cookie', 'a=1'], -1, '', false)
-        wire.sendData(stream, Buffer.from('piece'), false)
+        wire.sender.sendHead(stream, 200, 'text/plain', ['x-a', '1', 'set-cookie', 'a=1'], -1, '', false)
+        wire.sender.sendData(stream, Buffer.from('piece'), false)
         break
       case 2:
-        wire.pauseBody(stream)
+        wire.bodies.pauseBody(stream)
         break
       case 3:
-        wire.sendHead(stream, 413, null, null, 5, '', false)
-        wire.reset(stream, NO_ERROR)
-        wire.sendText(stream, 'no!', 3)
+        wire.sender.sendHead(stream, 413, null, null, 5, '', false)
+        wire.sender.reset(stream, NO_ERROR)
+        wire.sender.sendText(stream, 'no!', 3)
         this.#open.delete(stream)
         wire.release(stream)
         break
       case 4:
-        wire.reset(stream, CANCEL)
+        wire.sender.reset(stream, CANCEL)
         wire.release(stream)
     }
   }
 
   #respond(stream: Http2Stream<null>): void {
     const { wire } = this
-    if (stream.hasHead) wire.sendEnd(stream, ['x-late', '1'])
-    else wire.sendHead(stream, 200, null, null, 0, '', true)
+    if (stream.hasHead) wire.sender.sendEnd(stream, ['x-late', '1'])
+    else wire.sender.sendHead(stream, 200, null, null, 0, '', true)
     this.#open.delete(stream)
     wire.release(stream)
   }
@@ -91,17 +91,17 @@ class FuzzedOwner extends Http2Log {
     const { wire } = this
     const [first] = this.#open
     if (what === 0) this.flush(3000)
-    else if (what === 1) for (const stream of this.#open) wire.resumeBody(stream)
+    else if (what === 1) for (const stream of this.#open) wire.bodies.resumeBody(stream)
     else if (what === 2 && first !== undefined) {
-      wire.reset(first, CANCEL)
+      wire.sender.reset(first, CANCEL)
       this.#open.delete(first)
       wire.release(first)
-    } else if (what === 3) wire.beginEnd()
-    else if (what === 4) wire.end()
-    else if (what === 5) wire.ping()
+    } else if (what === 3) wire.control.beginEnd()
+    else if (what === 4) wire.control.end()
+    else if (what === 5) wire.control.ping()
     else if (what === 6) for (const stream of this.#open) this.#respond(stream)
-    else if (what === 7) wire.tick(1000)
-    else if (what === 8) for (const stream of this.#open) if (stream.hasHead) wire.sendData(stream, Buffer.alloc(500, 'x'), false)
+    else if (what === 7) wire.control.tick(1000)
+    else if (what === 8) for (const stream of this.#open) if (stream.hasHead) wire.sender.sendData(stream, Buffer.alloc(500, 'x'), false)
   }
 }
 

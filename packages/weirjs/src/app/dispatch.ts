@@ -9,11 +9,12 @@ import { problemFor } from '../http/answer/problem.ts'
 import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
+import { Exchange } from '../http/exchange.ts'
 import { type JsonEngine, refusingPromises, type Serialize } from '../http/json-engine.ts'
 import { type AcceptField, acceptFieldOf, checkContentType } from '../http/request/accepted-types.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
-import { Exchange, type HttpSession, type ServerHandle } from '../http/session.ts'
+import type { HttpSession, ServerHandle } from '../http/session.ts'
 import { type Logger, logError, logWarning } from './logger.ts'
 import { type Held, runGates } from './policies/gates.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
@@ -85,9 +86,9 @@ export class Dispatcher implements Application {
     return new Exchange(this.#options.server, head, connection, request, match, this.#serialize)
   }
 
-  gate(exchange: Exchange, body: RequestBody | null): Held {
+  gate(exchange: Exchange): Held {
     const { gates } = chainOf(exchange.match)
-    return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates, body)
+    return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates)
   }
 
   /** All gates have let the request pass. What its head states about the body may still be wrong. */
@@ -102,31 +103,20 @@ export class Dispatcher implements Application {
     }
   }
 
-  #runGates(exchange: Exchange, gates: readonly Gate[], body: RequestBody | null): Held {
+  #runGates(exchange: Exchange, gates: readonly Gate[]): Held {
     let held: Held
-    body?.hold()
     try {
       held = runGates(exchange, gates, 0)
     } catch (error) {
       held = this.#answerError(exchange, error)
     }
     if (held instanceof OutgoingResponse) return this.#prepare(exchange, held)
-    if (held !== null) return this.#awaitGates(exchange, held, body)
-    const refusal = this.#admit(exchange)
-    if (refusal === null) body?.admit()
-    return refusal
+    return held === null ? this.#admit(exchange) : this.#awaitGates(exchange, held)
   }
 
-  async #awaitGates(
-    exchange: Exchange,
-    held: Promise<OutgoingResponse | null>,
-    body: RequestBody | null,
-  ): Promise<OutgoingResponse | null> {
+  async #awaitGates(exchange: Exchange, held: Promise<OutgoingResponse | null>): Promise<OutgoingResponse | null> {
     const response = (await held.catch((error: unknown) => this.#answerError(exchange, error))) ?? exchange.sent
-    if (response !== null) return this.#prepare(exchange, response)
-    const refusal = await this.#admit(exchange)
-    if (refusal === null) body?.admit()
-    return refusal
+    return response === null ? this.#admit(exchange) : this.#prepare(exchange, response)
   }
 
   /** With `debug`, errors are shown in another form. */

@@ -10,8 +10,8 @@ import { isResponse, outgoingOf } from '../http/answer/response.ts'
 import type { FileContent } from '../http/answer/response-content.ts'
 import { copyWebResponse, isWebResponse } from '../http/answer/web-response.ts'
 import type { RequestHead } from '../http/application.ts'
+import type { Exchange } from '../http/exchange.ts'
 import { upgradeOf } from '../http/request/upgrade.ts'
-import type { Exchange } from '../http/session.ts'
 
 /**
  * Undefined: `session.response` as the handler has set it, otherwise 204. A response: itself. A string: text/plain. Bytes: themselves.

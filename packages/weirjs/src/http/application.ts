@@ -4,8 +4,8 @@ import type { Head } from '../wire/head/head.ts'
 import type { OutgoingResponse } from './answer/outgoing-response.ts'
 import type { RequestBody } from './body/body.ts'
 import type { ConnectionInfo } from './connection-info.ts'
+import type { Exchange } from './exchange.ts'
 import type { RouteMatch } from './route-info.ts'
-import type { Exchange } from './session.ts'
 
 /** A complete request head. */
 export type RequestHead = Head
@@ -18,10 +18,9 @@ export interface Application {
   /**
    * Runs the gates of the route before any of the body is read; it cannot be read until they have let the request pass. Never throws and
    * never rejects.
-   * @param body null when there is none
    * @returns null when the request may pass; otherwise what a gate answered, or a promise of either
    */
-  gate(exchange: Exchange, body: RequestBody | null): OutgoingResponse | null | Promise<OutgoingResponse | null>
+  gate(exchange: Exchange): OutgoingResponse | null | Promise<OutgoingResponse | null>
   /**
    * Runs middleware and handler. Never throws and never rejects: a failure becomes a response too. Returns a promise only when middleware
    * or the handler is asynchronous.

@@ -56,6 +56,8 @@ export interface ExchangeRecord {
   readonly protocol: string | null
   /** Status of the response, 101 included. Null if none was sent. */
   readonly status: number | null
+  /** How many interim responses were sent before it: 100, 103 and 104. */
+  readonly interimResponses: number
   readonly outcome: Outcome
   /**
    * The error that the response answers, or that ended the exchange: an `Error`, or whatever your program has thrown. Null without an

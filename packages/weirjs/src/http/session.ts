@@ -1,12 +1,11 @@
-// One exchange in two forms: the session that a handler holds, and the exchange that the engine works with.
+// The session that a handler holds: what it may know of one exchange. The exchange that the engine works with is in exchange.ts.
 
 import { originOf } from '../base/authority.ts'
-import { WeirError } from '../base/errors.ts'
 import type { Head } from '../wire/head/head.ts'
-import { OutgoingResponse } from './answer/outgoing-response.ts'
-import { HttpResponse, outgoingOf } from './answer/response.ts'
+import type { HttpResponse } from './answer/response.ts'
+import { Bag } from './bag.ts'
 import type { ClientCertificate, ConnectionInfo, ForwardedClient, SocketPeer } from './connection-info.ts'
-import { noJsonForm, type Serialize } from './json-engine.ts'
+import { noJsonForm } from './json-engine.ts'
 import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch, RouteMetadata } from './route-info.ts'
 import { ServerTiming } from './server-timing.ts'
@@ -41,93 +40,38 @@ export interface ServerHandle {
   stop(options?: StopOptions): Promise<unknown>
 }
 
-/** The ids of a span, as W3C Trace Context writes them: 32 and 16 hexadecimal digits, in lower case. */
-export interface TraceIds {
-  readonly traceId: string
-  readonly spanId: string
+/** What a session shows. */
+export interface SessionSource {
+  readonly server: ServerHandle
+  readonly head: Head
+  readonly connection: ConnectionInfo
+  readonly request: HttpRequest
+  readonly response: HttpResponse
+  readonly match: RouteMatch
+  readonly requestId: string
+  readonly forwardedClient: ForwardedClient | null
+  personal: 'nonce' | 'session' | null
+  timing: ServerTiming | null
 }
 
-/** Identifies a value in a `Bag` and carries its type. Create it once with `bagKey`, in the module that owns the value. */
-export interface BagKey<T> {
-  readonly name: string
-  /** Never set: it only carries the type. */
-  readonly type?: T
-}
-
-/** Creates a unique key: two keys with the same name are different keys. The name is for debugging only. */
-export function bagKey<T>(name: string): BagKey<T> {
-  return Object.freeze({ name })
-}
-
-/** Values that middleware and handlers share during one request. */
-export class Bag {
-  readonly #values = new Map<unknown, unknown>()
-
-  get<T>(key: BagKey<T>): T | undefined {
-    return this.#values.get(key) as T | undefined
-  }
-
-  set<T>(key: BagKey<T>, value: T): this {
-    this.#values.set(key, value)
-    return this
-  }
-
-  has(key: BagKey<unknown>): boolean {
-    return this.#values.has(key)
-  }
-
-  delete(key: BagKey<unknown>): boolean {
-    return this.#values.delete(key)
-  }
-
-  /**
-   * Always throws: a bag has no JSON form. `{}` would be useless in a response, and its values are not meant for clients.
-   * @throws WEIR_RESULT_UNSENDABLE
-   */
-  toJSON(): never {
-    throw noJsonForm('a bag', 'session.bag.get(key)')
-  }
-}
-
-const NO_METHODS: readonly string[] = Object.freeze([])
 const NO_METADATA: RouteMetadata = Object.freeze({})
-let requests = 0
-const LAST_DIGITS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStart(2, '0'))
-let firstDigits = ''
 
-/** The number of the next request in base 36. Converting the whole number costs as much as everything else that observers of a request need. */
-function nextNumber(): string {
-  const last = ++requests % LAST_DIGITS.length
-  if (last === 0 || firstDigits === '') firstDigits = Math.floor(requests / LAST_DIGITS.length).toString(36)
-  return firstDigits + LAST_DIGITS[last]!
-}
-
-/** @internal The exchange that a session belongs to. */
-export let exchangeOf: (session: HttpSession) => Exchange
-
-/**
- * @internal Calls `listener` once, when an exchange is over: its response has been sent or aborted, or the protocol that it has switched to
- * has ended. Immediately if it is too late for that. For gates, middleware and handlers of modules.
- */
-export let onEnd: (session: HttpSession, listener: () => void) => void
-/** @internal Removes what `onEnd` has added. */
-export let offEnd: (session: HttpSession, listener: () => void) => void
+/** @internal */
+export let sourceOf: (session: HttpSession) => SessionSource
 
 /** Everything a handler needs to know about one exchange: the request, the response, and their context. Each exchange has its own. */
 export class HttpSession {
   static {
-    exchangeOf = (session) => session.#exchange
-    onEnd = (session, listener) => session.#exchange.onEnd(listener)
-    offEnd = (session, listener) => session.#exchange.offEnd(listener)
+    sourceOf = (session) => session.#exchange
   }
 
   /** The authenticated user or client, set by your middleware. Null until it is set. */
   principal: unknown = null
-  readonly #exchange: Exchange
+  readonly #exchange: SessionSource
   #bag: Bag | null = null
 
   /** @internal @param before the session whose place it takes: its principal and its bag are kept */
-  constructor(exchange: Exchange, before: HttpSession | null = null) {
+  constructor(exchange: SessionSource, before: HttpSession | null = null) {
     this.#exchange = exchange
     if (before === null) return
     this.principal = before.principal
@@ -245,203 +189,5 @@ export class HttpSession {
   /** Unique among the requests of this process. It starts with `connectionId`. */
   get requestId(): string {
     return this.#exchange.requestId
-  }
-}
-
-/** The engine's side of an exchange. */
-export interface ExchangeCarrier {
-  /** Sends an interim response: 103 or 104. @param fields name, value, name, value @returns whether it was sent */
-  interim(exchange: Exchange, status: number, fields: readonly string[]): boolean
-  /**
-   * Ends the exchange as if the client had left: the connection, or the stream of HTTP/2, is reset. Does nothing if another exchange has
-   * taken its place.
-   * @param error for observers
-   */
-  cut(exchange: Exchange, error: Error): void
-}
-
-/**
- * One exchange, as the engine works with it. Handlers never hold it, and no entry of the package exports it, so whatever a handler shadows,
- * replaces or deletes on its session, or on the prototype, has no effect here.
- */
-export class Exchange {
-  readonly server: ServerHandle
-  readonly head: Head
-  readonly connection: ConnectionInfo
-  readonly request: HttpRequest
-  readonly match: RouteMatch
-  readonly session: HttpSession
-  /** Whether `onError` has been called. If its response fails as well, it is not called again. */
-  hasAskedOnError = false
-  /** Null if there is no engine, as in tests. */
-  carrier: ExchangeCarrier | null = null
-  /** The error that the response answers, for observers; null if there is none. */
-  failure: unknown = null
-  /** Whether an `auth` has decided who has sent the request. Other modules no longer set `session.principal` themselves. */
-  hasDecidedPrincipal = false
-  /** What has made the response personal; null if nothing is known. `nonce` replaces `session`, because no cache at all may keep a nonce. */
-  personal: 'nonce' | 'session' | null = null
-  /** The span that a module has created for it; null without one. */
-  trace: TraceIds | null = null
-  /** What `session.time` has measured; null if it has not been called. */
-  timing: ServerTiming | null = null
-  /** Called when it is over; null without any. */
-  #endListeners: (() => void)[] | null = null
-  /** Whether it is over, or will end without anybody being told. */
-  #endsUnheard = false
-  /** The exchange that this one continues, which tells of the end of both; null for most. */
-  #first: Exchange | null = null
-  /** Whether the connection speaks another protocol now. It is over when that has ended. */
-  hasSwitched = false
-  /** Methods that middleware answers at this path, in addition to those of its routes. */
-  otherMethods: readonly string[] = NO_METHODS
-  readonly #serialize: Serialize
-  #own: OutgoingResponse | null = null
-  #response: HttpResponse | null = null
-  /** A response that the handler created itself. It is sent instead of `own`. */
-  #other: HttpResponse | null = null
-  #requestId: string | null = null
-  #client: ForwardedClient | null = null
-
-  /** @param before the exchange that it continues: see `renew` */
-  constructor(
-    server: ServerHandle,
-    head: Head,
-    connection: ConnectionInfo,
-    request: HttpRequest,
-    match: RouteMatch,
-    serialize: Serialize,
-    before: Exchange | null = null,
-  ) {
-    this.server = server
-    this.head = head
-    this.connection = connection
-    this.request = request
-    this.match = match
-    this.#serialize = serialize
-    this.session = before === null ? new HttpSession(this) : new HttpSession(this, before.session)
-  }
-
-  /**
-   * Continues the exchange while code of the program still works on it: with another session and response, so that nothing which that code
-   * does from now on can reach the client. Fields that have been set are kept, except those that describe a body.
-   */
-  renew(): Exchange {
-    const { server, head, connection, request, match } = this
-    const next = new Exchange(server, head, connection, request, match, this.#serialize, this)
-    next.hasAskedOnError = this.hasAskedOnError
-    next.failure = this.failure
-    next.personal = this.personal
-    next.otherMethods = this.otherMethods
-    next.carrier = this.carrier
-    next.timing = this.timing?.copy() ?? null
-    next.#first = this.#first ?? this
-    next.trace = this.trace
-    next.#requestId = this.requestId
-    next.#client = this.#client
-    const other = this.#other
-    const own = this.answerWithOwn()
-    next.own.begin(own.fields ?? [])
-    if (own.closes) next.own.header('Connection', 'close')
-    next.own.clearRepresentation()
-    own.discard()
-    own.take()
-    if (other !== null) outgoingOf(other).take()
-    return next
-  }
-
-  /** The response that `session.response` builds. */
-  get own(): OutgoingResponse {
-    this.#own ??= new OutgoingResponse(this.#serialize)
-    return this.#own
-  }
-
-  get response(): HttpResponse {
-    this.#response ??= new HttpResponse(this.own, this)
-    return this.#response
-  }
-
-  /** Sends 103 or 104. @param fields name, value, name, value @param overHttp1 whether also over HTTP/1.1 @throws WEIR_RESPONSE_SENT */
-  sendInterim(status: 103 | 104, fields: readonly string[], overHttp1: boolean): boolean {
-    if (this.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
-    return (this.head.isHttp2 || overHttp1) && this.carrier?.interim(this, status, fields) === true
-  }
-
-  /** The object through which handlers see the response that is sent. */
-  faceOf(outgoing: OutgoingResponse): HttpResponse {
-    return outgoing === this.#own || this.#other === null ? this.response : this.#other
-  }
-
-  /** Sends `session.response`. A response that was to be sent instead is discarded, and its stream closed. */
-  answerWithOwn(): OutgoingResponse {
-    if (this.#other !== null) outgoingOf(this.#other).discard()
-    this.#other = null
-    return this.own
-  }
-
-  /** Sends `response`. Responses that were to be sent instead are discarded, and their streams closed. @throws WEIR_RESPONSE_SENT */
-  answerWith(response: HttpResponse): OutgoingResponse {
-    const outgoing = outgoingOf(response)
-    if (outgoing === this.#own) return this.answerWithOwn()
-    if (response === this.#other) return outgoing
-    outgoing.claim()
-    this.#own?.discard()
-    if (this.#other !== null) outgoingOf(this.#other).discard()
-    this.#other = response
-    return outgoing
-  }
-
-  /** The response that is being sent or has been sent; null before. What comes after it is too late. */
-  get sent(): OutgoingResponse | null {
-    const response = this.#other === null ? this.#own : outgoingOf(this.#other)
-    return response?.isTaken === true ? response : null
-  }
-
-  /** What a trusted proxy states about the client; null if no proxy does. Read on demand. */
-  get forwardedClient(): ForwardedClient | null {
-    const { forwarding } = this.connection
-    if (forwarding !== null) this.#client ??= forwarding.clientOf(this.head, this.connection)
-    return this.#client
-  }
-
-  onEnd(listener: () => void): void {
-    if (this.#first !== null) this.#first.onEnd(listener)
-    else if (this.#endsUnheard) listener()
-    else if (this.#endListeners === null) this.#endListeners = [listener]
-    else this.#endListeners.push(listener)
-  }
-
-  offEnd(listener: () => void): void {
-    if (this.#first !== null) {
-      this.#first.offEnd(listener)
-      return
-    }
-    const others = this.#endListeners?.filter((one) => one !== listener) ?? []
-    this.#endListeners = others.length === 0 ? null : others
-  }
-
-  /** The response is about to be sent. @returns whether anybody is told about its end */
-  settleListeners(): boolean {
-    if (this.#first !== null) return this.#first.settleListeners()
-    if (this.#endListeners !== null) return true
-    this.#endsUnheard = true
-    return false
-  }
-
-  /** It is over. */
-  end(): void {
-    if (this.#first !== null) {
-      this.#first.end()
-      return
-    }
-    const listeners = this.#endListeners
-    this.#endsUnheard = true
-    this.#endListeners = null
-    if (listeners !== null) for (const listener of listeners) listener()
-  }
-
-  get requestId(): string {
-    this.#requestId ??= `${this.connection.connectionId}-${nextNumber()}`
-    return this.#requestId
   }
 }

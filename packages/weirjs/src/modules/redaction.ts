@@ -12,7 +12,7 @@ import { urlPairSecrets } from '../formats/masking/pairs.ts'
 import { masked } from '../formats/masking/ranges.ts'
 import { isRequestLine, refusedHeadSecrets } from '../formats/masking/refused-head.ts'
 import { plainName, SECRET_QUERY, USUAL_SECRETS } from '../formats/masking/secret-words.ts'
-import type { Exchange } from '../http/session.ts'
+import type { Exchange } from '../http/exchange.ts'
 
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i
 

@@ -1,6 +1,7 @@
 // The trace that a request belongs to, for logs.
 
-import { exchangeOf, type HttpSession, type TraceIds } from '../http/session.ts'
+import { exchangeOf, type TraceIds } from '../http/exchange.ts'
+import type { HttpSession } from '../http/session.ts'
 
 /** Version 00 has nothing after the flags; later versions may (W3C Trace Context §3.2). */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:$|-)/

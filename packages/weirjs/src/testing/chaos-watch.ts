@@ -2,7 +2,7 @@
 
 import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import type { Application } from '../http/application.ts'
-import type { Exchange } from '../http/session.ts'
+import type { Exchange } from '../http/exchange.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 
 import { derivedHost } from './derived-host.ts'
@@ -74,7 +74,7 @@ export class ChaosWatch {
         this.#open.set(client, nameOf(exchange))
         return exchange
       },
-      gate: (exchange, body) => application.gate(exchange, body),
+      gate: (exchange) => application.gate(exchange),
       handle: (exchange) => this.#handle(client, exchange),
       refuse: (exchange, error) => {
         this.#tell(`client ${client}: ${nameOf(exchange)} is refused, ${error.message}`)

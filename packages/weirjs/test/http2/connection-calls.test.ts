@@ -32,8 +32,8 @@ function run(wire: Wire, bytes: Buffer, onEvent: (event: number, stream: Http2St
     events.push(`${event} ${wire.stream.id}`)
     onEvent(event, wire.stream)
   }
-  wire.fill(64 * 1024)
-  return [events, framesOf(wire.takeOutput())]
+  wire.sender.fill(64 * 1024)
+  return [events, framesOf(wire.sender.takeOutput())]
 }
 
 function framesOf(output: Buffer): string[] {
@@ -54,7 +54,7 @@ for (const [offersConnect, expected] of [
 ] as const) {
   test(`announces ${expected}`, () => {
     const limits = resolveLimits({ maxConcurrentStreams: 7, maxRequestHeaderSize: 1000, maxRequestHeaders: 10 })
-    const output = new Http2WireConnection<null>(limits, { offersConnect }).takeOutput()
+    const output = new Http2WireConnection<null>(limits, { offersConnect }).sender.takeOutput()
     const end = 9 + output.readUIntBE(0, 3)
     const pairs: string[] = []
     for (let at = 9; at < end; at += SETTING_BYTES) pairs.push(`${SETTING_NAMES[output.readUInt16BE(at)]}=${output.readUInt32BE(at + 2)}`)
@@ -67,8 +67,8 @@ test('a request that is answered inside its HEAD leaves nothing behind, and what
   const wire = begun()
   const bytes = Buffer.concat([open(1), open(3), open(5)])
   const answer = (_: number, stream: Http2Stream<null>): void => {
-    wire.sendHead(stream, 200, null, null, 2, '', false)
-    wire.sendText(stream, 'OK', 2)
+    wire.sender.sendHead(stream, 200, null, null, 2, '', false)
+    wire.sender.sendText(stream, 'OK', 2)
     assert.ok(stream.isClosed)
     wire.release(stream)
   }
@@ -81,7 +81,7 @@ test('a request that is answered inside its HEAD leaves nothing behind, and what
 test('the last request may be said inside its HEAD: those that came with it are ignored', () => {
   const wire = begun()
   const [events, sent] = run(wire, Buffer.concat([open(1), open(3), open(5)]), (_, stream) => {
-    if (stream.id === 3) wire.end()
+    if (stream.id === 3) wire.control.end()
   })
   assert.deepEqual(events, [`${HEAD} 1`, `${HEAD} 3`])
   assert.deepEqual(sent, ['7 0'])
@@ -91,7 +91,7 @@ test('the last request may be said inside its HEAD: those that came with it are 
 test('the connection may fail inside an event', () => {
   const wire = begun()
   const [events, sent] = run(wire, Buffer.concat([open(1), open(3), open(5)]), (_, stream) => {
-    if (stream.id === 3) wire.fail(2)
+    if (stream.id === 3) wire.control.fail(2)
   })
   assert.deepEqual([events, sent, wire.openStreams], [[`${HEAD} 1`, `${HEAD} 3`], ['7 0'], 0])
 })
@@ -100,7 +100,7 @@ test('a stream may be reset inside its HEAD and inside DATA', () => {
   const wire = begun()
   const data = (id: number): Buffer => encodeFrame(frames.DATA, frames.END_STREAM, id, Buffer.from('x'))
   const [events, sent] = run(wire, Buffer.concat([open(1, false), data(1), open(3, false), data(3)]), (event, stream) => {
-    if ((stream.id === 1) === (event === HEAD)) wire.reset(stream, 8)
+    if ((stream.id === 1) === (event === HEAD)) wire.sender.reset(stream, 8)
   })
   assert.deepEqual(events, [`${HEAD} 1`, `${HEAD} 3`, `${DATA} 3`])
   assert.deepEqual(sent, ['3 1', '3 3'])
@@ -110,9 +110,9 @@ test('a body may be paused and resumed inside its DATA', () => {
   const wire = begun()
   const data = (text: string, flags = 0): Buffer => encodeFrame(frames.DATA, flags, 1, Buffer.from(text))
   const [events] = run(wire, Buffer.concat([open(1, false), data('a'), data('b', frames.END_STREAM)]), (event, stream) => {
-    wire.pauseBody(stream)
-    if (event === DATA) wire.resumeBody(stream)
-    else if (event === HEAD) wire.resumeBody(stream)
+    wire.bodies.pauseBody(stream)
+    if (event === DATA) wire.bodies.resumeBody(stream)
+    else if (event === HEAD) wire.bodies.resumeBody(stream)
   })
   assert.deepEqual(events, [`${HEAD} 1`, `${DATA} 1`, `${DATA} 1`, `${END} 1`])
 })
@@ -125,11 +125,11 @@ test('bytes are borrowed, or the owner may keep them', () => {
     assert.deepEqual([wire.buffer.buffer === bytes.buffer, wire.isBorrowed], [true, true])
   })
   const stream = wire.stream
-  wire.pauseBody(stream)
+  wire.bodies.pauseBody(stream)
   const more = encodeFrame(frames.DATA, 0, 1, Buffer.from('held'))
   run(wire, more, () => assert.fail('nothing is passed on'))
   more.fill(0)
-  wire.resumeBody(stream)
+  wire.bodies.resumeBody(stream)
   assert.equal(wire.next(), DATA)
   assert.deepEqual([wire.isBorrowed, wire.buffer.toString('latin1', wire.dataStart, wire.dataEnd)], [false, 'held'])
   assert.equal(wire.next(), NEED_DATA)
@@ -140,24 +140,24 @@ test('an output that was taken does not change', () => {
   const ping = (text: string): Buffer => encodeFrame(frames.PING, 0, 0, Buffer.from(text))
   wire.receive(ping('11111111'), 17)
   wire.next()
-  const first = wire.takeOutput()
+  const first = wire.sender.takeOutput()
   wire.receive(ping('22222222'), 17)
   wire.next()
   assert.equal(first.toString('latin1', 9), '11111111')
-  assert.equal(wire.takeOutput().toString('latin1', 9), '22222222')
-  assert.equal(wire.takeOutput().length, 0)
+  assert.equal(wire.sender.takeOutput().toString('latin1', 9), '22222222')
+  assert.equal(wire.sender.takeOutput().length, 0)
 })
 
 test('mistakes of the owner throw', () => {
   const wire = begun()
   run(wire, Buffer.concat([open(1), open(3)]), () => {})
   const { stream } = wire
-  assert.throws(() => wire.sendData(stream, Buffer.from('x'), false), /follows its head/)
-  wire.sendHead(stream, 200, null, null, -1, '', false)
-  assert.throws(() => wire.sendHead(stream, 200, null, null, -1, '', false), /one head/)
-  wire.sendData(stream, Buffer.alloc(100_000), true) // it waits for the window
-  assert.throws(() => wire.sendData(stream, Buffer.from('x'), false), /ends once/)
-  assert.throws(() => wire.sendEnd(stream), /ends once/)
+  assert.throws(() => wire.sender.sendData(stream, Buffer.from('x'), false), /follows its head/)
+  wire.sender.sendHead(stream, 200, null, null, -1, '', false)
+  assert.throws(() => wire.sender.sendHead(stream, 200, null, null, -1, '', false), /one head/)
+  wire.sender.sendData(stream, Buffer.alloc(100_000), true) // it waits for the window
+  assert.throws(() => wire.sender.sendData(stream, Buffer.from('x'), false), /ends once/)
+  assert.throws(() => wire.sender.sendEnd(stream), /ends once/)
 })
 
 test('frames on streams that were reset are ignored, however many were', () => {
@@ -169,7 +169,7 @@ test('frames on streams that were reset are ignored, however many were', () => {
     assert.fail('they are ignored'),
   )
   run(wire, Buffer.concat(ids.map((id) => encodeFrame(frames.RST_STREAM, 0, id, uint32(8)))), () => assert.fail('they are ignored'))
-  assert.deepEqual([wire.life, wire.openStreams], [0, 1])
+  assert.deepEqual([wire.control.life, wire.openStreams], [0, 1])
 })
 
 test('priorities of up to 100 requests that were not opened are kept, and those of others are ignored', () => {
@@ -178,7 +178,7 @@ test('priorities of up to 100 requests that were not opened are kept, and those 
   const ids = Array.from({ length: 101 }, (_, i) => 2 * i + 1)
   const urgencies: number[] = []
   run(wire, Buffer.concat([PROLOGUE, ...ids.map(priority), ...ids.map((id) => open(id))]), (_event, stream) => {
-    wire.sendHead(stream, 200, null, null, 0, '', true)
+    wire.sender.sendHead(stream, 200, null, null, 0, '', true)
     wire.release(stream)
     urgencies.push(stream.urgency)
   })
@@ -192,11 +192,11 @@ test('a source is not asked for more while a piece that did not fit into a frame
   assert.equal(wire.next(), HEAD)
   const { stream } = wire
   assert.equal(wire.next(), NEED_DATA)
-  wire.sendHead(stream, 200, null, null, -1, '', false)
-  wire.sendData(stream, Buffer.alloc(1), false)
-  wire.sendData(stream, Buffer.alloc(16 * 1024 + 1), false)
-  wire.fill(64)
-  assert.equal(wire.nextHungry(), null)
-  wire.fill(64 * 1024)
-  assert.equal(wire.nextHungry(), stream)
+  wire.sender.sendHead(stream, 200, null, null, -1, '', false)
+  wire.sender.sendData(stream, Buffer.alloc(1), false)
+  wire.sender.sendData(stream, Buffer.alloc(16 * 1024 + 1), false)
+  wire.sender.fill(64)
+  assert.equal(wire.sender.nextHungry(), null)
+  wire.sender.fill(64 * 1024)
+  assert.equal(wire.sender.nextHungry(), stream)
 })

@@ -74,12 +74,12 @@ class Peers {
       assert.ok(error instanceof Http2Error, String(error))
       this.fault = error.fault
     }
-    while (this.wire.fill(64 * 1024)) this.#take()
+    while (this.wire.sender.fill(64 * 1024)) this.#take()
     this.#take()
   }
 
   #take(): void {
-    this.sentBytes += this.wire.takeOutput().length
+    this.sentBytes += this.wire.sender.takeOutput().length
   }
 
   #onHead(): void {
@@ -87,7 +87,7 @@ class Peers {
     const { stream } = wire
     this.heads++
     this.onHead(stream)
-    if (this.answers) wire.sendHead(stream, 200, null, null, 0, '', true)
+    if (this.answers) wire.sender.sendHead(stream, 200, null, null, 0, '', true)
     wire.release(stream)
   }
 
@@ -185,7 +185,7 @@ const floods: readonly Flood[] = [
     what: 'frames on a stream that was reset',
     kind: kinds.LATE_FRAMES,
     begin: (peers) => {
-      peers.onHead = (stream) => peers.wire.reset(stream, 8)
+      peers.onHead = (stream) => peers.wire.sender.reset(stream, 8)
       return [peers.open(false)]
     },
     once: () => [encodeFrame(DATA, 0, 1, Buffer.alloc(1))],
@@ -220,7 +220,7 @@ for (const flood of floods) {
   })
   test(`${flood.what}: as many again as time gives back`, () => {
     const peers = begin()
-    peers.wire.tick(1000)
+    peers.wire.control.tick(1000)
     for (let i = 0; i < perSecond; i++) peers.send(...flood.once(peers))
     assert.equal(peers.fault, null)
     peers.send(...flood.once(peers))
@@ -228,7 +228,7 @@ for (const flood of floods) {
   })
   test(`${flood.what}: no more than ${most} after a long time`, () => {
     const peers = begin()
-    peers.wire.tick(3_600_000)
+    peers.wire.control.tick(3_600_000)
     for (let i = 0; i < most; i++) peers.send(...flood.once(peers))
     assert.equal(peers.fault, null)
     peers.send(...flood.once(peers))
@@ -251,7 +251,7 @@ test('a client may cancel every second request without an end', () => {
 test('a client that reads a long response may send WINDOW_UPDATE for every 2 KiB of it', () => {
   const peers = new Peers()
   const piece = Buffer.alloc(2048)
-  peers.onHead = (stream) => peers.wire.sendHead(stream, 200, null, null, -1, '', false)
+  peers.onHead = (stream) => peers.wire.sender.sendHead(stream, 200, null, null, -1, '', false)
   let stream: Http2Stream<null> | undefined
   const { onHead } = peers
   peers.onHead = (opened) => {
@@ -260,7 +260,7 @@ test('a client that reads a long response may send WINDOW_UPDATE for every 2 KiB
   }
   peers.send(peers.open())
   for (let i = 0; i < 20_000; i++) {
-    peers.wire.sendData(stream!, piece, false)
+    peers.wire.sender.sendData(stream!, piece, false)
     peers.send(update(0, piece.length), update(1, piece.length))
   }
   assert.equal(peers.fault, null)
@@ -271,11 +271,11 @@ test('a client that reads small pieces may send two WINDOW_UPDATEs for each', ()
   let stream: Http2Stream<null> | undefined
   peers.onHead = (opened) => {
     stream = opened
-    peers.wire.sendHead(opened, 200, null, null, -1, '', false)
+    peers.wire.sender.sendHead(opened, 200, null, null, -1, '', false)
   }
   peers.send(peers.open())
   for (let i = 0; i < 20_000; i++) {
-    peers.wire.sendData(stream!, Buffer.from('event'), false)
+    peers.wire.sender.sendData(stream!, Buffer.from('event'), false)
     peers.send(update(0, 5), update(1, 5))
   }
   assert.equal(peers.fault, null)
@@ -286,8 +286,8 @@ test('a client that opens its window by single bytes pays for each (CVE-2019-951
   const setting = Buffer.concat([Buffer.of(0, 4), uint32(0)])
   peers.send(encodeFrame(SETTINGS, 0, 0, setting))
   peers.onHead = (stream) => {
-    peers.wire.sendHead(stream, 200, null, null, -1, '', false)
-    peers.wire.sendData(stream, Buffer.alloc(100_000), true)
+    peers.wire.sender.sendHead(stream, 200, null, null, -1, '', false)
+    peers.wire.sender.sendData(stream, Buffer.alloc(100_000), true)
   }
   peers.send(peers.open())
   const { most, perFrame } = ALLOWANCES[kinds.WINDOW_UPDATES]!
@@ -306,8 +306,8 @@ for (const windowBytes of [32, 255, 1_023]) {
     let stream: Http2Stream<null> | undefined
     peers.onHead = (opened) => {
       stream = opened
-      peers.wire.sendHead(opened, 200, null, null, -1, '', false)
-      peers.wire.sendData(opened, Buffer.alloc(200_000), true)
+      peers.wire.sender.sendHead(opened, 200, null, null, -1, '', false)
+      peers.wire.sender.sendData(opened, Buffer.alloc(200_000), true)
     }
     peers.send(peers.open())
     const half = windowBytes >> 1
@@ -321,15 +321,15 @@ test('a client that reads nothing of its responses makes no more of them than fi
   const setting = Buffer.concat([Buffer.of(0, 4), uint32(0)])
   peers.send(encodeFrame(SETTINGS, 0, 0, setting))
   peers.onHead = (stream) => {
-    peers.wire.sendHead(stream, 200, null, null, -1, '', false)
-    peers.wire.sendData(stream, Buffer.alloc(512 * 1024), true)
+    peers.wire.sender.sendHead(stream, 200, null, null, -1, '', false)
+    peers.wire.sender.sendData(stream, Buffer.alloc(512 * 1024), true)
   }
   for (let i = 0; i < 100; i++) peers.send(peers.open())
   assert.deepEqual([peers.fault, peers.heads], [null, 9])
-  assert.equal(peers.wire.queuedBytes, 9 * 512 * 1024)
+  assert.equal(peers.wire.sender.queuedBytes, 9 * 512 * 1024)
   // Nor does one that opens and cancels others meanwhile.
   for (let i = 0; i < 500; i++) peers.send(peers.open(), reset(peers.nextStream))
-  assert.deepEqual([peers.heads, peers.wire.queuedBytes], [9, 9 * 512 * 1024])
+  assert.deepEqual([peers.heads, peers.wire.sender.queuedBytes], [9, 9 * 512 * 1024])
   assert.ok(peers.wire.unreleased <= 200)
 })
 
@@ -367,7 +367,7 @@ test('heads that HPACK makes large, with and without a response, spend an allowa
     let left = most - Math.max(0, GET_LIST_BYTES + 3033 - FREE_LIST_BYTES)
     for (; left >= spent; left -= spent) send()
     assert.equal(peers.fault, null, `${references} references, within the allowance`)
-    peers.wire.tick(1000)
+    peers.wire.control.tick(1000)
     for (left += perSecond; left >= spent; left -= spent) send()
     assert.equal(peers.fault, null, `${references} references, within what time gives back`)
     send()
@@ -377,7 +377,7 @@ test('heads that HPACK makes large, with and without a response, spend an allowa
 
 test('single bytes that are held take about as much memory as they are', () => {
   const peers = new Peers()
-  peers.onHead = (stream) => peers.wire.pauseBody(stream)
+  peers.onHead = (stream) => peers.wire.bodies.pauseBody(stream)
   peers.send(peers.open(false))
   for (let i = 0; i < 100_000; i++) peers.send(encodeFrame(DATA, 0, 1, Buffer.of(120)))
   assert.equal(peers.fault, null)
@@ -389,7 +389,7 @@ test('streams that were refused leave nothing behind', () => {
   peers.send(peers.open(false))
   for (let i = 0; i < 10_000; i++) {
     peers.send(peers.open())
-    peers.wire.tick(1000)
+    peers.wire.control.tick(1000)
   }
   assert.deepEqual([peers.fault, peers.heads, peers.wire.openStreams, peers.wire.unreleased], [null, 1, 1, 0])
 })

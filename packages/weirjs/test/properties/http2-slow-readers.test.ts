@@ -12,9 +12,12 @@ import { resolveLimits } from '../../src/base/limits.ts'
 import type { ByteSource } from '../../src/http/answer/byte-source.ts'
 import { LEND_PIECE } from '../../src/http/answer/byte-source.ts'
 import { OutgoingResponse } from '../../src/http/answer/outgoing-response.ts'
-import { Output } from '../../src/net/http2/output.ts'
-import { StreamedAnswer } from '../../src/net/http2/streamed-answer.ts'
+import { StreamedAnswer } from '../../src/net/cycle/answer-sender.ts'
+import { DUE, GATES, WHOLE } from '../../src/net/cycle/exchange-states.ts'
+import { Output, type Watched } from '../../src/net/http2/output.ts'
 import * as stuck from '../../src/net/http2/stuck-bytes.ts'
+import { Http2Writer } from '../../src/net/http2/writer.ts'
+import type { Ticker } from '../../src/net/time/ticker.ts'
 import type { Transport } from '../../src/net/transport/transport.ts'
 import type { Flushable } from '../../src/net/transport/write-batch.ts'
 import { Http2WireConnection } from '../../src/wire/http2/connection.ts'
@@ -86,12 +89,12 @@ class Way {
 
 class Client {
   readonly way = new Way()
-  readonly wire = new Http2WireConnection<StreamedAnswer<never>>(resolveLimits({}))
-  readonly output: Output<never>
+  readonly wire = new Http2WireConnection<Watched>(resolveLimits({}))
+  readonly output: Output<Watched>
 
   constructor() {
     const { way, wire } = this
-    this.output = new Output(wire as unknown as Http2WireConnection<never>, way as unknown as Transport, {
+    this.output = new Output(wire, way as unknown as Transport, {
       isRunning: false,
       onFlushed() {},
       onDrain: () => this.output.flush(),
@@ -100,7 +103,7 @@ class Client {
     for (let next = wire.next(); next !== event.NEED_DATA; next = wire.next()) if (next === event.HEAD) this.#answer(wire.stream)
   }
 
-  #answer(stream: Http2Stream<StreamedAnswer<never>>): void {
+  #answer(stream: Http2Stream<Watched>): void {
     let left = BODY_BYTES
     const source = {
       [Symbol.asyncIterator]: () => source,
@@ -113,15 +116,19 @@ class Client {
     }
     const response = new OutgoingResponse()
     response.header('Content-Length', BODY_BYTES).stream(source as unknown as ByteSource)
-    const wire = this.wire as unknown as Http2WireConnection<never>
-    const answer = new StreamedAnswer<never>(wire, this.output, stream as unknown as Http2Stream<never>, response, '', null)
-    stream.owner = answer
+    const writer = new Http2Writer(this.wire.sender, this.output, stream, { dateLine: '' } as unknown as Ticker)
+    const answer = new StreamedAnswer({ request: WHOLE, work: GATES, answer: DUE }, writer, response, null)
+    const settle = (): boolean => {
+      if (!writer.mustWait) answer.goOn()
+      return answer.isWaiting
+    }
+    stream.owner = { settle, onDry: () => answer.goOn() }
     answer.send()
   }
 
   /** Bytes in the server's memory that the client has not taken. */
   get heldBytes(): number {
-    return this.way.unsentBytes + this.wire.outputBytes
+    return this.way.unsentBytes + this.wire.sender.outputBytes
   }
 }
 
@@ -156,7 +163,7 @@ test('a client that leaves does not count as slow any more', async () => {
   for (let i = 0; i < 20; i++) await turn()
   assert.equal(stuck.isMuch(), true)
   for (const { wire, output } of clients) {
-    wire.fail(0)
+    wire.control.fail(0)
     output.close()
   }
   assert.equal(stuck.isMuch(), false)

@@ -165,7 +165,7 @@ class World {
   }
 
   setWindow(bytes: number): void {
-    this.#read(this.wire.takeOutput()) // what was made before
+    this.#read(this.wire.sender.takeOutput()) // what was made before
     for (const seen of this.seen.values()) seen.window += bytes - this.#initialWindow
     this.#initialWindow = bytes
     this.#settings++
@@ -183,12 +183,12 @@ class World {
     if (seen.ownerHead) return
     seen.ownerHead = true
     seen.ownerEnded = isWhole
-    this.wire.sendHead(seen.stream, 200, null, null, -1, '', isWhole)
+    this.wire.sender.sendHead(seen.stream, 200, null, null, -1, '', isWhole)
   }
 
   give(seen: Seen, size: number, isLast: boolean): void {
     if (!seen.ownerHead || seen.ownerEnded) return
-    this.wire.sendData(seen.stream, bytesOf(seen.id, seen.given, size), isLast)
+    this.wire.sender.sendData(seen.stream, bytesOf(seen.id, seen.given, size), isLast)
     seen.given += size
     seen.ownerEnded = isLast
   }
@@ -196,25 +196,25 @@ class World {
   end(seen: Seen, hasTrailers: boolean): void {
     if (!seen.ownerHead || seen.ownerEnded) return
     seen.ownerEnded = true
-    this.wire.sendEnd(seen.stream, hasTrailers ? ['x-sum', '1'] : null)
+    this.wire.sender.sendEnd(seen.stream, hasTrailers ? ['x-sum', '1'] : null)
   }
 
   pause(seen: Seen): void {
     if (seen.stream.isClosed) return
     seen.isPaused = true
-    this.wire.pauseBody(seen.stream)
+    this.wire.bodies.pauseBody(seen.stream)
   }
 
   resume(seen: Seen): void {
     seen.isPaused = false
-    this.wire.resumeBody(seen.stream)
+    this.wire.bodies.resumeBody(seen.stream)
     this.#run()
   }
 
   drop(seen: Seen): void {
     if (seen.stream.isClosed) return
     seen.ownerReset = true
-    this.wire.reset(seen.stream, 2)
+    this.wire.sender.reset(seen.stream, 2)
   }
 
   flush(bytes: number): void {
@@ -222,10 +222,10 @@ class World {
   }
 
   #flush(bytes: number): void {
-    const hasMore = this.wire.fill(bytes)
-    this.#read(this.wire.takeOutput())
+    const hasMore = this.wire.sender.fill(bytes)
+    this.#read(this.wire.sender.takeOutput())
     if (hasMore) assert.ok(bytes < 1 << 20, 'a large output takes all')
-    for (let hungry = this.wire.nextHungry(); hungry !== null; hungry = this.wire.nextHungry()) {
+    for (let hungry = this.wire.sender.nextHungry(); hungry !== null; hungry = this.wire.sender.nextHungry()) {
       assert.ok(hungry.isSending && hungry.queuedBytes === 0 && hungry.owner!.window > 0 && this.#window > 0)
     }
   }
@@ -296,7 +296,7 @@ class World {
         if (!seen.clientEnded) assert.ok(seen.sendWindow > STREAM_WINDOW_BYTES / 2 - 1, 'the window opens again')
       }
     }
-    assert.equal(wire.queuedBytes, queued)
+    assert.equal(wire.sender.queuedBytes, queued)
     assert.ok(wire.heldBytes <= 2 * CONNECTION_WINDOW_BYTES)
     if (![...this.seen.values()].some(({ isOpen, isPaused }) => isOpen && isPaused))
       assert.ok(this.#sendWindow > CONNECTION_WINDOW_BYTES / 2 - 1 && wire.heldBytes < 100)

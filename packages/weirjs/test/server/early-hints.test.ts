@@ -1,12 +1,15 @@
 // `103 Early Hints`, over HTTP/1.1 and HTTP/2 (RFC 8297).
 
 import assert from 'node:assert/strict'
-import { request as requestHttp1 } from 'node:http'
+import { once } from 'node:events'
+import { createServer, request as requestHttp1 } from 'node:http'
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 
 import { HttpResponse, HttpServer } from '../../src/index.ts'
+import { toNodeListener } from '../../src/modules/node/index.ts'
 import { connect } from '../../src/testing/index.ts'
 import { curl, noCurl } from '../support/curl.ts'
 import { nghttp, noNghttp } from '../support/nghttp.ts'
@@ -210,6 +213,34 @@ test('a gate may send them, and 100 Continue may follow', async (t) => {
     [103, 100],
   )
   assert.equal((await client.send('text').message()).text, 'text')
+})
+
+test('observers are told how many interim responses there were, whatever carries the request', async (t) => {
+  const { server, ports } = await serve(t, (server) => {
+    mapPage(server)
+    server.mapPost('/', (_, { request }) => request.body)
+  })
+  const observed = new Observed().on(server)
+  const hosted = createServer(toNodeListener(server)).listen(0, '127.0.0.1')
+  t.after(() => hosted.close())
+  await once(hosted, 'listening')
+  const session = connectHttp2(`http://127.0.0.1:${ports[1]!}`)
+  t.after(() => session.destroy())
+  const asked = [ports[0]!, (hosted.address() as AddressInfo).port].map(async (port) => {
+    const client = await RawClient.connect(port)
+    t.after(() => client.destroy())
+    await client.get('/').messages(3)
+  })
+  await Promise.all([...asked, once(session.request({ ':path': '/' }).resume(), 'end'), server.fetch(new Request('http://a/'))])
+  await eventually(() => observed.ended.length === 4, 'the records')
+  const counts = observed.ended.map(({ interimResponses }) => interimResponses)
+  assert.deepEqual(counts.sort(), [0, 2, 2, 2], 'Fetch has none')
+  const client = await RawClient.connect(ports[0]!)
+  t.after(() => client.destroy())
+  client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n')
+  assert.equal((await client.message()).status, 100)
+  await client.send('text').message()
+  assert.equal((await observed.record(5)).interimResponses, 1)
 })
 
 test('curl and nghttp', { skip: noCurl || noNghttp }, async (t) => {

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { offEnd, onEnd } from '../../src/http/session.ts'
+import { offEnd, onEnd } from '../../src/http/exchange.ts'
 import { HttpResponse, HttpServer, type HttpSession, principalKey, type ServerOptions, t } from '../../src/index.ts'
 import { fetch } from '../../src/net/fetch/fetch-exchange.ts'
 import { inject } from '../../src/net/inject/inject.ts'

@@ -65,7 +65,7 @@ export class Http2Log {
     const { wire } = this
     try {
       for (let next = wire.next(); ; next = wire.next()) {
-        if (next === event.CLOSED) assert.ok(this.hasFailed || wire.life === 3, 'closed without a failure')
+        if (next === event.CLOSED) assert.ok(this.hasFailed || wire.control.life === 3, 'closed without a failure')
         if (next === event.PAUSED) this.add('paused')
         if (next <= event.PAUSED) return
         this.#note(next)
@@ -75,7 +75,7 @@ export class Http2Log {
       assert.ok(!this.hasFailed, 'a failure is final')
       this.hasFailed = true
       assert.equal(wire.openStreams, 0)
-      assert.equal(wire.queuedBytes, 0)
+      assert.equal(wire.sender.queuedBytes, 0)
       this.add(`error ${error.fault}`)
     }
   }
@@ -107,7 +107,7 @@ export class Http2Log {
       this.#noteHead(next, stream)
       if (stream.isWhole) this.#ended.add(id)
       if (this.#answers) {
-        wire.sendHead(stream, 200, null, null, 0, '', true)
+        wire.sender.sendHead(stream, 200, null, null, 0, '', true)
         wire.release(stream)
       }
       return
@@ -157,12 +157,13 @@ export class Http2Log {
   /** Writes what is ready. */
   flush(maxBytes = FLUSH_BYTES): void {
     for (;;) {
-      const hasMore = this.wire.fill(maxBytes)
-      assert.ok(this.wire.outputBytes <= maxBytes || this.wire.outputBytes < FLUSH_BYTES * 8, 'the output is bounded')
-      this.readOutput(this.wire.takeOutput())
+      const hasMore = this.wire.sender.fill(maxBytes)
+      assert.ok(this.wire.sender.outputBytes <= maxBytes || this.wire.sender.outputBytes < FLUSH_BYTES * 8, 'the output is bounded')
+      this.readOutput(this.wire.sender.takeOutput())
       if (!hasMore) break
     }
-    for (let hungry = this.wire.nextHungry(); hungry !== null; hungry = this.wire.nextHungry()) this.add(`hungry ${hungry.id}`)
+    for (let hungry = this.wire.sender.nextHungry(); hungry !== null; hungry = this.wire.sender.nextHungry())
+      this.add(`hungry ${hungry.id}`)
   }
 
   readOutput(bytes: Buffer): void {
@@ -228,11 +229,11 @@ export class Http2Log {
     const { wire } = this
     if (verb === 'flush') this.flush(rest[0] === undefined ? FLUSH_BYTES : Number(rest[0]))
     else if (verb === 'answer') this.#answers = true
-    else if (verb === 'begin-end') wire.beginEnd()
-    else if (verb === 'end-connection') wire.end()
-    else if (verb === 'fail') wire.fail(codeOf(rest[0]!))
-    else if (verb === 'ping') wire.ping()
-    else if (verb === 'tick') wire.tick(Number(rest[0]))
+    else if (verb === 'begin-end') wire.control.beginEnd()
+    else if (verb === 'end-connection') wire.control.end()
+    else if (verb === 'fail') wire.control.fail(codeOf(rest[0]!))
+    else if (verb === 'ping') wire.control.ping()
+    else if (verb === 'tick') wire.control.tick(Number(rest[0]))
     else if (verb === 'table') this.setTableLimit(Number(rest[0]))
     else if (verb === 'see') for (const word of rest) this.add(`${word}=${this.#value(word)}`)
     else if (verb === 'run') this.run()
@@ -247,7 +248,7 @@ export class Http2Log {
       const [status, length] = rest
       const isKnown = length !== undefined && length !== 'end'
       const list = fields.length === 0 ? null : fields
-      wire.sendHead(
+      wire.sender.sendHead(
         stream,
         Number(status),
         null,
@@ -256,17 +257,17 @@ export class Http2Log {
         fields.includes('date?') ? DATE : '',
         isEnd,
       )
-    } else if (verb === 'data') wire.sendData(stream, Buffer.from(rest[0]!, 'latin1'), isEnd)
-    else if (verb === 'text') wire.sendText(stream, rest[0]!, Buffer.byteLength(rest[0]!))
-    else if (verb === 'end') wire.sendEnd(stream)
-    else if (verb === 'trailers') wire.sendEnd(stream, fields)
-    else if (verb === 'interim') wire.sendInterim(stream, Number(rest[0]), fields)
-    else if (verb === 'pause') wire.pauseBody(stream)
+    } else if (verb === 'data') wire.sender.sendData(stream, Buffer.from(rest[0]!, 'latin1'), isEnd)
+    else if (verb === 'text') wire.sender.sendText(stream, rest[0]!, Buffer.byteLength(rest[0]!))
+    else if (verb === 'end') wire.sender.sendEnd(stream)
+    else if (verb === 'trailers') wire.sender.sendEnd(stream, fields)
+    else if (verb === 'interim') wire.sender.sendInterim(stream, Number(rest[0]), fields)
+    else if (verb === 'pause') wire.bodies.pauseBody(stream)
     else if (verb === 'resume') {
-      wire.resumeBody(stream)
+      wire.bodies.resumeBody(stream)
       this.run()
     } else if (verb === 'release') wire.release(stream)
-    else if (verb === 'reset') wire.reset(stream, codeOf(rest[0]!))
+    else if (verb === 'reset') wire.sender.reset(stream, codeOf(rest[0]!))
     else throw new Error(`no such act: ${verb}`)
   }
 
@@ -280,15 +281,15 @@ export class Http2Log {
       case 'held':
         return `${Math.floor(wire.heldBytes / 1024)} KiB`
       case 'queued':
-        return String(wire.queuedBytes)
+        return String(wire.sender.queuedBytes)
       case 'life':
-        return LIFE_NAMES[wire.life]!
+        return LIFE_NAMES[wire.control.life]!
       case 'begun':
-        return String(wire.hasBegun)
+        return String(wire.control.hasBegun)
       case 'in-head':
-        return String(wire.inHead)
+        return String(wire.control.inHead)
       case 'awaits-ack':
-        return String(wire.awaitsSettingsAck)
+        return String(wire.control.awaitsSettingsAck)
       default:
         throw new Error(`no such value: ${name}`)
     }

@@ -166,7 +166,7 @@ class Simulation implements Http2SimulationCounts {
         this.#notes.trace(`accepted ${exchange.request.path}`)
         return exchange
       },
-      gate: (exchange, body) => inner.gate(exchange, body),
+      gate: (exchange) => inner.gate(exchange),
       handle: (exchange) => inner.handle(exchange),
       refuse: (exchange, error) => inner.refuse(exchange, error),
     }
@@ -268,7 +268,8 @@ class Simulation implements Http2SimulationCounts {
       if (hasViolated) this.#notes.blame('a connection lives on after a violation')
       const open = streams.filter(({ isOver }) => !isOver).length
       if (connection.wire.openStreams > open) this.#notes.blame(`${open} streams are open, the server has ${connection.wire.openStreams}`)
-      if (connection.wire.queuedBytes > 0) this.#notes.blame(`${connection.wire.queuedBytes} bytes wait for windows that are open`)
+      if (connection.wire.sender.queuedBytes > 0)
+        this.#notes.blame(`${connection.wire.sender.queuedBytes} bytes wait for windows that are open`)
     }
   }
 

@@ -3,7 +3,7 @@
 import { WeirError } from '../../src/base/errors.ts'
 import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
 import type { Application } from '../../src/http/application.ts'
-import type { Exchange } from '../../src/http/session.ts'
+import type { Exchange } from '../../src/http/exchange.ts'
 import type { ConnectionHost } from '../../src/net/connections/connection-host.ts'
 import type { OpenConnection } from '../../src/net/connections/connections.ts'
 import { Http1Connection } from '../../src/net/http1/connection.ts'
@@ -197,9 +197,9 @@ class Simulation {
         this.#accepted.push(accepted)
         return exchange
       },
-      gate: (exchange, body) => {
+      gate: (exchange) => {
         if (random.chance(0.6)) this.#listen(known.get(exchange)!, exchange)
-        return inner.gate(exchange, body)
+        return inner.gate(exchange)
       },
       handle: (exchange) => {
         const accepted = known.get(exchange)!

@@ -2,8 +2,8 @@
 
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { Problem } from '../../http/answer/problem.ts'
+import type { Exchange } from '../../http/exchange.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
-import type { Exchange } from '../../http/session.ts'
 import { type ExplainedServer, explain } from '../explain/explain.ts'
 import type { Explanation } from '../explain/explanation.ts'
 import { consideredRoutes } from '../routes/considered-routes.ts'

@@ -2,7 +2,7 @@
 
 import { WeirError } from '../../base/errors.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import type { Exchange } from '../../http/session.ts'
+import type { Exchange } from '../../http/exchange.ts'
 import { isLater, replyInPlace } from '../reply.ts'
 import type { Gate } from './policy.ts'
 

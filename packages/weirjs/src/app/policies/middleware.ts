@@ -3,7 +3,8 @@
 import { WeirError } from '../../base/errors.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
-import type { Exchange, HttpSession } from '../../http/session.ts'
+import type { Exchange } from '../../http/exchange.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 import { complete, isLater, reply } from '../reply.ts'
 

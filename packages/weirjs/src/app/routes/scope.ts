@@ -4,8 +4,8 @@
 
 import { applyContentTag } from '../../http/answer/content-tag.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
+import { exchangeOf } from '../../http/exchange.ts'
 import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
-import { exchangeOf } from '../../http/session.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
 import { type CheckedPolicy, type CheckedRoute, type Gate, isNameTaken, type UsedPolicy } from '../policies/policy.ts'
 import type { Parameter } from './declaration.ts'

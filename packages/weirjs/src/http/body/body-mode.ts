@@ -5,7 +5,7 @@ import type { Limits } from '../../base/limits.ts'
 import { parseMediaType } from '../../formats/media-type.ts'
 import type { Head } from '../../wire/head/head.ts'
 import type { RouteMatch } from '../route-info.ts'
-import { RequestBody } from './body.ts'
+import { type BodyEngine, FORM, GATHERED, RequestBody, STREAMED } from './body.ts'
 
 const LETTER_M = 0x6d
 
@@ -32,7 +32,9 @@ export function streamsBody(head: Head, { route }: RouteMatch, limit: number | n
   return type !== null && (type.charCodeAt(0) | LOWER) === LETTER_M && parseMediaType(type)?.type === 'multipart/form-data'
 }
 
-/** @param demand called when a reader needs (more) bytes; null when the body is gathered first @returns null when there is no body */
-export function bodyFor({ contentLength }: Head, { route }: RouteMatch, demand: (() => void) | null): RequestBody | null {
-  return contentLength === 0 ? null : new RequestBody(contentLength, demand, route?.bodyMode === 'auto')
+/** @returns null when there is no body */
+export function bodyFor(head: Head, match: RouteMatch, limit: number | null, engine: BodyEngine): RequestBody | null {
+  if (head.contentLength === 0) return null
+  const mode = !streamsBody(head, match, limit) ? GATHERED : match.route?.bodyMode === 'auto' ? FORM : STREAMED
+  return new RequestBody(head.contentLength, engine, mode)
 }

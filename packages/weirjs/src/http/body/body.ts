@@ -41,8 +41,23 @@ const WHOLE = 3
 /** It will never be complete. */
 const BROKEN = 4
 const EXPIRED = 5
-/** Gates are running: nothing of it is read before they have let the request pass. */
-const HELD = 6
+
+/** It is gathered before the handler runs. */
+export const GATHERED = 0
+/** The handler runs while it arrives. */
+export const STREAMED = 1
+/** It is streamed only because the client sends a multipart form. */
+export const FORM = 2
+/** It would have been gathered, but is streamed, because something decodes it as it arrives. */
+export const DECODED = 3
+
+/** What fills a body. */
+export interface BodyEngine {
+  /** A reader needs (more) bytes. */
+  demand(): void
+  /** Whether gates are running: nothing of the body is read before they have let the request pass. */
+  readonly isGating: boolean
+}
 
 const EMPTY = Buffer.alloc(0)
 /** Initial memory of a large body. It doubles as bytes arrive, because a declared length cannot be trusted. */
@@ -66,54 +81,34 @@ export class RequestBody {
   #route = ''
   #collected: { resolve: () => void; reject: (error: Error) => void; promise: Promise<void> } | null = null
   readonly #expectedLength: number
-  #demand: (() => void) | null
-  #isForm: boolean
-  #mustStream = false
+  /** Null for a body that has arrived: an empty one, or that of a test. */
+  readonly #engine: BodyEngine | null
+  /** GATHERED, STREAMED, FORM or DECODED. */
+  #mode: number
   #watcher: ((bytes: Buffer) => void) | null = null
 
   /**
    * @param expectedLength from Content-Length, -1 when unknown
-   * @param demand called when a reader needs (more) bytes; null when the body is gathered before the handler runs
-   * @param isForm whether the body is streamed only because the client sends a multipart form
+   * @param mode GATHERED, STREAMED or FORM
    */
-  constructor(expectedLength: number, demand: (() => void) | null, isForm = false) {
+  constructor(expectedLength: number, engine: BodyEngine | null, mode: number = GATHERED) {
     this.#expectedLength = expectedLength
-    this.#demand = demand
-    this.#isForm = isForm
-    this.#state = demand === null ? COLLECTING : WAITING
+    this.#engine = engine
+    this.#mode = mode
+    this.#state = mode === GATHERED ? COLLECTING : WAITING
   }
 
   // Called by the engine.
 
-  /** It may not be read until `admit`. */
-  hold(): void {
-    this.#state = HELD
+  /** GATHERED, STREAMED, FORM or DECODED. Known once all gates have let the request pass. */
+  get mode(): number {
+    return this.#mode
   }
 
-  /** The gates have let the request pass. */
-  admit(): void {
-    if (this.#state !== HELD) return
-    if (this.#demand !== null) this.#state = WAITING
-    else this.#state = this.#ended ? WHOLE : COLLECTING // an empty one may have ended in the meantime
-  }
-
-  /**
-   * Whether the engine starts the handler before the body has arrived, although the route would wait for it: something decodes the body as
-   * it arrives. Called by a gate, and then by the engine once all gates have let the request pass.
-   */
-  get mustStream(): boolean {
-    return this.#mustStream
-  }
-
-  /** For a gate: see `mustStream`. It has no effect on a body that is streamed anyway. */
+  /** For a gate: something is going to decode it as it arrives. It has no effect on a body that is streamed anyway. */
   requireStream(): void {
-    this.#mustStream = this.#demand === null
-  }
-
-  /** The engine starts the handler now. @param demand called when a reader needs (more) bytes */
-  stream(demand: () => void): void {
-    this.#demand = demand
-    this.#isForm = false
+    if (this.#mode !== GATHERED) return
+    this.#mode = DECODED
     this.#state = WAITING
   }
 
@@ -121,11 +116,6 @@ export class RequestBody {
   watch(watcher: (bytes: Buffer) => void): void {
     this.#watcher = watcher
     if (this.#end > this.#start) watcher(this.#bytes.subarray(this.#start, this.#end))
-  }
-
-  /** Whether it is streamed only because the client sends a multipart form. */
-  get isForm(): boolean {
-    return this.#isForm
   }
 
   /** @returns false when the engine should stop reading until `demand` */
@@ -243,7 +233,7 @@ export class RequestBody {
 
   /** Whether the bytes that still arrive have no reader. */
   get isUnread(): boolean {
-    return this.#state === WAITING || this.#state === HELD || this.#state === EXPIRED || this.#state === BROKEN
+    return this.#state === WAITING || this.#state === EXPIRED || this.#state === BROKEN
   }
 
   #gather(buffer: Buffer, start: number, end: number, borrowed: boolean): void {
@@ -361,7 +351,7 @@ export class RequestBody {
       this.#state = COLLECTING
       this.#collected = promiseParts()
       if (this.#ended) this.finish(this.#trailers)
-      else this.#demand!()
+      else this.#engine!.demand()
     }
     await this.#collected.promise
   }
@@ -384,29 +374,29 @@ export class RequestBody {
       this.#borrowed = false
     }
     if (this.#ended) sink.end()
-    else if (goOn) this.#demand!()
+    else if (goOn) this.#engine!.demand()
   }
 
   /** The sink that returned false can take more. */
   demand(): void {
-    if (this.#state === FLOWING && !this.#ended) this.#demand?.()
+    if (this.#state === FLOWING && !this.#ended) this.#engine?.demand()
   }
 
   #claim(member: string): void {
     if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route)
     if (this.#error !== null) throw this.#error
-    if (this.#state === HELD) throw new WeirError('WEIR_BODY_IN_GATE', member)
+    if (this.#engine?.isGating === true) throw new WeirError('WEIR_BODY_IN_GATE', member)
     if (this.#state !== WAITING) throw new BodyAlreadyReadError(member)
   }
 
   /** @param isOpen whether a reader that takes the body as it arrives may ask too */
   #check(member: string, isOpen = false): void {
+    if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route) // its engine may be at work on the next request
+    if (this.#engine?.isGating === true) throw this.#error ?? new WeirError('WEIR_BODY_IN_GATE', member)
     if (this.#state === WHOLE) return
-    if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route)
     if (this.#error !== null) throw this.#error
     if (this.#state === FLOWING && !isOpen) throw new BodyAlreadyReadError(member)
-    if (this.#state === HELD) throw new WeirError('WEIR_BODY_IN_GATE', member)
-    throw new BodyNotBufferedError(member, this.#isForm && !isOpen)
+    throw new BodyNotBufferedError(member, this.#mode === FORM && !isOpen)
   }
 }
 

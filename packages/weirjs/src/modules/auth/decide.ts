@@ -3,7 +3,8 @@
 import type { NothingOrResponse } from '../../app/policies/policy.ts'
 import { faultOf, HttpError, isInstance, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import { exchangeOf } from '../../http/exchange.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 import type { Allows, Plan } from './plan.ts'
 import { askToLogIn, denied, type Failure, unauthenticated } from './refusals.ts'

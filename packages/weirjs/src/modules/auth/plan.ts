@@ -8,7 +8,8 @@ import type { UsedPolicy } from '../../app/policies/policy.ts'
 import { chainOf } from '../../app/routes/route.ts'
 import { type Chain, usedPolicies } from '../../app/routes/scope.ts'
 import { WeirError } from '../../base/errors.ts'
-import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import { exchangeOf } from '../../http/exchange.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 import type { AnyPrincipal, Principal, Scheme, SecurityScheme } from './scheme.ts'
 

@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net'
 
-import type { Exchange } from '../../http/session.ts'
+import type { Exchange } from '../../http/exchange.ts'
 
 /** Names the run. A client that does not know the number of a run cannot start one. */
 export const REFRESH_FIELD = 'weir-cache-refresh'

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
 import { eventually } from '../../../test/support/serving.ts'
-import { RequestBody } from '../../http/body/body.ts'
+import { RequestBody, STREAMED } from '../../http/body/body.ts'
 import { TestClock } from '../../testing/test-clock.ts'
 import { DecodedBody } from './decoded-body.ts'
 import { DecoderMemory, type DecoderOwner } from './decoder-memory.ts'
@@ -53,7 +53,7 @@ function begin(coding: 'br' | 'gzip') {
   const clock = new TestClock()
   const memory = new DecoderMemory(clock, ALL_BYTES)
   let demands = 0
-  const source = new RequestBody(-1, () => demands++)
+  const source = new RequestBody(-1, { isGating: false, demand: () => void demands++ }, STREAMED)
   const body = new DecodedBody(source, coding, { maxRequestBodySize: Number.POSITIVE_INFINITY, maxRatio: 100 }, memory)
   const reader = new Slow()
   body.take('the test', reader)

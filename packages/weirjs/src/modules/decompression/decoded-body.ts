@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer'
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
-import { type BodySink, RequestBody } from '../../http/body/body.ts'
+import { type BodyEngine, type BodySink, FORM, RequestBody, STREAMED } from '../../http/body/body.ts'
 import { GatheredBytes } from '../../http/body/gathered-bytes.ts'
 
 import { brotliWindowBits, createDecoder, type Decoder, decoderBytes, MAX_BROTLI_WINDOW_BITS, type RequestCoding } from './codings.ts'
@@ -28,7 +28,7 @@ export class DecodedBody extends RequestBody {
 
   constructor(received: RequestBody, coding: RequestCoding, limits: DecodingLimits, memory: DecoderMemory = decoderMemory) {
     const decoding = new Decoding(received, coding, limits, memory)
-    super(-1, () => decoding.demand(), received.isForm)
+    super(-1, decoding, received.mode === FORM ? FORM : STREAMED)
     decoding.target = this
     this.#decoding = decoding
   }
@@ -44,8 +44,10 @@ export class DecodedBody extends RequestBody {
   }
 }
 
-class Decoding implements BodySink, DecoderOwner {
+class Decoding implements BodyEngine, BodySink, DecoderOwner {
   readonly keepsBytes = true
+  /** Gates have let the request pass before it is decoded. */
+  readonly isGating = false
   target!: RequestBody
   decoderBytes = 0
   readonly #memory: DecoderMemory

@@ -9,6 +9,7 @@ import { kindOf, shown } from '../../base/kind-of.ts'
 import { count, readBy } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
+import { DECODED } from '../../http/body/body.ts'
 import { bodyOf, type HttpRequest, headerOf } from '../../http/request/request.ts'
 
 import { CODING_NAMES, isAvailable, type RequestCoding } from './codings.ts'
@@ -62,7 +63,7 @@ export function decompression(options: DecompressionOptions = {}): Policy {
       const limits = { maxRequestBodySize: request.maxRequestBodySize, maxRatio }
       const decoded = new DecodedBody(received, coding as RequestCoding, limits)
       bodyOf(request, decoded)
-      return received.mustStream ? decoded.collect(OWNER).then(next) : next()
+      return received.mode === DECODED ? decoded.collect(OWNER).then(next) : next()
     },
     describe: () => ({ codings, maxRatio }),
   }

@@ -3,8 +3,9 @@
 import { randomBytes } from 'node:crypto'
 
 import { WeirError } from '../../base/errors.ts'
+import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
-import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 /** CSP Level 3 §7.1 recommends at least 128 bits. */
 const NONCE_BYTES = 16

@@ -5,8 +5,9 @@ import { createHash } from 'node:crypto'
 import type { Route } from '../../app/routes/route.ts'
 import { WeirError } from '../../base/errors.ts'
 import type { RequestHead } from '../../http/application.ts'
+import type { Exchange } from '../../http/exchange.ts'
 import { cookieOf } from '../../http/request/request.ts'
-import type { Exchange, HttpSession } from '../../http/session.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 export const LONGEST_KEY = 255
 /** Without a principal, all that protects a response from others is that nobody can guess the key. */

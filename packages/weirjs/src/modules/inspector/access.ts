@@ -6,7 +6,8 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
-import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import { exchangeOf } from '../../http/exchange.ts'
+import type { HttpSession } from '../../http/session.ts'
 import { isLocalName, isLoopback } from '../this-machine.ts'
 
 /** Fields with which a proxy shows itself: what it forwards does not come from this machine. */

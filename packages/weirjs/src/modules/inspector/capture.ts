@@ -10,9 +10,10 @@ import { fieldSecrets, masked, repeatable, urlSecrets, withoutRepeated } from '.
 import { refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
+import { type Exchange, exchangeOf } from '../../http/exchange.ts'
 import type { ExchangeObserver, ExchangeRecord } from '../../http/exchange-record.ts'
 import { bodyOf } from '../../http/request/request.ts'
-import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 import type { Entry, KeptBody, KeptError, Stages } from './entry.ts'
 import type { ExchangeList } from './exchange-list.ts'

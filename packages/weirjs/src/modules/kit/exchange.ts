@@ -2,8 +2,9 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
+import { type Exchange, exchangeOf, type TraceIds } from '../../http/exchange.ts'
 import { bodyOf, headerOf } from '../../http/request/request.ts'
-import { type Exchange, exchangeOf, type HttpSession, type TraceIds } from '../../http/session.ts'
+import type { HttpSession } from '../../http/session.ts'
 import { Redaction } from '../redaction.ts'
 
 /** A request and its response, as modules see them. Valid as long as its session. */

@@ -1,8 +1,9 @@
 // What a module that signs people in needs of `sessions()`.
 
 import { parseCookies } from '../../formats/cookie.ts'
+import { exchangeOf } from '../../http/exchange.ts'
 import { headerOf } from '../../http/request/request.ts'
-import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import type { HttpSession } from '../../http/session.ts'
 import { KeyRing, type SealedBox, type SealingKey } from '../sessions/key-ring.ts'
 import { type CookieForm, clearCookieText, insecureSession, setCookieText, soleCookie } from '../sessions/session-cookie.ts'
 import type { SessionPrincipal } from '../sessions/session-record.ts'

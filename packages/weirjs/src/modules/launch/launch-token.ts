@@ -5,8 +5,9 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 import type { HttpResponse } from '../../http/answer/response.ts'
+import { exchangeOf } from '../../http/exchange.ts'
 import { cookieOf } from '../../http/request/request.ts'
-import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import type { HttpSession } from '../../http/session.ts'
 import { credentialsOf } from '../authorization.ts'
 
 /** How many random bytes a token has. */

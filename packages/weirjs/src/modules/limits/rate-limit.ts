@@ -9,7 +9,9 @@ import { count, duration, forTests, hasFunction, matching, oneOf, readBy } from 
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
-import { bagKey, exchangeOf, type HttpSession } from '../../http/session.ts'
+import { bagKey } from '../../http/bag.ts'
+import { exchangeOf } from '../../http/exchange.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 import { boundedKey, type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
 import type { CountedLimit, LimitCounts } from './limit-metrics.ts'

@@ -1,7 +1,8 @@
 // What a line of the access log is made of: one record, without what must not be logged.
 
+import { exchangeOf } from '../../http/exchange.ts'
 import type { ExchangeRecord, Outcome, RecordKind } from '../../http/exchange-record.ts'
-import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 import type { Redaction } from '../redaction.ts'
 import { traceOf } from '../trace-context.ts'

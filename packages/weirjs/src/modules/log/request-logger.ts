@@ -2,7 +2,8 @@
 
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
-import { bagKey, type HttpSession } from '../../http/session.ts'
+import { bagKey } from '../../http/bag.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 import { traceOf } from '../trace-context.ts'
 

@@ -8,9 +8,9 @@ import type { Arrival } from '../../net/connections/arrival.ts'
 import type { ConnectionHost } from '../../net/connections/connection-host.ts'
 import { NoConnection } from '../../net/connections/no-connection.ts'
 import { peerAt, STRANGER } from '../../net/connections/peer.ts'
+import { HostedExchange } from '../../net/hosted/hosted-exchange.ts'
+import type { Http2ServerRequest, Http2ServerResponse } from '../../net/hosted/node-http2.ts'
 import { HttpServer, hostedOf, hostOf } from '../../server.ts'
-import { HostedExchange } from './hosted/hosted-exchange.ts'
-import type { Http2ServerRequest, Http2ServerResponse } from './hosted/node-http2.ts'
 
 /** Called by a host's server with each request. */
 export interface NodeListener {
@@ -48,8 +48,8 @@ export function toNodeListener(server: HttpServer): NodeListener {
     next?: (error?: unknown) => void,
   ): void => {
     const connection = connectionOf(socketOf(request))
-    const exchange = new HostedExchange(connection, hostedOf(server), request, response, owesContinue)
-    if (!exchange.start(next !== undefined)) next!()
+    const exchange = new HostedExchange(connection, hostedOf(server), request, response)
+    if (!exchange.start(next !== undefined, owesContinue)) next!()
   }
   const listener = (
     request: IncomingMessage | Http2ServerRequest,

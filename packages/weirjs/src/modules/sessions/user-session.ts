@@ -2,8 +2,9 @@
 
 import { WeirError } from '../../base/errors.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { exchangeOf } from '../../http/exchange.ts'
 import { noJsonForm } from '../../http/json-engine.ts'
-import { exchangeOf, type HttpSession } from '../../http/session.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 import type { Keeping, Kept } from './keeping.ts'
 import { type CookieForm, type CookieForms, clearCookieText, endedForm, insecureSession, setCookieText } from './session-cookie.ts'

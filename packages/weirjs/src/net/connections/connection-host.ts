@@ -3,7 +3,7 @@
 import type { Limits, Timeouts } from '../../base/limits.ts'
 import type { Application } from '../../http/application.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
-import type { Exchange } from '../../http/session.ts'
+import type { Exchange } from '../../http/exchange.ts'
 import type { Observers } from '../observe/observers.ts'
 import type { Proxies } from '../proxies/proxies.ts'
 import type { Ticker } from '../time/ticker.ts'

@@ -1,249 +1,236 @@
-// How is one request answered, in either protocol? The application opens it, then handles or refuses it; it is answered once, and expires.
-// Each protocol receives its bytes and sends those of the response in its own way: http1/exchange-server.ts, http2/exchange.ts.
+// How is one request answered, whatever carries it? The application opens it, then handles or refuses it; it is answered once, and expires.
+//
+//   Carrier ──head, bytes, end──▶ RequestCycle ──▶ Application   the handler. The cycle owns the state: see exchange-states.ts
+//      ▲──────── pause, resume, cut ───┤
+//   AnswerWriter ◀── answer-sender.ts ─┘                         the content of the response, whole or in pieces
 //
 // It always ends in the same order: the handler settles, the response is handed over, the request expires. Nothing of a request is used
-// after that.
+// after that. One object may serve many requests, one after another.
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
-import { closeSource } from '../../http/answer/byte-source.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import type { RequestBody } from '../../http/body/body.ts'
-import { bodyFor, bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
-import type { ConnectionInfo } from '../../http/connection-info.ts'
+import { problemFor } from '../../http/answer/problem.ts'
+import { type BodyEngine, type FieldList, GATHERED, type RequestBody } from '../../http/body/body.ts'
+import { bodyFor, bodyLimit, isTooLarge } from '../../http/body/body-mode.ts'
+import type { Exchange, ExchangeCarrier } from '../../http/exchange.ts'
 import { abortRequest, causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
-import type { ServerTiming } from '../../http/server-timing.ts'
-import type { Exchange, ExchangeCarrier } from '../../http/session.ts'
 import type { Head } from '../../wire/head/head.ts'
 
-import type { ConnectionHost } from '../connections/connection-host.ts'
-import type { Peer } from '../connections/peer.ts'
 import type { Recording } from '../observe/recording.ts'
 import type { Deadlines } from '../time/deadlines.ts'
+import * as phase from '../time/deadlines.ts'
 import { mayHaveBody } from './answer-head.ts'
+import { discardAnswer, NOT_WHOLE, StreamedAnswer, sendWhole } from './answer-sender.ts'
+import type { Carrier, RequestConnection } from './carrier.ts'
+import * as state from './exchange-states.ts'
 import { misdirection } from './misdirection.ts'
 
-/** The connection, as every request sees it. */
-export interface RequestConnection extends ConnectionInfo {
-  readonly host: ConnectionHost
-  readonly peer: Peer
-}
-
-/** A response that is sent piece by piece. */
-export interface AnswerUnderWay {
-  /** Whether some of its bytes may have reached the client. */
-  readonly hasBegun: boolean
-  /** Bytes of the body that have been handed over. */
-  readonly bodyBytes: number
-  /** Sends all of it. @throws what its source throws */
-  send(): Promise<void>
-  /** The client is gone. */
-  abandon(): void
-}
-
-export abstract class RequestCycle<C extends RequestConnection, A extends AnswerUnderWay> implements ExchangeCarrier {
-  protected readonly connection: C
-  protected readonly host: ConnectionHost
-  protected readonly deadlines: Deadlines
+export class RequestCycle implements ExchangeCarrier, BodyEngine, state.ExchangeState {
+  readonly #carrier: Carrier
+  readonly #connection: RequestConnection
+  readonly deadlines: Deadlines
+  // For carriers to read. The three states change only by exchange-states.ts.
+  request: number = state.NONE
+  work: number = state.NONE
+  answer: number = state.NONE
   /** The exchange with the application, until its response has been handed over. */
-  protected exchange: Exchange | null = null
-  protected body: RequestBody | null = null
+  exchange: Exchange | null = null
+  body: RequestBody | null = null
   /** The most bytes that the body may have; null for no limit. */
-  protected bodyLimit: number | null = null
-  protected answer: A | null = null
-  /** Whether the handler has been called, or the server answers in its place. */
-  protected isHandling = false
-  /** Whether gates have been called and have not settled. The body is not read in that time. */
-  protected isGating = false
-  /** What observers will be told about the exchange; null if there are none, or if they have been told everything. */
-  protected recording: Recording | null = null
+  bodyLimit: number | null = null
+  /** The response that is being sent piece by piece. */
+  streamed: StreamedAnswer | null = null
   /** Whether the client is waiting for `100 Continue`, which has not been sent. */
-  protected owesContinue = false
+  owesContinue = false
+  /** What observers will be told about the exchange; null if there are none, or if they have been told everything. */
+  #recording: Recording | null = null
 
-  constructor(connection: C, deadlines: Deadlines) {
-    this.connection = connection
-    this.host = connection.host
+  constructor(carrier: Carrier, connection: RequestConnection, deadlines: Deadlines) {
+    this.#carrier = carrier
+    this.#connection = connection
     this.deadlines = deadlines
   }
 
-  // What each protocol implements.
+  /** For the body, which cannot be read in that time. */
+  get isGating(): boolean {
+    return this.work === state.GATES
+  }
 
-  /** Whether nothing more can be sent to the client: it has left, or is being cut off. */
-  abstract get isGone(): boolean
-  /** Bytes of the body that have been received. */
-  protected abstract get receivedBytes(): number
-  /** A reader of the body needs more of it. */
-  protected abstract demand(): void
-  protected abstract sendContinue(): void
-  /**
-   * Whether the client can receive trailers after the response.
-   * @param mustBeAsked whether a client of HTTP/1.1 has to say that it reads them (RFC 9110 §10.1.4)
-   */
-  protected abstract takesTrailers(head: Head, mustBeAsked: boolean): boolean
-  /** Sends an interim response: 103 or 104. @returns whether the client can receive it */
-  protected abstract sendInterim(head: Head, status: number, fields: readonly string[]): boolean
-  /** Stops waiting for the rest of the request. HTTP/1.1 reads nothing more after that. */
-  protected abstract stopWaiting(): void
-  /** Reads nothing of the body, if there is one, for now. */
-  protected abstract holdBody(): void
-  /**
-   * Gates that took time have settled. @param isWanted whether the body is going to be read; otherwise it is discarded after the response
-   */
-  protected abstract releaseBody(isWanted: boolean): void
-  protected abstract send(response: OutgoingResponse): void
-  /** All of a streamed response has been handed over, or its client has left. */
-  protected abstract endAnswer(answer: A): void
-  /** Shows the client that something is missing. */
-  protected abstract breakOff(error: Error): void
-  /** Continues what had to wait for a response that took time. */
-  protected abstract proceed(): void
-  /** The client has left, and its handler has settled. */
-  protected abstract forget(): void
-
-  // From the head to the response.
+  // From the head to the handler.
 
   /** The head is complete. */
-  protected open(head: Head): void {
-    const { application, limits, observers } = this.host
-    const match = application.match(head, this.connection.peer.endpointName)
-    const limit = bodyLimit(match, limits)
-    const streams = streamsBody(head, match, limit)
-    this.bodyLimit = limit
+  open(head: Head): void {
+    const { application, limits, observers } = this.#connection.host
+    const connection = this.#connection
+    const match = application.match(head, connection.peer.endpointName)
     this.owesContinue = head.expectsContinue
     this.deadlines.startRequest(match.route)
-    this.body = bodyFor(head, match, streams ? this.#demander() : null)
-    const exchange = application.open(head, this.body, this.connection, match)
+    state.begin(this, this.#carrier.isPulled ? state.HELD : state.COMING)
+    if (head.contentLength !== 0) {
+      this.bodyLimit = bodyLimit(match, limits)
+      this.body = bodyFor(head, match, this.bodyLimit, this)
+    }
+    const exchange = application.open(head, this.body, connection, match)
     this.exchange = exchange
     exchange.carrier = this
-    if (observers.hears('request')) this.#begin(exchange)
-    const misdirected = misdirection(head, this.connection)
+    if (observers.hears('request')) this.#recording = observers.begin(exchange, connection) // before the gates, like them without the body
+    const misdirected = misdirection(head, connection)
     if (misdirected !== null) {
-      this.stopWaiting()
+      state.moveWork(this, state.NONE)
+      this.dropRest()
       this.refuse(misdirected)
       return
     }
-    const held = application.gate(this.exchange, this.body)
-    if (held === null) this.#admit(head, streams)
-    else this.#hold(this.exchange, held, head, streams)
+    const held = application.gate(exchange)
+    if (held === null) this.#admit(head)
+    else this.#hold(exchange, held, head)
   }
 
-  /** Observers run before the gates and, like them, cannot read the body. */
-  #begin(exchange: Exchange): void {
-    this.body?.hold()
-    this.recording = this.host.observers.begin(exchange, this.connection)
-    this.body?.admit()
+  /** The head is not valid, so there is no request that could be handled. */
+  refuseHead(error: WeirError, protocol: string | null, isHead: boolean): void {
+    const { observers, debug } = this.#connection.host
+    this.#connection.host.report(error, this.#connection)
+    if (observers.hears('head')) this.#recording = observers.head(error, this.#connection, protocol)
+    state.begin(this, state.HELD)
+    state.moveWork(this, state.SETTLED)
+    this.#send(new OutgoingResponse().sendProblem(problemFor(error, debug)), isHead)
   }
 
   /** The gates have let the request pass. */
-  #admit(head: Head, streams: boolean): void {
-    const { bodyLimit } = this
-    if (isTooLarge(head, bodyLimit)) this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit, head.contentLength))
-    else if (streams || this.#mustStream()) this.handle()
-    else if (this.owesContinue) this.sendContinue()
-  }
-
-  /** Whether a gate has decided that the body, which would be gathered first, is decoded while the handler waits for it. */
-  #mustStream(): boolean {
-    if (this.body?.mustStream !== true) return false
-    this.body.stream(this.#demander())
-    return true
+  #admit(head: Head): void {
+    const { body, bodyLimit } = this
+    state.moveWork(this, state.NONE)
+    if (body !== null && isTooLarge(head, bodyLimit))
+      this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit, head.contentLength))
+    else if (body !== null && body.mode !== GATHERED) this.#handle()
+    else if (this.owesContinue) this.#interim(head, 100, null)
   }
 
   /** A gate has answered, or will settle later. */
-  #hold(exchange: Exchange, held: OutgoingResponse | Promise<OutgoingResponse | null>, head: Head, streams: boolean): void {
-    this.holdBody()
+  #hold(exchange: Exchange, held: OutgoingResponse | Promise<OutgoingResponse | null>, head: Head): void {
+    if (this.body !== null) this.#pause()
     if (held instanceof OutgoingResponse) {
-      this.#answerFromGate(exchange, held)
-      return
-    }
-    this.isGating = true
-    held.then(
-      (response) => {
-        try {
-          this.#leaveGates(exchange, response, head, streams)
-        } catch (error) {
-          this.crash(error as Error)
-        }
-      },
-      (error: Error) => this.crash(error),
-    )
+      this.body?.fail(new WeirError('WEIR_BODY_IN_GATE'))
+      this.#respond(exchange, held)
+    } else this.#later(held, (response) => this.#leaveGates(exchange, response, head))
   }
 
   /** @param response null: the request may pass */
-  #leaveGates(exchange: Exchange, response: OutgoingResponse | null, head: Head, streams: boolean): void {
+  #leaveGates(exchange: Exchange, response: OutgoingResponse | null, head: Head): void {
     if (exchange !== this.exchange || !this.isGating) return // too late: another response was sent
-    this.isGating = false
     if (response !== null) {
-      if (!this.isGone) this.releaseBody(false)
-      this.#answerFromGate(exchange, response)
-    } else if (this.isGone) this.expire()
+      this.body?.fail(new WeirError('WEIR_BODY_IN_GATE'))
+      this.#respond(exchange, response)
+    } else if (state.isCut(this)) this.#expire()
     else {
-      this.#admit(head, streams)
-      if (head.contentLength === 0) this.handle()
-      else this.releaseBody(true)
+      this.#admit(head)
+      if (head.contentLength === 0 || this.request === state.WHOLE) {
+        if (this.work === state.NONE) this.#handle()
+      } else if (this.exchange !== null && (!this.#carrier.isPulled || this.work === state.NONE)) this.#resume()
     }
-    this.proceed()
+    this.#carrier.proceed()
   }
 
-  #answerFromGate(exchange: Exchange, response: OutgoingResponse): void {
-    this.isHandling = true
-    this.body?.fail(new WeirError('WEIR_BODY_IN_GATE'))
-    this.#respond(exchange, response)
+  #handle(): void {
+    state.moveWork(this, state.HANDLER)
+    this.#settle(this.exchange!, this.#connection.host.application.handle(this.exchange!))
   }
 
-  /**
-   * A separate method, like `#settleLater`: V8 makes room for the variables of a closure in every call of the method around it, even if no
-   * closure is created.
-   */
-  #demander(): () => void {
-    return () => this.demand()
+  // The body.
+
+  /** Bytes of the body have arrived, and somebody may need them: `body` is not null. */
+  receive(buffer: Buffer, start: number, end: number, borrowed: boolean): void {
+    const { body, bodyLimit } = this
+    this.deadlines.countBody(end - start)
+    if (bodyLimit !== null && !this.#carrier.countsBody && this.#carrier.receivedBytes > bodyLimit) {
+      this.dropRest()
+      this.refuse(new PayloadTooLargeError('maxRequestBodySize', bodyLimit))
+    } else if (!body!.push(buffer, start, end, borrowed)) this.#pause()
   }
 
-  protected handle(): void {
-    const exchange = this.exchange!
-    this.isHandling = true
-    this.#settle(exchange, this.host.application.handle(exchange))
+  /** All of the request has arrived. @param trailers the fields that followed its body */
+  complete(trailers?: FieldList): void {
+    if (this.request === state.WHOLE || this.request === state.LOST) return
+    state.moveRequest(this, state.WHOLE)
+    if (this.answer < state.HANDED_OVER) this.deadlines.enter(phase.NONE)
+    if (this.body !== null) this.body.finish(trailers)
+    if (this.work === state.NONE) this.#handle()
   }
+
+  #pause(): void {
+    if (this.request !== state.COMING) return
+    state.moveRequest(this, state.HELD)
+    this.deadlines.enter(phase.NONE)
+    this.#carrier.pause()
+  }
+
+  #resume(): void {
+    if (this.request === state.HELD) state.moveRequest(this, state.COMING)
+    else if (this.#carrier.isPulled) return // it is being read
+    if (!this.owesContinue) this.deadlines.enter(phase.BODY) // a client that was not told to continue is not slow
+    this.#carrier.resume()
+  }
+
+  /** A reader, or the engine itself, needs more of the body. */
+  demand(): void {
+    if (this.answer >= state.HANDED_OVER || this.request > state.HELD) return
+    if (this.owesContinue && this.answer === state.DUE) this.#interim(this.exchange!.head, 100, null)
+    this.#resume()
+  }
+
+  /** @param fields null for 100 */
+  #interim(head: Head, status: number, fields: readonly string[] | null): boolean {
+    if (fields === null) this.owesContinue = false
+    const isSent = this.#carrier.interim(head, status, fields)
+    if (isSent && this.#recording !== null) this.#recording.interimResponses++
+    return isSent
+  }
+
+  /** The rest of the request is not waited for. */
+  dropRest(): void {
+    if (this.request === state.COMING || this.request === state.HELD) state.moveRequest(this, state.DROPPED)
+    this.deadlines.enter(phase.NONE)
+    this.#carrier.refuseRest()
+  }
+
+  // To the response.
 
   /**
    * Responds to a request that cannot continue, through the client's fault or because of a limit. A handler that is running still answers
    * it itself, once a read of the body has failed.
    */
   refuse(error: WeirError): void {
-    const exchange = this.exchange!
+    const { exchange } = this
+    if (exchange === null) return
     this.body?.fail(error)
-    if (!this.isHandling) this.#answerInstead(exchange, error)
+    if (this.work <= state.GATES) this.#refuse(this.#supersede(exchange), error)
     else if (error.fault === 'transport') abortRequest(exchange.request, error)
   }
 
   /** Answers in place of a handler whose time is over. @param elapsedMs since the last tick */
-  protected checkRequest(elapsedMs: number): void {
-    const exchange = this.exchange
-    const error = exchange === null ? null : this.deadlines.checkRequest(elapsedMs, this.body?.isUnread === false)
-    if (exchange === null || error === null) return
+  checkRequest(elapsedMs: number): void {
+    const { exchange } = this
+    const isSettled = exchange === null || this.work === state.SETTLED
+    const error = isSettled ? null : this.deadlines.checkRequest(elapsedMs, this.body?.isUnread === false)
+    if (isSettled || error === null) return
     this.deadlines.endRequest() // checked only once: the response may take time
-    this.stopWaiting()
+    this.dropRest()
     const next = this.#supersede(exchange)
     this.interrupt(error)
     this.#refuse(next, error)
-    this.proceed()
-  }
-
-  #answerInstead(exchange: Exchange, error: Error): void {
-    this.#refuse(this.#supersede(exchange), error)
+    this.#carrier.proceed()
   }
 
   /** Gates, a handler or hooks may still be at work: nothing that they do from now on counts. */
   #supersede(exchange: Exchange): Exchange {
-    if (!this.isHandling && !this.isGating) return exchange
-    const next = exchange.renew()
-    this.exchange = next
-    return next
+    if (this.work === state.NONE) return exchange
+    this.exchange = exchange.renew()
+    return this.exchange
   }
 
   #refuse(exchange: Exchange, error: Error): void {
-    this.isGating = false
-    this.isHandling = true
-    this.#settle(exchange, this.host.application.refuse(exchange, error))
+    state.moveWork(this, state.INSTEAD)
+    this.#settle(exchange, this.#connection.host.application.refuse(exchange, error))
   }
 
   #settle(exchange: Exchange, result: OutgoingResponse | Promise<OutgoingResponse>): void {
@@ -251,86 +238,132 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
     else this.#settleLater(exchange, result)
   }
 
+  /** A separate method: V8 makes room for the variables of a closure in every call of the method around it, even if no closure is created. */
   #settleLater(exchange: Exchange, result: Promise<OutgoingResponse>): void {
-    // A `.catch()` after it would create another promise for each request.
-    result.then(
-      (response) => {
-        try {
-          this.#respond(exchange, response)
-          this.proceed()
-        } catch (error) {
-          this.crash(error as Error)
-        }
-      },
-      (error: Error) => this.crash(error),
-    )
+    this.#later(result, (response) => {
+      this.#respond(exchange, response)
+      this.#carrier.proceed()
+    })
+  }
+
+  /** Without a `.catch()` after it, which would create another promise for each request. */
+  #later<T>(result: Promise<T>, act: (value: T) => void): void {
+    const crash = (error: unknown): void => this.crash(error as Error)
+    result.then((value) => {
+      try {
+        act(value)
+      } catch (error) {
+        crash(error)
+      }
+    }, crash)
   }
 
   #respond(exchange: Exchange, response: OutgoingResponse): void {
-    if (exchange !== this.exchange || this.answer !== null) return // too late: another response was sent
+    if (exchange !== this.exchange || this.work === state.SETTLED) return // too late: another response was sent
     this.deadlines.endRequest()
     const isAwaited = exchange.settleListeners()
-    if (this.isGone) {
+    if (state.isCut(this)) {
       discardAnswer(response)
-      this.expire()
+      this.#expire()
       return
     }
+    state.moveWork(this, state.SETTLED)
     const { trailers } = response
-    if (trailers !== null) {
-      const { head } = exchange
-      response.settleTrailers(mayHaveBody(response, head.method === 'HEAD') && this.takesTrailers(head, trailers.mustBeAsked))
-    }
-    if (isAwaited && this.recording === null) this.recording = this.host.observers.beginUnheard(exchange, this.connection)
-    if (exchange.timing !== null) sendTiming(exchange.timing, response)
-    this.send(response)
+    const { head } = exchange
+    const isHead = head.method === 'HEAD'
+    if (trailers !== null) response.settleTrailers(mayHaveBody(response, isHead) && this.#carrier.takesTrailers(head, trailers.mustBeAsked))
+    if (isAwaited && this.#recording === null) this.#recording = this.#connection.host.observers.beginUnheard(exchange, this.#connection)
+    const timing = exchange.timing?.field ?? ''
+    if (timing !== '') response.appendHeader('Server-Timing', timing) // an empty field would not be valid
+    this.#send(response, isHead)
   }
 
-  protected sendStream(answer: A): void {
-    this.answer = answer
-    answer
-      .send()
-      .then(
-        () => this.endAnswer(answer),
-        (error: Error) => this.#failAnswer(answer, error),
-      )
-      .catch((error: Error) => this.crash(error))
+  #send(made: OutgoingResponse, isHead: boolean): void {
+    const carrier = this.#carrier
+    try {
+      const response = carrier.prepare(made)
+      const bodyBytes = sendWhole(carrier.writer, response, isHead, this.#connection.host.debug ? this.body : null)
+      if (bodyBytes !== NOT_WHOLE) {
+        if (this.#recording !== null) this.#recording.status = response.statusCode
+        carrier.handedOver(this.#finish(bodyBytes), response)
+      } else if (response.content.kind === 'upgrade' && carrier.switchOver !== undefined)
+        carrier.switchOver(response.content, this.#finish(0))
+      else this.#sendStream(response)
+    } catch (error) {
+      this.crash(error as Error)
+    }
+  }
+
+  #sendStream(response: OutgoingResponse): void {
+    const streamed = new StreamedAnswer(this, this.#carrier.writer, response, this.#recording)
+    const onEnd = (): void => this.#endStream(streamed, response)
+    this.streamed = streamed
+    const over = streamed.send().then(onEnd, (error: Error) => this.#failStream(streamed, error))
+    over.catch((error: Error) => this.crash(error))
+  }
+
+  /** All of a streamed response has been handed over, or its client has left. */
+  #endStream({ bodyBytes }: StreamedAnswer, response: OutgoingResponse): void {
+    if (state.isCut(this)) this.#expire()
+    else {
+      this.#carrier.handedOver(this.#finish(bodyBytes), response)
+      this.#carrier.proceed()
+    }
   }
 
   /**
    * The source of a streamed response has failed. Before the first byte, another response is sent instead; later, the client must see that
    * the response is incomplete.
    */
-  #failAnswer(answer: A, error: Error): void {
-    const exchange = this.exchange
-    if (!this.isGone && exchange !== null) {
-      if (!answer.hasBegun) {
-        this.answer = null
-        this.#answerInstead(exchange, error)
-        this.proceed()
+  #failStream(streamed: StreamedAnswer, error: Error): void {
+    const { exchange } = this
+    if (!state.isCut(this) && exchange !== null) {
+      if (!streamed.hasBegun) {
+        this.streamed = null
+        this.#refuse(this.#supersede(exchange), error)
+        this.#carrier.proceed()
         return
       }
       this.crash(error)
     }
-    this.expire()
+    this.#expire()
   }
 
-  protected expire(): void {
-    if (this.exchange !== null) expireRequest(this.exchange.request, this.host.debug)
+  /** The response has been handed over, or another protocol takes over. @returns what to tell observers once it has been sent */
+  #finish(bodyBytes: number): Recording | null {
+    const recording = this.#recording === null ? null : this.#takeRecording(this.#recording, bodyBytes)
+    state.handOver(this)
+    this.#release()
+    return recording
+  }
+
+  #expire(): void {
+    this.#release()
+    if (this.work !== state.EXPIRED) state.moveWork(this, state.EXPIRED)
+    if (state.isOver(this)) this.#carrier.closed()
+  }
+
+  #release(): void {
+    if (this.exchange !== null) expireRequest(this.exchange.request, this.#connection.host.debug)
     this.exchange = null
     this.body = null
-    this.isGating = false
-    this.isHandling = false
-    if (this.isGone) this.forget()
+    this.streamed = null
+  }
+
+  /** The carrier has nothing left to do for it: the response has been sent. */
+  end(): void {
+    state.moveAnswer(this, state.SENT)
+    if (state.isOver(this)) this.#carrier.closed()
   }
 
   interim(exchange: Exchange, status: number, fields: readonly string[]): boolean {
-    return exchange === this.exchange && !this.isGone && this.sendInterim(exchange.head, status, fields)
+    return exchange === this.exchange && !state.isCut(this) && this.#interim(exchange.head, status, fields)
   }
 
   cut(exchange: Exchange, error: Error): void {
-    if (exchange !== this.exchange || this.isGone) return
-    this.loseRecording(error)
-    this.breakOff(error)
+    if (exchange !== this.exchange || state.isCut(this)) return
+    this.#loseRecording(error)
+    this.#carrier.cut(error)
   }
 
   // What interrupts it.
@@ -343,16 +376,14 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
 
   /** The exchange is cut off. */
   cutOff(error: Error): void {
+    state.cutOff(this)
     this.interrupt(error)
-    this.loseRecording(error)
+    this.#loseRecording(error)
   }
 
-  /** The response is complete, or another protocol has taken over. @returns what to tell observers once the response has been sent */
-  protected takeRecording(bodyBytes: number): Recording | null {
-    const { recording } = this
-    if (recording === null) return null
-    this.recording = null
-    recording.bytesIn = this.receivedBytes
+  #takeRecording(recording: Recording, bodyBytes: number): Recording {
+    this.#recording = null
+    recording.bytesIn = this.#carrier.receivedBytes
     recording.bytesOut = bodyBytes
     const failure = this.exchange?.failure ?? null
     if (failure !== null) recording.answers(failure)
@@ -360,44 +391,58 @@ export abstract class RequestCycle<C extends RequestConnection, A extends Answer
   }
 
   /** The exchange has ended before its response was complete. */
-  protected loseRecording(error: unknown): void {
-    const { recording, answer, exchange } = this
+  #loseRecording(error: unknown): void {
+    const recording = this.#recording
     if (recording === null) {
-      exchange?.end()
+      this.exchange?.end()
       return
     }
     recording.breakOff(error)
-    this.takeRecording(answer?.bodyBytes ?? 0)
-    this.host.observers.end(recording)
+    this.#takeRecording(recording, this.streamed?.bodyBytes ?? 0)
+    this.#connection.host.observers.end(recording)
   }
 
   /** Something happened that must not happen, or a response cannot be completed: the client sees an aborted response, never a wrong one. */
   crash(error: Error): void {
     // A source that stops because its client has left has not failed.
-    const exchange = this.exchange
-    if (exchange === null || !isEndedBy(exchange.request, error)) this.host.report(error, this.connection, exchange)
-    this.loseRecording(exchange === null ? error : causeOf(exchange.request, error))
-    this.breakOff(error)
+    const { exchange } = this
+    if (exchange === null || !isEndedBy(exchange.request, error)) this.#connection.host.report(error, this.#connection, exchange)
+    this.#loseRecording(exchange === null ? error : causeOf(exchange.request, error))
+    this.#carrier.cut(error)
   }
 
-  /** Nothing more is received or sent: the connection has closed, or the client has left. Called once, when `isGone` is true. */
+  /** Nothing more is received or sent: the connection has closed, or the client has left. Called once. */
   leave(): void {
     // Creating an error costs more than the socket of the connection, and most clients leave while no request is in progress.
     if (this.exchange !== null) this.cutOff(new WeirError('WEIR_CLIENT_GONE'))
-    this.answer?.abandon()
+    else state.cutOff(this)
+    this.streamed?.abandon()
     // A handler or a gate may still be cleaning up after a client that has left.
-    if (this.exchange === null || !(this.isHandling || this.isGating)) this.expire()
+    if (!state.isAtWork(this)) this.#expire()
   }
-}
 
-/** Adds what has been measured. An empty field would not be valid. */
-function sendTiming({ field }: ServerTiming, response: OutgoingResponse): void {
-  if (field !== '') response.appendHeader('Server-Timing', field)
-}
+  /** As `cutOff` and `leave`, for a carrier that does not wait for the handler. */
+  drop(error: Error): void {
+    this.cutOff(error)
+    this.streamed?.abandon()
+    this.#expire()
+  }
 
-/** Closes the source of a response that will not be sent. */
-function discardAnswer(response: OutgoingResponse): void {
-  response.take()
-  const { content } = response
-  if (content.kind === 'stream') closeSource(content)
+  // Time.
+
+  /**
+   * Ends what has taken too long. For carriers with one exchange.
+   * @param waits whether anything waits for the client to read it @param progress see `Deadlines.checkWrite`
+   */
+  tick(elapsedMs: number, waits: boolean, progress: number): void {
+    const late = this.deadlines.checkWrite(elapsedMs, waits, progress)
+    const slow = this.deadlines.checkPhase(elapsedMs)
+    if (late !== null) {
+      this.#connection.host.report(late, this.#connection, this.exchange)
+      this.#carrier.cut(late)
+    } else if (slow !== null) {
+      this.dropRest()
+      this.refuse(slow)
+    } else this.checkRequest(elapsedMs)
+  }
 }

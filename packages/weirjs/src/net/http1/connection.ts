@@ -1,18 +1,18 @@
-// One client that speaks HTTP/1.1. Passes bytes from the transport to the wire machine and its events to the exchange server, and moves the
+// One client that speaks HTTP/1.1. Passes bytes from the transport to the wire machine and its events to the request cycle, and moves the
 // connection from one request to the next, and to its end.
 //
 //   Transport ──bytes──▶ Http1Connection ──bytes──▶ WireConnection   what the bytes mean. Owns the state: reading, writing, life (states.ts)
 //       ▲                      │      ◀──events──
-//       │                      ├──▶ ExchangeServer   the current request and its response, one exchange after another
-//       │                      │      └─ RequestCycle   the exchange with the application, as in HTTP/2: open, handle or refuse, respond, expire
-//     Outbox ◀── responses ────┤
+//       │                      ├──▶ RequestCycle   the exchange with the application, as in HTTP/2: open, handle or refuse, respond, expire
+//       │                      │      └─ Http1Carrier   what it means for the connection; one object for all requests, one after another
+//     Outbox ◀── Http1Writer ──┤
 //                              └──▶ Deadlines        how long the current phase may take
 //
 // Only methods of the wire machine change the state, and each of its three parts changes from one place:
 //
-//   reading   by the bytes that WireConnection reads. ExchangeServer pauses and resumes a body, and either class may refuse the rest.
-//   writing   by ExchangeServer and its StreamedAnswer; by `#respondWithoutRequest` for what never became a request.
-//   life      by the client's head, or by ExchangeServer before it responds: no request follows. The ends are here: `#finish` (linger), `abort`, `onClose`.
+//   reading   by the bytes that WireConnection reads. Http1Carrier pauses and resumes a body, and either class may refuse the rest.
+//   writing   by Http1Carrier and its Http1Writer; by `#respondWithoutRequest` for what never became a request.
+//   life      by the client's head, or by Http1Carrier before it responds: no request follows. The ends are here: `#finish` (linger), `abort`, `onClose`.
 //
 // A client's fault has one exit, `#refuse`: one response, then the connection ends.
 
@@ -28,6 +28,8 @@ import { drainSoon } from '../connections/connections.ts'
 import { type Peer, STRANGER } from '../connections/peer.ts'
 import { RequestSource } from '../connections/request-source.ts'
 import type { ConnectionTap } from '../connections/tap.ts'
+import { sendWhole } from '../cycle/answer-sender.ts'
+import type { RequestCycle } from '../cycle/request-cycle.ts'
 import { ConnectionRecords, type Sending, type SentRefusal } from '../observe/connection-records.ts'
 import type { Recording } from '../observe/recording.ts'
 import * as phase from '../time/deadlines.ts'
@@ -36,10 +38,9 @@ import type { Timed } from '../time/ticker.ts'
 import { Outbox } from '../transport/outbox.ts'
 import { TappedTransport } from '../transport/tapped-transport.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
-import { ExchangeServer, type Http1RequestConnection } from './exchange-server.ts'
+import { Http1Carrier, type Http1RequestConnection } from './carrier.ts'
 import { UnansweredUpgrade } from './unanswered-upgrade.ts'
 import { UpgradedSocket } from './upgraded-socket.ts'
-import { sendWhole } from './whole-answer.ts'
 
 /** How many bytes of later requests are read while one is being answered. When exceeded, the socket is not read. */
 const MAX_WAITING_BYTES = 64 * 1024
@@ -50,7 +51,8 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   readonly #wire: WireConnection
   readonly #deadlines: Deadlines
   readonly #outbox: Outbox
-  readonly #exchange: ExchangeServer
+  readonly #carrier: Http1Carrier
+  readonly #cycle: RequestCycle
   /** Bytes that have been discarded since the last response. */
   #drained = 0
   /** Whether `run` is on the stack: the code that it calls may call it again. */
@@ -69,7 +71,8 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     this.#wire = new WireConnection(host.limits)
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)
     this.#outbox = new Outbox(this.transport)
-    this.#exchange = new ExchangeServer(this, this.#wire, this.#outbox, this.#deadlines)
+    this.#carrier = new Http1Carrier(this, this.#wire, this.#outbox, this.#deadlines)
+    this.#cycle = this.#carrier.cycle
     host.ticker.add(this)
   }
 
@@ -120,12 +123,12 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     if (!this.#wire.isServing) return // when both sides have ended, the transport closes once everything has been sent
     this.#tap?.receivedEnd()
     this.#wire.receiveEnd()
-    this.#exchange.onEnd()
+    this.#carrier.onEnd()
     this.run()
   }
 
   onDrain(): void {
-    this.#exchange.onDrain()
+    this.#cycle.streamed?.goOn()
     this.run()
   }
 
@@ -136,7 +139,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     this.#wire.leave()
     this.#recordCutHead(null)
     this.#records?.close(null)
-    this.#exchange.leave()
+    this.#cycle.leave()
     // `stop` waits for a handler that is still cleaning up, unless the connection was aborted.
     if (wasAborted) this.host.forget(this)
     this.#tap?.closed()
@@ -158,12 +161,12 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
 
   /** Copies what was borrowed, sends what was answered, and pauses or resumes the socket. */
   #afterRun(): void {
-    const exchange = this.#exchange
+    const { body } = this.#cycle
     const wire = this.#wire
     if (wire.isOver || wire.life === state.SWITCHED) return
-    exchange.ownBody()
+    if (body !== null) body.own()
     wire.hold()
-    this.transport.keepsBytes = exchange.keepsBytes && wire.remainingBytes >= KEPT_BYTES
+    this.transport.keepsBytes = body?.keepsBytes === true && wire.remainingBytes >= KEPT_BYTES
     this.#ownChunk = null
     this.#outbox.flushSoon()
     this.#records?.settle()
@@ -180,24 +183,25 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   /** @returns whether there may be more to do */
   #step(): boolean {
     const wire = this.#wire
-    const exchange = this.#exchange
+    const cycle = this.#cycle
     if (!wire.isServing) return false
     // While a client does not read, no more responses are produced for it.
-    if (!exchange.isOpen && this.#outbox.isBlocked) return false
-    if (this.isAtRest && !exchange.isOpen && (wire.waitingBytes > 0 || wire.peerEnded)) return this.holdUp()
+    if (cycle.exchange === null && this.#outbox.isBlocked) return false
+    if (this.isAtRest && cycle.exchange === null && (wire.waitingBytes > 0 || wire.peerEnded)) return this.holdUp()
     switch (wire.next()) {
       case HEAD:
         if (this.#tap !== null) this.#tap.requestBegun(wire.head)
         this.countRequest(wire.head.size)
-        exchange.start(wire.head)
+        this.#carrier.start(wire.head)
         return true
       case DATA:
         return this.#deliver()
       case END:
         if (this.#tap !== null) this.#tap.requestEnded(wire.waitingBytes)
-        this.#deadlines.enter(phase.NONE)
-        if (wire.life === state.DRAINING) this.endCycle()
-        else exchange.complete()
+        if (wire.life === state.DRAINING) {
+          this.#deadlines.enter(phase.NONE)
+          this.endCycle()
+        } else cycle.complete(cycle.body === null ? undefined : wire.trailers)
         return true
       case NEED_DATA:
         this.#wait()
@@ -213,16 +217,20 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   #wait(): void {
-    if (this.#wire.reading === state.BODY) this.#deadlines.enter(this.#exchange.bodyPhase)
+    if (this.#wire.reading === state.BODY)
+      this.#deadlines.enter(this.#cycle.owesContinue ? phase.NONE : phase.BODY) // a client that was not told to continue is not slow
     else this.#deadlines.enter(this.#wire.inHead ? phase.HEAD : phase.IDLE)
   }
 
   #deliver(): boolean {
     const { buffer, dataStart, dataEnd } = this.#wire
-    this.#deadlines.countBody(dataEnd - dataStart)
-    if (this.#exchange.push(buffer, dataStart, dataEnd, buffer !== this.#ownChunk)) return true
-    this.#drop(dataEnd - dataStart)
-    return this.#wire.isServing
+    if (this.#cycle.body === null) {
+      this.#deadlines.countBody(dataEnd - dataStart)
+      this.#drop(dataEnd - dataStart)
+      return this.#wire.isServing
+    }
+    this.#cycle.receive(buffer, dataStart, dataEnd, buffer !== this.#ownChunk)
+    return true
   }
 
   endCycle(): void {
@@ -254,7 +262,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     if (recording !== null) this.records.switchOver(recording, protocol, socket)
     // An async function may fail later.
     const taken = async (): Promise<void> => takeOver(socket, rest)
-    taken().catch((error: Error) => this.#exchange.crash(error))
+    taken().catch((error: Error) => this.#cycle.crash(error))
     if (socket.isAbandonable) new UnansweredUpgrade(this.host, this.transport, socket)
   }
 
@@ -264,7 +272,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     try {
       this.#checkTime(elapsedMs)
     } catch (error) {
-      this.#exchange.crash(error as Error)
+      this.#cycle.crash(error as Error)
     }
   }
 
@@ -286,7 +294,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     } else {
       const slow = deadlines.checkPhase(elapsedMs)
       if (slow !== null) this.#expireReading(slow)
-      else this.#exchange.tick(elapsedMs, unsent)
+      else this.#carrier.tick(elapsedMs, unsent)
     }
   }
 
@@ -301,8 +309,8 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
 
   /** The one exit for what cannot continue: the client's fault, a limit, or a bug. */
   #refuse(error: Error): void {
-    if (!isInstance(error, WeirError)) this.#exchange.crash(error)
-    else if (this.#exchange.isOpen) this.#exchange.refuse(error)
+    if (!isInstance(error, WeirError)) this.#cycle.crash(error)
+    else if (this.#cycle.exchange !== null) this.#cycle.refuse(error)
     else {
       this.#wire.refuse()
       this.host.report(error, this)
@@ -313,7 +321,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
 
   #respondWithoutRequest(error: WeirError): void {
     const response = new OutgoingResponse().sendProblem(problemFor(error, this.host.debug))
-    const bodyBytes = sendWhole(this.#wire, response, this.#outbox, this.host.ticker.dateLine, null)
+    const bodyBytes = sendWhole(this.#carrier.writer, response, this.#wire.isHead, null)
     this.#wire.beginAnswer(true)
     this.#recordHead(error, { status: error.status, bodyBytes }, this.#wire.takeHeadExcerpt())
   }
@@ -344,7 +352,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
 
   drain(isOver = false): void {
     if (this.isBusy || this.#wire.life === state.DRAINING || !this.#wire.isServing) return
-    if (isOver || this.#exchange.hasServed) this.#finish()
+    if (isOver || this.#carrier.hasServed) this.#finish()
     else this.#deadlines.enter(phase.FIRST)
   }
 
@@ -358,7 +366,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     this.#wire.abort()
     this.#recordCutHead(error)
     this.#records?.close(error)
-    this.#exchange.cutOff(error)
+    this.#cycle.cutOff(error)
     if (hasAll) this.transport.destroy()
     else this.transport.reset()
   }

@@ -4,7 +4,7 @@
 //   Transport ──bytes──▶ Http2Connection ──bytes──▶ Http2WireConnection   frames, streams, flow control (wire/http2/connection.ts)
 //       ▲                      │         ◀──events──        │
 //       │                      ├──▶ Http2Exchange           │   one for each request
-//       │                      │      └─ RequestCycle ──────┤   the exchange at the application, as in HTTP/1.1
+//       │                      │      └─ RequestCycle ──────┤   the exchange with the application, as in HTTP/1.1
 //       └──────── frames of all of them, one write a turn ◀─┘
 
 import { WeirError } from '../../base/errors.ts'
@@ -123,7 +123,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#records?.settle() // once the transport is destroyed, it does not tell what was sent
     if (this.#isLingering) return // the transport closes once all has been sent
     if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
-    this.wire.fail(NO_ERROR)
+    this.wire.control.fail(NO_ERROR)
     this.#linger()
   }
 
@@ -138,7 +138,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     if (this.#isGone) return
     this.#isGone = true
     this.host.ticker.delete(this)
-    this.wire.fail(NO_ERROR)
+    this.wire.control.fail(NO_ERROR)
     this.output.close()
     this.backlog.close()
     this.#records?.close(null)
@@ -165,7 +165,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** @returns whether there may be more to do */
   #step(): boolean {
     const { wire } = this
-    if (this.isAtRest && (wire.unreadBytes > 0 || wire.mayBegin)) {
+    if (this.isAtRest && (wire.control.unreadBytes > 0 || wire.mayBegin)) {
       this.#passOn()
       wire.rest()
       return this.holdUp()
@@ -185,7 +185,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
         return true
       case PAUSED:
         this.output.flush()
-        return wire.outputBytes === 0
+        return wire.sender.outputBytes === 0
       case GOAWAY:
         this.#isLeft = true
         if (wire.code !== NO_ERROR) this.onEnd() // it has failed
@@ -206,7 +206,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       else if (event === RESET) exchange.reset(this.wire.fault)
       else exchange.refuseHead(this.wire.error!)
     } catch (error) {
-      exchange.crash(error as Error)
+      exchange.cycle.crash(error as Error)
     }
     // Most requests are over by now.
     if (isNew && !exchange.isForgotten) this.#exchanges.add(exchange)
@@ -236,7 +236,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     try {
       if (reader.push(buffer, start, end, isBorrowed)) this.#borrowers.push(reader)
     } catch (error) {
-      reader.crash(error as Error)
+      reader.cycle.crash(error as Error)
     }
   }
 
@@ -252,7 +252,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#enterPhase()
     if (this.#isLeft && this.wire.openStreams === 0) this.finish()
     this.output.flushTurn()
-    const pauses = this.#isFull || (this.isAtRest && this.wire.unreadBytes > MOST_UNREAD_BYTES)
+    const pauses = this.#isFull || (this.isAtRest && this.wire.control.unreadBytes > MOST_UNREAD_BYTES)
     if (pauses === this.transport.isPaused) return
     if (pauses) this.transport.pause()
     else this.transport.resume()
@@ -261,7 +261,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   #enterPhase(): void {
     const deadlines = this.#deadlines
     if (deadlines.phase === phase.LINGER) return
-    if (this.wire.inHead || !this.wire.hasBegun) deadlines.enter(phase.HEAD)
+    if (this.wire.control.inHead || !this.wire.control.hasBegun) deadlines.enter(phase.HEAD)
     else deadlines.enter(this.#exchanges.size > 0 ? phase.NONE : phase.IDLE)
   }
 
@@ -270,12 +270,12 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     const { wire } = this
     this.#records?.settle()
     if (wire.mayBegin && !this.#isFull) this.#runSoon()
-    if (wire.life === state.LAST && wire.openStreams === 0 && this.output.isEmpty) this.#linger()
+    if (wire.control.life === state.LAST && wire.openStreams === 0 && this.output.isEmpty) this.#linger()
   }
 
   /** Whether so much waits for the transport that `run` would read nothing: it is called again after a write. */
   get #isFull(): boolean {
-    return this.wire.outputBytes >= FULL_OUTPUT_BYTES
+    return this.wire.sender.outputBytes >= FULL_OUTPUT_BYTES
   }
 
   /** Requests that have waited may begin, in a turn of their own. */
@@ -306,11 +306,11 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** Takes no new request. The client learns which was the last (RFC 9113 §6.8), and the connection ends with its response. */
   finish(): void {
     const { wire, output } = this
-    if (wire.life >= state.LAST) return
-    wire.end()
+    if (wire.control.life >= state.LAST) return
+    wire.control.end()
     if (output.isAgreed) output.flushSoon()
     else {
-      wire.takeOutput() // nothing has been said on either side
+      wire.sender.takeOutput() // nothing has been said on either side
       this.#linger()
     }
   }
@@ -318,7 +318,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** The server stops. A client whose request crosses this news gets its response: it is told to open no more streams, and later which was the last. */
   drain(isOver = false): void {
     if (this.#firstByte !== -1 || this.output.isAgreed || isOver) {
-      this.wire.beginEnd()
+      this.wire.control.beginEnd()
       this.output.flushSoon()
     } else this.#deadlines.enter(phase.FIRST)
   }
@@ -330,7 +330,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       this.#isFaulty = true
       const speaksHttp1 = isHttp1(error, this.#firstByte, transport.isSecure)
       if (speaksHttp1) {
-        wire.takeOutput()
+        wire.sender.takeOutput()
         transport.writeText(SPEAK_HTTP2)
       }
       this.#leave(violation(host, this, error, speaksHttp1))
@@ -359,7 +359,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       return
     }
     for (const exchange of this.#exchanges) exchange.breakOff(error)
-    this.wire.fail(code)
+    this.wire.control.fail(code)
     this.#records?.settle()
     this.#records?.close(error)
     const hasAll = this.#isLingering && this.transport.unsentBytes === 0
@@ -389,7 +389,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     if (this.#isGone) return
     const transport = this.transport
     const deadlines = this.#deadlines
-    this.wire.tick(elapsedMs)
+    this.wire.control.tick(elapsedMs)
     this.#records?.settle()
     const { unsentBytes, sentBytes } = transport
     if (!this.#isFaulty && (unsentBytes > 0 || this.#mayBeReading)) deadlines.postponeEnd()
@@ -398,7 +398,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     if (sentBytes > this.#sentBytes && unsentBytes > 0) this.#debts.hear()
     this.#sentBytes = sentBytes
     for (const exchange of this.#exchanges) exchange.tick(elapsedMs, unsentBytes, sentBytes)
-    this.backlog.tick(elapsedMs, this.wire, this.#exchanges)
+    this.backlog.tick(elapsedMs, this.wire.sender, this.#exchanges)
     const late = deadlines.checkWrite(elapsedMs, unsentBytes > 0 && this.#exchanges.size === 0, sentBytes)
     if (late !== null) {
       this.host.report(late, this)
@@ -419,9 +419,9 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       this.abort(late, ENHANCE_YOUR_CALM)
       return
     }
-    switch (this.#debts.tick(elapsedMs, wire.hasBegun && wire.awaitsSettingsAck, wire.life === state.ENDING)) {
+    switch (this.#debts.tick(elapsedMs, wire.control.hasBegun && wire.control.awaitsSettingsAck, wire.control.life === state.ENDING)) {
       case debts.ASK:
-        wire.ping()
+        wire.control.ping()
         this.output.flushSoon()
         break
       case debts.SILENT:

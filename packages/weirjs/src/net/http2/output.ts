@@ -56,7 +56,7 @@ export class Output<T extends Watched> implements Flushable {
 
   /** Whether nothing waits in memory to be written. */
   get isEmpty(): boolean {
-    return this.#wire.outputBytes === 0
+    return this.#wire.sender.outputBytes === 0
   }
 
   /** The write that takes the frames made last. */
@@ -71,7 +71,7 @@ export class Output<T extends Watched> implements Flushable {
 
   /** Whether the client is known to speak HTTP/2. Without TLS it may speak something else, until its preface is complete. */
   get isAgreed(): boolean {
-    return this.#transport.isSecure || this.#wire.hasBegun
+    return this.#transport.isSecure || this.#wire.control.hasBegun
   }
 
   /** Calls `settle` of `exchange` whenever frames have been made, until that returns false. */
@@ -94,7 +94,7 @@ export class Output<T extends Watched> implements Flushable {
 
   /** Writes what this turn has made: now, or under load together with what other connections have made. */
   flushTurn(): void {
-    if (this.#wire.outputBytes > 0 || this.#wire.queuedBytes > 0) this.#transport.flushSoon(this)
+    if (this.#wire.sender.outputBytes > 0 || this.#wire.sender.queuedBytes > 0) this.#transport.flushSoon(this)
     else this.#tell()
   }
 
@@ -102,7 +102,7 @@ export class Output<T extends Watched> implements Flushable {
     const wire = this.#wire
     const transport = this.#transport
     while (this.isAgreed && !transport.isBlocked && this.#underWay === null) {
-      wire.fill(this.isTight ? TIGHT_WRITE_BYTES : WRITE_BYTES)
+      wire.sender.fill(this.isTight ? TIGHT_WRITE_BYTES : WRITE_BYTES)
       if (this.isEmpty) break
       this.write()
     }
@@ -113,7 +113,7 @@ export class Output<T extends Watched> implements Flushable {
   write(): void {
     if (this.isEmpty) return
     this.writes++
-    const bytes = this.#wire.takeOutput()
+    const bytes = this.#wire.sender.takeOutput()
     if (bytes.length > SMALL_BYTES) this.#writeLarge(bytes)
     else this.#transport.writeBytes(bytes)
   }
@@ -163,7 +163,8 @@ export class Output<T extends Watched> implements Flushable {
 
   #tell(): void {
     const wire = this.#wire
-    if (!this.mustWait) for (let stream = wire.nextHungry(); stream !== null; stream = wire.nextHungry()) stream.owner?.onDry()
+    if (!this.mustWait)
+      for (let stream = wire.sender.nextHungry(); stream !== null; stream = wire.sender.nextHungry()) stream.owner?.onDry()
     if (this.#watched.length > 0) {
       const watched = this.#watched
       this.#watched = []

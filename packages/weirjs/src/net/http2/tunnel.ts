@@ -57,7 +57,7 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, OtherProtocol {
   onData(buffer: Buffer, start: number, end: number, isBorrowed: boolean): void {
     this.receivedBytes += end - start
     this.onActivity?.()
-    if (!this.#pieces.push(buffer, start, end, isBorrowed)) this.#wire.pauseBody(this.#stream)
+    if (!this.#pieces.push(buffer, start, end, isBorrowed)) this.#wire.bodies.pauseBody(this.#stream)
   }
 
   /** The client has ended its side. */
@@ -96,7 +96,7 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, OtherProtocol {
   // What a stream calls.
 
   override _read(): void {
-    this.#wire.resumeBody(this.#stream)
+    this.#wire.bodies.resumeBody(this.#stream)
     this.#owner.onRead()
   }
 
@@ -129,25 +129,25 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, OtherProtocol {
     if (data.length === 0) return
     this.writtenBytes += data.length
     this.onActivity?.()
-    this.#wire.sendData(this.#stream, data, false)
+    this.#wire.sender.sendData(this.#stream, data, false)
   }
 
   #sendHead({ status, fields }: SwitchHead): void {
     this.#head = null
-    this.#wire.sendHead(this.#stream, status, null, fields, -1, this.#date, false)
+    this.#wire.sender.sendHead(this.#stream, status, null, fields, -1, this.#date, false)
   }
 
   override _final(done: Done): void {
     this.#wasClosed = true
     // Without a head there is nothing that could end.
-    if (this.#head === null) this.#wire.sendEnd(this.#stream)
-    else this.#wire.reset(this.#stream, CANCEL)
+    if (this.#head === null) this.#wire.sender.sendEnd(this.#stream)
+    else this.#wire.sender.reset(this.#stream, CANCEL)
     done()
     this.#owner.onWritten()
   }
 
   override _destroy(error: Error | null, done: Done): void {
-    this.#wire.reset(this.#stream, CANCEL)
+    this.#wire.sender.reset(this.#stream, CANCEL)
     // Otherwise whatever waits for this write, or for a later one, would never learn that it has failed.
     const onTaken = this.#onTaken
     this.#onTaken = null

@@ -8,8 +8,8 @@ import { setImmediate } from 'node:timers'
 
 import { isPromise } from '../../base/is-promise.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
+import { type Exchange, exchangeOf } from '../../http/exchange.ts'
 import type { ExchangeObserver, ExchangeStart, RecordKind } from '../../http/exchange-record.ts'
-import { type Exchange, exchangeOf } from '../../http/session.ts'
 import { Recording } from './recording.ts'
 
 /** How long the measured difference between the two clocks is used. */

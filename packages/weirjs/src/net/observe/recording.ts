@@ -28,6 +28,7 @@ export class Recording implements ExchangeRecord {
   readonly method: string | null
   readonly protocol: string | null
   status: number | null = null
+  interimResponses = 0
   outcome: Outcome = 'completed'
   error: unknown = null
   code: string | null = null

@@ -28,7 +28,7 @@ const FORGET_MS = 1_000
 export class Deadlines {
   readonly #timeouts: Timeouts
   readonly #ticker: Ticker
-  #phase = IDLE
+  #phase: number
   #since: number
   /** The timeout of the current request, or of the last one: a route may set its own. */
   #requestTimeout: number | null
@@ -43,7 +43,8 @@ export class Deadlines {
   #progress = 0
   #unreadMs = 0
 
-  constructor(timeouts: Timeouts, ticker: Ticker) {
+  constructor(timeouts: Timeouts, ticker: Ticker, phase: number = IDLE) {
+    this.#phase = phase
     this.#timeouts = timeouts
     this.#ticker = ticker
     this.#since = ticker.now

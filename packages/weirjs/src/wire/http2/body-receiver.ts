@@ -7,7 +7,7 @@
 
 import { Buffer } from 'node:buffer'
 import { Http2Error } from './errors.ts'
-import { FrameSender } from './frame-sender.ts'
+import type { FrameSender } from './frame-sender.ts'
 import type { Http2Stream } from './stream.ts'
 
 /** How much a client may send of one body before any of it has been taken. */
@@ -23,13 +23,18 @@ const FAIR_CREDIT_BYTES = 64 * 1024
 const NO_BYTES = Buffer.alloc(0)
 const FIRST_HELD_BYTES = 1024
 
-export abstract class BodyReceiver<T> extends FrameSender<T> {
+export class BodyReceiver<T> {
+  readonly #sender: FrameSender<T>
   #window = CONNECTION_WINDOW_BYTES
   /** Bytes that were taken, and for which WINDOW_UPDATE has not been sent. */
   #creditBytes = 0
   #heldBytes = 0
   /** Streams that were paused and resumed, and have something to pass on. */
   readonly #resumed: Http2Stream<T>[] = []
+
+  constructor(sender: FrameSender<T>) {
+    this.#sender = sender
+  }
 
   /** The reader of the body needs no more for now. What arrives is held, and the window of the stream does not open. */
   pauseBody(stream: Http2Stream<T>): void {
@@ -45,18 +50,18 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
   }
 
   /** Memory for bodies that are paused. */
-  protected get heldBodyBytes(): number {
+  get heldBodyBytes(): number {
     return this.#heldBytes
   }
 
-  protected listResumed(stream: Http2Stream<T>): void {
+  listResumed(stream: Http2Stream<T>): void {
     if (stream.isResumed || (stream.heldBytes === 0 && !stream.owesEnd)) return
     stream.isResumed = true
     this.#resumed.push(stream)
   }
 
   /** @returns a stream that is not paused and has something to pass on, or null */
-  protected takeResumed(): Http2Stream<T> | null {
+  takeResumed(): Http2Stream<T> | null {
     for (let stream = this.#resumed.shift(); stream !== undefined; stream = this.#resumed.shift()) {
       stream.isResumed = false
       if (!stream.isPaused && !stream.isClosed) return stream
@@ -69,13 +74,13 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
    * @param flowLeft how many more its frame has
    * @throws Http2Error if the frame is larger than the window
    */
-  protected takeWindow(flowBytes: number, flowLeft: number): void {
+  takeWindow(flowBytes: number, flowLeft: number): void {
     this.#window -= flowBytes
     if (this.#window < flowLeft) throw new Http2Error('WINDOW_EXCEEDED_CONNECTION')
   }
 
   /** Bytes have been taken or discarded. @param stream null if its window is no longer used */
-  protected credit(stream: Http2Stream<T> | null, flowBytes: number): void {
+  credit(stream: Http2Stream<T> | null, flowBytes: number): void {
     this.#creditBytes += flowBytes
     if (this.#creditBytes >= CONNECTION_WINDOW_BYTES / 2) this.#giveConnectionCredit()
     if (stream === null) return
@@ -84,7 +89,7 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
   }
 
   #giveConnectionCredit(): void {
-    this.writeWindowUpdate(0, this.#creditBytes)
+    this.#sender.writeWindowUpdate(0, this.#creditBytes)
     this.#window += this.#creditBytes
     this.#creditBytes = 0
   }
@@ -95,14 +100,14 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
     if (!stream.hasHeld) stream.windowBytes = Math.min(2 * windowBytes, MOST_STREAM_WINDOW_BYTES)
     stream.hasHeld = false
     const increment = stream.creditBytes + stream.windowBytes - windowBytes
-    this.writeWindowUpdate(stream.id, increment)
+    this.#sender.writeWindowUpdate(stream.id, increment)
     stream.receiveWindow += increment
     stream.creditBytes = 0
     if (this.#creditBytes >= FAIR_CREDIT_BYTES) this.#giveConnectionCredit()
   }
 
   /** Keeps a copy of bytes that are not passed on for now. */
-  protected holdBytes(stream: Http2Stream<T>, buffer: Buffer, start: number, end: number, flowBytes: number): void {
+  holdBytes(stream: Http2Stream<T>, buffer: Buffer, start: number, end: number, flowBytes: number): void {
     const needed = stream.heldBytes + end - start
     if (needed > stream.held.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * stream.held.length, FIRST_HELD_BYTES))
@@ -117,7 +122,7 @@ export abstract class BodyReceiver<T> extends FrameSender<T> {
   }
 
   /** Releases the memory of what is held. The caller gives the client credit for it. */
-  protected releaseHeld(stream: Http2Stream<T>): void {
+  releaseHeld(stream: Http2Stream<T>): void {
     this.#heldBytes -= stream.held.length
     stream.held = NO_BYTES
     stream.heldBytes = stream.heldFlowBytes = 0

@@ -1,15 +1,20 @@
 // What concerns an HTTP/2 connection as a whole: settings, PING, priorities, and how it ends (RFC 9113 §6.5, §6.7, §6.8, RFC 9218 §7.1).
 
 import { Buffer } from 'node:buffer'
+import type { Limits } from '../../base/limits.ts'
+import type { Allowances } from './allowances.ts'
 import * as allowances from './allowances.ts'
-import { BodyReceiver } from './body-receiver.ts'
+import { CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES } from './body-receiver.ts'
 import { Http2Error, NO_ERROR } from './errors.ts'
+import type { FrameSender } from './frame-sender.ts'
 import type { FrameReader } from './frames/frame-reader.ts'
 import { MOST_31_BITS, PING_BYTES, SETTING_BYTES } from './frames/frame-types.ts'
+import * as settings from './frames/settings.ts'
+import { PeerSettings } from './frames/settings.ts'
 import { type Priority, readPriority } from './priority.ts'
 import * as state from './states.ts'
 import { checkLifeMove } from './states.ts'
-import { StreamTable } from './stream-table.ts'
+import type { StreamTable } from './stream-table.ts'
 
 /** Settings in one frame. Only eight have a meaning. */
 const MOST_SETTINGS = 32
@@ -20,18 +25,34 @@ const MOST_EARLY_PRIORITIES = 100
 const END_PING = Buffer.from('weir end')
 const ASK_PING = Buffer.from('weir ask')
 
-export abstract class ConnectionControl<T> extends BodyReceiver<T> {
-  protected readonly streams = new StreamTable<T>()
-  /** How many streams have been refused, because there were too many, since the owner set it to 0. */
-  refusedStreams = 0
+export class ConnectionControl<T> {
+  /** What the client has set. */
+  readonly peer: PeerSettings = new PeerSettings()
+  readonly #frames: FrameReader
+  readonly #sender: FrameSender<T>
+  readonly #streams: StreamTable<T>
+  readonly #allowances: Allowances
+  readonly #dropStreams: () => void
   #life = state.SERVING
   #awaitsSettingsAck = true
   #earlyPriorities: Map<number, Priority> | null = null
-  protected readonly frames: FrameReader
 
-  constructor(frames: FrameReader) {
-    super()
-    this.frames = frames
+  /** @param dropStreams called when nothing more is received or sent on any stream */
+  constructor(frames: FrameReader, sender: FrameSender<T>, streams: StreamTable<T>, allowances: Allowances, dropStreams: () => void) {
+    this.#frames = frames
+    this.#sender = sender
+    this.#streams = streams
+    this.#allowances = allowances
+    this.#dropStreams = dropStreams
+  }
+
+  /** Our SETTINGS, and the window of the connection. */
+  announce({ maxConcurrentStreams }: Limits, maxListBytes: number, offersConnect: boolean): void {
+    const own = [settings.MAX_CONCURRENT_STREAMS, maxConcurrentStreams, settings.INITIAL_WINDOW_SIZE, STREAM_WINDOW_BYTES]
+    own.push(settings.MAX_HEADER_LIST_SIZE, maxListBytes, settings.NO_RFC7540_PRIORITIES, 1)
+    if (offersConnect) own.push(settings.ENABLE_CONNECT_PROTOCOL, 1)
+    this.#sender.writeSettings(own)
+    this.#sender.writeWindowUpdate(0, CONNECTION_WINDOW_BYTES - settings.DEFAULT_WINDOW_BYTES)
   }
 
   /** One of SERVING, ENDING, LAST, FAILED: see states.ts. */
@@ -46,17 +67,17 @@ export abstract class ConnectionControl<T> extends BodyReceiver<T> {
 
   /** Whether the preface is complete, with the client's SETTINGS. */
   get hasBegun(): boolean {
-    return this.frames.hasBegun
+    return this.#frames.hasBegun
   }
 
   /** Whether a head or trailers have begun and are not complete. Nothing else can be received until they are. */
   get inHead(): boolean {
-    return this.frames.inBlock
+    return this.#frames.inBlock
   }
 
   /** Bytes that were received, and that `next` has not read. */
   get unreadBytes(): number {
-    return this.frames.unreadBytes
+    return this.#frames.unreadBytes
   }
 
   // The end.
@@ -68,32 +89,29 @@ export abstract class ConnectionControl<T> extends BodyReceiver<T> {
   beginEnd(): void {
     if (this.#life !== state.SERVING) return
     this.#moveLife(state.ENDING)
-    this.writeGoaway(MOST_31_BITS, NO_ERROR)
-    this.writePing(END_PING, 0, false)
+    this.#sender.writeGoaway(MOST_31_BITS, NO_ERROR)
+    this.#sender.writePing(END_PING, 0, false)
   }
 
   /** Sends GOAWAY with the last stream. Streams above it are ignored. The connection is complete when `openStreams` is 0. */
   end(): void {
     if (this.#life >= state.LAST) return
     this.#moveLife(state.LAST)
-    this.streams.close()
-    this.writeGoaway(this.streams.highest, NO_ERROR)
+    this.#streams.close()
+    this.#sender.writeGoaway(this.#streams.highest, NO_ERROR)
   }
 
   /** Ends the connection with GOAWAY and `code`. All streams are gone, without events. */
   fail(code: number): void {
     if (this.#life === state.FAILED) return
     this.#moveLife(state.FAILED)
-    this.writeGoaway(this.streams.highest, code)
-    this.dropStreams()
+    this.#sender.writeGoaway(this.#streams.highest, code)
+    this.#dropStreams()
   }
-
-  /** Nothing more is received or sent on any stream. */
-  protected abstract dropStreams(): void
 
   /** Sends PING. The event PONG follows if the client is still there. */
   ping(): void {
-    if (this.#life !== state.FAILED) this.writePing(ASK_PING, 0, false)
+    if (this.#life !== state.FAILED) this.#sender.writePing(ASK_PING, 0, false)
   }
 
   #moveLife(to: number): void {
@@ -103,50 +121,50 @@ export abstract class ConnectionControl<T> extends BodyReceiver<T> {
 
   /** Time has passed, which restores allowances. */
   tick(elapsedMs: number): void {
-    this.allowances.earnTime(elapsedMs)
+    this.#allowances.earnTime(elapsedMs)
   }
 
   // Frames.
 
   /** @throws Http2Error */
-  protected onSettings({ isAck, buffer, start, end }: FrameReader): void {
+  onSettings({ isAck, buffer, start, end }: FrameReader): void {
     if (isAck) {
-      if (!this.#awaitsSettingsAck) this.allowances.spend(allowances.EMPTY_FRAMES)
+      if (!this.#awaitsSettingsAck) this.#allowances.spend(allowances.EMPTY_FRAMES)
       this.#awaitsSettingsAck = false
       return
     }
-    this.allowances.spend(allowances.SETTINGS_FRAMES)
+    this.#allowances.spend(allowances.SETTINGS_FRAMES)
     if (end - start > MOST_SETTINGS * SETTING_BYTES) throw new Http2Error('FLOOD_SETTINGS')
     const { peer } = this
     const before = peer.initialWindowBytes
     peer.read(buffer, start, end)
-    this.setTableLimit(peer.headerTableBytes)
-    this.changeWindows(this.streams.values(), peer.initialWindowBytes - before)
-    this.writeSettingsAck()
+    this.#sender.setTableLimit(peer.headerTableBytes)
+    this.#sender.changeWindows(this.#streams.values(), peer.initialWindowBytes - before)
+    this.#sender.writeSettingsAck()
   }
 
   /** @returns whether it is the response to `ping` @throws Http2Error */
-  protected onPing({ isAck, buffer, start }: FrameReader): boolean {
+  onPing({ isAck, buffer, start }: FrameReader): boolean {
     if (!isAck) {
-      this.allowances.spend(allowances.PINGS)
-      this.writePing(buffer, start, true)
+      this.#allowances.spend(allowances.PINGS)
+      this.#sender.writePing(buffer, start, true)
       return false
     }
     if (ASK_PING.compare(buffer, start, start + PING_BYTES) === 0) return true
     if (this.#life === state.ENDING && END_PING.compare(buffer, start, start + PING_BYTES) === 0) this.end()
-    else this.allowances.spend(allowances.EMPTY_FRAMES)
+    else this.#allowances.spend(allowances.EMPTY_FRAMES)
     return false
   }
 
   /** @throws Http2Error */
-  protected onPriorityUpdate({ stream: id, buffer, start, end }: FrameReader): void {
-    this.allowances.spend(allowances.PRIORITIES)
-    const stream = this.streams.get(id)
-    const isIdle = stream === undefined && this.streams.stateOf(id) === state.IDLE
+  onPriorityUpdate({ stream: id, buffer, start, end }: FrameReader): void {
+    this.#allowances.spend(allowances.PRIORITIES)
+    const stream = this.#streams.get(id)
+    const isIdle = stream === undefined && this.#streams.stateOf(id) === state.IDLE
     if (isIdle && (id & 1) === 0) throw new Http2Error('PRIORITY_UPDATE_PUSH')
     const priority = stream !== undefined || isIdle ? readPriority(buffer.toString('latin1', start, end)) : null
     if (priority === null) return
-    if (stream !== undefined) this.prioritize(stream, priority)
+    if (stream !== undefined) this.#sender.prioritize(stream, priority)
     else this.#keepPriority(id, priority)
   }
 
@@ -157,7 +175,7 @@ export abstract class ConnectionControl<T> extends BodyReceiver<T> {
   }
 
   /** The priority that a stream was given before it was opened; null if it was given none. */
-  protected takePriority(id: number): Priority | null {
+  takePriority(id: number): Priority | null {
     const early = this.#earlyPriorities
     const priority = early?.get(id) ?? null
     if (early === null) return null

@@ -7,31 +7,31 @@
 //
 //   wire.receive(bytes, length)
 //   for (let event = wire.next(); event > PAUSED; event = wire.next()) …   respond, pass the body on, pause it
-//   wire.fill(64 * 1024); transport.write(wire.takeOutput())               again while `fill` returns true and the transport is not blocked
-//   for (let s = wire.nextHungry(); s !== null; s = wire.nextHungry()) …   let the source of its response continue
+//   wire.sender.fill(64 * 1024); transport.write(wire.sender.takeOutput()) again while `fill` returns true and the transport is not blocked
+//   for (let s = wire.sender.nextHungry(); s !== null; …) …                let the source of its response continue
 //
 // Errors of the client leave in two ways. An error that concerns a stream resets it, and is the event RESET. An error of the connection is thrown
 // by `next` as an Http2Error; GOAWAY is in the output by then.
 //
-// Back-pressure: the client may send what the windows allow, STREAM_WINDOW_BYTES for each body and CONNECTION_WINDOW_BYTES for all. A window opens
-// again when the owner has taken the bytes, but not while the body is paused. What arrives for a paused body is held here, within those windows.
-//
-// Its base classes are FrameSender (sending), BodyReceiver (windows, paused bodies) and ConnectionControl (settings, end). This file: streams.
+// It has a sender (responses, and what is written), bodies (windows, and what is held of paused bodies) and a control (settings, PING, the end), which
+// the owner uses, too. This file: streams, from their first frame to the last.
 
 import { Buffer } from 'node:buffer'
 import type { WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import * as allowances from './allowances.ts'
-import { CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES } from './body-receiver.ts'
+import { Allowances } from './allowances.ts'
+import { BodyReceiver, STREAM_WINDOW_BYTES } from './body-receiver.ts'
 import { ConnectionControl } from './connection-control.ts'
 import { BAD_HEAD, CLOSED, DATA, END, GOAWAY, HEAD, NEED_DATA, PAUSED, PONG, RESET } from './connection-events.ts'
 import { FAULTS, type FaultName, Http2Error, INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM } from './errors.ts'
+import { FrameSender } from './frame-sender.ts'
 import { FrameReader, NEED_DATA as NEED_BYTES, STREAM_FAULT, UNKNOWN } from './frames/frame-reader.ts'
 import * as frames from './frames/frame-types.ts'
-import * as settings from './frames/settings.ts'
 import { RequestReader, ROOM_FOR_REFUSALS } from './request-reader.ts'
 import * as state from './states.ts'
 import { Http2Stream } from './stream.ts'
+import { StreamTable } from './stream-table.ts'
 
 export interface Http2Options {
   /** Whether extended CONNECT is offered (RFC 8441). Default false. */
@@ -51,7 +51,15 @@ const ROOM_FOR_RESET = 2
 const NO_BYTES = Buffer.alloc(0)
 
 /** @typeParam T what the owner keeps of a stream, in its `owner` */
-export class Http2WireConnection<T> extends ConnectionControl<T> {
+export class Http2WireConnection<T> {
+  readonly sender: FrameSender<T>
+  readonly bodies: BodyReceiver<T>
+  readonly control: ConnectionControl<T>
+  readonly #frames: FrameReader
+  readonly #allowances = new Allowances()
+  readonly #streams = new StreamTable<T>()
+  /** How many streams have been refused, because there were too many, since the owner set it to 0. */
+  refusedStreams = 0
   readonly #maxConcurrentStreams: number
   readonly #requests: RequestReader
   #openStreams = 0
@@ -83,16 +91,14 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   isBorrowed = true
 
   /** Our SETTINGS are in the output from the start. */
-  constructor(limits: Limits, options: Http2Options = {}) {
-    super(new FrameReader(Math.max(frames.DEFAULT_FRAME_BYTES, ROOM_FOR_REFUSALS * limits.maxRequestHeaderSize)))
-    const { offersConnect = false } = options
+  constructor(limits: Limits, { offersConnect = false }: Http2Options = {}) {
+    this.#frames = new FrameReader(Math.max(frames.DEFAULT_FRAME_BYTES, ROOM_FOR_REFUSALS * limits.maxRequestHeaderSize))
+    this.sender = new FrameSender(this.#allowances, (stream) => this.#forget(stream))
+    this.bodies = new BodyReceiver(this.sender)
+    this.control = new ConnectionControl(this.#frames, this.sender, this.#streams, this.#allowances, () => this.#dropStreams())
     this.#maxConcurrentStreams = limits.maxConcurrentStreams
-    this.#requests = new RequestReader(limits, offersConnect, this.allowances)
-    const own = [settings.MAX_CONCURRENT_STREAMS, limits.maxConcurrentStreams, settings.INITIAL_WINDOW_SIZE, STREAM_WINDOW_BYTES]
-    own.push(settings.MAX_HEADER_LIST_SIZE, this.#requests.maxListBytes, settings.NO_RFC7540_PRIORITIES, 1)
-    if (offersConnect) own.push(settings.ENABLE_CONNECT_PROTOCOL, 1)
-    this.writeSettings(own)
-    this.writeWindowUpdate(0, CONNECTION_WINDOW_BYTES - settings.DEFAULT_WINDOW_BYTES)
+    this.#requests = new RequestReader(limits, offersConnect, this.#allowances)
+    this.control.announce(limits, this.#requests.maxListBytes, offersConnect)
   }
 
   // Events.
@@ -100,7 +106,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   /** Passes in `bytes[0, length)`, borrowed until `next` returns NEED_DATA, PAUSED or CLOSED. */
   receive(bytes: Buffer, length: number): void {
     this.#hasReadAll = false
-    if (this.life !== state.FAILED) this.frames.receive(bytes, length)
+    if (this.control.life !== state.FAILED) this.#frames.receive(bytes, length)
   }
 
   /**
@@ -108,11 +114,11 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
    * @throws Http2Error when the client has broken the protocol. From then on it returns CLOSED
    */
   next(): number {
-    if (this.life === state.FAILED) return CLOSED
+    if (this.control.life === state.FAILED) return CLOSED
     try {
       return this.#next()
     } catch (error) {
-      this.fail(error instanceof Http2Error ? error.code : INTERNAL_ERROR)
+      this.control.fail(error instanceof Http2Error ? error.code : INTERNAL_ERROR)
       throw error
     }
   }
@@ -122,15 +128,15 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     const taking = this.#taking
     if (taking !== null) {
       this.#taking = null
-      this.credit(taking, this.#takingBytes)
+      this.bodies.credit(taking, this.#takingBytes)
       if (taking.owesEnd && (taking.state === state.CLOSED || !(taking.isPaused || taking.isClosed))) return this.#end(taking)
     }
-    if (this.outputBytes >= FULL_OUTPUT_BYTES) {
-      this.frames.hold()
+    if (this.sender.outputBytes >= FULL_OUTPUT_BYTES) {
+      this.#frames.hold()
       return PAUSED
     }
     for (;;) {
-      const resumed = this.takeResumed()
+      const resumed = this.bodies.takeResumed()
       const next = resumed === null && this.#hasReadAll && this.mayBegin ? this.#waiting.shift()! : null
       const event = resumed !== null ? this.#passOn(resumed) : next !== null ? this.#begin(next) : this.#readFrame()
       if (event !== NOTHING) return event
@@ -140,17 +146,17 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   #settleFresh(): void {
     const fresh = this.#fresh
     this.#fresh = null
-    if (fresh !== null && !fresh.isClosed) this.streams.add(fresh)
+    if (fresh !== null && !fresh.isClosed) this.#streams.add(fresh)
   }
 
   /** After HEAD or BAD_HEAD, in place of `next`: the rest is read later. */
   rest(): void {
     this.#settleFresh()
-    this.frames.hold()
+    this.#frames.hold()
   }
 
   #readFrame(): number {
-    const reader = this.frames
+    const reader = this.#frames
     switch (reader.next()) {
       case NEED_BYTES:
         this.#hasReadAll = true
@@ -164,24 +170,24 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
       case frames.RST_STREAM:
         return this.#onReset()
       case frames.SETTINGS:
-        this.onSettings(reader)
+        this.control.onSettings(reader)
         return NOTHING
       case frames.PING:
-        return this.onPing(reader) ? PONG : NOTHING
+        return this.control.onPing(reader) ? PONG : NOTHING
       case frames.GOAWAY:
-        this.allowances.spend(allowances.SETTINGS_FRAMES)
+        this.#allowances.spend(allowances.SETTINGS_FRAMES)
         this.code = reader.code
         return GOAWAY
       case frames.PRIORITY:
-        this.allowances.spend(allowances.PRIORITIES)
+        this.#allowances.spend(allowances.PRIORITIES)
         return NOTHING
       case frames.PRIORITY_UPDATE:
-        this.onPriorityUpdate(reader)
+        this.control.onPriorityUpdate(reader)
         return NOTHING
       case STREAM_FAULT:
         return this.#onStreamFault(reader.fault)
       case UNKNOWN:
-        this.allowances.spend(allowances.EMPTY_FRAMES)
+        this.#allowances.spend(allowances.EMPTY_FRAMES)
         return NOTHING
       default:
         throw new Error('weir: an event of frames that does not exist')
@@ -191,9 +197,9 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   // Requests.
 
   #onHeaders(): number {
-    const { stream: id, isEnd, buffer, start, end } = this.frames
-    const stream = this.streams.get(id)
-    const from = stream === undefined ? this.streams.stateOf(id) : stream.state
+    const { stream: id, isEnd, buffer, start, end } = this.#frames
+    const stream = this.#streams.get(id)
+    const from = stream === undefined ? this.#streams.stateOf(id) : stream.state
     const verdict = state.FRAMES_IN[from]![state.IN_HEADERS]
     this.#requests.decode(buffer, start, end, verdict === state.TAKEN)
     if (verdict !== state.TAKEN) return this.#judge(id, stream, verdict)
@@ -202,32 +208,30 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
 
   #open(id: number, isWhole: boolean): number {
     if ((id & 1) === 0) throw new Http2Error('STREAM_ID')
-    this.streams.open(id)
-    const early = this.takePriority(id)
+    this.#streams.open(id)
+    const early = this.control.takePriority(id)
     const most = this.#maxConcurrentStreams
-    if (this.#openStreams >= most || this.#unreleased >= ROOM_FOR_RESET * most) return this.#refuse(id)
-    const stream = new Http2Stream<T>(id, STREAM_WINDOW_BYTES, this.peer.initialWindowBytes)
+    if (this.#openStreams >= most || this.#unreleased >= ROOM_FOR_RESET * most) {
+      this.refusedStreams++
+      this.#allowances.spend(allowances.REFUSALS)
+      this.sender.writeReset(id, REFUSED_STREAM)
+      this.#streams.rememberReset(id)
+      return NOTHING
+    }
+    const stream = new Http2Stream<T>(id, STREAM_WINDOW_BYTES, this.control.peer.initialWindowBytes)
     stream.moveTo(isWhole ? state.HALF_CLOSED_REMOTE : state.OPEN)
     stream.isWhole = isWhole
     this.#openStreams++
     this.#unreleased++
     this.#requests.readHead(stream)
-    if (early !== null) this.prioritize(stream, early)
-    if (this.queuedBytes <= MOST_QUEUED_BYTES && this.#waiting.length === 0) {
+    if (early !== null) this.sender.prioritize(stream, early)
+    if (this.sender.queuedBytes <= MOST_QUEUED_BYTES && this.#waiting.length === 0) {
       this.#fresh = stream
       return this.#tellHead(stream)
     }
     stream.isPaused = stream.isWaiting = true
-    this.streams.add(stream)
+    this.#streams.add(stream)
     this.#waiting.push(stream)
-    return NOTHING
-  }
-
-  #refuse(id: number): number {
-    this.refusedStreams++
-    this.allowances.spend(allowances.REFUSALS)
-    this.writeReset(id, REFUSED_STREAM)
-    this.streams.rememberReset(id)
     return NOTHING
   }
 
@@ -240,26 +244,26 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
 
   /** Whether a request that has waited for the client may begin: `next`, called again after NEED_DATA, returns it. Better in a later turn. */
   get mayBegin(): boolean {
-    return this.#waiting.length > 0 && this.queuedBytes <= MOST_QUEUED_BYTES
+    return this.#waiting.length > 0 && this.sender.queuedBytes <= MOST_QUEUED_BYTES
   }
 
   /** A request that has waited. */
   #begin(stream: Http2Stream<T>): number {
     stream.isWaiting = false
-    this.resumeBody(stream)
+    this.bodies.resumeBody(stream)
     return this.#tellHead(stream)
   }
 
   // Bodies.
 
   #onData(): number {
-    const { stream: id, flowBytes, flowLeft, dataLeft, isFirst, isLastFrame, isEnd, buffer, start, end } = this.frames
-    this.takeWindow(flowBytes, flowLeft)
-    const stream = this.streams.get(id)
-    const from = stream === undefined ? this.streams.stateOf(id) : stream.state
+    const { stream: id, flowBytes, flowLeft, dataLeft, isFirst, isLastFrame, isEnd, buffer, start, end } = this.#frames
+    this.bodies.takeWindow(flowBytes, flowLeft)
+    const stream = this.#streams.get(id)
+    const from = stream === undefined ? this.#streams.stateOf(id) : stream.state
     const verdict = state.FRAMES_IN[from]![state.IN_DATA]
     if (stream === undefined || verdict !== state.TAKEN) {
-      this.credit(null, flowBytes)
+      this.bodies.credit(null, flowBytes)
       return isFirst ? this.#judge(id, stream, verdict) : NOTHING
     }
     stream.receiveWindow -= flowBytes
@@ -267,14 +271,14 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
     const isAllowed = stream.mayReceive(end - start + dataLeft, isLastFrame)
     const fault = stream.receiveWindow < flowLeft ? 'WINDOW_EXCEEDED' : isAllowed ? null : 'BODY_LENGTH'
     if (fault !== null) {
-      this.credit(null, flowBytes)
+      this.bodies.credit(null, flowBytes)
       return this.#resetFor(stream, fault)
     }
     stream.receivedBytes += end - start
-    if (isFirst && start === end && dataLeft === 0 && !isLastFrame) this.allowances.spend(allowances.EMPTY_FRAMES)
+    if (isFirst && start === end && dataLeft === 0 && !isLastFrame) this.#allowances.spend(allowances.EMPTY_FRAMES)
     if (isEnd) this.#endReceiving(stream)
     if (start === end) {
-      this.credit(stream, flowBytes)
+      this.bodies.credit(stream, flowBytes)
       return isEnd ? this.#endSoon(stream) : NOTHING
     }
     if (stream.isPaused || stream.heldBytes > 0) return this.#hold(stream, buffer, start, end, flowBytes)
@@ -283,10 +287,10 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
 
   #hold(stream: Http2Stream<T>, buffer: Buffer, start: number, end: number, flowBytes: number): number {
     if (!stream.isClosed) {
-      this.holdBytes(stream, buffer, start, end, flowBytes)
+      this.bodies.holdBytes(stream, buffer, start, end, flowBytes)
       return NOTHING
     }
-    this.credit(null, flowBytes)
+    this.bodies.credit(null, flowBytes)
     return this.#end(stream)
   }
 
@@ -294,7 +298,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   #passOn(stream: Http2Stream<T>): number {
     const { held, heldBytes, heldFlowBytes } = stream
     if (heldBytes === 0) return this.#end(stream)
-    this.releaseHeld(stream)
+    this.bodies.releaseHeld(stream)
     return this.#tellData(stream, held, 0, heldBytes, heldFlowBytes, false)
   }
 
@@ -322,7 +326,7 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   #endReceiving(stream: Http2Stream<T>): void {
     stream.owesEnd = true
     stream.endReceiving()
-    if (stream.isClosed) this.forget(stream)
+    if (stream.isClosed) this.#forget(stream)
   }
 
   /** END, unless something that is held comes first. */
@@ -339,29 +343,29 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   // The end of a stream.
 
   #onReset(): number {
-    const { stream: id, code } = this.frames
-    const stream = this.streams.get(id)
-    if (stream === undefined) return this.#judge(id, stream, state.FRAMES_IN[this.streams.stateOf(id)]![state.IN_RST_STREAM])
+    const { stream: id, code } = this.#frames
+    const stream = this.#streams.get(id)
+    if (stream === undefined) return this.#judge(id, stream, state.FRAMES_IN[this.#streams.stateOf(id)]![state.IN_RST_STREAM])
     // A client that has its response may reset the stream for good reason.
-    if (stream.isSending) this.allowances.spend(allowances.RESETS)
-    this.leaveReset(stream)
+    if (stream.isSending) this.#allowances.spend(allowances.RESETS)
+    this.sender.leaveReset(stream)
     return this.#tellReset(stream, code, null)
   }
 
   /** A frame that is not for this stream, or not now. */
   #judge(id: number, stream: Http2Stream<T> | undefined, verdict: state.Verdict): number {
     if (typeof verdict === 'number') {
-      this.allowances.spend(allowances.LATE_FRAMES)
+      this.#allowances.spend(allowances.LATE_FRAMES)
       return NOTHING
     }
     if (stream !== undefined && !FAULTS[verdict].endsConnection) return this.#resetFor(stream, verdict)
-    throw new Http2Error(verdict === 'STREAM_GONE' && this.streams.wasSkipped(id) ? 'STREAM_ID' : verdict)
+    throw new Http2Error(verdict === 'STREAM_GONE' && this.#streams.wasSkipped(id) ? 'STREAM_ID' : verdict)
   }
 
   #resetFor(stream: Http2Stream<T>, fault: FaultName): number {
-    this.allowances.spend(allowances.FAULTY)
+    this.#allowances.spend(allowances.FAULTY)
     const { code } = FAULTS[fault]
-    this.abandon(stream, code)
+    this.sender.abandon(stream, code)
     return this.#tellReset(stream, code, fault)
   }
 
@@ -379,29 +383,26 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
 
   /** A frame that is an error of its stream, whatever the state. */
   #onStreamFault(fault: FaultName): number {
-    const { stream: id } = this.frames
-    const stream = this.streams.get(id)
+    const { stream: id } = this.#frames
+    const stream = this.#streams.get(id)
     if (stream !== undefined) return this.#resetFor(stream, fault)
     // A stream that was never opened cannot be reset (RFC 9113 §6.4).
-    if (this.streams.stateOf(id) === state.IDLE) throw new Http2Error(fault)
-    this.allowances.spend(allowances.LATE_FRAMES)
+    if (this.#streams.stateOf(id) === state.IDLE) throw new Http2Error(fault)
+    this.#allowances.spend(allowances.LATE_FRAMES)
     return NOTHING
   }
 
-  protected override forget(stream: Http2Stream<T>): void {
+  #forget(stream: Http2Stream<T>): void {
     this.#openStreams--
     if (stream === this.#fresh) {
-      if (stream.state === state.RESET) this.streams.rememberReset(stream.id)
-    } else this.streams.delete(stream)
+      if (stream.state === state.RESET) this.#streams.rememberReset(stream.id)
+    } else this.#streams.delete(stream)
     if (stream.heldBytes === 0) return
-    if (this.life !== state.FAILED) this.credit(null, stream.heldFlowBytes)
-    this.releaseHeld(stream)
+    if (this.control.life !== state.FAILED) this.bodies.credit(null, stream.heldFlowBytes)
+    this.bodies.releaseHeld(stream)
   }
 
-  /**
-   * The owner is done with the stream: it has ended or was reset, and its handler has settled. Until then it counts as in progress, even if it is
-   * closed. At most twice `maxConcurrentStreams` requests are in progress, whichever way streams end.
-   */
+  /** The owner is done with the stream, which has ended or was reset, and its handler has settled. Until then it counts as in progress, even if closed. */
   release(stream: Http2Stream<T>): void {
     if (stream.isReleased) return
     stream.isReleased = true
@@ -410,24 +411,24 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
   }
 
   #onWindowUpdate(): number {
-    const { stream: id, value } = this.frames
-    this.allowances.spend(allowances.WINDOW_UPDATES)
+    const { stream: id, value } = this.#frames
+    this.#allowances.spend(allowances.WINDOW_UPDATES)
     if (id === 0) {
-      if (!this.openWindow(null, value)) throw new Http2Error('WINDOW_OVERFLOW_CONNECTION')
+      if (!this.sender.openWindow(null, value)) throw new Http2Error('WINDOW_OVERFLOW_CONNECTION')
       return NOTHING
     }
-    const stream = this.streams.get(id)
-    if (stream !== undefined) return this.openWindow(stream, value) ? NOTHING : this.#resetFor(stream, 'WINDOW_OVERFLOW')
-    const verdict = state.FRAMES_IN[this.streams.stateOf(id)]![state.IN_WINDOW_UPDATE]
+    const stream = this.#streams.get(id)
+    if (stream !== undefined) return this.sender.openWindow(stream, value) ? NOTHING : this.#resetFor(stream, 'WINDOW_OVERFLOW')
+    const verdict = state.FRAMES_IN[this.#streams.stateOf(id)]![state.IN_WINDOW_UPDATE]
     return verdict === state.IGNORED ? NOTHING : this.#judge(id, stream, verdict)
   }
 
-  protected override dropStreams(): void {
-    if (this.#fresh !== null) this.streams.add(this.#fresh)
+  #dropStreams(): void {
+    if (this.#fresh !== null) this.#streams.add(this.#fresh)
     this.#fresh = this.#taking = null
     this.#waiting.length = 0
-    this.frames.drop()
-    for (const stream of this.streams.values()) this.leaveReset(stream)
+    this.#frames.drop()
+    for (const stream of this.#streams.values()) this.sender.leaveReset(stream)
   }
 
   // For the owner's clock.
@@ -444,6 +445,6 @@ export class Http2WireConnection<T> extends ConnectionControl<T> {
 
   /** Size of the memory held between two calls of `receive`: incomplete frames, and bodies that are paused. */
   get heldBytes(): number {
-    return this.frames.heldBytes + this.heldBodyBytes
+    return this.#frames.heldBytes + this.bodies.heldBodyBytes
   }
 }

@@ -6,7 +6,7 @@
 // each response the pieces that its owner passed in before `nextHungry` returned the stream again.
 
 import { Buffer } from 'node:buffer'
-import { Allowances } from './allowances.ts'
+import type { Allowances } from './allowances.ts'
 import { Http2Error, NO_ERROR } from './errors.ts'
 import { FrameOutput } from './frame-output.ts'
 import {
@@ -28,7 +28,7 @@ import {
   writeSettingsAck,
   writeWindowUpdate,
 } from './frames/frame-writer.ts'
-import { DEFAULT_WINDOW_BYTES, PeerSettings } from './frames/settings.ts'
+import { DEFAULT_WINDOW_BYTES } from './frames/settings.ts'
 import { HeadWriter } from './head-writer.ts'
 import { writeLatin1 } from './hpack/encoder.ts'
 import { type Priority, readPriority } from './priority.ts'
@@ -43,12 +43,13 @@ const LEAST_ROOM_BYTES = 1024
 /** Up to this size the output takes a body without waiting for `fill`. */
 const DIRECT_OUTPUT_BYTES = 64 * 1024
 
-export abstract class FrameSender<T> {
+export class FrameSender<T> {
+  readonly #allowances: Allowances
+  /** Both sides of the stream have ended it, or one of them has reset it. */
+  readonly #forget: (stream: Http2Stream<T>) => void
   readonly #output = new FrameOutput()
   readonly #heads = new HeadWriter(this.#output)
   readonly #scheduler = new Scheduler<T>()
-  protected readonly peer = new PeerSettings()
-  protected readonly allowances = new Allowances()
   /** What we may still send on all streams together. */
   #sendWindow = DEFAULT_WINDOW_BYTES
   #queuedBytes = 0
@@ -57,8 +58,11 @@ export abstract class FrameSender<T> {
   /** Streams whose owners may send more. */
   #dry: Http2Stream<T>[] = []
 
-  /** Both sides of the stream have ended it, or one of them has reset it. */
-  protected abstract forget(stream: Http2Stream<T>): void
+  /** @param forget called with each stream that both sides have ended, or that one of them has reset */
+  constructor(allowances: Allowances, forget: (stream: Http2Stream<T>) => void) {
+    this.#allowances = allowances
+    this.#forget = forget
+  }
 
   /** Bytes that are ready to be written. */
   get outputBytes(): number {
@@ -121,7 +125,7 @@ export abstract class FrameSender<T> {
       this.#output.reserve(0).set(bytes, at)
       this.#output.end = at + length
       this.#count(stream, length)
-      this.allowances.earnFrame()
+      this.#allowances.earnFrame()
       if (isLast) this.#endSending(stream)
       else this.#markDry(stream)
       return
@@ -223,7 +227,7 @@ export abstract class FrameSender<T> {
   // For what is received.
 
   /** The client lets us send more. @param stream null for the connection @returns false if the window would be too large */
-  protected openWindow(stream: Http2Stream<T> | null, bytes: number): boolean {
+  openWindow(stream: Http2Stream<T> | null, bytes: number): boolean {
     if (stream === null) {
       this.#sendWindow += bytes
       return this.#sendWindow <= MOST_31_BITS
@@ -238,63 +242,63 @@ export abstract class FrameSender<T> {
   }
 
   /** The client has changed its initial window, and so those of all streams (RFC 9113 §6.9.2). @throws Http2Error if one would be too large */
-  protected changeWindows(streams: Iterable<Http2Stream<T>>, delta: number): void {
+  changeWindows(streams: Iterable<Http2Stream<T>>, delta: number): void {
     if (delta === 0) return
     for (const stream of streams) if (!this.openWindow(stream, delta)) throw new Http2Error('WINDOW_OVERFLOW_SETTINGS')
   }
 
-  protected setTableLimit(bytes: number): void {
+  setTableLimit(bytes: number): void {
     this.#heads.setTableLimit(bytes)
   }
 
-  protected prioritize(stream: Http2Stream<T>, { urgency, isIncremental }: Priority): void {
+  prioritize(stream: Http2Stream<T>, { urgency, isIncremental }: Priority): void {
     stream.hasPriority = true
     this.#scheduler.prioritize(stream, urgency, isIncremental)
   }
 
   /** Ends a stream with RST_STREAM immediately. */
-  protected abandon(stream: Http2Stream<T>, code: number): void {
+  abandon(stream: Http2Stream<T>, code: number): void {
     this.writeReset(stream.id, code)
     stream.moveTo(state.RESET)
     this.#leave(stream)
   }
 
   /** The client has reset the stream. */
-  protected leaveReset(stream: Http2Stream<T>): void {
+  leaveReset(stream: Http2Stream<T>): void {
     stream.moveTo(state.CLOSED)
     this.#leave(stream)
   }
 
   // Control frames.
 
-  protected writeReset(id: number, code: number): void {
+  writeReset(id: number, code: number): void {
     const bytes = this.#output.reserve(FRAME_HEAD_BYTES + RST_STREAM_BYTES)
     this.#output.end = writeRstStream(bytes, this.#output.end, id, code)
   }
 
   /** @param pairs id, value, id, value */
-  protected writeSettings(pairs: readonly number[]): void {
+  writeSettings(pairs: readonly number[]): void {
     const bytes = this.#output.reserve(FRAME_HEAD_BYTES + (pairs.length / 2) * SETTING_BYTES)
     this.#output.end = writeSettings(bytes, this.#output.end, pairs)
   }
 
-  protected writeSettingsAck(): void {
+  writeSettingsAck(): void {
     const bytes = this.#output.reserve(FRAME_HEAD_BYTES)
     this.#output.end = writeSettingsAck(bytes, this.#output.end)
   }
 
-  protected writePing(payload: Buffer, from: number, isAck: boolean): void {
+  writePing(payload: Buffer, from: number, isAck: boolean): void {
     const bytes = this.#output.reserve(FRAME_HEAD_BYTES + PING_BYTES)
     this.#output.end = writePing(bytes, this.#output.end, payload, from, isAck)
   }
 
-  protected writeGoaway(lastStream: number, code: number): void {
+  writeGoaway(lastStream: number, code: number): void {
     const bytes = this.#output.reserve(FRAME_HEAD_BYTES + GOAWAY_BYTES)
     this.#output.end = writeGoaway(bytes, this.#output.end, lastStream, code)
   }
 
   /** @param id 0 for the connection */
-  protected writeWindowUpdate(id: number, increment: number): void {
+  writeWindowUpdate(id: number, increment: number): void {
     const bytes = this.#output.reserve(FRAME_HEAD_BYTES + WINDOW_UPDATE_BYTES)
     this.#output.end = writeWindowUpdate(bytes, this.#output.end, id, increment)
   }
@@ -359,8 +363,8 @@ export abstract class FrameSender<T> {
     stream.queuedBytes -= length
     this.#queuedBytes -= length
     this.#count(stream, length)
-    if (length === wanted) this.allowances.earnFrame()
-    else this.allowances.earnPart(length)
+    if (length === wanted) this.#allowances.earnFrame()
+    else this.#allowances.earnPart(length)
     if (isAll || stream.sendWindow <= 0) this.#scheduler.remove(stream)
     if (isEnd) this.#endSending(stream)
     else if (isAll && stream.isLast) this.#writeEnd(stream)
@@ -377,7 +381,7 @@ export abstract class FrameSender<T> {
   #endSending(stream: Http2Stream<T>): void {
     stream.isLast = true
     stream.endSending()
-    this.allowances.earnRequest()
+    this.#allowances.earnRequest()
     if (!stream.isClosed && stream.resetAfterEnd >= 0) this.abandon(stream, stream.resetAfterEnd)
     else if (stream.isClosed) this.#leave(stream)
   }
@@ -398,7 +402,7 @@ export abstract class FrameSender<T> {
     this.#queuedBytes -= stream.queuedBytes
     stream.queuedBytes = 0
     stream.pieces = null
-    this.forget(stream)
+    this.#forget(stream)
   }
 }
 

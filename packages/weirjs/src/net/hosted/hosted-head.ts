@@ -8,12 +8,12 @@
 
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import { isFieldValue, isToken } from '../../../base/ascii.ts'
-import { ProtocolError } from '../../../base/errors.ts'
-import type { Limits } from '../../../base/limits.ts'
-import { CHUNKED } from '../../../wire/head/framing.ts'
-import type { MutableHead } from '../../../wire/head/head.ts'
-import { HeadReader } from '../../../wire/head/head-reader.ts'
+import { isFieldValue, isToken } from '../../base/ascii.ts'
+import { ProtocolError } from '../../base/errors.ts'
+import type { Limits } from '../../base/limits.ts'
+import { CHUNKED } from '../../wire/head/framing.ts'
+import type { MutableHead } from '../../wire/head/head.ts'
+import { HeadReader } from '../../wire/head/head-reader.ts'
 import type { Http2ServerRequest } from './node-http2.ts'
 
 /** A request of `node:http`, `node:https`, or the compatibility API of `node:http2`. */

@@ -1,0 +1,244 @@
+// One exchange, as the engine works with it. What a handler holds of it is an `HttpSession`.
+
+import { WeirError } from '../base/errors.ts'
+import type { Head } from '../wire/head/head.ts'
+import { OutgoingResponse } from './answer/outgoing-response.ts'
+import { HttpResponse, outgoingOf } from './answer/response.ts'
+import type { ConnectionInfo, ForwardedClient } from './connection-info.ts'
+import type { Serialize } from './json-engine.ts'
+import type { HttpRequest } from './request/request.ts'
+import type { RouteMatch } from './route-info.ts'
+import type { ServerTiming } from './server-timing.ts'
+import { HttpSession, type ServerHandle, type SessionSource, sourceOf } from './session.ts'
+
+/** The ids of a span, as W3C Trace Context writes them: 32 and 16 hexadecimal digits, in lower case. */
+export interface TraceIds {
+  readonly traceId: string
+  readonly spanId: string
+}
+
+const NO_METHODS: readonly string[] = Object.freeze([])
+const NOBODY: (() => void)[] = []
+let requests = 0
+const LAST_DIGITS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStart(2, '0'))
+let firstDigits = ''
+
+/** The number of the next request in base 36. Converting the whole number costs as much as everything else that observers of a request need. */
+function nextNumber(): string {
+  const last = ++requests % LAST_DIGITS.length
+  if (last === 0 || firstDigits === '') firstDigits = Math.floor(requests / LAST_DIGITS.length).toString(36)
+  return firstDigits + LAST_DIGITS[last]!
+}
+
+/** The exchange that a session belongs to. Only an `Exchange` creates sessions. */
+export function exchangeOf(session: HttpSession): Exchange {
+  return sourceOf(session) as Exchange
+}
+
+/**
+ * Calls `listener` once, when an exchange is over: its response has been sent or aborted, or the protocol that it has switched to
+ * has ended. Immediately if it is too late for that. For gates, middleware and handlers of modules.
+ */
+export function onEnd(session: HttpSession, listener: () => void): void {
+  exchangeOf(session).onEnd(listener)
+}
+
+/** Removes what `onEnd` has added. */
+export function offEnd(session: HttpSession, listener: () => void): void {
+  exchangeOf(session).offEnd(listener)
+}
+
+/** The engine's side of an exchange. */
+export interface ExchangeCarrier {
+  /** Sends an interim response: 103 or 104. @param fields name, value, name, value @returns whether it was sent */
+  interim(exchange: Exchange, status: number, fields: readonly string[]): boolean
+  /**
+   * Ends the exchange as if the client had left: the connection, or the stream of HTTP/2, is reset. Does nothing if another exchange has
+   * taken its place.
+   * @param error for observers
+   */
+  cut(exchange: Exchange, error: Error): void
+}
+
+/**
+ * One exchange, as the engine works with it. Handlers never hold it, and no entry of the package exports it, so whatever a handler shadows,
+ * replaces or deletes on its session, or on the prototype, has no effect here.
+ */
+export class Exchange implements SessionSource {
+  readonly server: ServerHandle
+  readonly head: Head
+  readonly connection: ConnectionInfo
+  readonly request: HttpRequest
+  readonly match: RouteMatch
+  readonly session: HttpSession
+  /** Whether `onError` has been called. If its response fails as well, it is not called again. */
+  hasAskedOnError = false
+  /** Null if there is no engine, as in tests. */
+  carrier: ExchangeCarrier | null = null
+  /** The error that the response answers, for observers; null if there is none. */
+  failure: unknown = null
+  /** Whether an `auth` has decided who has sent the request. Other modules no longer set `session.principal` themselves. */
+  hasDecidedPrincipal = false
+  /** What has made the response personal; null if nothing is known. `nonce` replaces `session`, because no cache at all may keep a nonce. */
+  personal: 'nonce' | 'session' | null = null
+  /** The span that a module has created for it; null without one. */
+  trace: TraceIds | null = null
+  /** What `session.time` has measured; null if it has not been called. */
+  timing: ServerTiming | null = null
+  /** Called when it is over; null without any, and `NOBODY` if it is over, or will end without anybody being told. */
+  #endListeners: (() => void)[] | null = null
+  /** The exchange that this one continues, which tells of the end of both; null for most. */
+  #first: Exchange | null = null
+  /** Whether the connection speaks another protocol now. It is over when that has ended. */
+  hasSwitched = false
+  /** Methods that middleware answers at this path, in addition to those of its routes. */
+  otherMethods: readonly string[] = NO_METHODS
+  readonly #serialize: Serialize
+  #own: OutgoingResponse | null = null
+  #response: HttpResponse | null = null
+  /** A response that the handler created itself. It is sent instead of `own`. */
+  #other: HttpResponse | null = null
+  #requestId: string | null = null
+  #client: ForwardedClient | null = null
+
+  /** @param before the exchange that it continues: see `renew` */
+  constructor(
+    server: ServerHandle,
+    head: Head,
+    connection: ConnectionInfo,
+    request: HttpRequest,
+    match: RouteMatch,
+    serialize: Serialize,
+    before: Exchange | null = null,
+  ) {
+    this.server = server
+    this.head = head
+    this.connection = connection
+    this.request = request
+    this.match = match
+    this.#serialize = serialize
+    this.session = before === null ? new HttpSession(this) : new HttpSession(this, before.session)
+  }
+
+  /**
+   * Continues the exchange while code of the program still works on it: with another session and response, so that nothing which that code
+   * does from now on can reach the client. Fields that have been set are kept, except those that describe a body.
+   */
+  renew(): Exchange {
+    const { server, head, connection, request, match } = this
+    const next = new Exchange(server, head, connection, request, match, this.#serialize, this)
+    next.hasAskedOnError = this.hasAskedOnError
+    next.failure = this.failure
+    next.personal = this.personal
+    next.otherMethods = this.otherMethods
+    next.carrier = this.carrier
+    next.timing = this.timing?.copy() ?? null
+    next.#first = this.#first ?? this
+    next.trace = this.trace
+    next.#requestId = this.requestId
+    next.#client = this.#client
+    const other = this.#other
+    const own = this.answerWithOwn()
+    next.own.begin(own.fields ?? [])
+    if (own.closes) next.own.header('Connection', 'close')
+    next.own.clearRepresentation()
+    own.discard()
+    own.take()
+    if (other !== null) outgoingOf(other).take()
+    return next
+  }
+
+  /** The response that `session.response` builds. */
+  get own(): OutgoingResponse {
+    this.#own ??= new OutgoingResponse(this.#serialize)
+    return this.#own
+  }
+
+  get response(): HttpResponse {
+    this.#response ??= new HttpResponse(this.own, this)
+    return this.#response
+  }
+
+  /** Sends 103 or 104. @param fields name, value, name, value @param overHttp1 whether also over HTTP/1.1 @throws WEIR_RESPONSE_SENT */
+  sendInterim(status: 103 | 104, fields: readonly string[], overHttp1: boolean): boolean {
+    if (this.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
+    return (this.head.isHttp2 || overHttp1) && this.carrier?.interim(this, status, fields) === true
+  }
+
+  /** The object through which handlers see the response that is sent. */
+  faceOf(outgoing: OutgoingResponse): HttpResponse {
+    return outgoing === this.#own || this.#other === null ? this.response : this.#other
+  }
+
+  /** Sends `session.response`. A response that was to be sent instead is discarded, and its stream closed. */
+  answerWithOwn(): OutgoingResponse {
+    if (this.#other !== null) outgoingOf(this.#other).discard()
+    this.#other = null
+    return this.own
+  }
+
+  /** Sends `response`. Responses that were to be sent instead are discarded, and their streams closed. @throws WEIR_RESPONSE_SENT */
+  answerWith(response: HttpResponse): OutgoingResponse {
+    const outgoing = outgoingOf(response)
+    if (outgoing === this.#own) return this.answerWithOwn()
+    if (response === this.#other) return outgoing
+    outgoing.claim()
+    this.#own?.discard()
+    if (this.#other !== null) outgoingOf(this.#other).discard()
+    this.#other = response
+    return outgoing
+  }
+
+  /** The response that is being sent or has been sent; null before. What comes after it is too late. */
+  get sent(): OutgoingResponse | null {
+    const response = this.#other === null ? this.#own : outgoingOf(this.#other)
+    return response?.isTaken === true ? response : null
+  }
+
+  /** What a trusted proxy states about the client; null if no proxy does. Read on demand. */
+  get forwardedClient(): ForwardedClient | null {
+    const { forwarding } = this.connection
+    if (forwarding !== null) this.#client ??= forwarding.clientOf(this.head, this.connection)
+    return this.#client
+  }
+
+  onEnd(listener: () => void): void {
+    if (this.#first !== null) this.#first.onEnd(listener)
+    else if (this.#endListeners === NOBODY) listener()
+    else if (this.#endListeners === null) this.#endListeners = [listener]
+    else this.#endListeners.push(listener)
+  }
+
+  offEnd(listener: () => void): void {
+    if (this.#first !== null) {
+      this.#first.offEnd(listener)
+      return
+    }
+    if (this.#endListeners === NOBODY) return
+    const others = this.#endListeners?.filter((one) => one !== listener) ?? []
+    this.#endListeners = others.length === 0 ? null : others
+  }
+
+  /** The response is about to be sent. @returns whether anybody is told about its end */
+  settleListeners(): boolean {
+    if (this.#first !== null) return this.#first.settleListeners()
+    this.#endListeners ??= NOBODY
+    return this.#endListeners !== NOBODY
+  }
+
+  /** It is over. */
+  end(): void {
+    if (this.#first !== null) {
+      this.#first.end()
+      return
+    }
+    const listeners = this.#endListeners
+    this.#endListeners = NOBODY
+    if (listeners !== null) for (const listener of listeners) listener()
+  }
+
+  get requestId(): string {
+    this.#requestId ??= `${this.connection.connectionId}-${nextNumber()}`
+    return this.#requestId
+  }
+}

@@ -1,0 +1,207 @@
+// How is the content of a response sent, whatever carries it? The one choice over the kind of content, and the one response that is sent piece by
+// piece. How its bytes are framed is the writer's business.
+
+import { Buffer } from 'node:buffer'
+import { WeirError } from '../../base/errors.ts'
+import { closeSource, openSource, type SourceReader } from '../../http/answer/byte-source.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { RequestBody } from '../../http/body/body.ts'
+import { NO_LENGTH } from '../../wire/http1/encode.ts'
+
+import type { Recording } from '../observe/recording.ts'
+import { mayHaveBody } from './answer-head.ts'
+import { DrainGate } from './drain-gate.ts'
+import { BEGUN, DUE, type ExchangeState, moveAnswer } from './exchange-states.ts'
+import { type PumpTarget, pump } from './pump.ts'
+
+/** Where a response goes. */
+export interface AnswerWriter {
+  /** Nothing more can be sent. */
+  readonly isGone: boolean
+
+  // A response that is known: one call, so that head and body leave together.
+
+  /** The head, without a body after it. @param length that it states, or `NO_LENGTH` */
+  head(response: OutgoingResponse, length: number): void
+  /** @param length of `text` in UTF-8 */
+  text(response: OutgoingResponse, text: string, length: number): void
+  bytes(response: OutgoingResponse, bytes: Uint8Array): void
+
+  // A response in pieces.
+
+  /** The head. It may wait for the first piece. */
+  begin(response: OutgoingResponse): void
+  /** @returns whether the next piece may follow now; otherwise `StreamedAnswer.goOn` must be called */
+  piece(bytes: Uint8Array): boolean
+  /** @param last the piece that `keepsLast` has kept @param trailers name, value, name, value; null for none */
+  end(last: Uint8Array | null, trailers: readonly string[] | null): void
+  /** What has been written leaves. */
+  flush(): void
+  /** Whether the piece that completes the promised length is passed to `end`, which joins it with the end of the body. */
+  readonly keepsLast: boolean
+  /** Whether the end of a body needs no room for trailers, so that an empty list of them is none. */
+  readonly endsWithoutTrailers: boolean
+  /** How large the next piece should be at most, if the memory of those before it is not needed any more. */
+  readonly mostPieceBytes?: number | undefined
+}
+
+/** The response cannot be sent in one piece. */
+export const NOT_WHOLE = -1
+
+/**
+ * @param isHead whether the request is HEAD, so that the response has no body
+ * @param overwritten body of the request, when its memory is about to be overwritten: a response made of that memory sends a copy
+ * @returns the length of the body; `NOT_WHOLE` if nothing has been sent, because the body is a stream or another protocol takes over
+ */
+export function sendWhole(writer: AnswerWriter, response: OutgoingResponse, isHead: boolean, overwritten: RequestBody | null): number {
+  response.take()
+  const { content } = response
+  const hasBody = mayHaveBody(response, isHead)
+  switch (content.kind) {
+    case 'text': {
+      const length = Buffer.byteLength(content.text)
+      if (hasBody) writer.text(response, content.text, length)
+      else writer.head(response, length)
+      return hasBody ? length : 0
+    }
+    case 'bytes': {
+      const { bytes } = content
+      if (hasBody) writer.bytes(response, overwritten?.holds(bytes) === true ? new Uint8Array(bytes) : bytes)
+      else writer.head(response, bytes.length)
+      return hasBody ? bytes.length : 0
+    }
+    case 'stream':
+      if (hasBody) return NOT_WHOLE
+      closeSource(content)
+      writer.head(response, response.declaredLength === -1 ? NO_LENGTH : response.declaredLength)
+      return 0
+    case 'upgrade':
+      return NOT_WHOLE
+    default:
+      // A handler for HEAD may state the length that GET would have.
+      writer.head(response, hasBody ? 0 : Math.max(0, response.declaredLength))
+      return 0
+  }
+}
+
+/** Closes the source of a response that will not be sent. */
+export function discardAnswer(response: OutgoingResponse): void {
+  response.take()
+  const { content } = response
+  if (content.kind === 'stream') closeSource(content)
+}
+
+/** A response whose body comes from a source, no faster than the client reads. Its head is sent with the first piece: until then, a source may fail. */
+export class StreamedAnswer implements PumpTarget {
+  readonly #exchange: ExchangeState
+  readonly #writer: AnswerWriter
+  readonly #response: OutgoingResponse
+  readonly #recording: Recording | null
+  readonly #gate = new DrainGate()
+  #source: SourceReader | null = null
+  /** The piece that completes the promised length, if the writer wants it with the end. */
+  #last: Uint8Array | null = null
+  #bodyBytes = 0
+  #quietMs = 0
+
+  constructor(exchange: ExchangeState, writer: AnswerWriter, response: OutgoingResponse, recording: Recording | null) {
+    this.#exchange = exchange
+    this.#writer = writer
+    this.#response = response
+    this.#recording = recording
+  }
+
+  /** Whether some of its bytes may have reached the client. */
+  get hasBegun(): boolean {
+    return this.#exchange.answer !== DUE
+  }
+
+  /** Bytes of the body that have been handed over. */
+  get bodyBytes(): number {
+    return this.#bodyBytes
+  }
+
+  get isGone(): boolean {
+    return this.#writer.isGone
+  }
+
+  /** Whether the source waits for the client. */
+  get isWaiting(): boolean {
+    return this.#gate.isClosed
+  }
+
+  get mostPieceBytes(): number | undefined {
+    return this.#last === null ? this.#writer.mostPieceBytes : undefined
+  }
+
+  /** Sends all of it. @throws what its source throws; WEIR_UPGRADE_WITHOUT_CONNECTION */
+  async send(): Promise<void> {
+    const { content, declaredLength, trailers } = this.#response
+    if (content.kind === 'upgrade') throw new WeirError('WEIR_UPGRADE_WITHOUT_CONNECTION', content.protocol)
+    if (content.kind !== 'stream') return
+    this.#source = openSource(content)
+    await pump(this.#source, declaredLength, this)
+    if (this.isGone) return
+    const fields = trailers === null ? null : await trailers.collect()
+    if (!this.isGone) this.#end(fields)
+  }
+
+  #end(fields: readonly string[] | null): void {
+    const writer = this.#writer
+    const trailers = fields?.length === 0 && writer.endsWithoutTrailers ? null : fields
+    if (!this.hasBegun && trailers === null) {
+      this.#markBegin()
+      writer.head(this.#response, Math.max(0, this.#response.declaredLength))
+    } else {
+      if (!this.hasBegun) this.#begin()
+      if (this.#last !== null) this.#bodyBytes += this.#last.length
+      writer.end(this.#last, trailers)
+    }
+    writer.flush()
+  }
+
+  sendHead(): void {
+    this.#quietMs = 0
+    if (this.hasBegun) return
+    this.#begin()
+    this.#writer.flush()
+  }
+
+  write(piece: Uint8Array, isLast: boolean): Promise<void> | null {
+    this.#quietMs = 0
+    if (!this.hasBegun) this.#begin()
+    if (isLast && this.#writer.keepsLast) {
+      this.#last = piece // until the source has ended, and no sooner: it may still fail, or give more than was promised
+      return null
+    }
+    this.#bodyBytes += piece.length
+    return this.#writer.piece(piece) ? null : this.#gate.wait()
+  }
+
+  #begin(): void {
+    this.#markBegin()
+    this.#writer.begin(this.#response)
+  }
+
+  #markBegin(): void {
+    moveAnswer(this.#exchange, BEGUN)
+    this.#recording?.markFirstByte(this.#response.statusCode)
+  }
+
+  /** @returns how long the source has produced nothing, `elapsedMs` included */
+  wait(elapsedMs: number): number {
+    this.#quietMs += elapsedMs
+    return this.#quietMs
+  }
+
+  /** The client has read enough for the next piece. */
+  goOn(): void {
+    this.#gate.open()
+  }
+
+  /** The client is gone. */
+  abandon(): void {
+    this.#source?.close()
+    this.#gate.open()
+  }
+}

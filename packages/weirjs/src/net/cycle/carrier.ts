@@ -1,0 +1,65 @@
+// What carries an exchange: an HTTP/1.1 connection, a stream of HTTP/2, a Web Request, or a request of a server of Node.
+//
+// A carrier receives the bytes of a request and passes them to its `RequestCycle`, which decides what becomes of them and tells the carrier what to do
+// next. Whatever both need to know of the exchange is in the cycle's state (exchange-states.ts); a carrier keeps only what its protocol has in
+// addition.
+
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { ResponseContent } from '../../http/answer/response-content.ts'
+import type { ConnectionInfo } from '../../http/connection-info.ts'
+import type { Head } from '../../wire/head/head.ts'
+
+import type { ConnectionHost } from '../connections/connection-host.ts'
+import type { Peer } from '../connections/peer.ts'
+import type { Recording } from '../observe/recording.ts'
+import type { AnswerWriter } from './answer-sender.ts'
+
+/** The connection, as every request sees it. */
+export interface RequestConnection extends ConnectionInfo {
+  readonly host: ConnectionHost
+  readonly peer: Peer
+}
+
+export type UpgradeContent = ResponseContent & { readonly kind: 'upgrade' }
+
+export interface Carrier {
+  /** Whether nothing of a body arrives before `resume` asks for it. Otherwise it arrives until `pause`. */
+  readonly isPulled: boolean
+  /** Whether it counts the body against its limit itself. */
+  readonly countsBody: boolean
+  /** Bytes of the body that have been received. */
+  readonly receivedBytes: number
+  /** Where the response goes. */
+  readonly writer: AnswerWriter
+  /** Nobody reads the body for now. */
+  pause(): void
+  /** More of the body is needed. */
+  resume(): void
+  /** The rest of the request is not waited for. HTTP/1.1 reads nothing more after that. */
+  refuseRest(): void
+  /**
+   * Sends an interim response: 100, 103 or 104.
+   * @param fields name, value, name, value; null for 100 @returns whether the client can receive it
+   */
+  interim(head: Head, status: number, fields: readonly string[] | null): boolean
+  /**
+   * Whether the client can receive trailers after the response.
+   * @param mustBeAsked whether a client of HTTP/1.1 has to say that it reads them (RFC 9110 §10.1.4)
+   */
+  takesTrailers(head: Head, mustBeAsked: boolean): boolean
+  /** Decides what depends on the connection. @returns the response to send: another one if the protocol does not allow this one */
+  prepare(response: OutgoingResponse): OutgoingResponse
+  /**
+   * All of the response has been handed over, and the request has expired.
+   * @param recording what observers are told once it has been sent; null if there are none
+   */
+  handedOver(recording: Recording | null, response: OutgoingResponse): void
+  /** Another protocol takes over, and the request has expired. A carrier without it has no connection that could be handed over. */
+  switchOver?(content: UpgradeContent, recording: Recording | null): void
+  /** Continues what had to wait for a response that took time. */
+  proceed(): void
+  /** Ends the exchange so that the client sees that something is missing. */
+  cut(error: Error): void
+  /** The exchange is over: nothing more is sent, and nobody works on it any more. */
+  closed(): void
+}

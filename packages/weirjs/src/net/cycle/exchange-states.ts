@@ -1,0 +1,158 @@
+// The state of one exchange, whatever carries it: three small state machines, and every move that they can make.
+//
+//   request   how much of the request has arrived, and whether its rest is read
+//   work      who works on it: nobody, gates, the handler, or the server in its place
+//   answer    how far the response has come
+//
+// `RequestCycle` holds the three numbers, and only the functions here change them. A move that is not in the tables is a bug in weir: it throws, and
+// the client is cut off. Nothing else is stored of what can be told from them: "all of the request has arrived" is WHOLE, "the client is gone" is CUT, and an
+// exchange is over when its work has expired and its answer is SENT or CUT.
+
+/** In each machine: there is no exchange yet. Work: nobody works on it for now. */
+export const NONE = 0
+
+/** Request: the rest is read as it arrives. */
+export const COMING = 1
+/** Request: nothing of the rest is read for now. */
+export const HELD = 2
+/** Request: all of it has arrived. */
+export const WHOLE = 3
+/** Request: its rest is not waited for any more. */
+export const DROPPED = 4
+/** Request: the client was cut off before all of it had arrived. */
+export const LOST = 5
+
+export const REQUEST_NAMES = ['none', 'coming', 'held', 'whole', 'dropped', 'lost'] as const
+
+/** For each state, those that may follow. */
+export const REQUEST_MOVES: readonly (readonly number[])[] = [
+  [], // none: `begin`
+  [HELD, WHOLE, DROPPED], // coming, or `cutOff`
+  [COMING, WHOLE, DROPPED], // held, or `cutOff`
+  [], // whole
+  [WHOLE], // dropped: what had been sent by then may be complete; or `cutOff`
+  [], // lost
+]
+
+/** Work: observers and gates are called. Nothing of the body can be read. */
+export const GATES = 1
+/** Work: middleware and the handler have been called. */
+export const HANDLER = 2
+/** Work: the server answers. Gates, a handler or hooks that are still at work do not count any more. */
+export const INSTEAD = 3
+/** Work: there is a response, and it is being sent. */
+export const SETTLED = 4
+/** Work: the request can no longer be used. */
+export const EXPIRED = 5
+
+export const WORK_NAMES = ['none', 'gates', 'handler', 'instead', 'settled', 'expired'] as const
+
+export const WORK_MOVES: readonly (readonly number[])[] = [
+  [HANDLER, INSTEAD, SETTLED, EXPIRED], // none
+  [NONE, INSTEAD, SETTLED, EXPIRED], // gates
+  [INSTEAD, SETTLED, EXPIRED], // handler
+  [INSTEAD, SETTLED, EXPIRED], // instead
+  [INSTEAD, EXPIRED], // settled: the source of the response has failed before its first byte
+  [], // expired
+]
+
+/** Answer: owed, and nothing of it has been sent. */
+export const DUE = 1
+/** Answer: some of it may have reached the client. */
+export const BEGUN = 2
+/** Answer: all of it has been handed to the carrier. */
+export const HANDED_OVER = 3
+/** Answer: the carrier has nothing left to do for the exchange. */
+export const SENT = 4
+/** Answer: the client has left, or was cut off. Nothing more is sent. */
+export const CUT = 5
+
+export const ANSWER_NAMES = ['none', 'due', 'begun', 'handed over', 'sent', 'cut'] as const
+
+export const ANSWER_MOVES: readonly (readonly number[])[] = [
+  [CUT], // none, or `begin`
+  [BEGUN, HANDED_OVER, CUT], // due
+  [HANDED_OVER, CUT], // begun
+  [SENT, CUT], // handed over
+  [], // sent
+  [], // cut
+]
+
+const REQUEST_MASKS = REQUEST_MOVES.map(maskOf)
+const WORK_MASKS = WORK_MOVES.map(maskOf)
+const ANSWER_MASKS = ANSWER_MOVES.map(maskOf)
+
+function maskOf(moves: readonly number[]): number {
+  return moves.reduce((mask, to) => mask | (1 << to), 0)
+}
+
+/** What has the state of an exchange. Change it with the functions below only. */
+export interface ExchangeState {
+  request: number
+  work: number
+  answer: number
+}
+
+/**
+ * A head is complete. The exchange before it, if there was one, has been answered.
+ * @param request COMING, or HELD if nothing of a body arrives before it is asked for
+ */
+export function begin(exchange: ExchangeState, request: number): void {
+  const { work, answer } = exchange
+  if (work === NONE ? answer !== NONE : work !== EXPIRED || answer !== HANDED_OVER) throw illegalMove('answer', ANSWER_NAMES, answer, DUE)
+  exchange.request = request
+  exchange.work = GATES
+  exchange.answer = DUE
+}
+
+export function moveRequest(exchange: ExchangeState, to: number): void {
+  const { request } = exchange
+  if (((REQUEST_MASKS[request]! >> to) & 1) === 0) throw illegalMove('request', REQUEST_NAMES, request, to)
+  exchange.request = to
+}
+
+export function moveWork(exchange: ExchangeState, to: number): void {
+  const { work } = exchange
+  if (((WORK_MASKS[work]! >> to) & 1) === 0) throw illegalMove('work', WORK_NAMES, work, to)
+  exchange.work = to
+}
+
+export function moveAnswer(exchange: ExchangeState, to: number): void {
+  const { answer } = exchange
+  if (((ANSWER_MASKS[answer]! >> to) & 1) === 0) throw illegalMove('answer', ANSWER_NAMES, answer, to)
+  exchange.answer = to
+}
+
+/** All of the response has been handed to the carrier, and nobody can use the request any more. */
+export function handOver(exchange: ExchangeState): void {
+  if (((ANSWER_MASKS[exchange.answer]! >> HANDED_OVER) & 1) === 0) throw illegalMove('answer', ANSWER_NAMES, exchange.answer, HANDED_OVER)
+  moveWork(exchange, EXPIRED)
+  exchange.answer = HANDED_OVER
+}
+
+/** The client has left, or is cut off. @returns false if it was before */
+export function cutOff(exchange: ExchangeState): boolean {
+  if (isCut(exchange)) return false
+  moveAnswer(exchange, CUT)
+  if (exchange.request !== NONE && exchange.request !== WHOLE) exchange.request = LOST
+  return true
+}
+
+/** Whether nothing more can be sent. */
+export function isCut({ answer }: ExchangeState): boolean {
+  return answer >= SENT
+}
+
+/** Whether nobody works on it any more, and nothing more is sent. */
+export function isOver({ work, answer }: ExchangeState): boolean {
+  return work === EXPIRED && answer >= SENT
+}
+
+/** Whether gates, a handler or the server itself works on it, or its response is being sent. */
+export function isAtWork({ work }: ExchangeState): boolean {
+  return work !== NONE && work !== EXPIRED
+}
+
+function illegalMove(machine: string, names: readonly string[], from: number, to: number): Error {
+  return new Error(`weir: ${machine} of an exchange cannot move from ${names[from]} to ${names[to]}`)
+}

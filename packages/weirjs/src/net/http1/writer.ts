@@ -1,0 +1,103 @@
+// Writes responses as HTTP/1.1 frames them, to the outbox of a connection: with the fields about the connection (RFC 9112 §9.3), and in chunks
+// where no length was promised (§7.1).
+
+import { Buffer } from 'node:buffer'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { CHUNKED } from '../../wire/head/framing.ts'
+import type { WireConnection } from '../../wire/http1/connection.ts'
+import {
+  CONNECTION_CLOSE,
+  CONNECTION_DEFAULT,
+  CONNECTION_KEEP_ALIVE,
+  chunkHead,
+  encodeHead,
+  LAST_CHUNK,
+  lastChunk,
+  NO_LENGTH,
+} from '../../wire/http1/encode.ts'
+
+import { shownLength, shownType } from '../cycle/answer-head.ts'
+import type { AnswerWriter } from '../cycle/answer-sender.ts'
+import type { Ticker } from '../time/ticker.ts'
+import type { Outbox } from '../transport/outbox.ts'
+
+/** Up to this length, bytes are sent as text: they leave together with other responses, which is cheaper than a write of their own. */
+const SMALL_BYTES = 2 * 1024
+const LINE_END = '\r\n'
+
+export class Http1Writer implements AnswerWriter {
+  readonly keepsLast = false
+  readonly endsWithoutTrailers = false
+  readonly #wire: WireConnection
+  readonly #outbox: Outbox
+  readonly #ticker: Ticker
+  /** A head that waits for the first piece after it. */
+  #start = ''
+  /** What follows each piece: CRLF in chunks, nothing where a length was promised. */
+  #tail = ''
+
+  constructor(wire: WireConnection, outbox: Outbox, ticker: Ticker) {
+    this.#wire = wire
+    this.#outbox = outbox
+    this.#ticker = ticker
+  }
+
+  get isGone(): boolean {
+    return this.#wire.isOver
+  }
+
+  head(response: OutgoingResponse, length: number): void {
+    this.#outbox.addText(this.#headOf(response, length))
+  }
+
+  text(response: OutgoingResponse, text: string, length: number): void {
+    this.#outbox.addUtf8(this.#headOf(response, length), text, length)
+  }
+
+  bytes(response: OutgoingResponse, bytes: Uint8Array): void {
+    const start = this.#headOf(response, bytes.length)
+    if (bytes.length <= SMALL_BYTES) this.#outbox.addText(start + latin1Of(bytes))
+    else this.#outbox.addBytes(start, bytes)
+  }
+
+  begin(response: OutgoingResponse): void {
+    const { declaredLength, trailers } = response
+    // Only chunks can be followed by trailers. HTTP/1.0 has no chunks: a body of unknown length ends with the connection.
+    const isChunked = (declaredLength === -1 || trailers !== null) && this.#wire.head.minorVersion === 1
+    if (declaredLength === -1 && !isChunked) this.#wire.disableKeepAlive()
+    this.#wire.beginAnswer(false)
+    this.#tail = isChunked ? LINE_END : ''
+    this.#start = this.#headOf(response, isChunked ? CHUNKED : declaredLength === -1 ? NO_LENGTH : declaredLength)
+  }
+
+  piece(bytes: Uint8Array): boolean {
+    const before = this.#tail === '' ? this.#start : this.#start + chunkHead(bytes.length)
+    this.#start = ''
+    this.#outbox.addBytes(before, bytes, this.#tail)
+    return !this.#outbox.isBlocked
+  }
+
+  end(_last: null, trailers: readonly string[] | null): void {
+    if (trailers !== null) this.#start += lastChunk(trailers)
+    else if (this.#tail !== '') this.#start += LAST_CHUNK
+  }
+
+  flush(): void {
+    if (this.#start !== '') this.#outbox.addText(this.#start)
+    this.#start = ''
+    this.#outbox.flush()
+  }
+
+  /** @param length of the body, `CHUNKED` or `NO_LENGTH` */
+  #headOf(response: OutgoingResponse, length: number): string {
+    const { statusCode, reasonPhrase, fields } = response
+    const wire = this.#wire
+    const connection = !wire.keepsAlive ? CONNECTION_CLOSE : wire.head.minorVersion === 0 ? CONNECTION_KEEP_ALIVE : CONNECTION_DEFAULT
+    const shown = shownLength(statusCode, length)
+    return encodeHead(statusCode, reasonPhrase, shownType(response), fields, shown, connection, this.#ticker.dateLine)
+  }
+}
+
+function latin1Of({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, length).toString('latin1')
+}

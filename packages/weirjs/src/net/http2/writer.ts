@@ -1,0 +1,121 @@
+// Writes a response as frames of one stream of HTTP/2.
+
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { MOST_QUEUED_BYTES } from '../../wire/http2/connection.ts'
+import type { FrameSender } from '../../wire/http2/frame-sender.ts'
+import type { Http2Stream } from '../../wire/http2/stream.ts'
+
+import { shownLength, shownType } from '../cycle/answer-head.ts'
+import type { AnswerWriter } from '../cycle/answer-sender.ts'
+import type { Ticker } from '../time/ticker.ts'
+import type { Output, Watched } from './output.ts'
+
+const MOST_PIECE_BYTES = 64 * 1024
+/** Smaller pieces would cost more to read than to hold. */
+const LEAST_PIECE_BYTES = 8 * 1024
+
+/** The last line of which the date was asked, and its date: it changes once a second. */
+let knownLine = ''
+let knownDate = ''
+
+export class Http2Writer<T extends Watched> implements AnswerWriter {
+  readonly #sender: FrameSender<T>
+  readonly #output: Output<T>
+  readonly #stream: Http2Stream<T>
+  readonly #ticker: Ticker
+  /** The promised length of a response in pieces; -1 for none. */
+  #declared = -1
+
+  constructor(sender: FrameSender<T>, output: Output<T>, stream: Http2Stream<T>, ticker: Ticker) {
+    this.#sender = sender
+    this.#output = output
+    this.#stream = stream
+    this.#ticker = ticker
+  }
+
+  get isGone(): boolean {
+    return !this.#stream.isSending
+  }
+
+  head(response: OutgoingResponse, length: number): void {
+    this.#sendHead(response, length, true)
+  }
+
+  text(response: OutgoingResponse, text: string, length: number): void {
+    this.#sendHead(response, length, length === 0)
+    if (length > 0) this.#sender.sendText(this.#stream, text, length)
+  }
+
+  bytes(response: OutgoingResponse, bytes: Uint8Array): void {
+    this.#sendHead(response, bytes.length, bytes.length === 0)
+    if (bytes.length > 0) this.#sender.sendData(this.#stream, bytes, true)
+  }
+
+  begin(response: OutgoingResponse): void {
+    this.#declared = response.declaredLength
+    this.#sendHead(response, this.#declared, false)
+    this.#output.flushSoon()
+  }
+
+  piece(bytes: Uint8Array): boolean {
+    this.#output.flushSoon()
+    this.#sender.sendData(this.#stream, bytes, false, this.#output.isBusy)
+    if (!this.mustWait && !this.#isFull) return true
+    // The end of a source may be all that follows, and needs no window: END_STREAM.
+    if (this.#declared === -1) this.#output.watch(this.#stream.owner!)
+    return false
+  }
+
+  end(last: Uint8Array | null, trailers: readonly string[] | null): void {
+    if (last !== null) this.#sender.sendData(this.#stream, last, trailers === null)
+    if (trailers !== null) this.#sender.sendEnd(this.#stream, trailers)
+    else if (last === null) this.#sender.sendEnd(this.#stream)
+  }
+
+  flush(): void {
+    this.#output.flushSoon()
+  }
+
+  /** With END_STREAM, no frame follows. */
+  get keepsLast(): boolean {
+    return true
+  }
+
+  get endsWithoutTrailers(): boolean {
+    return true
+  }
+
+  /** What the client would not take now would wait in memory. */
+  get mostPieceBytes(): number | undefined {
+    if (this.#stream.queuedBytes > 0) return undefined // their memory is still needed
+    const isMuch = this.#output.isTight || this.#sender.queuedBytes > MOST_QUEUED_BYTES
+    const most = isMuch ? LEAST_PIECE_BYTES : MOST_PIECE_BYTES
+    return Math.max(LEAST_PIECE_BYTES, Math.min(most, this.#sender.roomFor(this.#stream)))
+  }
+
+  /** Whether frames that have been made wait for the client. */
+  get mustWait(): boolean {
+    return this.#stream.queuedBytes > 0 || this.#output.mustWait
+  }
+
+  /** Whether the client's windows are closed. If a length was promised, more than the end of the source follows, and has to wait for them. */
+  get #isFull(): boolean {
+    return this.#declared !== -1 && this.#sender.roomFor(this.#stream) === 0
+  }
+
+  /** @param length of the body; below 0 if it is not known @param isWhole whether no body follows */
+  #sendHead(response: OutgoingResponse, length: number, isWhole: boolean): void {
+    const { statusCode, fields } = response
+    const date = dateOf(this.#ticker.dateLine)
+    this.#sender.sendHead(this.#stream, statusCode, shownType(response), fields, shownLength(statusCode, length), date, isWhole)
+  }
+}
+
+/** The value of a `Date` line. */
+export function dateOf(line: string): string {
+  if (line !== knownLine) {
+    knownLine = line
+    knownDate = line.slice('Date: '.length, -'\r\n'.length)
+  }
+  return knownDate
+}
