@@ -13,8 +13,7 @@
 // Errors of the client leave in two ways. An error that concerns a stream resets it, and is the event RESET. An error of the connection is thrown
 // by `next` as an Http2Error; GOAWAY is in the output by then.
 //
-// It has a sender (responses, and what is written), bodies (windows, and what is held of paused bodies) and a control (settings, PING, the end), which
-// the owner uses, too. This file: streams, from their first frame to the last.
+// Its owner also uses its sender (responses), its bodies (windows) and its control (settings, PING). Here: streams, from first to last frame.
 
 import { Buffer } from 'node:buffer'
 import type { WeirError } from '../../base/errors.ts'
