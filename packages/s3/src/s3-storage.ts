@@ -118,9 +118,10 @@ class S3Storage implements UploadStorage {
         if (!isAtomic && !hasRead) await writer.writeDown().catch(() => {})
         throw error
       }
-      if (writer.offset === record.length) await writer.finish()
+      const reached = writer.offset
+      if (reached === record.length) await writer.finish()
       else await writer.writeDown()
-      return writer.offset
+      return reached // a writer that has finished has no bytes any more
     } catch (error) {
       if (!(error instanceof PartsGone)) {
         await writer.leave()
