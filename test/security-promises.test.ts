@@ -224,17 +224,17 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'test/e2e/openapi.test.ts: the page shows and tries operations of OpenAPI …',
   ],
   'answers only peers and host names': [
-    'packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for',
-    'packages/weirjs/test/modules/inspector.test.ts: on an endpoint of its own, other machines may look, and nobody elsewhere; names must be allowed',
+    'packages/dev/test/inspector.test.ts: refuses …, whatever it asks for',
+    'packages/dev/test/inspector.test.ts: on an endpoint of its own, other machines may look, and nobody elsewhere; names must be allowed',
     'test/e2e/inspector-attacks.test.ts: a page of … can neither read nor clear anything',
   ],
   'It refuses what a proxy states': [
-    'packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for',
-    'packages/weirjs/test/modules/inspector.test.ts: a client that a trusted proxy states to be elsewhere is refused',
+    'packages/dev/test/inspector.test.ts: refuses …, whatever it asks for',
+    'packages/dev/test/inspector.test.ts: a client that a trusted proxy states to be elsewhere is refused',
   ],
-  'whoever reaches it sees the inspector': ['packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for'],
+  'whoever reaches it sees the inspector': ['packages/dev/test/inspector.test.ts: refuses …, whatever it asks for'],
   'unless it is forced': [
-    'packages/weirjs/test/modules/inspector.test.ts: refuses to work in production, unless it is forced',
+    'packages/dev/test/inspector.test.ts: refuses to work in production, unless it is forced',
     'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger',
   ],
   'writes no value of Authorization': [

@@ -1,6 +1,8 @@
 // The public API of weirjs/kit: what an author of a module needs beside weirjs itself. docs/guide/modules.md shows how to write one.
 
 export { html, type Insertable, Markup } from '../../app/debug/markup.ts'
+/** What `@weirjs/dev` needs. */
+export { framesOf } from '../../app/debug/source-frames.ts'
 export { STANDARD_METHODS } from '../../app/routes/declaration.ts'
 export { isToken } from '../../base/ascii.ts'
 export { type Clock, systemClock } from '../../base/clock.ts'
@@ -57,4 +59,7 @@ export { addShutdownListener, removeShutdownListener, type ShutdownListener } fr
 export { checkFunctions } from '../store-option.ts'
 export { isLocalName, isSecureUrl } from '../this-machine.ts'
 export { type ExchangeHandle, exchange, type RedactedReader, redaction } from './exchange.ts'
+export * as launch from './launch.ts'
+export { type MaskedText, type Masking, masking } from './masking.ts'
+export { requestFields, responseFields, watchBody, watchContent } from './seen.ts'
 export { type OpenedSession, type SessionsHandle, sessionsHandle } from './sessions.ts'

@@ -4,8 +4,8 @@ import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 
 import { isJson, parseMediaType } from '../../formats/media-type.ts'
-import { maskedBody } from './masked-body.ts'
-import type { Masking } from './masking.ts'
+import type { Masking } from '../../modules/kit/masking.ts'
+import { maskedBody, maskedField } from './masked-response.ts'
 import type { RecordedResponse } from './recorded-exchange.ts'
 
 export interface CompareOptions {
@@ -92,7 +92,7 @@ export class Comparison {
     const before = new Headers(recorded.fields.map(([name, value]): [string, string] => [name, value]))
     for (const name of this.#fields) {
       const value = replayed.headers.get(name)
-      const now = value === null ? null : this.#masking.field(name, value, secrets)
+      const now = value === null ? null : maskedField(this.#masking, name, value, secrets)
       if (plainField(before.get(name)) === plainField(now)) continue
       found.push({ kind: 'field', at: name.toLowerCase(), recorded: before.get(name) ?? 'none', replayed: now ?? 'none' })
     }
@@ -106,7 +106,7 @@ export class Comparison {
   /** All of them: the program has chosen each. */
   #compareTrailers(recorded: RecordedResponse, replayed: ReplayedResponse, secrets: readonly string[], found: Difference[]): void {
     const before = new Map(recorded.trailers)
-    const now = new Map([...replayed.trailers].map(([name, value]) => [name, this.#masking.field(name, value, secrets)]))
+    const now = new Map([...replayed.trailers].map(([name, value]) => [name, maskedField(this.#masking, name, value, secrets)]))
     for (const name of new Set([...before.keys(), ...now.keys()])) {
       const one = before.get(name)
       const other = now.get(name)
@@ -132,7 +132,7 @@ export class Comparison {
       differ(`${recorded.length} bytes`, 'a coding that cannot be removed')
       return
     }
-    const now = maskedBody(replayed, headers.get('content-type'), this.#masking, secrets)
+    const now = maskedBody(this.#masking, replayed, headers.get('content-type'), secrets)
     if (now === recorded.bytes) return
     const one = jsonIn(recorded.bytes, recordedType)
     const other = jsonIn(now, headers.get('content-type'))

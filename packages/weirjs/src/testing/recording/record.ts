@@ -3,15 +3,13 @@
 import { Buffer } from 'node:buffer'
 
 import { checkNames, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
-import { withoutRepeated } from '../../formats/masking/ranges.ts'
+import { type Masking, masking as maskingOf } from '../../modules/kit/masking.ts'
 import type { ConnectionHost } from '../../net/connections/connection-host.ts'
 import type { OpenTap } from '../../net/connections/tap.ts'
 import { type HttpServer, hostOf } from '../../server.ts'
-
 import { decodedBody } from './decoded-body.ts'
 import { ExchangeStore } from './exchange-store.ts'
-import { maskedBody } from './masked-body.ts'
-import { Masking } from './masking.ts'
+import { maskedBody, maskedField, secretsOf } from './masked-response.ts'
 import { type RawExchange, RecordedConnection, type RecordedConnectionOwner } from './recorded-connection.ts'
 import type { RecordedExchange, RecordedResponse } from './recorded-exchange.ts'
 
@@ -92,7 +90,7 @@ class Recorder implements Recording, RecordedConnectionOwner {
       throw invalid('record()', 'sample is a number between 0 and 1, or a function')
     this.#host = hostOf(server)
     if (this.#host.tap !== null) throw invalid('record()', 'the server is being recorded already')
-    this.#masking = new Masking(server, listOf('record()', 'mask', mask))
+    this.#masking = maskingOf(server, listOf('record()', 'mask', mask))
     this.#sample = typeof sample === 'function' ? sample : () => Math.random() < sample
     this.#max = wholeNumber('record()', 'max', max, 1)
     this.maxBytes = wholeNumber('record()', 'maxBytes', maxBytes, 1)
@@ -172,12 +170,12 @@ function maskExchange(
   const contentType = head.headers.get('content-type')
   const decoded = body === null ? null : decodedBody(body, head.headers.get('content-encoding'), maxBytes)
   // The response may repeat its own secrets, and the request may contain them elsewhere.
-  const own = masking.response([...head.headers, ...trailers], contentType, decoded)
+  const own = secretsOf(masking, [...head.headers, ...trailers], contentType, decoded)
   const secrets = [...new Set([...request.secrets, ...own])]
-  const text = withoutRepeated(request.text, own)
+  const text = masking.without(request.text, own)
   let at = 0
   const pieces = raw.pieces.map(({ atMs, bytes }) => ({ atMs, bytes: text.slice(at, (at += bytes.length)) }))
-  const maskedFields = (fields: Headers) => [...fields].map(([name, value]) => [name, masking.field(name, value, secrets)] as const)
+  const maskedFields = (fields: Headers) => [...fields].map(([name, value]) => [name, maskedField(masking, name, value, secrets)] as const)
   const response: RecordedResponse = {
     status: head.status,
     fields: maskedFields(head.headers),
@@ -185,7 +183,7 @@ function maskExchange(
     body:
       decoded === null
         ? { length, bytes: null, sha256 }
-        : { length: decoded.length, bytes: maskedBody(decoded, contentType, masking, secrets), sha256: null },
+        : { length: decoded.length, bytes: maskedBody(masking, decoded, contentType, secrets), sha256: null },
     isWhole,
     firstByteMs,
     endMs,

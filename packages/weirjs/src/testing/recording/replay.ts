@@ -4,13 +4,12 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { checkNames, checkWord, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
+import { masking } from '../../modules/kit/masking.ts'
 import { type HttpServer, hostOf } from '../../server.ts'
-
 import { derivedHost } from '../derived-host.ts'
 import { type CompareOptions, Comparison, type Difference } from './comparison.ts'
 import { parseExchange } from './exchange-file.ts'
 import { parseHar } from './har.ts'
-import { Masking } from './masking.ts'
 import type { RecordedExchange } from './recorded-exchange.ts'
 import { replayExchange } from './replayed-exchange.ts'
 
@@ -68,8 +67,8 @@ export async function replay(server: HttpServer, from: string | readonly string[
   checkNames('replay(): compare', compare, COMPARE_NAMES)
   checkWord('replay()', 'compare.json', compare.json, 'values', 'shape')
   wholeNumber('replay()', 'patienceMs', patienceMs, 1)
-  const masking = new Masking(server, listOf('replay()', 'mask', mask))
-  const comparison = new Comparison(compare, masking)
+  const masks = masking(server, listOf('replay()', 'mask', mask))
+  const comparison = new Comparison(compare, masks)
   const host = derivedHost(hostOf(server), { tap: null })
   const differences: ReplayDifference[] = []
   let exchanges = 0
@@ -80,7 +79,7 @@ export async function replay(server: HttpServer, from: string | readonly string[
     const { method, target, response } = exchange
     if (!filter({ method, target, status: response.status })) continue
     exchanges++
-    const found = await replayExchange({ host, exchange, comparison, masking, restore, patienceMs })
+    const found = await replayExchange({ host, exchange, comparison, masking: masks, restore, patienceMs })
     differences.push(...found.map((one) => ({ file, method, target, ...one })))
   }
   return { exchanges, differences, toString: () => textOf(exchanges, differences) }

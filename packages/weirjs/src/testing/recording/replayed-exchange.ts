@@ -1,15 +1,14 @@
 // One recorded exchange, sent again over a connection in memory whose clock is moved as time passed when it was recorded.
 
 import { Buffer } from 'node:buffer'
-
+import type { Masking } from '../../modules/kit/masking.ts'
 import type { ConnectionHost } from '../../net/connections/connection-host.ts'
 import type { AnswerHead } from '../../net/inject/answer-reader.ts'
-
 import { ClientConnection } from '../client-connection.ts'
 import { settled, TestClock } from '../test-clock.ts'
 import type { Comparison, Difference } from './comparison.ts'
 import { decodedBody } from './decoded-body.ts'
-import type { Masking } from './masking.ts'
+import { secretsOf } from './masked-response.ts'
 import type { RecordedExchange } from './recorded-exchange.ts'
 
 export interface ReplayedExchange {
@@ -69,7 +68,7 @@ export async function replayExchange(options: ReplayedExchange): Promise<Differe
     const raw = answer.body
     const body = decodedBody(raw, headers.get('content-encoding'), MOST_BODY_BYTES)
     const { trailers } = client.reader
-    const own = masking.response([...headers, ...trailers], headers.get('content-type'), body)
+    const own = secretsOf(masking, [...headers, ...trailers], headers.get('content-type'), body)
     return comparison.differences(response, { status, headers, trailers, raw, body }, [...secrets, ...own])
   } catch (error) {
     return [{ kind: 'response', at: '', recorded: String(response.status), replayed: (error as Error).message }]

@@ -1,21 +1,17 @@
-// `weirjs/inspector`: a page for development that shows the last exchanges of a server.
+// A page for development that shows the last exchanges of a server.
 
-import { framesOf } from '../../app/debug/source-frames.ts'
-import type { Explanation } from '../../app/explain/explanation.ts'
-import type { Module, ModuleHost } from '../../app/module-host.ts'
-import type { Policy, Usable } from '../../app/policies/policy.ts'
-import { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
-import { WeirError } from '../../base/errors.ts'
-import { checkNames, checkText, flag, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
-import { bodySecrets } from '../../formats/masking/body-secrets.ts'
-import { masked } from '../../formats/masking/ranges.ts'
-import { type Endpoint, exchangeOf, type HttpSession } from '../../http/session.ts'
+import {
+  type Endpoint,
+  type Explanation,
+  type HttpSession,
+  type Module,
+  type ModuleHost,
+  type Policy,
+  type Usable,
+  WeirError,
+} from 'weirjs'
+import { checkNames, checkText, flag, framesOf, invalid, launch, listOf, type Masking, masking, namesOf, wholeNumber } from 'weirjs/kit'
 
-import { challengeOf } from '../authorization.ts'
-import { launchHost } from '../launch/launch-host.ts'
-import { LAUNCH_POLICY, launchPage } from '../launch/launch-page.ts'
-import { isLaunchToken, LaunchToken, newLaunchToken, TOKEN_FORM } from '../launch/launch-token.ts'
-import { checkAccess } from './access.ts'
 import { Capture } from './capture.ts'
 import { type Entry, summaryOf } from './entry.ts'
 import { ExchangeList } from './exchange-list.ts'
@@ -72,7 +68,7 @@ const OPTION_NAMES = namesOf<InspectorOptions>()([
 const DEFAULT_PATH = '/_weir'
 const DEFAULT_EXCHANGES = 200
 const DEFAULT_BODY_BYTES = 64 * 1024
-const CHALLENGE = challengeOf('Bearer', { realm: 'weir-inspector' })
+const CHALLENGE = 'Bearer realm="weir-inspector"'
 /** How often a stream of events sends something, so that a client that has left is noticed. */
 const HEARTBEAT = ': \n\n'
 
@@ -101,9 +97,9 @@ export function inspector(options: InspectorOptions = {}): Inspector {
   if (!/^(?:\/[\w.~-]+)+$/.test(path)) throw invalid('inspector', `path is ${JSON.stringify(path)}, not a path such as ${DEFAULT_PATH}`)
   wholeNumber('inspector', 'exchanges', exchanges, 1)
   wholeNumber('inspector', 'maxBodyBytes', maxBodyBytes)
-  const { token = launchHost()?.token ?? newLaunchToken() } = options
+  const { token = launch.launchHost()?.token ?? launch.newLaunchToken() } = options
   // Its value is not in the message: it may be a secret.
-  if (typeof token !== 'string' || !isLaunchToken(token)) throw invalid('inspector', `token is not ${TOKEN_FORM}`)
+  if (typeof token !== 'string' || !launch.isLaunchToken(token)) throw invalid('inspector', `token is not ${launch.TOKEN_FORM}`)
   const isForced = flag('inspector', 'force', options.force)
   if (process.env['NODE_ENV'] === 'production' && !isForced)
     throw invalid('inspector', 'NODE_ENV is "production": everyone who may look sees what clients send. Set { force: true } if you mean it')
@@ -134,7 +130,7 @@ class InspectorModule implements Inspector {
   readonly name = 'inspector'
   readonly #settings: Settings
   readonly #list: ExchangeList
-  #secrets: DeclaredSecrets | null = null
+  #masking: Masking | null = null
   #isTold = false
 
   constructor(settings: Settings) {
@@ -145,10 +141,10 @@ class InspectorModule implements Inspector {
   install(host: ModuleHost): void {
     const { path, maxBodyBytes, mask } = this.#settings
     const own = `${host.prefix}${path}`
-    this.#secrets = new DeclaredSecrets(host, mask)
+    this.#masking = masking(host, mask)
     const isOwn = (asked: string): boolean => asked === own || asked.startsWith(`${own}/`)
-    const capture = new Capture(this.#list, this.#secrets, maxBodyBytes, isOwn)
-    const token = new LaunchToken('weir-inspector', own, this.#settings.token)
+    const capture = new Capture(this.#list, this.#masking, maxBodyBytes, isOwn)
+    const token = new launch.LaunchToken('weir-inspector', own, this.#settings.token)
     host.observe({
       started: () => this.#tellLinks(host, own, token),
       begin: (start) => capture.begin(start),
@@ -162,13 +158,12 @@ class InspectorModule implements Inspector {
     for (const line of text.split('\n')) {
       const requestId = /"requestId":"([^"\\]{1,100})"/.exec(line)?.[1]
       if (requestId === undefined) continue
-      const names = this.#secrets?.names
-      this.#list.addLine(requestId, names === undefined ? line : masked(line, bodySecrets(line, 'application/json', names)))
+      this.#list.addLine(requestId, this.#masking === null ? line : this.#masking.body(line, 'application/json').text)
     }
     return true
   }
 
-  #tellLinks(host: ModuleHost, own: string, token: LaunchToken): void {
+  #tellLinks(host: ModuleHost, own: string, token: launch.LaunchToken): void {
     const { endpoint } = this.#settings
     for (const one of host.endpoints)
       if (!one.isUnixSocket && (endpoint === null || one.name === endpoint)) this.#tell(host, token.linkTo(`${originOf(one)}${own}`))
@@ -176,12 +171,12 @@ class InspectorModule implements Inspector {
 
   #tell(host: ModuleHost, link: string): void {
     this.#isTold = true
-    const runner = launchHost()
+    const runner = launch.launchHost()
     if (runner !== null) runner.tell('inspector', link)
     else host.logger?.info?.(`weir: the inspector is open to whoever has this link: ${link}`)
   }
 
-  #mapRoutes(host: Explaining, own: string, token: LaunchToken): void {
+  #mapRoutes(host: Explaining, own: string, token: launch.LaunchToken): void {
     const { path, endpoint, hosts, use } = this.#settings
     const access: Policy = { name: 'inspector-access', gate: (session) => checkAccess(session, endpoint, hosts) }
     const place = endpoint === null ? {} : { endpoint }
@@ -198,10 +193,10 @@ class InspectorModule implements Inspector {
       if (token.admits(session)) return send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', own))
       // A server that does not listen itself has told nobody.
       if (!this.#isTold) this.#tell(host, token.linkTo(`${originAsked(session)}${own}`))
-      return send(session, 'text/html; charset=utf-8', launchPage('The inspector', `${own}/enter`))
+      return send(session, 'text/html; charset=utf-8', launch.launchPage('The inspector', `${own}/enter`))
         .status(401)
         .header('WWW-Authenticate', CHALLENGE)
-        .header('Content-Security-Policy', LAUNCH_POLICY)
+        .header('Content-Security-Policy', launch.LAUNCH_POLICY)
     })
     host.mapPost(`${path}/enter`, closed, (_, session) => {
       if (!token.isSentBy(session)) throw locked()
@@ -230,6 +225,12 @@ class InspectorModule implements Inspector {
   }
 }
 
+/** @throws WEIR_INSPECTOR_REFUSED */
+function checkAccess(session: HttpSession, endpoint: string | null, hosts: readonly string[]): void {
+  const why = launch.refusalOf(session, endpoint, hosts)
+  if (why !== null) throw new WeirError('WEIR_INSPECTOR_REFUSED', why)
+}
+
 function locked(): WeirError {
   return new WeirError('WEIR_INSPECTOR_LOCKED', undefined, { headers: { 'WWW-Authenticate': CHALLENGE, 'Cache-Control': 'no-store' } })
 }
@@ -242,7 +243,7 @@ function originOf({ address, port, isSecure }: Endpoint): string {
 
 /** Under a name that has been checked. */
 function originAsked(session: HttpSession): string {
-  return `${session.isSecure ? 'https' : 'http'}://${exchangeOf(session).head.host}`
+  return `${session.isSecure ? 'https' : 'http'}://${launch.hostAsked(session)}`
 }
 
 /** Nothing of these responses may be kept or framed. */

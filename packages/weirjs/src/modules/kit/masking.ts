@@ -1,8 +1,9 @@
-// Masks the secrets of an exchange before anything of it is kept.
+// Masks the secrets of exchanges before anything of them is kept or shown: those that usually are secret, and those that routes declare.
 
 import { Buffer } from 'node:buffer'
 
 import { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
+import type { RouteListing } from '../../app/routes/route-listing.ts'
 import { DEFAULT_LIMITS } from '../../base/limits.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
 import { fieldLineSecrets } from '../../formats/masking/line-secrets.ts'
@@ -20,23 +21,57 @@ import {
 import { refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
 import type { SecretSegments } from '../../formats/masking/secret-segments.ts'
 import type { SecretNames } from '../../formats/masking/secret-words.ts'
-import type { HttpServer } from '../../server.ts'
 import { BODY_DATA, ChunkDecoder } from '../../wire/http1/chunked.ts'
 
-export class Masking {
-  readonly #declared: DeclaredSecrets
+/** A text without its secrets, and what they were: the rest of the exchange may repeat them. */
+export interface MaskedText {
+  readonly text: string
+  readonly secrets: readonly string[]
+}
 
-  /** @param more names of fields, parameters and properties that are secret, in addition to those that usually are */
-  constructor(server: HttpServer, more: readonly string[]) {
-    this.#declared = new DeclaredSecrets(server, more)
-  }
-
+/** Replaces secrets by letters and digits of the same length, so that lengths, cuts and grammars stay as they are. */
+export interface Masking {
+  /** Looks for routes that have been mapped since. `request` and `refusedHead` do so themselves. */
+  refresh(): void
   /**
    * @param text the bytes of a request, one character for each
    * @param isRefused whether its head was refused
-   * @returns the same without secrets, and what they were; null if its body cannot be read, because it has a content coding
+   * @returns null if its body cannot be read, because it has a content coding
    */
-  request(text: string, isRefused: boolean): { readonly text: string; readonly secrets: readonly string[] } | null {
+  request(text: string, isRefused: boolean): MaskedText | null
+  /** @param text the first bytes of a head that was refused, as observers are told them: all but printable characters are escaped */
+  refusedHead(text: string): string
+  /** @param target of a request */
+  target(target: string): MaskedText
+  field(name: string, value: string): MaskedText
+  /** @param text without a content coding. It may also have one character for each byte */
+  body(text: string, contentType: string | null): MaskedText
+  /** The text without the secrets of other parts of its exchange. */
+  without(text: string, secrets: readonly string[]): string
+  /** Whether the values of fields and parameters with this name are secret. */
+  isSecret(name: string): boolean
+}
+
+/**
+ * @param host a server, or a group of its routes
+ * @param more names of fields, parameters and properties that are secret too
+ */
+export function masking(host: { readonly routes: readonly RouteListing[] }, more: readonly string[]): Masking {
+  return new DeclaredMasking(host, more)
+}
+
+class DeclaredMasking implements Masking {
+  readonly #declared: DeclaredSecrets
+
+  constructor(host: { readonly routes: readonly RouteListing[] }, more: readonly string[]) {
+    this.#declared = new DeclaredSecrets(host, more)
+  }
+
+  refresh(): void {
+    this.#declared.refresh()
+  }
+
+  request(text: string, isRefused: boolean): MaskedText | null {
     this.#declared.refresh()
     const { names, segments } = this.#declared
     // Any of it may be secret, so it is not looked for elsewhere.
@@ -65,22 +100,26 @@ export class Masking {
     return { text: withoutRepeated(masked(text, [...ranges, ...strays]), secrets), secrets }
   }
 
-  /** The secrets of a response, which the exchange may repeat. @param body without its content coding; null if it is not known */
-  response(fields: Iterable<readonly [name: string, value: string]>, contentType: string | null, body: Buffer | null): string[] {
+  refusedHead(text: string): string {
+    this.#declared.refresh()
+    return masked(text, refusedHeadSecrets(text, this.#declared.names, this.#declared.segments, true))
+  }
+
+  target(target: string): MaskedText {
     const { names, segments } = this.#declared
-    const found = [...fields].flatMap(([name, value]) => repeatable(value, fieldSecrets(name, value, names, segments)))
-    const text = body?.toString('latin1') ?? ''
-    return [...found, ...repeatable(text, bodySecrets(text, contentType, names))]
+    return maskedText(target, [...urlSecrets(target, names), ...segments.in(target)])
   }
 
-  /** @param secrets of the exchange */
-  field(name: string, value: string, secrets: readonly string[]): string {
-    return withoutRepeated(masked(value, fieldSecrets(name, value, this.#declared.names, this.#declared.segments)), secrets)
+  field(name: string, value: string): MaskedText {
+    return maskedText(value, fieldSecrets(name, value, this.#declared.names, this.#declared.segments))
   }
 
-  /** @param text one character for each byte */
-  body(text: string, contentType: string | null, secrets: readonly string[]): string {
-    return withoutRepeated(masked(text, bodySecrets(text, contentType, this.#declared.names)), secrets)
+  body(text: string, contentType: string | null): MaskedText {
+    return maskedText(text, bodySecrets(text, contentType, this.#declared.names))
+  }
+
+  without(text: string, secrets: readonly string[]): string {
+    return withoutRepeated(text, secrets)
   }
 
   isSecret(name: string): boolean {
@@ -108,6 +147,10 @@ export class Masking {
     }
     return { ranges, field: (name) => fields.get(name) ?? null }
   }
+}
+
+function maskedText(text: string, ranges: readonly Range[]): MaskedText {
+  return ranges.length === 0 ? { text, secrets: [] } : { text: masked(text, ranges), secrets: repeatable(text, ranges) }
 }
 
 /** What ends a line, and blanks before it, are not part of a value. */

@@ -1,12 +1,12 @@
-// weirjs/inspector and weirjs/decompression on one server.
+// The inspector and weirjs/decompression on one server.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 
-import { HttpServer, t as schema } from '../../src/index.ts'
-import { decompression } from '../../src/modules/decompression/index.ts'
-import { inspector } from '../../src/modules/inspector/index.ts'
+import { HttpServer, t as schema } from '../../weirjs/src/index.ts'
+import { decompression } from '../../weirjs/src/modules/decompression/index.ts'
+import { inspector } from '../src/index.ts'
 
 interface Kept {
   readonly text: string

@@ -1,6 +1,6 @@
 // What the inspector keeps of one exchange: text without secrets.
 
-import type { ExchangeRecord, Outcome, RecordKind } from '../../http/exchange-record.ts'
+import type { ExchangeRecord, Outcome, RecordKind } from 'weirjs'
 
 /** Part of a body. */
 export interface KeptBody {

@@ -1,15 +1,15 @@
-// weirjs/inspector: what is kept, without secrets and in bounded memory, and who may look.
+// The inspector: what is kept, without secrets and in bounded memory, and who may look.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
-import { HttpServer, type ServerOptions, t as s } from '../../src/index.ts'
-import { apiKey, auth } from '../../src/modules/auth/index.ts'
-import { type Inspector, type InspectorOptions, inspector } from '../../src/modules/inspector/index.ts'
-import { connect, replay } from '../../src/testing/index.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { HttpServer, type ServerOptions, t as s } from '../../weirjs/src/index.ts'
+import { apiKey, auth } from '../../weirjs/src/modules/auth/index.ts'
+import { connect, replay } from '../../weirjs/src/testing/index.ts'
+import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
+import { type Inspector, type InspectorOptions, inspector } from '../src/index.ts'
 
 const TOKEN = 'token-of-these-tests-1'
 const authorization = `Bearer ${TOKEN}`

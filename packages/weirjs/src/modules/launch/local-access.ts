@@ -1,10 +1,9 @@
-// Who may look: programs on this machine, or whoever reaches the endpoint that the inspector is bound to.
+// Who may look: programs on this machine, or whoever reaches the endpoint that a page is bound to.
 //
 // A page of another site can make a browser on this machine send requests here, and can even give its own name an address of this machine (DNS
 // rebinding). So the Host has to be a name of this machine, and browsers must not state that another site asks: in Sec-Fetch-Site, which they
 // leave out where HTTP is not secure, or in Origin.
 
-import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
 import { exchangeOf, type HttpSession } from '../../http/session.ts'
 import { isLocalName, isLoopback } from '../this-machine.ts'
@@ -12,30 +11,35 @@ import { isLocalName, isLoopback } from '../this-machine.ts'
 /** Fields with which a proxy shows itself: what it forwards does not come from this machine. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'] as const
 
-/** @param endpoint name of the endpoint that may be used from anywhere; null for none @throws WEIR_INSPECTOR_REFUSED */
-export function checkAccess(session: HttpSession, endpoint: string | null, hosts: readonly string[]): void {
+/**
+ * Why a request is refused; null if it may have what it asks for.
+ * @param endpoint name of the endpoint that may be used from anywhere; null for none
+ * @param hosts further names of this machine, in lower case
+ */
+export function refusalOf(session: HttpSession, endpoint: string | null, hosts: readonly string[]): string | null {
   const { request, peer, clientAddress } = session
   if (endpoint === null) {
-    if (!isLoopback(peer.address)) throw refused(`the peer is ${peer.address || 'not known'}, not this machine`)
-    if (!isLoopback(clientAddress)) throw refused(`the client is ${clientAddress}, not this machine`)
+    if (!isLoopback(peer.address)) return `the peer is ${peer.address || 'not known'}, not this machine`
+    if (!isLoopback(clientAddress)) return `the client is ${clientAddress}, not this machine`
     const field = FORWARDED.find((name) => request.header(name) !== null)
-    if (field !== undefined) throw refused(`it was forwarded: it has the field ${field}`)
+    if (field !== undefined) return `it was forwarded: it has the field ${field}`
   }
-  // In HTTP/2, a request may have no Host: its authority is here too.
-  const authority = exchangeOf(session).head.host
+  const authority = hostAsked(session)
   const host = hostName(authority)
   if (!hosts.includes(host) && !(endpoint === null ? isLocalName(host) : isLocalName(host) || isAddress(host)))
-    throw refused(`the host is ${JSON.stringify(host.slice(0, 100))}, not a name of this machine`)
+    return `the host is ${JSON.stringify(host.slice(0, 100))}, not a name of this machine`
   const site = request.header('sec-fetch-site')
-  if (site !== null && site !== 'same-origin' && site !== 'none') throw refused('a page of another site has sent it')
+  if (site !== null && site !== 'same-origin' && site !== 'none') return 'a page of another site has sent it'
   const origin = request.header('origin')
   // Without its scheme: a proxy may have decrypted the request.
   if (origin !== null && origin.replace(/^https?:\/\//, '') !== authority.toLowerCase())
-    throw refused(`a page of ${JSON.stringify(origin.slice(0, 100))} has sent it`)
+    return `a page of ${JSON.stringify(origin.slice(0, 100))} has sent it`
+  return null
 }
 
-function refused(why: string): WeirError {
-  return new WeirError('WEIR_INSPECTOR_REFUSED', why)
+/** The host of the request itself, which `refusalOf` has checked, with its port. In HTTP/2, a request may have no Host: its authority is here too. */
+export function hostAsked(session: HttpSession): string {
+  return exchangeOf(session).head.host
 }
 
 /** No other site can have an address as its name. */

@@ -1,7 +1,5 @@
 // The last exchanges, in bounded memory, and those who watch them.
 
-import { keepNewest } from '../../base/keep-newest.ts'
-
 import { type Entry, type Summary, sizeOf, summaryOf } from './entry.ts'
 
 /** How much memory all exchanges may take. */
@@ -78,7 +76,7 @@ export class ExchangeList {
     const lines = this.#early.get(requestId) ?? []
     if (lines.length < MOST_LINES) lines.push(text)
     this.#early.set(requestId, lines)
-    keepNewest(this.#early, this.#max)
+    if (this.#early.size > this.#max) this.#early.delete(this.#early.keys().next().value!)
   }
 
   clear(): void {

@@ -1,4 +1,4 @@
-// Exchanges as an HTTP Archive (HAR 1.2), which browsers and `replay` of `weirjs/testing` read.
+// Exchanges as an HTTP Archive (HAR 1.2), which browsers and `replay` read.
 
 import type { Entry, KeptBody } from './entry.ts'
 
@@ -11,7 +11,7 @@ export function harOf(entries: readonly Entry[]): object {
   return {
     log: {
       version: '1.2',
-      creator: { name: 'weirjs/inspector', version: '1' },
+      creator: { name: '@weirjs/dev', version: '1' },
       pages: [],
       entries: entries.filter(({ kind, method, status }) => kind === 'request' && method !== null && status !== null).map(entryOf),
     },

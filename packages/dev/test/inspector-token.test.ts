@@ -1,15 +1,15 @@
-// weirjs/inspector: only who has the link that was printed at the start may look, and the token in it is kept nowhere.
+// The inspector: only who has the link that was printed at the start may look, and the token in it is kept nowhere.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
-import { HttpServer } from '../../src/index.ts'
-import { type InspectorOptions, inspector } from '../../src/modules/inspector/index.ts'
-import { accessLog } from '../../src/modules/log/index.ts'
-import { record } from '../../src/testing/index.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { HttpServer } from '../../weirjs/src/index.ts'
+import { accessLog } from '../../weirjs/src/modules/log/index.ts'
+import { record } from '../../weirjs/src/testing/index.ts'
+import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
+import { type InspectorOptions, inspector } from '../src/index.ts'
 
 const HERE = { peer: { address: '127.0.0.1' } }
 const PATHS = ['/exchanges', '/exchanges/1', '/har', '/events', '/inspector.js', '/inspector.css'] as const

@@ -2,23 +2,16 @@
 // observers are told about its end, which no response waits for.
 
 import { Buffer, isUtf8 } from 'node:buffer'
-import type { Middleware, Next } from '../../app/policies/middleware.ts'
-import type { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
-import { isInstance } from '../../base/errors.ts'
-import { bodySecrets } from '../../formats/masking/body-secrets.ts'
-import { fieldSecrets, masked, repeatable, urlSecrets, withoutRepeated } from '../../formats/masking/ranges.ts'
-import { refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
-import type { ExchangeObserver, ExchangeRecord } from '../../http/exchange-record.ts'
-import { bodyOf } from '../../http/request/request.ts'
-import { type Exchange, exchangeOf, type HttpSession } from '../../http/session.ts'
+import type { ExchangeObserver, ExchangeRecord, HttpResponse, HttpSession, Middleware, Next } from 'weirjs'
+import { exchange, isInstance, type Masking, requestFields, responseFields, watchBody, watchContent } from 'weirjs/kit'
 
 import type { Entry, KeptBody, KeptError, Stages } from './entry.ts'
 import type { ExchangeList } from './exchange-list.ts'
 
 /** How much of a head is kept. */
 const MOST_HEAD_CHARS = 64 * 1024
+const MOST_CAUSES = 5
+const MOST_ERROR_CHARS = 4_000
 
 /** What is taken of an exchange in progress. */
 class Draft {
@@ -27,7 +20,7 @@ class Draft {
   enteredAt: number | null = null
   handledAt: number | null = null
   request: KeptBytes | null = null
-  response: OutgoingResponse | null = null
+  response: HttpResponse | null = null
   /** The part of its body that is kept, as long as it is text. */
   responseText: string | null = null
   responseBytes: KeptBytes | null = null
@@ -71,7 +64,7 @@ class KeptBytes {
 
 export class Capture implements ExchangeObserver {
   readonly #list: ExchangeList
-  readonly #secrets: DeclaredSecrets
+  readonly #masking: Masking
   readonly #mostBody: number
   readonly #isOwn: (path: string) => boolean
   /** The draft of each session. An exchange that never ends keeps nothing alive. */
@@ -80,15 +73,15 @@ export class Capture implements ExchangeObserver {
   #number = 0
 
   /** @param isOwn whether a path belongs to the inspector itself */
-  constructor(list: ExchangeList, secrets: DeclaredSecrets, mostBody: number, isOwn: (path: string) => boolean) {
+  constructor(list: ExchangeList, masking: Masking, mostBody: number, isOwn: (path: string) => boolean) {
     this.#list = list
-    this.#secrets = secrets
+    this.#masking = masking
     this.#mostBody = mostBody
     this.#isOwn = isOwn
   }
 
   begin({ kind, session }: { readonly kind: 'request' | 'upgrade'; readonly session: HttpSession }): void {
-    if (kind === 'request' && !this.#isOwn(exchangeOf(session).head.path)) this.#drafts.set(session, new Draft())
+    if (kind === 'request' && !this.#isOwn(session.request.path)) this.#drafts.set(session, new Draft())
   }
 
   /** Runs around the handler. */
@@ -96,19 +89,16 @@ export class Capture implements ExchangeObserver {
     const draft = this.#drafts.get(session)
     if (draft === undefined) return next()
     draft.enteredAt = performance.now()
-    this.#keepRequest(exchangeOf(session), draft)
+    this.#keepRequest(session, draft)
     return this.#time(draft, next)
   }
 
-  #keepRequest({ head, request }: Exchange, draft: Draft): void {
-    if (head.contentLength === 0) return
-    const body = bodyOf(request)
+  #keepRequest(session: HttpSession, draft: Draft): void {
+    const { contentLength, isDecoded } = exchange(session)
     // The secrets of compressed bytes cannot be found.
-    if (body === null || (head.get('content-encoding') !== null && !body.isDecoded)) return
+    if (contentLength === 0 || (codingOf(session) !== null && !isDecoded)) return
     const kept = new KeptBytes(this.#mostBody)
-    draft.request = kept
-    if (body.isWhole) kept.add(request.bodySpan)
-    else body.watch((bytes) => kept.add(bytes))
+    if (watchBody(session, (bytes) => kept.add(bytes))) draft.request = kept
   }
 
   #time(draft: Draft, next: Next): unknown {
@@ -130,10 +120,9 @@ export class Capture implements ExchangeObserver {
   readonly beforeSend = (session: HttpSession, response: HttpResponse): void => {
     const draft = this.#drafts.get(session)
     if (draft === undefined) return
-    const outgoing = outgoingOf(response)
-    const { content } = outgoing
-    draft.response = outgoing
-    draft.responseIsCoded = outgoing.getHeader('content-encoding') !== null
+    const { content } = response
+    draft.response = response
+    draft.responseIsCoded = response.getHeader('content-encoding') !== null
     draft.responseText = null
     draft.responseBytes = null
     draft.responseLength = null
@@ -149,40 +138,32 @@ export class Capture implements ExchangeObserver {
       const kept = new KeptBytes(this.#mostBody)
       draft.responseBytes = kept
       draft.responseIsStream = true
-      const declared = outgoing.getHeader('content-length')
+      const declared = response.getHeader('content-length')
       if (declared !== null) draft.responseLength = Number(declared)
-      outgoing.watchStream((piece) => kept.add(piece))
+      watchContent(response, (piece) => kept.add(piece))
     }
   }
 
   end(record: ExchangeRecord): void {
     const { kind, session, route } = record
     if (session === null) {
-      this.#list.add(this.#entryOf(record, null, null, this.#refusedHead(record.firstBytes)))
+      this.#list.add(this.#entryOf(record, null, record.firstBytes === null ? '' : this.#masking.refusedHead(record.firstBytes)))
       return
     }
     const draft = this.#drafts.get(session)
-    if (kind === 'request' ? draft === undefined : this.#isOwn(exchangeOf(session).head.path)) return
+    if (kind === 'request' ? draft === undefined : this.#isOwn(session.request.path)) return
     if (!this.#knownRoutes.has(route)) {
-      this.#secrets.refresh()
+      this.#masking.refresh()
       this.#knownRoutes.add(route)
     }
-    const exchange = exchangeOf(session)
-    this.#list.add(this.#entryOf(record, kind === 'request' ? draft! : null, exchange, ''))
+    this.#list.add(this.#entryOf(record, kind === 'request' ? draft! : null, ''))
   }
 
-  #refusedHead(firstBytes: string | null): string {
-    if (firstBytes === null) return ''
-    this.#secrets.refresh()
-    const { names, segments } = this.#secrets
-    return masked(firstBytes, refusedHeadSecrets(firstBytes, names, segments, true))
-  }
-
-  #entryOf(record: ExchangeRecord, draft: Draft | null, exchange: Exchange | null, refused: string): Entry {
-    const { kind, method, route, status, outcome, code, error, startedAt, durationMs, firstByteMs, bytesIn, bytesOut } = record
-    const request = exchange === null ? null : this.#request(exchange)
+  #entryOf(record: ExchangeRecord, draft: Draft | null, refused: string): Entry {
+    const { session, kind, method, route, status, outcome, code, error, startedAt, durationMs, firstByteMs, bytesIn, bytesOut } = record
+    const request = session === null ? null : this.#request(session)
     const secrets = request?.secrets ?? []
-    const requestBody = exchange === null ? null : this.#requestBody(exchange, draft, secrets)
+    const requestBody = session === null ? null : this.#requestBody(session, draft, secrets)
     const responseHead = draft === null || status === null ? null : this.#responseHead(draft.response, status, secrets)
     const responseBody = draft === null || draft.response === null ? null : this.#responseBody(draft, record, secrets)
     // Only now, all of them are known: each part may repeat those of the others.
@@ -194,67 +175,66 @@ export class Capture implements ExchangeObserver {
       status,
       outcome,
       code,
-      error: keptError(error, secrets),
+      error: this.#error(error, secrets),
       startedAt,
       durationMs,
       firstByteMs,
       bytesIn,
       bytesOut,
-      url: request === null ? null : withoutRepeated(request.target, secrets),
+      url: request === null ? null : this.#masking.without(request.target, secrets),
       requestId: kind === 'request' ? record.requestId : null,
       connectionId: record.connectionId,
       protocol: record.protocol,
       clientAddress: record.clientAddress,
-      isSecure: record.session?.isSecure ?? false,
-      peer: exchange === null ? null : peerOf(exchange),
-      endpoint: exchange?.connection.endpointName ?? null,
-      requestHead: request === null ? refused : withoutRepeated(request.head, secrets),
-      requestBody: bodyWithoutRepeated(requestBody, secrets),
-      responseHead: responseHead === null ? null : withoutRepeated(responseHead, secrets),
-      responseBody: bodyWithoutRepeated(responseBody, secrets),
+      isSecure: session?.isSecure ?? false,
+      peer: session === null ? null : peerOf(session),
+      endpoint: session?.endpoint ?? null,
+      requestHead: request === null ? refused : this.#masking.without(request.head, secrets),
+      requestBody: this.#bodyWithout(requestBody, secrets),
+      responseHead: responseHead === null ? null : this.#masking.without(responseHead, secrets),
+      responseBody: this.#bodyWithout(responseBody, secrets),
       stages: stagesOf(draft, record),
       lines: [],
     }
   }
 
-  #request({ head }: Exchange): { readonly head: string; readonly target: string; readonly secrets: string[] } {
-    const { names, segments } = this.#secrets
-    const targetRanges = [...urlSecrets(head.target, names), ...segments.in(head.target)]
-    const secrets = repeatable(head.target, targetRanges)
-    const target = masked(head.target, targetRanges)
-    let text = `${head.method} ${target} ${head.protocol}\r\n`
-    for (const [name, value] of head.entries()) {
-      if (text.length > MOST_HEAD_CHARS) break
-      const ranges = fieldSecrets(name, value, names, segments)
-      if (ranges.length > 0) secrets.push(...repeatable(value, ranges))
-      text += `${name}: ${ranges.length === 0 ? value : masked(value, ranges)}\r\n`
+  #request(session: HttpSession): { readonly head: string; readonly target: string; readonly secrets: string[] } {
+    const { method, rawTarget, protocol } = session.request
+    const { text: target, secrets } = this.#masking.target(rawTarget)
+    const { head, secrets: others } = this.#head(`${method} ${target} ${protocol}`, requestFields(session))
+    return { head, target, secrets: [...secrets, ...others] }
+  }
+
+  #head(
+    firstLine: string,
+    fields: Iterable<readonly [name: string, value: string]>,
+  ): { readonly head: string; readonly secrets: string[] } {
+    const found: string[] = []
+    let head = `${firstLine}\r\n`
+    for (const [name, value] of fields) {
+      if (head.length > MOST_HEAD_CHARS) break
+      const { text, secrets } = this.#masking.field(name, value)
+      found.push(...secrets)
+      head += `${name}: ${text}\r\n`
     }
-    return { head: text, target, secrets }
+    return { head, secrets: found }
   }
 
   /** Adds the secrets of the body to `secrets`. */
-  #requestBody({ head }: Exchange, draft: Draft | null, secrets: string[]): KeptBody | null {
-    if (head.contentLength === 0 || draft === null) return null
-    const length = head.contentLength < 0 ? null : head.contentLength
+  #requestBody(session: HttpSession, draft: Draft | null, secrets: string[]): KeptBody | null {
+    const { contentLength } = exchange(session)
+    if (contentLength === 0 || draft === null) return null
     const { request } = draft
-    if (request === null) return { text: '', isBase64: false, length, cut: head.get('content-encoding') === null ? 'stream' : 'coded' }
-    const isCoded = head.get('content-encoding') !== null
-    return this.#kept(request, isCoded ? null : length, head.contentType, secrets)
+    const isCoded = codingOf(session) !== null
+    if (request === null) return { text: '', isBase64: false, length: contentLength, cut: isCoded ? 'coded' : 'stream' }
+    return this.#kept(request, isCoded ? null : contentLength, exchange(session).field('content-type'), secrets)
   }
 
-  #responseHead(response: OutgoingResponse | null, status: number, secrets: string[]): string {
-    const { names, segments } = this.#secrets
-    let text = `${status}\r\n`
-    if (response === null) return text
-    if (response.type !== null) text += `Content-Type: ${response.type}\r\n`
-    const fields = response.fields ?? []
-    for (let i = 0; i < fields.length; i += 2) {
-      const value = fields[i + 1]!
-      const ranges = fieldSecrets(fields[i]!, value, names, segments)
-      if (ranges.length > 0) secrets.push(...repeatable(value, ranges))
-      text += `${fields[i]!}: ${masked(value, ranges)}\r\n`
-    }
-    return text
+  /** Adds the secrets of the fields to `secrets`. */
+  #responseHead(response: HttpResponse | null, status: number, secrets: string[]): string {
+    const { head, secrets: own } = this.#head(String(status), response === null ? [] : responseFields(response))
+    secrets.push(...own)
+    return head
   }
 
   #responseBody(draft: Draft, { method, outcome }: ExchangeRecord, secrets: string[]): KeptBody | null {
@@ -262,17 +242,17 @@ export class Capture implements ExchangeObserver {
     if (method === 'HEAD' || draft.response!.content.kind === 'none') return null
     if (draft.responseIsCoded) return { text: '', isBase64: false, length: responseLength, cut: 'coded' }
     if (responseText !== null) {
-      const ranges = bodySecrets(responseText, response!.type, this.#secrets.names)
-      secrets.push(...repeatable(responseText, ranges))
+      const { text, secrets: own } = this.#masking.body(responseText, typeOf(response!))
+      secrets.push(...own)
       return {
-        text: masked(responseText, ranges),
+        text,
         isBase64: false,
         length: responseLength,
         cut: responseLength! > responseText.length ? 'large' : null,
       }
     }
     if (responseBytes === null) return null
-    const body = this.#kept(responseBytes, responseLength, response!.type, secrets)
+    const body = this.#kept(responseBytes, responseLength, typeOf(response!), secrets)
     return draft.responseIsStream && body.cut === null && outcome !== 'completed' ? { ...body, cut: 'stream' } : body
   }
 
@@ -286,35 +266,41 @@ export class Capture implements ExchangeObserver {
     // Text in another encoding has the same names.
     const isText = isUtf8(whole)
     const text = isText ? whole.toString('utf8') : bytes.toString('latin1')
-    const ranges = bodySecrets(text, contentType, this.#secrets.names)
-    if (ranges.length > 0) secrets.push(...repeatable(text, ranges))
-    return { text: masked(text, ranges), isBase64: !isText, length, cut }
+    const { text: shown, secrets: own } = this.#masking.body(text, contentType)
+    secrets.push(...own)
+    return { text: shown, isBase64: !isText, length, cut }
   }
-}
 
-/** @param body with its bytes as characters, where they are not text */
-function bodyWithoutRepeated(body: KeptBody | null, secrets: readonly string[]): KeptBody | null {
-  if (body === null) return null
-  const text = withoutRepeated(body.text, secrets)
-  return { ...body, text: body.isBase64 ? Buffer.from(text, 'latin1').toString('base64') : text }
-}
+  /** @param body with its bytes as characters, where they are not text */
+  #bodyWithout(body: KeptBody | null, secrets: readonly string[]): KeptBody | null {
+    if (body === null) return null
+    const text = this.#masking.without(body.text, secrets)
+    return { ...body, text: body.isBase64 ? Buffer.from(text, 'latin1').toString('base64') : text }
+  }
 
-const MOST_CAUSES = 5
-const MOST_ERROR_CHARS = 4_000
-
-/** Never throws: the members of what was thrown may do so. */
-function keptError(thrown: unknown, secrets: readonly string[]): KeptError | null {
-  if (thrown === null || thrown === undefined) return null
-  const texts: string[] = []
-  try {
-    for (let one: unknown = thrown; one !== undefined && one !== null && texts.length < MOST_CAUSES; ) {
-      texts.push(withoutRepeated(String(one).slice(0, MOST_ERROR_CHARS), secrets))
-      one = isInstance(one, Error) ? one.cause : null
+  /** Never throws: the members of what was thrown may do so. */
+  #error(thrown: unknown, secrets: readonly string[]): KeptError | null {
+    if (thrown === null || thrown === undefined) return null
+    const texts: string[] = []
+    try {
+      for (let one: unknown = thrown; one !== undefined && one !== null && texts.length < MOST_CAUSES; ) {
+        texts.push(this.#masking.without(String(one).slice(0, MOST_ERROR_CHARS), secrets))
+        one = isInstance(one, Error) ? one.cause : null
+      }
+    } catch {
+      texts.push('an error that cannot be shown')
     }
-  } catch {
-    texts.push('an error that cannot be shown')
+    return { texts, thrown }
   }
-  return { texts, thrown }
+}
+
+/** How the client has coded the body of the request; null if it has not. */
+function codingOf(session: HttpSession): string | null {
+  return exchange(session).field('content-encoding')
+}
+
+function typeOf(response: HttpResponse): string | null {
+  return response.getHeader('content-type')
 }
 
 function lastCharacterEnd(bytes: Buffer): number {
@@ -340,7 +326,6 @@ function stagesOf(draft: Draft | null, { firstByteMs, durationMs }: ExchangeReco
   }
 }
 
-function peerOf({ connection }: Exchange): NonNullable<Entry['peer']> {
-  const { address, isSecure } = connection.describePeer()
+function peerOf({ peer: { address, isSecure } }: HttpSession): NonNullable<Entry['peer']> {
   return { address, isSecure }
 }

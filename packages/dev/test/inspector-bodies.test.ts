@@ -1,4 +1,4 @@
-// weirjs/inspector: bodies that are streamed are seen as they pass, up to `maxBodyBytes`, and without secrets.
+// The inspector: bodies that are streamed are seen as they pass, up to `maxBodyBytes`, and without secrets.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 
-import { HttpServer } from '../../src/index.ts'
-import { compression } from '../../src/modules/compression/index.ts'
-import { decompression } from '../../src/modules/decompression/index.ts'
-import { type InspectorOptions, inspector } from '../../src/modules/inspector/index.ts'
-import { staticFiles } from '../../src/modules/static/index.ts'
-import { connect } from '../../src/testing/index.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { HttpServer } from '../../weirjs/src/index.ts'
+import { compression } from '../../weirjs/src/modules/compression/index.ts'
+import { decompression } from '../../weirjs/src/modules/decompression/index.ts'
+import { staticFiles } from '../../weirjs/src/modules/static/index.ts'
+import { connect } from '../../weirjs/src/testing/index.ts'
+import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
+import { type InspectorOptions, inspector } from '../src/index.ts'
 
 interface Body {
   readonly text: string
