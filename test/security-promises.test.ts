@@ -238,16 +238,16 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger',
   ],
   'writes no value of Authorization': [
-    'packages/weirjs/test/testing/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
+    'packages/dev/test/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
     'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger',
   ],
-  'Of a head that was refused': ['packages/weirjs/test/testing/replay.test.ts: malformed requests are masked too'],
+  'Of a head that was refused': ['packages/dev/test/replay.test.ts: malformed requests are masked too'],
   'A secret without a name is kept': [
-    'packages/weirjs/test/testing/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
+    'packages/dev/test/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
   ],
   'by the user of the process only': [
-    'packages/weirjs/test/testing/replay.test.ts: what was recorded is answered in the same way again; ids, dates and cookies may differ',
-    'packages/weirjs/test/testing/replay.test.ts: cuts and times are kept, and a timeout happens again without waiting for it',
+    'packages/dev/test/replay.test.ts: what was recorded is answered in the same way again; ids, dates and cookies may differ',
+    'packages/dev/test/replay.test.ts: cuts and times are kept, and a timeout happens again without waiting for it',
   ],
   'every response to a request with a valid head': [
     'packages/weirjs/test/modules/headers.test.ts: errors and refusals have the fields too',

@@ -7,9 +7,8 @@ import { type TestContext, test } from 'node:test'
 
 import { HttpServer } from '../../weirjs/src/index.ts'
 import { accessLog } from '../../weirjs/src/modules/log/index.ts'
-import { record } from '../../weirjs/src/testing/index.ts'
 import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
-import { type InspectorOptions, inspector } from '../src/index.ts'
+import { type InspectorOptions, inspector, record } from '../src/index.ts'
 
 const HERE = { peer: { address: '127.0.0.1' } }
 const PATHS = ['/exchanges', '/exchanges/1', '/har', '/events', '/inspector.js', '/inspector.css'] as const

@@ -7,9 +7,9 @@ import { type TestContext, test } from 'node:test'
 
 import { HttpServer, type ServerOptions, t as s } from '../../weirjs/src/index.ts'
 import { apiKey, auth } from '../../weirjs/src/modules/auth/index.ts'
-import { connect, replay } from '../../weirjs/src/testing/index.ts'
+import { connect } from '../../weirjs/src/testing/index.ts'
 import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
-import { type Inspector, type InspectorOptions, inspector } from '../src/index.ts'
+import { type Inspector, type InspectorOptions, inspector, replay } from '../src/index.ts'
 
 const TOKEN = 'token-of-these-tests-1'
 const authorization = `Bearer ${TOKEN}`

@@ -100,7 +100,12 @@ export class TestClient implements AsyncDisposable {
 
   /** The next response to what `send` has sent. @param isToHead whether it answers a HEAD, and so has no body */
   async answer(isToHead = false): Promise<InjectResponse> {
-    return (await this.#answer({ name: 'the bytes that were sent', isToHead, signal: undefined, goesOn() {} })).whole()
+    return (await this.receive(isToHead)).whole()
+  }
+
+  /** The same as soon as its head has arrived. The body is read from it. */
+  receive(isToHead = false): Promise<TestAnswer> {
+    return this.#answer({ name: 'the bytes that were sent', isToHead, signal: undefined, goesOn() {} })
   }
 
   /** The bytes that arrive next, for data that is no longer HTTP. Waits until there are some. */

@@ -2,7 +2,7 @@
 
 export { html, type Insertable, Markup } from '../../app/debug/markup.ts'
 /** What `@weirjs/dev` needs. */
-export { framesOf } from '../../app/debug/source-frames.ts'
+export { type Frame, framesOf, type SourceLines } from '../../app/debug/source-frames.ts'
 export { STANDARD_METHODS } from '../../app/routes/declaration.ts'
 export { isToken } from '../../base/ascii.ts'
 export { type Clock, systemClock } from '../../base/clock.ts'
@@ -40,6 +40,7 @@ export {
   refuseIf,
   reserve,
 } from '../../http/uploads/content-policy.ts'
+export type { ExchangeTap, RawExchange } from '../../net/inject/recorded-connection.ts'
 export { asSchema } from '../../schema/foreign.ts'
 export { isSchema } from '../../schema/standard.ts'
 export { type Access, accessOf } from '../auth/plan.ts'
@@ -63,3 +64,4 @@ export * as launch from './launch.ts'
 export { type MaskedText, type Masking, masking } from './masking.ts'
 export { requestFields, responseFields, watchBody, watchContent } from './seen.ts'
 export { type OpenedSession, type SessionsHandle, sessionsHandle } from './sessions.ts'
+export { tapExchanges, untapped } from './tap.ts'

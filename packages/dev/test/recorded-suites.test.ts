@@ -7,17 +7,16 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
+import type { RecordReport, ReplayReport } from '../src/index.ts'
 
-import type { RecordReport, ReplayReport } from '../../src/testing/index.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-
-const PRELOAD = new URL('../support/recorded-servers.js', import.meta.url).href
+const PRELOAD = new URL('./support/recorded-servers.js', import.meta.url).href
 const SUITES = ['declared-forms', 'lifetime', 'multipart-stream', 'refused-types']
 
 for (const suite of SUITES)
   test(`packages/weirjs/test/body/${suite}`, (t) => {
     const report = join(temporaryDirectory(t), 'report')
-    const file = fileURLToPath(new URL(`../body/${suite}.test.js`, import.meta.url))
+    const file = fileURLToPath(new URL(`../../weirjs/test/body/${suite}.test.js`, import.meta.url))
     const { NODE_TEST_CONTEXT: _, ...env } = process.env
     const { status, stdout } = spawnSync(process.execPath, ['--import', PRELOAD, file], {
       env: { ...env, RECORDED_TO: report },

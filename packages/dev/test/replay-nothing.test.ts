@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { HttpServer } from '../../src/index.ts'
-import { replay } from '../../src/testing/index.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { HttpServer } from '../../weirjs/src/index.ts'
+import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
+import { replay } from '../src/index.ts'
 
 test('a folder without exchanges is an error: a test that replays nothing would pass', async (t) => {
   const folder = temporaryDirectory(t)

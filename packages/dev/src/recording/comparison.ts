@@ -3,8 +3,8 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 
-import { isJson, parseMediaType } from '../../formats/media-type.ts'
-import type { Masking } from '../../modules/kit/masking.ts'
+import type { Masking } from 'weirjs/kit'
+
 import { maskedBody, maskedField } from './masked-response.ts'
 import type { RecordedResponse } from './recorded-exchange.ts'
 
@@ -188,9 +188,11 @@ function kindOf(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 }
 
+/** `application/json`, or anything that ends in `+json` (RFC 6839 §3.1). */
+const JSON_TYPE = /^\s*(?:application\/json|[^\s/;]+\/[^\s;]+\+json)\s*(?:;|$)/i
+
 function jsonIn(bytes: string, contentType: string | null): unknown {
-  const type = contentType === null ? null : parseMediaType(contentType)
-  if (type === null || !isJson(type.type)) return undefined
+  if (contentType === null || !JSON_TYPE.test(contentType)) return undefined
   try {
     return JSON.parse(Buffer.from(bytes, 'latin1').toString('utf8')) as unknown
   } catch {

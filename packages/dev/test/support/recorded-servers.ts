@@ -5,8 +5,8 @@ import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { HttpServer } from '../../src/index.ts'
-import { type Recording, record, replay } from '../../src/testing/index.ts'
+import { HttpServer } from '../../../weirjs/src/index.ts'
+import { type Recording, record, replay } from '../../src/index.ts'
 
 const report = process.env['RECORDED_TO']!
 const recordings = new WeakMap<HttpServer, { readonly recording: Recording; readonly to: string; readonly folder: string }>()

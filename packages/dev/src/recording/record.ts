@@ -2,15 +2,23 @@
 
 import { Buffer } from 'node:buffer'
 
-import { checkNames, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
-import { type Masking, masking as maskingOf } from '../../modules/kit/masking.ts'
-import type { ConnectionHost } from '../../net/connections/connection-host.ts'
-import type { OpenTap } from '../../net/connections/tap.ts'
-import { type HttpServer, hostOf } from '../../server.ts'
+import type { HttpServer } from 'weirjs'
+import {
+  checkNames,
+  type ExchangeTap,
+  invalid,
+  listOf,
+  type Masking,
+  masking as maskingOf,
+  namesOf,
+  type RawExchange,
+  tapExchanges,
+  wholeNumber,
+} from 'weirjs/kit'
+
 import { decodedBody } from './decoded-body.ts'
 import { ExchangeStore } from './exchange-store.ts'
 import { maskedBody, maskedField, secretsOf } from './masked-response.ts'
-import { type RawExchange, RecordedConnection, type RecordedConnectionOwner } from './recorded-connection.ts'
 import type { RecordedExchange, RecordedResponse } from './recorded-exchange.ts'
 
 export interface RecordOptions {
@@ -69,15 +77,13 @@ export function record(server: HttpServer, options: RecordOptions): Recording {
   return new Recorder(server, options)
 }
 
-class Recorder implements Recording, RecordedConnectionOwner {
+class Recorder implements Recording, ExchangeTap {
   readonly maxBytes: number
-  readonly #host: ConnectionHost
   readonly #masking: Masking
   readonly #store: ExchangeStore
   readonly #sample: (request: { readonly method: string; readonly target: string }) => boolean
   readonly #max: number
-  readonly #tap: OpenTap
-  readonly #open = new Set<RecordedConnection>()
+  readonly #endTap: () => void
   #hasStopped = false
   #count = 0
   readonly #skipped = { size: 0, coding: 0, incomplete: 0, max: 0, writing: 0 }
@@ -88,25 +94,14 @@ class Recorder implements Recording, RecordedConnectionOwner {
     if (typeof to !== 'string' || to === '') throw invalid('record()', 'to is the path of a folder, or of a file that ends in .jsonl')
     if (typeof sample !== 'function' && !(typeof sample === 'number' && sample >= 0 && sample <= 1))
       throw invalid('record()', 'sample is a number between 0 and 1, or a function')
-    this.#host = hostOf(server)
-    if (this.#host.tap !== null) throw invalid('record()', 'the server is being recorded already')
     this.#masking = maskingOf(server, listOf('record()', 'mask', mask))
     this.#sample = typeof sample === 'function' ? sample : () => Math.random() < sample
     this.#max = wholeNumber('record()', 'max', max, 1)
     this.maxBytes = wholeNumber('record()', 'maxBytes', maxBytes, 1)
+    const endTap = tapExchanges(server, this)
+    if (endTap === null) throw invalid('record()', 'the server is being recorded already')
+    this.#endTap = endTap
     this.#store = new ExchangeStore(to)
-    this.#tap = (transport, { endpointName }) => {
-      const connection = new RecordedConnection({
-        maxBytes: this.maxBytes,
-        wants: (method, target) => this.wants(method, target),
-        keep: (exchange) => this.keep(exchange, transport.isSecure, endpointName),
-        skip: (why) => this.skip(why),
-        closed: (one) => this.closed(one),
-      })
-      this.#open.add(connection)
-      return connection
-    }
-    this.#host.tap = this.#tap
   }
 
   get report(): RecordReport {
@@ -127,17 +122,13 @@ class Recorder implements Recording, RecordedConnectionOwner {
     this.#skipped[why]++
   }
 
-  closed(connection: RecordedConnection): void {
-    this.#open.delete(connection)
-  }
-
-  keep(raw: RawExchange, isSecure = false, endpoint: string | null = null): void {
+  keep(raw: RawExchange): void {
     if (this.#hasStopped) return
     if (this.#count >= this.#max) {
       this.#skipped.max++
       return
     }
-    const exchange = maskExchange(raw, this.#masking, { isSecure, endpoint, maxBytes: this.maxBytes })
+    const exchange = maskExchange(raw, this.#masking, this.maxBytes)
     if (exchange === null) this.#skipped.coding++
     else if (this.#store.add(exchange)) this.#count++
     else this.#skipped.writing++
@@ -145,8 +136,7 @@ class Recorder implements Recording, RecordedConnectionOwner {
 
   async stop(): Promise<RecordReport> {
     if (!this.#hasStopped) {
-      if (this.#host.tap === this.#tap) this.#host.tap = null
-      for (const connection of this.#open) connection.closed()
+      this.#endTap()
       this.#hasStopped = true
     }
     await this.#store.close()
@@ -159,11 +149,7 @@ class Recorder implements Recording, RecordedConnectionOwner {
 }
 
 /** @returns null if its secrets cannot be found */
-function maskExchange(
-  raw: RawExchange,
-  masking: Masking,
-  { isSecure, endpoint, maxBytes }: { isSecure: boolean; endpoint: string | null; maxBytes: number },
-): RecordedExchange | null {
+function maskExchange(raw: RawExchange, masking: Masking, maxBytes: number): RecordedExchange | null {
   const request = masking.request(Buffer.concat(raw.pieces.map(({ bytes }) => bytes)).toString('latin1'), raw.method === '')
   if (request === null) return null
   const { head, body, length, trailers, sha256, isWhole, firstByteMs, endMs } = raw.response
@@ -192,8 +178,8 @@ function maskExchange(
     recordedAt: new Date(raw.recordedAt).toISOString(),
     method: raw.method,
     target: raw.method === '' ? '' : targetIn(text),
-    isSecure,
-    endpoint,
+    isSecure: raw.isSecure,
+    endpoint: raw.endpoint,
     pieces,
     endedAtMs: raw.endedAtMs,
     response,

@@ -3,7 +3,8 @@
 
 import { Buffer } from 'node:buffer'
 
-import { kindOf } from '../../base/kind-of.ts'
+import { kindOf } from 'weirjs/kit'
+
 import type { RecordedBody, RecordedExchange } from './recorded-exchange.ts'
 
 /** The name of the format. */

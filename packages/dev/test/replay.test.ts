@@ -6,12 +6,13 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { HttpServer, t as s } from '../../src/index.ts'
-import { connect, record, replay, TestClock } from '../../src/testing/index.ts'
-import { loadConformanceCases } from '../conformance/cases.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-import { loadWireCases, wireTopics } from '../support/wire-cases.ts'
+import { HttpServer, t as s } from '../../weirjs/src/index.ts'
+import { connect, TestClock } from '../../weirjs/src/testing/index.ts'
+import { loadConformanceCases } from '../../weirjs/test/conformance/cases.ts'
+import { RawClient } from '../../weirjs/test/support/raw-client.ts'
+import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
+import { loadWireCases, wireTopics } from '../../weirjs/test/support/wire-cases.ts'
+import { record, replay } from '../src/index.ts'
 
 function echoServer(greeting = 'hello'): HttpServer {
   const server = new HttpServer({ logger: null })

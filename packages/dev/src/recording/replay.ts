@@ -3,10 +3,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { checkNames, checkWord, invalid, listOf, namesOf, wholeNumber } from '../../base/options.ts'
-import { masking } from '../../modules/kit/masking.ts'
-import { type HttpServer, hostOf } from '../../server.ts'
-import { derivedHost } from '../derived-host.ts'
+import type { HttpServer } from 'weirjs'
+import { checkNames, invalid, listOf, masking, namesOf, shown, wholeNumber } from 'weirjs/kit'
+
 import { type CompareOptions, Comparison, type Difference } from './comparison.ts'
 import { parseExchange } from './exchange-file.ts'
 import { parseHar } from './har.ts'
@@ -65,11 +64,11 @@ export async function replay(server: HttpServer, from: string | readonly string[
   checkNames('replay()', options, OPTION_NAMES)
   const { compare = {}, restore = {}, mask = [], filter = () => true, patienceMs = DEFAULT_PATIENCE_MS } = options
   checkNames('replay(): compare', compare, COMPARE_NAMES)
-  checkWord('replay()', 'compare.json', compare.json, 'values', 'shape')
+  const { json = 'values' } = compare
+  if (json !== 'values' && json !== 'shape') throw invalid('replay()', `compare.json is ${shown(json)}, not "values" or "shape"`)
   wholeNumber('replay()', 'patienceMs', patienceMs, 1)
   const masks = masking(server, listOf('replay()', 'mask', mask))
   const comparison = new Comparison(compare, masks)
-  const host = derivedHost(hostOf(server), { tap: null })
   const differences: ReplayDifference[] = []
   let exchanges = 0
   const all = await readAll([from].flat())
@@ -79,7 +78,7 @@ export async function replay(server: HttpServer, from: string | readonly string[
     const { method, target, response } = exchange
     if (!filter({ method, target, status: response.status })) continue
     exchanges++
-    const found = await replayExchange({ host, exchange, comparison, masking: masks, restore, patienceMs })
+    const found = await replayExchange({ server, exchange, comparison, masking: masks, restore, patienceMs })
     differences.push(...found.map((one) => ({ file, method, target, ...one })))
   }
   return { exchanges, differences, toString: () => textOf(exchanges, differences) }

@@ -2,7 +2,7 @@
 
 import type { Buffer } from 'node:buffer'
 
-import type { Masking } from '../../modules/kit/masking.ts'
+import type { Masking } from 'weirjs/kit'
 
 /** The secrets of a response, which the exchange may repeat. @param body without its content coding; null if it is not known */
 export function secretsOf(

@@ -1,18 +1,19 @@
 // One recorded exchange, sent again over a connection in memory whose clock is moved as time passed when it was recorded.
 
 import { Buffer } from 'node:buffer'
-import type { Masking } from '../../modules/kit/masking.ts'
-import type { ConnectionHost } from '../../net/connections/connection-host.ts'
-import type { AnswerHead } from '../../net/inject/answer-reader.ts'
-import { ClientConnection } from '../client-connection.ts'
-import { settled, TestClock } from '../test-clock.ts'
+import { setImmediate as settled } from 'node:timers/promises'
+
+import type { HttpServer } from 'weirjs'
+import { type Masking, untapped } from 'weirjs/kit'
+import { connect, type TestAnswer, type TestClient, TestClock } from 'weirjs/testing'
+
 import type { Comparison, Difference } from './comparison.ts'
 import { decodedBody } from './decoded-body.ts'
 import { secretsOf } from './masked-response.ts'
 import type { RecordedExchange } from './recorded-exchange.ts'
 
 export interface ReplayedExchange {
-  readonly host: ConnectionHost
+  readonly server: HttpServer
   readonly exchange: RecordedExchange
   readonly comparison: Comparison
   readonly masking: Masking
@@ -30,15 +31,11 @@ const TURNS = 20
 const MOST_BODY_BYTES = 256 * 1024 * 1024
 
 export async function replayExchange(options: ReplayedExchange): Promise<Difference[]> {
-  const { host, exchange, comparison, masking, restore, patienceMs } = options
+  const { server, exchange, comparison, masking, restore, patienceMs } = options
   const clock = new TestClock()
   const { isSecure, endpoint, response } = exchange
-  const client = new ClientConnection(host, {
-    clock,
-    patienceMs,
-    ...(endpoint === null ? {} : { endpoint }),
-    ...(isSecure ? { peer: { isSecure } } : {}),
-  })
+  const from = { ...(endpoint === null ? {} : { endpoint }), ...(isSecure ? { peer: { isSecure } } : {}) }
+  const client = untapped(server, () => connect(server, { clock, patienceMs, ...from }))
   const answer = new Answer(client, exchange.method === 'HEAD')
   const secrets = masking.request(exchange.pieces.map(({ bytes }) => bytes).join(''), exchange.method === '')?.secrets ?? []
   try {
@@ -52,77 +49,65 @@ export async function replayExchange(options: ReplayedExchange): Promise<Differe
       // What the client sent after the response was not sent before it.
       if (response.isWhole && response.endMs < atMs) await answer.read()
       await passTo(atMs)
-      await client.perform({ kind: 'send', bytes: Buffer.from(bytes, 'latin1') })
+      await client.send(bytes)
       await settled()
     }
     if (exchange.endedAtMs !== null) {
       await passTo(exchange.endedAtMs)
-      await client.perform({ kind: 'end' })
+      await client.end()
     }
     if (TIMEOUT_STATUSES.has(response.status)) {
+      answer.begin()
       for (let turn = 0; turn < TURNS && !answer.hasBegun; turn++) await settled()
       if (!answer.hasBegun) await passTo(response.firstByteMs + TICK_MS)
     }
-    const head = response.isWhole ? await answer.read() : await answer.readHead()
-    const { status, headers } = head
+    const { status, headers, trailers } = response.isWhole ? await answer.read() : await answer.begin()
     const raw = answer.body
     const body = decodedBody(raw, headers.get('content-encoding'), MOST_BODY_BYTES)
-    const { trailers } = client.reader
     const own = secretsOf(masking, [...headers, ...trailers], headers.get('content-type'), body)
     return comparison.differences(response, { status, headers, trailers, raw, body }, [...secrets, ...own])
   } catch (error) {
     return [{ kind: 'response', at: '', recorded: String(response.status), replayed: (error as Error).message }]
   } finally {
-    client.leave('reset')
+    client.reset()
   }
 }
 
 /** The response on a client's connection, as far as it has been read. */
 class Answer {
-  readonly #client: ClientConnection
+  readonly #client: TestClient
   readonly #isToHead: boolean
-  #head: AnswerHead | null = null
+  #head: Promise<TestAnswer> | null = null
   readonly #pieces: Buffer[] = []
+  /** Whether its head has arrived, or never will. */
+  hasBegun = false
 
-  constructor(client: ClientConnection, isToHead: boolean) {
+  constructor(client: TestClient, isToHead: boolean) {
     this.#client = client
     this.#isToHead = isToHead
-  }
-
-  get hasBegun(): boolean {
-    return this.#takeHead() || this.#client.hasEnded
   }
 
   get body(): Buffer {
     return Buffer.concat(this.#pieces)
   }
 
-  async readHead(): Promise<AnswerHead> {
-    await this.#client.until('the response', () => this.#takeHead())
-    return this.#head!
+  /** Waits for its head. */
+  begin(): Promise<TestAnswer> {
+    if (this.#head === null) {
+      this.#head = this.#client.receive(this.#isToHead)
+      const begun = (): void => {
+        this.hasBegun = true
+      }
+      this.#head.then(begun, begun)
+    }
+    return this.#head
   }
 
   /** To the end of the body. */
-  async read(): Promise<AnswerHead> {
-    const head = await this.readHead()
-    await this.#client.until('the rest of the response', () => this.#takeBody())
-    return head
-  }
-
-  #takeHead(): boolean {
-    while (this.#head === null) {
-      const head = this.#client.reader.takeHead(this.#isToHead)
-      if (head === null) return false
-      if (head.status >= 200 || head.status === 101) this.#head = head
-    }
-    return true
-  }
-
-  #takeBody(): boolean {
-    const { reader } = this.#client
-    for (let piece = reader.takePiece(); piece !== null; piece = reader.takePiece()) this.#pieces.push(piece)
-    this.#client.makeRoom()
-    return reader.isWhole
+  async read(): Promise<TestAnswer> {
+    const answer = await this.begin()
+    for await (const piece of answer) this.#pieces.push(piece)
+    return answer
   }
 }
 

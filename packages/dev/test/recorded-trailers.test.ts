@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 
-import { HttpServer } from '../../src/index.ts'
-import { connect, record, replay } from '../../src/testing/index.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { HttpServer } from '../../weirjs/src/index.ts'
+import { connect } from '../../weirjs/src/testing/index.ts'
+import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
+import { record, replay } from '../src/index.ts'
 
 function server(suffix = ''): HttpServer {
   const server = new HttpServer({ logger: null })

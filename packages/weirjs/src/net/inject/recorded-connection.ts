@@ -2,12 +2,16 @@
 
 import { Buffer } from 'node:buffer'
 import { createHash, type Hash } from 'node:crypto'
-import type { ConnectionTap } from '../../net/connections/tap.ts'
-import { type AnswerHead, AnswerReader } from '../../net/inject/answer-reader.ts'
-import type { Head } from '../../wire/head/head.ts'
 
-/** An exchange before its secrets are masked. */
+import type { Head } from '../../wire/head/head.ts'
+import type { ConnectionTap } from '../connections/tap.ts'
+import { type AnswerHead, AnswerReader } from './answer-reader.ts'
+
+/** An exchange as a connection over HTTP/1.1 has carried it, with its secrets. */
 export interface RawExchange {
+  readonly isSecure: boolean
+  /** Name of the endpoint; null if it has none. */
+  readonly endpoint: string | null
   readonly recordedAt: number
   /** Empty if there was no valid head. */
   readonly method: string
@@ -27,8 +31,8 @@ export interface RawExchange {
   }
 }
 
-/** Where exchanges go. */
-export interface RecordedConnectionOwner {
+/** Where exchanges go. Its methods must not throw. */
+export interface ExchangeTap {
   /** The largest request, and the largest response body, that is kept. */
   readonly maxBytes: number
   /** Whether to keep an exchange. Asked when its head is complete. */
@@ -36,7 +40,6 @@ export interface RecordedConnectionOwner {
   keep(exchange: RawExchange): void
   /** An exchange is left out. */
   skip(why: 'size' | 'incomplete'): void
-  closed(connection: RecordedConnection): void
 }
 
 interface Request {
@@ -64,7 +67,9 @@ interface Response {
 }
 
 export class RecordedConnection implements ConnectionTap {
-  readonly #owner: RecordedConnectionOwner
+  readonly #owner: ExchangeTap
+  readonly #origin: Pick<RawExchange, 'isSecure' | 'endpoint'>
+  readonly #onClosed: (connection: RecordedConnection) => void
   readonly #reader = new AnswerReader()
   /** Requests without a complete response, the oldest first. The last one may not be complete. */
   readonly #requests: Request[] = []
@@ -73,8 +78,10 @@ export class RecordedConnection implements ConnectionTap {
   /** Whether the connection speaks another protocol, or is no longer recorded. */
   #isOver = false
 
-  constructor(owner: RecordedConnectionOwner) {
+  constructor(owner: ExchangeTap, origin: Pick<RawExchange, 'isSecure' | 'endpoint'>, onClosed: (connection: RecordedConnection) => void) {
     this.#owner = owner
+    this.#origin = origin
+    this.#onClosed = onClosed
   }
 
   received(bytes: Buffer, length: number): void {
@@ -160,7 +167,7 @@ export class RecordedConnection implements ConnectionTap {
   }
 
   closed(): void {
-    this.#owner.closed(this)
+    this.#onClosed(this)
     if (this.#isOver) return
     if (this.#response !== null) {
       this.#reader.end()
@@ -183,6 +190,7 @@ export class RecordedConnection implements ConnectionTap {
     }
     const { recordedAt, method, target, endedAtMs } = request
     this.#owner.keep({
+      ...this.#origin,
       recordedAt,
       method,
       target,
