@@ -20,10 +20,10 @@ export function linkCompiled(root = 'build', modules = `${root}/packages/node_mo
   for (const name of packageNames()) {
     const folder = `${root}/packages/${name}`
     if (!existsSync(folder)) continue
-    const { name: packageName, exports } = manifestOf(name)
+    const { name: packageName, version, exports } = manifestOf(name)
     const entries = Object.entries(exports).filter(([, entry]) => typeof entry === 'object')
     const compiled = Object.fromEntries(entries.map(([path, entry]) => [path, entry.default.replace('./dist/', './src/')]))
-    writeFileSync(`${folder}/package.json`, JSON.stringify({ name: packageName, type: 'module', exports: compiled }))
+    writeFileSync(`${folder}/package.json`, JSON.stringify({ name: packageName, version, type: 'module', exports: compiled }))
     const link = `${modules}/${packageName}`
     mkdirSync(dirname(link), { recursive: true })
     rmSync(link, { force: true, recursive: true })

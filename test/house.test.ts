@@ -18,7 +18,6 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   net: ['base', 'wire', 'formats', 'http'],
   modules: ['base', 'formats', 'schema', 'http', 'app'],
   testing: ['base', 'wire', 'formats', 'http', 'app', 'net', 'server.ts'],
-  cli: ['base', 'schema', 'http', 'app', 'modules', 'net', 'server.ts'],
   'server-options.ts': ['base', 'http', 'app', 'net'],
   'server.ts': ['base', 'http', 'app', 'net', 'server-options.ts'],
   'index.ts': ['base', 'wire', 'formats', 'schema', 'model', 'routing', 'http', 'app', 'net', 'server-options.ts', 'server.ts'],

@@ -7,10 +7,10 @@ import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-import { temporaryDirectory } from './temporary.ts'
+import { temporaryDirectory } from '../../../weirjs/test/support/temporary.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
-const WEIR = new URL('../../src/index.js', import.meta.url).href
+const WEIR = new URL('../../../weirjs/src/index.js', import.meta.url).href
 
 /** A folder with a program. In its files, `weir` is the library that is being tested. */
 export function programFolder(t: TestContext, files: Readonly<Record<string, string>>): string {

@@ -2,8 +2,8 @@
 
 import { pathToFileURL } from 'node:url'
 
-import { kindOf } from '../base/kind-of.ts'
-import { HttpServer } from '../server.ts'
+import { HttpServer } from 'weirjs'
+import { kindOf } from 'weirjs/kit'
 
 /** The exports that may have the server, in this order. Only the first may be a function that makes it. */
 const NAMES = ['default', 'server', 'app'] as const

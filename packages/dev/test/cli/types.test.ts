@@ -9,11 +9,11 @@ import { fileURLToPath } from 'node:url'
 
 import fc from 'fast-check'
 import { everything32 } from '../../../openapi/test/everything.ts'
+import { startDemo } from '../../../weirjs/test/support/demo.ts'
+import { documentOf, routeTables } from '../../../weirjs/test/support/route-tables.ts'
+import { temporaryDirectory } from '../../../weirjs/test/support/temporary.ts'
 import { declarationsOf } from '../../src/cli/types/declarations.ts'
 import { programFolder, runWeir } from '../support/command.ts'
-import { startDemo } from '../support/demo.ts'
-import { documentOf, routeTables } from '../support/route-tables.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
 
 const INFO = { title: 'x', version: '1' }
 const COMMAND = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))

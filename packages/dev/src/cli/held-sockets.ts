@@ -5,11 +5,12 @@
 // undocumented but has been there since Node 0.x. Without it, programs open their sockets themselves.
 
 import { lookup } from 'node:dns/promises'
+import { chmodSync } from 'node:fs'
 import * as net from 'node:net'
 import { constants } from 'node:os'
 import { getSystemErrorMap } from 'node:util'
 
-import { removeStale, setMode } from '../net/listen/unix-socket.ts'
+import { removeStale } from 'weirjs/kit'
 
 import type { PassedSocket, Place } from './messages.ts'
 import { placeKey } from './place-key.ts'
@@ -97,7 +98,7 @@ async function bindPath({ unixSocket, mode }: Extract<Place, { readonly unixSock
   let handle = createHandle!(unixSocket, -1, -1, undefined, 0)
   if (typeof handle === 'number' && (await removeStale(unixSocket))) handle = createHandle!(unixSocket, -1, -1, undefined, 0)
   if (typeof handle === 'number') throw systemError(handle, unixSocket)
-  if (mode !== null) setMode(unixSocket, mode)
+  if (mode !== null) chmodSync(unixSocket, mode) // before the program's event loop accepts a connection
   return handle
 }
 

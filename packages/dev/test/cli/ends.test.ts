@@ -5,9 +5,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-
+import { eventually } from '../../../weirjs/test/support/serving.ts'
 import { programFolder, RunningWeir } from '../support/command.ts'
-import { eventually } from '../support/serving.ts'
 
 const skip = process.platform === 'win32' && 'sockets cannot be passed on here'
 const COMMAND = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))

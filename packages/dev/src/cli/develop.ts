@@ -3,7 +3,8 @@
 
 import { resolve } from 'node:path'
 
-import { newLaunchToken } from '../modules/launch/launch-token.ts'
+import { launch } from 'weirjs/kit'
+
 import type { DevelopCommand } from './arguments.ts'
 import { HeldSockets } from './held-sockets.ts'
 import type { News } from './messages.ts'
@@ -36,7 +37,7 @@ class Development {
   /** Those of the last run that listened. */
   #routes: readonly string[] | null = null
   /** Of all runs: a page that is open stays signed in. */
-  readonly #token = newLaunchToken()
+  readonly #token = launch.newLaunchToken()
   /** Those that have been printed. They stay the same over restarts. */
   readonly #links = new Set<string>()
   /** When the current run was asked for. */

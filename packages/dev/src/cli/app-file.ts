@@ -1,10 +1,10 @@
-// The file of a program: whether it exists, whether this Node can run it, and whether it uses this copy of weir.
+// The file of a program: whether it exists, whether this Node can run it, and whether it uses the same copy of weirjs.
 
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
 
-import { packageFolder } from './package-folder.ts'
+import { serverFolder } from './package-folder.ts'
 
 export class AppFileError extends Error {}
 
@@ -29,7 +29,7 @@ function runsTypeScript(): boolean {
   return Boolean(typescript) || LOADERS.test(process.env['NODE_OPTIONS'] ?? '')
 }
 
-/** Another copy of weir knows nothing of this command: its servers would listen. */
+/** Another copy of weirjs knows nothing of this command: its servers would listen. */
 function checkCopy(file: string): void {
   let used: string
   try {
@@ -37,7 +37,7 @@ function checkCopy(file: string): void {
   } catch {
     return // the file does not import it by this name
   }
-  const own = packageFolder()
+  const own = serverFolder()
   if (realpathSync(used) !== own)
-    throw new AppFileError(`the program uses the copy of weir in ${used}, and this command belongs to that in ${own}: run npx weir there`)
+    throw new AppFileError(`the program uses the copy of weirjs in ${used}, and this command that in ${own}: install @weirjs/dev beside it`)
 }

@@ -1,10 +1,7 @@
 // What `weir routes` shows of a route: as JSON, and as a line of a table.
 
-import type { Binding } from '../app/routes/binding.ts'
-import type { RouteListing } from '../app/routes/route-listing.ts'
-import type { Level, Setting } from '../app/routes/scope.ts'
-import { visible } from '../base/visible.ts'
-import { Schema } from '../schema/schema.ts'
+import type { Binding, Level, RouteListing, Setting } from 'weirjs'
+import { expectationOf, visible } from 'weirjs/kit'
 
 import { tableOf } from './table.ts'
 
@@ -61,8 +58,7 @@ export function routeFactsOf(route: RouteListing): RouteFacts {
 }
 
 function parameterFactsOf(name: string, { source, name: key, schema }: Binding): ParameterFacts {
-  const expected = schema === null ? 'a string' : schema instanceof Schema ? schema.describe() : `a value of ${schema['~standard'].vendor}`
-  return { name, in: source, key, expected }
+  return { name, in: source, key, expected: schema === null ? 'a string' : expectationOf(schema) }
 }
 
 /** Method, host and path, as they identify a route. */

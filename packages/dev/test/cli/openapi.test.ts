@@ -40,7 +40,7 @@ test('tells what a program lacks, and what strict refuses', (t) => {
     'none.js': program(''),
     'strict.js': program(`server.useModule(openapi({ info, strict: true })).map(null, '/any', () => 'x')`),
   })
-  assert.match(runWeir(folder, 'openapi', 'none.js').err, /it installs no module of weir\/openapi on its server/)
+  assert.match(runWeir(folder, 'openapi', 'none.js').err, /it installs no module of @weirjs\/openapi on its server/)
   const { code, out, err } = runWeir(folder, 'openapi', 'strict.js')
   assert.deepEqual({ code, out }, { code: 1, out: '' })
   assert.match(err, /ANY \/any \(inline\) is left out/)

@@ -7,7 +7,7 @@ import { AppFileError, appFileOf } from './app-file.ts'
 import { type ParsedCommand, parseCommand, type TypesCommand, UsageError, usageOf } from './arguments.ts'
 import { develop } from './develop.ts'
 import { limitsText } from './limits-facts.ts'
-import { packageFolder } from './package-folder.ts'
+import { ownFolder } from './package-folder.ts'
 import { askProgram, ProgramError } from './program.ts'
 import { routesText } from './route-facts.ts'
 import { TypesError, typesOf } from './types-of.ts'
@@ -69,7 +69,7 @@ function jsonOf(value: unknown): string {
 }
 
 function versionOf(): string {
-  const { version } = JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8')) as { readonly version: string }
+  const { version } = JSON.parse(readFileSync(join(ownFolder(), 'package.json'), 'utf8')) as { readonly version: string }
   return version
 }
 

@@ -4,10 +4,8 @@ import { createServer } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
-import type { Endpoint } from '../http/session.ts'
-import { setLaunchHost } from '../modules/launch/launch-host.ts'
-import { isInherited, isUnix, type ListenOptions } from '../net/listen/listen-options.ts'
-import { type HttpServer, replaceStart } from '../server.ts'
+import type { Endpoint, HttpServer, ListenOptions } from 'weirjs'
+import { launch, replaceStart } from 'weirjs/kit'
 
 import { exportedServer } from './exported-server.ts'
 import type { Command, Link, News, Order, Place } from './messages.ts'
@@ -61,7 +59,7 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
   const begun = new Promise<void>((begin) => {
     process.on('message', (message: Command | null) => {
       if (message?.weir === 'begin') {
-        setLaunchHost({ token: message.token, tell: (name, url) => void links.push({ name, url }) })
+        launch.setLaunchHost({ token: message.token, tell: (name, url) => void links.push({ name, url }) })
         begin()
       } else if (message?.weir === 'stop') {
         if (lacksSockets) process.exit(0)
@@ -110,8 +108,8 @@ function listenOnce(fd: number): void {
 
 /** Null for a socket that the program has inherited. */
 function placeOf(options: ListenOptions): Place | null {
-  if (isInherited(options)) return null
-  if (isUnix(options)) return { unixSocket: options.unixSocket, mode: options.mode ?? null }
+  if (options.fd !== undefined) return null
+  if (options.unixSocket !== undefined) return { unixSocket: options.unixSocket, mode: options.mode ?? null }
   return { address: options.address ?? '127.0.0.1', port: options.port ?? 0 }
 }
 

@@ -1,20 +1,10 @@
 // What `weir limits` shows: every limit and timeout of a server, and the routes that have their own.
 
-import { limitText, setBy } from '../app/explain/limit-text.ts'
-import type { RouteLimits } from '../app/routes/route-listing.ts'
-import type { Level } from '../app/routes/scope.ts'
-import { type HttpServer, hostOf } from '../server.ts'
+import type { HttpServer, Level, RouteLimits } from 'weirjs'
+import { limitsOf, limitText, type ServerLimit } from 'weirjs/kit'
 
 import { routeLabel } from './route-facts.ts'
 import { tableOf } from './table.ts'
-
-export interface ServerLimit {
-  readonly name: string
-  /** Null: no limit. */
-  readonly value: number | null
-  /** Who has set it. `default`: it has the default value. */
-  readonly level: Level | 'default'
-}
 
 export interface RouteLimit {
   /** The routes that it applies to. */
@@ -31,10 +21,6 @@ export interface LimitsFacts {
 }
 
 export function limitsFactsOf(server: HttpServer): LimitsFacts {
-  const { limits, timeouts } = hostOf(server)
-  const all = Object.entries({ ...limits, ...timeouts }).map(
-    ([name, value]): ServerLimit => ({ name, value, level: setBy(name, value, 'server') }),
-  )
   const own = new Map<string, RouteLimit & { readonly routes: string[] }>()
   for (const route of server.routes)
     for (const [name, { value, level }] of Object.entries(route.limits) as [keyof RouteLimits, { value: number | null; level: Level }][]) {
@@ -44,7 +30,7 @@ export function limitsFactsOf(server: HttpServer): LimitsFacts {
       if (known === undefined) own.set(key, { routes: [routeLabel(route)], name, value, level })
       else known.routes.push(routeLabel(route))
     }
-  return { server: all, routes: [...own.values()] }
+  return { server: limitsOf(server), routes: [...own.values()] }
 }
 
 export function limitsText({ server, routes }: LimitsFacts): string {

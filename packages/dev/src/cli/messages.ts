@@ -1,6 +1,6 @@
 // What the `weir` command and the process of the program say to each other.
 
-import type { Explanation } from '../app/explain/explanation.ts'
+import type { Explanation } from 'weirjs'
 
 import type { LimitsFacts } from './limits-facts.ts'
 import type { RouteFacts } from './route-facts.ts'

@@ -21,7 +21,7 @@ const APP = `import { HttpServer } from 'weirjs'
 
 const nameIs = (name: string) => ({ 'name.js': `export const name = '${name}'` })
 
-const INSPECTOR = new URL('../../../dev/src/index.js', import.meta.url).href
+const INSPECTOR = new URL('../../src/index.js', import.meta.url).href
 
 const URL_PRINTED = /http:\/\/127\.0\.0\.1:(\d+), \d+ routes?, ready in/
 

@@ -3,10 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 
-import type { Explanation } from '../app/explain/explanation.ts'
-import { documentsOf } from '../modules/documents.ts'
-import type { InjectRequest } from '../net/inject/request-bytes.ts'
-import { type HttpServer, replaceStart } from '../server.ts'
+import type { Explanation, HttpServer, InjectRequest } from 'weirjs'
+import { documentsOf, replaceStart } from 'weirjs/kit'
 
 import { exportedServer } from './exported-server.ts'
 import { limitsFactsOf } from './limits-facts.ts'
