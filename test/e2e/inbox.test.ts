@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { chaos, connect } from 'weirjs/testing'
+import { chaos } from '@weirjs/dev'
+import { connect } from 'weirjs/testing'
 
 import { codeOf, createInbox, PASSWORD } from '../../packages/weirjs/test/support/inbox.ts'
 

@@ -13,8 +13,6 @@ export {
   type StallTime,
   stallAt,
 } from './behaviours.ts'
-export { ChaosError, type ChaosOptions, type ChaosReport, chaos } from './chaos.ts'
-export type { ChaosRequest } from './chaos-run.ts'
 export type { ClientOptions, Ending } from './client-connection.ts'
 export type { TestAnswer } from './test-answer.ts'
 export { connect, type TestClient, type TestRequestOptions } from './test-client.ts'

@@ -7,6 +7,7 @@ import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import type { AnswerHead } from '../net/inject/answer-reader.ts'
 import type { InjectResponse } from '../net/inject/inject.ts'
 import { requestOf } from '../net/inject/request-bytes.ts'
+import { WatchedServer, watchedHostOf } from '../net/inject/watched-server.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 
 import { ClientConnection, type ClientOptions, type Ending } from './client-connection.ts'
@@ -25,9 +26,9 @@ const OPTION_NAMES = namesOf<ClientOptions>()(['behaviour', 'clock', 'patienceMs
  *
  * @throws WEIR_OPTION_INVALID for an option that does not exist
  */
-export function connect(server: HttpServer, options: ClientOptions = {}): TestClient {
+export function connect(server: HttpServer | WatchedServer, options: ClientOptions = {}): TestClient {
   checkNames('connect()', options, OPTION_NAMES)
-  return new TestClient(hostOf(server), options)
+  return new TestClient(server instanceof WatchedServer ? watchedHostOf(server) : hostOf(server), options)
 }
 
 export class TestClient implements AsyncDisposable {

@@ -42,7 +42,10 @@ export {
   refuseIf,
   reserve,
 } from '../../http/uploads/content-policy.ts'
+export { wholeAnswer } from '../../net/inject/inject.ts'
 export type { ExchangeTap, RawExchange } from '../../net/inject/recorded-connection.ts'
+export { type RequestBytes, requestBytes, requestOf } from '../../net/inject/request-bytes.ts'
+export type { ExchangeWatcher, WatchedServer } from '../../net/inject/watched-server.ts'
 export { removeStale } from '../../net/listen/unix-socket.ts'
 export { asSchema } from '../../schema/foreign.ts'
 export { isSchema } from '../../schema/standard.ts'
@@ -69,4 +72,4 @@ export { type MaskedText, type Masking, masking } from './masking.ts'
 export { requestFields, responseFields, watchBody, watchContent } from './seen.ts'
 export { expectationOf, limitsOf, type ServerLimit } from './server-facts.ts'
 export { type OpenedSession, type SessionsHandle, sessionsHandle } from './sessions.ts'
-export { tapExchanges, untapped } from './tap.ts'
+export { tapExchanges, untapped, watched } from './tap.ts'

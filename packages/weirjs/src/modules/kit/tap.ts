@@ -1,6 +1,7 @@
-// The bytes of connections, for modules that record what clients send.
+// What happens on connections, for programs that record or test a server.
 
 import { type ExchangeTap, RecordedConnection } from '../../net/inject/recorded-connection.ts'
+import { type ExchangeWatcher, WatchedServer } from '../../net/inject/watched-server.ts'
 import { type HttpServer, hostOf } from '../../server.ts'
 
 /**
@@ -33,4 +34,9 @@ export function untapped<T>(server: HttpServer, connect: () => T): T {
   } finally {
     host.tap = tap
   }
+}
+
+/** What a test client may connect to in place of `server`, so that `watcher` is told what becomes of its requests. */
+export function watched(server: HttpServer, watcher: ExchangeWatcher): WatchedServer {
+  return new WatchedServer(hostOf(server), watcher)
 }

@@ -1,21 +1,15 @@
 // One run of chaos: the clients of a plan, what they receive, and what is still open after they have left.
 
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as settled, setTimeout as sleep } from 'node:timers/promises'
 
-import { isInstance, WeirError } from '../base/errors.ts'
-import type { ConnectionHost } from '../net/connections/connection-host.ts'
-import { type InjectResponse, wholeAnswer } from '../net/inject/inject.ts'
-import type { InjectRequest } from '../net/inject/request-bytes.ts'
+import { type HttpServer, type InjectRequest, type InjectResponse, WeirError } from 'weirjs'
+import { isInstance, wholeAnswer } from 'weirjs/kit'
+import { connect, type Ending, stallAt, type TestAnswer, type TestClient, TestClock } from 'weirjs/testing'
 
 import type { Accidents } from './accidents.ts'
-import { stallAt } from './behaviours.ts'
 import { type ClientPlan, planRun } from './chaos-plan.ts'
 import { ChaosWatch } from './chaos-watch.ts'
-import type { Ending } from './client-connection.ts'
 import { SeededRandom } from './seeded-random.ts'
-import type { TestAnswer } from './test-answer.ts'
-import { TestClient } from './test-client.ts'
-import { settled, TestClock } from './test-clock.ts'
 
 export interface ChaosRequest extends Omit<InjectRequest, 'signal'> {
   /** Whether its response never ends, as with events. Its clients leave at some point. Default false. */
@@ -24,7 +18,9 @@ export interface ChaosRequest extends Omit<InjectRequest, 'signal'> {
 
 /** What all runs of one chaos share. */
 export interface Trial {
-  readonly host: ConnectionHost
+  readonly server: HttpServer
+  /** How long the server waits for a client that has ended its side. */
+  readonly lingerMs: number
   readonly requests: readonly ChaosRequest[]
   /** The size of each request in bytes. */
   readonly sizes: readonly number[]
@@ -60,18 +56,18 @@ export class ChaosRun {
   constructor(trial: Trial, seed: number) {
     this.#trial = trial
     this.#seed = seed
-    this.#watch = new ChaosWatch(trial.host, (event) => this.story.push(event))
+    this.#watch = new ChaosWatch(trial.server, (event) => this.story.push(event))
   }
 
   /** @param isLast whether no other run follows that would find late errors */
   async play(isLast: boolean): Promise<Failure | null> {
-    const { host, requests, sizes } = this.#trial
+    const { lingerMs, requests, sizes } = this.#trial
     const candidates = requests.map(({ endless = false }, i) => ({ bytes: sizes[i]!, isEndless: endless }))
     const plans = planRun(new SeededRandom(this.#seed), candidates)
     const timePasses = plans.some(({ stall }) => stall !== null)
     await Promise.all(plans.map((plan, i) => this.#playClient(plan, i + 1, timePasses)))
     // The server closes the connection of a client that has ended its side, and to which nothing is sent, after this time.
-    await this.#clock.advance(2 * host.timeouts.lingerTimeout + MOST_TICK_MS)
+    await this.#clock.advance(2 * lingerMs + MOST_TICK_MS)
     this.#noteAccidents()
     if (this.#failure === null) await this.#awaitEnd()
     if (isLast) await sleep(LATE_MS)
@@ -104,7 +100,7 @@ export class ChaosRun {
     const names = requests.map((one) => nameOf(this.#trial.requests[one]!))
     this.story.push(`client ${number}: ${[`sends ${names.join(', ')}`, ...habits].join('; ')}`)
     const stalling = stall === null ? [] : [stallAt(stall.byte, () => this.#pass(number, stall.turns, stall.ms))]
-    const client = new TestClient(this.#watch.hostFor(number), {
+    const client = connect(this.#watch.serverFor(number), {
       behaviour: [...plan.behaviour, ...stalling],
       clock: this.#clock,
       patienceMs: this.#trial.patienceMs,

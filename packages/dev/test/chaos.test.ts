@@ -6,9 +6,9 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { HttpServer, type HttpSession } from '../../src/index.ts'
-import { sse } from '../../src/modules/sse/index.ts'
-import { ChaosError, type ChaosOptions, chaos } from '../../src/testing/index.ts'
+import { HttpServer, type HttpSession } from '../../weirjs/src/index.ts'
+import { sse } from '../../weirjs/src/modules/sse/index.ts'
+import { ChaosError, type ChaosOptions, chaos } from '../src/index.ts'
 
 function newServer(map: (server: HttpServer) => void): HttpServer {
   const server = new HttpServer({ logger: null, limits: { maxRequestBodySize: 20_000 }, timeouts: { requestTimeout: 30_000 } })

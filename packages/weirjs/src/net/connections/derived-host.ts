@@ -1,4 +1,4 @@
-import type { ConnectionHost } from '../net/connections/connection-host.ts'
+import type { ConnectionHost } from './connection-host.ts'
 
 /** The same server with some `changes`. */
 export function derivedHost(host: ConnectionHost, changes: Partial<Omit<ConnectionHost, 'isStopping'>>): ConnectionHost {

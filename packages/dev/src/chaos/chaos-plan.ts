@@ -1,6 +1,7 @@
 // Plans what each client does in one run of chaos. The plan is drawn from a seed before the run starts, so that a run can be repeated.
 
-import { abortAt, type Behaviour, endAt, inPieces, resetAt } from './behaviours.ts'
+import { abortAt, type Behaviour, endAt, inPieces, resetAt } from 'weirjs/testing'
+
 import type { SeededRandom } from './seeded-random.ts'
 
 /** How a client leaves before it is done. */

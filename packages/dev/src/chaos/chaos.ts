@@ -2,12 +2,8 @@
 // must hold for every handler: each request gets one complete response or an aborted connection, no error goes uncaught, and nothing stays
 // open after the clients have left. Everything is drawn from a seed: the same seed repeats the run.
 
-import { WeirError } from '../base/errors.ts'
-import { checkNames, invalid, listOf, namesOf } from '../base/options.ts'
-import type { ConnectionHost } from '../net/connections/connection-host.ts'
-import type { InjectResponse } from '../net/inject/inject.ts'
-import { requestBytes, requestOf } from '../net/inject/request-bytes.ts'
-import { type HttpServer, hostOf } from '../server.ts'
+import { type HttpServer, type InjectResponse, WeirError } from 'weirjs'
+import { checkNames, invalid, limitsOf, listOf, namesOf, requestBytes, requestOf } from 'weirjs/kit'
 
 import { Accidents } from './accidents.ts'
 import { type ChaosRequest, ChaosRun, type Trial } from './chaos-run.ts'
@@ -66,12 +62,12 @@ let previous: Promise<unknown> = Promise.resolve()
  * @throws ChaosError for the first failure; WEIR_OPTION_INVALID for a request that no client could send
  */
 export function chaos(server: HttpServer, options: ChaosOptions): Promise<ChaosReport> {
-  const running = previous.then(() => runAll(hostOf(server), options))
+  const running = previous.then(() => runAll(server, options))
   previous = running.catch(() => {})
   return running
 }
 
-async function runAll(host: ConnectionHost, options: ChaosOptions): Promise<ChaosReport> {
+async function runAll(server: HttpServer, options: ChaosOptions): Promise<ChaosReport> {
   checkNames('chaos()', options, OPTION_NAMES)
   const { runs = DEFAULT_RUNS, seed = Math.floor(Math.random() * 1e9), patienceMs = DEFAULT_PATIENCE_MS, check = () => {} } = options
   const requests = listOf('chaos()', 'requests', options.requests).map((request): ChaosRequest => requestOf(request, REQUEST_NAMES))
@@ -83,7 +79,8 @@ async function runAll(host: ConnectionHost, options: ChaosOptions): Promise<Chao
   }
   const counts = { answers: 0, breaks: 0 }
   const accidents = new Accidents()
-  const trial: Trial = { host, requests, sizes, patienceMs, check, counts, accidents }
+  const lingerMs = limitsOf(server).find(({ name }) => name === 'lingerTimeout')!.value!
+  const trial: Trial = { server, lingerMs, requests, sizes, patienceMs, check, counts, accidents }
   try {
     for (let n = 0; n < runs; n++) {
       const run = new ChaosRun(trial, seed + n)
