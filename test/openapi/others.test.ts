@@ -11,9 +11,9 @@ import fc from 'fast-check'
 import { declarationsOf } from '../../packages/dev/src/cli/types/declarations.ts'
 import { everything, everything32 } from '../../packages/openapi/test/everything.ts'
 import { startDemo } from '../../packages/weirjs/test/support/demo.ts'
-import { createInbox, startInbox } from '../../packages/weirjs/test/support/inbox.ts'
 import { documentOf, routeTables } from '../../packages/weirjs/test/support/route-tables.ts'
 import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
+import { createInbox, startInbox } from '../e2e/inbox-server.ts'
 
 const FOLDER = resolve('test/openapi')
 const MODULES = join(FOLDER, 'node_modules')

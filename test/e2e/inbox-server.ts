@@ -7,10 +7,10 @@ import type { TestContext } from 'node:test'
 import { HttpServer, type InjectResponse, type ServerOptions } from 'weirjs'
 import { memorySessions, type SessionStore } from 'weirjs/sessions'
 
-import { accessTo } from '../../../../examples/inbox/access.ts'
-import { inboxServer } from '../../../../examples/inbox/app.ts'
-import { type Account, Store } from '../../../../examples/inbox/store.ts'
-import { temporaryFolder } from './demo.ts'
+import { accessTo } from '../../examples/inbox/access.ts'
+import { inboxServer } from '../../examples/inbox/app.ts'
+import { type Account, Store } from '../../examples/inbox/store.ts'
+import { temporaryFolder } from '../../packages/weirjs/test/support/demo.ts'
 
 export const PASSWORD = 'correct horse'
 
