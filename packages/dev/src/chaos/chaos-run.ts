@@ -3,7 +3,7 @@
 import { setImmediate as settled, setTimeout as sleep } from 'node:timers/promises'
 
 import { type HttpServer, type InjectRequest, type InjectResponse, WeirError } from 'weirjs'
-import { isInstance, wholeAnswer } from 'weirjs/kit'
+import { dev, isInstance } from 'weirjs/kit'
 import { connect, type Ending, stallAt, type TestAnswer, type TestClient, TestClock } from 'weirjs/testing'
 
 import type { Accidents } from './accidents.ts'
@@ -162,7 +162,7 @@ export class ChaosRun {
       this.#trial.counts.answers++
       this.story.push(`client ${number}: ${name} gets a ${answer.status}`)
       if (answer.headers.get('connection') === 'close') visit.mayEnd = true
-      this.#judge(request, wholeAnswer(answer, pieces, answer.trailers, answer.earlyHints))
+      this.#judge(request, dev.wholeAnswer(answer, pieces, answer.trailers, answer.earlyHints))
     } catch (error) {
       const code = isInstance(error, WeirError) ? error.code : null
       if (code === 'WEIR_CLIENT_GONE') this.#judgeEnd(visit, name, answer, await client.closed())

@@ -1,7 +1,7 @@
 // Observes the application while chaos runs: which requests it got, and how far each has come.
 
 import type { HttpServer } from 'weirjs'
-import { type WatchedServer, watched } from 'weirjs/kit'
+import { dev } from 'weirjs/kit'
 
 /** One request that reached the application. */
 export interface WatchedRequest {
@@ -29,9 +29,9 @@ export class ChaosWatch {
   }
 
   /** What a client connects to. */
-  serverFor(client: number): WatchedServer {
+  serverFor(client: number): dev.WatchedServer {
     const tell = (what: string): void => this.#tell(`client ${client}: ${what}`)
-    return watched(this.#server, {
+    return dev.watched(this.#server, {
       opened: (name) => void this.#open.set(client, name),
       handled: (name, signal) => {
         const request = { name, client, signal, isSettled: false, wasReset: false }

@@ -3,7 +3,7 @@
 // open after the clients have left. Everything is drawn from a seed: the same seed repeats the run.
 
 import { type HttpServer, type InjectResponse, WeirError } from 'weirjs'
-import { checkNames, invalid, limitsOf, listOf, namesOf, requestBytes, requestOf } from 'weirjs/kit'
+import { checkNames, dev, invalid, listOf, namesOf } from 'weirjs/kit'
 
 import { Accidents } from './accidents.ts'
 import { type ChaosRequest, ChaosRun, type Trial } from './chaos-run.ts'
@@ -70,16 +70,16 @@ export function chaos(server: HttpServer, options: ChaosOptions): Promise<ChaosR
 async function runAll(server: HttpServer, options: ChaosOptions): Promise<ChaosReport> {
   checkNames('chaos()', options, OPTION_NAMES)
   const { runs = DEFAULT_RUNS, seed = Math.floor(Math.random() * 1e9), patienceMs = DEFAULT_PATIENCE_MS, check = () => {} } = options
-  const requests = listOf('chaos()', 'requests', options.requests).map((request): ChaosRequest => requestOf(request, REQUEST_NAMES))
+  const requests = listOf('chaos()', 'requests', options.requests).map((request): ChaosRequest => dev.requestOf(request, REQUEST_NAMES))
   if (requests.length === 0) throw invalid('chaos()', 'requests is empty: pass at least one')
   const sizes: number[] = []
   for (const request of requests) {
-    const { head, body } = await requestBytes(request)
+    const { head, body } = await dev.requestBytes(request)
     sizes.push(head.length + body.length)
   }
   const counts = { answers: 0, breaks: 0 }
   const accidents = new Accidents()
-  const lingerMs = limitsOf(server).find(({ name }) => name === 'lingerTimeout')!.value!
+  const lingerMs = dev.limitsOf(server).find(({ name }) => name === 'lingerTimeout')!.value!
   const trial: Trial = { server, lingerMs, requests, sizes, patienceMs, check, counts, accidents }
   try {
     for (let n = 0; n < runs; n++) {

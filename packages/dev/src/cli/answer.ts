@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 
 import type { Explanation, HttpServer, InjectRequest } from 'weirjs'
-import { documentsOf, replaceStart } from 'weirjs/kit'
+import { dev } from 'weirjs/kit'
 
 import { exportedServer } from './exported-server.ts'
 import { limitsFactsOf } from './limits-facts.ts'
@@ -31,7 +31,7 @@ export function answerQuestion(file: string, question: Question): void {
       (error: Error) => giveUp(error.message),
     )
   }
-  replaceStart((server) => {
+  dev.replaceStart((server) => {
     void useServer(server)
     return new Promise(() => {}) // the program has nothing more to tell
   })
@@ -65,7 +65,7 @@ async function answerAbout(server: HttpServer, question: Question): Promise<Answ
 
 /** @throws Error if the program has no such document */
 function documentOf(server: HttpServer, module: string | null): string {
-  const documents = documentsOf(server)
+  const documents = dev.documentsOf(server)
   const names = [...documents.keys()]
   if (names.length === 0) throw new Error('it installs no module of @weirjs/openapi on its server: useModule(openapi({ info }))')
   if (module !== null && !documents.has(module)) throw new Error(`it has no module ${JSON.stringify(module)}, only ${names.join(', ')}`)

@@ -10,7 +10,7 @@ import * as net from 'node:net'
 import { constants } from 'node:os'
 import { getSystemErrorMap } from 'node:util'
 
-import { removeStale } from 'weirjs/kit'
+import { dev } from 'weirjs/kit'
 
 import type { PassedSocket, Place } from './messages.ts'
 import { placeKey } from './place-key.ts'
@@ -96,7 +96,7 @@ async function bindPort({ address, port }: Extract<Place, { readonly port: numbe
 
 async function bindPath({ unixSocket, mode }: Extract<Place, { readonly unixSocket: string }>): Promise<Handle> {
   let handle = createHandle!(unixSocket, -1, -1, undefined, 0)
-  if (typeof handle === 'number' && (await removeStale(unixSocket))) handle = createHandle!(unixSocket, -1, -1, undefined, 0)
+  if (typeof handle === 'number' && (await dev.removeStale(unixSocket))) handle = createHandle!(unixSocket, -1, -1, undefined, 0)
   if (typeof handle === 'number') throw systemError(handle, unixSocket)
   if (mode !== null) chmodSync(unixSocket, mode) // before the program's event loop accepts a connection
   return handle

@@ -1,7 +1,7 @@
 // What `weir limits` shows: every limit and timeout of a server, and the routes that have their own.
 
 import type { HttpServer, Level, RouteLimits } from 'weirjs'
-import { limitsOf, limitText, type ServerLimit } from 'weirjs/kit'
+import { dev } from 'weirjs/kit'
 
 import { routeLabel } from './route-facts.ts'
 import { tableOf } from './table.ts'
@@ -15,7 +15,7 @@ export interface RouteLimit {
 }
 
 export interface LimitsFacts {
-  readonly server: readonly ServerLimit[]
+  readonly server: readonly dev.ServerLimit[]
   /** Limits that a group, a class or a route has set. */
   readonly routes: readonly RouteLimit[]
 }
@@ -30,17 +30,17 @@ export function limitsFactsOf(server: HttpServer): LimitsFacts {
       if (known === undefined) own.set(key, { routes: [routeLabel(route)], name, value, level })
       else known.routes.push(routeLabel(route))
     }
-  return { server: limitsOf(server), routes: [...own.values()] }
+  return { server: dev.limitsOf(server), routes: [...own.values()] }
 }
 
 export function limitsText({ server, routes }: LimitsFacts): string {
   const text = tableOf(
     ['LIMIT', 'VALUE', 'SET BY'],
-    server.map(({ name, value, level }) => [name, limitText(name, value), level]),
+    server.map(({ name, value, level }) => [name, dev.limitText(name, value), level]),
   )
   if (routes.length === 0) return text
   const rows = routes.flatMap(({ routes: labels, name, value, level }) =>
-    labels.map((label) => [label, name, limitText(name, value), level]),
+    labels.map((label) => [label, name, dev.limitText(name, value), level]),
   )
   return `${text}\n\n${tableOf(['ROUTE', 'LIMIT', 'VALUE', 'SET BY'], rows)}`
 }

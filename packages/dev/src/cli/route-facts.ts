@@ -1,7 +1,7 @@
 // What `weir routes` shows of a route: as JSON, and as a line of a table.
 
 import type { Binding, Level, RouteListing, Setting } from 'weirjs'
-import { expectationOf, visible } from 'weirjs/kit'
+import { dev } from 'weirjs/kit'
 
 import { tableOf } from './table.ts'
 
@@ -58,19 +58,19 @@ export function routeFactsOf(route: RouteListing): RouteFacts {
 }
 
 function parameterFactsOf(name: string, { source, name: key, schema }: Binding): ParameterFacts {
-  return { name, in: source, key, expected: schema === null ? 'a string' : expectationOf(schema) }
+  return { name, in: source, key, expected: schema === null ? 'a string' : dev.expectationOf(schema) }
 }
 
 /** Method, host and path, as they identify a route. */
 export function routeLabel({ method, host, path, endpoint }: Pick<RouteListing, 'method' | 'host' | 'path' | 'endpoint'>): string {
-  return `${(method ?? 'any').padEnd(7)} ${host ?? ''}${visible(path)}${endpoint === null ? '' : ` (endpoint ${endpoint})`}`
+  return `${(method ?? 'any').padEnd(7)} ${host ?? ''}${dev.visible(path)}${endpoint === null ? '' : ` (endpoint ${endpoint})`}`
 }
 
 export function routesText(routes: readonly RouteFacts[]): string {
   if (routes.length === 0) return 'The server has no routes.'
   const rows = routes.map((route) => [
     route.method ?? 'any',
-    `${route.host ?? ''}${visible(route.path)}`,
+    `${route.host ?? ''}${dev.visible(route.path)}`,
     route.source,
     route.policies.map(({ name }) => name).join(', '),
     notesOf(route).join('; '),

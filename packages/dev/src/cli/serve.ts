@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
 import type { Endpoint, HttpServer, ListenOptions } from 'weirjs'
-import { launch, replaceStart } from 'weirjs/kit'
+import { dev, launch } from 'weirjs/kit'
 
 import { exportedServer } from './exported-server.ts'
 import type { Command, Link, News, Order, Place } from './messages.ts'
@@ -31,7 +31,7 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
   let hasStarted = false
   let lacksSockets = false
 
-  replaceStart(async (server, places, listen) => {
+  dev.replaceStart(async (server, places, listen) => {
     hasStarted = true
     const wanted = places().map((options) => ({ options, place: placeOf(options) }))
     const named = wanted.map((one) => ({ ...one, key: one.place === null ? null : placeKey(one.place, seen) }))

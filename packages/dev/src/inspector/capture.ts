@@ -3,7 +3,7 @@
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import type { ExchangeObserver, ExchangeRecord, HttpResponse, HttpSession, Middleware, Next } from 'weirjs'
-import { exchange, isInstance, type Masking, requestFields, responseFields, watchBody, watchContent } from 'weirjs/kit'
+import { dev, exchange, isInstance } from 'weirjs/kit'
 
 import type { Entry, KeptBody, KeptError, Stages } from './entry.ts'
 import type { ExchangeList } from './exchange-list.ts'
@@ -64,7 +64,7 @@ class KeptBytes {
 
 export class Capture implements ExchangeObserver {
   readonly #list: ExchangeList
-  readonly #masking: Masking
+  readonly #masking: dev.Masking
   readonly #mostBody: number
   readonly #isOwn: (path: string) => boolean
   /** The draft of each session. An exchange that never ends keeps nothing alive. */
@@ -73,7 +73,7 @@ export class Capture implements ExchangeObserver {
   #number = 0
 
   /** @param isOwn whether a path belongs to the inspector itself */
-  constructor(list: ExchangeList, masking: Masking, mostBody: number, isOwn: (path: string) => boolean) {
+  constructor(list: ExchangeList, masking: dev.Masking, mostBody: number, isOwn: (path: string) => boolean) {
     this.#list = list
     this.#masking = masking
     this.#mostBody = mostBody
@@ -98,7 +98,7 @@ export class Capture implements ExchangeObserver {
     // The secrets of compressed bytes cannot be found.
     if (contentLength === 0 || (codingOf(session) !== null && !isDecoded)) return
     const kept = new KeptBytes(this.#mostBody)
-    if (watchBody(session, (bytes) => kept.add(bytes))) draft.request = kept
+    if (dev.watchBody(session, (bytes) => kept.add(bytes))) draft.request = kept
   }
 
   #time(draft: Draft, next: Next): unknown {
@@ -140,7 +140,7 @@ export class Capture implements ExchangeObserver {
       draft.responseIsStream = true
       const declared = response.getHeader('content-length')
       if (declared !== null) draft.responseLength = Number(declared)
-      watchContent(response, (piece) => kept.add(piece))
+      dev.watchContent(response, (piece) => kept.add(piece))
     }
   }
 
@@ -201,7 +201,7 @@ export class Capture implements ExchangeObserver {
   #request(session: HttpSession): { readonly head: string; readonly target: string; readonly secrets: string[] } {
     const { method, rawTarget, protocol } = session.request
     const { text: target, secrets } = this.#masking.target(rawTarget)
-    const { head, secrets: others } = this.#head(`${method} ${target} ${protocol}`, requestFields(session))
+    const { head, secrets: others } = this.#head(`${method} ${target} ${protocol}`, dev.requestFields(session))
     return { head, target, secrets: [...secrets, ...others] }
   }
 
@@ -232,7 +232,7 @@ export class Capture implements ExchangeObserver {
 
   /** Adds the secrets of the fields to `secrets`. */
   #responseHead(response: HttpResponse | null, status: number, secrets: string[]): string {
-    const { head, secrets: own } = this.#head(String(status), response === null ? [] : responseFields(response))
+    const { head, secrets: own } = this.#head(String(status), response === null ? [] : dev.responseFields(response))
     secrets.push(...own)
     return head
   }

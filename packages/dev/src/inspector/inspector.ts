@@ -10,7 +10,7 @@ import {
   type Usable,
   WeirError,
 } from 'weirjs'
-import { checkNames, checkText, flag, framesOf, invalid, launch, listOf, type Masking, masking, namesOf, wholeNumber } from 'weirjs/kit'
+import { checkNames, checkText, dev, flag, invalid, launch, listOf, namesOf, wholeNumber } from 'weirjs/kit'
 
 import { Capture } from './capture.ts'
 import { type Entry, summaryOf } from './entry.ts'
@@ -130,7 +130,7 @@ class InspectorModule implements Inspector {
   readonly name = 'inspector'
   readonly #settings: Settings
   readonly #list: ExchangeList
-  #masking: Masking | null = null
+  #masking: dev.Masking | null = null
   #isTold = false
 
   constructor(settings: Settings) {
@@ -141,7 +141,7 @@ class InspectorModule implements Inspector {
   install(host: ModuleHost): void {
     const { path, maxBodyBytes, mask } = this.#settings
     const own = `${host.prefix}${path}`
-    this.#masking = masking(host, mask)
+    this.#masking = dev.masking(host, mask)
     const isOwn = (asked: string): boolean => asked === own || asked.startsWith(`${own}/`)
     const capture = new Capture(this.#list, this.#masking, maxBodyBytes, isOwn)
     const token = new launch.LaunchToken('weir-inspector', own, this.#settings.token)
@@ -276,7 +276,7 @@ async function detailOf(entry: Entry, host: Explaining): Promise<object> {
     responseBody,
     stages,
     lines,
-    error: error === null ? null : { texts: error.texts, frames: await framesOf(error.thrown) },
+    error: error === null ? null : { texts: error.texts, frames: await dev.framesOf(error.thrown) },
     explanation: await explained(entry, host),
   }
 }

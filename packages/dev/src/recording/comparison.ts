@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 
-import type { Masking } from 'weirjs/kit'
+import type { dev } from 'weirjs/kit'
 
 import { maskedBody, maskedField } from './masked-response.ts'
 import type { RecordedResponse } from './recorded-exchange.ts'
@@ -74,9 +74,9 @@ export class Comparison {
   readonly #isShape: boolean
   readonly #ignored: ReadonlySet<string>
   readonly #hasBody: boolean
-  readonly #masking: Masking
+  readonly #masking: dev.Masking
 
-  constructor({ fields = FIELDS, json = 'values', ignore = [], body = true }: CompareOptions, masking: Masking) {
+  constructor({ fields = FIELDS, json = 'values', ignore = [], body = true }: CompareOptions, masking: dev.Masking) {
     this.#fields = fields
     this.#isShape = json === 'shape'
     this.#ignored = new Set(ignore)

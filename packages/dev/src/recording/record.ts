@@ -3,18 +3,7 @@
 import { Buffer } from 'node:buffer'
 
 import type { HttpServer } from 'weirjs'
-import {
-  checkNames,
-  type ExchangeTap,
-  invalid,
-  listOf,
-  type Masking,
-  masking as maskingOf,
-  namesOf,
-  type RawExchange,
-  tapExchanges,
-  wholeNumber,
-} from 'weirjs/kit'
+import { checkNames, dev, invalid, listOf, namesOf, wholeNumber } from 'weirjs/kit'
 
 import { decodedBody } from './decoded-body.ts'
 import { ExchangeStore } from './exchange-store.ts'
@@ -77,9 +66,9 @@ export function record(server: HttpServer, options: RecordOptions): Recording {
   return new Recorder(server, options)
 }
 
-class Recorder implements Recording, ExchangeTap {
+class Recorder implements Recording, dev.ExchangeTap {
   readonly maxBytes: number
-  readonly #masking: Masking
+  readonly #masking: dev.Masking
   readonly #store: ExchangeStore
   readonly #sample: (request: { readonly method: string; readonly target: string }) => boolean
   readonly #max: number
@@ -94,11 +83,11 @@ class Recorder implements Recording, ExchangeTap {
     if (typeof to !== 'string' || to === '') throw invalid('record()', 'to is the path of a folder, or of a file that ends in .jsonl')
     if (typeof sample !== 'function' && !(typeof sample === 'number' && sample >= 0 && sample <= 1))
       throw invalid('record()', 'sample is a number between 0 and 1, or a function')
-    this.#masking = maskingOf(server, listOf('record()', 'mask', mask))
+    this.#masking = dev.masking(server, listOf('record()', 'mask', mask))
     this.#sample = typeof sample === 'function' ? sample : () => Math.random() < sample
     this.#max = wholeNumber('record()', 'max', max, 1)
     this.maxBytes = wholeNumber('record()', 'maxBytes', maxBytes, 1)
-    const endTap = tapExchanges(server, this)
+    const endTap = dev.tapExchanges(server, this)
     if (endTap === null) throw invalid('record()', 'the server is being recorded already')
     this.#endTap = endTap
     this.#store = new ExchangeStore(to)
@@ -122,7 +111,7 @@ class Recorder implements Recording, ExchangeTap {
     this.#skipped[why]++
   }
 
-  keep(raw: RawExchange): void {
+  keep(raw: dev.RawExchange): void {
     if (this.#hasStopped) return
     if (this.#count >= this.#max) {
       this.#skipped.max++
@@ -149,7 +138,7 @@ class Recorder implements Recording, ExchangeTap {
 }
 
 /** @returns null if its secrets cannot be found */
-function maskExchange(raw: RawExchange, masking: Masking, maxBytes: number): RecordedExchange | null {
+function maskExchange(raw: dev.RawExchange, masking: dev.Masking, maxBytes: number): RecordedExchange | null {
   const request = masking.request(Buffer.concat(raw.pieces.map(({ bytes }) => bytes)).toString('latin1'), raw.method === '')
   if (request === null) return null
   const { head, body, length, trailers, sha256, isWhole, firstByteMs, endMs } = raw.response

@@ -4,7 +4,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { HttpServer } from 'weirjs'
-import { checkNames, invalid, listOf, masking, namesOf, shown, wholeNumber } from 'weirjs/kit'
+import { checkNames, dev, invalid, listOf, namesOf, shown, wholeNumber } from 'weirjs/kit'
 
 import { type CompareOptions, Comparison, type Difference } from './comparison.ts'
 import { parseExchange } from './exchange-file.ts'
@@ -67,7 +67,7 @@ export async function replay(server: HttpServer, from: string | readonly string[
   const { json = 'values' } = compare
   if (json !== 'values' && json !== 'shape') throw invalid('replay()', `compare.json is ${shown(json)}, not "values" or "shape"`)
   wholeNumber('replay()', 'patienceMs', patienceMs, 1)
-  const masks = masking(server, listOf('replay()', 'mask', mask))
+  const masks = dev.masking(server, listOf('replay()', 'mask', mask))
   const comparison = new Comparison(compare, masks)
   const differences: ReplayDifference[] = []
   let exchanges = 0

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { setImmediate as settled } from 'node:timers/promises'
 
 import type { HttpServer } from 'weirjs'
-import { type Masking, untapped } from 'weirjs/kit'
+import { dev } from 'weirjs/kit'
 import { connect, type TestAnswer, type TestClient, TestClock } from 'weirjs/testing'
 
 import type { Comparison, Difference } from './comparison.ts'
@@ -16,7 +16,7 @@ export interface ReplayedExchange {
   readonly server: HttpServer
   readonly exchange: RecordedExchange
   readonly comparison: Comparison
-  readonly masking: Masking
+  readonly masking: dev.Masking
   /** By names of fields. */
   readonly restore: Readonly<Record<string, string>>
   readonly patienceMs: number
@@ -35,7 +35,7 @@ export async function replayExchange(options: ReplayedExchange): Promise<Differe
   const clock = new TestClock()
   const { isSecure, endpoint, response } = exchange
   const from = { ...(endpoint === null ? {} : { endpoint }), ...(isSecure ? { peer: { isSecure } } : {}) }
-  const client = untapped(server, () => connect(server, { clock, patienceMs, ...from }))
+  const client = dev.untapped(server, () => connect(server, { clock, patienceMs, ...from }))
   const answer = new Answer(client, exchange.method === 'HEAD')
   const secrets = masking.request(exchange.pieces.map(({ bytes }) => bytes).join(''), exchange.method === '')?.secrets ?? []
   try {

@@ -1,9 +1,6 @@
 // The public API of weirjs/kit: what an author of a module needs beside weirjs itself. docs/guide/modules.md shows how to write one.
 
 export { html, type Insertable, Markup } from '../../app/debug/markup.ts'
-/** What `@weirjs/dev` needs. */
-export { type Frame, framesOf, type SourceLines } from '../../app/debug/source-frames.ts'
-export { limitText } from '../../app/explain/limit-text.ts'
 export { STANDARD_METHODS } from '../../app/routes/declaration.ts'
 export { isToken } from '../../base/ascii.ts'
 export { type Clock, systemClock } from '../../base/clock.ts'
@@ -15,7 +12,6 @@ export { kindOf, shown } from '../../base/kind-of.ts'
 export { neverUnhandled } from '../../base/never-unhandled.ts'
 export { checkFunction, checkNames, checkText, flag, invalid, limitOf, listOf, namesOf, wholeNumber } from '../../base/options.ts'
 export { STATUS_CODES } from '../../base/status-codes.ts'
-export { visible } from '../../base/visible.ts'
 export { parseCookies } from '../../formats/cookie.ts'
 export { parseParameters } from '../../formats/parameters.ts'
 export { decodePercent } from '../../formats/percent.ts'
@@ -42,18 +38,12 @@ export {
   refuseIf,
   reserve,
 } from '../../http/uploads/content-policy.ts'
-export { wholeAnswer } from '../../net/inject/inject.ts'
-export type { ExchangeTap, RawExchange } from '../../net/inject/recorded-connection.ts'
-export { type RequestBytes, requestBytes, requestOf } from '../../net/inject/request-bytes.ts'
-export type { ExchangeWatcher, WatchedServer } from '../../net/inject/watched-server.ts'
-export { removeStale } from '../../net/listen/unix-socket.ts'
 export { asSchema } from '../../schema/foreign.ts'
 export { isSchema } from '../../schema/standard.ts'
-export { replaceStart, type StartHook } from '../../server.ts'
 export { type Access, accessOf } from '../auth/plan.ts'
 export { challengeOf, credentialsOf } from '../authorization.ts'
 export { networkOf } from '../client-network.ts'
-export { documentsOf, noteDocument } from '../documents.ts'
+export { noteDocument } from '../documents.ts'
 export { errorListener } from '../error-listener.ts'
 export { DURATION_BUCKETS, OTHER, templateOf } from '../http-conventions.ts'
 export type { LimitTable } from '../limits/limit-store.ts'
@@ -66,10 +56,9 @@ export { type CookieForm, clearCookieText, insecureSession, setCookieText, soleC
 export { addShutdownListener, removeShutdownListener, type ShutdownListener } from '../shutdown-listeners.ts'
 export { checkFunctions } from '../store-option.ts'
 export { isLocalName, isSecureUrl } from '../this-machine.ts'
+/** What tools for the development of servers need: `dev.masking`, `dev.tapExchanges`, `dev.replaceStart` and so on. */
+export * as dev from './dev.ts'
 export { type ExchangeHandle, exchange, type RedactedReader, redaction } from './exchange.ts'
+/** Pages for whoever has started the server: `launch.LaunchToken`, `launch.launchPage` and so on. */
 export * as launch from './launch.ts'
-export { type MaskedText, type Masking, masking } from './masking.ts'
-export { requestFields, responseFields, watchBody, watchContent } from './seen.ts'
-export { expectationOf, limitsOf, type ServerLimit } from './server-facts.ts'
 export { type OpenedSession, type SessionsHandle, sessionsHandle } from './sessions.ts'
-export { tapExchanges, untapped, watched } from './tap.ts'
