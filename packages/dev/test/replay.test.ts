@@ -176,12 +176,13 @@ test('cuts and times are kept, and a timeout happens again without waiting for i
   t.after(() => server.stop({ graceMs: 0 }))
   const to = join(temporaryDirectory(t), 'all.jsonl')
   const recording = record(server, { to })
-  const client = await RawClient.connect(server.port)
-  t.after(() => client.destroy())
-  client.send('POST /text HTTP/1.1\r\nHost: a\r\nContent-Le')
+  const client = connect(server) // a busy machine may join what a socket sends in pieces
+  t.after(() => client.reset())
+  await client.send('POST /text HTTP/1.1\r\nHost: a\r\nContent-Le')
   await sleep(5)
-  client.send('ngth: 10\r\n\r\nhello')
-  assert.match(await client.rest(), /^HTTP\/1\.1 408 /)
+  await client.send('ngth: 10\r\n\r\nhello')
+  assert.equal((await client.answer()).status, 408)
+  await client.closed()
   await recording.stop()
   const { pieces, response } = JSON.parse(readFileSync(to, 'utf8')) as {
     pieces: { atMs: number; bytes: string | string[] }[]
