@@ -1,12 +1,11 @@
-// The cost of weirjs/inspector: CPU time per exchange with and without it, in turns, over one connection in one process. The difference is the
+// The cost of the inspector: CPU time per exchange with and without it, in turns, over one connection in one process. The difference is the
 // inspector's. Off, there is nothing to measure: nothing of it is loaded.
 //
 //   node bench/inspector.mjs [--rounds 15] [--requests 5000]       needs npm run build
 import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
-
+import { inspector } from '../packages/dev/dist/index.js'
 import { HttpServer } from '../packages/weirjs/dist/index.js'
-import { inspector } from '../packages/weirjs/dist/modules/inspector/index.js'
 import { describeMachine } from './machine.mjs'
 import { median } from './statistics.mjs'
 

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-import { declarationsOf } from '../build/packages/weirjs/src/cli/types/declarations.js'
+import { declarationsOf } from '../build/packages/dev/src/cli/types/declarations.js'
 import { openapi } from '../packages/openapi/dist/index.js'
 import { HttpServer, Problem, t } from '../packages/weirjs/dist/index.js'
 import { rateLimit } from '../packages/weirjs/dist/modules/limits/index.js'

@@ -272,43 +272,43 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'test/e2e/openapi.test.ts: the page shows and tries operations of OpenAPI …',
   ],
   'answers only peers and host names': [
-    'packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for, and with the token too',
-    'packages/weirjs/test/modules/inspector.test.ts: on an endpoint of its own, other machines may look, and nobody elsewhere; names must be allowed',
+    'packages/dev/test/inspector.test.ts: refuses …, whatever it asks for, and with the token too',
+    'packages/dev/test/inspector.test.ts: on an endpoint of its own, other machines may look, and nobody elsewhere; names must be allowed',
     'test/e2e/inspector-attacks.test.ts: a page of … can neither read nor clear anything',
   ],
   'It refuses what a proxy states': [
-    'packages/weirjs/test/modules/inspector.test.ts: refuses …, whatever it asks for, and with the token too',
-    'packages/weirjs/test/modules/inspector.test.ts: a client that a trusted proxy states to be elsewhere is refused',
+    'packages/dev/test/inspector.test.ts: refuses …, whatever it asks for, and with the token too',
+    'packages/dev/test/inspector.test.ts: a client that a trusted proxy states to be elsewhere is refused',
   ],
   'No client chooses where': [
-    'packages/weirjs/test/modules/inspector-token.test.ts: no client chooses to which server a link leads',
-    'packages/weirjs/test/modules/inspector-token.test.ts: the link is told at each start, and each module has a token of its own',
+    'packages/dev/test/inspector-token.test.ts: no client chooses to which server a link leads',
+    'packages/dev/test/inspector-token.test.ts: the link is told at each start, and each module has a token of its own',
   ],
   'needs the token of the link': [
-    'packages/weirjs/test/modules/inspector-token.test.ts: without the token, the page says where the link is, and everything else is refused',
-    'packages/weirjs/test/modules/inspector-token.test.ts: the token is exchanged for a cookie, which opens everything, and is valid for this server alone',
+    'packages/dev/test/inspector-token.test.ts: without the token, the page says where the link is, and everything else is refused',
+    'packages/dev/test/inspector-token.test.ts: the token is exchanged for a cookie, which opens everything, and is valid for this server alone',
   ],
   'in no recording, access log or explanation': [
-    'packages/weirjs/test/modules/inspector-token.test.ts: neither token nor cookie is in a recording, the list, the access log or an explanation',
+    'packages/dev/test/inspector-token.test.ts: neither token nor cookie is in a recording, the list, the access log or an explanation',
   ],
   'it keeps no value of a secret': [
-    'packages/weirjs/test/modules/inspector.test.ts: keeps no secret: fields, cookies, queries, declared ones, and what the response repeats',
+    'packages/dev/test/inspector.test.ts: keeps no secret: fields, cookies, queries, declared ones, and what the response repeats',
   ],
   'unless it is forced': [
-    'packages/weirjs/test/modules/inspector.test.ts: refuses to work in production, unless it is forced',
+    'packages/dev/test/inspector.test.ts: refuses to work in production, unless it is forced',
     'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger',
   ],
   'writes no value of Authorization': [
-    'packages/weirjs/test/testing/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
+    'packages/dev/test/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
     'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger',
   ],
-  'Of a head that was refused': ['packages/weirjs/test/testing/replay.test.ts: malformed requests are masked too'],
+  'Of a head that was refused': ['packages/dev/test/replay.test.ts: malformed requests are masked too'],
   'A secret without a name is kept': [
-    'packages/weirjs/test/testing/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
+    'packages/dev/test/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
   ],
   'by the user of the process only': [
-    'packages/weirjs/test/testing/replay.test.ts: what was recorded is answered in the same way again; ids, dates and cookies may differ',
-    'packages/weirjs/test/testing/replay.test.ts: cuts and times are kept, and a timeout happens again without waiting for it',
+    'packages/dev/test/replay.test.ts: what was recorded is answered in the same way again; ids, dates and cookies may differ',
+    'packages/dev/test/replay.test.ts: cuts and times are kept, and a timeout happens again without waiting for it',
   ],
   'every response to a request with a valid head': [
     'packages/weirjs/test/modules/headers.test.ts: errors and refusals have the fields too',

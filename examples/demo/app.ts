@@ -3,10 +3,10 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspector } from '@weirjs/dev'
 import { openapi } from '@weirjs/openapi'
 import { HttpServer, type RouteListing, type ServerOptions, t } from 'weirjs'
 import { compression } from 'weirjs/compression'
-import { inspector } from 'weirjs/inspector'
 import { staticFiles } from 'weirjs/static'
 
 import { chat } from './chat.ts'

@@ -1,8 +1,8 @@
-// `node build/test/churn/dev.js [connections] [restarts]`: `weirjs dev` restarts a program under load, with one connection per request. Counts
+// `node build/test/churn/dev.js [connections] [restarts]`: `weir dev` restarts a program under load, with one connection per request. Counts
 // the connections that are lost, and measures the time from a change on the disk to the first response of the new program. By default 1,000
 // connections and 20 restarts.
 //
-// Not part of `npm test`: times depend on the machine. packages/weirjs/test/cli/dev.test.ts is the short version.
+// Not part of `npm test`: times depend on the machine. packages/dev/test/cli/dev.test.ts is the short version.
 
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ writeFileSync(
   await server.run()`,
 )
 setVersion(0)
-const command = fileURLToPath(new URL('../../packages/weirjs/src/cli/main.js', import.meta.url))
+const command = fileURLToPath(new URL('../../packages/dev/src/cli/main.js', import.meta.url))
 const child = spawn(process.execPath, [command, 'dev', 'app.js'], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
 let printed = ''
 child.stderr!.on('data', (chunk) => (printed += chunk))

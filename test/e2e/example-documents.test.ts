@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
 import { startDemo } from '../../packages/weirjs/test/support/demo.ts'
-import { createInbox } from '../../packages/weirjs/test/support/inbox.ts'
 import { validated } from '../../packages/weirjs/test/support/openapi-validator.ts'
+import { createInbox } from './inbox-server.ts'
 
 interface Document {
   readonly openapi: string

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { HttpServer, InjectResponse } from 'weirjs'
 import { connect } from 'weirjs/testing'
 
-import { codeOf, createInbox, PASSWORD } from '../../packages/weirjs/test/support/inbox.ts'
+import { codeOf, createInbox, PASSWORD } from './inbox-server.ts'
 
 function signInWith(server: HttpServer, name: string, password: string, headers: Record<string, string> = {}): Promise<InjectResponse> {
   return server.inject({ method: 'POST', url: '/api/session', json: { name, password }, headers })

@@ -8,7 +8,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 
 import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
-import { type InboxRun, PASSWORD, startInbox } from '../../packages/weirjs/test/support/inbox.ts'
+import { type InboxRun, PASSWORD, startInbox } from './inbox-server.ts'
 
 describe('the page of the inbox in Chromium', { skip: noChromium }, () => {
   let browser: Browser

@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { WebSocket } from 'ws'
 
 import { temporaryFolder } from '../../packages/weirjs/test/support/demo.ts'
-import { type InboxRun, startInbox } from '../../packages/weirjs/test/support/inbox.ts'
 import { RawClient } from '../../packages/weirjs/test/support/raw-client.ts'
 import { eventually, within } from '../../packages/weirjs/test/support/serving.ts'
+import { type InboxRun, startInbox } from './inbox-server.ts'
 
 const MIB = 1024 ** 2
 

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { chaos, connect } from 'weirjs/testing'
+import { chaos } from '@weirjs/dev'
+import { connect } from 'weirjs/testing'
 
-import { codeOf, createInbox, PASSWORD } from '../../packages/weirjs/test/support/inbox.ts'
+import { codeOf, createInbox, PASSWORD } from './inbox-server.ts'
 
 const MIB = 1024 ** 2
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(1000)])

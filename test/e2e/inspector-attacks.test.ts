@@ -1,4 +1,4 @@
-// weirjs/inspector, and pages of other sites that a developer has open, in Chromium.
+// The inspector, and pages of other sites that a developer has open, in Chromium.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
@@ -6,9 +6,8 @@ import { readFileSync } from 'node:fs'
 import { after, before, type TestContext, test } from 'node:test'
 
 import type { Browser, Page } from 'playwright-core'
-
+import { inspector } from '../../packages/dev/src/index.ts'
 import { HttpServer } from '../../packages/weirjs/src/index.ts'
-import { inspector } from '../../packages/weirjs/src/modules/inspector/index.ts'
 import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
 
 const TOKEN = 'token-of-these-tests-1'

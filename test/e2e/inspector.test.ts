@@ -1,12 +1,11 @@
-// The page of weirjs/inspector, in Chromium.
+// The page of the inspector, in Chromium.
 
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-
+import { inspector } from '../../packages/dev/src/index.ts'
 import { HttpServer } from '../../packages/weirjs/src/index.ts'
-import { inspector } from '../../packages/weirjs/src/modules/inspector/index.ts'
 import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
 import { LOOKS } from '../../packages/weirjs/test/support/demo-page.ts'
 import { pageFaults } from '../../packages/weirjs/test/support/page-faults.ts'
@@ -96,6 +95,7 @@ test('whatever a client sends is shown as text, and nothing of it runs', { skip:
   await (await fetch(`${origin}/hello/${name}?q=${name}`, { headers: { 'x-name': HOSTILE } })).text()
   await (await fetch(`${origin}/echo`, { method: 'POST', body: HOSTILE, headers: { 'content-type': 'text/html' } })).text()
   await (await fetch(`${origin}/boom`, { headers: { 'x-name': HOSTILE } })).text()
+  await page.locator('.row').nth(2).waitFor()
   for (const [i, expected] of ['Error: out of order <script>', '<script>document.title', 'x-name: <script>'].entries()) {
     await page.locator('.row').nth(i).click()
     await page.locator('#detail pre', { hasText: expected }).first().waitFor()

@@ -1,4 +1,4 @@
-// What others make of the documents of @weirjs/openapi: a linter accepts them, and a client with the declarations of `weirjs types` works.
+// What others make of the documents of @weirjs/openapi: a linter accepts them, and a client with the declarations of `weir types` works.
 
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
@@ -8,12 +8,12 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 
 import fc from 'fast-check'
+import { declarationsOf } from '../../packages/dev/src/cli/types/declarations.ts'
 import { everything, everything32 } from '../../packages/openapi/test/everything.ts'
-import { declarationsOf } from '../../packages/weirjs/src/cli/types/declarations.ts'
 import { startDemo } from '../../packages/weirjs/test/support/demo.ts'
-import { createInbox, startInbox } from '../../packages/weirjs/test/support/inbox.ts'
 import { documentOf, routeTables } from '../../packages/weirjs/test/support/route-tables.ts'
 import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
+import { createInbox, startInbox } from '../e2e/inbox-server.ts'
 
 const FOLDER = resolve('test/openapi')
 const MODULES = join(FOLDER, 'node_modules')

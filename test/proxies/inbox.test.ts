@@ -7,10 +7,9 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 
 import { WebSocket } from 'ws'
-
-import { type InboxRun, PASSWORD, startInbox } from '../../packages/weirjs/test/support/inbox.ts'
 import { RawClient } from '../../packages/weirjs/test/support/raw-client.ts'
 import { eventually, within } from '../../packages/weirjs/test/support/serving.ts'
+import { type InboxRun, PASSWORD, startInbox } from '../e2e/inbox-server.ts'
 import { freePort, noNginx, run, temporaryFolder } from './proxy.ts'
 
 const MIB = 1024 ** 2

@@ -1,12 +1,11 @@
-// weirjs/inspector behind proxies and tunnels that state nothing, so that what they forward looks like a request of this machine.
+// The inspector behind proxies and tunnels that state nothing, so that what they forward looks like a request of this machine.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-
+import { inspector } from '../../packages/dev/src/index.ts'
 import { HttpServer } from '../../packages/weirjs/src/index.ts'
-import { inspector } from '../../packages/weirjs/src/modules/inspector/index.ts'
 import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
 import { freePort, noHaproxy, noNginx, run, runHaproxy, temporaryFolder } from './proxy.ts'
 

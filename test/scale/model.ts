@@ -3,7 +3,7 @@
 // It computes what no two cores can run: a thousand processes and a million clients. Its costs are those that were measured on one process
 // (measure.ts); everything else is an assumption, and docs/reliability.md lists them. Times are in milliseconds.
 
-import { SeededRandom } from '../../packages/weirjs/src/testing/seeded-random.ts'
+import { SeededRandom } from '../../packages/dev/src/chaos/seeded-random.ts'
 import { EventQueue } from './event-queue.ts'
 
 export interface Assumptions {

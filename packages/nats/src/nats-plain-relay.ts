@@ -1,7 +1,7 @@
 // A relay over core NATS, which keeps nothing: who is away when a message is published misses it.
 
 import { setImmediate } from 'node:timers/promises'
-import { onceOf } from 'weirjs/kit'
+import { relays } from 'weirjs/kit'
 import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
 
 import { checkData, type NatsConnection } from './nats-client.ts'
@@ -51,7 +51,7 @@ export class PlainNatsRelay implements Relay {
   }
 
   async publish(channel: string, data: string, options: RelayPublishOptions = {}): Promise<null> {
-    onceOf(this.#options.owner, options, false)
+    relays.onceOf(this.#options.owner, options, false)
     checkData(this.#options, data)
     // While it is away, the client holds what is published, and drops it when it tries to reconnect.
     if (!this.#link.isUp) throw this.#link.error()

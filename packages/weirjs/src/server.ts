@@ -43,7 +43,7 @@ export let moveTo: (server: HttpServer, where: Where) => void
 export let hostedOf: (server: HttpServer) => Connections
 
 /**
- * @internal Replaces the start of every server: the `weir` command looks at a server that does not listen, and passes sockets to one that
+ * How a command starts the servers of the program that it runs: it looks at a server that does not listen, or passes sockets to one that
  * does.
  * @param places where its options tell it to listen; finds inherited sockets first
  * @param listen listens on the places that it is given, and resolves when clients can connect
@@ -56,8 +56,12 @@ export type StartHook = (
 
 let startHook: StartHook | null = null
 
-/** @internal */
+/**
+ * Replaces the start of every server of the process. Only a command can do so: it is loaded before the program, and nobody can do so again.
+ * @throws WEIR_SERVER_STATE if it has been replaced
+ */
 export function replaceStart(hook: StartHook): void {
+  if (startHook !== null) throw new WeirError('WEIR_SERVER_STATE', 'a command has replaced the start of servers already')
   startHook = hook
 }
 

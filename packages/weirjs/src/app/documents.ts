@@ -1,4 +1,4 @@
-// The documents of each server, for `weirjs openapi`: also those that are not served.
+// The documents of each server, for `weir openapi`: also those that are not served.
 
 const DOCUMENTS = new WeakMap<object, Map<string, () => string>>()
 

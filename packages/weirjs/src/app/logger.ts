@@ -7,7 +7,7 @@ export interface Logger {
   error(message: string, detail?: unknown): void
   /** Called for what may be a mistake in the program. If it is missing, `error` is called. */
   warn?(message: string, detail?: unknown): void
-  /** Called for what the person who has started the server should read, such as the link of `weirjs/inspector`. If it is missing, nothing is. */
+  /** Called for what the person who has started the server should read, such as the link of the inspector. If it is missing, nothing is. */
   info?(message: string): void
 }
 

@@ -7,13 +7,13 @@ import { alias, anything, duration, flag, matching } from '../base/option-kinds.
 import { rules } from '../base/option-rules.ts'
 import { type ArrivalOptions, arrivalOf } from '../net/connections/arrival.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
+import { derivedHost } from '../net/connections/derived-host.ts'
 import { Http1Connection } from '../net/http1/connection.ts'
 import { AnswerReader } from '../net/inject/answer-reader.ts'
 import { Ticker } from '../net/time/ticker.ts'
 import { MemoryTransport } from '../net/transport/memory-transport.ts'
 
 import type { Action, Behave, Behaviour, StallTime } from './behaviours.ts'
-import { derivedHost } from './derived-host.ts'
 import { settled, type TestClock } from './test-clock.ts'
 
 export interface ClientOptions extends ArrivalOptions {

@@ -1,6 +1,7 @@
 // The public API of weirjs/testing.
 
 export type { Clock } from '../base/clock.ts'
+export type { WatchedServer } from '../net/inject/watched-server.ts'
 export {
   type Action,
   abortAt,
@@ -13,12 +14,7 @@ export {
   type StallTime,
   stallAt,
 } from './behaviours.ts'
-export { ChaosError, type ChaosOptions, type ChaosReport, chaos } from './chaos.ts'
-export type { ChaosRequest } from './chaos-run.ts'
 export type { ClientOptions, Ending } from './client-connection.ts'
-export type { CompareOptions, Difference } from './recording/comparison.ts'
-export { type Recording, type RecordOptions, type RecordReport, record } from './recording/record.ts'
-export { type ReplayDifference, type ReplayOptions, type ReplayReport, replay } from './recording/replay.ts'
 export type { TestAnswer } from './test-answer.ts'
 export { connect, type TestClient, type TestRequestOptions } from './test-client.ts'
 export { TestClock } from './test-clock.ts'

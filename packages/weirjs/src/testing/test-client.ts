@@ -6,6 +6,7 @@ import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import type { AnswerHead } from '../net/inject/answer-reader.ts'
 import type { InjectResponse } from '../net/inject/inject.ts'
 import { requestOf } from '../net/inject/request-bytes.ts'
+import { WatchedServer, watchedHostOf } from '../net/inject/watched-server.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 
 import { ClientConnection, type ClientOptions, type Ending } from './client-connection.ts'
@@ -22,8 +23,8 @@ export type TestRequestOptions = Omit<TestRequest, 'method' | 'url'>
  *
  * @throws WEIR_OPTION_INVALID for an option that does not exist
  */
-export function connect(server: HttpServer, options: ClientOptions = {}): TestClient {
-  return new TestClient(hostOf(server), options)
+export function connect(server: HttpServer | WatchedServer, options: ClientOptions = {}): TestClient {
+  return new TestClient(server instanceof WatchedServer ? watchedHostOf(server) : hostOf(server), options)
 }
 
 export class TestClient implements AsyncDisposable {
@@ -96,7 +97,12 @@ export class TestClient implements AsyncDisposable {
 
   /** The next response to what `send` has sent. @param isToHead whether it answers a HEAD, and so has no body */
   async answer(isToHead = false): Promise<InjectResponse> {
-    return (await this.#answer({ name: 'the bytes that were sent', isToHead, signal: undefined, goesOn() {} })).whole()
+    return (await this.receive(isToHead)).whole()
+  }
+
+  /** The same as soon as its head has arrived. The body is read from it. */
+  receive(isToHead = false): Promise<TestAnswer> {
+    return this.#answer({ name: 'the bytes that were sent', isToHead, signal: undefined, goesOn() {} })
   }
 
   /** The bytes that arrive next, for data that is no longer HTTP. Waits until there are some. */

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
+import { programFolder, runWeir } from '../../../dev/test/support/command.ts'
 import { bytes, form, HttpServer, type InjectRequest, json, multipart, t, text } from '../../src/index.ts'
-import { programFolder, runWeir } from '../support/command.ts'
 
 const Order = t.object({
   item: t.string,

@@ -10,8 +10,8 @@ import { refusedHeadSecrets } from '../../src/formats/masking/refused-head.ts'
 import { SecretSegments } from '../../src/formats/masking/secret-segments.ts'
 import { SecretNames } from '../../src/formats/masking/secret-words.ts'
 import { HttpServer } from '../../src/index.ts'
+import { masking } from '../../src/modules/kit/masking.ts'
 import { Redaction } from '../../src/modules/log/redaction.ts'
-import { Masking } from '../../src/testing/recording/masking.ts'
 
 const LENGTH = 1024 * 1024
 
@@ -99,6 +99,6 @@ test('a recorded body of many chunks with many secrets', () => {
   const body = 'pin=1&'.repeat(40_000)
   const chunks = [...body].map((char) => `1\r\n${char}\r\n`).join('')
   const text = `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`
-  const recorded = new Masking(new HttpServer(), []).request(text.replaceAll('1\r\n1\r\n', '1\r\n7\r\n'), false)!
+  const recorded = masking(new HttpServer(), []).request(text.replaceAll('1\r\n1\r\n', '1\r\n7\r\n'), false)!
   assert.ok(recorded.text.length === text.length && !recorded.text.includes('7'))
 })

@@ -6,12 +6,10 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
-
+import { inspector, record } from '../../../dev/src/index.ts'
 import { HttpServer, t as s } from '../../src/index.ts'
-import { inspector } from '../../src/modules/inspector/index.ts'
 import { accessLog } from '../../src/modules/log/index.ts'
 import { Redaction } from '../../src/modules/log/redaction.ts'
-import { record } from '../../src/testing/index.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { FORMS, SECRET } from './secret-forms.ts'
 

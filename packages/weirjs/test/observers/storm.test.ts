@@ -9,9 +9,8 @@ import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
-
+import { SeededRandom } from '../../../dev/src/chaos/seeded-random.ts'
 import { type ExchangeRecord, HttpError, HttpResponse, HttpServer } from '../../src/index.ts'
-import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { cert, key } from '../support/certificate.ts'
 import { eventually, within } from '../support/serving.ts'
 

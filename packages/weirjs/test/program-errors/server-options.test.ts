@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { chaos } from '../../../dev/src/index.ts'
 import { HttpServer } from '../../src/index.ts'
-import { chaos, connect } from '../../src/testing/index.ts'
+import { connect } from '../../src/testing/index.ts'
 
 const quiet = { logger: null }
 

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
+import { SeededRandom } from '../../../dev/src/chaos/seeded-random.ts'
 import { Controller, HttpServer, type Policy, Route, type RouteGroup, routes } from '../../src/index.ts'
-import { SeededRandom } from '../../src/testing/seeded-random.ts'
 
 const ROUTES = 200
 /** Few names, so that they are often the same. */

@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 
 import { HttpServer, type ServerOptions } from '../../src/index.ts'
+import { derivedHost } from '../../src/net/connections/derived-host.ts'
 import { fetch } from '../../src/net/fetch/fetch-exchange.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
 import { hostOf } from '../../src/server.ts'
-import { derivedHost } from '../../src/testing/derived-host.ts'
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
 import { gate, within } from '../support/serving.ts'
 

@@ -4,12 +4,12 @@ import type { TestContext } from 'node:test'
 import { createServer, type TLSSocket } from 'node:tls'
 
 import { HttpServer, type ServerOptions } from '../../src/index.ts'
+import { derivedHost } from '../../src/net/connections/derived-host.ts'
 import { STRANGER } from '../../src/net/connections/peer.ts'
 import { Http2Connection } from '../../src/net/http2/connection.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
 import { SocketTransport } from '../../src/net/transport/socket-transport.ts'
 import { hostOf } from '../../src/server.ts'
-import { derivedHost } from '../../src/testing/derived-host.ts'
 import { TestClock } from '../../src/testing/test-clock.ts'
 
 import { cert, key } from './certificate.ts'

@@ -63,12 +63,18 @@ function packAll(packages: readonly string[], folder: string): string[] {
   return Object.values(packed as Record<string, { filename: string }>).map(({ filename }) => join(folder, filename))
 }
 
-/** Creates the package of a program in `folder`, and installs the packed package in it, like `npm install weirjs-0.1.0.tgz`. */
-export function installPacked(folder: string): void {
+/**
+ * Creates the package of a program in `folder`, and installs the packed package in it, like `npm install weirjs-0.1.0.tgz`.
+ * @param others further packages of the workspace that need no package of others
+ */
+export function installPacked(folder: string, ...others: string[]): void {
   const { dependencies } = JSON.parse(readFileSync('packages/weirjs/package.json', 'utf8')) as { dependencies: Record<string, string> }
   const tarballs = join(folder, 'tarballs')
   mkdirSync(tarballs)
-  const packed = packAll([staged('weirjs', tarballs), ...Object.keys(dependencies).map((name) => `./node_modules/${name}`)], tarballs)
+  const packed = packAll(
+    [...['weirjs', ...others].map((name) => staged(name, tarballs)), ...Object.keys(dependencies).map((name) => `./node_modules/${name}`)],
+    tarballs,
+  )
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'program', private: true, type: 'module' }))
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...packed], folder)
   rmSync(tarballs, { recursive: true })

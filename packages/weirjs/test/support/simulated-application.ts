@@ -1,5 +1,6 @@
 // The application of a simulation: the real one, with a route for each kind of handler.
 
+import type { SeededRandom } from '../../../dev/src/chaos/seeded-random.ts'
 import { Dispatcher } from '../../src/app/dispatch.ts'
 import { checkPolicy, type Policy, type Usable } from '../../src/app/policies/policy.ts'
 import { Route } from '../../src/app/routes/route.ts'
@@ -8,7 +9,6 @@ import type { Limits, Timeouts } from '../../src/base/limits.ts'
 import type { Application } from '../../src/http/application.ts'
 import type { HttpSession } from '../../src/http/session.ts'
 import { HttpServer } from '../../src/server.ts'
-import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 
 import { type Stage, TEMPERS } from './simulated-handlers.ts'
 

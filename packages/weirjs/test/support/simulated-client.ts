@@ -1,6 +1,6 @@
 // A client of a simulation: the requests that it sends, what each of them must lead to, and how it judges what it received.
 
-import type { SeededRandom } from '../../src/testing/seeded-random.ts'
+import type { SeededRandom } from '../../../dev/src/chaos/seeded-random.ts'
 import { readMessage } from './raw-client.ts'
 import { type Ending, TEMPERS, type Temper } from './simulated-handlers.ts'
 import type { SimulatedSocket } from './simulated-socket.ts'

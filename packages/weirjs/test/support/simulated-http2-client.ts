@@ -3,7 +3,7 @@
 
 import { Buffer } from 'node:buffer'
 
-import type { SeededRandom } from '../../src/testing/seeded-random.ts'
+import type { SeededRandom } from '../../../dev/src/chaos/seeded-random.ts'
 import { HpackReference } from './hpack-reference.ts'
 import {
   ACK,

@@ -1,6 +1,7 @@
 // A whole server that speaks HTTP/2 on simulated sockets and a simulated clock. A seed decides what happens to it, and its state is checked
 // afterwards: what clients received, that each request that began has ended once, and that no stream is left.
 
+import { SeededRandom } from '../../../dev/src/chaos/seeded-random.ts'
 import { WeirError } from '../../src/base/errors.ts'
 import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
 import type { Application } from '../../src/http/application.ts'
@@ -8,7 +9,6 @@ import type { ConnectionHost } from '../../src/net/connections/connection-host.t
 import type { OpenConnection } from '../../src/net/connections/connections.ts'
 import { Http2Connection } from '../../src/net/http2/connection.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
-import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
 
 import { simulatedApplication } from './simulated-application.ts'

@@ -1,12 +1,12 @@
 // What a simulation notes while its server runs, and what must hold in both protocols: no error is reported that was not planned, observers hear of
 // each request once when it begins and once when it ends, and in the end every source is closed and every request has expired.
 
+import type { SeededRandom } from '../../../dev/src/chaos/seeded-random.ts'
 import { RequestExpiredError, WeirError } from '../../src/base/errors.ts'
 import type { ExchangeRecord } from '../../src/http/exchange-record.ts'
 import type { HttpRequest } from '../../src/http/request/request.ts'
 import type { HttpSession } from '../../src/http/session.ts'
 import { Observers } from '../../src/net/observe/observers.ts'
-import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 import type { TestClock } from '../../src/testing/test-clock.ts'
 
 import { PLANNED, type Stage } from './simulated-handlers.ts'

@@ -1,5 +1,6 @@
 // A whole server on simulated sockets and a simulated clock. A seed decides what happens to it, and its state is checked afterwards.
 
+import { SeededRandom } from '../../../dev/src/chaos/seeded-random.ts'
 import { WeirError } from '../../src/base/errors.ts'
 import { resolveLimits, resolveTimeouts } from '../../src/base/limits.ts'
 import type { Application } from '../../src/http/application.ts'
@@ -8,7 +9,6 @@ import type { ConnectionHost } from '../../src/net/connections/connection-host.t
 import type { OpenConnection } from '../../src/net/connections/connections.ts'
 import { Http1Connection } from '../../src/net/http1/connection.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
-import { SeededRandom } from '../../src/testing/seeded-random.ts'
 
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
 import { WireConnection } from '../../src/wire/http1/connection.ts'

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 
-import { type RawExchange, RecordedConnection } from '../../src/testing/recording/recorded-connection.ts'
+import { type RawExchange, RecordedConnection } from '../../src/net/inject/recorded-connection.ts'
 import { growthOf } from '../support/memory-growth.ts'
 
 const BYTES = 200_000
@@ -13,13 +13,8 @@ const CONTENT = Array.from({ length: BYTES }, (_, i) => String.fromCharCode(97 +
 
 function recorded() {
   const kept: RawExchange[] = []
-  const connection = new RecordedConnection({
-    maxBytes: 1024 * 1024,
-    wants: () => true,
-    keep: (exchange) => kept.push(exchange),
-    skip: () => {},
-    closed: () => {},
-  })
+  const tap = { maxBytes: 1024 * 1024, wants: () => true, keep: (exchange: RawExchange) => void kept.push(exchange), skip: () => {} }
+  const connection = new RecordedConnection(tap, { isSecure: false, endpoint: null }, () => {})
   const receive = (text: string): void => connection.received(Buffer.from(text), text.length)
   return { connection, kept, receive }
 }

@@ -6,6 +6,7 @@ import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import express from 'express'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
+import { inspector } from '../../../dev/src/index.ts'
 import { type OpenApiOptions, openapi } from '../../../openapi/src/index.ts'
 import { opentelemetry, spanOf } from '../../../opentelemetry/src/index.ts'
 import { type Group, HttpServer, type HttpSession, type Module, type ModuleHost, type Policy, t } from '../../src/index.ts'
@@ -15,7 +16,6 @@ import { type CsrfRefusal, csrf } from '../../src/modules/csrf/index.ts'
 import { decompression, type RequestCoding } from '../../src/modules/decompression/index.ts'
 import { type nonceOf, type SecurityHeadersOptions, securityHeaders } from '../../src/modules/headers/index.ts'
 import { health } from '../../src/modules/health/index.ts'
-import { inspector } from '../../src/modules/inspector/index.ts'
 import {
   type ConcurrencyLimit,
   concurrencyLimit,

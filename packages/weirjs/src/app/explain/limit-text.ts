@@ -1,4 +1,4 @@
-// A limit as people read it: with its unit, and with who has set it. For explanations and for `weirjs limits`.
+// A limit as people read it: with its unit, and with who has set it. For explanations and for `weir limits`.
 
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, LIMIT_RULES, TIMEOUT_RULES } from '../../base/limits.ts'
 

@@ -23,9 +23,13 @@ export { principalKey as principalKeyOf } from '../auth/principal-key.ts'
 export type { LimitTable } from '../limits/limit-store.ts'
 export { type RateRule, takenAt } from '../limits/rate-rule.ts'
 export { templateOf } from '../metrics/http-conventions.ts'
-export { ONCE_MS, onceName, onceOf } from '../relay/publish-once.ts'
-export { BEFORE_FIRST, SUBSCRIBE_RULES } from '../relay/relay-option.ts'
+/** What relays share: `relays.onceOf`, the id before all others, and the rules of `subscribe`. */
+export * as relays from './relays.ts'
+/** What tools for the development of servers need: `dev.masking`, `dev.tapExchanges`, `dev.replaceStart` and so on. */
+export * as dev from './dev.ts'
 export { type ExchangeHandle, exchange, type RedactedReader, redaction } from './exchange.ts'
+/** Pages for whoever has started the server: `launch.LaunchToken`, `launch.launchPage` and so on. */
+export * as launch from './launch.ts'
 /**
  * The kinds of values that options accept, for tables of `rules`: `option.duration().or('5s')`, `option.flag(false)`, `option.text()`. A rule checks a value,
  * and says in its error what it expects. `orNull`, `optional` and `or` say what becomes of an option that is missing, which is an error otherwise.

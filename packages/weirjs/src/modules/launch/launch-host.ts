@@ -1,4 +1,4 @@
-// The command that runs a program, as far as links with a token are concerned: `weirjs dev` makes one token for all runs, so that a page that is
+// The command that runs a program, as far as links with a token are concerned: `weir dev` makes one token for all runs, so that a page that is
 // open stays signed in over restarts, and prints the links itself.
 
 export interface LaunchHost {

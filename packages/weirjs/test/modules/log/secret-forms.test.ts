@@ -4,11 +4,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-
+import { inspector, record } from '../../../../dev/src/index.ts'
 import { HttpServer } from '../../../src/index.ts'
-import { inspector } from '../../../src/modules/inspector/index.ts'
 import { type AccessLogOptions, accessLog } from '../../../src/modules/log/index.ts'
-import { record } from '../../../src/testing/index.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
 const NAMES = ['access_token', 'api_key', 'client_secret', 'id_token', 'password', 'sig']

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inspector } from '../../../../dev/src/index.ts'
 import { opentelemetry } from '../../../../opentelemetry/src/index.ts'
 import { HttpServer } from '../../../src/index.ts'
 import { compression } from '../../../src/modules/compression/index.ts'
 import { cors } from '../../../src/modules/cors/index.ts'
 import { health } from '../../../src/modules/health/index.ts'
-import { inspector } from '../../../src/modules/inspector/index.ts'
 import { concurrencyLimit, limitMetrics, rateLimit } from '../../../src/modules/limits/index.ts'
 import { accessLog } from '../../../src/modules/log/index.ts'
 import { metrics } from '../../../src/modules/metrics/index.ts'

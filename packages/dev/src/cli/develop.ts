@@ -1,0 +1,166 @@
+// `weir dev`: runs a program, and runs it again when a source file has changed. The listening sockets stay open in this process, so clients
+// that connect in the meantime wait.
+
+import { resolve } from 'node:path'
+
+import { launch } from 'weirjs/kit'
+
+import type { DevelopCommand } from './arguments.ts'
+import { HeldSockets } from './held-sockets.ts'
+import type { News } from './messages.ts'
+import { Run } from './run.ts'
+import { compileCacheIn, sourceFolder } from './source-folder.ts'
+import { SourceWatch } from './source-watch.ts'
+
+/** @returns the exit code */
+export async function develop(command: DevelopCommand): Promise<number> {
+  return await new Development(command).play()
+}
+
+/** What may happen to a run. */
+type Event =
+  | { readonly kind: 'changed'; readonly file: string }
+  | { readonly kind: 'ended'; readonly how: string }
+  | { readonly kind: 'lacks'; readonly places: Extract<News, { readonly weir: 'places' }>['places'] }
+  | { readonly kind: 'signal' }
+
+class Development {
+  readonly #command: DevelopCommand
+  readonly #sockets = new HeldSockets()
+  readonly #watch: SourceWatch
+  readonly #compiled: string | null
+  readonly #signal: Promise<Event>
+  #signals = 0
+  #run: Run | null = null
+  /** The process of the next run. Node and weir are loaded before it is needed. */
+  #next: Run | null = null
+  /** Those of the last run that listened. */
+  #routes: readonly string[] | null = null
+  /** Of all runs: a page that is open stays signed in. */
+  readonly #token = launch.newLaunchToken()
+  /** Those that have been printed. They stay the same over restarts. */
+  readonly #links = new Set<string>()
+  /** When the current run was asked for. */
+  #askedAt = performance.now()
+
+  constructor(command: DevelopCommand) {
+    this.#command = command
+    const root = sourceFolder(command.file)
+    this.#compiled = compileCacheIn(root)
+    this.#watch = new SourceWatch(
+      root,
+      command.watch.map((path) => resolve(path)),
+    )
+    if (this.#watch.isIncomplete) tell(`there are too many folders in ${root}: some are not watched`)
+    this.#signal = new Promise((settle) => {
+      const onSignal = (): void => {
+        if (++this.#signals > 1) this.#run?.kill()
+        settle({ kind: 'signal' })
+      }
+      process.on('SIGINT', onSignal)
+      process.on('SIGTERM', onSignal)
+      process.on('SIGHUP', onSignal)
+      process.on('disconnect', onSignal) // of a process that has started the command with a channel, and has ended
+      process.channel?.unref()
+    })
+  }
+
+  async play(): Promise<number> {
+    try {
+      if (!HeldSockets.isPossible) tell('sockets cannot be passed on here: clients that connect during a restart are refused')
+      else await this.#sockets.openInherited(this.#command.listen)
+      while (await this.#runOnce());
+      return 0
+    } catch (error) {
+      tell((error as Error).message)
+      return 1
+    } finally {
+      this.#run?.kill()
+      this.#dropNext()
+      this.#watch.close()
+      this.#sockets.close()
+    }
+  }
+
+  /** @returns whether to run the program again */
+  async #runOnce(): Promise<boolean> {
+    const { graceMs } = this.#command
+    this.#watch.forget()
+    let onLacks: (event: Event) => void = () => {}
+    const lacks = new Promise<Event>((settle) => (onLacks = settle))
+    const run = this.#next ?? this.#newRun()
+    this.#next = null
+    this.#run = run
+    run.onNews = (news) => {
+      if (news.weir === 'places') onLacks({ kind: 'lacks', places: news.places })
+      else if (news.weir === 'listening') this.#greet(news)
+    }
+    run.begin(this.#token)
+    const changed = this.#watch.next().then((name): Event => ({ kind: 'changed', file: name }))
+    const ended = run.ended.then((how): Event => ({ kind: 'ended', how }))
+    const event = await Promise.race([this.#signal, lacks, changed, ended])
+    this.#askedAt = performance.now()
+    switch (event.kind) {
+      case 'signal':
+        await run.stop(graceMs)
+        return false
+      case 'lacks':
+        this.#dropNext() // it lacks them too
+        await run.stop(0)
+        return this.#openAll(event.places, changed)
+      case 'changed':
+        tell(`${event.file} has changed`)
+        await run.stop(graceMs)
+        return this.#signals === 0
+      case 'ended':
+        tell(`the program has ended (${event.how}); it starts again when a file changes`)
+        return this.#awaitChange(changed)
+    }
+  }
+
+  #newRun(): Run {
+    const { file, args, exportName } = this.#command
+    return new Run({ file, args, exportName, sockets: this.#sockets, compileCache: this.#compiled })
+  }
+
+  #dropNext(): void {
+    this.#next?.kill()
+    this.#next = null
+  }
+
+  async #openAll(places: Extract<Event, { readonly kind: 'lacks' }>['places'], changed: Promise<Event>): Promise<boolean> {
+    try {
+      for (const { key, place } of places) await this.#sockets.open(key, place)
+      return this.#signals === 0
+    } catch (error) {
+      tell(`${(error as Error).message}; it starts again when a file changes`)
+      return this.#awaitChange(changed)
+    }
+  }
+
+  async #awaitChange(changed: Promise<Event>): Promise<boolean> {
+    const event = await Promise.race([this.#signal, changed])
+    this.#askedAt = performance.now()
+    return event.kind === 'changed'
+  }
+
+  #greet({ urls, routes, links }: Extract<News, { readonly weir: 'listening' }>): void {
+    const ms = Math.round(performance.now() - this.#askedAt)
+    this.#next ??= this.#newRun()
+    tell(`${urls.join(', ')}, ${routes.length} ${routes.length === 1 ? 'route' : 'routes'}, ready in ${ms} ms`)
+    for (const { name, url } of links) {
+      if (this.#links.has(url)) continue
+      this.#links.add(url)
+      tell(`  ${name}: ${url}`)
+    }
+    const before = this.#routes
+    this.#routes = routes
+    if (before === null) return
+    for (const route of routes) if (!before.includes(route)) tell(`  + ${route}`)
+    for (const route of before) if (!routes.includes(route)) tell(`  - ${route}`)
+  }
+}
+
+function tell(text: string): void {
+  process.stderr.write(`weir: ${text}\n`)
+}

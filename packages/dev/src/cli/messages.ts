@@ -1,0 +1,88 @@
+// What the `weir` command and the process of the program say to each other.
+
+import type { Explanation } from 'weirjs'
+
+import type { LimitsFacts } from './limits-facts.ts'
+import type { RouteFacts } from './route-facts.ts'
+
+/** A request to explain. */
+export interface AskedRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Text, or `@` and the path of a file. */
+  readonly data: string | null
+  readonly endpoint: string | null
+  readonly peer: string | null
+  readonly isSecure: boolean
+}
+
+/** What the command wants to know about a server. */
+export type Question = { readonly exportName: string | null } & (
+  | { readonly kind: 'routes' }
+  | { readonly kind: 'limits' }
+  | { readonly kind: 'openapi'; readonly module: string | null }
+  | { readonly kind: 'explain'; readonly request: AskedRequest }
+)
+
+export interface Answers {
+  readonly routes: { readonly routes: readonly RouteFacts[] }
+  readonly limits: { readonly limits: LimitsFacts }
+  readonly openapi: { readonly document: string }
+  readonly explain: { readonly text: string; readonly explanation: Explanation }
+}
+
+/** Where a server listens, as far as its sockets are concerned. */
+export type Place = { readonly address: string; readonly port: number } | { readonly unixSocket: string; readonly mode: number | null }
+
+/** A socket that the command holds and the program uses. */
+export interface PassedSocket {
+  /** What the server asked for, and which of several that asked for the same: see `placeKey`. */
+  readonly key: string
+  readonly fd: number
+  /** A second descriptor of a socket that does not listen yet; null if it does. */
+  readonly listenBy: number | null
+}
+
+/** What the process of the program is for. It arrives in the environment. */
+export type Order =
+  | { readonly task: 'answer'; readonly file: string; readonly question: Question }
+  | {
+      readonly task: 'serve'
+      readonly file: string
+      readonly exportName: string | null
+      readonly sockets: readonly PassedSocket[]
+      /** How many of them, the first ones, are for `listen: 'inherited'`. */
+      readonly inherited: number
+      /** Whether sockets can be passed at all. */
+      readonly holdsSockets: boolean
+      /** A folder for compiled code; null for none. */
+      readonly compileCache: string | null
+    }
+
+/** The environment variable with the order, as JSON. */
+export const ORDER_VARIABLE = 'WEIR_ORDER'
+
+/** From the program: what it has found out, or how far it is. */
+export type News =
+  | { readonly weir: 'answer'; readonly answer: Answers[Question['kind']] }
+  | { readonly weir: 'no-server'; readonly reason: string }
+  /** It needs sockets that it has not been passed, and waits to be started again with them. */
+  | { readonly weir: 'places'; readonly places: readonly { readonly key: string; readonly place: Place }[] }
+  | { readonly weir: 'listening'; readonly urls: readonly string[]; readonly routes: readonly string[]; readonly links: readonly Link[] }
+
+/** A page of the program that only its developer may open. */
+export interface Link {
+  readonly name: string
+  readonly url: string
+}
+
+/**
+ * To the program, which waits until it may begin, and is told when to stop. The token of its links is not in the environment, which other
+ * processes may read or inherit.
+ */
+export type Command = { readonly weir: 'begin'; readonly token: string } | { readonly weir: 'stop'; readonly graceMs: number }
+
+export function isNews(message: unknown): message is News {
+  return typeof message === 'object' && message !== null && typeof (message as { readonly weir?: unknown }).weir === 'string'
+}

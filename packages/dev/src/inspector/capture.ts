@@ -1,0 +1,331 @@
+// Makes an entry of each exchange. While a request is answered, only references and copies of bodies are taken; everything else is done when
+// observers are told about its end, which no response waits for.
+
+import { Buffer, isUtf8 } from 'node:buffer'
+import type { ExchangeObserver, ExchangeRecord, HttpResponse, HttpSession, Middleware, Next } from 'weirjs'
+import { dev, exchange, isInstance } from 'weirjs/kit'
+
+import type { Entry, KeptBody, KeptError, Stages } from './entry.ts'
+import type { ExchangeList } from './exchange-list.ts'
+
+/** How much of a head is kept. */
+const MOST_HEAD_CHARS = 64 * 1024
+const MOST_CAUSES = 5
+const MOST_ERROR_CHARS = 4_000
+
+/** What is taken of an exchange in progress. */
+class Draft {
+  /** Milliseconds of the process: when the head was complete, the first middleware began, and it was done. */
+  readonly begunAt = performance.now()
+  enteredAt: number | null = null
+  handledAt: number | null = null
+  request: KeptBytes | null = null
+  response: HttpResponse | null = null
+  /** The part of its body that is kept, as long as it is text. */
+  responseText: string | null = null
+  responseBytes: KeptBytes | null = null
+  responseLength: number | null = null
+  responseIsStream = false
+  /** Whether it had a content coding before any other module could add one. */
+  responseIsCoded = false
+}
+
+/** The beginning of a body that passes. */
+class KeptBytes {
+  readonly #most: number
+  #memory: Buffer = Buffer.alloc(0)
+  #size = 0
+  /** How many bytes have passed. */
+  passed = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** @param piece bytes, which are copied, or text; anything else fails where it is sent */
+  add(piece: unknown): void {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece instanceof Uint8Array ? piece : null
+    if (bytes === null) return
+    this.passed += bytes.length
+    const size = Math.min(this.#size + bytes.length, this.#most)
+    if (size > this.#memory.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(size, Math.min(2 * this.#memory.length, this.#most)))
+      this.#memory.copy(larger, 0, 0, this.#size)
+      this.#memory = larger
+    }
+    this.#memory.set(bytes.subarray(0, size - this.#size), this.#size)
+    this.#size = size
+  }
+
+  bytes(): Buffer {
+    return this.#memory.subarray(0, this.#size)
+  }
+}
+
+export class Capture implements ExchangeObserver {
+  readonly #list: ExchangeList
+  readonly #masking: dev.Masking
+  readonly #mostBody: number
+  readonly #isOwn: (path: string) => boolean
+  /** The draft of each session. An exchange that never ends keeps nothing alive. */
+  readonly #drafts = new WeakMap<HttpSession, Draft>()
+  readonly #knownRoutes = new Set<string | null>()
+  #number = 0
+
+  /** @param isOwn whether a path belongs to the inspector itself */
+  constructor(list: ExchangeList, masking: dev.Masking, mostBody: number, isOwn: (path: string) => boolean) {
+    this.#list = list
+    this.#masking = masking
+    this.#mostBody = mostBody
+    this.#isOwn = isOwn
+  }
+
+  begin({ kind, session }: { readonly kind: 'request' | 'upgrade'; readonly session: HttpSession }): void {
+    if (kind === 'request' && !this.#isOwn(session.request.path)) this.#drafts.set(session, new Draft())
+  }
+
+  /** Runs around the handler. */
+  readonly middleware: Middleware = (session, next) => {
+    const draft = this.#drafts.get(session)
+    if (draft === undefined) return next()
+    draft.enteredAt = performance.now()
+    this.#keepRequest(session, draft)
+    return this.#time(draft, next)
+  }
+
+  #keepRequest(session: HttpSession, draft: Draft): void {
+    const { contentLength, isDecoded } = exchange(session)
+    // The secrets of compressed bytes cannot be found.
+    if (contentLength === 0 || (codingOf(session) !== null && !isDecoded)) return
+    const kept = new KeptBytes(this.#mostBody)
+    if (dev.watchBody(session, (bytes) => kept.add(bytes))) draft.request = kept
+  }
+
+  #time(draft: Draft, next: Next): unknown {
+    const done = (): void => {
+      draft.handledAt = performance.now()
+    }
+    let result: HttpResponse | Promise<HttpResponse>
+    try {
+      result = next()
+    } catch (error) {
+      done()
+      throw error
+    }
+    if (result instanceof Promise) result.then(done, done)
+    else done()
+    return result
+  }
+
+  readonly beforeSend = (session: HttpSession, response: HttpResponse): void => {
+    const draft = this.#drafts.get(session)
+    if (draft === undefined) return
+    const { content } = response
+    draft.response = response
+    draft.responseIsCoded = response.getHeader('content-encoding') !== null
+    draft.responseText = null
+    draft.responseBytes = null
+    draft.responseLength = null
+    draft.responseIsStream = false
+    if (content.kind === 'text') {
+      draft.responseText = content.text.length > this.#mostBody ? content.text.slice(0, this.#mostBody) : content.text
+      draft.responseLength = content.text.length
+    } else if (content.kind === 'bytes') {
+      draft.responseBytes = new KeptBytes(this.#mostBody)
+      draft.responseBytes.add(content.bytes)
+      draft.responseLength = content.bytes.length
+    } else if (content.kind === 'stream') {
+      const kept = new KeptBytes(this.#mostBody)
+      draft.responseBytes = kept
+      draft.responseIsStream = true
+      const declared = response.getHeader('content-length')
+      if (declared !== null) draft.responseLength = Number(declared)
+      dev.watchContent(response, (piece) => kept.add(piece))
+    }
+  }
+
+  end(record: ExchangeRecord): void {
+    const { kind, session, route } = record
+    if (session === null) {
+      this.#list.add(this.#entryOf(record, null, record.firstBytes === null ? '' : this.#masking.refusedHead(record.firstBytes)))
+      return
+    }
+    const draft = this.#drafts.get(session)
+    if (kind === 'request' ? draft === undefined : this.#isOwn(session.request.path)) return
+    if (!this.#knownRoutes.has(route)) {
+      this.#masking.refresh()
+      this.#knownRoutes.add(route)
+    }
+    this.#list.add(this.#entryOf(record, kind === 'request' ? draft! : null, ''))
+  }
+
+  #entryOf(record: ExchangeRecord, draft: Draft | null, refused: string): Entry {
+    const { session, kind, method, route, status, outcome, code, error, startedAt, durationMs, firstByteMs, bytesIn, bytesOut } = record
+    const request = session === null ? null : this.#request(session)
+    const secrets = request?.secrets ?? []
+    const requestBody = session === null ? null : this.#requestBody(session, draft, secrets)
+    const responseHead = draft === null || status === null ? null : this.#responseHead(draft.response, status, secrets)
+    const responseBody = draft === null || draft.response === null ? null : this.#responseBody(draft, record, secrets)
+    // Only now, all of them are known: each part may repeat those of the others.
+    return {
+      number: ++this.#number,
+      kind,
+      method,
+      route,
+      status,
+      outcome,
+      code,
+      error: this.#error(error, secrets),
+      startedAt,
+      durationMs,
+      firstByteMs,
+      bytesIn,
+      bytesOut,
+      url: request === null ? null : this.#masking.without(request.target, secrets),
+      requestId: kind === 'request' ? record.requestId : null,
+      connectionId: record.connectionId,
+      protocol: record.protocol,
+      clientAddress: record.clientAddress,
+      isSecure: session?.isSecure ?? false,
+      peer: session === null ? null : peerOf(session),
+      endpoint: session?.endpoint ?? null,
+      requestHead: request === null ? refused : this.#masking.without(request.head, secrets),
+      requestBody: this.#bodyWithout(requestBody, secrets),
+      responseHead: responseHead === null ? null : this.#masking.without(responseHead, secrets),
+      responseBody: this.#bodyWithout(responseBody, secrets),
+      stages: stagesOf(draft, record),
+      lines: [],
+    }
+  }
+
+  #request(session: HttpSession): { readonly head: string; readonly target: string; readonly secrets: string[] } {
+    const { method, rawTarget, protocol } = session.request
+    const { text: target, secrets } = this.#masking.target(rawTarget)
+    const { head, secrets: others } = this.#head(`${method} ${target} ${protocol}`, dev.requestFields(session))
+    return { head, target, secrets: [...secrets, ...others] }
+  }
+
+  #head(
+    firstLine: string,
+    fields: Iterable<readonly [name: string, value: string]>,
+  ): { readonly head: string; readonly secrets: string[] } {
+    const found: string[] = []
+    let head = `${firstLine}\r\n`
+    for (const [name, value] of fields) {
+      if (head.length > MOST_HEAD_CHARS) break
+      const { text, secrets } = this.#masking.field(name, value)
+      found.push(...secrets)
+      head += `${name}: ${text}\r\n`
+    }
+    return { head, secrets: found }
+  }
+
+  /** Adds the secrets of the body to `secrets`. */
+  #requestBody(session: HttpSession, draft: Draft | null, secrets: string[]): KeptBody | null {
+    const { contentLength } = exchange(session)
+    if (contentLength === 0 || draft === null) return null
+    const { request } = draft
+    const isCoded = codingOf(session) !== null
+    if (request === null) return { text: '', isBase64: false, length: contentLength, cut: isCoded ? 'coded' : 'stream' }
+    return this.#kept(request, isCoded ? null : contentLength, exchange(session).field('content-type'), secrets)
+  }
+
+  /** Adds the secrets of the fields to `secrets`. */
+  #responseHead(response: HttpResponse | null, status: number, secrets: string[]): string {
+    const { head, secrets: own } = this.#head(String(status), response === null ? [] : dev.responseFields(response))
+    secrets.push(...own)
+    return head
+  }
+
+  #responseBody(draft: Draft, { method, outcome }: ExchangeRecord, secrets: string[]): KeptBody | null {
+    const { response, responseText, responseBytes, responseLength } = draft
+    if (method === 'HEAD' || draft.response!.content.kind === 'none') return null
+    if (draft.responseIsCoded) return { text: '', isBase64: false, length: responseLength, cut: 'coded' }
+    if (responseText !== null) {
+      const { text, secrets: own } = this.#masking.body(responseText, typeOf(response!))
+      secrets.push(...own)
+      return {
+        text,
+        isBase64: false,
+        length: responseLength,
+        cut: responseLength! > responseText.length ? 'large' : null,
+      }
+    }
+    if (responseBytes === null) return null
+    const body = this.#kept(responseBytes, responseLength, typeOf(response!), secrets)
+    return draft.responseIsStream && body.cut === null && outcome !== 'completed' ? { ...body, cut: 'stream' } : body
+  }
+
+  /** Adds the secrets of the body to `secrets`. @param length null if it is that of what has passed */
+  #kept(kept: KeptBytes, length: number | null, contentType: string | null, secrets: string[]): KeptBody {
+    const bytes = kept.bytes()
+    const cut = kept.passed > bytes.length ? 'large' : length !== null && length > kept.passed ? 'stream' : null
+    length ??= kept.passed
+    // The end of a body that is cut may be a part of a character.
+    const whole = cut === null ? bytes : bytes.subarray(0, lastCharacterEnd(bytes))
+    // Text in another encoding has the same names.
+    const isText = isUtf8(whole)
+    const text = isText ? whole.toString('utf8') : bytes.toString('latin1')
+    const { text: shown, secrets: own } = this.#masking.body(text, contentType)
+    secrets.push(...own)
+    return { text: shown, isBase64: !isText, length, cut }
+  }
+
+  /** @param body with its bytes as characters, where they are not text */
+  #bodyWithout(body: KeptBody | null, secrets: readonly string[]): KeptBody | null {
+    if (body === null) return null
+    const text = this.#masking.without(body.text, secrets)
+    return { ...body, text: body.isBase64 ? Buffer.from(text, 'latin1').toString('base64') : text }
+  }
+
+  /** Never throws: the members of what was thrown may do so. */
+  #error(thrown: unknown, secrets: readonly string[]): KeptError | null {
+    if (thrown === null || thrown === undefined) return null
+    const texts: string[] = []
+    try {
+      for (let one: unknown = thrown; one !== undefined && one !== null && texts.length < MOST_CAUSES; ) {
+        texts.push(this.#masking.without(String(one).slice(0, MOST_ERROR_CHARS), secrets))
+        one = isInstance(one, Error) ? one.cause : null
+      }
+    } catch {
+      texts.push('an error that cannot be shown')
+    }
+    return { texts, thrown }
+  }
+}
+
+/** How the client has coded the body of the request; null if it has not. */
+function codingOf(session: HttpSession): string | null {
+  return exchange(session).field('content-encoding')
+}
+
+function typeOf(response: HttpResponse): string | null {
+  return response.getHeader('content-type')
+}
+
+function lastCharacterEnd(bytes: Buffer): number {
+  let end = bytes.length
+  for (let i = 0; i < 4 && end > 0; i++) {
+    const byte = bytes[end - 1]!
+    if (byte < 0x80) return end
+    end--
+    if (byte >= 0xc0) return end
+  }
+  return bytes.length
+}
+
+function stagesOf(draft: Draft | null, { firstByteMs, durationMs }: ExchangeRecord): Stages {
+  if (draft === null) return { waitMs: null, handlerMs: null, sendMs: null, bodyMs: null }
+  const { begunAt, enteredAt, handledAt } = draft
+  const handled = handledAt === null ? null : handledAt - begunAt
+  return {
+    waitMs: enteredAt === null ? null : enteredAt - begunAt,
+    handlerMs: enteredAt === null || handledAt === null ? null : handledAt - enteredAt,
+    sendMs: firstByteMs === null ? null : Math.max(0, firstByteMs - (handled ?? 0)),
+    bodyMs: firstByteMs === null ? null : Math.max(0, durationMs - firstByteMs),
+  }
+}
+
+function peerOf({ peer: { address, isSecure } }: HttpSession): NonNullable<Entry['peer']> {
+  return { address, isSecure }
+}

@@ -1,0 +1,84 @@
+// What the inspector keeps of one exchange: text without secrets.
+
+import type { ExchangeRecord, Outcome, RecordKind } from 'weirjs'
+
+/** Part of a body. */
+export interface KeptBody {
+  /** Text, or base64 of bytes that are not UTF-8. */
+  readonly text: string
+  readonly isBase64: boolean
+  /** In bytes; null if it is not known. */
+  readonly length: number | null
+  /** Why it is not complete: `large`, `stream` if it was not read to its end, or `coded`; null if it is. */
+  readonly cut: 'large' | 'stream' | 'coded' | null
+}
+
+/** Milliseconds that each stage of an exchange took; null if it was not reached. */
+export interface Stages {
+  /** From the end of the head to the first middleware: gates, and the body if it is buffered. */
+  readonly waitMs: number | null
+  /** Middleware and handler. */
+  readonly handlerMs: number | null
+  /** From there to the first byte of the response. */
+  readonly sendMs: number | null
+  /** From the first byte of the response to the last one. */
+  readonly bodyMs: number | null
+}
+
+/** What was thrown, with its causes. */
+export interface KeptError {
+  /** Name and message of each, the outermost first, without secrets of the request. */
+  readonly texts: readonly string[]
+  /** For the frames of its stack. */
+  readonly thrown: unknown
+}
+
+/** A line of the list. */
+export interface Summary {
+  readonly number: number
+  readonly kind: RecordKind
+  readonly method: string | null
+  readonly url: string | null
+  readonly route: string | null
+  readonly status: number | null
+  readonly outcome: Outcome
+  readonly code: string | null
+  readonly startedAt: number
+  readonly durationMs: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+}
+
+export interface Entry extends Summary {
+  readonly requestId: string | null
+  readonly connectionId: string | null
+  readonly protocol: string | null
+  readonly clientAddress: string
+  readonly isSecure: boolean
+  /** The other end of the socket, which may be a proxy; null if there was no request. */
+  readonly peer: { readonly address: string; readonly isSecure: boolean } | null
+  readonly endpoint: string | null
+  /** As sent, but for secrets; of a refused head, its first bytes. */
+  readonly requestHead: string
+  readonly requestBody: KeptBody | null
+  /** As far as the application has set it. */
+  readonly responseHead: string | null
+  readonly responseBody: KeptBody | null
+  readonly stages: Stages
+  /** Null without an error. */
+  readonly error: KeptError | null
+  readonly firstByteMs: ExchangeRecord['firstByteMs']
+  /** What was logged under its request id. */
+  readonly lines: string[]
+}
+
+export function summaryOf(entry: Entry): Summary {
+  const { number, kind, method, url, route, status, outcome, code, startedAt, durationMs, bytesIn, bytesOut } = entry
+  return { number, kind, method, url, route, status, outcome, code, startedAt, durationMs, bytesIn, bytesOut }
+}
+
+/** About how much memory it takes. */
+export function sizeOf({ requestHead, requestBody, responseHead, responseBody, lines, url }: Entry): number {
+  const texts = [requestHead, requestBody?.text, responseHead, responseBody?.text, url, ...lines]
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0) * 2, 1_000)
+}

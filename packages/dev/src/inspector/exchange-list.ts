@@ -1,0 +1,122 @@
+// The last exchanges, in bounded memory, and those who watch them.
+
+import { type Entry, type Summary, sizeOf, summaryOf } from './entry.ts'
+
+/** How much memory all exchanges may take. */
+const MOST_BYTES = 32 * 1024 * 1024
+const MOST_WATCHERS = 20
+/** How many summaries wait for a watcher that does not read. When exceeded, it is told to load the list again. */
+const MOST_WAITING = 200
+const MOST_LINES = 100
+const MOST_LINE_CHARS = 4_000
+
+/** What a watcher is told. */
+export type Event = { readonly kind: 'exchange'; readonly summary: Summary } | { readonly kind: 'reload' }
+
+interface Watcher {
+  events: Event[]
+  wake: (() => void) | null
+}
+
+export class ExchangeList {
+  readonly #max: number
+  /** The oldest first. */
+  readonly #entries: Entry[] = []
+  #bytes = 0
+  readonly #byRequest = new Map<string, Entry>()
+  /** Lines of requests that are still in progress. */
+  readonly #early = new Map<string, string[]>()
+  readonly #watchers = new Set<Watcher>()
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  get summaries(): Summary[] {
+    return this.#entries.map(summaryOf)
+  }
+
+  get entries(): readonly Entry[] {
+    return this.#entries
+  }
+
+  find(number: number): Entry | undefined {
+    return this.#entries.find((entry) => entry.number === number)
+  }
+
+  add(entry: Entry): void {
+    const { requestId } = entry
+    if (requestId !== null) {
+      entry.lines.push(...(this.#early.get(requestId) ?? []))
+      this.#early.delete(requestId)
+      this.#byRequest.set(requestId, entry)
+    }
+    this.#entries.push(entry)
+    this.#bytes += sizeOf(entry)
+    while (this.#entries.length > this.#max || (this.#bytes > MOST_BYTES && this.#entries.length > 1)) this.#drop()
+    if (this.#watchers.size > 0) this.#tell({ kind: 'exchange', summary: summaryOf(entry) })
+  }
+
+  #drop(): void {
+    const entry = this.#entries.shift()!
+    this.#bytes -= sizeOf(entry)
+    if (entry.requestId !== null && this.#byRequest.get(entry.requestId) === entry) this.#byRequest.delete(entry.requestId)
+  }
+
+  /** Adds a line of a log to the exchange that it is about. */
+  addLine(requestId: string, line: string): void {
+    const text = line.slice(0, MOST_LINE_CHARS)
+    const entry = this.#byRequest.get(requestId)
+    if (entry !== undefined) {
+      if (entry.lines.length >= MOST_LINES) return
+      this.#bytes += 2 * text.length
+      entry.lines.push(text)
+      return
+    }
+    const lines = this.#early.get(requestId) ?? []
+    if (lines.length < MOST_LINES) lines.push(text)
+    this.#early.set(requestId, lines)
+    if (this.#early.size > this.#max) this.#early.delete(this.#early.keys().next().value!)
+  }
+
+  clear(): void {
+    this.#entries.length = 0
+    this.#bytes = 0
+    this.#byRequest.clear()
+    this.#early.clear()
+    this.#tell({ kind: 'reload' })
+  }
+
+  #tell(event: Event): void {
+    for (const watcher of this.#watchers) {
+      if (watcher.events.length >= MOST_WAITING) watcher.events = [{ kind: 'reload' }]
+      else watcher.events.push(event)
+      watcher.wake?.()
+    }
+  }
+
+  /** Events from now on. @returns null if too many watch already */
+  watch(signal: AbortSignal): AsyncIterable<readonly Event[]> | null {
+    if (this.#watchers.size >= MOST_WATCHERS) return null
+    const watcher: Watcher = { events: [], wake: null }
+    this.#watchers.add(watcher)
+    return this.#follow(watcher, signal)
+  }
+
+  async *#follow(watcher: Watcher, signal: AbortSignal): AsyncGenerator<readonly Event[], void, undefined> {
+    const onAbort = (): void => watcher.wake?.()
+    signal.addEventListener('abort', onAbort)
+    try {
+      while (!signal.aborted) {
+        if (watcher.events.length > 0) yield watcher.events.splice(0)
+        else {
+          await new Promise<void>((resolve) => (watcher.wake = resolve))
+          watcher.wake = null
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      this.#watchers.delete(watcher)
+    }
+  }
+}

@@ -1,0 +1,273 @@
+// A page for development that shows the last exchanges of a server.
+
+import {
+  type Endpoint,
+  type Explanation,
+  type HttpSession,
+  type Module,
+  type ModuleHost,
+  type Policy,
+  type Usable,
+  WeirError,
+} from 'weirjs'
+import { dev, invalid, launch, option, rules, type Size } from 'weirjs/kit'
+
+import { Capture } from './capture.ts'
+import { type Entry, summaryOf } from './entry.ts'
+import { ExchangeList } from './exchange-list.ts'
+import { harOf } from './har.ts'
+import { PAGE } from './page.ts'
+import { SCRIPT } from './script.ts'
+import { STYLE } from './style.ts'
+
+const { count, flag, list, secret, size, text, texts } = option
+
+export interface InspectorOptions {
+  /** Path of the page. Default `/_weir`. */
+  readonly path?: string
+  /** Name of the endpoint in `listen` at which the page is, for clients that are not on this machine. Default: none. */
+  readonly endpoint?: string
+  /** Names of hosts under which the page may be opened, in addition to `localhost` and addresses of this machine. Default: none. */
+  readonly hosts?: readonly string[]
+  /** How many exchanges are kept. Default 200. */
+  readonly exchanges?: number
+  /** How much of each body is kept. Default 64 KiB. */
+  readonly maxBodyBytes?: Size
+  /** More names of fields, parameters and properties whose values are secret. Default: none. */
+  readonly mask?: readonly string[]
+  /** Policies and middleware of the page's routes, such as `auth.open` where `auth` closes all routes. Default: none. */
+  readonly use?: readonly Usable[]
+  /** True: works in production too, where NODE_ENV is `production`. Default false. */
+  readonly force?: boolean
+  /**
+   * What the link to the page has in its fragment, and programs send as `Authorization: Bearer`: a secret of at least 22 characters. Default:
+   * a new one for each module, or that of `weir dev`.
+   */
+  readonly token?: string
+}
+
+/** The inspector is also a stream for logs: lines of JSON with a `requestId` are shown with their exchange. */
+export interface Inspector extends Module {
+  install(host: ModuleHost): void
+  /** Takes lines of a log. A line without the id of a request is ignored. */
+  write(text: string): boolean
+}
+
+/** A server can be asked to explain a request; the host of a module does not say so. */
+type Explaining = ModuleHost & { explain?(request: object): Promise<Explanation> }
+
+/** @internal */
+export const INSPECTOR_RULES = rules<InspectorOptions>('inspector')({
+  path: text('a path such as /_weir', (path) => /^(?:\/[\w.~-]+)+$/.test(path)).or('/_weir'),
+  endpoint: text().orNull(),
+  hosts: texts().or([]),
+  exchanges: count({ least: 1 }).or(200),
+  maxBodyBytes: size().or('64KiB'),
+  mask: texts().or([]),
+  use: list<Usable>().or([]),
+  force: flag(false),
+  token: secret(launch.TOKEN_FORM, (token) => typeof token === 'string' && launch.isLaunchToken(token)).optional('random'),
+})
+const CHALLENGE = 'Bearer realm="weir-inspector"'
+/** How often a stream of events sends something, so that a client that has left is noticed. */
+const HEARTBEAT = ': \n\n'
+
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
+
+/**
+ * Returns a module with a page that shows the last exchanges of the server, live. For development only.
+ *
+ * @throws WEIR_OPTION_INVALID for a wrong option, and if NODE_ENV is `production` unless `force` is set
+ */
+export function inspector(options: InspectorOptions = {}): Inspector {
+  const { force, hosts, token = launch.launchHost()?.token ?? launch.newLaunchToken(), ...settings } = INSPECTOR_RULES.read(options)
+  if (process.env['NODE_ENV'] === 'production' && !force)
+    throw invalid('inspector', 'NODE_ENV is "production": everyone who may look sees what clients send. Set { force: true } if you mean it')
+  return new InspectorModule({ ...settings, token, hosts: hosts.map((host) => host.toLowerCase()) })
+}
+
+interface Settings {
+  readonly path: string
+  readonly endpoint: string | null
+  readonly hosts: readonly string[]
+  readonly exchanges: number
+  readonly maxBodyBytes: number
+  readonly mask: readonly string[]
+  readonly use: readonly Usable[]
+  readonly token: string
+}
+
+class InspectorModule implements Inspector {
+  readonly name = 'inspector'
+  readonly #settings: Settings
+  readonly #list: ExchangeList
+  #masking: dev.Masking | null = null
+  #isTold = false
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+    this.#list = new ExchangeList(settings.exchanges)
+  }
+
+  install(host: ModuleHost): void {
+    const { path, maxBodyBytes, mask } = this.#settings
+    const own = `${host.prefix}${path}`
+    this.#masking = dev.masking(host, mask)
+    const isOwn = (asked: string): boolean => asked === own || asked.startsWith(`${own}/`)
+    const capture = new Capture(this.#list, this.#masking, maxBodyBytes, isOwn)
+    const token = new launch.LaunchToken('weir-inspector', own, this.#settings.token)
+    host.observe({
+      started: () => this.#tellLinks(host, own, token),
+      begin: (start) => capture.begin(start),
+      end: (record) => capture.end(record),
+    })
+    host.use({ name: 'inspector', middleware: capture.middleware, beforeSend: capture.beforeSend })
+    this.#mapRoutes(host as Explaining, own, token)
+  }
+
+  write(text: string): boolean {
+    for (const line of text.split('\n')) {
+      const requestId = /"requestId":"([^"\\]{1,100})"/.exec(line)?.[1]
+      if (requestId === undefined) continue
+      this.#list.addLine(requestId, this.#masking === null ? line : this.#masking.body(line, 'application/json').text)
+    }
+    return true
+  }
+
+  #tellLinks(host: ModuleHost, own: string, token: launch.LaunchToken): void {
+    const { endpoint } = this.#settings
+    for (const one of host.endpoints)
+      if (!one.isUnixSocket && (endpoint === null || one.name === endpoint)) this.#tell(host, token.linkTo(`${originOf(one)}${own}`))
+  }
+
+  #tell(host: ModuleHost, link: string): void {
+    this.#isTold = true
+    const runner = launch.launchHost()
+    if (runner !== null) runner.tell('inspector', link)
+    else host.logger?.info?.(`weir: the inspector is open to whoever has this link: ${link}`)
+  }
+
+  #mapRoutes(host: Explaining, own: string, token: launch.LaunchToken): void {
+    const { path, endpoint, hosts, use } = this.#settings
+    const access: Policy = { name: 'inspector-access', gate: (session) => checkAccess(session, endpoint, hosts) }
+    const place = endpoint === null ? {} : { endpoint }
+    const closed = { use: [...use, access], ...place }
+    const key: Policy = {
+      name: 'inspector-token',
+      gate: (session) => {
+        if (!token.admits(session)) throw locked()
+      },
+    }
+    const common = { use: [...use, access, key], ...place }
+    const send = (session: HttpSession, type: string, text: string) => secured(session).contentType(type).text(text)
+    host.mapGet(path, closed, (_, session) => {
+      if (token.admits(session)) return send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', own))
+      // A server that does not listen itself has told nobody. Its origin is not known: that of the request may be of another server, which would get
+      // the token from whoever opens the link.
+      if (!this.#isTold) this.#tell(host, token.linkTo(own))
+      return send(session, 'text/html; charset=utf-8', launch.launchPage('The inspector', `${own}/enter`))
+        .status(401)
+        .header('WWW-Authenticate', CHALLENGE)
+        .header('Content-Security-Policy', launch.LAUNCH_POLICY)
+    })
+    host.mapPost(`${path}/enter`, closed, (_, session) => {
+      if (!token.isSentBy(session)) throw locked()
+      return token.giveCookie(session)
+    })
+    host.mapGet(`${path}/inspector.css`, common, (_, session) => send(session, 'text/css; charset=utf-8', STYLE))
+    host.mapGet(`${path}/inspector.js`, common, (_, session) => send(session, 'text/javascript; charset=utf-8', SCRIPT))
+    host.mapGet(`${path}/exchanges`, common, (_, session) => secured(session).json(this.#list.summaries))
+    host.mapGet(`${path}/exchanges/:number`, common, async ({ number }, session) => {
+      const entry = this.#list.find(Number(number))
+      return entry === undefined ? secured(session).status(404).json(null) : secured(session).json(await detailOf(entry, host))
+    })
+    host.mapGet(`${path}/har`, common, (_, session) =>
+      secured(session).header('Content-Disposition', 'attachment; filename="weir.har"').json(harOf(this.#list.entries)),
+    )
+    host.mapPost(`${path}/clear`, common, (_, session) => {
+      this.#list.clear()
+      return secured(session).noContent()
+    })
+    host.mapGet(`${path}/events`, common, (_, session) => {
+      const ends = AbortSignal.any([session.signal, session.server.stopping])
+      const events = this.#list.watch(ends)
+      if (events === null) throw new WeirError('WEIR_INSPECTOR_REFUSED', 'too many pages are open')
+      return secured(session).stream(eventText(events), 'text/event-stream')
+    })
+  }
+}
+
+/** @throws WEIR_INSPECTOR_REFUSED */
+function checkAccess(session: HttpSession, endpoint: string | null, hosts: readonly string[]): void {
+  const why = launch.refusalOf(session, endpoint, hosts)
+  if (why !== null) throw new WeirError('WEIR_INSPECTOR_REFUSED', why)
+}
+
+function locked(): WeirError {
+  return new WeirError('WEIR_INSPECTOR_LOCKED', undefined, { headers: { 'WWW-Authenticate': CHALLENGE, 'Cache-Control': 'no-store' } })
+}
+
+/** As a browser on this machine asks for it. */
+function originOf({ address, port, isSecure }: Endpoint): string {
+  const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '[::1]' : address.includes(':') ? `[${address}]` : address
+  return `${isSecure ? 'https' : 'http'}://${host}:${port}`
+}
+
+/** Nothing of these responses may be kept or framed. */
+function secured({ response }: HttpSession) {
+  return response
+    .header('Content-Security-Policy', CONTENT_SECURITY_POLICY)
+    .header('X-Content-Type-Options', 'nosniff')
+    .header('Cross-Origin-Resource-Policy', 'same-origin')
+    .header('Cross-Origin-Opener-Policy', 'same-origin')
+    .header('Referrer-Policy', 'no-referrer')
+    .header('Cache-Control', 'no-store')
+}
+
+async function* eventText(events: AsyncIterable<readonly object[]>): AsyncGenerator<string, void, undefined> {
+  yield HEARTBEAT
+  for await (const some of events) yield some.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+}
+
+async function detailOf(entry: Entry, host: Explaining): Promise<object> {
+  const { error, requestHead, requestBody, responseHead, responseBody, stages, lines, protocol, clientAddress, isSecure } = entry
+  return {
+    ...summaryOf(entry),
+    requestId: entry.requestId,
+    protocol,
+    clientAddress,
+    isSecure,
+    requestHead,
+    requestBody,
+    responseHead,
+    responseBody,
+    stages,
+    lines,
+    error: error === null ? null : { texts: error.texts, frames: await dev.framesOf(error.thrown) },
+    explanation: await explained(entry, host),
+  }
+}
+
+/** The request has been masked, so what depends on a secret may be explained wrongly. */
+async function explained({ kind, method, url, requestHead, endpoint, peer }: Entry, host: Explaining): Promise<string | null> {
+  if (kind !== 'request' || host.explain === undefined || url === null || peer === null) return null
+  const headers = requestHead
+    .split('\r\n')
+    .slice(1, -1)
+    .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)] as const)
+  try {
+    const from = { isSecure: peer.isSecure, ...(peer.address === '' ? {} : { address: peer.address }) }
+    return String(await host.explain({ method, url, headers, peer: from, ...(endpoint === null ? {} : { endpoint }) }))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,197 @@
+// `weir dev`: restarts, and the connections that arrive meanwhile.
+
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import * as nodeModule from 'node:module'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import { programFolder, RunningWeir, write } from '../support/command.ts'
+
+const noCompileCache = !('enableCompileCache' in nodeModule) && 'this Node has no compile cache'
+const skip = process.platform === 'win32' && 'sockets cannot be passed on here'
+
+const APP = `import { HttpServer } from 'weirjs'
+  import { name } from './name.js'
+  const server = new HttpServer('127.0.0.1', 0)
+  server.mapGet('/', () => name)
+  server.mapGet('/' + name, () => name)
+  await server.run()`
+
+const nameIs = (name: string) => ({ 'name.js': `export const name = '${name}'` })
+
+const INSPECTOR = new URL('../../src/index.js', import.meta.url).href
+
+const URL_PRINTED = /http:\/\/127\.0\.0\.1:(\d+), \d+ routes?, ready in/
+
+/** One request on a connection of its own. @returns the body, or what went wrong */
+function ask(port: number): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'))
+    socket.setEncoding('latin1').on('data', (data) => (text += data))
+    socket.on('error', (error) => (text = `LOST: ${error.message}`))
+    socket.on('close', () => resolve(text.startsWith('HTTP/1.1 200') ? text.split('\r\n\r\n')[1]! : `LOST: ${text}`))
+  })
+}
+
+test('a change restarts the program on the same socket, prints what has changed, and loses none of 1,000 connections', {
+  skip,
+}, async (t) => {
+  const folder = programFolder(t, { 'app.js': APP, ...nameIs('v0') })
+  const weir = new RunningWeir(t, folder, 'dev', 'app.js')
+  const port = Number((await weir.prints(URL_PRINTED))[1])
+  assert.equal(await ask(port), 'v0')
+  const answers: string[] = []
+  let version = 0
+  const client = async (): Promise<void> => {
+    while (answers.length < 1_000) answers.push(await ask(port))
+  }
+  const clients = Array.from({ length: 8 }, client)
+  while (answers.length < 1_000 || version < 3) {
+    write(folder, nameIs(`v${++version}`))
+    const [, again] = await weir.prints(URL_PRINTED, version + 1)
+    assert.equal(Number(again), port)
+  }
+  await Promise.all(clients)
+  assert.deepEqual(
+    answers.filter((answer) => !/^v\d+$/.test(answer)),
+    [],
+  )
+  assert.equal(await ask(port), `v${version}`)
+  assert.match(weir.printed, /weir: name\.js has changed\n/)
+  assert.match(weir.printed, /weir: {3}\+ GET {5}\/v1\nweir: {3}- GET {5}\/v0\n/)
+  assert.equal(await weir.end('SIGINT'), 0)
+})
+
+test('a program that fails keeps its clients waiting until it is mended', { skip }, async (t) => {
+  const folder = programFolder(t, { 'app.js': APP, ...nameIs('good') })
+  const weir = new RunningWeir(t, folder, 'dev', 'app.js')
+  const port = Number((await weir.prints(URL_PRINTED))[1])
+  write(folder, { 'name.js': 'this is not JavaScript' })
+  await weir.prints(/the program has ended \(exit code 1\); it starts again when a file changes/)
+  const waiting = ask(port)
+  write(folder, nameIs('mended'))
+  assert.equal(await waiting, 'mended')
+})
+
+test('a request in progress is answered by the program that has received it', { skip }, async (t) => {
+  const slow = `import { existsSync } from 'node:fs'
+    import { HttpServer } from 'weirjs'
+    import { name } from './name.js'
+    const server = new HttpServer('127.0.0.1', 0)
+    server.mapGet('/', async () => { console.error('working'); while (!existsSync('go')) await new Promise((r) => setTimeout(r, 5)); return name })
+    await server.run()`
+  const folder = programFolder(t, { 'app.js': slow, ...nameIs('old') })
+  const weir = new RunningWeir(t, folder, 'dev', 'app.js', '--grace', '60000')
+  const port = Number((await weir.prints(URL_PRINTED))[1])
+  const asked = ask(port)
+  await weir.prints(/working/)
+  write(folder, nameIs('new'))
+  await weir.prints(/name\.js has changed/)
+  write(folder, { go: '' })
+  assert.equal(await asked, 'old')
+  await weir.prints(URL_PRINTED, 2)
+  assert.equal(await ask(port), 'new')
+})
+
+test('starts the server that a file exports, and passes sockets to one with listen: inherited', { skip }, async (t) => {
+  const folder = programFolder(t, {
+    'app.js': `import { HttpServer } from 'weirjs'
+      export default () => { const server = new HttpServer({ listen: 'inherited' }); server.mapGet('/', () => 'inherited'); return server }`,
+  })
+  const weir = new RunningWeir(t, folder, 'dev', 'app.js', '--listen', '127.0.0.1:0')
+  assert.equal(await ask(Number((await weir.prints(URL_PRINTED))[1])), 'inherited')
+})
+
+test('several servers and a Unix socket keep their places; --watch adds a file of any kind', { skip }, async (t) => {
+  const folder = programFolder(t, {
+    'app.js': `import { readFileSync } from 'node:fs'
+      import { HttpServer } from 'weirjs'
+      const listen = [{ port: 0 }, { port: 0, name: 'admin' }, { unixSocket: './app.sock' }]
+      const server = new HttpServer({ listen })
+      server.mapGet('/', (_, session) => readFileSync('data.json', 'utf8') + (session.endpoint ?? ''))
+      await server.run()`,
+    'data.json': '1',
+  })
+  const weir = new RunningWeir(t, folder, 'dev', 'app.js', '--watch', 'data.json')
+  const pattern = /http:\/\/127\.0\.0\.1:(\d+), http:\/\/127\.0\.0\.1:(\d+), (\S+), 1 route, ready/
+  const [, first, second, path] = await weir.prints(pattern)
+  assert.deepEqual([await ask(Number(first)), await ask(Number(second))], ['1', '1admin'])
+  assert.match(path!, /app\.sock$/)
+  write(folder, { 'data.json': '2' })
+  assert.deepEqual([...(await weir.prints(pattern, 2))].slice(1), [first, second, path])
+  assert.deepEqual([await ask(Number(first)), await ask(Number(second))], ['2', '2admin'])
+  const bySocket = new Promise<string>((resolve, reject) => {
+    const socket = connect(join(folder, 'app.sock'), () => socket.end('GET / HTTP/1.1\r\nHost: a\r\n\r\n'))
+    let text = ''
+    socket.setEncoding('latin1').on('data', (data) => (text += data))
+    socket.on('error', reject).on('close', () => resolve(text))
+  })
+  assert.match(await bySocket, /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n2$/)
+})
+
+test('a port that another program has is a clear message', { skip }, async (t) => {
+  const { createServer } = await import('node:net')
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.after(() => taken.close())
+  await new Promise((resolve) => taken.once('listening', resolve))
+  const { port } = taken.address() as { port: number }
+  const folder = programFolder(t, {
+    'app.js': `import { HttpServer } from 'weirjs'
+      await new HttpServer('127.0.0.1', ${port}).run()`,
+  })
+  const weir = new RunningWeir(t, folder, 'dev', 'app.js')
+  await weir.prints(/cannot listen on 127\.0\.0\.1:\d+: EADDRINUSE/)
+})
+
+test('compiled code is kept beside the packages of the program, and nothing without them', { skip: skip || noCompileCache }, async (t) => {
+  const folder = programFolder(t, { 'app.js': APP, ...nameIs('v0'), 'node_modules/x/index.js': '' })
+  const weir = new RunningWeir(t, folder, 'dev', 'app.js')
+  await weir.prints(URL_PRINTED)
+  write(folder, nameIs('v1'))
+  const [, port] = await weir.prints(URL_PRINTED, 2)
+  assert.equal(await ask(Number(port)), 'v1')
+  assert.ok(readdirSync(join(folder, 'node_modules', '.cache', 'weir')).length > 0, 'the first run has left what it has compiled')
+  assert.equal(weir.printed.match(/has changed/g)?.length, 1, 'the cache is not a change')
+
+  const bare = programFolder(t, { 'app.js': APP, ...nameIs('v0') })
+  const other = new RunningWeir(t, bare, 'dev', 'app.js')
+  await other.prints(URL_PRINTED)
+  assert.equal(await other.end('SIGINT'), 0)
+  assert.deepEqual(readdirSync(bare).sort(), ['app.js', 'name.js', 'package.json'])
+})
+
+test('prints the link of the inspector once; it and its cookie stay valid over restarts, and the environment does not have its token', {
+  skip,
+}, async (t) => {
+  const folder = programFolder(t, {
+    'app.js': `import { spawnSync } from 'node:child_process'
+      import { HttpServer } from 'weirjs'
+      import { inspector } from ${JSON.stringify(INSPECTOR)}
+      import { name } from './name.js'
+      const child = 'console.log(JSON.stringify(process.env) + process.argv)'
+      const seen = JSON.stringify(process.env) + process.execArgv + spawnSync(process.execPath, ['-e', child], { encoding: 'utf8' }).stdout
+      const server = new HttpServer('127.0.0.1', 0).useModule(inspector())
+      server.mapGet('/', () => name + ' ' + seen)
+      await server.run()`,
+    ...nameIs('v1'),
+  })
+  const weir = new RunningWeir(t, folder, 'dev', 'app.js')
+  const port = Number((await weir.prints(URL_PRINTED))[1])
+  const [, link, token] = await weir.prints(/inspector: (http:\S+)#token=(\S+)\n/)
+  assert.equal(link, `http://127.0.0.1:${port}/_weir`)
+  const enter = () => fetch(`${link}/enter`, { method: 'POST', headers: { authorization: `Bearer ${token}`, connection: 'close' } })
+  const cookie = (await enter()).headers.get('set-cookie')!.split(';')[0]!
+  const seen = await ask(port)
+  assert.match(seen, /^v1 \{.*\{/s)
+  assert.ok(!seen.includes(token!))
+  write(folder, nameIs('v2'))
+  await weir.prints(URL_PRINTED, 2)
+  assert.match(await ask(port), /^v2 /)
+  const list = await fetch(`${link}/exchanges`, { headers: { cookie, connection: 'close' } })
+  assert.equal(list.status, 200)
+  assert.equal((await enter()).status, 204)
+  assert.equal(weir.printed.match(/#token=/g)?.length, 1)
+})

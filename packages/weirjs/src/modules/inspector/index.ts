@@ -1,3 +1,0 @@
-// The public API of weirjs/inspector.
-
-export { type Inspector, type InspectorOptions, inspector } from './inspector.ts'

@@ -1,0 +1,16 @@
+// What `@weirjs/dev` needs of a server beyond what modules do: to see and mask what passes, and to start, ask and test a server.
+
+export { type Frame, framesOf, type SourceLines } from '../../app/debug/source-frames.ts'
+export { limitText } from '../../app/explain/limit-text.ts'
+export { visible } from '../../base/visible.ts'
+export { wholeAnswer } from '../../net/inject/inject.ts'
+export type { ExchangeTap, RawExchange } from '../../net/inject/recorded-connection.ts'
+export { REQUEST_RULES, type RequestBytes, requestBytes, requestOf } from '../../net/inject/request-bytes.ts'
+export type { ExchangeWatcher, WatchedServer } from '../../net/inject/watched-server.ts'
+export { removeStale } from '../../net/listen/unix-socket.ts'
+export { replaceStart, type StartHook } from '../../server.ts'
+export { documentsOf } from '../../app/documents.ts'
+export { type MaskedText, type Masking, masking } from './masking.ts'
+export { requestFields, responseFields, watchBody, watchContent } from './seen.ts'
+export { expectationOf, limitsOf, type ServerLimit } from './server-facts.ts'
+export { tapExchanges, untapped, watched } from './tap.ts'

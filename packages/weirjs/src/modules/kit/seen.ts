@@ -1,0 +1,38 @@
+// What passes, for modules that keep or show it. None of it counts as read by the program: an exchange is cached as if nobody had looked.
+
+import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
+import { bodyOf } from '../../http/request/request.ts'
+import { exchangeOf } from '../../http/exchange.ts'
+import type { HttpSession } from '../../http/session.ts'
+
+/** All fields of the request in order, with their names as sent. */
+export function requestFields(session: HttpSession): Iterable<readonly [name: string, value: string]> {
+  return exchangeOf(session).head.entries()
+}
+
+/** All fields of the response in order, as far as they are set. Those that state its length, and that the server sets, are missing. */
+export function responseFields(response: HttpResponse): (readonly [name: string, value: string])[] {
+  const { type, fields } = outgoingOf(response)
+  const found: (readonly [string, string])[] = type === null ? [] : [['Content-Type', type]]
+  if (fields !== null) for (let i = 0; i < fields.length; i += 2) found.push([fields[i]!, fields[i + 1]!])
+  return found
+}
+
+/**
+ * Shows what has arrived of the body of the request, and what still arrives, to `watcher` too, which must not throw. The memory is only valid
+ * during the call.
+ * @returns false if the request has no body
+ */
+export function watchBody(session: HttpSession, watcher: (bytes: Uint8Array) => void): boolean {
+  const { request } = exchangeOf(session)
+  const body = bodyOf(request)
+  if (body === null) return false
+  if (body.isWhole) watcher(request.bodySpan)
+  else body.watch(watcher)
+  return true
+}
+
+/** Shows the pieces of a streamed response to `watcher` too, as they are sent. It must not throw. Other content is not shown. */
+export function watchContent(response: HttpResponse, watcher: (piece: unknown) => void): void {
+  outgoingOf(response).watchStream(watcher)
+}

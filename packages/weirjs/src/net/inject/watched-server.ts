@@ -1,0 +1,73 @@
+// A server as a client of a test sees it while somebody watches what becomes of its requests. The server itself is not changed.
+
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { Application } from '../../http/application.ts'
+import type { Exchange } from '../../http/exchange.ts'
+import type { ConnectionHost } from '../connections/connection-host.ts'
+import { derivedHost } from '../connections/derived-host.ts'
+
+/** Is told about the requests of one client, by method and URL. Its methods must not throw. */
+export interface ExchangeWatcher {
+  /** The head of a request is complete. */
+  opened(name: string): void
+  /** Its handler begins. @returns called when it has settled, and everything around it */
+  handled(name: string, signal: AbortSignal): () => void
+  refused(name: string, error: Error): void
+  /** The server reports an error that is in no response. */
+  reported(error: Error): void
+  /** The connection is gone, and what was in progress on it. May be called twice. */
+  gone(): void
+}
+
+/** @internal */
+export let watchedHostOf: (server: WatchedServer) => ConnectionHost
+
+/** What `connect` of `weirjs/testing` takes in place of a server. */
+export class WatchedServer {
+  static {
+    watchedHostOf = (server) => server.#host
+  }
+
+  readonly #host: ConnectionHost
+
+  /** @internal */
+  constructor(host: ConnectionHost, watcher: ExchangeWatcher) {
+    this.#host = derivedHost(host, {
+      application: watchedApplication(host.application, watcher),
+      report: (error) => watcher.reported(error),
+      forget: (connection) => {
+        watcher.gone()
+        host.forget(connection)
+      },
+    })
+  }
+}
+
+function watchedApplication(application: Application, watcher: ExchangeWatcher): Application {
+  return {
+    match: (head, endpointName) => application.match(head, endpointName),
+    open: (head, body, connection, match) => {
+      const exchange = application.open(head, body, connection, match)
+      watcher.opened(nameOf(exchange))
+      return exchange
+    },
+    gate: (exchange) => application.gate(exchange),
+    handle: (exchange) => {
+      const onSettled = watcher.handled(nameOf(exchange), exchange.request.signal)
+      const settle = (response: OutgoingResponse): OutgoingResponse => {
+        onSettled()
+        return response
+      }
+      const result = application.handle(exchange)
+      return result instanceof Promise ? result.then(settle) : settle(result)
+    },
+    refuse: (exchange, error) => {
+      watcher.refused(nameOf(exchange), error)
+      return application.refuse(exchange, error)
+    },
+  }
+}
+
+function nameOf({ request }: Exchange): string {
+  return `${request.method} ${request.url}`
+}
