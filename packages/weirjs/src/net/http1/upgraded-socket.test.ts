@@ -17,7 +17,9 @@ function upgraded({ isLoaded = false, isSecure = false, unsentBytes = 0 } = {}) 
     writeText: (text: string) => sent.push(text),
     writeBytes: (bytes: Buffer) => sent.push(bytes.toString('latin1')),
     destroy: () => sent.push('destroyed'),
-    ...{ handOver() {}, pause() {}, resume() {}, end() {} },
+    ...{ handOver() {}, end() {} },
+    pause: () => void (transport.isPaused = true),
+    resume: () => void (transport.isPaused = false),
   }
   const socket = new UpgradedSocket(transport as unknown as Transport, false, () => {})
   const deliver = (text: string) => socket.onBytes(Buffer.from(text), text.length, true)
@@ -134,4 +136,17 @@ test('closes with a client that has ended its side, if that was asked for and no
     assert.equal(seen.join(), events, name)
     assert.ok(socket.wasClosed, name)
   }
+})
+
+test('after a read that has filled its memory, the next one is left to the next turn of the event loop', async () => {
+  const { socket, transport, deliver } = upgraded()
+  socket.resume()
+  await flowing()
+  deliver('x'.repeat(1000))
+  assert.equal(transport.isPaused, false)
+  deliver('x'.repeat(64 * 1024))
+  socket.read(0)
+  assert.equal(transport.isPaused, true)
+  await flowing()
+  assert.equal(transport.isPaused, false)
 })

@@ -20,6 +20,9 @@ import type { Flushable } from '../transport/write-batch.ts'
 /** Shorter pieces that are written together are joined, which is cheaper than a vectored write. */
 const JOIN_BYTES = 1024
 
+/** A read of so many bytes has filled the memory that it was given. */
+const MUCH_BYTES = 64 * 1024
+
 type Done = (error?: Error | null) => void
 
 export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDuplex, OtherProtocol, Flushable {
@@ -35,6 +38,9 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   #isDiscarding = false
   onActivity: (() => void) | null = null
   #isPushing = false
+  #wantsMore = true
+  /** Whether reading continues in the next turn of the event loop. */
+  #isResting = false
   /** Whether what is written now may wait for other connections. */
   #mayWait = false
   /** What waits for other connections. Its callback is `#onRoom`. */
@@ -66,13 +72,25 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     this.#isPushing = true
     this.cork()
     try {
-      if (!this.#pieces.push(buffer, 0, length, borrowed)) this.#transport.pause()
+      this.#wantsMore = this.#pieces.push(buffer, 0, length, borrowed)
+      if (!this.#wantsMore) this.#transport.pause()
+      else if (length >= MUCH_BYTES) this.#rest()
     } finally {
       this.#isPushing = false
       this.#mayWait = true
       this.uncork()
       this.#mayWait = false
     }
+  }
+
+  /** The system may have much more of this client, and would pass it on in the same turn of the event loop. Others come first. */
+  #rest(): void {
+    this.#isResting = true
+    this.#transport.pause()
+    setImmediate(() => {
+      this.#isResting = false
+      if (this.#wantsMore && !this.destroyed && this.#transport.isPaused) this.#transport.resume()
+    })
   }
 
   onEnd(): void {
@@ -158,7 +176,8 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   }
 
   override _read(): void {
-    if (this.#transport.isPaused) this.#transport.resume()
+    this.#wantsMore = true
+    if (this.#transport.isPaused && !this.#isResting) this.#transport.resume()
   }
 
   override _write(bytes: Buffer, _encoding: string, done: Done): void {
