@@ -135,7 +135,7 @@ export class ConnectionControl<T> {
 
   #moveLife(to: number): void {
     checkLifeMove(this.life, to)
-    this.life = to
+    ;(this as { life: number }).life = to
   }
 
   /** Time has passed, which restores allowances. */
