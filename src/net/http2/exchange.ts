@@ -309,9 +309,9 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
 
   #settleTunnel(tunnel: Tunnel<Http2Exchange>): boolean {
     if (this.stream.isClosed) {
+      this.cycle.end() // first: the tunnel tells of its end, which leads here again
       tunnel.onClose()
       this.#upgrade?.end(this.#failure)
-      this.cycle.end()
     }
     return tunnel.settle()
   }
