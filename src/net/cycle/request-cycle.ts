@@ -98,7 +98,6 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.#send(new OutgoingResponse().sendProblem(problemFor(error, debug)), isHead)
   }
 
-  /** The gates have let the request pass. */
   #admit(head: Head): void {
     const { body, bodyLimit } = this
     state.moveWork(this, state.NONE)
