@@ -282,8 +282,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     try {
       const response = carrier.prepare(made)
       const bodyBytes = sendWhole(carrier.writer, response, isHead, this.#connection.host.debug ? this.body : null)
-      if (this.answer >= state.SENT)
-        this.#expire() // cut off by what was written
+      if (bodyBytes !== NOT_WHOLE && state.isCut(this)) this.#expire()
       else if (bodyBytes !== NOT_WHOLE) {
         if (this.#recording !== null) this.#recording.status = response.statusCode
         carrier.handedOver(this.#finish(bodyBytes), response)
