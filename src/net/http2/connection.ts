@@ -18,6 +18,7 @@ import type { ConnectionHost } from '../connections/connection-host.ts'
 import { drainSoon, type OpenConnection } from '../connections/connections.ts'
 import { type Peer, STRANGER } from '../connections/peer.ts'
 import { RequestSource } from '../connections/request-source.ts'
+import { isOver } from '../cycle/exchange-states.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
@@ -151,7 +152,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   run(): void {
     if (this.isRunning) this.#runsAgain = true
-    if (this.isRunning || this.#hasEnded) return
+    if (this.isRunning || this.wire.control.life >= state.LINGERING) return
     this.isRunning = true
     try {
       while (this.#step());
@@ -209,7 +210,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       exchange.cycle.crash(error as Error)
     }
     // Most requests are over by now.
-    if (isNew && !exchange.isForgotten) this.#exchanges.add(exchange)
+    if (isNew && !isOver(exchange.cycle)) this.#exchanges.add(exchange)
   }
 
   #begin(stream: Http2Stream<Http2Exchange>): Http2Exchange {
@@ -248,7 +249,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       tellOfStreams(this.host, this, this.wire.refusedStreams)
       this.wire.refusedStreams = 0
     }
-    if (this.#hasEnded) return
+    if (this.wire.control.life >= state.LINGERING) return
     this.#enterPhase()
     if (this.#isLeft && this.wire.openStreams === 0) this.finish()
     this.output.flushTurn()
