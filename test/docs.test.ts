@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 
 import { ERRORS, type ErrorSpec } from '../packages/weirjs/src/base/error-codes.ts'
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, LIMIT_RULES, TIMEOUT_RULES } from '../packages/weirjs/src/base/limits.ts'
+import * as exchange from '../packages/weirjs/src/net/cycle/exchange-states.ts'
 import { LIFE_MOVES, LIFE_NAMES, READING_MOVES, STATE_NAMES, WRITING_MOVES } from '../packages/weirjs/src/wire/http1/states.ts'
 import { staged } from '../packages/weirjs/test/support/packed-package.ts'
 import { temporaryDirectory } from '../packages/weirjs/test/support/temporary.ts'
@@ -110,6 +111,20 @@ test('docs/http.md has the moves of all state machines', () => {
   assert.deepEqual(
     rowsOf(life!).map((row) => row.slice(0, 2)),
     LIFE_NAMES.map((name, i) => [name, namesOf(LIFE_NAMES, LIFE_MOVES[i]!)]),
+  )
+})
+
+test('docs/http.md has the moves of an exchange', () => {
+  const page = section('docs/http.md', '## The states of an exchange')
+  const tables = [
+    [exchange.REQUEST_NAMES, exchange.REQUEST_MOVES],
+    [exchange.WORK_NAMES, exchange.WORK_MOVES],
+    [exchange.ANSWER_NAMES, exchange.ANSWER_MOVES],
+  ] as const
+  const rows = tables.flatMap(([names, moves]) => names.map((name, i) => [name, moves[i]!.map((to) => names[to]).join(', ') || 'nothing']))
+  assert.deepEqual(
+    rowsOf(page).map((row) => row.slice(0, 2)),
+    rows,
   )
 })
 

@@ -1,6 +1,6 @@
 // A relay in Redis, whatever its kind: names of keys, local subscribers, and whether it is connected.
 
-import { type Clock, invalid, isInstance, kindOf, option, type Size, shown, systemClock, relays } from 'weirjs/kit'
+import { type Clock, invalid, isInstance, kindOf, option, relays, type Size, shown, systemClock } from 'weirjs/kit'
 import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
 import { RedisAccess } from '../client/redis-access.ts'
 import { type RedisSubscribingClient, subscriberSourceOf } from '../client/redis-subscriber.ts'

@@ -1,7 +1,7 @@
 // A relay in Redis that keeps messages: streams, with PUBLISH to tell of new entries.
 
 import { randomBytes } from 'node:crypto'
-import { type Duration, option, rules, relays } from 'weirjs/kit'
+import { type Duration, option, relays, rules } from 'weirjs/kit'
 import type { Relay } from 'weirjs/relay'
 
 import type { RedisAccess } from '../client/redis-access.ts'

@@ -83,7 +83,11 @@ export let readBodyWith: (request: HttpRequest, reader: BodyReader) => unknown
  */
 export class HttpRequest {
   static {
-    expireRequest = (request, poison) => request.#expire(poison)
+    expireRequest = (request, poison) => {
+      request.#isExpired = true
+      if (request.#webs !== null) for (const web of request.#webs) web.keep()
+      request.#given?.expire(labelOf(request.#match), poison)
+    }
     abortRequest = (request, reason) => request.#fireAbort(reason)
     onAbort = (request, listener) => {
       request.#abortListener = listener
@@ -146,12 +150,6 @@ export class HttpRequest {
       if (this.#isExpired) this.#given.expire(labelOf(this.#match), false)
     }
     return this.#given
-  }
-
-  #expire(poison: boolean): void {
-    this.#isExpired = true
-    if (this.#webs !== null) for (const web of this.#webs) web.keep()
-    this.#given?.expire(labelOf(this.#match), poison)
   }
 
   /** The request method, such as `GET`, in the case that the client sent. */

@@ -1,6 +1,7 @@
 // What `@weirjs/dev` needs of a server beyond what modules do: to see and mask what passes, and to start, ask and test a server.
 
 export { type Frame, framesOf, type SourceLines } from '../../app/debug/source-frames.ts'
+export { documentsOf } from '../../app/documents.ts'
 export { limitText } from '../../app/explain/limit-text.ts'
 export { visible } from '../../base/visible.ts'
 export { wholeAnswer } from '../../net/inject/inject.ts'
@@ -9,7 +10,6 @@ export { REQUEST_RULES, type RequestBytes, requestBytes, requestOf } from '../..
 export type { ExchangeWatcher, WatchedServer } from '../../net/inject/watched-server.ts'
 export { removeStale } from '../../net/listen/unix-socket.ts'
 export { replaceStart, type StartHook } from '../../server.ts'
-export { documentsOf } from '../../app/documents.ts'
 export { type MaskedText, type Masking, masking } from './masking.ts'
 export { requestFields, responseFields, watchBody, watchContent } from './seen.ts'
 export { expectationOf, limitsOf, type ServerLimit } from './server-facts.ts'

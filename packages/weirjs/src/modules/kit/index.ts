@@ -23,8 +23,6 @@ export { principalKey as principalKeyOf } from '../auth/principal-key.ts'
 export type { LimitTable } from '../limits/limit-store.ts'
 export { type RateRule, takenAt } from '../limits/rate-rule.ts'
 export { templateOf } from '../metrics/http-conventions.ts'
-/** What relays share: `relays.onceOf`, the id before all others, and the rules of `subscribe`. */
-export * as relays from './relays.ts'
 /** What tools for the development of servers need: `dev.masking`, `dev.tapExchanges`, `dev.replaceStart` and so on. */
 export * as dev from './dev.ts'
 export { type ExchangeHandle, exchange, type RedactedReader, redaction } from './exchange.ts'
@@ -36,4 +34,6 @@ export * as launch from './launch.ts'
  */
 export * as option from './option.ts'
 export { openFile, type PatientFile } from './patient-file.ts'
+/** What relays share: `relays.onceOf`, the id before all others, and the rules of `subscribe`. */
+export * as relays from './relays.ts'
 export { type OpenedSession, type SealedCookies, type SessionsHandle, sessionsHandle } from './sessions.ts'

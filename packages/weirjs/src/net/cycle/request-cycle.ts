@@ -74,6 +74,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.exchange = exchange
     exchange.carrier = this
     if (observers.hears('request')) this.#recording = observers.begin(exchange, connection) // before the gates, like them without the body
+    if (exchange !== this.exchange) return // cut off by an observer
     const misdirected = misdirection(head, connection)
     if (misdirected !== null) {
       state.moveWork(this, state.NONE)
@@ -82,6 +83,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
       return
     }
     const held = application.gate(exchange)
+    if (exchange !== this.exchange) return // cut off by a gate
     if (held === null) this.#admit(head)
     else this.#hold(exchange, held, head)
   }
@@ -96,7 +98,6 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.#send(new OutgoingResponse().sendProblem(problemFor(error, debug)), isHead)
   }
 
-  /** The gates have let the request pass. */
   #admit(head: Head): void {
     const { body, bodyLimit } = this
     state.moveWork(this, state.NONE)
@@ -106,7 +107,6 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     else if (this.owesContinue) this.#interim(head, 100, null)
   }
 
-  /** A gate has answered, or will settle later. */
   #hold(exchange: Exchange, held: OutgoingResponse | Promise<OutgoingResponse | null>, head: Head): void {
     if (this.body !== null) this.#pause()
     if (held instanceof OutgoingResponse) {
@@ -115,7 +115,6 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     } else this.#later(held, (response) => this.#leaveGates(exchange, response, head))
   }
 
-  /** @param response null: the request may pass */
   #leaveGates(exchange: Exchange, response: OutgoingResponse | null, head: Head): void {
     if (exchange !== this.exchange || !this.isGating) return // too late: another response was sent
     if (response !== null) {
@@ -283,7 +282,8 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     try {
       const response = carrier.prepare(made)
       const bodyBytes = sendWhole(carrier.writer, response, isHead, this.#connection.host.debug ? this.body : null)
-      if (bodyBytes !== NOT_WHOLE) {
+      if (bodyBytes !== NOT_WHOLE && state.isCut(this)) this.#expire()
+      else if (bodyBytes !== NOT_WHOLE) {
         if (this.#recording !== null) this.#recording.status = response.statusCode
         carrier.handedOver(this.#finish(bodyBytes), response)
       } else if (response.content.kind === 'upgrade' && carrier.switchOver !== undefined)

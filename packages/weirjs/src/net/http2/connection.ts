@@ -18,6 +18,7 @@ import type { ConnectionHost } from '../connections/connection-host.ts'
 import { drainSoon, type OpenConnection } from '../connections/connections.ts'
 import { type Peer, STRANGER } from '../connections/peer.ts'
 import { RequestSource } from '../connections/request-source.ts'
+import { isOver } from '../cycle/exchange-states.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
@@ -63,13 +64,9 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   #lastEnd: number | null = null
   /** The client will open no more streams. */
   #isLeft = false
-  /** All has been written, and our side has ended. What arrives is discarded. */
-  #isLingering = false
   #drainedBytes = 0
   /** The client has broken the protocol, or flooded the connection. */
   #isFaulty = false
-  #isAborted = false
-  #isGone = false
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer = STRANGER) {
     super(host, transport, peer)
@@ -82,7 +79,12 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   get isGone(): boolean {
-    return this.#isGone
+    return this.wire.control.life === state.GONE
+  }
+
+  /** Whether all has been written, and our side has ended. What arrives is discarded. */
+  get #hasEnded(): boolean {
+    return this.wire.control.life >= state.LINGERING
   }
 
   get isBusy(): boolean {
@@ -103,7 +105,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   onBytes(buffer: Buffer, length: number, isBorrowed: boolean): void {
     this.#debts.hear()
-    if (this.#isLingering) {
+    if (this.#hasEnded) {
       this.#drainedBytes += length
       if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.pause() // it still gets what waits for it
       return
@@ -121,7 +123,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** No client reads on after that. */
   onEnd(): void {
     this.#records?.settle() // once the transport is destroyed, it does not tell what was sent
-    if (this.#isLingering) return // the transport closes once all has been sent
+    if (this.#hasEnded) return // the transport closes once all has been sent
     if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
     this.wire.control.fail(NO_ERROR)
     this.#linger()
@@ -135,22 +137,23 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   onClose(): void {
-    if (this.#isGone) return
-    this.#isGone = true
+    if (this.isGone) return
+    const wasAborted = this.wire.control.life === state.ABORTED
     this.host.ticker.delete(this)
-    this.wire.control.fail(NO_ERROR)
+    this.wire.control.leave()
     this.output.close()
     this.backlog.close()
     this.#records?.close(null)
-    if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE')) // an error costs more than all the rest of this
-    if (this.#exchanges.size === 0 || this.#isAborted) this.host.forget(this)
+    // An error costs a connection more than all the rest of its end.
+    if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE'))
+    if (this.#exchanges.size === 0 || wasAborted) this.host.forget(this)
   }
 
   // Events.
 
   run(): void {
     if (this.isRunning) this.#runsAgain = true
-    if (this.isRunning || this.#isLingering || this.#isGone) return
+    if (this.isRunning || this.wire.control.life >= state.LINGERING) return
     this.isRunning = true
     try {
       while (this.#step());
@@ -209,7 +212,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       exchange.cycle.crash(error as Error)
     }
     // Most requests are over by now.
-    if (isNew && !exchange.isForgotten) this.#exchanges.add(exchange)
+    if (isNew && !isOver(exchange.cycle)) this.#exchanges.add(exchange)
   }
 
   #begin(stream: Http2Stream<Http2Exchange>): Http2Exchange {
@@ -248,7 +251,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       tellOfStreams(this.host, this, this.wire.refusedStreams)
       this.wire.refusedStreams = 0
     }
-    if (this.#isLingering || this.#isGone) return
+    if (this.wire.control.life >= state.LINGERING) return
     this.#enterPhase()
     if (this.#isLeft && this.wire.openStreams === 0) this.finish()
     this.output.flushTurn()
@@ -295,8 +298,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#exchanges.delete(exchange)
     this.#lastEnd = this.host.ticker.now
     if (this.#exchanges.size > 0) return
-    if (this.#isGone) this.host.forget(this)
-    else if (!this.isRunning && !this.#isLingering) {
+    if (this.isGone) this.host.forget(this)
+    else if (!this.isRunning && !this.#hasEnded) {
       this.#enterPhase()
       if (this.#isLeft) this.finish()
       this.output.flushSoon()
@@ -337,14 +340,15 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     } else {
       host.report(error, this)
       this.#leave(error)
+      wire.control.fail(INTERNAL_ERROR)
     }
     this.#linger()
   }
 
   /** Sends what is ready, ends our side, and discards what still arrives for a moment, so that the client sees the last frames and not a reset. */
   #linger(): void {
-    if (this.#isLingering || this.#isGone) return
-    this.#isLingering = true
+    if (this.#hasEnded) return
+    this.wire.control.linger()
     this.#deadlines.enter(phase.LINGER)
     this.output.write()
     this.transport.end()
@@ -353,18 +357,15 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   /** Ends the connection now, whatever is in progress. */
   abort(error: Error, code: number = NO_ERROR): void {
-    this.#isAborted = true
-    if (this.#isGone) {
-      this.host.forget(this)
-      return
-    }
+    if (this.isGone) this.host.forget(this)
+    if (this.isGone) return
     for (const exchange of this.#exchanges) exchange.breakOff(error)
-    this.wire.control.fail(code)
+    const hadEnded = this.#hasEnded
+    this.wire.control.abort(code)
     this.#records?.settle()
     this.#records?.close(error)
-    const hasAll = this.#isLingering && this.transport.unsentBytes === 0
-    if (!this.#isLingering) this.output.write()
-    this.#isLingering = true
+    const hasAll = hadEnded && this.transport.unsentBytes === 0
+    if (!hadEnded) this.output.write()
     if (hasAll) this.transport.destroy()
     else this.transport.reset()
   }
@@ -386,7 +387,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   #checkTime(elapsedMs: number): void {
-    if (this.#isGone) return
+    if (this.isGone) return
     const transport = this.transport
     const deadlines = this.#deadlines
     this.wire.control.tick(elapsedMs)
@@ -406,7 +407,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     } else if (deadlines.isOver) {
       if (deadlines.phase === phase.LINGER) transport.destroy()
       else this.finish()
-    } else if (!this.#isLingering) this.#checkClient(elapsedMs)
+    } else if (!this.#hasEnded) this.#checkClient(elapsedMs)
   }
 
   /** What a client owes that belongs to no request. */

@@ -14,7 +14,7 @@ import type { Http2Stream } from '../../wire/http2/stream.ts'
 
 import type { Carrier, RequestConnection, UpgradeContent } from '../cycle/carrier.ts'
 import * as state from '../cycle/exchange-states.ts'
-import { isCut, isOver } from '../cycle/exchange-states.ts'
+import { isCut } from '../cycle/exchange-states.ts'
 import { RequestCycle } from '../cycle/request-cycle.ts'
 import type { Recording } from '../observe/recording.ts'
 import { UpgradeRecord } from '../observe/upgrade-record.ts'
@@ -282,10 +282,6 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
 
   // The end of the stream.
 
-  get isForgotten(): boolean {
-    return isOver(this.cycle)
-  }
-
   /** Frames have been made, or received: the response may be complete, and so may the stream. @returns whether it waits for more frames */
   settle(): boolean {
     const { cycle, stream } = this
@@ -314,9 +310,9 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
 
   #settleTunnel(tunnel: Tunnel<Http2Exchange>): boolean {
     if (this.stream.isClosed) {
+      this.cycle.end() // first: the tunnel tells of its end, which leads here again
       tunnel.onClose()
       this.#upgrade?.end(this.#failure)
-      this.cycle.end()
     }
     return tunnel.settle()
   }

@@ -79,38 +79,28 @@ function maskOf(moves: readonly number[]): number {
 
 /** Methods throw an `Error` for a move that is not in the tables. */
 export abstract class ConnectionState {
-  #reading: number = IDLE
-  #writing: number = IDLE
-  #life: number = OPEN
+  // Fields and not getters, because they are read many times for each request. Only the three methods at the end change them.
 
   /** One of IDLE, HEAD, BODY, PAUSED, DONE, CLOSED. */
-  get reading(): number {
-    return this.#reading
-  }
-
+  readonly reading: number = IDLE
   /** One of IDLE, HEAD, BODY, DONE, CLOSED. */
-  get writing(): number {
-    return this.#writing
-  }
-
+  readonly writing: number = IDLE
   /** One of OPEN, DRAINING, LAST, SWITCHED, LINGERING, ABORTED, GONE. */
-  get life(): number {
-    return this.#life
-  }
+  readonly life: number = OPEN
 
   /** Whether another request may follow the current one. If not, the response has `Connection: close`. */
   get keepsAlive(): boolean {
-    return this.#life < LAST
+    return this.life < LAST
   }
 
   /** Whether requests are read and answered here: neither another protocol nor the end has begun. */
   get isServing(): boolean {
-    return this.#life < SWITCHED
+    return this.life < SWITCHED
   }
 
   /** Whether nothing more can be sent to the client. */
   get isOver(): boolean {
-    return this.#life >= ABORTED
+    return this.life >= ABORTED
   }
 
   // The request, as it is read.
@@ -140,12 +130,12 @@ export abstract class ConnectionState {
 
   /** The reader needs no more of the body for now, if there is more. */
   pauseBody(): void {
-    if (this.#reading === BODY) this.#moveReading(PAUSED)
+    if (this.reading === BODY) this.#moveReading(PAUSED)
   }
 
   /** The reader needs more of the body, if there is more. */
   resumeBody(): void {
-    if (this.#reading === PAUSED) this.#moveReading(BODY)
+    if (this.reading === PAUSED) this.#moveReading(BODY)
   }
 
   /**
@@ -153,8 +143,8 @@ export abstract class ConnectionState {
    * its head is not complete, to the part that was received.
    */
   refuse(): void {
-    if (this.#reading === CLOSED) return
-    if (this.#writing === IDLE) this.#moveWriting(HEAD)
+    if (this.reading === CLOSED) return
+    if (this.writing === IDLE) this.#moveWriting(HEAD)
     this.#closeReading()
   }
 
@@ -172,7 +162,7 @@ export abstract class ConnectionState {
 
   /** No request follows the current one. Has no effect once its response has been sent. */
   disableKeepAlive(): void {
-    if (this.#life === OPEN) this.#moveLife(LAST)
+    if (this.life === OPEN) this.#moveLife(LAST)
   }
 
   // From one request to the next, or to the end.
@@ -182,28 +172,28 @@ export abstract class ConnectionState {
    * @returns OPEN for the next request, DRAINING for the rest; any other state if no request follows
    */
   endCycle(): number {
-    if (!this.keepsAlive) return this.#life
-    if (this.#reading === DONE) {
+    if (!this.keepsAlive) return this.life
+    if (this.reading === DONE) {
       this.#moveReading(IDLE)
       this.#moveWriting(IDLE)
-      if (this.#life === DRAINING) this.#moveLife(OPEN)
+      if (this.life === DRAINING) this.#moveLife(OPEN)
     } else {
-      if (this.#writing !== DONE) throw illegalMove('life', LIFE_NAMES, this.#life, DRAINING)
+      if (this.writing !== DONE) throw illegalMove('life', LIFE_NAMES, this.life, DRAINING)
       this.resumeBody() // the rest is discarded
       this.#moveLife(DRAINING)
     }
-    return this.#life
+    return this.life
   }
 
   /** Another protocol takes over. The current request has been read completely. */
   protected switchOver(): void {
-    if (this.#reading !== DONE || this.#writing !== HEAD) throw illegalMove('life', LIFE_NAMES, this.#life, SWITCHED)
+    if (this.reading !== DONE || this.writing !== HEAD) throw illegalMove('life', LIFE_NAMES, this.life, SWITCHED)
     this.#end(SWITCHED)
   }
 
   /** Everything that was owed has been sent, and our side ends. */
   linger(): void {
-    if (this.#writing === HEAD || this.#writing === BODY) throw illegalMove('life', LIFE_NAMES, this.#life, LINGERING)
+    if (this.writing === HEAD || this.writing === BODY) throw illegalMove('life', LIFE_NAMES, this.life, LINGERING)
     this.#end(LINGERING)
   }
 
@@ -220,30 +210,30 @@ export abstract class ConnectionState {
   /** Every end goes through here. */
   #end(to: number): void {
     this.#closeReading()
-    if (this.#writing !== CLOSED) this.#moveWriting(CLOSED)
+    if (this.writing !== CLOSED) this.#moveWriting(CLOSED)
     this.#moveLife(to)
   }
 
   #closeReading(): void {
-    if (this.#reading === CLOSED) return
+    if (this.reading === CLOSED) return
     this.#moveReading(CLOSED)
     if (this.keepsAlive) this.#moveLife(LAST)
     this.dropBytes()
   }
 
   #moveReading(to: number): void {
-    if (((READING_MASKS[this.#reading]! >> to) & 1) === 0) throw illegalMove('reading', STATE_NAMES, this.#reading, to)
-    this.#reading = to
+    if (((READING_MASKS[this.reading]! >> to) & 1) === 0) throw illegalMove('reading', STATE_NAMES, this.reading, to)
+    ;(this as { reading: number }).reading = to
   }
 
   #moveWriting(to: number): void {
-    if (((WRITING_MASKS[this.#writing]! >> to) & 1) === 0) throw illegalMove('writing', STATE_NAMES, this.#writing, to)
-    this.#writing = to
+    if (((WRITING_MASKS[this.writing]! >> to) & 1) === 0) throw illegalMove('writing', STATE_NAMES, this.writing, to)
+    ;(this as { writing: number }).writing = to
   }
 
   #moveLife(to: number): void {
-    if (((LIFE_MASKS[this.#life]! >> to) & 1) === 0) throw illegalMove('life', LIFE_NAMES, this.#life, to)
-    this.#life = to
+    if (((LIFE_MASKS[this.life]! >> to) & 1) === 0) throw illegalMove('life', LIFE_NAMES, this.life, to)
+    ;(this as { life: number }).life = to
   }
 }
 

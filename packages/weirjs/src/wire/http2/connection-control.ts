@@ -33,7 +33,8 @@ export class ConnectionControl<T> {
   readonly #streams: StreamTable<T>
   readonly #allowances: Allowances
   readonly #dropStreams: () => void
-  #life = state.SERVING
+  /** From SERVING to GONE: see states.ts. A field and not a getter, because it is read many times for each request. */
+  readonly life: number = state.SERVING
   #awaitsSettingsAck = true
   #earlyPriorities: Map<number, Priority> | null = null
 
@@ -53,11 +54,6 @@ export class ConnectionControl<T> {
     if (offersConnect) own.push(settings.ENABLE_CONNECT_PROTOCOL, 1)
     this.#sender.writeSettings(own)
     this.#sender.writeWindowUpdate(0, CONNECTION_WINDOW_BYTES - settings.DEFAULT_WINDOW_BYTES)
-  }
-
-  /** One of SERVING, ENDING, LAST, FAILED: see states.ts. */
-  get life(): number {
-    return this.#life
   }
 
   /** Whether the client has yet to acknowledge our SETTINGS (RFC 9113 §6.5.3). */
@@ -87,7 +83,7 @@ export class ConnectionControl<T> {
    * a second one names the last stream. Streams above that one are ignored.
    */
   beginEnd(): void {
-    if (this.#life !== state.SERVING) return
+    if (this.life !== state.SERVING) return
     this.#moveLife(state.ENDING)
     this.#sender.writeGoaway(MOST_31_BITS, NO_ERROR)
     this.#sender.writePing(END_PING, 0, false)
@@ -95,7 +91,7 @@ export class ConnectionControl<T> {
 
   /** Sends GOAWAY with the last stream. Streams above it are ignored. The connection is complete when `openStreams` is 0. */
   end(): void {
-    if (this.#life >= state.LAST) return
+    if (this.life >= state.LAST) return
     this.#moveLife(state.LAST)
     this.#streams.close()
     this.#sender.writeGoaway(this.#streams.highest, NO_ERROR)
@@ -103,7 +99,7 @@ export class ConnectionControl<T> {
 
   /** Ends the connection with GOAWAY and `code`. All streams are gone, without events. */
   fail(code: number): void {
-    if (this.#life === state.FAILED) return
+    if (this.life >= state.FAILED) return
     this.#moveLife(state.FAILED)
     this.#sender.writeGoaway(this.#streams.highest, code)
     this.#dropStreams()
@@ -111,12 +107,35 @@ export class ConnectionControl<T> {
 
   /** Sends PING. The event PONG follows if the client is still there. */
   ping(): void {
-    if (this.#life !== state.FAILED) this.#sender.writePing(ASK_PING, 0, false)
+    if (this.life < state.FAILED) this.#sender.writePing(ASK_PING, 0, false)
+  }
+
+  /** Our side ends. Every stream is complete, or has been failed. */
+  linger(): void {
+    if (this.life !== state.LAST) this.fail(NO_ERROR)
+    this.#moveLife(state.LINGERING)
+  }
+
+  /** The connection is reset, whatever is owed. */
+  abort(code: number): void {
+    this.#drop(code)
+    if (this.life < state.ABORTED) this.#moveLife(state.ABORTED)
+  }
+
+  /** The transport has closed. */
+  leave(): void {
+    this.#drop(NO_ERROR)
+    this.#moveLife(state.GONE)
+  }
+
+  #drop(code: number): void {
+    if (this.life < state.LINGERING) this.fail(code)
+    else this.#dropStreams()
   }
 
   #moveLife(to: number): void {
-    checkLifeMove(this.#life, to)
-    this.#life = to
+    checkLifeMove(this.life, to)
+    ;(this as { life: number }).life = to
   }
 
   /** Time has passed, which restores allowances. */
@@ -151,7 +170,7 @@ export class ConnectionControl<T> {
       return false
     }
     if (ASK_PING.compare(buffer, start, start + PING_BYTES) === 0) return true
-    if (this.#life === state.ENDING && END_PING.compare(buffer, start, start + PING_BYTES) === 0) this.end()
+    if (this.life === state.ENDING && END_PING.compare(buffer, start, start + PING_BYTES) === 0) this.end()
     else this.#allowances.spend(allowances.EMPTY_FRAMES)
     return false
   }

@@ -105,7 +105,7 @@ export class Http2WireConnection<T> {
   /** Passes in `bytes[0, length)`, borrowed until `next` returns NEED_DATA, PAUSED or CLOSED. */
   receive(bytes: Buffer, length: number): void {
     this.#hasReadAll = false
-    if (this.control.life !== state.FAILED) this.#frames.receive(bytes, length)
+    if (this.control.life < state.FAILED) this.#frames.receive(bytes, length)
   }
 
   /**
@@ -113,7 +113,7 @@ export class Http2WireConnection<T> {
    * @throws Http2Error when the client has broken the protocol. From then on it returns CLOSED
    */
   next(): number {
-    if (this.control.life === state.FAILED) return CLOSED
+    if (this.control.life >= state.FAILED) return CLOSED
     try {
       return this.#next()
     } catch (error) {
@@ -397,7 +397,7 @@ export class Http2WireConnection<T> {
       if (stream.state === state.RESET) this.#streams.rememberReset(stream.id)
     } else this.#streams.delete(stream)
     if (stream.heldBytes === 0) return
-    if (this.control.life !== state.FAILED) this.bodies.credit(null, stream.heldFlowBytes)
+    if (this.control.life < state.FAILED) this.bodies.credit(null, stream.heldFlowBytes)
     this.bodies.releaseHeld(stream)
   }
 

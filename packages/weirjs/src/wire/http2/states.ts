@@ -62,14 +62,23 @@ export const ENDING = 1
 export const LAST = 2
 /** The client has broken the protocol, or the owner has given up: nothing more is read, and all streams are gone. */
 export const FAILED = 3
+/** All has been written, and our side has ended. What arrives is discarded until the client ends its side too. */
+export const LINGERING = 4
+/** The connection is being reset, and the transport has not closed yet. */
+export const ABORTED = 5
+/** The transport has closed. */
+export const GONE = 6
 
-export const LIFE_NAMES = ['serving', 'ending', 'last', 'failed'] as const
+export const LIFE_NAMES = ['serving', 'ending', 'last', 'failed', 'lingering', 'aborted', 'gone'] as const
 
 export const LIFE_MOVES: readonly (readonly number[])[] = [
   [ENDING, LAST, FAILED], // serving
   [LAST, FAILED], // ending
-  [FAILED], // last
-  [], // failed
+  [FAILED, LINGERING], // last
+  [LINGERING, ABORTED, GONE], // failed
+  [ABORTED, GONE], // lingering
+  [GONE], // aborted
+  [], // gone
 ]
 
 const STREAM_MASKS = STREAM_MOVES.map(maskOf)
