@@ -20,7 +20,7 @@ const EXCHANGE_FILES = [
   /^http\/request\/request\.ts$/,
 ]
 
-const sources = readdirSync(new URL('src', ROOT), { recursive: true })
+const sources = readdirSync(new URL('packages/weirjs/src', ROOT), { recursive: true })
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   .map((file) => ({ file, text: readFileSync(new URL(`packages/weirjs/src/${file}`, ROOT), 'utf8') }))
@@ -97,7 +97,7 @@ async function callsOfGet(open, options) {
     const { result } = await session.post('Profiler.takePreciseCoverage')
     const counts = new Map()
     for (const { url, functions } of result) {
-      const [, file] = url.split('/build/src/')
+      const [, file] = url.split('/build/packages/weirjs/src/')
       for (const { functionName, ranges } of file === undefined ? [] : functions)
         if (ranges[0].count > 0) counts.set(`${file}\t${functionName}\t${ranges[0].startOffset}`, ranges[0].count)
     }

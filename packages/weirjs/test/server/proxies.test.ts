@@ -309,7 +309,7 @@ test('inject and the test client refuse an impossible peer', async () => {
     [{ peer: { port: 70_000 } }, /peer.port is 70000/],
     [{ peer: { isSecure: 'yes' } }, /peer.isSecure is the string "yes"/],
     [{ peer: { host: 'x' } }, /peer: there is no option "host"/],
-    [{ peer: 'x' }, /peer is a string/],
+    [{ peer: 'x' }, /peer is the string "x"/],
     [{ endpoint: 'web' }, /no entry of "listen" has the name "web"/],
     [{ endpoint: 1 }, /endpoint is 1/],
   ] as const) {

@@ -192,11 +192,11 @@ for (const [name, value] of [
   ['requestTimeout', 0],
   ['requestTimeout', -1],
   ['writeTimeout', 1.5],
-  ['writeTimeout', '5s'],
+  ['writeTimeout', 'soon'],
   ['requestTimeout', Number.POSITIVE_INFINITY],
 ] as const) {
   test(`a route with ${name} ${value} is refused by name`, () => {
     const map = () => new HttpServer().mapGet('/', { [name]: value } as never, () => '')
-    assert.throws(map, { code: 'WEIR_ROUTE_DECLARATION', message: new RegExp(`option "${name}" of / is .*whole number of milliseconds`) })
+    assert.throws(map, { code: 'WEIR_ROUTE_DECLARATION', message: new RegExp(`option "${name}" of / is .*not whole milliseconds`) })
   })
 }

@@ -33,7 +33,7 @@ export interface InjectRequest {
 }
 
 const GIVEN = anything().optional()
-/** @internal The values are checked where the bytes are made. */
+/** The values are checked where the bytes are made. */
 export const REQUEST_RULES = rules<InjectRequest>('request')({
   method: GIVEN,
   url: anything(),
