@@ -2,10 +2,11 @@
 
 import type { ModuleHost } from '../../app/module-host.ts'
 import type { Clock } from '../../base/clock.ts'
+import { WeirError } from '../../base/errors.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
 import { type Exchange, exchangeOf, type TraceIds } from '../../http/exchange.ts'
 import { bodyOf, headerOf } from '../../http/request/request.ts'
-import type { HttpSession } from '../../http/session.ts'
+import { HttpSession } from '../../http/session.ts'
 import { Redaction } from '../log/redaction.ts'
 
 /** A request and its response, as modules see them. Valid as long as its session. */
@@ -92,8 +93,17 @@ class Handle implements ExchangeHandle {
   }
 }
 
-/** What a module may see and change of a request beside its `HttpSession`. Costs one small object. @param session of weir, hosted or not */
+/**
+ * What a module may see and change of a request beside its `HttpSession`. Costs one small object.
+ * @param session of weir, hosted or not
+ * @throws WEIR_SERVER_STATE for a session of another copy of weirjs, which npm installs beside this one if the versions of the packages differ
+ */
 export function exchange(session: HttpSession): ExchangeHandle {
+  if (!(session instanceof HttpSession))
+    throw new WeirError(
+      'WEIR_SERVER_STATE',
+      'the server and a module use two copies of weirjs: install the same version of all packages (npm ls weirjs)',
+    )
   return new Handle(exchangeOf(session))
 }
 
