@@ -13,7 +13,7 @@ import { dts } from 'rolldown-plugin-dts'
 import { packageNames } from './packages.mjs'
 
 /** Where tsc writes the declarations that are rolled up. */
-const DECLARATIONS = 'build/declarations'
+const DECLARATIONS = 'declarations'
 
 const given = process.argv.slice(2)
 rmSync(DECLARATIONS, { recursive: true, force: true })

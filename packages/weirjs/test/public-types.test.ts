@@ -15,7 +15,7 @@ interface Declaration {
 }
 
 /** Where the build leaves the declarations of each source file, before it rolls them up. */
-const DECLARED = 'build/declarations/packages/weirjs/src'
+const DECLARED = 'declarations/packages/weirjs/src'
 
 const { exports: entries } = JSON.parse(readFileSync('packages/weirjs/package.json', 'utf8')) as {
   exports: Record<string, string | { types: string }>
