@@ -409,9 +409,9 @@ describe('s3Storage', { skip: noS3 }, () => {
     const client = clientOf('http://127.0.0.1:1')
     const rows: [options: unknown, message: RegExp][] = [
       [{}, /bucket is undefined/],
-      [{ bucket: '' }, /bucket is empty/],
+      [{ bucket: '' }, /bucket is a string, not its name/],
       [{ bucket: 'b', partsize: 1 }, /it is called "partSize"/],
-      [{ bucket: 'b', partSize: MIB }, /partSize is 1048576, not a whole number of at least 5242880$/],
+      [{ bucket: 'b', partSize: MIB }, /partSize is 1048576, not a whole number of at least 5242880 or a size such as/],
       [{ bucket: 'b', prefix: 1 }, /prefix is 1, not a string$/],
       [{ bucket: 'b', params: { Bucket: 'x' } }, /params: Bucket is set by weir$/],
     ]

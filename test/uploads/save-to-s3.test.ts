@@ -190,18 +190,18 @@ describe('saveToS3', { skip: noS3 }, () => {
       ['no client', [null, { bucket: 'b' }, INFO, FILE], /client is null, not a client of @aws-sdk\/client-s3$/],
       ['another client', [{ config: {} }, { bucket: 'b' }, INFO, FILE], /client has no send/],
       ['no bucket', [client, {}, INFO, FILE], /bucket is undefined, not its name$/],
-      ['an empty key', [client, { bucket: 'b', key: '' }, INFO, FILE], /key is empty$/],
+      ['an empty key', [client, { bucket: 'b', key: '' }, INFO, FILE], /key is the string "", not a string that is not empty$/],
       ['a key and a prefix', [client, { bucket: 'b', key: 'k', prefix: 'p' }, INFO, FILE], /prefix is for generated keys/],
       ['a misspelt target', [client, { Bucket: 'b' }, INFO, FILE], /there is no option "Bucket": it is called "bucket"$/],
       ['a parameter of weir', [client, { bucket: 'b', params: { Key: 'k' } }, INFO, FILE], /params: Key is set by weir$/],
       [
         'small parts',
         [client, { bucket: 'b' }, INFO, FILE, { partSize: MIB }],
-        /partSize is 1048576, not a whole number of at least 5242880$/,
+        /partSize is 1048576, not a whole number of at least 5242880 or a size such as/,
       ],
       ['no concurrency', [client, { bucket: 'b' }, INFO, FILE, { concurrency: 0 }], /concurrency is 0/],
       ['no content', [client, { bucket: 'b' }, INFO, 'text'], /content is bytes or a Readable, not a string$/],
-      ['no signal', [client, { bucket: 'b' }, INFO, FILE, { signal: true }], /signal is not an AbortSignal$/],
+      ['no signal', [client, { bucket: 'b' }, INFO, FILE, { signal: true }], /signal is true, not an AbortSignal$/],
     ]
     for (const [what, args, message] of rows) {
       test(what, async () => {
