@@ -79,13 +79,17 @@ function generateBundle(_options, bundle) {
 
 /**
  * The bundler writes the path of each file above its declarations, which depends on the machine. And a project for browsers, which has no
- * types of Node, can check the declarations of `weirjs/client`: what it cannot find there is none of its business.
+ * types of Node, can check the declarations of `weirjs/client`: what it cannot find there is none of its business. Before TypeScript 5.7,
+ * arrays of bytes have no parameter.
  */
 function finishDeclarations(_options, bundle) {
-  for (const chunk of Object.values(bundle)) {
+  for (const [name, chunk] of Object.entries(bundle)) {
     if (chunk.type !== 'chunk') continue
+    if (/^export \{ __exportAll as \w+ \};\s*$/.test(chunk.code)) delete bundle[name] // for namespaces, which need nothing as types
     const code = chunk.code.replace(/^\/\/(?:[^\n]*\.d\.ts|#(?:end)?region[^\n]*)\n/gm, '')
-    chunk.code = code.replace(/^(?=import [^\n]* from ["']node:)/gm, '// @ts-ignore\n')
+    chunk.code = code
+      .replace(/^(?=import [^\n]* from ["']node:)/gm, '// @ts-ignore\n')
+      .replace(/\b(Uint8Array|Buffer)<ArrayBufferLike>/g, '$1')
   }
 }
 

@@ -82,8 +82,12 @@ for (const name of names) {
   })
 }
 
-test('the command weirjs exists, so that npx never looks for a package of somebody else', () => {
-  assert.ok(Object.hasOwn(main.bin!, 'weirjs'))
+test('the command is of @weirjs/dev alone, so that npx @weirjs/dev never looks for a package of somebody else', () => {
+  assert.deepEqual(
+    names.filter((name) => manifestOf(name).bin !== undefined),
+    ['dev'],
+  )
+  assert.deepEqual(Object.keys(manifestOf('dev').bin!), ['weir'])
 })
 
 test('weirjs takes at most 2.5 MB in node_modules', (t) => {

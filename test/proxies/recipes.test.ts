@@ -135,8 +135,8 @@ test('a server needs no file that it can write', async (t) => {
 
 test('Kubernetes waits for as long as the program of the documentation takes to stop', () => {
   const numberAfter = (text: RegExp): number => Number(text.exec(DEPLOYING)![1]!.replace('_', ''))
-  const readyDelayMs = numberAfter(/run\(\{.*readyDelayMs: ([\d_]+)/)
-  const graceMs = numberAfter(/run\(\{.*graceMs: ([\d_]+)/)
+  const readyDelayMs = numberAfter(/run\(\{.*readyDelay: '(\d+)s'/) * 1000
+  const graceMs = numberAfter(/run\(\{.*grace: '(\d+)s'/) * 1000
   assert.ok(numberAfter(/terminationGracePeriodSeconds: (\d+)/) * 1000 > readyDelayMs + graceMs)
   assert.ok(numberAfter(/TimeoutStopSec=(\d+)/) * 1000 > readyDelayMs + graceMs)
   assert.ok(numberAfter(/periodSeconds: (\d+)/) * 1000 < readyDelayMs)
