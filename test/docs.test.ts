@@ -205,12 +205,24 @@ const FOLDER = 'build/docs-examples'
 /** The folder for temporary files of the examples, which is removed with everything in it. */
 const TEMPORARY = resolve(FOLDER, 'tmp')
 
+/** The types of Node 20 lack it. */
+const NODE_SQLITE = `declare module 'node:sqlite' {
+  export class DatabaseSync {
+    constructor(path: string)
+    exec(sql: string): void
+    prepare(sql: string): { run(...values: (string | number)[]): { changes: number | bigint }; get(...values: (string | number)[]): unknown }
+    close(): void
+  }
+}
+`
+
 /** Compiles all examples in one program with the sources of the packages, on which they then run, and returns the output of tsc. */
 function compileExamples(): string {
   const { paths } = JSON.parse(readFileSync('tsconfig.json', 'utf8')).compilerOptions as { paths: Record<string, [string]> }
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(`${FOLDER}/out`, { recursive: true })
   for (const { file, code } of examples) writeFileSync(`${FOLDER}/${file}`, code)
+  writeFileSync(`${FOLDER}/node-sqlite.d.ts`, NODE_SQLITE)
   const compilerOptions = {
     paths: Object.fromEntries(Object.entries(paths).map(([name, [path]]) => [name, [`../../${path}`]])),
     rootDir: '../..',

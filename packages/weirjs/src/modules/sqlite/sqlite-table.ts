@@ -1,0 +1,49 @@
+// One table of texts by key, each with a time at which it is over. Whoever writes also removes a few of those that are over, so there is no
+// timer, and no long pause.
+
+import { createHash } from 'node:crypto'
+
+import type { SqliteAccess } from './sqlite-access.ts'
+import type { SqliteStatement } from './sqlite-database.ts'
+
+const SWEEP_EVERY = 16
+const SWEPT_AT_ONCE = 64
+
+/** @param columns beside the key and the time at which the row is over, which is `ends` */
+export function createTable(name: string, columns: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${name} (key TEXT PRIMARY KEY, ${columns}, ends INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS ${name}_ends ON ${name} (ends);`
+}
+
+/** Removes rows that are over, a few at a time. */
+export class Sweep {
+  readonly #statement: SqliteStatement
+  #writes = 0
+
+  constructor(access: SqliteAccess, table: string) {
+    this.#statement = access.prepare(`DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE ends <= ? LIMIT ${SWEPT_AT_ONCE})`)
+  }
+
+  /** Called within each write. */
+  afterWrite(now: number): void {
+    if (++this.#writes % SWEEP_EVERY !== 0) return
+    try {
+      this.#statement.run(now)
+    } catch {
+      // What was written is there. The next writes try again, and say why if they fail themselves.
+    }
+  }
+}
+
+/** Keys of any length become short ones, and the file does not tell them. Half of a surrogate pair, which UTF-8 lacks, makes a difference, too. */
+export function keyOf(...parts: readonly string[]): string {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(String(part.length)).update(':').update(part, 'utf16le')
+  return hash.digest('base64url')
+}
+
+/** The column `name` of a row that `get` has returned. Null if there is no row. */
+export function columnOf(row: unknown, name: string): string | number | null {
+  const value = row === undefined || row === null ? null : (row as Record<string, unknown>)[name]
+  return typeof value === 'bigint' ? Number(value) : ((value ?? null) as string | number | null)
+}
