@@ -582,7 +582,7 @@ test('invalid options are refused', (t) => {
     { cacheControls: 'no-cache' },
   ]
   for (const options of wrong) {
-    assert.throws(() => staticFiles({ root, ...options } as StaticOptions), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
+    assert.throws(() => staticFiles({ root, ...options } as { root: string }), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
   }
 })
 

@@ -15,6 +15,8 @@ interface MemoryFileFacts {
   readonly coding: string | null
   /** Whether another client may get another version of the file. */
   readonly variesByEncoding: boolean
+  /** Whether its state has a time, for Last-Modified. */
+  readonly isDated: boolean
   /** Other fields: name, value, name, value. They are added unless the response has them already. */
   readonly fields: readonly string[]
 }
@@ -36,7 +38,8 @@ export class MemoryFile {
     this.#facts = facts
     const now = Date.now()
     const response = new OutgoingResponse()
-    response.header('ETag', tagOf(state, facts.coding, now)).header('Last-Modified', formatHttpDate(lastModifiedOf(state, now)))
+    response.header('ETag', tagOf(state, facts.coding, now))
+    if (facts.isDated) response.header('Last-Modified', formatHttpDate(lastModifiedOf(state, now)))
     response.header('Accept-Ranges', 'bytes')
     if (facts.cacheControl !== null) response.header('Cache-Control', facts.cacheControl)
     this.#describeForm(response)
@@ -53,9 +56,9 @@ export class MemoryFile {
   }
 
   async #sendAsked(request: Asking, response: OutgoingResponse): Promise<void> {
-    const { contentType, cacheControl } = this.#facts
+    const { contentType, cacheControl, isDated } = this.#facts
     this.#describeForm(response)
-    const options = cacheControl === null ? {} : { cacheControl }
+    const options = { lastModified: isDated, ...(cacheControl === null ? {} : { cacheControl }) }
     const pieces = await selectPieces(request, response, this.#state, options, () => void response.contentType(contentType))
     if (pieces === null) return
     response.body(this.#collect(pieces))

@@ -10,7 +10,7 @@ const FOREVER = 1e9
 
 function fileOf(size: number, changedMs = 0): StaticFile {
   const state = { size, changedMs, tag: 'x' }
-  const facts = { contentType: 'text/plain', cacheControl: null, coding: null, variesByEncoding: false, fields: [] }
+  const facts = { contentType: 'text/plain', cacheControl: null, coding: null, variesByEncoding: false, isDated: true, fields: [] }
   const memory = new MemoryFile(new Uint8Array(size), state, facts)
   return {
     name: 'file.txt',

@@ -39,24 +39,43 @@ export interface StaticFile {
   readonly fingerprint: string
 }
 
-export interface StaticRoot {
-  readonly path: string
-  readonly followSymlinks: boolean
+/** What is sent with files, wherever they are. */
+export interface Presentation {
   readonly precompressed: readonly PrecompressedEncoding[]
-  /** Larger files are not read into memory. */
-  readonly maxFileBytes: number
   /** By the path below the root; null: none. */
   cacheControlOf(name: string): string | null
   /** Other fields, by the path below the root. A Content-Type replaces the one that follows from the extension. */
   headersOf(name: string): Readonly<Record<string, string>>
 }
 
+export interface StaticRoot extends Presentation {
+  readonly path: string
+  readonly followSymlinks: boolean
+  /** Larger files are not read into memory. */
+  readonly maxFileBytes: number
+}
+
+/** A file, or what was found instead of one: 403 for a file that may not be read, null for nothing. */
+export type Found = StaticFile | 'directory' | 403 | null
+
+/** Where files are. */
+export interface Shelf {
+  /** Where that is, for people. */
+  readonly title: string
+  /** The file, if it can be sent at once. */
+  peek(name: string): StaticFile | null
+  find(name: string): Promise<Found>
+}
+
 /** What was read of one version. */
-interface Form extends Omit<StaticVariant, 'memory'> {
-  /** Identifies the file that was opened. */
-  readonly mark: string
+export interface Form extends Omit<StaticVariant, 'memory'> {
   /** Null if the file is too large to be kept. */
   readonly bytes: Uint8Array | null
+}
+
+interface FormOnDisk extends Form {
+  /** Identifies the file that was opened. */
+  readonly mark: string
 }
 
 /** Errors of the file system that mean that there is no such file. */
@@ -72,7 +91,7 @@ const MOST_ATTEMPTS = 3
  *
  * @returns 'directory'; null if there is nothing to serve; 403 for a file that may not be read
  */
-export async function loadStaticFile(root: StaticRoot, name: string): Promise<StaticFile | 'directory' | 403 | null> {
+export async function loadStaticFile(root: StaticRoot, name: string): Promise<Found> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const found = await loadOnce(root, name)
     if (found !== 'changed') return found
@@ -83,7 +102,7 @@ export async function loadStaticFile(root: StaticRoot, name: string): Promise<St
 /**
  * @returns 'changed' if the opened file is not the one that was found: a name was changed in the meantime, so the file may be any other
  */
-async function loadOnce(root: StaticRoot, name: string): Promise<StaticFile | 'directory' | 403 | 'changed' | null> {
+async function loadOnce(root: StaticRoot, name: string): Promise<Found | 'changed'> {
   // Taken before anything is read, so that a change in the meantime shows at the next check.
   const fingerprint = await fingerprintOf(root, name)
   const realRoot = await realRootOf(root)
@@ -93,7 +112,7 @@ async function loadOnce(root: StaticRoot, name: string): Promise<StaticFile | 'd
   if (plain === 403) return 403
   if (plain !== null && !fingerprint.includes(plain.mark)) return 'changed'
   if (plain === null) return (await isDirectory(place)) ? 'directory' : null
-  const forms: Form[] = []
+  const forms: FormOnDisk[] = []
   for (const coding of root.precompressed) {
     const itsPlace = await placeOf(root, realRoot, name + PRECOMPRESSED[coding])
     const form = itsPlace === null || itsPlace === 403 ? null : await read(root, itsPlace, coding)
@@ -101,16 +120,26 @@ async function loadOnce(root: StaticRoot, name: string): Promise<StaticFile | 'd
     if (!fingerprint.includes(form.mark)) return 'changed'
     forms.push(form)
   }
-  const headers = Object.entries(root.headersOf(name))
+  return fileOf(root, name, [plain, ...forms], { fingerprint, isDated: true })
+}
+
+/** @param forms the uncompressed one first @param isDated whether the state of the forms has a time */
+export async function fileOf(
+  { headersOf, cacheControlOf }: Presentation,
+  name: string,
+  [plain, ...others]: readonly [Form, ...Form[]],
+  { fingerprint, isDated }: { readonly fingerprint: string; readonly isDated: boolean },
+): Promise<StaticFile> {
+  const headers = Object.entries(headersOf(name))
   const isType = ([field]: readonly [string, string]): boolean => /^content-type$/i.test(field)
   const contentType = headers.find(isType)?.[1] ?? (await typeOf(name))
   const fields = headers.filter((header) => !isType(header)).flat()
-  const cacheControl = root.cacheControlOf(name)
+  const cacheControl = cacheControlOf(name)
   const prepare = ({ coding, path, inode, state, bytes }: Form): StaticVariant => {
-    const facts = { contentType, cacheControl, coding, variesByEncoding: forms.length > 0, fields }
+    const facts = { contentType, cacheControl, coding, variesByEncoding: others.length > 0, isDated, fields }
     return { coding, path, inode, state, memory: bytes === null ? null : new MemoryFile(bytes, state, facts) }
   }
-  return { name, contentType, cacheControl, fields, variants: [prepare(plain), ...forms.map(prepare)], fingerprint }
+  return { name, contentType, cacheControl, fields, variants: [prepare(plain), ...others.map(prepare)], fingerprint }
 }
 
 /** Identifies the state of a file and its versions without reading them. */
@@ -160,7 +189,7 @@ async function isDirectory(path: string): Promise<boolean> {
   return stats !== null && stats !== 403 && stats.isDirectory()
 }
 
-async function read(root: StaticRoot, path: string, coding: PrecompressedEncoding | null): Promise<Form | 403 | null> {
+async function read(root: StaticRoot, path: string, coding: PrecompressedEncoding | null): Promise<FormOnDisk | 403 | null> {
   const found = await openFile(path)
   if (found === 403) return 403
   if (found === 404) return null

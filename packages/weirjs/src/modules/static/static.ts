@@ -11,7 +11,6 @@ import type { Duration } from '../../base/duration.ts'
 import { duration, flag, listOf, matching, readBy, size, text, texts } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
@@ -21,17 +20,9 @@ import { openFile, prepareOpenFile, typeOf } from '../../http/files/file.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import { StaticCache } from './cache.ts'
-import {
-  fingerprintOf,
-  inodeOf,
-  loadStaticFile,
-  PRECOMPRESSED,
-  type PrecompressedEncoding,
-  type StaticFile,
-  type StaticRoot,
-  type StaticVariant,
-} from './file.ts'
+import { AssetShelf, type Assets, checkedAssets } from './assets.ts'
+import { DiskShelf } from './disk-shelf.ts'
+import { type Found, inodeOf, PRECOMPRESSED, type PrecompressedEncoding, type Shelf, type StaticFile, type StaticVariant } from './file.ts'
 import { headersOf, type StaticHeaders } from './headers.ts'
 import { readStaticPath } from './path.ts'
 
@@ -40,7 +31,12 @@ const FALLBACK_VARY = ['Accept', 'Sec-Fetch-Mode']
 
 export interface StaticOptions {
   /** The directory. It must exist when the module is created. A relative path is resolved against the working directory of the process. */
-  readonly root: string
+  readonly root?: string
+  /**
+   * Files in memory in place of `root`: bytes or texts by their path, such as `index.html` or `img/logo.svg`. A `Map`, an object, or what
+   * `seaAssets` returns. They do not change after this.
+   */
+  readonly assets?: Assets
   /** The path of the URL under which the files appear. Default `/`. */
   readonly prefix?: string
   /**
@@ -91,7 +87,8 @@ export interface StaticOptions {
 const CODINGS = Object.keys(PRECOMPRESSED) as PrecompressedEncoding[]
 /** @internal */
 export const STATIC_RULES = rules<StaticOptions>('static')({
-  root: readBy(directoryAt),
+  root: readBy(directoryAt).optional('required, or assets'),
+  assets: readBy(checkedAssets).optional('required, or root'),
   prefix: text('a path such as /assets', (path) => path.startsWith('/') && !/[%?#\\]|\/\//.test(path)).or('/'),
   index: text('the name of a file', (name) => name !== '' && !/[/\\]/.test(name))
     .also(false)
@@ -110,19 +107,22 @@ export const STATIC_RULES = rules<StaticOptions>('static')({
   maxCachedFileBytes: size().or('256KiB'),
   checkInterval: duration({ least: 0 }).or('1s'),
 })
+/** What only files on a disk have. */
+const OF_DISKS = ['followSymlinks', 'maxCacheBytes', 'maxCachedFileBytes', 'checkInterval'] as const
 /** How often to look for a file whose name leads elsewhere by the time it is opened. */
 const MOST_ATTEMPTS = 3
 const FILE_METHODS = ['GET']
 
 /**
- * Returns a module that serves the files below a directory. Several can be installed; the first that has the file answers the request.
+ * Returns a module that serves the files below a directory, or files in memory. Several can be installed; the first that has the file answers
+ * the request.
  *
  * @throws WEIR_OPTION_INVALID, also if the directory or the fallback does not exist
  */
-export function staticFiles(options: StaticOptions): Module {
+export function staticFiles(options: StaticOptions & ({ readonly root: string } | { readonly assets: Assets })): Module {
   const files = new StaticFiles(options)
   return {
-    name: `static ${files.prefix} ${files.root.path}`,
+    name: `static ${files.prefix} ${files.shelf.title}`,
     install(host) {
       const prefix = files.prefixOn(host.prefix)
       ;(host as ModuleHost & Partial<OwnsUnrouted>).ownUnrouted?.()
@@ -139,39 +139,55 @@ interface OwnsUnrouted {
 
 class StaticFiles {
   readonly prefix: string
-  readonly root: StaticRoot
+  readonly shelf: Shelf
   readonly #index: string | false
   readonly #extensions: readonly string[]
   /** Null: no fallback. */
   readonly #fallback: string | null
   readonly #dotfiles: ReadonlySet<string>
-  readonly #cache: StaticCache
-  readonly #loading = new Map<string, Promise<StaticFile | 'directory' | 403 | null>>()
   /** Null without precompressed versions. */
   readonly #chooser: EncodingChooser | null
 
   constructor(options: StaticOptions) {
     const settings = STATIC_RULES.read(options)
-    const { root, prefix, index, extensions, fallback, cacheControl, precompressed, maxCacheBytes, maxCachedFileBytes } = settings
+    const { root, assets, prefix, index, extensions, fallback, cacheControl, precompressed, maxCacheBytes, maxCachedFileBytes } = settings
     this.prefix = prefix.endsWith('/') ? prefix : `${prefix}/`
     const codings = precompressed === true ? CODINGS : precompressed === false ? [] : precompressed
-    this.root = {
-      path: root,
-      followSymlinks: settings.followSymlinks,
+    const presentation = {
       precompressed: codings,
       headersOf: settings.headers,
       cacheControlOf: typeof cacheControl === 'function' ? cacheControl : () => cacheControl,
-      maxFileBytes: maxCacheBytes === 0 ? -1 : Math.min(maxCachedFileBytes, maxCacheBytes),
     }
+    if ((root === undefined) === (assets === undefined))
+      throw invalid(
+        'static',
+        root === undefined ? 'either root or assets is needed' : 'root and assets cannot both be given: install the module twice',
+      )
+    this.shelf =
+      root === undefined
+        ? new AssetShelf(presentation, assets!)
+        : new DiskShelf(
+            {
+              ...presentation,
+              path: root,
+              followSymlinks: settings.followSymlinks,
+              maxFileBytes: maxCacheBytes === 0 ? -1 : Math.min(maxCachedFileBytes, maxCacheBytes),
+            },
+            maxCacheBytes,
+            settings.checkInterval,
+          )
+    const needless = OF_DISKS.find((name) => assets !== undefined && options[name] !== undefined)
+    if (needless !== undefined) throw invalid('static', `${needless} is for root: assets are in memory, and do not change`)
     this.#index = index
     this.#dotfiles = new Set(settings.dotfiles)
     this.#extensions = extensions
-    this.#fallback = fallback === null ? null : fallbackAt(fallback, this.root.path)
+    this.#fallback = fallback === null ? null : fallback.replace(/^\//, '')
+    if (this.#fallback !== null && (root === undefined ? !assets!.has(this.#fallback) : !isFile(join(root, this.#fallback))))
+      throw invalid('static', `fallback ${root === undefined ? fallback : join(root, this.#fallback)} is not a file`)
     // Files in memory are found by name without further checks, so these two would be served for as long as they are in memory.
     for (const name of [index || null, this.#fallback])
       if (name !== null && this.#nameOf(this.prefix + name, this.prefix) === null)
         throw invalid('static', `${JSON.stringify(name)} is never served: a name that begins with a dot must be listed in dotfiles`)
-    this.#cache = new StaticCache(maxCacheBytes, settings.checkInterval)
     this.#chooser = codings.length === 0 ? null : new EncodingChooser(codings)
   }
 
@@ -190,22 +206,22 @@ class StaticFiles {
     const isRead = method === 'GET' || method === 'HEAD'
     if (isRead && path.startsWith(prefix)) {
       // A name under which a file is kept was checked before, so it does not have to be checked again.
-      const file = this.#cache.peek(path.slice(prefix.length))
+      const file = this.shelf.peek(path.slice(prefix.length))
       if (file !== null) return this.#send(session, next, file)
     }
     const name = this.#nameOf(path, prefix)
     if (name === null) return next()
     if (!isRead) return this.#answerOther(session, next, name)
-    const kept = this.#cache.peek(name)
+    const kept = this.shelf.peek(name)
     return kept !== null ? this.#send(session, next, kept) : this.#answerFromDisk(session, next, name)
   }
 
   /** The file of that name, or the first that has one of the extensions after it; otherwise what was found instead of a file. */
-  async #findAny(name: string): Promise<StaticFile | 'directory' | 403 | null> {
-    const found = await this.#find(name)
+  async #findAny(name: string): Promise<Found> {
+    const found = await this.shelf.find(name)
     if (found === 403 || (found !== null && found !== 'directory') || name === '.') return found
     for (const extension of this.#extensions) {
-      const file = await this.#find(`${name}.${extension}`)
+      const file = await this.shelf.find(`${name}.${extension}`)
       if (file !== null && file !== 'directory') return file
     }
     return found
@@ -232,32 +248,14 @@ class StaticFiles {
     // Set even if the page is not sent: a cache must not send the 404 for a script to a person.
     session.response.vary(...FALLBACK_VARY)
     if (!isNavigation(session.request)) return next()
-    const page = await this.#find(this.#fallback)
+    const page = await this.shelf.find(this.#fallback)
     return page === null || typeof page !== 'object' ? next() : this.#send(session, next, page)
-  }
-
-  /** Reads the disk once for all requests that arrive at the same time. */
-  #find(name: string): Promise<StaticFile | 'directory' | 403 | null> {
-    let finding = this.#loading.get(name)
-    if (finding === undefined) {
-      finding = this.#checkOrLoad(ownText(name)).finally(() => this.#loading.delete(name))
-      this.#loading.set(name, finding)
-    }
-    return finding
-  }
-
-  async #checkOrLoad(name: string): Promise<StaticFile | 'directory' | 403 | null> {
-    const kept = await this.#cache.check(name, () => fingerprintOf(this.root, name))
-    if (kept !== null) return kept
-    const file = await loadStaticFile(this.root, name)
-    if (file !== null && typeof file === 'object') this.#cache.keep(name, file)
-    return file
   }
 
   /** Redirects to the same path with a slash. The location is relative, so it cannot lead anywhere else, whatever comes before it. */
   async #redirect(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
     if (this.#index === false) return this.#answerMissing(session, next)
-    const index = await this.#find(`${name}/${this.#index}`)
+    const index = await this.shelf.find(`${name}/${this.#index}`)
     if (index === null || typeof index !== 'object') return this.#answerMissing(session, next)
     const { path, queryString } = session.request
     const last = encodeURIComponent(path.slice(path.lastIndexOf('/') + 1))
@@ -297,7 +295,7 @@ class StaticFiles {
     }
     if (typeof found === 'object') await found.file.close()
     response.removeHeader('Content-Encoding')
-    const other = attempts === 0 ? null : await this.#find(file.name)
+    const other = attempts === 0 ? null : await this.shelf.find(file.name)
     if (other === 403) return response.forbidden()
     return other === null || other === 'directory' ? next() : this.#send(session, next, other, attempts)
   }
@@ -322,16 +320,8 @@ function isFieldOption(value: unknown): boolean {
   return value === null || typeof value === 'string' || typeof value === 'function'
 }
 
-/**
- * Returns the path below the root of a file that must exist. `fallback` may begin with a slash.
- *
- * @throws WEIR_OPTION_INVALID
- */
-function fallbackAt(fallback: string, root: string): string {
-  const name = fallback.replace(/^\//, '')
-  const path = join(root, name)
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw invalid('static', `fallback ${path} is not a file`)
-  return name
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
 /** @throws WEIR_OPTION_INVALID */
