@@ -428,6 +428,23 @@ describe('server.fetch: what goes wrong', () => {
     }
   })
 
+  test('a scheme of a desktop program counts as https, and its page is of its own origin', async () => {
+    const server = serverWith((server) =>
+      server.mapGet('/', (_, { request, origin, isSecure }) => ({ url: request.url, origin, isSecure, from: request.header('origin') })),
+    )
+    const seen = async (url: string, from: string): Promise<unknown> =>
+      (await server.fetch(new Request(url, { headers: { Origin: from } }))).json()
+    const own = { url: '/?a=1', origin: 'https://tool', isSecure: true }
+    assert.deepEqual(await seen('app://tool/?a=1', 'app://tool'), { ...own, from: 'https://tool' })
+    for (const other of ['app://tool2', 'app://too', 'https://evil.example', 'null', 'APP://tool'])
+      assert.deepEqual(await seen('app://tool/?a=1', other), { ...own, from: other })
+    assert.deepEqual(await seen('http://tool/?a=1', 'app://tool'), { ...own, origin: 'http://tool', isSecure: false, from: 'app://tool' })
+    const loud = { url: 'HTTP://tool/', method: 'GET', headers: new Headers(), body: null } as Request // not of Node, which writes http
+    assert.equal(((await (await server.fetch(loud)).json()) as { isSecure: boolean }).isSecure, false)
+    for (const url of ['app:tool', 'mailto:a@example.com', 'data:text/plain,x'])
+      assert.equal((await server.fetch(new Request(url))).status, 400)
+  })
+
   test('a handler cannot change what was passed on', async () => {
     const late = gate<unknown>()
     const server = serverWith((server) =>

@@ -1,11 +1,10 @@
 // The value of a Set-Cookie field.
 
-import type { SerializeOptions } from 'cookie'
+import { type SerializeOptions, serialize } from 'cookie'
 
 import { anything } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import { requirePackage } from '../../base/packages.ts'
 
 /** Attributes of a cookie (RFC 6265 §5.2). */
 export type CookieOptions = Omit<SerializeOptions, 'encode'>
@@ -27,18 +26,14 @@ export const COOKIE_RULES = rules<CookieOptions>('cookie()')({
 const NO_OPTIONS: CookieOptions = Object.freeze({})
 const PREFIX = /^__(?:host|secure)-/i
 
-let serialize: typeof import('cookie').serialize | undefined
-
 /**
- * Formats a cookie by RFC 6265 §4.1. The value is percent-encoded; a lone surrogate becomes U+FFFD. The package is loaded with the first
- * cookie, so that it does not delay the start of a server.
+ * Formats a cookie by RFC 6265 §4.1. The value is percent-encoded; a lone surrogate becomes U+FFFD.
  * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an unknown attribute, and for a cookie that
  * browsers ignore
  */
 export function setCookie(name: string, value: string, options: CookieOptions = NO_OPTIONS): string {
   COOKIE_RULES.checkNames(options)
   checkAcceptable(name, options)
-  serialize ??= requirePackage<typeof import('cookie')>('cookie').serialize
   return serialize(name, String(value).replace(/\p{Cs}/gu, '\ufffd'), { ...options })
 }
 

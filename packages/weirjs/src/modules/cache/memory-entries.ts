@@ -1,9 +1,8 @@
 // The entries of one process, bounded by their bytes: those that were used last stay.
 
 import { randomUUID } from 'node:crypto'
-import type { LRUCache } from 'lru-cache'
+import { LRUCache } from 'lru-cache'
 import { ownText } from '../../base/own-text.ts'
-import { requirePackage } from '../../base/packages.ts'
 import { CodedForms } from '../../http/answer/coded-forms.ts'
 import type { RequestHead } from '../../http/application.ts'
 
@@ -42,8 +41,7 @@ export class MemoryEntries {
   #evicted = 0
 
   constructor(maxBytes: number) {
-    const { LRUCache: Lru } = requirePackage<typeof import('lru-cache')>('lru-cache')
-    this.#lru = new Lru<string, Kept>({
+    this.#lru = new LRUCache<string, Kept>({
       maxSize: maxBytes,
       sizeCalculation: (kept, key) => key.length + ('entry' in kept ? kept.bytes : MARK_BYTES + kept.mark.names.join().length),
       dispose: (kept, key, reason) => {

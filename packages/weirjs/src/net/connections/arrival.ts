@@ -16,7 +16,7 @@ export interface InjectPeer {
   readonly port?: number
   /** Whether it connects to a Unix socket: `'unix'` in `proxies.trust`. Default false. */
   readonly isUnixSocket?: boolean
-  /** Whether it speaks TLS. Default false; for a Web `Request`, whether its URL is an https URL. */
+  /** Whether it speaks TLS. Default false; for a Web `Request`, whether its URL is not an http URL. */
   readonly isSecure?: boolean
 }
 

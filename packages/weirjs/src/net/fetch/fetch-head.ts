@@ -11,8 +11,8 @@ import { CHUNKED } from '../../wire/head/framing.ts'
 import type { Head, MutableHead } from '../../wire/head/head.ts'
 import { HeadReader } from '../../wire/head/head-reader.ts'
 
-/** Authority, path and query. A fragment is not sent. */
-const URL_PARTS = /^https?:\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/i
+/** Scheme, authority, path and query. A fragment is not sent. */
+const URL_PARTS = /^([a-z][a-z\d+.-]*):\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/i
 /**
  * The URL names the host, and a Host field could name another. How a body was framed on its way to the host program does not matter here.
  */
@@ -35,14 +35,17 @@ export function readFetchHead(request: Request, limits: Limits): Head {
 
 function blockOf({ method, url, headers }: Request): string {
   const parts = /^[\x21-\x7e]+$/.test(url) ? URL_PARTS.exec(url) : null
-  if (parts === null) throw new ProtocolError('WEIR_TARGET_FORM', 'the URL is not an http or https URL')
+  if (parts === null) throw new ProtocolError('WEIR_TARGET_FORM', 'the URL has no scheme and host')
   if (!isToken(method)) throw new ProtocolError('WEIR_METHOD_SYNTAX')
-  const [, authority, path, query = ''] = parts
+  const [, scheme, authority, path, query = ''] = parts
+  // A scheme of a desktop program's own counts as https, also where its page names its origin.
+  const ownOrigin = /^https?$/i.test(scheme!) ? null : `${scheme}://${authority}`
   let lines = `${method} ${path || '/'}${query} HTTP/1.1\r\nhost: ${authority}\r\n`
   for (const [name, value] of headers) {
     if (!isToken(name)) throw new ProtocolError('WEIR_FIELD_NAME_SYNTAX')
     if (!isFieldValue(value)) throw new ProtocolError('WEIR_FIELD_VALUE_SYNTAX')
-    if (!LEFT_OUT.test(name)) lines += `${name}: ${value}\r\n`
+    if (LEFT_OUT.test(name)) continue
+    lines += `${name}: ${value === ownOrigin && name === 'origin' ? `https://${authority}` : value}\r\n`
   }
   return `${lines}\r\n`
 }
