@@ -138,6 +138,23 @@ test('docs/dependencies.md states a reason for each dependency, and for nothing 
   assert.deepEqual(headings.sort(), [...new Set(needed)].filter((name) => !ours.includes(name)).sort())
 })
 
+test('docs/local-threats.md names a test for each threat', () => {
+  const folder = 'packages/weirjs/test/modules/local'
+  const code = readdirSync(folder)
+    .map((file) => readFileSync(join(folder, file), 'utf8'))
+    .join('\n')
+  const titles = [...code.matchAll(/\btest\(\s*(['`])(.*?)\1/g)].map(
+    ([, , title]) => new RegExp(`^${title!.replace(/[.*+?^()|[\]\\]/g, '\\$&').replace(/\$\{.*?\}/g, '.+')}$`),
+  )
+  const [, ...threats] = page('docs/local-threats.md').match(/^\|(?! -).*\|$/gm)!
+  const tests = threats.map((row) => row.split(' | ').at(-1)!.replace(/ \|$/, ''))
+  assert.ok(tests.length >= 15, String(tests.length))
+  assert.deepEqual(
+    tests.filter((test) => !titles.some((title) => title.test(test))),
+    [],
+  )
+})
+
 test('links between pages have targets', () => {
   const broken: string[] = []
   for (const [path, text] of texts) {

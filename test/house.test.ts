@@ -25,6 +25,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
 /** Places that may import more than their room: a way into the server, such as `weirjs/testing`. */
 const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
   'modules/kit/': ['wire', 'net', 'server.ts'],
+  'modules/local/': ['index.ts'],
   'modules/sqlite/': ['index.ts'],
   'modules/node/node-listener.ts': ['net', 'server.ts'],
   'modules/node/to-node-server.ts': ['server.ts'],
@@ -95,7 +96,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ],
     ['cache', 'idempotency', 'relay', 'sessions'],
     ['kit'],
-    ['sqlite'],
+    ['local', 'sqlite'],
   ],
 }
 /** The same bytes lead to the same result: no sockets, no clocks, no files. */

@@ -261,6 +261,12 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     return this.#use('gate()', { gate })
   }
 
+  /** Adds a gate before everything else of the server, its other gates included. Nothing can replace it. @internal */
+  guard(label: string, gate: Gate): void {
+    this.#scope.useFirst({ name: null, label, gate, middleware: null, beforeSend: null, describe: null, check: null })
+    this.#home.table.recompose()
+  }
+
   #use(owner: string, usable: Usable): this {
     const policy = checkPolicy(owner, usable)
     if (!this.#scope.use(policy)) throw invalid(owner, `there already is a policy ${JSON.stringify(policy.name)} at this level`)

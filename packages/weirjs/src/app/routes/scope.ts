@@ -136,6 +136,12 @@ export class Scope {
     this.#shared.revision++
   }
 
+  /** Adds a policy before all others of this level, whenever they were added. */
+  useFirst(policy: CheckedPolicy): void {
+    this.#policies.unshift(policy)
+    this.#shared.revision++
+  }
+
   /** @returns false if this level already has a policy with that name */
   use(policy: CheckedPolicy): boolean {
     if (isNameTaken(policy, this.#policies)) return false

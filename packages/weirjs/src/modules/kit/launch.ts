@@ -1,6 +1,25 @@
 // Pages that only the person who has started a server may use: a link with a token, and checks of who asks.
 
+import type { Gate } from '../../app/policies/policy.ts'
+import type { HttpServer } from '../../server.ts'
+
+export { isLoopback } from '../../base/this-machine.ts'
+export { moveTo } from '../../server.ts'
 export { type LaunchHost, launchHost, setLaunchHost } from '../launch/launch-host.ts'
-export { LAUNCH_POLICY, launchPage } from '../launch/launch-page.ts'
-export { isLaunchToken, LaunchToken, newLaunchToken, TOKEN_FORM } from '../launch/launch-token.ts'
+export { LAUNCH_POLICY, type LaunchWords, launchPage } from '../launch/launch-page.ts'
+export {
+  isLaunchToken,
+  LaunchToken,
+  launchTicket,
+  newLaunchToken,
+  proofOf,
+  TICKET_MS,
+  TOKEN_FORM,
+  UsedTickets,
+} from '../launch/launch-token.ts'
 export { hostAsked, refusalOf } from '../launch/local-access.ts'
+
+/** Adds a gate before everything else of a server: before its other gates, and for whatever is mapped later. Nothing can replace it. */
+export function guard(server: HttpServer, label: string, gate: Gate): void {
+  server.guard(label, gate)
+}

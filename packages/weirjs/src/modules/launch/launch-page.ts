@@ -10,14 +10,17 @@ main{max-width:32rem}h1{font-size:1.3rem;margin:0 0 .5rem}p{margin:.5rem 0}code{
 // The address is changed first: the token stays neither in the bar nor in what is copied from it.
 const SCRIPT = `const said = document.querySelector('[role=status]')
 function enter() {
-  const token = new URLSearchParams(location.hash.slice(1)).get('token')
+  const given = new URLSearchParams(location.hash.slice(1))
+  const token = given.get('token')
   if (token === null) return
+  const to = new URL(given.get('to') ?? location.pathname, location.origin)
   history.replaceState(null, '', location.pathname)
   const init = { method: 'POST', headers: { authorization: 'Bearer ' + token } }
   fetch(document.body.dataset.enter, init).then(
     (response) => {
-      if (response.ok) location.reload()
-      else said.textContent = 'This link is not valid, or no longer: the server was started again. Use the newest one.'
+      if (!response.ok) said.textContent = document.body.dataset.invalid
+      else if (to.pathname === location.pathname || to.origin !== location.origin) location.reload()
+      else location.replace(to)
     },
     () => { said.textContent = 'The server does not answer.' },
   )
@@ -38,11 +41,24 @@ export const LAUNCH_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-/**
- * @param what opens, such as `The inspector`: no text of a client
- * @param enterPath where the token is sent by POST, with 204 for an answer
- */
-export function launchPage(what: string, enterPath: string): string {
+/** What the page says. No text of a client. */
+export interface LaunchWords {
+  /** What opens, such as `The inspector`. */
+  readonly what: string
+  /** How it is opened, as HTML. */
+  readonly how: string
+  /** What is said of a link that does not work. */
+  readonly invalid: string
+}
+
+const INSPECTOR_WORDS = {
+  how: 'Open it with the link that was printed where the server was started. It ends with <code>#token=</code> and a secret.',
+  invalid: 'This link is not valid, or no longer: the server was started again. Use the newest one.',
+}
+
+/** @param enterPath where the token is sent by POST, with 204 for an answer */
+export function launchPage(words: string | LaunchWords, enterPath: string): string {
+  const { what, how, invalid } = typeof words === 'string' ? { what: words, ...INSPECTOR_WORDS } : words
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -51,10 +67,10 @@ export function launchPage(what: string, enterPath: string): string {
 <title>${what} is closed</title>
 <style>${STYLE}</style>
 </head>
-<body data-enter="${enterPath}">
+<body data-enter="${enterPath}" data-invalid="${invalid}">
 <main>
 <h1>${what} is closed</h1>
-<p role="status">Open it with the link that was printed where the server was started. It ends with <code>#token=</code> and a secret.</p>
+<p role="status">${how}</p>
 <p>Afterwards, this browser stays signed in until it ends.</p>
 <noscript><p><strong>The link needs JavaScript.</strong></p></noscript>
 </main>
