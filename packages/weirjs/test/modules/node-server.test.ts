@@ -34,6 +34,9 @@ test('listens, answers, tells its address, and closes', async () => {
   assert.equal(node.listening, false)
   const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => node.close(resolve))
   assert.equal(error?.code, 'ERR_SERVER_NOT_RUNNING')
+  const again = once(node, 'close')
+  node.close({} as never) // not a function: ignored, as Node does
+  await within(again, 'the event of a server that is closed twice')
 })
 
 test('without a listener, what no route matches is 404', async (t) => {
