@@ -1,7 +1,8 @@
 // Runs the compiled tests under node's test runner. Names the files itself, because `node --test` reads globs only from Node 21 on.
 //
-//   node scripts/test.mjs                                    all tests, the unit tests in one process
-//   node scripts/test.mjs routing wire                       the files whose path contains one of the words
+//   node scripts/test.mjs                                    the quick tests: all but `SLOW`, and those with many cases thinned
+//   node scripts/test.mjs --all                              all tests, and all of their cases
+//   node scripts/test.mjs routing wire                       the files whose path contains one of the words, and all of their cases
 //   node scripts/test.mjs routing --test-name-pattern=clash  options go to the runner
 //   node scripts/test.mjs --one-process /src/           all files in one process: much faster, for tests that share nothing
 import { spawnSync } from 'node:child_process'
@@ -21,21 +22,44 @@ const words = []
 const options = []
 const given = process.argv.slice(2)
 const inOneProcess = given.includes('--one-process')
+const isAll = given.includes('--all')
 for (let i = 0; i < given.length; i++) {
   const argument = given[i]
-  if (argument === '--one-process') continue
+  if (argument === '--one-process' || argument === '--all') continue
   if (VALUED.test(argument) && i + 1 < given.length) options.push(`${argument}=${given[++i]}`)
   else if (argument.startsWith('-')) options.push(argument)
   else words.push(argument)
 }
 
+const isQuick = words.length === 0 && !isAll
+
+/**
+ * What `npm test` leaves to `npm run test:all`: the whole system with browsers, proxies, compilers and S3; and in the packages what takes
+ * seconds because it starts many processes or tries very many cases.
+ */
+const SLOW = [
+  'test/e2e/',
+  'test/openapi/',
+  'test/package/',
+  'test/proxies/',
+  'test/uploads/',
+  'packages/dev/test/recorded-suites',
+  'packages/oidc/test/browser',
+  'packages/weirjs/test/modules/relay/rooms-processes',
+]
+const isSlow = (file) => SLOW.some((start) => file.startsWith(`build/${start}`))
+
 /** Compiled files whose source has been renamed or removed since are skipped. */
 const hasSource = (file) => existsSync(file.replace(/^build\/(.*)\.js$/, '$1.ts'))
-const files = ['build/packages', 'build/test']
+const everyFile = ['build/packages', 'build/test']
   .filter((root) => existsSync(root))
   .flatMap((root) => readdirSync(root, { recursive: true }).map((file) => `${root}/${file.replaceAll('\\', '/')}`))
-  .filter((file) => file.endsWith('.test.js') && (words.length === 0 || words.some((word) => file.includes(word))) && hasSource(file))
+  .filter((file) => file.endsWith('.test.js') && hasSource(file))
   .sort()
+for (const start of words.length === 0 ? SLOW : [])
+  if (!everyFile.some((file) => file.startsWith(`build/${start}`)))
+    throw new Error(`no compiled test begins with ${start}: run npm run compile`)
+const files = everyFile.filter((file) => (words.length === 0 ? isAll || !isSlow(file) : words.some((word) => file.includes(word))))
 
 // Without a file, the runner would look for tests itself, and run everything that it finds.
 if (files.length === 0)
@@ -53,32 +77,43 @@ function asOneFile(files, name) {
   return path
 }
 
-/** Tests in these folders share nothing, so each folder takes one process: a process for each file would double their CPU time. */
+/** Tests in these folders share nothing, so many of them take one process: a process for each file would double their CPU time. */
 const TOGETHER = [
   'src',
   ...['body', 'conformance', 'explain', 'http2', 'observers', 'program-errors', 'properties', 'routing', 'server'].map(
     (name) => `test/${name}`,
   ),
 ].map((folder) => `packages/weirjs/${folder}`)
+/** They look at the memory of their process, which is to hold nothing of others. */
+const ALONE = ['test/properties/small-pieces-memory', 'test/server/held-files', 'test/server/idle-memory'].map(
+  (name) => `build/packages/weirjs/${name}.test.js`,
+)
+/** The most files in one process: they run one after the other. */
+const MOST_TOGETHER = 30
 
-/** The folders of `TOGETHER` as one file each, the others as they are. */
+/** The folders of `TOGETHER` as few files, the others as they are. */
 function gathered() {
-  const folderOf = (file) => TOGETHER.find((folder) => file.startsWith(`build/${folder}/`))
-  const together = TOGETHER.map((folder) =>
-    asOneFile(
-      files.filter((file) => folderOf(file) === folder),
-      folder.replaceAll('/', '-'),
-    ),
-  )
+  const folderOf = (file) => (ALONE.includes(file) ? undefined : TOGETHER.find((folder) => file.startsWith(`build/${folder}/`)))
+  const together = TOGETHER.flatMap((folder) => {
+    const own = files.filter((file) => folderOf(file) === folder)
+    const parts = Math.ceil(own.length / MOST_TOGETHER)
+    return Array.from({ length: parts }, (_, part) =>
+      asOneFile(
+        own.filter((_, i) => i % parts === part),
+        `${folder.replaceAll('/', '-')}${parts > 1 ? `-${part + 1}` : ''}`,
+      ),
+    )
+  })
   return [...together, ...files.filter((file) => folderOf(file) === undefined)]
 }
 
-// The runner itself would leave a core to itself, though it needs hardly any time.
-const runner = ['--test', '--test-timeout=300000', `--test-concurrency=${availableParallelism()}`, ...options]
+// Many tests wait for other processes: with two files for each core, the cores do not. The timeout, which is that of a file too, is no
+// expectation: it ends what would never end.
+const runner = ['--test', '--test-timeout=1200000', `--test-concurrency=${2 * availableParallelism()}`, ...options]
 let command = [...runner, ...files]
 if (inOneProcess) command = [...options, asOneFile(files, 'all')]
 else if (words.length === 0) command = [...runner, ...gathered()]
-/** Costly matrices are thinned when all tests run, and complete when their file is named. */
-const env = words.length === 0 ? { ...process.env, WEIR_TEST_ALL: '1' } : process.env
+/** Tests with very many cases try some of them. */
+const env = isQuick ? { ...process.env, WEIR_TEST_QUICK: '1' } : process.env
 const run = spawnSync(process.execPath, ['--enable-source-maps', ...command], { env, stdio: 'inherit' })
 process.exitCode = run.status ?? 1

@@ -48,7 +48,7 @@ class Running {
   }
 
   async port(): Promise<number> {
-    await eventually(() => /port \d+/.test(this.output) || this.#child.exitCode !== null, 'the port', 20_000)
+    await eventually(() => /port \d+/.test(this.output) || this.#child.exitCode !== null, 'the port')
     assert.match(this.output, /port \d+/, this.errors)
     return Number(/port (\d+)/.exec(this.output)![1])
   }

@@ -97,7 +97,7 @@ test('the cluster of the documentation replaces a worker that is killed, and sto
   let answered = 0
   let isOver = false
   // The primary may just be passing a connection to the worker that dies. Nobody answers on it then.
-  const loading = load({ port, keepsAlive: true, clients: CLIENTS, timeoutMs: 3_000 }, (count) => {
+  const loading = load({ port, keepsAlive: true, clients: CLIENTS, timeoutMs: 15_000 }, (count) => {
     answered = count
     return isOver
   })

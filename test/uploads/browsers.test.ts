@@ -165,8 +165,6 @@ describe('clients in Chromium', { skip: noChromium || noS3 }, () => {
   ]
   for (const [storage, shareOf] of shares) {
     for (const client of ['sendWithTus', 'sendWithUppy'] as const) {
-      // Each takes seconds of CPU: among all tests, each client and each storage is seen once.
-      if (process.env['WEIR_TEST_ALL'] !== undefined && (client === 'sendWithTus') !== (storage === 'in S3')) continue
       test(`${client === 'sendWithTus' ? 'tus-js-client' : 'Uppy'}, ${storage}: goes on at another server when the first one dies`, async (t) => {
         const { settings, hasBytes } = await shareOf(t)
         const [first, second] = await Promise.all([startMachine(t, settings), startMachine(t, settings)])

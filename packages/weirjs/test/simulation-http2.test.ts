@@ -9,12 +9,13 @@ import { test } from 'node:test'
 
 import { settled } from '../src/testing/test-clock.ts'
 import { type Http2SimulationCounts, type Http2SimulationOptions, simulateHttp2 } from './support/simulation-http2.ts'
+import { thinned } from './support/thinned.ts'
 
 const ONE_SEED = process.env['SEED']
 const MORE_SEEDS = process.env['SEEDS']
-const SEEDS = 500
+const SEEDS = thinned(500)
 /** For this many seeds, each operation fails once, and each frame is the last one of its stream, and of its connection. */
-const FAILING_SEEDS = 4
+const FAILING_SEEDS = thinned(4)
 
 const accidents: unknown[] = []
 process.on('uncaughtException', (error) => accidents.push(error))

@@ -8,13 +8,14 @@ import { test } from 'node:test'
 
 import { settled } from '../src/testing/test-clock.ts'
 import { type SimulationOptions, simulate } from './support/simulation.ts'
+import { thinned } from './support/thinned.ts'
 
 const ONE_SEED = process.env['SEED']
 const FAIL_AT = Number(process.env['FAIL_AT'] ?? 0)
 const MORE_SEEDS = process.env['SEEDS']
-const SEEDS = 2_000
+const SEEDS = thinned(2_000)
 /** For this many seeds, each operation fails once. */
-const FAILING_SEEDS = 30
+const FAILING_SEEDS = thinned(30)
 
 const accidents: unknown[] = []
 process.on('uncaughtException', (error) => accidents.push(error))

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -19,10 +19,13 @@ export function programFolder(t: TestContext, files: Readonly<Record<string, str
   return folder
 }
 
+/** Each file is complete from the moment at which it has its name: on a busy machine, a half-written one would be a change of its own. */
 export function write(folder: string, files: Readonly<Record<string, string>>): void {
+  const unfinished = join(folder, '.unfinished')
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), text.replaceAll("'weirjs'", JSON.stringify(WEIR)))
+    writeFileSync(unfinished, text.replaceAll("'weirjs'", JSON.stringify(WEIR)))
+    renameSync(unfinished, join(folder, name))
   }
 }
 

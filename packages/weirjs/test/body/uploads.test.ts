@@ -363,7 +363,7 @@ inBothReadModes('uploads', (serve) => {
           else client.destroy()
         }),
       )
-      await eventually(() => log.length === 100, 'the end of every call', 20_000)
+      await eventually(() => log.length === 100, 'the end of every call')
     } finally {
       clearInterval(sampling)
     }

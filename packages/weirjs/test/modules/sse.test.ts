@@ -241,7 +241,7 @@ inBothReadModes('server-sent events', (serve) => {
     let channel!: SseChannel
     const { server } = await serve(t, (server) => (channel = mapChannel(server)))
     const crowd = await Crowd.gather(t, server.port, 5_000)
-    await eventually(() => channel.size === 5_000, 'all clients', 60_000)
+    await eventually(() => channel.size === 5_000, 'all clients')
     for (let i = 0; i < 3; i++) assert.equal(channel.send({ id: String(i), data: `news ${i}` }), 5_000)
     await crowd.everybodyGot('data: news 2\n\n')
     const stopped = server.stop()
@@ -276,7 +276,7 @@ class Crowd {
   }
 
   everybodyGot(text: string): Promise<void> {
-    return eventually(() => this.#tails.every((tail) => tail.includes(text)), `${JSON.stringify(text)} for all`, 60_000)
+    return eventually(() => this.#tails.every((tail) => tail.includes(text)), `${JSON.stringify(text)} for all`)
   }
 
   leave(): void {

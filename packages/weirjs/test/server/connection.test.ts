@@ -734,7 +734,7 @@ inBothReadModes('connection', (serve) => {
     const client = await connect()
     await client.get('/').until('first')
     client.destroy()
-    await within(cancelled.promise, 'the cancelling of the stream', 2_000)
+    await within(cancelled.promise, 'the cancelling of the stream')
   })
 
   // Limits of connections.

@@ -39,7 +39,7 @@ inBothReadModes('lifecycle', (serve) => {
   })
 
   test('stop: idle connections end immediately and normally', async (t) => {
-    const { server, connect } = await serve(t, (server) => server.mapGet('/', () => 'x'))
+    const { server, connect } = await serve(t, (server) => server.mapGet('/', () => 'x'), { timeouts: { headersTimeout: 100 } })
     const [used, fresh] = [await connect(), await connect()]
     await used.get('/').message()
     const report = await within(server.stop(), 'the stop')
@@ -199,7 +199,9 @@ inBothReadModes('lifecycle', (serve) => {
   }
 
   test('stop: it does not wait longer than lingerTimeout for a client that does not end its side', async (t) => {
-    const { server, connect } = await serve(t, (server) => server.mapGet('/', () => ''), { timeouts: { lingerTimeout: 50 } })
+    const { server, connect } = await serve(t, (server) => server.mapGet('/', () => ''), {
+      timeouts: { lingerTimeout: 50, headersTimeout: 100 },
+    })
     const stubborn = await RawClient.connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
     t.after(() => stubborn.destroy())
     await stubborn.get('/').message()
@@ -335,7 +337,7 @@ test('run without signals handles none', async () => {
 })
 
 test('asyncDispose stops', async () => {
-  const server = new HttpServer(quiet)
+  const server = new HttpServer({ ...quiet, timeouts: { headersTimeout: 100 } })
   await server.start()
   const client = await RawClient.connect(server.port)
   await within(server[Symbol.asyncDispose](), 'the stop')

@@ -531,7 +531,7 @@ inBothReadModes('response', (serve) => {
       server.mapGet('/', () => new Readable({ read() {}, destroy: () => closed.open() }))
     })
     assert.equal((await (await connect()).get('/').message()).text, 'instead')
-    await within(closed.promise, 'the end of the replaced stream', 2_000)
+    await within(closed.promise, 'the end of the replaced stream')
   })
 
   // Files: only that they are connected. The rest is tested where they are implemented.

@@ -368,7 +368,7 @@ test('requestTimeout: a late response of the handler is discarded, and its sourc
   await settled()
   assert.equal(connection.take(), '')
   assert.equal(connection.logged.length, logged, 'being late is not a second error')
-  await within(closed.promise, 'the end of the late stream', 1_000)
+  await within(closed.promise, 'the end of the late stream')
 })
 
 test('requestTimeout: a handler that answers too late is not a second failure, but one that fails is', async () => {

@@ -58,12 +58,12 @@ async function launch(directory: string, port: number, options: readonly string[
   for (const name of portsFiles(directory)) rmSync(join(directory, name))
   const args = ['--addr', '127.0.0.1', '--port', String(port), '--ports_file_dir', directory, '--jetstream', '--store_dir', directory]
   const process = spawn('nats-server', [...args, '--log', join(directory, 'log'), ...options], { stdio: 'ignore' })
-  const end = performance.now() + 20_000
+  const end = performance.now() + 120_000
   for (;;) {
     const found = readPort(directory)
     if (found !== null) return [process, found]
     if (process.exitCode !== null) throw new Error(`nats-server ended with ${process.exitCode}: ${logOf(directory)}`)
-    if (performance.now() > end) throw new Error(`nats-server is not ready within 20 s: ${logOf(directory)}`)
+    if (performance.now() > end) throw new Error(`nats-server is not ready within two minutes: ${logOf(directory)}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -7,7 +7,7 @@ import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 
 /** How long a test waits for something that should happen immediately. It is generous, because it only ends waits that would never end. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 120_000
 
 /** One response. */
 export interface Message {

@@ -75,9 +75,9 @@ function cli(port: number, args: readonly string[]): string {
 }
 
 async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + 20_000
+  const end = performance.now() + 120_000
   while (!condition()) {
-    if (performance.now() > end) throw new Error(`${what} is not ready within 20 s`)
+    if (performance.now() > end) throw new Error(`${what} is not ready within two minutes`)
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
 }

@@ -66,11 +66,14 @@ export function gate<T = void>(): Gate<T> {
   return { promise, open, fail }
 }
 
+/** When something will never happen. It is no expectation of how fast something happens: a busy machine may need many seconds. */
+const NEVER_MS = 120_000
+
 /** `promise`, or an error that names what did not happen. */
-export async function within<T>(promise: Promise<T>, what: string, ms = 8_000): Promise<T> {
+export async function within<T>(promise: Promise<T>, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} did not happen within ${ms} ms`)), ms)
+    timer = setTimeout(() => reject(new Error(`${what} did not happen within ${NEVER_MS} ms`)), NEVER_MS)
   })
   try {
     return await Promise.race([promise, late])
@@ -80,10 +83,10 @@ export async function within<T>(promise: Promise<T>, what: string, ms = 8_000): 
 }
 
 /** Waits until `condition` returns true. */
-export async function eventually(condition: () => boolean | Promise<boolean>, what: string, ms = 8_000): Promise<void> {
-  const end = performance.now() + ms
+export async function eventually(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const end = performance.now() + NEVER_MS
   while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`${what} did not happen within ${ms} ms`)
+    if (performance.now() > end) throw new Error(`${what} did not happen within ${NEVER_MS} ms`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

@@ -44,7 +44,7 @@ async function pair(
 for (const sharesBuffer of [true, false]) {
   const mode = sharesBuffer ? 'shared buffer' : 'data events'
 
-  test(`a reset right after an end still closes (${mode})`, { timeout: 20_000 }, async (t) => {
+  test(`a reset right after an end still closes (${mode})`, async (t) => {
     const { transport, client, closed } = await pair(t, sharesBuffer)
     transport.writeText('the last words')
     transport.end()
@@ -55,7 +55,7 @@ for (const sharesBuffer of [true, false]) {
     assert.equal(Buffer.concat(chunks).toString(), 'the last words')
   })
 
-  test(`the client sees a reset (${mode})`, { timeout: 20_000 }, async (t) => {
+  test(`the client sees a reset (${mode})`, async (t) => {
     const { transport, client, closed } = await pair(t, sharesBuffer)
     const failed = once(client, 'error')
     transport.reset()
@@ -64,7 +64,6 @@ for (const sharesBuffer of [true, false]) {
   })
 
   test(`a connection that cannot be reset is closed (${mode})`, {
-    timeout: 20_000,
     skip: process.platform === 'win32' && 'no Unix sockets',
   }, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'weir-'))
@@ -84,7 +83,7 @@ function hideWriteQueueSize(accepted: Socket): void {
 for (const sharesBuffer of [true, false]) {
   const mode = sharesBuffer ? 'shared buffer' : 'data events'
 
-  test(`without writeQueueSize, a client that does not read crosses writeTimeout (${mode})`, { timeout: 20_000 }, async (t) => {
+  test(`without writeQueueSize, a client that does not read crosses writeTimeout (${mode})`, async (t) => {
     const { transport, client } = await pair(t, sharesBuffer, null, hideWriteQueueSize)
     const deadlines = new Deadlines(DEFAULT_TIMEOUTS, new Ticker(new TestClock(), DEFAULT_TIMEOUTS))
     const elapse = (ms: number): unknown => deadlines.checkWrite(ms, transport.unsentBytes > 0, transport.sentBytes)?.limit
@@ -105,7 +104,7 @@ for (const sharesBuffer of [true, false]) {
   })
 }
 
-test('bytes to be kept arrive in memory that is not reused, if they arrive quickly', { timeout: 20_000 }, async (t) => {
+test('bytes to be kept arrive in memory that is not reused, if they arrive quickly', async (t) => {
   const { transport, client } = await pair(t, true)
   const sent = Buffer.from(Array.from({ length: 4 * 1024 * 1024 }, (_, i) => (i * 7) ^ (i >> 8)))
   const kept: Buffer[] = []

@@ -31,7 +31,7 @@ async function launch(t: TestContext, kind: string, redisPort: number): Promise<
     await gone
   }
   t.after(kill)
-  const port = Number(String((await within(once(child.stdout, 'data'), 'the start', 20_000))[0]))
+  const port = Number(String((await within(once(child.stdout, 'data'), 'the start'))[0]))
   const url = (path: string): string => `http://127.0.0.1:${port}${path}`
   return {
     port,
@@ -80,14 +80,14 @@ for (const [kind, { skip, start }] of Object.entries(OUTAGES))
       // A client of Redis may keep the first ones, and send them when it is back. The rest is lost: then Redis is known to be away.
       for (let i = 1; i <= 8; i++) {
         await first.post('/chat/kitchen', 'x')
-        await eventually(async () => Number((await first.state()).unpublished) >= lost + i, 'the refusal', 20_000)
+        await eventually(async () => Number((await first.state()).unpublished) >= lost + i, 'the refusal')
       }
       assert.equal((await first.state()).errors, outage)
       await server.restart()
-      await eventually(async () => (await gaps()) > before, 'the gap', 20_000)
-      await eventually(async () => (await first.state()).isConnected === true, 'the connection', 20_000)
+      await eventually(async () => (await gaps()) > before, 'the gap')
+      await eventually(async () => (await first.state()).isConnected === true, 'the connection')
       await first.post('/chat/kitchen', `on ${outage}`)
-      await eventually(() => heard.every((one) => one.at(-1) === `on ${outage}`), 'the next message', 20_000)
+      await eventually(() => heard.every((one) => one.at(-1) === `on ${outage}`), 'the next message')
       // Of what Redis gets late, a process hears what comes after its own subscription is back. The last three it never gets.
       lost = Number((await first.state()).unpublished)
       assert.ok(lost >= 3 * outage && lost <= 8 * outage, `${lost} lost`)
@@ -110,10 +110,10 @@ for (const isLong of [false, true])
       sent++
     }
     redis.process.kill('SIGCONT')
-    await eventually(async () => (await first.state()).isConnected === true, 'the end', 20_000)
+    await eventually(async () => (await first.state()).isConnected === true, 'the end')
     await first.post('/chat/kitchen', 'last')
     const lost = (one: readonly string[]): number => sent + 2 - one.length
-    await eventually(() => heard.every((one) => one.at(-1) === 'last'), 'the last message', 20_000)
+    await eventually(() => heard.every((one) => one.at(-1) === 'last'), 'the last message')
     for (const one of heard) await eventually(async () => (await first.state()).unpublished === lost(one), `${lost(one)} lost`)
     if (isLong) assert.ok(lost(heard[0]!) > 0)
     if (lost(heard[0]!) > 0) await eventually(async () => (await gaps()) > 0, 'the gap')
@@ -141,14 +141,10 @@ describe('three processes and a Redis', { skip: noRedis }, () => {
       assert.deepEqual(garden.heard, [])
 
       await redis.kill()
-      await eventually(async () => (await members[0]!.state()).isConnected === false, 'the outage', 20_000)
+      await eventually(async () => (await members[0]!.state()).isConnected === false, 'the outage')
       assert.equal(await members[0]!.post('/chat/kitchen', 'alone'), '2')
       await redis.restart()
-      await eventually(
-        async () => (await Promise.all(members.map((one) => one.state()))).every((one) => one.isConnected),
-        'the end',
-        20_000,
-      )
+      await eventually(async () => (await Promise.all(members.map((one) => one.state()))).every((one) => one.isConnected), 'the end')
       assert.equal(await members[0]!.post('/chat/kitchen', 'together'), '2')
       for (const [at, { heard }] of clients.entries()) {
         await eventually(() => heard.at(-1) === 'together', 'the end of the outage')
