@@ -3,8 +3,8 @@
 import type { NothingOrResponse } from '../../app/policies/policy.ts'
 import { faultOf, HttpError, isInstance, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 
 import type { Allows, Plan } from './plan.ts'
 import { askToLogIn, denied, type Failure, unauthenticated } from './refusals.ts'
@@ -18,7 +18,7 @@ import { type AnyPrincipal, CredentialsError, type Principal, type Scheme } from
  */
 export function decide(session: HttpSession, plan: Plan, isOpen: boolean): NothingOrResponse {
   session.principal = null
-  exchangeOf(session).hasDecidedPrincipal = true
+  exchange(session).claim('principal')
   const found = authenticate(session, plan.schemes, 0, null, isOpen)
   return isPromise(found) ? found.then((one) => conclude(session, plan, isOpen, one)) : conclude(session, plan, isOpen, found)
 }

@@ -5,6 +5,7 @@ import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import type { RequestHead } from '../../http/application.ts'
 import type { Exchange } from '../../http/exchange.ts'
+import { PERSONAL } from '../../http/notes.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { principalKey, shortKey } from '../auth/principal-key.ts'
 import { type Directives, readCacheControl } from './cache-control.ts'
@@ -45,7 +46,7 @@ export function readRequest(exchange: Exchange, settings: CacheSettings): CacheR
   if (head.upgrade) return 'upgrade'
   // Only the handler may evaluate them (RFC 9111 §4.3.2).
   if (head.get('if-match') !== null || head.get('if-unmodified-since') !== null) return 'condition'
-  const { personal } = exchange
+  const personal = exchange.note(PERSONAL)
   if (personal === 'nonce' || (personal === 'session' && settings.key === null)) return personal
   const key = keyOf(session, settings)
   if (key === null) return settings.key === null ? 'principal' : 'key'

@@ -7,6 +7,7 @@ import { HttpError, isInstance } from '../../base/errors.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import type { Exchange } from '../../http/exchange.ts'
+import { PERSONAL } from '../../http/notes.ts'
 import { cookieUse } from '../../http/request/request.ts'
 import { gather } from '../kept/gathered-body.ts'
 import { type KeptResponse, keptResponse } from '../kept/kept-response.ts'
@@ -297,7 +298,8 @@ function whyForOne({ settings }: Keeper, { exchange, request }: Run, response: J
 }
 
 function whyPersonal(exchange: Exchange, settings: CacheSettings, request: CacheRequest): string | null {
-  const { personal, session } = exchange
+  const { session } = exchange
+  const personal = exchange.note(PERSONAL)
   if (personal === 'nonce' || (personal === 'session' && !statesClient(settings, request))) return personal
   // Set by middleware inside the cache.
   return (session.principal !== null && settings.key === null) || isForAnother(exchange, settings, request) ? 'principal' : null

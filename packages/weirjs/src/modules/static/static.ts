@@ -16,10 +16,10 @@ import type { Size } from '../../base/size.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
-import { exchangeOf } from '../../http/exchange.ts'
 import { openFile, prepareOpenFile, typeOf } from '../../http/files/file.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 
 import { StaticCache } from './cache.ts'
 import {
@@ -269,7 +269,7 @@ class StaticFiles {
    */
   async #answerOther(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
     const file = await this.#findAny(name)
-    if (file !== null && typeof file === 'object') exchangeOf(session).otherMethods = FILE_METHODS
+    if (file !== null && typeof file === 'object') exchange(session).offer(FILE_METHODS)
     return next()
   }
 

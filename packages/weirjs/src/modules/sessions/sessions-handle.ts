@@ -1,15 +1,14 @@
 // What a module that signs people in needs of `sessions()`.
 
 import { parseCookies } from '../../formats/cookie.ts'
-import { exchangeOf } from '../../http/exchange.ts'
-import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { KeyRing, type SealedBox, type SealingKey } from '../sessions/key-ring.ts'
-import { type CookieForm, clearCookieText, insecureSession, setCookieText, soleCookie } from '../sessions/session-cookie.ts'
-import type { SessionPrincipal } from '../sessions/session-record.ts'
-import type { SessionStore } from '../sessions/session-store.ts'
-import { SessionsModule, type SignIn } from '../sessions/sessions.ts'
-import type { StoredObject } from '../sessions/stored-value.ts'
+import { exchange } from '../kit/exchange.ts'
+import { KeyRing, type SealedBox, type SealingKey } from './key-ring.ts'
+import { type CookieForm, clearCookieText, insecureSession, setCookieText, soleCookie } from './session-cookie.ts'
+import type { SessionPrincipal } from './session-record.ts'
+import type { SessionStore } from './session-store.ts'
+import { SessionsModule, type SignIn } from './sessions.ts'
+import type { StoredObject } from './stored-value.ts'
 
 /** The session of a person, as one request has it. Valid as long as the request. */
 export interface OpenedSession {
@@ -132,5 +131,5 @@ class Cookies implements SealedCookies {
 }
 
 function cookieField(session: HttpSession): string {
-  return headerOf(exchangeOf(session).request, 'cookie') ?? ''
+  return exchange(session).cookieField ?? ''
 }
