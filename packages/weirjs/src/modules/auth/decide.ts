@@ -1,7 +1,7 @@
 // The decision about one request: who sent it, and whether that is enough for its route. Schemes that answer synchronously create no promise.
 
 import type { NothingOrResponse } from '../../app/policies/policy.ts'
-import { faultOf, HttpError, isInstance, WeirError } from '../../base/errors.ts'
+import { HttpError, isInstance, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
@@ -72,8 +72,13 @@ async function later(
 /** @throws the error, unless it is about credentials, or the route is open and the error is not a mistake of the program's */
 function failureOf(scheme: Scheme, error: unknown, isOpen: boolean): Failure | null {
   if (isInstance(error, CredentialsError)) return { failed: scheme, error }
-  if (isOpen && isInstance(error, HttpError) && faultOf(error) !== 'developer') return null
+  if (isOpen && isInstance(error, HttpError) && !isMistake(error)) return null
   throw error
+}
+
+/** Whether the program has made a mistake. */
+function isMistake(error: unknown): boolean {
+  return isInstance(error, WeirError) && error.fault === 'developer'
 }
 
 /** A text with `includes` in place of a list would find a role in a longer one. @throws WEIR_AUTH_SETUP */

@@ -13,7 +13,7 @@ import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { readContent } from '../kit/content-reader.ts'
+import { ContentReader } from '../kit/content-reader.ts'
 import type { ResponseHandle } from '../kit/response.ts'
 import { responseHandle } from '../kit/response.ts'
 import {
@@ -158,7 +158,7 @@ class Compressing {
     const { content } = response
     if (content.kind === 'stream') {
       if (this.#running >= this.#maxConcurrent) return
-      const reader = readContent(response)!
+      const reader = ContentReader.of(response)!
       response.encodeAs(
         coding.name,
         compressSource(reader, coding, () => this.#running--),

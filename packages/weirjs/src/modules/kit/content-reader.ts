@@ -4,17 +4,28 @@ import { bytesOf, type GivenSource, lengthError, openSource, type SourceReader }
 
 import type { ResponseHandle } from './response.ts'
 
-/** Reads a streamed response. It must be read to its end, or closed. */
+/**
+ * Reads a streamed response, no faster than it is asked to. It must be read to its end, or closed. Send what you make of it by `encodeAs` or
+ * `deliver` of the response.
+ */
 export class ContentReader {
   readonly #reader: SourceReader
   readonly #length: number
   #rest: number
 
-  /** @param length how many bytes it must have; -1 for any number */
-  constructor(content: GivenSource, length: number) {
+  private constructor(content: GivenSource, length: number) {
     this.#reader = openSource(content)
     this.#length = length
     this.#rest = length
+  }
+
+  /**
+   * Reads the content of a response from now on.
+   * @returns null for content that is not a stream
+   * @throws TypeError for a Web stream that has another reader
+   */
+  static of({ content, declaredLength }: ResponseHandle): ContentReader | null {
+    return content.kind === 'stream' ? new ContentReader(content, declaredLength) : null
   }
 
   /**
@@ -37,13 +48,4 @@ export class ContentReader {
   close(): void {
     this.#reader.close()
   }
-}
-
-/**
- * Reads the content of a response from now on, no faster than you ask for it. Send what you make of it by `encodeAs` or `deliver`.
- * @returns null for content that is not a stream
- * @throws TypeError for a Web stream that has another reader
- */
-export function readContent({ content, declaredLength }: ResponseHandle): ContentReader | null {
-  return content.kind === 'stream' ? new ContentReader(content, declaredLength) : null
 }

@@ -1,19 +1,37 @@
 // What a module may see and change of the exchange behind a session. It hides the engine, so that the engine can change.
 
+import type { UsedPolicy } from '../../app/policies/policy.ts'
+import type { Binding } from '../../app/routes/binding.ts'
+import { chainOf, type Route } from '../../app/routes/route.ts'
+import { type Chain, usedPolicies } from '../../app/routes/scope.ts'
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
+import { hostName } from '../../base/host-name.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
+import { isLocalName, isLoopback } from '../../base/this-machine.ts'
+import { parseCookies } from '../../formats/cookie.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type BagKey, bagKey } from '../../http/bag.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
 import { type Exchange, exchangeOf } from '../../http/exchange.ts'
 import { OTHER_METHODS, PERSONAL, SPAN, type TraceIds } from '../../http/notes.ts'
-import { bodyOf, cookieOf, headerOf } from '../../http/request/request.ts'
+import { prefersHtml } from '../../http/request/prefers-html.ts'
+import { bodyOf, cookieOf, cookieUse } from '../../http/request/request.ts'
 import { HttpSession } from '../../http/session.ts'
+
+import { settleConditions, validatorsOf } from './conditions.ts'
+import type { ResponseHandle } from './response.ts'
+import { runMarks } from './run-marks.ts'
 
 /**
  * A request and its response, as modules see them: what a handler replaces or deletes on its session has no effect here. Valid as long as its
  * session.
  */
 export interface ExchangeHandle {
+  readonly session: HttpSession
+  /** What `rerun` was given for it; null for a request of a client. */
+  readonly mark: object | null
   /** The server's source of time. A test client can move it, so modules use no other. */
   readonly clock: Clock
   /** The other end of the socket: the client, or the last proxy. */
@@ -24,12 +42,51 @@ export interface ExchangeHandle {
   readonly host: string
   /** The host that the request names itself, whatever a trusted proxy states; empty if it names none. */
   readonly statedHost: string
+  /** Whether the client is on this machine, and has asked for it by a name that no other machine can have. */
+  readonly isLocal: boolean
   /** Whether the client speaks TLS, here or to a trusted proxy. */
   readonly isSecure: boolean
   /** The length of the request's body: 0 without one, null if it is not known before it has arrived. */
   readonly contentLength: number | null
   /** Whether `decompression` gives the program another body than the client has sent. */
   readonly isDecoded: boolean
+  /** Whether a route was found for it. */
+  readonly isRouted: boolean
+  /** What the handler of its route gets as parameters; empty without a route. The same list for each request of a route. */
+  readonly bindings: readonly Binding[]
+  /**
+   * The policies that apply to it, the outermost first. The same list for each request of a route, so that what follows from it can be kept in a
+   * `WeakMap`.
+   */
+  readonly policies: readonly UsedPolicy[]
+  readonly method: string
+  /** Path and query as sent. */
+  readonly url: string
+  /** The path, decoded as in `request.path`. */
+  readonly path: string
+  /** Whether all of the request's body has arrived and is in memory. True without one. */
+  readonly isBodyWhole: boolean
+  /** The response that `session.response` builds. */
+  readonly response: ResponseHandle
+  /** Whether the client would rather have a page than data, by Accept. */
+  readonly prefersHtml: boolean
+  /** Whether the client wants to switch to another protocol. */
+  readonly wantsUpgrade: boolean
+  /**
+   * Whether code has looked at the cookies of the request: read them by `request` or this handle, or was shown all fields, as mounted applications are,
+   * so that it may have read them.
+   */
+  readonly cookieUse: 'read' | 'shown' | 'none'
+  /** Handlers and inner middleware see these fields in place of those of the client, those with null not at all. Null: as the client sent them. */
+  showFields(fields: ReadonlyMap<string, string | null> | null): void
+  /** Drops what a handler has chosen, to send another response. @param fields those that are set then: name, value, name, value */
+  startOver(fields: readonly string[]): void
+  /**
+   * Makes a complete response with status 200 a 304 if the client has it: by ETag, Last-Modified and the client's conditions.
+   * @param now milliseconds since 1970
+   * @returns whether it is one
+   */
+  settleConditions(response: ResponseHandle, now: number): boolean
   /** Whether a response has been chosen: it is too late for fields that a whole page depends on. */
   readonly isAnswered: boolean
   /** The error that the response answers; null without one. */
@@ -61,10 +118,10 @@ export interface ExchangeHandle {
   /** The value of a request's field as it came, all of its lines joined; null without one. @param name in lower case */
   field(name: string): string | null
   /**
-   * The field Cookie as it came; null without it. A cache takes a response for personal if its cookies were read by `field` or `cookie`, and not by this:
-   * whoever reads it says by `markPersonal` what the response depends on.
+   * Names and values of the cookies, in order: name, value, name, value. Caches keep no response whose cookies were read.
+   * @param isJudged true: they may keep it, because the module that reads them calls `markPersonal` itself when anything depends on them
    */
-  readonly cookieField: string | null
+  cookies(isJudged: boolean): readonly string[]
   /** The value of the first cookie with this name; null without one. */
   cookie(name: string): string | null
   /**
@@ -86,11 +143,23 @@ function claimOf(what: string): BagKey<true> {
   return key
 }
 
+const NO_BINDINGS: readonly Binding[] = Object.freeze([])
+const bindingsOf = new WeakMap<Route, readonly Binding[]>()
+const policiesOf = new WeakMap<Chain, readonly UsedPolicy[]>()
+
 class Handle implements ExchangeHandle {
   readonly #exchange: Exchange
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange
+  }
+
+  get session(): HttpSession {
+    return this.#exchange.session
+  }
+
+  get mark(): object | null {
+    return runMarks.get(this.#exchange.connection) ?? null
   }
 
   get clock(): Clock {
@@ -113,6 +182,12 @@ class Handle implements ExchangeHandle {
     return this.#exchange.head.host
   }
 
+  get isLocal(): boolean {
+    const { connection, forwardedClient } = this.#exchange
+    const { clientAddress } = forwardedClient ?? connection
+    return (clientAddress === '' || isLoopback(clientAddress)) && isLocalName(hostName(this.host === '' ? 'localhost' : this.host))
+  }
+
   get isSecure(): boolean {
     return (this.#exchange.forwardedClient ?? this.#exchange.connection).isSecure
   }
@@ -124,6 +199,71 @@ class Handle implements ExchangeHandle {
 
   get isDecoded(): boolean {
     return bodyOf(this.#exchange.request)?.isDecoded === true
+  }
+
+  get isRouted(): boolean {
+    return this.#exchange.match.route !== null
+  }
+
+  get bindings(): readonly Binding[] {
+    const route = this.#exchange.match.route as Route | null
+    if (route === null) return NO_BINDINGS
+    let found = bindingsOf.get(route)
+    if (found === undefined) bindingsOf.set(route, (found = Object.freeze(Object.values(route.bindings))))
+    return found
+  }
+
+  get policies(): readonly UsedPolicy[] {
+    const chain = chainOf(this.#exchange.match)
+    let found = policiesOf.get(chain)
+    if (found === undefined) policiesOf.set(chain, (found = Object.freeze(usedPolicies(chain))))
+    return found
+  }
+
+  get method(): string {
+    return this.#exchange.head.method
+  }
+
+  get url(): string {
+    return this.#exchange.head.url
+  }
+
+  get path(): string {
+    return this.#exchange.head.path
+  }
+
+  get isBodyWhole(): boolean {
+    return bodyOf(this.#exchange.request)?.isWhole !== false
+  }
+
+  get response(): ResponseHandle {
+    return this.#exchange.own
+  }
+
+  get prefersHtml(): boolean {
+    return prefersHtml(this.#exchange.head.get('accept'))
+  }
+
+  get wantsUpgrade(): boolean {
+    return this.#exchange.head.upgrade
+  }
+
+  get cookieUse(): 'read' | 'shown' | 'none' {
+    return cookieUse(this.#exchange.request)
+  }
+
+  showFields(fields: ReadonlyMap<string, string | null> | null): void {
+    this.#exchange.head.show(fields)
+  }
+
+  startOver(fields: readonly string[]): void {
+    const own = this.#exchange.answerWithOwn()
+    own.clearRepresentation()
+    own.begin(fields)
+  }
+
+  settleConditions(response: ResponseHandle, now: number): boolean {
+    return settleConditions(this.#exchange, response as OutgoingResponse, () => validatorsOf((name) => response.getHeader(name)), now)
   }
 
   get isAnswered(): boolean {
@@ -163,6 +303,7 @@ class Handle implements ExchangeHandle {
   }
 
   onEnd(listener: () => void): void {
+    if (typeof listener !== 'function') throw invalid('onEnd()', `the listener is ${kindOf(listener)}, not a function`)
     this.#exchange.onEnd(listener)
   }
 
@@ -172,11 +313,11 @@ class Handle implements ExchangeHandle {
 
   field(name: string): string | null {
     if (name === 'cookie') this.#exchange.head.noteCookies()
-    return headerOf(this.#exchange.request, name)
+    return this.#exchange.head.get(name)
   }
 
-  get cookieField(): string | null {
-    return headerOf(this.#exchange.request, 'cookie')
+  cookies(isJudged: boolean): readonly string[] {
+    return parseCookies((isJudged === true ? this.#exchange.head.get('cookie') : this.field('cookie')) ?? '')
   }
 
   cookie(name: string): string | null {

@@ -1,7 +1,6 @@
 // What a module may see and change of a response beyond `HttpResponse`, just before it is sent. It hides the engine, so that the engine can change.
 
 import type { ByteSource } from '../../http/answer/byte-source.ts'
-import type { CodedForms } from '../../http/answer/coded-forms.ts'
 import type { Problem } from '../../http/answer/problem.ts'
 import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
 import type { ResponseContent } from '../../http/answer/response-content.ts'
@@ -23,7 +22,14 @@ export interface ResponseHandle {
   /** The length that was declared for a stream, in bytes; -1 if none was. */
   readonly declaredLength: number
   /** The content in other codings, as far as somebody keeps them, such as a cache; null if nobody does. Add what you have made. */
-  readonly codedForms: CodedForms | null
+  readonly codedForms: {
+    get(coding: string): Uint8Array | Promise<Uint8Array> | undefined
+    set(coding: string, form: Uint8Array | Promise<Uint8Array>): void
+  } | null
+  /** Whether it is being sent, so that it can no longer be changed. */
+  readonly isTaken: boolean
+  /** Fields that follow the body: whether Trailer announces them, and whether a stream adds others. Null without any. */
+  readonly trailers: { readonly areAnnounced: boolean; readonly areUnannounced: boolean } | null
   /** The first value of a field; null if it is not set. */
   getHeader(name: string): string | null
   /** All values of a field whose value is a list, joined; null if it is not set. */

@@ -1,6 +1,5 @@
 // What a module that signs people in needs of `sessions()`.
 
-import { parseCookies } from '../../formats/cookie.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
 import { KeyRing, type SealedBox, type SealingKey } from './key-ring.ts'
@@ -102,7 +101,7 @@ class Cookies implements SealedCookies {
 
   list(session: HttpSession): { readonly id: string; readonly text: string | null }[] {
     const { name: start } = this.#formOf(session, '')
-    const cookies = parseCookies(cookieField(session))
+    const cookies = exchange(session).cookies(true)
     return cookies.flatMap((name, i) =>
       i % 2 === 0 && name.startsWith(start) ? { id: name.slice(start.length), text: this.#box.open(cookies[i + 1]!) } : [],
     )
@@ -113,7 +112,7 @@ class Cookies implements SealedCookies {
   }
 
   take(session: HttpSession, id: string): string | null {
-    const value = soleCookie(cookieField(session), this.#formOf(session, id).name)
+    const value = soleCookie(exchange(session).cookies(true), this.#formOf(session, id).name)
     if (value === null) return null
     this.clear(session, id)
     return this.#box.open(value)
@@ -128,8 +127,4 @@ class Cookies implements SealedCookies {
     if (form === null) throw insecureSession()
     return { ...form, name: `${form.isSecure ? '__Host-' : ''}${this.#name}-${id}` }
   }
-}
-
-function cookieField(session: HttpSession): string {
-  return exchange(session).cookieField ?? ''
 }

@@ -5,7 +5,7 @@
 
 import { onStop } from '../../app/shutdown-listeners.ts'
 
-import { type HeartbeatListener, HeartbeatTimer } from '../../base/heartbeat-timer.ts'
+import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
 import { closeUnread } from '../../http/answer/byte-source.ts'
 import { ClientQueue } from './client-queue.ts'
 import { EncodedEvent, encodeEvent, type SseEvent } from './event.ts'
@@ -36,7 +36,7 @@ interface Waiter {
   reject(error: unknown): void
 }
 
-export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListener {
+export class SseStream implements AsyncIterableIterator<Piece> {
   readonly #source: AsyncIterable<SourceItem> | OpenSource
   readonly #stopping: AbortSignal
   /** Stops waiting for the server to stop; null before the stream begins. */
