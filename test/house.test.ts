@@ -89,6 +89,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'limits',
       'log',
       'metrics',
+      'static',
       'node',
       'sse',
       'static',
@@ -272,6 +273,7 @@ const LIKE_OUTSIDERS: readonly string[] = [
   'limits',
   'log',
   'metrics',
+  'static',
   'sessions',
   'sse',
 ]

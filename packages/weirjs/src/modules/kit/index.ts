@@ -28,6 +28,7 @@ export { asSchema } from '../../schema/foreign.ts'
 export { ContentReader } from './content-reader.ts'
 /** What tools for the development of servers need: `dev.masking`, `dev.tapExchanges`, `dev.replaceStart` and so on. */
 export * as dev from './dev.ts'
+export { DiskFile } from './disk-file.ts'
 export { type ExchangeHandle, exchange } from './exchange.ts'
 export { KeptResponse } from './kept-response.ts'
 /** Pages for whoever has started the server: `launch.LaunchToken`, `launch.launchPage` and so on. */

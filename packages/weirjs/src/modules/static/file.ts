@@ -4,10 +4,7 @@ import type { BigIntStats } from 'node:fs'
 import { lstat, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
-import { openFile, typeOf } from '../../http/files/file.ts'
-import { FileSource } from '../../http/files/file-source.ts'
-import { MemoryFile } from '../../http/files/memory-file.ts'
-import type { FileState } from '../../http/files/representation.ts'
+import { DiskFile } from '../kit/disk-file.ts'
 
 /** The codings of precompressed files, and the ends of their names. */
 export const PRECOMPRESSED = { br: '.br', gzip: '.gz' } as const
@@ -21,9 +18,12 @@ export interface StaticVariant {
   readonly path: string
   /** Identifies the file on the disk, whatever its content. */
   readonly inode: string
-  readonly state: FileState
+  /** In bytes. */
+  readonly size: number
+  /** From then on, a second change would have a different time. */
+  readonly settledAt: number
   /** Null if the file is too large to be kept. */
-  readonly memory: MemoryFile | null
+  readonly memory: ReturnType<DiskFile['inMemory']> | null
 }
 
 /** A file and its versions, the uncompressed one first. */
@@ -52,7 +52,9 @@ export interface StaticRoot {
 }
 
 /** What was read of one version. */
-interface Form extends Omit<StaticVariant, 'memory'> {
+interface Form extends Omit<StaticVariant, 'memory' | 'size' | 'settledAt'> {
+  /** It is closed. */
+  readonly file: DiskFile
   /** Identifies the file that was opened. */
   readonly mark: string
   /** Null if the file is too large to be kept. */
@@ -103,12 +105,13 @@ async function loadOnce(root: StaticRoot, name: string): Promise<StaticFile | 'd
   }
   const headers = Object.entries(root.headersOf(name))
   const isType = ([field]: readonly [string, string]): boolean => /^content-type$/i.test(field)
-  const contentType = headers.find(isType)?.[1] ?? (await typeOf(name))
+  const contentType = headers.find(isType)?.[1] ?? (await DiskFile.typeOf(name))
   const fields = headers.filter((header) => !isType(header)).flat()
   const cacheControl = root.cacheControlOf(name)
-  const prepare = ({ coding, path, inode, state, bytes }: Form): StaticVariant => {
+  const prepare = ({ coding, path, inode, file, bytes }: Form): StaticVariant => {
     const facts = { contentType, cacheControl, coding, variesByEncoding: forms.length > 0, fields }
-    return { coding, path, inode, state, memory: bytes === null ? null : new MemoryFile(bytes, state, facts) }
+    const { size, settledAt } = file
+    return { coding, path, inode, size, settledAt, memory: bytes === null ? null : file.inMemory(bytes, facts) }
   }
   return { name, contentType, cacheControl, fields, variants: [prepare(plain), ...forms.map(prepare)], fingerprint }
 }
@@ -161,16 +164,13 @@ async function isDirectory(path: string): Promise<boolean> {
 }
 
 async function read(root: StaticRoot, path: string, coding: PrecompressedEncoding | null): Promise<Form | 403 | null> {
-  const found = await openFile(path)
-  if (found === 403) return 403
-  if (found === 404) return null
-  const { file, stats, state } = found
-  const mark = markOfStats(path, stats)
-  const inode = inodeOf(stats)
+  const file = await DiskFile.open(path)
+  if (file === 403) return 403
+  if (file === 404) return null
+  const mark = markOfStats(path, file.stats)
+  const inode = inodeOf(file.stats)
   try {
-    if (state.size > root.maxFileBytes) return { coding, path, inode, state, mark, bytes: null }
-    const bytes = await new FileSource(file, [{ start: 0, end: state.size - 1 }]).collect()
-    return { coding, path, inode, state, mark, bytes }
+    return { coding, path, inode, file, mark, bytes: file.size > root.maxFileBytes ? null : await file.read() }
   } finally {
     await file.close()
   }
