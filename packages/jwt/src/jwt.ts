@@ -3,8 +3,9 @@
 
 import type { KeyObject } from 'node:crypto'
 import type * as Jose from 'jose'
+import type { Duration, Size } from 'weirjs'
 import { CredentialsError, challengeOf, credentialsOf, type Principal, type Scheme } from 'weirjs/auth'
-import { type Clock, type Duration, exchange, invalid, isSecureUrl, option, rules, type Size } from 'weirjs/kit'
+import { type Clock, exchange, invalid, isSecureUrl, option, rules } from 'weirjs/kit'
 
 import { checkAlgorithms, checkPublicKey, checkSecret, type Jwk, type JwtAlgorithm } from './algorithms.ts'
 import { type ClaimMapping, type JwtClaims, type Mappings, principalOf } from './claims.ts'

@@ -1,8 +1,8 @@
 // A channel of a relay over JetStream that has subscribers in this process: one subscription in NATS for all of them, and what was missed is
 // read from the stream.
 
-import { relays } from 'weirjs/kit'
 import type { RelayMessage } from 'weirjs/relay'
+import { BEFORE_FIRST } from 'weirjs/relay'
 import type { NatsConnection, NatsMessage } from './nats-client.ts'
 import { type NatsLink, unavailable } from './nats-link.ts'
 import type { NatsStream, StreamState } from './nats-stream.ts'
@@ -287,7 +287,7 @@ export class NatsFeed {
 
 /** -1 for an id that no stream has. */
 function sequenceOf(id: string): number {
-  if (id === relays.BEFORE_FIRST) return 0
+  if (id === BEFORE_FIRST) return 0
   return SEQUENCE.test(id) && Number.isSafeInteger(Number(id)) ? Number(id) : -1
 }
 

@@ -1,8 +1,8 @@
 // A relay over core NATS, which keeps nothing: who is away when a message is published misses it.
 
 import { setImmediate } from 'node:timers/promises'
-import { relays } from 'weirjs/kit'
 import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
+import { onceOf } from 'weirjs/relay'
 
 import { checkData, type NatsConnection } from './nats-client.ts'
 import { NatsLink, unavailable } from './nats-link.ts'
@@ -51,7 +51,7 @@ export class PlainNatsRelay implements Relay {
   }
 
   async publish(channel: string, data: string, options: RelayPublishOptions = {}): Promise<null> {
-    relays.onceOf(this.#options.owner, options, false)
+    onceOf(this.#options.owner, options, false)
     checkData(this.#options, data)
     // While it is away, the client holds what is published, and drops it when it tries to reconnect.
     if (!this.#link.isUp) throw this.#link.error()

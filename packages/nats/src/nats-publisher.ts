@@ -4,7 +4,8 @@ import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { WeirError } from 'weirjs'
 import type { Clock } from 'weirjs/kit'
-import { isInstance, relays } from 'weirjs/kit'
+import { isInstance } from 'weirjs/kit'
+import { onceName } from 'weirjs/relay'
 
 import type { NatsJetStream } from './nats-client.ts'
 import { type NatsLink, unavailable } from './nats-link.ts'
@@ -63,7 +64,7 @@ export class NatsPublisher {
     if (this.#bytes + bytes > maxQueuedBytes)
       return Promise.reject(unavailable(`more than maxQueuedBytes (${maxQueuedBytes}) would wait for NATS`, this.#trouble))
     return new Promise((resolve, reject) => {
-      const token = once === null ? `${this.#tokens}${(this.#count++).toString(36)}` : relays.onceName(subject, once)
+      const token = once === null ? `${this.#tokens}${(this.#count++).toString(36)}` : onceName(subject, once)
       const message: Waiting = { subject, data, bytes, token, deadline: clock.now() + timeoutMs, isSent: false, resolve, reject }
       this.#bytes += bytes
       this.#waiting.add(message)

@@ -1,6 +1,7 @@
 // natsRelay: its options, and which of the two relays they ask for.
 
-import { type Clock, type Duration, invalid, isInstance, option, rules, type Size, systemClock } from 'weirjs/kit'
+import type { Duration, Size } from 'weirjs'
+import { type Clock, invalid, isInstance, option, rules, systemClock } from 'weirjs/kit'
 import type { Relay } from 'weirjs/relay'
 import { checkConnection, checkJetStream, type NatsConnection, type NatsJetStream } from './nats-client.ts'
 import { PlainNatsRelay } from './nats-plain-relay.ts'

@@ -1,8 +1,8 @@
 // A relay over JetStream, which keeps messages: who was away hears what was published meanwhile.
 
 import type { Clock } from 'weirjs/kit'
-import { relays } from 'weirjs/kit'
 import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
+import { onceOf } from 'weirjs/relay'
 import { checkData, type NatsConnection } from './nats-client.ts'
 import { NatsFeed } from './nats-feed.ts'
 import { NatsLink, unavailable } from './nats-link.ts'
@@ -58,7 +58,7 @@ export class NatsStreamRelay implements Relay {
 
   async publish(channel: string, data: string, options: RelayPublishOptions = {}): Promise<string> {
     checkData(this.#options, data)
-    const once = relays.onceOf(this.#options.owner, options, true)
+    const once = onceOf(this.#options.owner, options, true)
     return String(await this.#publisher.publish(this.#stream.subjectOf(channel), data, once))
   }
 

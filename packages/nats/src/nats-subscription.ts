@@ -1,7 +1,7 @@
 // A subscription of the program to a relay over NATS: its listener is called in order, and what it throws is reported.
 
-import { relays } from 'weirjs/kit'
 import type { RelayMessage, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
+import { BEFORE_FIRST } from 'weirjs/relay'
 import { unavailable } from './nats-link.ts'
 
 export class NatsSubscription implements RelaySubscription {
@@ -33,7 +33,7 @@ export class NatsSubscription implements RelaySubscription {
 
   get position(): string | null {
     if (this.sequence < 0) return null
-    return this.sequence === 0 ? relays.BEFORE_FIRST : String(this.sequence)
+    return this.sequence === 0 ? BEFORE_FIRST : String(this.sequence)
   }
 
   becomeReady(): void {

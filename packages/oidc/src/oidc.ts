@@ -2,22 +2,18 @@
 // PKCE, a state and a nonce for each login, and the issuer of each response checked (RFC 9207).
 
 import { hash } from 'node:crypto'
-import { type HttpSession, type Module, type ModuleHost, type Usable, WeirError } from 'weirjs'
+import { type Duration, type HttpSession, type Module, type ModuleHost, type Usable, WeirError } from 'weirjs'
 import { csrf } from 'weirjs/csrf'
+import { type Clock, exchange, invalid, isLocalName, kindOf, option, rules, shown } from 'weirjs/kit'
 import {
-  type Clock,
-  type Duration,
-  exchange,
-  invalid,
-  isLocalName,
-  kindOf,
-  option,
-  rules,
+  returnPath,
+  type SealingKey,
+  type Sessions,
   type SessionsHandle,
+  type SignIn,
+  type StoredObject,
   sessionsHandle,
-  shown,
-} from 'weirjs/kit'
-import { returnPath, type SealingKey, type Sessions, type SignIn, type StoredObject } from 'weirjs/sessions'
+} from 'weirjs/sessions'
 
 import { type ClientAuthentication, type Grant, type IdClaims, Provider, type UserInfo } from './provider.ts'
 import { idTokenIn, keptTokens, TokenKeeper, type Tokens } from './tokens.ts'

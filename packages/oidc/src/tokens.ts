@@ -2,8 +2,8 @@
 
 import { WeirError } from 'weirjs'
 import type { Clock } from 'weirjs/kit'
-import { isInstance, type OpenedSession } from 'weirjs/kit'
-import type { StoredObject } from 'weirjs/sessions'
+import { isInstance } from 'weirjs/kit'
+import type { OpenedSession, StoredObject } from 'weirjs/sessions'
 import type { Provider, TokenResponse } from './provider.ts'
 
 /** What the provider has issued to a session. */

@@ -2,7 +2,8 @@
 // login page costs the server no memory.
 
 import type { HttpSession } from 'weirjs'
-import { exchange, type SealedCookies } from 'weirjs/kit'
+import { exchange } from 'weirjs/kit'
+import type { SealedCookies } from 'weirjs/sessions'
 import type { LoginSecrets } from './provider.ts'
 
 /** What has to be the same when a browser comes back from the provider. */

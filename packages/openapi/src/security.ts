@@ -1,7 +1,7 @@
 // The security schemes of a document, and what each route requires of them.
 
 import type { SecurityScheme } from 'weirjs/auth'
-import { type Access, accessOf } from 'weirjs/kit'
+import { type Access, accessOf } from 'weirjs/auth'
 
 /** Schemes by name, each of which is enough, with the scopes that are needed. */
 export type SecurityRequirement = Readonly<Record<string, readonly string[]>>

@@ -2,7 +2,8 @@
 
 import type { Attributes } from '@opentelemetry/api'
 import type { ExchangeRecord, ExchangeStart } from 'weirjs'
-import { type ExchangeHandle, exchange, isInstance, type RedactedReader, templateOf } from 'weirjs/kit'
+import { type ExchangeHandle, exchange, isInstance, type RedactedReader } from 'weirjs/kit'
+import { templateOf } from 'weirjs/metrics'
 
 /** The conventions that the names are from. */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.44.0'

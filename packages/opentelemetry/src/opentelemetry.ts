@@ -13,7 +13,6 @@ import {
   type RedactedReader,
   redaction as redactionOf,
   rules,
-  type TraceIds,
 } from 'weirjs/kit'
 
 import type { Meters, RequestSpan, Tracers } from './api-types.ts'
@@ -52,8 +51,10 @@ export const OPENTELEMETRY_RULES = rules<OpenTelemetryOptions>(OWNER)({
 })
 const SCOPE = 'weir'
 
+type Span = NonNullable<ExchangeHandle['span']>
+
 /** What belongs to one request. Exchanges refer to it. */
-class Traced implements TraceIds {
+class Traced implements Span {
   readonly span: Api.Span
   readonly context: Api.Context
   /** Milliseconds since 1970. */

@@ -1,6 +1,5 @@
 // The public API of @weirjs/redis.
 
-export type { Duration } from 'weirjs/kit'
 export type { IoredisClient, NodeRedisClient, NodeRedisCluster, RedisClient } from './client/redis-client.ts'
 export type { RedisSubscribingClient } from './client/redis-subscriber.ts'
 export type { RedisMessengerOptions } from './relay/redis-messenger.ts'

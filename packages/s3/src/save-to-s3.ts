@@ -5,8 +5,8 @@ import { extname } from 'node:path'
 import type { Readable } from 'node:stream'
 import * as S3 from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
-import type { ContentPolicy, UploadInfo } from 'weirjs'
-import { type CheckedContent, CONTENT_RULES, invalid, isInstance, option, rules, type Size, saveContent, shown } from 'weirjs/kit'
+import type { ContentPolicy, Size, UploadInfo } from 'weirjs'
+import { type CheckedContent, CONTENT_RULES, invalid, isInstance, option, rules, saveContent, shown } from 'weirjs/kit'
 
 import { type AwsS3Client, checkClient, MIN_PART_BYTES, PART_BYTES, S3_RULES, s3Failure } from './s3-client.ts'
 

@@ -1,6 +1,5 @@
 // The public API of @weirjs/uploads.
 
-export type { Duration } from 'weirjs/kit'
 export type { Upload } from './completed-upload.ts'
 export { type DiskStorageOptions, diskStorage } from './disk-storage.ts'
 export { memoryLocks } from './memory-locks.ts'

@@ -6,7 +6,8 @@
 
 import { createHash } from 'node:crypto'
 import { type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'
-import { type Clock, networkOf, principalKeyOf } from 'weirjs/kit'
+import { principalKeyOf } from 'weirjs/auth'
+import { type Clock, networkOf } from 'weirjs/kit'
 
 import { HeldUpload, type UploadHome } from './held-upload.ts'
 import type { OpenUploads } from './open-uploads.ts'

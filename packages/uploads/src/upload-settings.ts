@@ -1,7 +1,7 @@
 // What a program sets for its uploads.
 
-import type { HttpSession, Usable } from 'weirjs'
-import type { Clock, Duration, Size } from 'weirjs/kit'
+import type { Duration, HttpSession, Size, Usable } from 'weirjs'
+import type { Clock } from 'weirjs/kit'
 import type { Upload } from './completed-upload.ts'
 import type { UploadLocks } from './upload-locks.ts'
 import type { UploadStorage } from './upload-storage.ts'

@@ -2,8 +2,8 @@
 // must hold for every handler: each request gets one complete response or an aborted connection, no error goes uncaught, and nothing stays
 // open after the clients have left. Everything is drawn from a seed: the same seed repeats the run.
 
-import { type HttpServer, type InjectResponse, WeirError } from 'weirjs'
-import { type Duration, dev, invalid, option, rules } from 'weirjs/kit'
+import { type Duration, type HttpServer, type InjectResponse, WeirError } from 'weirjs'
+import { dev, invalid, option, rules } from 'weirjs/kit'
 
 import { Accidents } from './accidents.ts'
 import { type ChaosRequest, ChaosRun, type Trial } from './chaos-run.ts'

@@ -7,10 +7,11 @@ import {
   type Module,
   type ModuleHost,
   type Policy,
+  type Size,
   type Usable,
   WeirError,
 } from 'weirjs'
-import { dev, invalid, launch, option, rules, type Size } from 'weirjs/kit'
+import { dev, invalid, launch, option, rules } from 'weirjs/kit'
 
 import { Capture } from './capture.ts'
 import { type Entry, summaryOf } from './entry.ts'

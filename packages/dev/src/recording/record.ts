@@ -1,9 +1,8 @@
 // Records the exchanges of a server while it serves real clients.
 
 import { Buffer } from 'node:buffer'
-
-import type { HttpServer } from 'weirjs'
-import { dev, invalid, option, rules, type Size } from 'weirjs/kit'
+import type { HttpServer, Size } from 'weirjs'
+import { dev, invalid, option, rules } from 'weirjs/kit'
 
 import { decodedBody } from './decoded-body.ts'
 import { ExchangeStore } from './exchange-store.ts'

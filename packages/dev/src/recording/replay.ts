@@ -2,9 +2,8 @@
 
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-
-import type { HttpServer } from 'weirjs'
-import { type Duration, dev, invalid, option, rules } from 'weirjs/kit'
+import type { Duration, HttpServer } from 'weirjs'
+import { dev, invalid, option, rules } from 'weirjs/kit'
 
 import { type CompareOptions, Comparison, type Difference } from './comparison.ts'
 import { parseExchange } from './exchange-file.ts'

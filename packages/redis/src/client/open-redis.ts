@@ -1,6 +1,7 @@
 // What every store in Redis is told: where its keys begin, how long Redis has, and who hears that Redis is away.
 
-import { type Clock, type Duration, option } from 'weirjs/kit'
+import type { Duration } from 'weirjs'
+import { type Clock, option } from 'weirjs/kit'
 import { RedisAccess } from './redis-access.ts'
 import type { RedisClient } from './redis-client.ts'
 

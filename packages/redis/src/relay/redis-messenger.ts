@@ -1,7 +1,9 @@
 // A relay in Redis, whatever its kind: names of keys, local subscribers, and whether it is connected.
 
-import { type Clock, invalid, isInstance, kindOf, option, relays, type Size, shown, systemClock } from 'weirjs/kit'
+import type { Size } from 'weirjs'
+import { type Clock, invalid, isInstance, kindOf, option, shown, systemClock } from 'weirjs/kit'
 import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
+import { onceOf, SUBSCRIBE_RULES } from 'weirjs/relay'
 import { RedisAccess } from '../client/redis-access.ts'
 import { type RedisSubscribingClient, subscriberSourceOf } from '../client/redis-subscriber.ts'
 
@@ -140,13 +142,13 @@ export class RedisMessenger implements Relay {
   async publish(channel: string, data: string, options: RelayPublishOptions = {}): Promise<string | null> {
     this.#checkName(channel)
     if (typeof data !== 'string') throw invalid(this.#owner, `publish: the data is ${kindOf(data)}, not a string`)
-    return this.#outbox.publish(channel, data, relays.onceOf(this.#owner, options, this.#kind.keeps))
+    return this.#outbox.publish(channel, data, onceOf(this.#owner, options, this.#kind.keeps))
   }
 
   subscribe(channel: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {
     this.#checkName(channel)
     if (typeof listener !== 'function') throw invalid(this.#owner, `listener is ${shown(listener)}, not a function`)
-    relays.SUBSCRIBE_RULES.read(options, this.#owner)
+    SUBSCRIBE_RULES.read(options, this.#owner)
     const names = this.#namesOf(channel)
     const { name } = names
     const existing = this.#local.get(name)

@@ -1,7 +1,8 @@
 // A relay in Redis that keeps nothing: PUBLISH, and a number for each message, so that subscribers notice what they have missed.
 
 import { randomBytes } from 'node:crypto'
-import { type Duration, option, rules } from 'weirjs/kit'
+import type { Duration } from 'weirjs'
+import { option, rules } from 'weirjs/kit'
 import type { Relay, RelayMessage, RelaySubscribeOptions } from 'weirjs/relay'
 
 import type { RedisAccess } from '../client/redis-access.ts'

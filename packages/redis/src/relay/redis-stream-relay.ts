@@ -1,8 +1,10 @@
 // A relay in Redis that keeps messages: streams, with PUBLISH to tell of new entries.
 
 import { randomBytes } from 'node:crypto'
-import { type Duration, option, relays, rules } from 'weirjs/kit'
+import type { Duration } from 'weirjs'
+import { option, rules } from 'weirjs/kit'
 import type { Relay } from 'weirjs/relay'
+import { ONCE_MS, onceName } from 'weirjs/relay'
 
 import type { RedisAccess } from '../client/redis-access.ts'
 import { RedisScript } from '../client/redis-script.ts'
@@ -117,7 +119,7 @@ export function redisStreamRelay(client: RedisSubscribingClient, options: RedisS
   const keepMs = String(keepFor)
   /** A batch does not come again after its time is over, except from a client that has kept it while it was not connected. */
   const publisherMs = String(2 * timeoutMs + 60_000)
-  const onceMs = String(Math.max(relays.ONCE_MS, 2 * timeoutMs))
+  const onceMs = String(Math.max(ONCE_MS, 2 * timeoutMs))
   return new RedisMessenger(OWNER, client, settings, randomBytes(16).toString('base64url'), {
     suffix: 's',
     timeoutMs,
@@ -129,7 +131,7 @@ export function redisStreamRelay(client: RedisSubscribingClient, options: RedisS
       const keys: [string, ...string[]] = [state, publisherKey]
       const messages = batch.flatMap((data, i) => {
         const own = once[i]
-        return [data, own === null || own === undefined ? '0' : String(keys.push(`${state}:once:${relays.onceName(name, own)}`))]
+        return [data, own === null || own === undefined ? '0' : String(keys.push(`${state}:once:${onceName(name, own)}`))]
       })
       const ids = await access.runScriptWith(PUBLISH, keys, command, name, ...numbers, ...messages)
       return String(ids).split(' ')

@@ -1,7 +1,7 @@
 // One subscriber of a stream: follows the chain of messages, and reads from the stream what is missing in it.
 
-import { relays } from 'weirjs/kit'
 import type { RelayMessage, RelaySubscribeOptions } from 'weirjs/relay'
+import { BEFORE_FIRST } from 'weirjs/relay'
 import { type LiveMessage, RedisSubscription, type SubscriptionEvents } from './redis-subscription.ts'
 
 /** The messages after an id, in order, as many as fit. */
@@ -44,13 +44,13 @@ export class StreamSubscription extends RedisSubscription {
     const { after } = options
     this.#isResuming = after !== undefined
     if (after === undefined) this.#last = this.#previous = null
-    else if (after === relays.BEFORE_FIRST) this.#last = this.#previous = BEGINNING
+    else if (after === BEFORE_FIRST) this.#last = this.#previous = BEGINNING
     else if (ID.test(after)) this.#last = this.#previous = after
     else [this.#last, this.#previous] = [BEGINNING, ''] // as unknown as an id that no message has as its predecessor
   }
 
   override get position(): string | null {
-    return this.#isResuming ? null : this.#last === BEGINNING ? relays.BEFORE_FIRST : this.#last
+    return this.#isResuming ? null : this.#last === BEGINNING ? BEFORE_FIRST : this.#last
   }
 
   onLive(live: LiveMessage): void {

@@ -1,9 +1,9 @@
 // Responses of the cache in Redis: each command uses one key.
 
 import { createHash } from 'node:crypto'
-
+import type { Duration } from 'weirjs'
 import type { CacheStore } from 'weirjs/cache'
-import { type Duration, rules } from 'weirjs/kit'
+import { rules } from 'weirjs/kit'
 
 import { openRedis, redisRules } from '../client/open-redis.ts'
 import type { RedisClient } from '../client/redis-client.ts'

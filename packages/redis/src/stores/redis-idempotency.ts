@@ -1,9 +1,9 @@
 // The outcomes of requests in Redis or Valkey, shared by all processes that use it. One key for each request, which Redis deletes when its
 // time is over. The time is that of Redis, so the clocks of the machines may differ.
 
-import { WeirError } from 'weirjs'
+import { type Duration, WeirError } from 'weirjs'
 import type { Begun, IdempotencyStore } from 'weirjs/idempotency'
-import { type Duration, rules } from 'weirjs/kit'
+import { rules } from 'weirjs/kit'
 import { openRedis, redisRules } from '../client/open-redis.ts'
 import type { RedisClient } from '../client/redis-client.ts'
 import { RedisScript } from '../client/redis-script.ts'

@@ -1,7 +1,8 @@
 // Locks that several machines share, in Redis: a lease that its holder prolongs, and a flag by which others ask for it.
 
 import { randomUUID } from 'node:crypto'
-import { type Clock, type Duration, option, rules, systemClock } from 'weirjs/kit'
+import type { Duration } from 'weirjs'
+import { type Clock, option, rules, systemClock } from 'weirjs/kit'
 
 import { openRedis, redisRules } from '../client/open-redis.ts'
 import type { RedisAccess } from '../client/redis-access.ts'

@@ -1,6 +1,7 @@
 // Sessions in Redis or Valkey, through the program's own client.
 
-import { type Duration, rules } from 'weirjs/kit'
+import type { Duration } from 'weirjs'
+import { rules } from 'weirjs/kit'
 import type { SessionStore } from 'weirjs/sessions'
 import { openRedis, redisRules } from '../client/open-redis.ts'
 import type { RedisClient } from '../client/redis-client.ts'

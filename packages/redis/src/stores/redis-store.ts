@@ -1,8 +1,10 @@
 // The state of limits in Redis or Valkey, shared by all processes that use it. One script and one key for each decision, so it works in a
 // cluster; the time is that of Redis, so the clocks of the machines may differ.
 
-import { type Clock, type Duration, type LimitTable, option, type RateRule, rules, takenAt } from 'weirjs/kit'
+import type { Duration } from 'weirjs'
+import { type Clock, option, rules } from 'weirjs/kit'
 import type { LimitStore, Taken } from 'weirjs/limits'
+import { type LimitTable, type RateRule, takenAt } from 'weirjs/limits'
 import { openRedis, redisRules } from '../client/open-redis.ts'
 import type { RedisAccess } from '../client/redis-access.ts'
 import type { RedisClient } from '../client/redis-client.ts'

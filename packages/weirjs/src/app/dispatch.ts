@@ -11,6 +11,7 @@ import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'
 import { Exchange } from '../http/exchange.ts'
 import { type JsonEngine, refusingPromises, type Serialize } from '../http/json-engine.ts'
+import { OTHER_METHODS } from '../http/notes.ts'
 import { type AcceptField, acceptFieldOf, checkContentType } from '../http/request/accepted-types.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { RouteMatch } from '../http/route-info.ts'
@@ -23,6 +24,8 @@ import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply
 import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import { reportedUrl } from './routes/shown-target.ts'
+
+const NO_METHODS: readonly string[] = Object.freeze([])
 
 /**
  * Answers an error that was not caught: returns what a handler may return, or nothing for the default problem document.
@@ -246,7 +249,7 @@ export class Dispatcher implements Application {
   /** OPTIONS is answered for every known path, and 405 states its methods (RFC 9110 §9.3.7, §15.5.6) and the types that they accept. */
   #answerWithoutRoute(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { head, own, connection } = exchange
-    const offer = this.#options.routes.offerAt(head, connection.endpointName, exchange.otherMethods)
+    const offer = this.#options.routes.offerAt(head, connection.endpointName, exchange.note(OTHER_METHODS) ?? NO_METHODS)
     if (offer === null) return this.#answerCode(exchange, 'WEIR_ROUTE_NOT_FOUND')
     own.header('Allow', offer.methods.join(', '))
     for (const [name, value] of offer.acceptFields) own.header(name, value)

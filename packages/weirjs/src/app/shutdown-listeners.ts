@@ -4,8 +4,6 @@ import type { HttpSession } from '../http/session.ts'
 
 /** An object that ends its work when its server stops. */
 export interface ShutdownListener {
-  /** What it is, if it is counted. */
-  readonly kind?: 'event stream'
   stop(): void
 }
 
@@ -30,13 +28,6 @@ export function addShutdownListener(signal: AbortSignal, listener: ShutdownListe
 
 export function removeShutdownListener(signal: AbortSignal, listener: ShutdownListener): void {
   listenersOf.get(signal)?.delete(listener)
-}
-
-/** How many event streams will be told when the signal aborts. */
-export function countEventStreams(signal: AbortSignal): number {
-  let count = 0
-  for (const { kind } of listenersOf.get(signal) ?? []) if (kind === 'event stream') count++
-  return count
 }
 
 /**

@@ -8,10 +8,13 @@ export interface HeartbeatListener {
   onHeartbeat(now: number): void
 }
 
+/** The shared timers that have listeners. A timer is removed with its last one, because programs may use ever new intervals. */
+const shared = new Map<number, HeartbeatTimer>()
+
 const PERIOD_MS = 1_000
 const SHORTEST_PERIOD_MS = 10
 
-/** Runs only while it has listeners, and never keeps the process alive. */
+/** One timer for all of its listeners. It runs only while it has any, and never keeps the process alive. */
 export class HeartbeatTimer {
   readonly #clock: Clock
   readonly intervalMs: number
@@ -26,8 +29,15 @@ export class HeartbeatTimer {
     this.#periodMs = Math.min(PERIOD_MS, Math.max(SHORTEST_PERIOD_MS, intervalMs / 10))
   }
 
-  get isEmpty(): boolean {
-    return this.#listeners.size === 0
+  /** Adds a listener to the timer that all listeners with this interval share, on the clock of this machine. `delete` removes it. */
+  static join(intervalMs: number, listener: HeartbeatListener): HeartbeatTimer {
+    let timer = shared.get(intervalMs)
+    if (timer === undefined) {
+      timer = new HeartbeatTimer(intervalMs)
+      shared.set(intervalMs, timer)
+    }
+    timer.add(listener)
+    return timer
   }
 
   get now(): number {
@@ -47,25 +57,6 @@ export class HeartbeatTimer {
     if (this.#listeners.size > 0) return
     this.#stop?.()
     this.#stop = null
+    if (shared.get(this.intervalMs) === this) shared.delete(this.intervalMs)
   }
-}
-
-/** The timers that have listeners. A timer is removed with its last listener, because programs may use ever new intervals. */
-const shared = new Map<number, HeartbeatTimer>()
-
-/** Adds a listener to the timer that all listeners with this interval share. */
-export function startHeartbeat(intervalMs: number, listener: HeartbeatListener): HeartbeatTimer {
-  let timer = shared.get(intervalMs)
-  if (timer === undefined) {
-    timer = new HeartbeatTimer(intervalMs)
-    shared.set(intervalMs, timer)
-  }
-  timer.add(listener)
-  return timer
-}
-
-/** Removes a listener that `startHeartbeat` added. */
-export function stopHeartbeat(timer: HeartbeatTimer, listener: HeartbeatListener): void {
-  timer.delete(listener)
-  if (timer.isEmpty) shared.delete(timer.intervalMs)
 }

@@ -165,12 +165,12 @@ export function having(functions: readonly string[], hint: string): Rule<object,
 }
 
 /** A listener. What it throws becomes a warning: it must not end the process, nor the request that happens to be here. */
-export function listener(): Rule<(error: unknown) => unknown, (error: unknown) => void> {
+export function listener<Args extends readonly unknown[] = [error: unknown]>(): Rule<(...args: Args) => unknown, (...args: Args) => void> {
   return new Rule('function', 'a function', (value, place, words) => {
     if (typeof value !== 'function') throw unexpected(place, value, words)
-    return (error: unknown) => {
+    return (...args: Args) => {
       try {
-        value(error)
+        value(...args)
       } catch (failure) {
         process.emitWarning(failure as Error)
       }

@@ -4,6 +4,7 @@ import { WeirError } from '../base/errors.ts'
 import type { Head } from '../wire/head/head.ts'
 import { OutgoingResponse } from './answer/outgoing-response.ts'
 import { HttpResponse, outgoingOf } from './answer/response.ts'
+import type { BagKey } from './bag.ts'
 import type { ConnectionInfo, ForwardedClient } from './connection-info.ts'
 import type { Serialize } from './json-engine.ts'
 import type { HttpRequest } from './request/request.ts'
@@ -11,13 +12,6 @@ import type { RouteMatch } from './route-info.ts'
 import type { ServerTiming } from './server-timing.ts'
 import { HttpSession, type ServerHandle, type SessionSource, sourceOf } from './session.ts'
 
-/** The ids of a span, as W3C Trace Context writes them: 32 and 16 hexadecimal digits, in lower case. */
-export interface TraceIds {
-  readonly traceId: string
-  readonly spanId: string
-}
-
-const NO_METHODS: readonly string[] = Object.freeze([])
 const NOBODY: (() => void)[] = []
 let requests = 0
 const LAST_DIGITS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStart(2, '0'))
@@ -28,6 +22,13 @@ function nextNumber(): string {
   const last = ++requests % LAST_DIGITS.length
   if (last === 0 || firstDigits === '') firstDigits = Math.floor(requests / LAST_DIGITS.length).toString(36)
   return firstDigits + LAST_DIGITS[last]!
+}
+
+/** The notes about an exchange are few, and most exchanges have none. */
+interface Note {
+  readonly key: BagKey<unknown>
+  readonly value: unknown
+  readonly before: Note | null
 }
 
 /** The exchange that a session belongs to. Only an `Exchange` creates sessions. */
@@ -77,12 +78,6 @@ export class Exchange implements SessionSource {
   carrier: ExchangeCarrier | null = null
   /** The error that the response answers, for observers; null if there is none. */
   failure: unknown = null
-  /** Whether an `auth` has decided who has sent the request. Other modules no longer set `session.principal` themselves. */
-  hasDecidedPrincipal = false
-  /** What has made the response personal; null if nothing is known. `nonce` replaces `session`, because no cache at all may keep a nonce. */
-  personal: 'nonce' | 'session' | null = null
-  /** The span that a module has created for it; null without one. */
-  trace: TraceIds | null = null
   /** What `session.time` has measured; null if it has not been called. */
   timing: ServerTiming | null = null
   /** Called when it is over; null without any, and `NOBODY` if it is over, or will end without anybody being told. */
@@ -91,8 +86,8 @@ export class Exchange implements SessionSource {
   #first: Exchange | null = null
   /** Whether the connection speaks another protocol now. It is over when that has ended. */
   hasSwitched = false
-  /** Methods that middleware answers at this path, in addition to those of its routes. */
-  otherMethods: readonly string[] = NO_METHODS
+  /** What modules have noted about it; null if none has, which is usual. */
+  #notes: Note | null = null
   readonly #serialize: Serialize
   #own: OutgoingResponse | null = null
   #response: HttpResponse | null = null
@@ -129,12 +124,10 @@ export class Exchange implements SessionSource {
     const next = new Exchange(server, head, connection, request, match, this.#serialize, this)
     next.hasAskedOnError = this.hasAskedOnError
     next.failure = this.failure
-    next.personal = this.personal
-    next.otherMethods = this.otherMethods
+    next.#notes = this.#notes
     next.carrier = this.carrier
     next.timing = this.timing?.copy() ?? null
     next.#first = this.#first ?? this
-    next.trace = this.trace
     next.#requestId = this.requestId
     next.#client = this.#client
     const other = this.#other
@@ -146,6 +139,17 @@ export class Exchange implements SessionSource {
     own.take()
     if (other !== null) outgoingOf(other).take()
     return next
+  }
+
+  /** What has been noted about it under a key; undefined if nothing has. See notes.ts. */
+  note<T>(key: BagKey<T>): T | undefined {
+    let one = this.#notes
+    while (one !== null && one.key !== key) one = one.before
+    return one?.value as T | undefined
+  }
+
+  setNote<T>(key: BagKey<T>, value: T): void {
+    if (this.note(key) !== value) this.#notes = { key, value, before: this.#notes }
   }
 
   /** The response that `session.response` builds. */

@@ -3,9 +3,10 @@
 import { originOf } from '../base/authority.ts'
 import type { Head } from '../wire/head/head.ts'
 import type { HttpResponse } from './answer/response.ts'
-import { Bag } from './bag.ts'
+import { Bag, type BagKey } from './bag.ts'
 import type { ClientCertificate, ConnectionInfo, ForwardedClient, SocketPeer } from './connection-info.ts'
 import { noJsonForm } from './json-engine.ts'
+import { PERSONAL } from './notes.ts'
 import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch, RouteMetadata } from './route-info.ts'
 import { ServerTiming } from './server-timing.ts'
@@ -50,8 +51,9 @@ export interface SessionSource {
   readonly match: RouteMatch
   readonly requestId: string
   readonly forwardedClient: ForwardedClient | null
-  personal: 'nonce' | 'session' | null
   timing: ServerTiming | null
+  note<T>(key: BagKey<T>): T | undefined
+  setNote<T>(key: BagKey<T>, value: T): void
 }
 
 const NO_METADATA: RouteMetadata = Object.freeze({})
@@ -143,7 +145,7 @@ export class HttpSession {
    * none. With `rejectUnauthorized: false` it may be a certificate that no trusted CA has signed: check `authorized`.
    */
   get clientCertificate(): ClientCertificate | null {
-    this.#exchange.personal ??= 'session'
+    if (this.#exchange.note(PERSONAL) === undefined) this.#exchange.setNote(PERSONAL, 'session')
     return this.#exchange.connection.clientCertificate
   }
 

@@ -1,6 +1,5 @@
 // The public API of weirjs/testing.
 
-export type { Clock } from '../base/clock.ts'
 export type { WatchedServer } from '../net/inject/watched-server.ts'
 export {
   type Action,

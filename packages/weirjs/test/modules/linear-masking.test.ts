@@ -11,7 +11,7 @@ import { SecretSegments } from '../../src/formats/masking/secret-segments.ts'
 import { SecretNames } from '../../src/formats/masking/secret-words.ts'
 import { HttpServer } from '../../src/index.ts'
 import { masking } from '../../src/modules/kit/masking.ts'
-import { Redaction } from '../../src/modules/log/redaction.ts'
+import { Redaction } from '../../src/modules/kit/redaction.ts'
 
 const LENGTH = 1024 * 1024
 

@@ -9,6 +9,7 @@ import { Registry } from 'prom-client'
 import { inspector } from '../../../dev/src/index.ts'
 import { type OpenApiOptions, openapi } from '../../../openapi/src/index.ts'
 import { opentelemetry, spanOf } from '../../../opentelemetry/src/index.ts'
+import type { Duration } from '../../src/index.ts'
 import { type Group, HttpServer, type HttpSession, type Module, type ModuleHost, type Policy, t } from '../../src/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { cors } from '../../src/modules/cors/index.ts'
@@ -19,7 +20,6 @@ import { health } from '../../src/modules/health/index.ts'
 import {
   type ConcurrencyLimit,
   concurrencyLimit,
-  type Duration,
   type LimitStore,
   memoryStore,
   priority,

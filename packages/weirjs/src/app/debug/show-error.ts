@@ -3,6 +3,7 @@
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { Problem } from '../../http/answer/problem.ts'
 import type { Exchange } from '../../http/exchange.ts'
+import { OTHER_METHODS } from '../../http/notes.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { type ExplainedServer, explain } from '../explain/explain.ts'
 import type { Explanation } from '../explain/explanation.ts'
@@ -29,7 +30,8 @@ export function showError(
 
 /** What helps to find an error must not become another one. */
 function explanationOf(server: ExplainedServer, exchange: Exchange, { status }: Problem): Explanation | null {
-  const { head, connection, otherMethods, failure } = exchange
+  const { head, connection, failure } = exchange
+  const otherMethods = exchange.note(OTHER_METHODS) ?? []
   try {
     return explain(server, { head, connection, refusal: null, otherMethods, content: null }, { status, error: failure })
   } catch {

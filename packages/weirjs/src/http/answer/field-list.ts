@@ -1,5 +1,8 @@
 // The fields of a response as a flat list: name, value, name, value, in the order in which they are sent. Names are case-insensitive.
 
+import { WeirError } from '../../base/errors.ts'
+import { kindOf } from '../../base/kind-of.ts'
+
 /**
  * Fields that describe a body, and are removed when an error's body replaces it. Content-Security-Policy stays, because it protects any
  * response.
@@ -42,4 +45,11 @@ export function dropField(fields: string[] | null, name: string): void {
 export function dropRepresentation(fields: string[] | null): void {
   if (fields === null) return
   for (let i = fields.length - 2; i >= 0; i -= 2) if (REPRESENTATION.test(fields[i]!)) fields.splice(i, 2)
+}
+
+/** The value of a field. @throws WEIR_RESPONSE_HEADER_SYNTAX for what is neither a text nor a number */
+export function textOf(name: string, value: string | number): string {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number') return String(value)
+  throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} is ${kindOf(value)}`)
 }

@@ -9,12 +9,12 @@ import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { jsonTextOf, type Serialize } from '../json-engine.ts'
-import { type ByteSource, closeSource, onePiece, ownView, takeSource } from './byte-source.ts'
+import { type ByteSource, closeSource, onePiece, ownView, takeSource, UNREAD } from './byte-source.ts'
 import type { CodedForms } from './coded-forms.ts'
-import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES } from './field-list.ts'
+import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES, textOf } from './field-list.ts'
 import { checkedFileOptions, type FileOptions } from './file-options.ts'
 import { PROBLEM_TYPE, type Problem } from './problem.ts'
-import { copyOf, NO_CONTENT, type ResponseContent, type TakeOver } from './response-content.ts'
+import { contentOf, copyOf, NO_CONTENT, type ResponseContent, type TakeOver } from './response-content.ts'
 import { ResponseTrailers, type TrailerSource } from './trailers.ts'
 
 const JSON_TYPE = 'application/json'
@@ -161,7 +161,8 @@ export class OutgoingResponse {
     return this.#setContent({ kind: 'file', file: { path, options: checkedFileOptions(options) } }, undefined, null)
   }
 
-  encodeAs(coding: string, encoded: Uint8Array | ByteSource): this {
+  encodeAs(coding: string, encoded: Uint8Array | ByteSource | null): this {
+    const old = this.#content
     this.header('Content-Encoding', coding)
     const etag = this.getHeader('ETag')
     if (etag?.startsWith('"') === true) this.header('ETag', `W/${etag}`)
@@ -169,7 +170,8 @@ export class OutgoingResponse {
     this.#trailers?.dropDigests()
     this.#json = NO_JSON
     this.#codedForms = null
-    this.#content = encoded instanceof Uint8Array ? { kind: 'bytes', bytes: ownView(encoded) } : { kind: 'stream', ...takeSource(encoded) }
+    this.#content = encoded === null ? { kind: 'stream', source: UNREAD, giver: null } : contentOf(encoded)
+    if (encoded === null && old.kind === 'stream') closeSource(old)
     return this
   }
 
@@ -188,7 +190,7 @@ export class OutgoingResponse {
     this.#change()
     this.#describesFile = false
     this.#codedForms = null
-    this.#content = body instanceof Uint8Array ? { kind: 'bytes', bytes: ownView(body) } : { kind: 'stream', ...takeSource(body) }
+    this.#content = contentOf(body)
     if (body instanceof Uint8Array) this.#declaredLength = -1
   }
 
@@ -435,12 +437,6 @@ export class OutgoingResponse {
     this.#declaredLength = -1
     dropRepresentation(this.#fields)
   }
-}
-
-function textOf(name: string, value: string | number): string {
-  if (typeof value === 'string') return value
-  if (typeof value === 'number') return String(value)
-  throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} is ${kindOf(value)}`)
 }
 
 /** For callers in plain JavaScript: what cannot be sent must be found before the response is on the wire. */

@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 
-import type { ByteSource, GivenSource } from './byte-source.ts'
+import { type ByteSource, type GivenSource, ownView, takeSource } from './byte-source.ts'
 import type { FileOptions } from './file-options.ts'
 import type { Problem } from './problem.ts'
 
@@ -66,4 +66,9 @@ export const NO_CONTENT: ResponseContent = Object.freeze({ kind: 'none' })
 export function copyOf(content: ResponseContent): Uint8Array | null {
   if (content.kind === 'text') return Buffer.from(content.text)
   return content.kind === 'bytes' ? Buffer.from(content.bytes) : null
+}
+
+/** Bytes or a stream, as a response holds them. */
+export function contentOf(body: Uint8Array | ByteSource): ResponseContent {
+  return body instanceof Uint8Array ? { kind: 'bytes', bytes: ownView(body) } : { kind: 'stream', ...takeSource(body) }
 }

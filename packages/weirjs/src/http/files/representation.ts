@@ -38,7 +38,12 @@ const WHOLE: readonly ByteRange[] = []
 
 /** @param now milliseconds since 1970 */
 export function isSettled(state: FileState, now: number): boolean {
-  return now - state.changedMs >= SETTLED_AFTER
+  return now >= settledAt(state)
+}
+
+/** Milliseconds since 1970. */
+export function settledAt({ changedMs }: FileState): number {
+  return changedMs + SETTLED_AFTER
 }
 
 /**

@@ -2,15 +2,14 @@
 
 import { Buffer } from 'node:buffer'
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-
 import { isToken } from '../../base/ascii.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { flag, readBy, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 import { challengeOf, insecureCredentials } from './authorization.ts'
 
 import { type Identity, principalFor } from './identity.ts'
@@ -67,7 +66,7 @@ export function apiKey<const N extends string = 'apiKey', Claims extends object 
   return {
     name,
     authenticate(session) {
-      const key = headerOf(session.request, field)
+      const key = exchange(session).field(field)
       if (key === null) return null
       if (!allowsInsecure && !session.isSecure) throw insecureCredentials()
       if (key === '' || key.length > MOST_CHARACTERS) throw new CredentialsError(`a key has 1 to ${MOST_CHARACTERS} characters`)

@@ -7,9 +7,9 @@ import { kindOf, shown } from '../../base/kind-of.ts'
 import { func, oneOf, readBy, texts } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import { outgoingOf } from '../../http/answer/response.ts'
-import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
+import { responseHandle } from '../kit/response.ts'
 
 import { decide } from './decide.ts'
 import { type Allows, type AuthDescription, type AuthSettings, checkPlan, noteAuth, planOf } from './plan.ts'
@@ -68,7 +68,7 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
     const auth: Gate = (session) => {
       const plan = planOf(session)
       if (plan.first !== settings) return undefined // an outer one has decided
-      const isUnrouted = exchangeOf(session).match.route === null
+      const isUnrouted = !exchange(session).isRouted
       return decide(session, plan, plan.isOpen || (isUnrouted && plan.isOpenUnrouted))
     }
     const hints = keyHints(settings.schemes)
@@ -112,7 +112,7 @@ function keyHints(schemes: readonly Scheme[]): BeforeSend | null {
     if (description?.type === 'apiKey' && description['in'] === 'header') fields.set(name, String(description['name']))
   if (fields.size === 0) return null
   return (session, response) => {
-    const outgoing = outgoingOf(response)
+    const outgoing = responseHandle(response)
     if (outgoing.content.kind === 'upgrade') return
     const { scheme } = (session.principal ?? {}) as { readonly scheme?: string }
     const isOwn = scheme !== undefined && fields.has(scheme)

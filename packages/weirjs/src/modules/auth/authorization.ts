@@ -1,13 +1,12 @@
 // The fields Authorization and WWW-Authenticate (RFC 9110 §11).
 
 import { WeirError } from '../../base/errors.ts'
-import { quotedString } from '../../formats/parameters.ts'
-import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 
 /** What follows the name of the scheme in Authorization; null if the field is missing or has another scheme, whose case does not matter. */
 export function credentialsOf(session: HttpSession, scheme: string): string | null {
-  const value = headerOf(session.request, 'authorization')
+  const value = exchange(session).field('authorization')
   if (value === null || value.length < scheme.length) return null
   const end = value.indexOf(' ')
   const name = end === -1 ? value : value.slice(0, end)
@@ -18,7 +17,7 @@ export function credentialsOf(session: HttpSession, scheme: string): string | nu
 /** A challenge with its parameters as quoted strings. Those without a value are left out. */
 export function challengeOf(scheme: string, parameters: Readonly<Record<string, string | null>>): string {
   const known = Object.entries(parameters).filter(([, value]) => value !== null)
-  return `${scheme} ${known.map(([name, value]) => `${name}=${quotedString(ascii(value!))}`).join(', ')}`.trimEnd()
+  return `${scheme} ${known.map(([name, value]) => `${name}=${quoted(ascii(value!))}`).join(', ')}`.trimEnd()
 }
 
 /** Fields hold ASCII without controls; anything else becomes a question mark. */
@@ -29,4 +28,9 @@ function ascii(text: string): string {
 /** For credentials that were sent without TLS: 403. A challenge would only make the client send them again. */
 export function insecureCredentials(): WeirError {
   return new WeirError('WEIR_CREDENTIALS_INSECURE', undefined, { headers: { 'Cache-Control': 'no-store' } })
+}
+
+/** A quoted-string (RFC 9110 §5.6.4). @param text printable ASCII */
+function quoted(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
 }

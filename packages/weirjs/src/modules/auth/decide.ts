@@ -1,10 +1,10 @@
 // The decision about one request: who sent it, and whether that is enough for its route. Schemes that answer synchronously create no promise.
 
 import type { NothingOrResponse } from '../../app/policies/policy.ts'
-import { faultOf, HttpError, isInstance, WeirError } from '../../base/errors.ts'
+import { HttpError, isInstance, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 
 import type { Allows, Plan } from './plan.ts'
 import { askToLogIn, denied, type Failure, unauthenticated } from './refusals.ts'
@@ -18,7 +18,7 @@ import { type AnyPrincipal, CredentialsError, type Principal, type Scheme } from
  */
 export function decide(session: HttpSession, plan: Plan, isOpen: boolean): NothingOrResponse {
   session.principal = null
-  exchangeOf(session).hasDecidedPrincipal = true
+  exchange(session).claim('principal')
   const found = authenticate(session, plan.schemes, 0, null, isOpen)
   return isPromise(found) ? found.then((one) => conclude(session, plan, isOpen, one)) : conclude(session, plan, isOpen, found)
 }
@@ -72,8 +72,13 @@ async function later(
 /** @throws the error, unless it is about credentials, or the route is open and the error is not a mistake of the program's */
 function failureOf(scheme: Scheme, error: unknown, isOpen: boolean): Failure | null {
   if (isInstance(error, CredentialsError)) return { failed: scheme, error }
-  if (isOpen && isInstance(error, HttpError) && faultOf(error) !== 'developer') return null
+  if (isOpen && isInstance(error, HttpError) && !isMistake(error)) return null
   throw error
+}
+
+/** Whether the program has made a mistake. */
+function isMistake(error: unknown): boolean {
+  return isInstance(error, WeirError) && error.fault === 'developer'
 }
 
 /** A text with `includes` in place of a list would find a role in a longer one. @throws WEIR_AUTH_SETUP */

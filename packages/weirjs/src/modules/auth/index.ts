@@ -13,7 +13,8 @@ export {
   type PasswordOptions,
   verifyPassword,
 } from './password.ts'
-export type { Allows, AuthDescription, RequirementDescription } from './plan.ts'
+export { type Access, type Allows, type AuthDescription, accessOf, type RequirementDescription } from './plan.ts'
+export { principalKey as principalKeyOf, shortKey } from './principal-key.ts'
 export { type ProtectedResource, type ProtectedResourceOptions, protectedResource } from './protected-resource.ts'
 export type { Requirements } from './requirements.ts'
 export {

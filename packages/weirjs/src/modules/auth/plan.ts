@@ -5,11 +5,9 @@
 // decides for all of them. A plan with a mistake refuses every request.
 
 import type { UsedPolicy } from '../../app/policies/policy.ts'
-import { chainOf } from '../../app/routes/route.ts'
-import { type Chain, usedPolicies } from '../../app/routes/scope.ts'
 import { WeirError } from '../../base/errors.ts'
-import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 
 import type { AnyPrincipal, Principal, Scheme, SecurityScheme } from './scheme.ts'
 
@@ -69,7 +67,7 @@ export interface Plan {
 // Descriptions are recognized by their identity: another policy cannot pass for a requirement.
 const REQUIREMENTS = new WeakMap<object, Allows | null>()
 const AUTHS = new WeakMap<object, AuthSettings>()
-const PLANS = new WeakMap<Chain, Plan>()
+const PLANS = new WeakMap<readonly UsedPolicy[], Plan>()
 
 /** Makes a description known as that of a requirement. */
 export function noteRequirement(description: RequirementDescription, allows: Allows | null): void {
@@ -83,11 +81,11 @@ export function noteAuth(description: AuthDescription, settings: AuthSettings): 
 
 /** The plan of the route of a request, or of the level to which a request without a route belongs. @throws WEIR_AUTH_SETUP */
 export function planOf(session: HttpSession): Plan {
-  const chain = chainOf(exchangeOf(session).match)
-  let plan = PLANS.get(chain)
+  const { policies } = exchange(session)
+  let plan = PLANS.get(policies)
   if (plan === undefined) {
-    plan = makePlan(usedPolicies(chain))
-    PLANS.set(chain, plan)
+    plan = makePlan(policies)
+    PLANS.set(policies, plan)
   }
   if (plan.mistake !== null) throw new WeirError('WEIR_AUTH_SETUP', `${session.route ?? 'a request without a route'}: ${plan.mistake}`)
   return plan

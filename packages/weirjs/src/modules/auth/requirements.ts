@@ -2,7 +2,9 @@
 // there is no `auth`, its gate refuses every request, and `start` rejects.
 
 import type { Gate, Policy, UsedPolicy } from '../../app/policies/policy.ts'
-import { checkFunction, invalid, isExchange, UNCALLED } from '../../base/options.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { func } from '../../base/option-kinds.ts'
+import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { type Allows, checkPlan, noteRequirement, planOf, type RequirementDescription } from './plan.ts'
@@ -52,10 +54,18 @@ export const requirements: Requirements = {
   scopes: (...allOf) => policyOf('auth.scopes', { scopes: atLeastOne('scopes', allOf) }),
   policy(allows) {
     if (allows === undefined) throw invalid('auth.policy()', 'a function is needed')
-    if (isExchange(allows)) throw invalid('auth.policy', UNCALLED)
-    checkFunction('auth.policy()', 'the argument', allows)
+    refuseSession('auth.policy', allows)
+    FUNCTION.read(allows, { owner: 'auth.policy()', option: 'the argument' })
     return policyOf('auth.policy', { policy: allows.name === '' ? '(anonymous)' : allows.name }, allows)
   },
+}
+
+const FUNCTION = func()
+
+/** A function such as `auth.roles` that was added itself is called with a session. */
+function refuseSession(owner: string, given: unknown): void {
+  if (kindOf(given) === 'an HttpSession')
+    throw invalid(owner, 'the function itself was added to a server or a route: call it, and add what it returns')
 }
 
 function policyOf(label: string, description: RequirementDescription, allows: Allows | null = null): Policy {
@@ -64,7 +74,7 @@ function policyOf(label: string, description: RequirementDescription, allows: Al
 }
 
 function textsOf(owner: string, names: readonly string[]): readonly string[] {
-  if (isExchange(names[0])) throw invalid(`auth.${owner}`, UNCALLED)
+  refuseSession(`auth.${owner}`, names[0])
   for (const name of names as readonly unknown[])
     if (typeof name !== 'string' || name === '') throw invalid(`auth.${owner}()`, 'every name must be a string that is not empty')
   return Object.freeze([...new Set(names)])

@@ -49,6 +49,11 @@ export function readCacheControl(field: string | null): Directives {
   }
 }
 
+/** A part of a field of a response without the SP and HTAB around it. `trim()` would remove more. */
+export function withoutBlanks(text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, '')
+}
+
 /** RFC 9111 §1.2.2. */
 export function deltaSeconds(text: string): number {
   return /^\d+$/.test(text) ? Math.min(Number(text), MOST_SECONDS) : 0

@@ -2,11 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import { ownText } from '../../base/own-text.ts'
-import { parseHttpDate } from '../../formats/http-date.ts'
-import type { CodedForms } from '../../http/answer/coded-forms.ts'
-import type { Validators } from '../../http/answer/conditional.ts'
-import type { RequestHead } from '../../http/application.ts'
-import { type KeptResponse, packResponse, unpackResponse } from '../kept/kept-response.ts'
+import type { ExchangeHandle } from '../kit/exchange.ts'
+import { KeptResponse } from '../kit/kept-response.ts'
 
 import type { Lifetime } from './freshness.ts'
 
@@ -19,9 +16,6 @@ export interface CacheEntry {
   /** Names of request fields that it depends on, and the values that its request had. */
   readonly vary: Variant
   readonly tags: readonly string[]
-  readonly validators: Validators
-  /** The body in content codings. Set when the entry is kept in memory. */
-  forms: CodedForms | null
   /** When nobody had invalidated it in the shared store. */
   checkedAt: number
   /** A check in the shared store that is under way: whether it may still be sent. */
@@ -39,17 +33,17 @@ interface Variant {
 const ABSENT = '\0'
 
 /** @param names in lower case, sorted */
-export function variantOf(head: RequestHead, names: readonly string[]): Variant {
-  return { names, values: names.map((name) => head.get(name) ?? ABSENT).join('\n') }
+export function variantOf(exchange: ExchangeHandle, names: readonly string[]): Variant {
+  return { names, values: names.map((name) => exchange.field(name) ?? ABSENT).join('\n') }
 }
 
-export function isVariantOf({ names, values }: Variant, head: RequestHead): boolean {
-  return names.length === 0 || variantOf(head, names).values === values
+export function isVariantOf({ names, values }: Variant, exchange: ExchangeHandle): boolean {
+  return names.length === 0 || variantOf(exchange, names).values === values
 }
 
 export function newEntry(kept: KeptResponse, lifetime: Lifetime, bornAt: number, vary: Variant, tags: readonly string[]): CacheEntry {
   // Any text may be a part of the head of the request.
-  const own = { ...kept, type: kept.type === null ? null : ownText(kept.type), fields: kept.fields.map(ownText) }
+  const own = kept.with({ type: kept.type === null ? null : ownText(kept.type), fields: kept.fields.map(ownText) })
   const variant = { names: vary.names.map(ownText), values: ownText(vary.values) }
   return assemble(randomUUID(), own, lifetime, bornAt, variant, tags.map(ownText), bornAt)
 }
@@ -63,23 +57,7 @@ function assemble(
   tags: readonly string[],
   checkedAt: number,
 ): CacheEntry {
-  const validators = kept.status === 200 ? validatorsOf((name) => fieldIn(kept.fields, name)) : NO_VALIDATORS
-  return { id, kept, lifetime, bornAt, vary, tags, validators, forms: null, checkedAt, checking: null }
-}
-
-/** Conditions do not count for other responses than those with status 200 (RFC 9110 §13.2.1). */
-const NO_VALIDATORS: Validators = { etag: null, lastModified: null, isSettled: false }
-
-/** Of a response with status 200. @param field returns the value of a field, by its name in lower case */
-export function validatorsOf(field: (name: string) => string | null): Validators {
-  const date = field('last-modified')
-  return { etag: field('etag'), lastModified: date === null ? null : parseHttpDate(date, Date.now()), isSettled: false }
-}
-
-/** @param name in lower case */
-export function fieldIn(fields: readonly string[], name: string): string | null {
-  for (let i = 0; i < fields.length; i += 2) if (fields[i]!.toLowerCase() === name) return fields[i + 1]!
-  return null
+  return { id, kept, lifetime, bornAt, vary, tags, checkedAt, checking: null }
 }
 
 /** Milliseconds since the response was made. Never negative. */
@@ -111,7 +89,7 @@ interface PackedEntry {
 export function packEntry(entry: CacheEntry, now: number, wallTime: number, since: number): string {
   const packed: PackedEntry = {
     i: entry.id,
-    k: packResponse(entry.kept),
+    k: entry.kept.pack(),
     l: entry.lifetime,
     w: wallTime - ageMs(entry, now),
     n: entry.vary.names,
@@ -125,7 +103,7 @@ export function packEntry(entry: CacheEntry, now: number, wallTime: number, sinc
 /** @returns null for what `packEntry` has not made */
 export function unpackEntry(value: object, now: number, wallTime: number): { readonly entry: CacheEntry; readonly since: number } | null {
   const { i, k, l, w, n, v, g, c } = value as Partial<PackedEntry>
-  const kept = unpackResponse(k)
+  const kept = KeptResponse.unpack(k)
   if (kept === null || typeof i !== 'string' || typeof v !== 'string' || !isTexts(n) || !isTexts(g)) return null
   if (typeof w !== 'number' || typeof c !== 'number' || !isLifetime(l)) return null
   // If the clock of another machine is ahead, the response is not younger than its age when it was made.

@@ -1,12 +1,10 @@
 // A request as the cache sees it: whether it may be answered from the cache, under which key, and what its client accepts.
 
-import type { Route } from '../../app/routes/route.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
-import type { RequestHead } from '../../http/application.ts'
-import type { Exchange } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { principalKey, shortKey } from '../auth/principal-key.ts'
+import type { ExchangeHandle } from '../kit/exchange.ts'
 import { type Directives, readCacheControl } from './cache-control.ts'
 import { ageMs, type CacheEntry } from './cache-entry.ts'
 import { type CacheSettings, OWNER } from './cache-options.ts'
@@ -27,38 +25,33 @@ export interface CacheRequest {
   readonly primary: string
   /** What the program has stated of the client in `key`; empty if it is anybody. */
   readonly key: string
-  readonly head: RequestHead
+  readonly exchange: ExchangeHandle
   readonly hasAuthorization: boolean
   /** Of the client; null where they do not count. */
   readonly wants: Directives | null
 }
 
-/** By route: what `boundFieldsOf` has found. */
-const FIELDS = new WeakMap<object, readonly string[]>()
-const NO_NAMES: readonly string[] = Object.freeze([])
-
 /** @throws what the `key` of the program throws */
-export function readRequest(exchange: Exchange, settings: CacheSettings): CacheRequest | BypassReason {
-  const { head, session } = exchange
+export function readRequest(exchange: ExchangeHandle, settings: CacheSettings): CacheRequest | BypassReason {
+  const { session } = exchange
   // Handlers may read what a GET carries, although it means nothing, and a key does not contain it.
-  if (head.contentLength !== 0) return 'body'
-  if (head.upgrade) return 'upgrade'
+  if (exchange.contentLength !== 0) return 'body'
+  if (exchange.wantsUpgrade) return 'upgrade'
   // Only the handler may evaluate them (RFC 9111 §4.3.2).
-  if (head.get('if-match') !== null || head.get('if-unmodified-since') !== null) return 'condition'
+  if (exchange.field('if-match') !== null || exchange.field('if-unmodified-since') !== null) return 'condition'
   const { personal } = exchange
   if (personal === 'nonce' || (personal === 'session' && settings.key === null)) return personal
   const key = keyOf(session, settings)
   if (key === null) return settings.key === null ? 'principal' : 'key'
-  const wants = settings.clientDirectives ? wantsOf(head) : null
+  const wants = settings.clientDirectives ? wantsOf(exchange) : null
   if (wants?.has('no-store') === true) return 'no-store'
-  const endpoint = exchange.connection.endpointName
   // What a client can write into its head that is not in the key has no influence on the origin: only trusted proxies state that.
-  const primary = `${session.origin}${head.url}\n${endpoint ?? ''}\n${key}`
-  return { primary: shortUrl(primary), key, head, hasAuthorization: head.get('authorization') !== null, wants }
+  const primary = `${session.origin}${exchange.url}\n${session.endpoint ?? ''}\n${key}`
+  return { primary: shortUrl(primary), key, exchange, hasAuthorization: exchange.field('authorization') !== null, wants }
 }
 
 /** Whether the response is for another client than the key has stated: code inside the cache has found out who it is. */
-export function isForAnother({ session }: Exchange, settings: CacheSettings, { key }: CacheRequest): boolean {
+export function isForAnother({ session }: ExchangeHandle, settings: CacheSettings, { key }: CacheRequest): boolean {
   return settings.key === 'principal' && keyOf(session, settings) !== key
 }
 
@@ -81,23 +74,16 @@ function shortUrl(primary: string): string {
 }
 
 /** RFC 9111 §5.4: Pragma counts if there is no Cache-Control. */
-function wantsOf(head: RequestHead): Directives | null {
-  const field = head.get('cache-control')
+function wantsOf(exchange: ExchangeHandle): Directives | null {
+  const field = exchange.field('cache-control')
   if (field !== null) return readCacheControl(field)
-  const pragma = head.get('pragma')
+  const pragma = exchange.field('pragma')
   return pragma === null ? null : readCacheControl(pragma)
 }
 
 /** The request fields that handlers get as parameters. What they return depends on these, whether they say so or not. */
-export function boundFieldsOf({ match }: Exchange): readonly string[] {
-  const route = match.route as Route | null
-  if (route === null) return NO_NAMES
-  let names = FIELDS.get(route)
-  if (names === undefined) {
-    names = Object.values(route.bindings).flatMap(({ source, name }) => (source === 'header' ? [name] : []))
-    FIELDS.set(route, names)
-  }
-  return names
+export function boundFieldsOf({ bindings }: ExchangeHandle): readonly string[] {
+  return bindings.flatMap(({ source, name }) => (source === 'header' ? [name] : []))
 }
 
 /** Whether a request may get an entry: when it is fresh, while a new one is made, if no new one can be made, or not at all. */

@@ -4,28 +4,27 @@
 // It works inside the gates and outer middleware of a route, so that authentication and limits apply to every request, and before the hooks
 // that run on every response. What it keeps is what the handler returned: fields that others set for each request are not kept.
 
-import { randomUUID } from 'node:crypto'
 import type { Next } from '../../app/policies/middleware.ts'
 import type { CheckedRoute, Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { checkNames, invalid } from '../../base/options.ts'
+import { anything } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
-import { decodePercent } from '../../formats/percent.ts'
-import { problemOf } from '../../http/answer/problem.ts'
-import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
-import type { RequestHead } from '../../http/application.ts'
-import { type Exchange, exchangeOf } from '../../http/exchange.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { accessOf } from '../auth/plan.ts'
+import { type ExchangeHandle, exchange as handleOf } from '../kit/exchange.ts'
+import { rerun } from '../kit/rerun.ts'
+import { responseHandle } from '../kit/response.ts'
 
 import { ageMs, type CacheEntry, isVariantOf } from './cache-entry.ts'
 import { type CacheOptions, type CacheSettings, checkedOptions, checkedTag, OWNER } from './cache-options.ts'
 import { type CacheRequest, isSafe, readRequest, useOf } from './cache-request.ts'
 import { Flight } from './flight.ts'
 import { type Found, MemoryEntries } from './memory-entries.ts'
-import { REFRESH_FIELD, runAgain } from './refresh.ts'
 import { type Keeper, namedTag, pathTag, type Run, runHandler, statusMember } from './run-handler.ts'
 import { sendEntry } from './send-entry.ts'
 import { SharedRuns } from './shared-runs.ts'
@@ -56,6 +55,11 @@ export interface CacheCounts {
   readonly bytes: number
 }
 
+/** @internal */
+export const INVALIDATE_RULES = rules<{ readonly tag?: unknown; readonly path?: unknown }>('invalidate()')({
+  tag: anything().optional(),
+  path: anything().optional(),
+})
 /** How often a request waits for others before it runs the handler itself. */
 const MOST_FLIGHTS = 4
 /** For how long requests for a response that cannot be kept do not wait for each other. */
@@ -92,7 +96,7 @@ export class Cache implements Policy {
   readonly #running = new Set<Flight>()
   /** Runs whose response is complete later. */
   readonly #unfinished = new Set<Flight>()
-  readonly #refreshes = new Map<string, Refresh>()
+  readonly #refreshes = new Map<object, Refresh>()
   /** By key: until when requests do not wait for each other. */
   readonly #passes = new Map<string, number>()
   readonly #keeper: Keeper
@@ -113,9 +117,9 @@ export class Cache implements Policy {
         this.#unfinished.add(flight)
         void end.finally(() => this.#unfinished.delete(flight))
       },
-      notePass: ({ exchange, clock, request }) => this.#notePass(this.#memory.find(request.primary, exchange.head).key, clock),
+      notePass: ({ exchange, clock, request }) => this.#notePass(this.#memory.find(request.primary, exchange).key, clock),
       drop: (entry, { request, exchange }) => {
-        const found = this.#memory.find(request.primary, exchange.head)
+        const found = this.#memory.find(request.primary, exchange)
         if (found.entry === entry) this.#memory.drop(found.key)
       },
     }
@@ -143,7 +147,7 @@ export class Cache implements Policy {
    */
   async invalidate(what: { readonly tag: string } | { readonly path: string }): Promise<void> {
     if (typeof what === 'string') throw invalid('invalidate()', 'either { path } or { tag } is needed, not a string')
-    checkNames('invalidate()', what, ['tag', 'path'])
+    INVALIDATE_RULES.read(what)
     if (Object.keys(what).length !== 1) throw invalid('invalidate()', 'either tag or path is needed')
     if ('tag' in what) return this.#invalidate(namedTag(checkedTag('tag', what.tag)))
     if (typeof what.path !== 'string' || !what.path.startsWith('/')) throw invalid('invalidate()', 'path is not a path that begins with /')
@@ -169,19 +173,24 @@ export class Cache implements Policy {
 
   /** @internal */
   middleware(session: HttpSession, next: Next): unknown {
-    const exchange = exchangeOf(session)
-    const { head } = exchange
-    if (head.method !== 'GET' && head.method !== 'HEAD') return isSafe(head.method) ? next() : this.#write(exchange, next)
+    const exchange = handleOf(session)
+    const { method } = exchange
+    if (method !== 'GET' && method !== 'HEAD') return isSafe(method) ? next() : this.#write(exchange, next)
     const request = readRequest(exchange, this.#settings)
     if (typeof request === 'string') return this.#bypass(next, `fwd=bypass; detail=${request}`)
-    const refresh = this.#refreshes.size === 0 ? null : this.#refreshOf(head, request)
+    const refresh = this.#refreshes.size === 0 ? null : this.#refreshOf(exchange, request)
     if (refresh !== null) return this.#run({ ...refresh, exchange, next, request, isForAll: true, forward: 'stale' })
-    const found = this.#memory.find(request.primary, head)
+    const found = this.#memory.find(request.primary, exchange)
     return this.#sendFound(exchange, next, request, found) ?? this.#forward(exchange, next, request, found)
   }
 
   /** Null: there is nothing that may be sent. */
-  #sendFound(exchange: Exchange, next: Next, request: CacheRequest, { key, entry }: Found): HttpResponse | Promise<HttpResponse> | null {
+  #sendFound(
+    exchange: ExchangeHandle,
+    next: Next,
+    request: CacheRequest,
+    { key, entry }: Found,
+  ): HttpResponse | Promise<HttpResponse> | null {
     if (entry === null) return null
     const clock = this.#clockOf(exchange)
     const now = clock.now()
@@ -204,37 +213,36 @@ export class Cache implements Policy {
   }
 
   /** Asks the store whether somebody has invalidated the entry. If it does not reply, the entry is sent. */
-  async #recheck(exchange: Exchange, next: Next, request: CacheRequest, key: string, entry: CacheEntry): Promise<HttpResponse> {
+  async #recheck(exchange: ExchangeHandle, next: Next, request: CacheRequest, key: string, entry: CacheEntry): Promise<HttpResponse> {
     entry.checking ??= this.#sharing!.isValid(entry).finally(() => {
       entry.checkedAt = this.#clockOf(exchange).now()
       entry.checking = null
     })
     const isValid = await entry.checking
-    const found = this.#memory.find(request.primary, exchange.head)
+    const found = this.#memory.find(request.primary, exchange)
     if (!isValid && found.entry === entry) this.#memory.drop(key)
-    const current = this.#memory.find(request.primary, exchange.head)
+    const current = this.#memory.find(request.primary, exchange)
     return this.#sendFound(exchange, next, request, current) ?? this.#forward(exchange, next, request, current)
   }
 
-  #forward(exchange: Exchange, next: Next, request: CacheRequest, found: Found): HttpResponse | Promise<HttpResponse> {
-    const { head, session } = exchange
+  #forward(exchange: ExchangeHandle, next: Next, request: CacheRequest, found: Found): HttpResponse | Promise<HttpResponse> {
     if (request.wants?.has('only-if-cached') === true) {
-      outgoingOf(session.response).sendProblem(problemOf(504, 'only-if-cached'))
-      return session.response
+      exchange.response.sendProblem({ title: 'Gateway Timeout', status: 504, detail: 'only-if-cached' })
+      return exchange.session.response
     }
     const why = this.#whyForward(exchange, request, found)
     // Their responses are not those of a GET. And a part of something large should not wait for the whole.
-    if (head.method === 'HEAD' || head.get('range') !== null) return this.#bypass(next, `fwd=${why}`)
+    if (exchange.method === 'HEAD' || exchange.field('range') !== null) return this.#bypass(next, `fwd=${why}`)
     return this.#wait(exchange, next, request, found)
   }
 
-  #whyForward(exchange: Exchange, request: CacheRequest, { entry, mark }: Found): string {
+  #whyForward(exchange: ExchangeHandle, request: CacheRequest, { entry, mark }: Found): string {
     if (entry === null) return mark === null ? 'uri-miss' : 'vary-miss'
     return useOf(entry, { ...request, wants: null }, this.#clockOf(exchange).now()) === 'fresh' ? 'request' : 'stale'
   }
 
   /** Waits for another request that runs the handler, or runs it. */
-  async #wait(exchange: Exchange, next: Next, request: CacheRequest, first: Found): Promise<HttpResponse> {
+  async #wait(exchange: ExchangeHandle, next: Next, request: CacheRequest, first: Found): Promise<HttpResponse> {
     const clock = this.#clockOf(exchange)
     let found = first
     for (let i = 0; i < MOST_FLIGHTS && !this.#passesBy(found.key, clock); i++) {
@@ -245,14 +253,14 @@ export class Cache implements Policy {
       }
       const end = await flight.wait(clock, this.#settings.maxWait)
       const now = clock.now()
-      if (end.kind === 'kept' && isVariantOf(end.entry.vary, exchange.head)) {
+      if (end.kind === 'kept' && isVariantOf(end.entry.vary, exchange)) {
         const use = useOf(end.entry, request, now)
         if (use === 'fresh' || use === 'while-revalidating') {
           this.#counts.collapsed++
           return sendEntry(exchange, clock, end.entry, this.#hit(end.entry, now, '; collapsed'))
         }
       }
-      found = this.#memory.find(request.primary, exchange.head)
+      found = this.#memory.find(request.primary, exchange)
       if (end.kind === 'alone' || end.kind === 'late') break
       if (end.kind === 'failed') {
         const { entry } = found
@@ -268,7 +276,7 @@ export class Cache implements Policy {
   }
 
   /** Runs the handler for all who come from now on. */
-  async #lead(exchange: Exchange, next: Next, request: CacheRequest, found: Found): Promise<HttpResponse> {
+  async #lead(exchange: ExchangeHandle, next: Next, request: CacheRequest, found: Found): Promise<HttpResponse> {
     const clock = this.#clockOf(exchange)
     const flight = new Flight()
     this.#flights.set(found.key, flight)
@@ -315,13 +323,13 @@ export class Cache implements Policy {
 
   #keep({ exchange, clock, request, flight }: Run, entry: CacheEntry): void {
     this.#counts.stored++
-    const { key, mark } = this.#memory.put(request.primary, exchange.head, entry)
+    const { key, mark } = this.#memory.put(request.primary, exchange, entry)
     this.#passes.delete(key)
     this.#sharing?.publish(flight, request.primary, key, mark, entry, clock)
   }
 
   /** Makes a new response in the background, after the stale one has been sent. */
-  #refresh(exchange: Exchange, request: CacheRequest, key: string, stale: CacheEntry): void {
+  #refresh(exchange: ExchangeHandle, request: CacheRequest, key: string, stale: CacheEntry): void {
     if (this.#flights.has(key)) return
     const flight = new Flight()
     this.#flights.set(key, flight)
@@ -332,24 +340,24 @@ export class Cache implements Policy {
     })
   }
 
-  async #renewLater(exchange: Exchange, request: CacheRequest, flight: Flight, stale: CacheEntry): Promise<void> {
+  async #renewLater(exchange: ExchangeHandle, request: CacheRequest, flight: Flight, stale: CacheEntry): Promise<void> {
     if (this.#sharing !== null) {
       if ((await this.#sharing.obtain(request, this.#clockOf(exchange), flight, false)) !== null) return
       if (!this.#sharing.mayRun(flight)) return // another process does it
     }
-    const token = randomUUID()
-    this.#refreshes.set(token, { primary: request.primary, flight, stale, clock: this.#clockOf(exchange) })
+    const mark = {}
+    this.#refreshes.set(mark, { primary: request.primary, flight, stale, clock: this.#clockOf(exchange) })
     this.#counts.refreshes++
     try {
-      await runAgain(exchange, token, () => flight.hasEnded && !this.#running.has(flight))
+      await rerun(exchange.session, mark, () => flight.hasEnded && !this.#running.has(flight))
     } finally {
-      this.#refreshes.delete(token)
+      this.#refreshes.delete(mark)
       this.#sharing?.release(flight, false)
     }
   }
 
-  #refreshOf(head: RequestHead, { primary }: CacheRequest): Refresh | null {
-    const refresh = this.#refreshes.get(head.get(REFRESH_FIELD) ?? '')
+  #refreshOf({ mark }: ExchangeHandle, { primary }: CacheRequest): Refresh | null {
+    const refresh = mark === null ? undefined : this.#refreshes.get(mark)
     return refresh?.primary === primary ? refresh : null
   }
 
@@ -363,15 +371,14 @@ export class Cache implements Policy {
   }
 
   /** RFC 9111 §4.4: what has changed a resource makes its responses invalid, and those that the response names. */
-  async #write(exchange: Exchange, next: Next): Promise<HttpResponse> {
+  async #write(exchange: ExchangeHandle, next: Next): Promise<HttpResponse> {
     this.#counts.bypass++
     const response = await next()
-    const outgoing = outgoingOf(response)
+    const outgoing = responseHandle(response)
     if (outgoing.statusCode >= 400) return response
-    const { head, session } = exchange
-    const paths = new Set([head.path])
+    const paths = new Set([exchange.path])
     for (const name of ['Location', 'Content-Location']) {
-      const path = pathAt(outgoing.getHeader(name), session.origin, head.url)
+      const path = pathAt(outgoing.getHeader(name), exchange.session.origin, exchange.url)
       if (path !== null) paths.add(path)
     }
     try {
@@ -389,8 +396,8 @@ export class Cache implements Policy {
     await this.#sharing?.invalidate(tag)
   }
 
-  #clockOf({ connection }: Exchange): Clock {
-    return this.#settings.clock ?? connection.clock
+  #clockOf({ clock }: ExchangeHandle): Clock {
+    return this.#settings.clock ?? clock
   }
 
   #passesBy(key: string, clock: Clock): boolean {
@@ -410,7 +417,7 @@ function pathAt(reference: string | null, origin: string, url: string): string |
   try {
     const target = new URL(reference, origin + url)
     if (target.origin !== new URL(origin).origin) return null
-    return decodePercent(target.pathname.replace(/%2f/gi, '%252F')) // %2F stays, as in `request.path`
+    return decodeURIComponent(target.pathname.replace(/%2f/gi, '%252F')) // %2F stays, as in `request.path`
   } catch {
     return null
   }

@@ -1,9 +1,8 @@
 // What RFC 9111 states of a response: whether it may be kept for others, and for how long it may be sent.
 
-import { trimBlanks } from '../../base/ascii.ts'
 import { parseHttpDate } from '../../formats/http-date.ts'
 
-import { deltaSeconds, readCacheControl } from './cache-control.ts'
+import { deltaSeconds, readCacheControl, withoutBlanks } from './cache-control.ts'
 
 /** The parts of a response that matter. */
 export interface JudgedResponse {
@@ -90,7 +89,7 @@ function freshnessOf(response: JudgedResponse, seconds: number | null, now: numb
 
 /** RFC 9111 §4.2.3: what another cache has stated, or the time since Date. */
 function ageOf(response: JudgedResponse, now: number): number {
-  const stated = trimBlanks((response.field('age') ?? '').split(',', 1)[0]!)
+  const stated = withoutBlanks((response.field('age') ?? '').split(',', 1)[0]!)
   return Math.max(deltaSeconds(stated) * 1_000, now - (dateOf(response, now) ?? now))
 }
 

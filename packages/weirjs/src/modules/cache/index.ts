@@ -1,6 +1,5 @@
 // The public API of weirjs/cache.
 
-export type { Duration } from '../../base/duration.ts'
 export { type Cache, type CacheCounts, cache } from './cache.ts'
 export { cacheMetrics } from './cache-metrics.ts'
 export type { CacheKey, CacheOptions } from './cache-options.ts'

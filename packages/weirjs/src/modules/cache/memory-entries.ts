@@ -3,8 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { ownText } from '../../base/own-text.ts'
-import { CodedForms } from '../../http/answer/coded-forms.ts'
-import type { RequestHead } from '../../http/application.ts'
+import type { ExchangeHandle } from '../kit/exchange.ts'
 
 import { type CacheEntry, variantOf } from './cache-entry.ts'
 
@@ -64,12 +63,12 @@ export class MemoryEntries {
     return this.#evicted
   }
 
-  find(primary: string, head: RequestHead): Found {
+  find(primary: string, exchange: ExchangeHandle): Found {
     const kept = this.#lru.get(primary)
     if (kept === undefined) return { key: primary, entry: null, mark: null }
     if ('entry' in kept) return { key: primary, entry: kept.entry, mark: null }
     const { mark } = kept
-    const key = variantKey(primary, mark, head)
+    const key = variantKey(primary, mark, exchange)
     const variant = this.#lru.get(key)
     return { key, entry: variant !== undefined && 'entry' in variant ? variant.entry : null, mark }
   }
@@ -81,7 +80,7 @@ export class MemoryEntries {
    */
   put(
     primary: string,
-    head: RequestHead,
+    exchange: ExchangeHandle,
     entry: CacheEntry,
     mark: VaryMark | null = null,
   ): { readonly key: string; readonly mark: VaryMark | null } {
@@ -95,7 +94,7 @@ export class MemoryEntries {
     const all = old === null ? names : [...new Set([...old.names, ...names])].sort()
     const next = old !== null && old.names.length === all.length ? old : { id: randomUUID(), names: all }
     this.#lru.set(ownText(primary), { mark: next })
-    const key = variantKey(primary, next, head)
+    const key = variantKey(primary, next, exchange)
     this.#set(key, entry)
     return { key, mark: next }
   }
@@ -118,7 +117,7 @@ export class MemoryEntries {
   /** @param parts a key that may be made of parts of the head of a request */
   #set(parts: string, entry: CacheEntry): void {
     const key = ownText(parts)
-    entry.forms = new CodedForms((bytes) => this.#grow(key, entry, bytes))
+    entry.kept.keepForms((bytes) => this.#grow(key, entry, bytes))
     this.#place(key, entry, bytesOf(entry))
   }
 
@@ -150,8 +149,8 @@ export class MemoryEntries {
   }
 }
 
-export function variantKey(primary: string, { id, names }: VaryMark, head: RequestHead): string {
-  return `${primary}\n${id}\n${variantOf(head, names).values}`
+export function variantKey(primary: string, { id, names }: VaryMark, exchange: ExchangeHandle): string {
+  return `${primary}\n${id}\n${variantOf(exchange, names).values}`
 }
 
 function bytesOf({ kept, tags, vary }: CacheEntry): number {

@@ -1,26 +1,24 @@
 // Runs the handler for a request that the cache cannot answer, and keeps what it returns if that is allowed.
 
 import type { Next } from '../../app/policies/middleware.ts'
-import { trimBlanks } from '../../base/ascii.ts'
 import type { Clock } from '../../base/clock.ts'
 import { HttpError, isInstance } from '../../base/errors.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
-import type { Exchange } from '../../http/exchange.ts'
-import { cookieUse } from '../../http/request/request.ts'
-import { gather } from '../kept/gathered-body.ts'
-import { type KeptResponse, keptResponse } from '../kept/kept-response.ts'
-import { type CacheEntry, fieldIn, newEntry, validatorsOf, variantOf } from './cache-entry.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
+import type { ExchangeHandle } from '../kit/exchange.ts'
+import { KeptResponse } from '../kit/kept-response.ts'
+import { type ResponseHandle, responseHandle } from '../kit/response.ts'
+import { withoutBlanks } from './cache-control.ts'
+import { type CacheEntry, newEntry, variantOf } from './cache-entry.ts'
 import type { CacheSettings } from './cache-options.ts'
 import { boundFieldsOf, type CacheRequest, isForAnother, useOf } from './cache-request.ts'
 import type { Flight } from './flight.ts'
 import { type JudgedResponse, judge, type Lifetime } from './freshness.ts'
 import { MOST_VARY_NAMES } from './memory-entries.ts'
-import { sendEntry, settleConditions } from './send-entry.ts'
+import { sendEntry } from './send-entry.ts'
 
 /** What is known when the handler runs. */
 export interface Run {
-  readonly exchange: Exchange
+  readonly exchange: ExchangeHandle
   readonly clock: Clock
   readonly next: Next
   readonly request: CacheRequest
@@ -63,23 +61,23 @@ const NOT_UPDATED = /^content-(?:encoding|length|range|type)$/i
 /** @throws what the handler throws, unless a stale response can be sent in its place */
 export async function runHandler(keeper: Keeper, run: Run): Promise<HttpResponse> {
   const { exchange, next, isForAll, stale } = run
-  const { head, own } = exchange
-  const before = own.fields === null ? null : [...own.fields]
+  const { fields } = exchange.response
+  const before = fields === null ? null : [...fields]
   const startedAt = run.clock.now()
   let response: HttpResponse
-  if (isForAll) head.show(conditionsOf(stale))
+  if (isForAll) exchange.showFields(conditionsOf(stale))
   try {
     response = await next()
   } catch (error) {
-    head.show(null)
+    exchange.showFields(null)
     const instead = insteadOf(keeper, run, before, error, failureStatus(error))
     if (instead === null) throw error
     return instead
   }
-  head.show(null)
-  const outgoing = outgoingOf(response)
+  exchange.showFields(null)
+  const outgoing = responseHandle(response)
   // The server has answered in the meantime, because time was up, and has dropped what the handler returned.
-  if (outgoing.isTaken || exchange.sent !== null) return response
+  if (outgoing.isTaken || exchange.isAnswered) return response
   const { statusCode } = outgoing
   if (statusCode === 304 && isForAll && stale !== null) return renew(keeper, run, outgoing, before, startedAt)
   if (FAILURES.has(statusCode)) {
@@ -99,10 +97,7 @@ export async function runHandler(keeper: Keeper, run: Run): Promise<HttpResponse
 function conditionsOf(stale: CacheEntry | null): ReadonlyMap<string, string | null> {
   const fields = new Map<string, string | null>(HIDDEN)
   if (stale === null) return fields
-  const { etag } = stale.validators
-  const date = fieldIn(stale.kept.fields, 'last-modified')
-  if (etag !== null) fields.set('if-none-match', etag)
-  if (date !== null && stale.validators.lastModified !== null) fields.set('if-modified-since', date)
+  for (const [name, value] of stale.kept.conditions) fields.set(name, value)
   return fields
 }
 
@@ -119,42 +114,35 @@ function insteadOf(
   error: unknown,
   status: number | null,
 ): HttpResponse | Promise<HttpResponse> | null {
-  if (status === null || stale === null || exchange.sent !== null) return null
+  if (status === null || stale === null || exchange.isAnswered) return null
   const use = useOf(stale, { ...request, wants: null }, clock.now())
   if (use === 'no') return null
   settings.onError(error)
-  startOver(exchange, before)
+  exchange.startOver(before ?? [])
   return sendEntry(exchange, clock, stale, statusMember(settings, `fwd=stale; fwd-status=${status}; detail=stale-if-error`))
-}
-
-/** Another response is sent than that of the handler. */
-function startOver(exchange: Exchange, before: readonly string[] | null): void {
-  const own = exchange.answerWithOwn()
-  own.clearRepresentation()
-  own.begin(before ?? [])
 }
 
 /** The handler has confirmed the kept response (RFC 9111 §4.3.4). */
 function renew(
   keeper: Keeper,
   run: Run,
-  outgoing: OutgoingResponse,
+  outgoing: ResponseHandle,
   before: readonly string[] | null,
   startedAt: number,
 ): HttpResponse | Promise<HttpResponse> {
   const { exchange, flight } = run
   const old = run.stale!
-  const news = keptResponse(outgoing, before, null).fields
-  const kept: KeptResponse = { ...old.kept, fields: updated(old.kept.fields, news) }
+  const news = KeptResponse.of(outgoing, before, null).fields
+  const kept = old.kept.with({ fields: updated(old.kept.fields, news) })
   const verdict = judgeKept(keeper, run, kept)
   const tags = old.tags
-  startOver(exchange, before)
+  exchange.startOver(before ?? [])
   keeper.drop(old, run)
   const lifetime = typeof verdict === 'string' ? NO_LIFETIME : verdict
   const entry = newEntry(kept, lifetime, startedAt - lifetime.initialAgeMs, old.vary, tags)
   // A 304 that depends on more than the response did is for this client alone.
   const names = new Set(old.vary.names)
-  const isSame = (varyNames(fieldIn(kept.fields, 'vary')) ?? []).every((name) => names.has(name))
+  const isSame = (varyNames(kept.field('vary')) ?? []).every((name) => names.has(name))
   const isKept = typeof verdict !== 'string' && isSame && !flight.isInvalidated(tags)
   if (isKept) keeper.keep(run, entry)
   endFlight(run, isKept ? entry : null)
@@ -193,20 +181,14 @@ async function finish(
 ): Promise<HttpResponse> {
   const { exchange, flight, forward } = run
   const { settings } = keeper
-  const outgoing = outgoingOf(response)
+  const outgoing = responseHandle(response)
   const verdict = judgeOutgoing(keeper, run, outgoing)
   const tags = typeof verdict === 'string' ? [] : tagsOf(keeper, run, response)
-  const gathered = typeof verdict === 'string' ? null : await gather(outgoing, settings.maxEntryBytes, keeper.mayCollect)
+  const gathered = typeof verdict === 'string' ? null : await KeptResponse.gather(outgoing, settings.maxEntryBytes, keeper.mayCollect)
   const tell = (what: string): HttpResponse => {
     const member = statusMember(settings, `fwd=${forward}; ${what}`)
     if (member !== null) outgoing.appendHeader('Cache-Status', member)
-    if (run.isForAll && outgoing.statusCode === 200)
-      settleConditions(
-        exchange.head,
-        outgoing,
-        validatorsOf((name) => outgoing.getHeader(name)),
-        run.clock.wallTime(),
-      )
+    if (run.isForAll && outgoing.statusCode === 200) exchange.settleConditions(outgoing, run.clock.wallTime())
     return response
   }
   if (typeof verdict === 'string' || gathered === null) {
@@ -214,15 +196,15 @@ async function finish(
     flight.end({ kind: 'alone' })
     return tell(`detail=${typeof verdict === 'string' ? verdict : 'too-large'}`)
   }
-  const vary = variantOf(exchange.head, namesOf(keeper, run, outgoing))
+  const vary = variantOf(exchange, namesOf(keeper, run, outgoing))
   const bornAt = startedAt - verdict.initialAgeMs
-  const facts = keptResponse(outgoing, before, null)
+  const facts = KeptResponse.of(outgoing, before, null)
   const { trailers } = outgoing // before it is sent: then, they are dropped for a client that takes none
   const keep = (body: Uint8Array | null): CacheEntry | null => {
     // Asked again: code that makes a stream may have looked at its client since the head was sent.
     const why = whyForOne(keeper, run, { status: outgoing.statusCode, field: (name) => outgoing.listHeader(name) })
     if (why !== null || flight.isInvalidated(tags) || trailers?.areUnannounced === true) return null
-    const entry = newEntry({ ...facts, body }, verdict, bornAt, vary, tags)
+    const entry = newEntry(facts.with({ body }), verdict, bornAt, vary, tags)
     keeper.keep(run, entry)
     return entry
   }
@@ -236,7 +218,7 @@ async function finish(
   }
   const entry = keep(gathered.whole)
   endFlight(run, entry)
-  if (entry?.forms != null) outgoing.keepCodedForms(entry.forms)
+  entry?.kept.lendForms(outgoing)
   if (entry !== null) return tell('stored')
   return tell(trailers?.areUnannounced === true ? 'detail=trailers' : 'detail=invalidated')
 }
@@ -251,20 +233,19 @@ function endFlight({ clock, request, flight }: Run, entry: CacheEntry | null): v
   flight.end(use === 'fresh' || use === 'while-revalidating' ? { kind: 'kept', entry } : { kind: 'alone' })
 }
 
-function judgeOutgoing(keeper: Keeper, run: Run, response: OutgoingResponse): Lifetime | string {
+function judgeOutgoing(keeper: Keeper, run: Run, response: ResponseHandle): Lifetime | string {
   if (response.content.kind === 'upgrade') return 'upgrade'
   if (response.trailers?.areAnnounced === true) return 'trailers'
   if (/^text\/event-stream\b/i.test(response.type ?? '')) return 'event-stream' // for one client, who listens from now on
   return judgeFields(keeper, run, { status: response.statusCode, field: (name) => response.listHeader(name) })
 }
 
-function judgeKept(keeper: Keeper, run: Run, { status, fields }: KeptResponse): Lifetime | string {
-  return judgeFields(keeper, run, { status, field: (name) => fieldIn(fields, name) })
+function judgeKept(keeper: Keeper, run: Run, kept: KeptResponse): Lifetime | string {
+  return judgeFields(keeper, run, { status: kept.status, field: (name) => kept.field(name) })
 }
 
 /** Code that gets all fields, such as a mounted application, must state itself that its response is for a cache. */
-function mayHaveReadCookies({ request }: Exchange, response: JudgedResponse): boolean {
-  const use = cookieUse(request)
+function mayHaveReadCookies({ cookieUse: use }: ExchangeHandle, response: JudgedResponse): boolean {
   return use === 'read' || (use === 'shown' && response.field('cache-control') === null && response.field('expires') === null)
 }
 
@@ -296,7 +277,7 @@ function whyForOne({ settings }: Keeper, { exchange, request }: Run, response: J
   return !statesCookies && mayHaveReadCookies(exchange, response) ? 'cookies' : null
 }
 
-function whyPersonal(exchange: Exchange, settings: CacheSettings, request: CacheRequest): string | null {
+function whyPersonal(exchange: ExchangeHandle, settings: CacheSettings, request: CacheRequest): string | null {
   const { personal, session } = exchange
   if (personal === 'nonce' || (personal === 'session' && !statesClient(settings, request))) return personal
   // Set by middleware inside the cache.
@@ -314,20 +295,20 @@ function varyNames(field: string | null): readonly string[] | null {
   const names = field
     .toLowerCase()
     .split(',')
-    .map((name) => trimBlanks(name))
+    .map(withoutBlanks)
     .filter((name) => name !== '')
   return names.includes('*') || names.length > MOST_VARY_NAMES ? null : names
 }
 
 /** In lower case, sorted. */
-function namesOf({ settings }: Keeper, { exchange }: Run, response: OutgoingResponse): readonly string[] {
+function namesOf({ settings }: Keeper, { exchange }: Run, response: ResponseHandle): readonly string[] {
   const coded = response.listHeader('Content-Encoding') === null ? [] : ['accept-encoding']
   return [...new Set([...(varyNames(response.listHeader('Vary')) ?? []), ...settings.vary, ...boundFieldsOf(exchange), ...coded])].sort()
 }
 
 /** Under its path, and under what the program names. */
 function tagsOf({ settings }: Keeper, { exchange }: Run, response: HttpResponse): readonly string[] {
-  const path = pathTag(exchange.head.path)
+  const path = pathTag(exchange.path)
   return settings.tagsOf === null ? [path] : [path, ...settings.tagsOf(exchange.session, response).map(namedTag)]
 }
 

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 
 import type { Clock } from '../../base/clock.ts'
-import type { RequestHead } from '../../http/application.ts'
+import type { ExchangeHandle } from '../kit/exchange.ts'
 
 import { type CacheEntry, isVariantOf, packEntry, restMs, unpackEntry } from './cache-entry.ts'
 import type { CacheStore } from './cache-store.ts'
@@ -55,13 +55,13 @@ export class SharedEntries {
   }
 
   /** What the store has; an entry only if nobody has invalidated it. @throws (rejects) what the store does */
-  async find(primary: string, head: RequestHead, clock: Clock): Promise<SharedFound> {
+  async find(primary: string, exchange: ExchangeHandle, clock: Clock): Promise<SharedFound> {
     const first = await this.#read(primary)
     const mark = first === null ? null : markOf(first)
-    const key = mark === null ? primary : variantKey(primary, mark, head)
+    const key = mark === null ? primary : variantKey(primary, mark, exchange)
     const packed = mark === null ? first : await this.#read(key)
     const found = packed === null ? null : unpackEntry(packed, clock.now(), clock.wallTime())
-    if (found === null || !isVariantOf(found.entry.vary, head)) return { key, entry: null, mark }
+    if (found === null || !isVariantOf(found.entry.vary, exchange)) return { key, entry: null, mark }
     return { key, entry: (await this.#isValid(found.entry.tags, found.since)) ? this.#since(found.entry, found.since) : null, mark }
   }
 

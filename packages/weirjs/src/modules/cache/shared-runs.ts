@@ -94,12 +94,12 @@ export class SharedRuns {
   }
 
   async #look(request: CacheRequest, clock: Clock): Promise<Looked> {
-    const { primary, head } = request
-    const { key, entry, mark } = await this.#shared.find(primary, head, clock)
+    const { primary, exchange } = request
+    const { key, entry, mark } = await this.#shared.find(primary, exchange, clock)
     if (mark !== null) this.#memory.putMark(primary, mark)
     const since = entry === null ? null : this.#shared.sinceOf(entry)
     if (entry === null) return { key, entry, since }
-    this.#memory.put(primary, head, entry, mark)
+    this.#memory.put(primary, exchange, entry, mark)
     return { key, entry: useOf(entry, request, clock.now()) === 'fresh' ? entry : null, since }
   }
 

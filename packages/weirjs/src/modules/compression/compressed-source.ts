@@ -1,7 +1,9 @@
 // A stream that passes through a compressor. It is flushed when its source pauses, read no faster than the client reads, and closed on both
 // sides.
 
-import { type ByteSource, bytesOf, type GivenSource, lengthError, openSource, type SourceReader } from '../../http/answer/byte-source.ts'
+import type { ByteSource } from '../../http/answer/byte-source.ts'
+
+import type { ContentReader } from '../kit/content-reader.ts'
 
 import type { Coding, Compressor } from './codings.ts'
 
@@ -9,22 +11,19 @@ import type { Coding, Compressor } from './codings.ts'
  * Compresses a source. It is read from now on, up to what the compressor buffers, and closed with the result: at the end, when it fails,
  * and when the client leaves. `onClose` is called once, when the compressor's memory is free.
  *
- * @param length the promised length, or -1. A source that delivers more or less fails, as it would without compression
- * @throws TypeError for a Web stream that has another reader
+ * @param reader of the response. One that delivers more or less than was declared fails, as it would without compression
  */
-export function compressSource(given: GivenSource, length: number, coding: Coding, onClose: () => void): ByteSource {
-  const reader = openSource(given)
+export function compressSource(reader: ContentReader, coding: Coding, onClose: () => void): ByteSource {
   const compressor = coding.createStream()
   compressor.once('close', () => {
     reader.close()
     onClose()
   })
-  feed(reader, length, compressor, coding.flushKind).catch((error: Error) => compressor.destroy(error))
+  feed(reader, compressor, coding.flushKind).catch((error: Error) => compressor.destroy(error))
   return compressor
 }
 
-async function feed(reader: SourceReader, length: number, compressor: Compressor, flushKind: number): Promise<void> {
-  let rest = length
+async function feed(reader: ContentReader, compressor: Compressor, flushKind: number): Promise<void> {
   let holdsBytes = false
   const flush = (): void => {
     holdsBytes = false
@@ -34,15 +33,12 @@ async function feed(reader: SourceReader, length: number, compressor: Compressor
     const next = reader.next()
     // If the source has more at hand, read it first: each flush costs some of what compression saves.
     const flushing = holdsBytes ? setImmediate(flush) : undefined
-    const { done, value } = await next.finally(() => clearImmediate(flushing))
+    const piece = await next.finally(() => clearImmediate(flushing))
     if (compressor.destroyed) return
-    if (done === true) {
-      if (length !== -1 && rest > 0) throw lengthError(length, rest)
+    if (piece === null) {
       compressor.end()
       return
     }
-    const piece = bytesOf(value)
-    if (length !== -1 && (rest -= piece.length) < 0) throw lengthError(length, rest)
     if (piece.length > 0) holdsBytes = true
     if (!compressor.write(piece)) await roomIn(compressor)
   }

@@ -12,10 +12,10 @@ import { rules } from '../../base/option-rules.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
-import { closeSource, UNREAD } from '../../http/answer/byte-source.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import { outgoingOf } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { ContentReader } from '../kit/content-reader.ts'
+import type { ResponseHandle } from '../kit/response.ts'
+import { responseHandle } from '../kit/response.ts'
 import {
   CODING_NAMES,
   type Coding,
@@ -80,7 +80,7 @@ export function compression(options: CompressionOptions = {}): Module {
   return {
     name: 'compression',
     install(host) {
-      const compress: BeforeSend = (session, response) => compressing.apply(session, outgoingOf(response)) // its name is shown by explain
+      const compress: BeforeSend = (session, response) => compressing.apply(session, responseHandle(response)) // its name is shown by explain
       host.beforeSend(compress)
     },
   }
@@ -104,7 +104,7 @@ class Compressing {
     this.#chooser = new EncodingChooser([...this.#codings.keys()])
   }
 
-  apply(session: HttpSession, response: OutgoingResponse): void | Promise<void> {
+  apply(session: HttpSession, response: ResponseHandle): void | Promise<void> {
     if (session.metadata['compression'] === false) return
     if (response.statusCode === 304) return describeUnchanged(session, response)
     const bytes = this.#bytesIn(response)
@@ -119,16 +119,14 @@ class Compressing {
     if (best === undefined || isPart) return
     const coding = this.#codings.get(best)!
     if (session.request.method === 'HEAD') {
-      const { content } = response
-      response.encodeAs(coding.name, UNREAD)
-      if (content.kind === 'stream') closeSource(content) // it is not read
+      response.encodeAs(coding.name, null)
       return
     }
     return this.#compress(session, response, coding, choice.takesIdentity)
   }
 
   /** The size of what could be compressed, `Infinity` for a stream without a length; null if there is nothing to compress. */
-  #bytesIn(response: OutgoingResponse): number | null {
+  #bytesIn(response: ResponseHandle): number | null {
     const { statusCode, content } = response
     if (statusCode === 204 || statusCode === 205) return null
     const type = response.getHeader('Content-Type')
@@ -156,13 +154,14 @@ class Compressing {
     return known
   }
 
-  #compress(session: HttpSession, response: OutgoingResponse, coding: Coding, takesIdentity: boolean): void | Promise<void> {
+  #compress(session: HttpSession, response: ResponseHandle, coding: Coding, takesIdentity: boolean): void | Promise<void> {
     const { content } = response
     if (content.kind === 'stream') {
       if (this.#running >= this.#maxConcurrent) return
+      const reader = ContentReader.of(response)!
       response.encodeAs(
         coding.name,
-        compressSource(content, response.declaredLength, coding, () => this.#running--),
+        compressSource(reader, coding, () => this.#running--),
       )
       this.#running++
       return
@@ -183,7 +182,7 @@ class Compressing {
 
   async #compressLater(
     session: HttpSession,
-    response: OutgoingResponse,
+    response: ResponseHandle,
     coding: Coding,
     bytes: Uint8Array,
     takesIdentity: boolean,
@@ -201,7 +200,7 @@ class Compressing {
 
 async function encodeLater(
   { signal }: HttpSession,
-  response: OutgoingResponse,
+  response: ResponseHandle,
   coding: Coding,
   bytes: Uint8Array,
   encoding: Promise<Uint8Array>,
@@ -213,7 +212,7 @@ async function encodeLater(
 }
 
 /** A body that became larger is sent uncompressed, unless the client does not accept that. */
-function encode(response: OutgoingResponse, coding: Coding, bytes: Uint8Array, encoded: Uint8Array, takesIdentity: boolean): void {
+function encode(response: ResponseHandle, coding: Coding, bytes: Uint8Array, encoded: Uint8Array, takesIdentity: boolean): void {
   if (encoded.length < bytes.length || !takesIdentity) response.encodeAs(coding.name, encoded)
 }
 
@@ -221,7 +220,7 @@ function encode(response: OutgoingResponse, coding: Coding, bytes: Uint8Array, e
  * A 304 has no Content-Type, so whether the full response varies is unknown: every 304 varies. Its ETag is the weak one if the client
  * received that (RFC 9110 §15.4.5).
  */
-function describeUnchanged(session: HttpSession, response: OutgoingResponse): void {
+function describeUnchanged(session: HttpSession, response: ResponseHandle): void {
   response.vary('Accept-Encoding')
   const etag = response.getHeader('ETag')
   if (etag?.startsWith('"') === true && session.request.header('if-none-match')?.includes(`W/${etag}`) === true) {

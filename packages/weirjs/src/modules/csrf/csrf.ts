@@ -9,10 +9,10 @@ import { isPromise } from '../../base/is-promise.ts'
 import { func, oneOf, readBy } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { type AllowedOrigin, type OriginPredicate, predicateOf } from '../cors/origins.ts'
+import { exchange } from '../kit/exchange.ts'
 
 /** Other origins whose pages may send requests: an origin, an expression that must match the whole origin, a list of both, or a predicate. */
 export type TrustedOrigins = AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
@@ -63,8 +63,9 @@ export function csrf(options: CsrfOptions = {}): Policy {
     gate(session): undefined | Promise<undefined> {
       const { request } = session
       if (SAFE.has(request.method)) return undefined
-      const site = headerOf(request, 'sec-fetch-site')
-      const origin = headerOf(request, 'origin')
+      const handle = exchange(session)
+      const site = handle.field('sec-fetch-site')
+      const origin = handle.field('origin')
       if (site === 'same-origin' || site === 'none') return undefined
       // Without both fields, the client is not a browser, or a very old one that sends no Origin with requests to its own server.
       if (site === null && (origin === null || origin === session.origin)) return undefined

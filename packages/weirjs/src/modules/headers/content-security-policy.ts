@@ -1,8 +1,10 @@
 // The text of a Content-Security-Policy (CSP Level 3). It is made once; only nonces differ from response to response.
 
 import { shown } from '../../base/kind-of.ts'
-import { invalid, listOf } from '../../base/options.ts'
+import { list } from '../../base/option-kinds.ts'
+import { invalid } from '../../base/options.ts'
 
+const VALUES = list()
 /** Directives with a list of values. */
 const LISTS = [
   'default-src',
@@ -99,7 +101,8 @@ function checkDirective(owner: string, name: string, value: Sources): void {
   if (!isFlag && !(LISTS as readonly string[]).includes(name)) throw invalid(owner, `${OPTION} has no directive ${unknownName(name)}`)
   if (value === false || (isFlag && value === true)) return
   if (name === 'upgrade-insecure-requests') throw invalid(owner, `${name} of ${OPTION} is ${shown(value)}, not true or false`)
-  const values = listOf<unknown>(owner, `${name} of ${OPTION}`, value as readonly string[])
+  const values = value as readonly unknown[]
+  VALUES.read(values, { owner, option: `${name} of ${OPTION}` })
   if (values.length === 0)
     throw invalid(owner, `${name} of ${OPTION} is empty: write ["'none'"] to allow nothing, or false to leave it out`)
   for (const one of values) checkValue(owner, name, one)

@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto'
 
 import { WeirError } from '../../base/errors.ts'
-import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 
 /** CSP Level 3 §7.1 recommends at least 128 bits. */
 const NONCE_BYTES = 16
@@ -20,10 +20,10 @@ const nonces = new WeakMap<HttpRequest, string>()
  * @throws WEIR_RESPONSE_SENT for a first call after the head of the response was sent
  */
 export function nonceOf(session: HttpSession): string {
-  exchangeOf(session).personal = 'nonce'
+  exchange(session).markPersonal('nonce')
   let nonce = nonces.get(session.request)
   if (nonce !== undefined) return nonce
-  if (exchangeOf(session).sent !== null)
+  if (exchange(session).isAnswered)
     throw new WeirError('WEIR_RESPONSE_SENT', 'call nonceOf() before the response begins: its Content-Security-Policy lacks the nonce')
   nonce = randomBytes(NONCE_BYTES).toString('base64url')
   nonces.set(session.request, nonce)

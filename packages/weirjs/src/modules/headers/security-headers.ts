@@ -10,8 +10,8 @@ import { duration, flag, nested, object, oneOf, readBy, texts } from '../../base
 import { type Rule, rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
-import { outgoingOf } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { responseHandle } from '../kit/response.ts'
 
 import { type ContentSecurityPolicy, CspText } from './content-security-policy.ts'
 import { existingNonce } from './nonce.ts'
@@ -127,7 +127,7 @@ export function securityHeaders(preset: SecurityHeadersPreset, options: Security
       if (response.content.kind === 'upgrade') return
       const nonce = csp === null ? undefined : existingNonce(session)
       if (nonce !== undefined && response.getHeader(cspField) === null) response.header(cspField, csp!.withNonce(nonce))
-      outgoingOf(response).addMissing(session.isSecure ? secureFields : fields)
+      responseHandle(response).addMissing(session.isSecure ? secureFields : fields)
     },
     describe: () => preset,
   }

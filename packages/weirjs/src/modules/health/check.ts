@@ -1,6 +1,5 @@
 // One health check: run at most once per interval however many ask, and never twice at the same time.
 
-import { abortQuietly } from '../../base/abort-quietly.ts'
 import type { Clock } from '../../base/clock.ts'
 import { isInstance } from '../../base/errors.ts'
 
@@ -88,7 +87,7 @@ export class Check {
     const timeUp = new Promise<string>((resolve) => {
       stopTimer = this.#clock.every(timeoutMs, () => {
         resolve(`no result within ${timeoutMs} ms`)
-        abortQuietly(ending, new DOMException(`the health check took more than ${timeoutMs} ms`, 'TimeoutError'))
+        abort(ending, new DOMException(`the health check took more than ${timeoutMs} ms`, 'TimeoutError'))
       })
     })
     try {
@@ -97,6 +96,13 @@ export class Check {
       stopTimer()
     }
   }
+}
+
+/** A check may have broken its signal, or listen to it with what throws. That is not the business of whoever asks. */
+function abort(controller: AbortController, reason: DOMException): void {
+  try {
+    controller.abort(reason)
+  } catch {}
 }
 
 /** Never rejects. */

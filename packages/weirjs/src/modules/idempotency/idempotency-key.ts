@@ -1,13 +1,9 @@
 // The field in which a client sends its key (draft-ietf-httpapi-idempotency-key-header-07 §2.1), and the fingerprint of its request.
 
 import { createHash } from 'node:crypto'
-
-import type { Route } from '../../app/routes/route.ts'
 import { WeirError } from '../../base/errors.ts'
-import type { RequestHead } from '../../http/application.ts'
-import type { Exchange } from '../../http/exchange.ts'
-import { cookieOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
+import type { ExchangeHandle } from '../kit/exchange.ts'
 
 const LONGEST_KEY = 255
 /** Without a principal, all that protects a response from others is that nobody can guess the key. */
@@ -24,8 +20,8 @@ const PLAIN = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/
  * @param name of the field, in lower case
  * @throws WEIR_IDEMPOTENCY_KEY_INVALID
  */
-export function readKey(head: RequestHead, name: string): string | null {
-  const value = head.get(name)
+export function readKey(exchange: ExchangeHandle, name: string): string | null {
+  const value = exchange.field(name)
   if (value === null) return null
   const key = PLAIN.test(value) ? value : QUOTED.exec(value)?.[1]?.replace(/\\(.)/g, '$1')
   if (key === undefined) throw new WeirError('WEIR_IDEMPOTENCY_KEY_INVALID', 'it is not one text in quotes')
@@ -36,15 +32,21 @@ export function readKey(head: RequestHead, name: string): string | null {
 }
 
 /** Two requests with the same fingerprint ask for the same. What the handler gets as parameters belongs to it: an account, for example. */
-export function fingerprintOf({ request, route }: HttpSession, { head, match }: Exchange): string {
+export function fingerprintOf({ request, route }: HttpSession, exchange: ExchangeHandle): string {
   const hash = createHash('sha256')
-  const bindings = Object.values((match.route as Route).bindings)
-  const bound = bindings.flatMap(({ source, name }) => {
+  const bound = exchange.bindings.flatMap(({ source, name }) => {
     if (source !== 'header' && source !== 'cookie') return []
-    const value = source === 'header' ? head.get(name) : cookieOf(request, name)
+    const value = source === 'header' ? exchange.field(name) : exchange.cookie(name)
     return [`${source} ${name}`, value === null ? 'none' : `is ${value}`]
   })
-  for (const part of [head.method, route ?? '', head.url, head.contentType ?? '', head.get('content-encoding') ?? '', ...bound]) {
+  for (const part of [
+    exchange.method,
+    route ?? '',
+    exchange.url,
+    exchange.field('content-type') ?? '',
+    exchange.field('content-encoding') ?? '',
+    ...bound,
+  ]) {
     hash.update(`${part.length} ${part}\n`, 'utf16le')
   }
   return hash.update(request.bodySpan).digest('base64url')

@@ -7,21 +7,19 @@ import type { CheckedRoute, Policy, UsedPolicy } from '../../app/policies/policy
 import { isToken } from '../../base/ascii.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
-import { errorListener } from '../../base/error-listener.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { duration, flag, forTests, func, having, oneOf, oneOfOr, size, text, tokens } from '../../base/option-kinds.ts'
+import { duration, flag, forTests, having, listener, oneOf, oneOfOr, size, text, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
 import { networkOf } from '../../formats/client-network.ts'
-import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
-import { type Exchange, exchangeOf } from '../../http/exchange.ts'
-import { bodyOf } from '../../http/request/request.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { principalKey, shortKey } from '../auth/principal-key.ts'
-import { gather } from '../kept/gathered-body.ts'
-import { type KeptResponse, keptResponse, packResponse, sendKept, unpackResponse } from '../kept/kept-response.ts'
+import { type ExchangeHandle, exchange } from '../kit/exchange.ts'
+import { KeptResponse } from '../kit/kept-response.ts'
+import { responseHandle } from '../kit/response.ts'
 
 import { Forgetting } from './forgetting.ts'
 import { fingerprintOf, readKey, SHORTEST_OPEN_KEY, storeKey } from './idempotency-key.ts'
@@ -91,7 +89,7 @@ export const IDEMPOTENCY_RULES = rules<IdempotencyOptions>(OWNER)({
   whenUnknown: oneOf('refuse', 'retry').or('refuse'),
   keepServerErrors: flag(false),
   maxResponseBytes: size().or('256KiB'),
-  onError: func().optional(),
+  onError: listener<[error: unknown, operation: IdempotencyOperation]>().or(() => {}, 'none'),
   clock: forTests(),
 })
 const MARKER = 'Idempotent-Replayed'
@@ -144,7 +142,7 @@ export class Idempotency implements Policy {
     this.#retriesUnknown = settings.whenUnknown === 'retry'
     this.#keepsServerErrors = settings.keepServerErrors
     this.#maxResponseBytes = settings.maxResponseBytes
-    this.#onError = errorListener(OWNER, settings.onError)
+    this.#onError = settings.onError
     this.#store = store ?? memoryIdempotency()
     this.#forgetting = new Forgetting(this.#store, this.#ttlMs, (error) => this.#onError(error, 'abandon'))
     this.#clock = settings.clock
@@ -171,26 +169,26 @@ export class Idempotency implements Policy {
 
   /** Before the body is read. @internal */
   gate(session: HttpSession): void {
-    const { head } = exchangeOf(session)
-    if (this.#methods.has(head.method) && readKey(head, this.#header) === null && this.#isRequired)
+    const handle = exchange(session)
+    if (this.#methods.has(handle.method) && readKey(handle, this.#header) === null && this.#isRequired)
       throw new WeirError('WEIR_IDEMPOTENCY_KEY_MISSING', `send ${this.#headerName}, with another value for each request`)
   }
 
   /** @internal */
   middleware(session: HttpSession, next: Next): unknown {
-    const { head, match } = exchangeOf(session)
-    if (!this.#methods.has(head.method) || match.route === null) return next()
-    const key = readKey(head, this.#header)
+    const handle = exchange(session)
+    if (!this.#methods.has(handle.method) || !handle.isRouted) return next()
+    const key = readKey(handle, this.#header)
     return key === null ? next() : this.#once(session, next, key)
   }
 
   async #once(session: HttpSession, next: Next, key: string): Promise<HttpResponse> {
-    const exchange = exchangeOf(session)
+    const handle = exchange(session)
     const scope = this.#scopeOf(session, key)
     // A form is streamed to its handler unless somebody buffers it.
-    if (bodyOf(session.request)?.isWhole === false) await session.request.bufferBody()
-    const fingerprint = fingerprintOf(session, exchange)
-    const clock = this.#clock ?? exchange.connection.clock
+    if (!handle.isBodyWhole) await session.request.bufferBody()
+    const fingerprint = fingerprintOf(session, handle)
+    const clock = this.#clock ?? handle.clock
     const id = storeKey(scope, session.origin, key)
     const token = randomUUID()
     const owner = ownerOf(session, scope)
@@ -199,12 +197,12 @@ export class Idempotency implements Policy {
       void this.#forgetting.forget(id, token, clock) // it may have begun without telling
       throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause })
     })
-    if (begun.state !== 'begun') return this.#repeat(exchange, begun, fingerprint)
+    if (begun.state !== 'begun') return this.#repeat(session, begun, fingerprint)
     const stopSigns = clock.every(Math.floor(this.#leaseMs / 3), () => {
       this.#store.extend(id, token, this.#leaseMs).catch((error: unknown) => this.#onError(error, 'extend'))
     })
     try {
-      return await this.#run(exchange, next, id, token, clock)
+      return await this.#run(session, next, id, token, clock)
     } finally {
       stopSigns()
     }
@@ -224,40 +222,38 @@ export class Idempotency implements Policy {
         'WEIR_IDEMPOTENCY_KEY_INVALID',
         `it has ${key.length} characters, and needs ${SHORTEST_OPEN_KEY} so that nobody guesses it`,
       )
-    const { head } = exchangeOf(session)
     return `anonymous ${createHash('sha256')
-      .update(head.get('authorization') ?? '', 'utf16le')
+      .update(exchange(session).field('authorization') ?? '', 'utf16le')
       .digest('base64url')}`
   }
 
-  #repeat(exchange: Exchange, begun: Exclude<Begun, { state: 'begun' }>, fingerprint: string): HttpResponse {
+  #repeat(session: HttpSession, begun: Exclude<Begun, { state: 'begun' }>, fingerprint: string): HttpResponse {
     if (begun.fingerprint !== fingerprint) throw new WeirError('WEIR_IDEMPOTENCY_MISMATCH')
     if (begun.state === 'running') throw new WeirError('WEIR_IDEMPOTENCY_RUNNING')
     if (begun.state === 'unknown') throw new WeirError('WEIR_IDEMPOTENCY_UNKNOWN')
     const kept = readOutcome(begun.outcome)
     if (kept === null) throw new WeirError('WEIR_IDEMPOTENCY_NOT_KEPT')
-    sendKept(exchange.answerWithOwn(), kept)
-    return exchange.response.header(MARKER, 'true')
+    return kept.send(session).header(MARKER, 'true')
   }
 
-  async #run(exchange: Exchange, next: Next, id: string, token: string, clock: Clock): Promise<HttpResponse> {
-    const { own } = exchange
-    const before = own.fields === null ? null : [...own.fields]
+  async #run(session: HttpSession, next: Next, id: string, token: string, clock: Clock): Promise<HttpResponse> {
+    const handle = exchange(session)
+    const { fields } = handle.response
+    const before = fields === null ? null : [...fields]
     let response: HttpResponse
     try {
       response = await next()
     } catch (error) {
       // A handler that was told to stop, because the client has left or time was up, may have had its effect or not. Any other error means that
       // it had none.
-      await (exchange.session.signal.aborted ? this.#leaveUnknown(id, token) : this.#forgetting.forget(id, token, clock))
+      await (session.signal.aborted ? this.#leaveUnknown(id, token) : this.#forgetting.forget(id, token, clock))
       throw error
     }
-    const outgoing = outgoingOf(response)
-    if (outgoing.statusCode >= 500 && !this.#keepsServerErrors) {
+    if (responseHandle(response).statusCode >= 500 && !this.#keepsServerErrors) {
       await this.#forgetting.forget(id, token, clock)
       return response
     }
-    const outcome = await this.#outcomeOf(exchange, response, before).catch(async (error: unknown) => {
+    const outcome = await this.#outcomeOf(handle, response, before).catch(async (error: unknown) => {
       await this.#leaveUnknown(id, token)
       throw error
     })
@@ -271,15 +267,15 @@ export class Idempotency implements Policy {
     await this.#store.abandon(id, token, 'unknown').catch((error: unknown) => this.#onError(error, 'abandon'))
   }
 
-  async #outcomeOf(exchange: Exchange, response: HttpResponse, before: readonly string[] | null): Promise<string> {
-    const outgoing = outgoingOf(response)
+  async #outcomeOf(exchange: ExchangeHandle, response: HttpResponse, before: readonly string[] | null): Promise<string> {
+    const outgoing = responseHandle(response)
     // The server has answered in the meantime, because time was up, and has dropped the response of the handler.
-    if (outgoing.isTaken || exchange.sent !== null || outgoing.trailers?.areAnnounced === true) return NOT_KEPT
-    const gathered = await gather(outgoing, this.#maxResponseBytes, () => false)
+    if (outgoing.isTaken || exchange.isAnswered || outgoing.trailers?.areAnnounced === true) return NOT_KEPT
+    const gathered = await KeptResponse.gather(outgoing, this.#maxResponseBytes, () => false)
     if (gathered === null || 'later' in gathered || outgoing.trailers?.areUnannounced === true) return NOT_KEPT
-    const kept = keptResponse(outgoing, before, gathered.whole)
+    const kept = KeptResponse.of(outgoing, before, gathered.whole)
     const fields = kept.fields.flatMap((name, i) => (i % 2 === 1 || NEVER_KEPT.test(name) ? [] : [name, kept.fields[i + 1]!]))
-    return JSON.stringify(packResponse({ ...kept, fields }))
+    return JSON.stringify(kept.with({ fields }).pack())
   }
 }
 
@@ -291,7 +287,7 @@ function ownerOf({ principal, clientAddress }: HttpSession, scope: string): Owne
 
 function readOutcome(outcome: string): KeptResponse | null {
   try {
-    return unpackResponse(JSON.parse(outcome))
+    return KeptResponse.unpack(JSON.parse(outcome))
   } catch {
     return null
   }

@@ -1,16 +1,37 @@
 // What a module may see and change of the exchange behind a session. It hides the engine, so that the engine can change.
 
-import type { ModuleHost } from '../../app/module-host.ts'
+import type { UsedPolicy } from '../../app/policies/policy.ts'
+import type { Binding } from '../../app/routes/binding.ts'
+import { chainOf, type Route } from '../../app/routes/route.ts'
+import { type Chain, usedPolicies } from '../../app/routes/scope.ts'
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
+import { hostName } from '../../base/host-name.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
+import { isLocalName, isLoopback } from '../../base/this-machine.ts'
+import { parseCookies } from '../../formats/cookie.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { type BagKey, bagKey } from '../../http/bag.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
-import { type Exchange, exchangeOf, type TraceIds } from '../../http/exchange.ts'
-import { bodyOf, headerOf } from '../../http/request/request.ts'
+import { type Exchange, exchangeOf } from '../../http/exchange.ts'
+import { OTHER_METHODS, PERSONAL, SPAN, type TraceIds } from '../../http/notes.ts'
+import { prefersHtml } from '../../http/request/prefers-html.ts'
+import { bodyOf, cookieOf, cookieUse } from '../../http/request/request.ts'
 import { HttpSession } from '../../http/session.ts'
-import { Redaction } from '../log/redaction.ts'
 
-/** A request and its response, as modules see them. Valid as long as its session. */
+import { settleConditions, validatorsOf } from './conditions.ts'
+import type { ResponseHandle } from './response.ts'
+import { runMarks } from './run-marks.ts'
+
+/**
+ * A request and its response, as modules see them: what a handler replaces or deletes on its session has no effect here. Valid as long as its
+ * session.
+ */
 export interface ExchangeHandle {
+  readonly session: HttpSession
+  /** What `rerun` was given for it; null for a request of a client. */
+  readonly mark: object | null
   /** The server's source of time. A test client can move it, so modules use no other. */
   readonly clock: Clock
   /** The other end of the socket: the client, or the last proxy. */
@@ -19,16 +40,90 @@ export interface ExchangeHandle {
   readonly isForwarded: boolean
   /** The host that the client requested, with its port if it named one; empty if it named none. */
   readonly host: string
+  /** The host that the request names itself, whatever a trusted proxy states; empty if it names none. */
+  readonly statedHost: string
+  /** Whether the client is on this machine, and has asked for it by a name that no other machine can have. */
+  readonly isLocal: boolean
   /** Whether the client speaks TLS, here or to a trusted proxy. */
   readonly isSecure: boolean
   /** The length of the request's body: 0 without one, null if it is not known before it has arrived. */
   readonly contentLength: number | null
   /** Whether `decompression` gives the program another body than the client has sent. */
   readonly isDecoded: boolean
-  /** The span that a tracing module has created for it; null without one. Logs name its trace. */
-  span: TraceIds | null
+  /** Whether a route was found for it. */
+  readonly isRouted: boolean
+  /** What the handler of its route gets as parameters; empty without a route. The same list for each request of a route. */
+  readonly bindings: readonly Binding[]
+  /**
+   * The policies that apply to it, the outermost first. The same list for each request of a route, so that what follows from it can be kept in a
+   * `WeakMap`.
+   */
+  readonly policies: readonly UsedPolicy[]
+  readonly method: string
+  /** Path and query as sent. */
+  readonly url: string
+  /** The path, decoded as in `request.path`. */
+  readonly path: string
+  /** Whether all of the request's body has arrived and is in memory. True without one. */
+  readonly isBodyWhole: boolean
+  /** The response that `session.response` builds. */
+  readonly response: ResponseHandle
+  /** Whether the client would rather have a page than data, by Accept. */
+  readonly prefersHtml: boolean
+  /** Whether the client wants to switch to another protocol. */
+  readonly wantsUpgrade: boolean
+  /**
+   * Whether code has looked at the cookies of the request: read them by `request` or this handle, or was shown all fields, as mounted applications are,
+   * so that it may have read them.
+   */
+  readonly cookieUse: 'read' | 'shown' | 'none'
+  /** Handlers and inner middleware see these fields in place of those of the client, those with null not at all. Null: as the client sent them. */
+  showFields(fields: ReadonlyMap<string, string | null> | null): void
+  /** Drops what a handler has chosen, to send another response. @param fields those that are set then: name, value, name, value */
+  startOver(fields: readonly string[]): void
+  /**
+   * Makes a complete response with status 200 a 304 if the client has it: by ETag, Last-Modified and the client's conditions.
+   * @param now milliseconds since 1970
+   * @returns whether it is one
+   */
+  settleConditions(response: ResponseHandle, now: number): boolean
+  /** Whether a response has been chosen: it is too late for fields that a whole page depends on. */
+  readonly isAnswered: boolean
+  /** The error that the response answers; null without one. */
+  readonly failure: unknown
+  /**
+   * The span that a tracing module has created for it; null without one. Logs name its trace. The ids are as W3C Trace Context writes them: 32 and 16
+   * hexadecimal digits, in lower case.
+   */
+  span: { readonly traceId: string; readonly spanId: string } | null
+  /**
+   * What has made the response one for its client alone; null if nothing is known. With `session`, a cache keeps it only under a key that states
+   * the client, with `nonce` not at all. `nonce` replaces `session`, and never the other way round.
+   */
+  readonly personal: 'nonce' | 'session' | null
+  markPersonal(how: 'nonce' | 'session'): void
+  /** Claims a decision about the exchange for the module that calls it, so that others leave it alone. @param what such as `principal` */
+  claim(what: string): void
+  /** Whether a module has claimed the decision. */
+  isClaimed(what: string): boolean
+  /** The path has these methods as well as those of its routes: they are in Allow, whatever produces the response. */
+  offer(methods: readonly string[]): void
+  /**
+   * Calls `listener` once, when the exchange is over: its response has been sent or aborted, or the protocol that it has switched to has ended.
+   * At once if it is too late for that. It must not throw.
+   */
+  onEnd(listener: () => void): void
+  /** Removes what `onEnd` has added. */
+  offEnd(listener: () => void): void
   /** The value of a request's field as it came, all of its lines joined; null without one. @param name in lower case */
   field(name: string): string | null
+  /**
+   * Names and values of the cookies, in order: name, value, name, value. Caches keep no response whose cookies were read.
+   * @param isJudged true: they may keep it, because the module that reads them calls `markPersonal` itself when anything depends on them
+   */
+  cookies(isJudged: boolean): readonly string[]
+  /** The value of the first cookie with this name; null without one. */
+  cookie(name: string): string | null
   /**
    * Sends an interim response: 103 (RFC 8297) or 104 (resumable uploads).
    * @param fields name, value, name, value
@@ -39,11 +134,32 @@ export interface ExchangeHandle {
   interim(status: 103 | 104, fields: readonly string[], overHttp1: boolean): boolean
 }
 
+/** The key of each decision that modules claim. They are few, and written in the source of modules. */
+const claims = new Map<string, BagKey<true>>()
+
+function claimOf(what: string): BagKey<true> {
+  let key = claims.get(what)
+  if (key === undefined) claims.set(what, (key = bagKey(what)))
+  return key
+}
+
+const NO_BINDINGS: readonly Binding[] = Object.freeze([])
+const bindingsOf = new WeakMap<Route, readonly Binding[]>()
+const policiesOf = new WeakMap<Chain, readonly UsedPolicy[]>()
+
 class Handle implements ExchangeHandle {
   readonly #exchange: Exchange
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange
+  }
+
+  get session(): HttpSession {
+    return this.#exchange.session
+  }
+
+  get mark(): object | null {
+    return runMarks.get(this.#exchange.connection) ?? null
   }
 
   get clock(): Clock {
@@ -62,6 +178,16 @@ class Handle implements ExchangeHandle {
     return this.#exchange.forwardedClient?.host ?? this.#exchange.head.host
   }
 
+  get statedHost(): string {
+    return this.#exchange.head.host
+  }
+
+  get isLocal(): boolean {
+    const { connection, forwardedClient } = this.#exchange
+    const { clientAddress } = forwardedClient ?? connection
+    return (clientAddress === '' || isLoopback(clientAddress)) && isLocalName(hostName(this.host === '' ? 'localhost' : this.host))
+  }
+
   get isSecure(): boolean {
     return (this.#exchange.forwardedClient ?? this.#exchange.connection).isSecure
   }
@@ -75,17 +201,127 @@ class Handle implements ExchangeHandle {
     return bodyOf(this.#exchange.request)?.isDecoded === true
   }
 
+  get isRouted(): boolean {
+    return this.#exchange.match.route !== null
+  }
+
+  get bindings(): readonly Binding[] {
+    const route = this.#exchange.match.route as Route | null
+    if (route === null) return NO_BINDINGS
+    let found = bindingsOf.get(route)
+    if (found === undefined) bindingsOf.set(route, (found = Object.freeze(Object.values(route.bindings))))
+    return found
+  }
+
+  get policies(): readonly UsedPolicy[] {
+    const chain = chainOf(this.#exchange.match)
+    let found = policiesOf.get(chain)
+    if (found === undefined) policiesOf.set(chain, (found = Object.freeze(usedPolicies(chain))))
+    return found
+  }
+
+  get method(): string {
+    return this.#exchange.head.method
+  }
+
+  get url(): string {
+    return this.#exchange.head.url
+  }
+
+  get path(): string {
+    return this.#exchange.head.path
+  }
+
+  get isBodyWhole(): boolean {
+    return bodyOf(this.#exchange.request)?.isWhole !== false
+  }
+
+  get response(): ResponseHandle {
+    return this.#exchange.own
+  }
+
+  get prefersHtml(): boolean {
+    return prefersHtml(this.#exchange.head.get('accept'))
+  }
+
+  get wantsUpgrade(): boolean {
+    return this.#exchange.head.upgrade
+  }
+
+  get cookieUse(): 'read' | 'shown' | 'none' {
+    return cookieUse(this.#exchange.request)
+  }
+
+  showFields(fields: ReadonlyMap<string, string | null> | null): void {
+    this.#exchange.head.show(fields)
+  }
+
+  startOver(fields: readonly string[]): void {
+    const own = this.#exchange.answerWithOwn()
+    own.clearRepresentation()
+    own.begin(fields)
+  }
+
+  settleConditions(response: ResponseHandle, now: number): boolean {
+    return settleConditions(this.#exchange, response as OutgoingResponse, () => validatorsOf((name) => response.getHeader(name)), now)
+  }
+
+  get isAnswered(): boolean {
+    return this.#exchange.sent !== null
+  }
+
+  get failure(): unknown {
+    return this.#exchange.failure
+  }
+
   get span(): TraceIds | null {
-    return this.#exchange.trace
+    return this.#exchange.note(SPAN) ?? null
   }
 
   set span(span: TraceIds | null) {
-    this.#exchange.trace = span
+    this.#exchange.setNote(SPAN, span)
+  }
+
+  get personal(): 'nonce' | 'session' | null {
+    return this.#exchange.note(PERSONAL) ?? null
+  }
+
+  markPersonal(how: 'nonce' | 'session'): void {
+    if (how === 'nonce' || this.personal === null) this.#exchange.setNote(PERSONAL, how)
+  }
+
+  claim(what: string): void {
+    this.#exchange.setNote(claimOf(what), true)
+  }
+
+  isClaimed(what: string): boolean {
+    return this.#exchange.note(claimOf(what)) === true
+  }
+
+  offer(methods: readonly string[]): void {
+    this.#exchange.setNote(OTHER_METHODS, methods)
+  }
+
+  onEnd(listener: () => void): void {
+    if (typeof listener !== 'function') throw invalid('onEnd()', `the listener is ${kindOf(listener)}, not a function`)
+    this.#exchange.onEnd(listener)
+  }
+
+  offEnd(listener: () => void): void {
+    this.#exchange.offEnd(listener)
   }
 
   field(name: string): string | null {
     if (name === 'cookie') this.#exchange.head.noteCookies()
-    return headerOf(this.#exchange.request, name)
+    return this.#exchange.head.get(name)
+  }
+
+  cookies(isJudged: boolean): readonly string[] {
+    return parseCookies((isJudged === true ? this.#exchange.head.get('cookie') : this.field('cookie')) ?? '')
+  }
+
+  cookie(name: string): string | null {
+    return cookieOf(this.#exchange.request, name)
   }
 
   interim(status: 103 | 104, fields: readonly string[], overHttp1: boolean): boolean {
@@ -105,30 +341,4 @@ export function exchange(session: HttpSession): ExchangeHandle {
       'the server and a module use two copies of weirjs: install the same version of all packages (npm ls weirjs)',
     )
   return new Handle(exchangeOf(session))
-}
-
-/** Reads requests without their secrets, for logs and traces: those of declared parameters, of usual fields and of query parameters. */
-export interface RedactedReader {
-  /** What the routes of a server declare secret is not shown where no route has read it either. */
-  declare(host: Pick<ModuleHost, 'routes'>): void
-  /** The target of the request, as it came. */
-  urlOf(session: HttpSession): string
-  /** @param name in lower case @returns null without the field */
-  field(session: HttpSession, name: string): string | null
-}
-
-/**
- * Makes a reader for a module that writes requests down.
- * @param owner the module, for the error
- * @param option the option that names further query parameters, for its error
- * @param names its value; undefined for the usual ones
- * @throws WEIR_OPTION_INVALID
- */
-export function redaction(owner: string, option: string, names: readonly string[] | undefined): RedactedReader {
-  const hidden = new Redaction(owner, option, names)
-  return {
-    declare: (host) => hidden.declare(host),
-    urlOf: (session) => hidden.urlOf(exchangeOf(session)),
-    field: (session, name) => hidden.field(exchangeOf(session), name),
-  }
 }

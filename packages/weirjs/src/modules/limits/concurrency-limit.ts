@@ -7,8 +7,8 @@ import type { Duration } from '../../base/duration.ts'
 import { RetryLaterError, WeirError } from '../../base/errors.ts'
 import { count, duration, forTests, readBy } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
-import { exchangeOf, offEnd, onEnd } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 
 import { type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
 import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
@@ -143,7 +143,7 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
   #hold(session: HttpSession, group: Group): void {
     this.#held++
     this.#accepted++
-    onEnd(session, () => this.#release(group))
+    exchange(session).onEnd(() => this.#release(group))
   }
 
   /** The slot goes to the request that has waited longest. */
@@ -156,9 +156,10 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
 
   #wait(session: HttpSession, group: Group): Promise<void> {
     return new Promise((resolve, reject) => {
+      const handle = exchange(session)
       const stop = (): void => {
         stopTimer()
-        offEnd(session, onGone)
+        handle.offEnd(onGone)
         this.#waiting--
       }
       const waiter: Waiter = {
@@ -174,11 +175,11 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
         reject(error)
       }
       const onGone = (): void => giveUp(new WeirError('WEIR_CLIENT_GONE'))
-      const clock = this.#clock ?? exchangeOf(session).connection.clock
+      const clock = this.#clock ?? handle.clock
       const stopTimer = clock.every(this.#queueTimeoutMs, () => giveUp(this.#refusal()))
       this.#waiting++
       group.waiting.push(waiter)
-      onEnd(session, onGone)
+      handle.onEnd(onGone)
     })
   }
 

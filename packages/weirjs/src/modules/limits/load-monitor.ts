@@ -3,7 +3,7 @@
 // Not by `monitorEventLoopDelay` of Node: it wakes up the process every 10 ms, busy or not, and its histogram knows no recent past.
 
 import { performance } from 'node:perf_hooks'
-import { addShutdownListener, type ShutdownListener } from '../../app/shutdown-listeners.ts'
+import { onStop } from '../../app/shutdown-listeners.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { ServerHandle } from '../../http/session.ts'
 
@@ -36,10 +36,11 @@ export function nodeSensors(): LoadSensors {
   }
 }
 
-export class LoadMonitor implements ShutdownListener {
+export class LoadMonitor {
   readonly #clock: Clock
   readonly #sensors: LoadSensors
   #stopTimer: (() => void) | null = null
+  #forget: (() => void) | null = null
   #tickedAt = 0
   #ticks = 0
   #idleTicks = 0
@@ -75,7 +76,7 @@ export class LoadMonitor implements ShutdownListener {
   }
 
   #start(server: ServerHandle): void {
-    addShutdownListener(server.stopping, this)
+    this.#forget = onStop(server.stopping, () => this.stop())
     this.#sensors.utilization()
     this.#tickedAt = this.#clock.now()
     this.#stopTimer = this.#clock.every(PERIOD_MS, () => this.#tick())
@@ -83,6 +84,8 @@ export class LoadMonitor implements ShutdownListener {
 
   /** The server stops, or there are no requests. */
   stop(): void {
+    this.#forget?.()
+    this.#forget = null
     this.#stopTimer?.()
     this.#stopTimer = null
     this.eventLoopDelayMs = 0

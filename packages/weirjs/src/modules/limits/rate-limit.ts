@@ -10,8 +10,8 @@ import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import { bagKey } from '../../http/bag.ts'
-import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 
 import { boundedKey, type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
 import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
@@ -193,7 +193,7 @@ export class RateLimit implements Policy, CountedLimit {
     const key = this.#keyOf(session)
     if (key === null) return
     const cost = typeof this.#cost === 'number' ? this.#cost : this.#checkCost(this.#cost(session))
-    const receipt = this.#take(key, cost, this.#clock ?? exchangeOf(session).connection.clock)
+    const receipt = this.#take(key, cost, this.#clock ?? exchange(session).clock)
     if (isPromise(receipt)) return receipt.then((later) => this.#conclude(session, later))
     this.#conclude(session, receipt)
   }

@@ -13,9 +13,8 @@ import { duration, flag, forTests, matching, size } from '../../base/option-kind
 import { rules } from '../../base/option-rules.ts'
 import type { Size } from '../../base/size.ts'
 import { bagKey } from '../../http/bag.ts'
-import { offEnd, onEnd } from '../../http/exchange.ts'
-import { bodyOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 
 import { type Flight, InFlightLimit } from './in-flight-limit.ts'
 import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
@@ -148,9 +147,8 @@ export class Shed implements Policy, CountedLimit {
    * From here on, it is the server that takes time, and not a client that sends a body slowly. @internal
    */
   middleware(session: HttpSession, next: Next): unknown {
-    const body = bodyOf(session.request)
     const priority = priorityOf(OWNER, session)
-    if (this.#inFlight === null || priority === 'critical' || body?.isWhole === false) return next()
+    if (this.#inFlight === null || priority === 'critical' || !exchange(session).isBodyWhole) return next()
     if (this.#isFull(priority)) {
       this.#accepted--
       throw this.#refusal(FULL) // others had their bodies complete earlier
@@ -163,7 +161,7 @@ export class Shed implements Policy, CountedLimit {
   beforeSend(session: HttpSession): void {
     const admission = session.bag.get(ADMISSION)
     if (admission === undefined) return
-    offEnd(session, admission.onGone)
+    exchange(session).offEnd(admission.onGone)
     this.#leave(admission, true)
   }
 
@@ -207,7 +205,7 @@ export class Shed implements Policy, CountedLimit {
     const flight = inFlight.begin(session.route ?? '', this.#clock.now())
     const admission: Admission = { flight, onGone: () => this.#leave(admission, false), isOver: false }
     session.bag.set(ADMISSION, admission)
-    onEnd(session, admission.onGone)
+    exchange(session).onEnd(admission.onGone)
   }
 
   #leave(admission: Admission, wasAnswered: boolean): void {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { get as httpGet } from 'node:http'
 import { get as httpsGet } from 'node:https'
 
-import { launch } from '../kit/index.ts'
+import { proofOf } from '../kit/launch.ts'
 import { fileIn, type LocalRecord, readRecord } from './local-file.ts'
 import { checkName } from './local-name.ts'
 import { folderOf, type LocalEnvironment, thisEnvironment } from './local-place.ts'
@@ -51,7 +51,7 @@ function isAlive(pid: number): boolean {
 
 function answers({ url, token }: LocalRecord): Promise<boolean> {
   const challenge = randomBytes(16).toString('base64url')
-  const expected = launch.proofOf(token, challenge)
+  const expected = proofOf(token, challenge)
   return new Promise((resolve) => {
     const isSecure = url.startsWith('https:')
     // A certificate for this machine is hardly signed by anybody. The proof shows who answers.

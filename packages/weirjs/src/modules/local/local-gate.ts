@@ -3,7 +3,17 @@
 import { randomBytes } from 'node:crypto'
 
 import { type HttpResponse, type HttpSession, WeirError } from '../../index.ts'
-import { launch } from '../kit/index.ts'
+import {
+  LAUNCH_POLICY,
+  LaunchToken,
+  launchPage,
+  launchTicket,
+  newLaunchToken,
+  proofOf,
+  refusalOf,
+  TICKET_MS,
+  UsedTickets,
+} from '../kit/launch.ts'
 import { CHALLENGE_FIELD, HELLO_PATH } from './find-local.ts'
 
 /** The page for the links. */
@@ -13,19 +23,19 @@ const ENTER_PATH = `${OWN_PATH}/enter`
 const CHALLENGE = /^[\w-]{22}$/
 
 export class LocalGate {
-  readonly token: string = launch.newLaunchToken()
+  readonly token: string = newLaunchToken()
   /** Names of cookies have it, so that the next start, or another program at this port, neither accepts nor knows the cookies of this one. */
   readonly instance: string = randomBytes(9).toString('hex')
   readonly #name: string
   readonly #isExposed: boolean
-  readonly #launch: launch.LaunchToken
-  readonly #tickets: launch.UsedTickets
+  readonly #launch: LaunchToken
+  readonly #tickets: UsedTickets
 
   constructor(name: string, isExposed: boolean) {
     this.#name = name
     this.#isExposed = isExposed
-    this.#launch = new launch.LaunchToken(`weir-local-${this.instance}`, '/', this.token)
-    this.#tickets = new launch.UsedTickets(this.token)
+    this.#launch = new LaunchToken(`weir-local-${this.instance}`, '/', this.token)
+    this.#tickets = new UsedTickets(this.token)
   }
 
   /** A gate: returns nothing to let the request pass. */
@@ -43,13 +53,13 @@ export class LocalGate {
 
   /** Other pages make a browser send the cookie, too, where they are on another port of this machine: cookies do not know ports. */
   #isOwnPage(session: HttpSession): boolean {
-    return launch.refusalOf(session, this.#isExposed ? '' : null, []) === null
+    return refusalOf(session, this.#isExposed ? '' : null, []) === null
   }
 
   #prove(session: HttpSession): HttpResponse {
     const challenge = session.request.header(CHALLENGE_FIELD)
     if (challenge === null || !CHALLENGE.test(challenge)) return this.#refuse(session, false)
-    return closed(session.response).text(launch.proofOf(this.token, challenge))
+    return closed(session.response).text(proofOf(this.token, challenge))
   }
 
   #enter(session: HttpSession): HttpResponse {
@@ -77,14 +87,11 @@ export class LocalGate {
   #page(session: HttpSession, status: 200 | 401): HttpResponse {
     const words = {
       what: this.#name,
-      how: `Start <strong>${this.#name}</strong> again: it opens this page, or prints a link that does. A link works once, for ${launch.TICKET_MS / 60_000} minutes.`,
+      how: `Start <strong>${this.#name}</strong> again: it opens this page, or prints a link that does. A link works once, for ${TICKET_MS / 60_000} minutes.`,
       invalid: `This link has been used, or is too old. Start ${this.#name} again: it makes a new one.`,
     }
     if (status === 401) session.response.header('WWW-Authenticate', this.#challenge)
-    return closed(session.response)
-      .status(status)
-      .header('Content-Security-Policy', launch.LAUNCH_POLICY)
-      .html(launch.launchPage(words, ENTER_PATH))
+    return closed(session.response).status(status).header('Content-Security-Policy', LAUNCH_POLICY).html(launchPage(words, ENTER_PATH))
   }
 }
 
@@ -101,5 +108,5 @@ function closed(response: HttpResponse): HttpResponse {
 
 /** A link that opens the program once. @param path of the page to open, with its query */
 export function launchUrl({ url, token }: { readonly url: string; readonly token: string }, path: string): string {
-  return `${url}${OWN_PATH}#${new URLSearchParams({ token: launch.launchTicket(token, Date.now()), to: path })}`
+  return `${url}${OWN_PATH}#${new URLSearchParams({ token: launchTicket(token, Date.now()), to: path })}`
 }

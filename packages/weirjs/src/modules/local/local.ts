@@ -1,7 +1,10 @@
 // `weirjs/local`: a server that only the programs and pages of its user may use.
 
+import { count, flag, forTests, oneOf, readBy } from '../../base/option-kinds.ts'
 import { type HttpServer, WeirError } from '../../index.ts'
-import { accessOf, invalid, launch, option, rules } from '../kit/index.ts'
+import { accessOf } from '../auth/plan.ts'
+import { invalid, rules } from '../kit/index.ts'
+import { guard, isLoopback, moveTo } from '../kit/launch.ts'
 import { findRecord } from './find-local.ts'
 import { alone, fileIn, type LocalRecord, removeRecord, writeRecord } from './local-file.ts'
 import { LocalGate, launchUrl } from './local-gate.ts'
@@ -44,11 +47,11 @@ export interface LocalServer {
 const OWNER = 'local()'
 /** @internal */
 export const LOCAL_RULES = rules<LocalOptions>(OWNER)({
-  name: option.readBy((name: string, owner: string) => checkName(owner, name)),
-  port: option.count({ most: 65_535 }).optional('any'),
-  single: option.oneOf('reuse', 'error', 'many').or('reuse'),
-  exposed: option.flag(false),
-  environment: option.forTests(),
+  name: readBy((name: string, owner: string) => checkName(owner, name)),
+  port: count({ most: 65_535 }).optional('any'),
+  single: oneOf('reuse', 'error', 'many').or('reuse'),
+  exposed: flag(false),
+  environment: forTests(),
 })
 
 /**
@@ -70,7 +73,7 @@ export async function local(server: HttpServer, options: LocalOptions): Promise<
       throw new WeirError('WEIR_LOCAL_RUNNING', `${name} runs at ${running.url}, as process ${running.pid}`)
     if (running !== null) return handleOf(running, true, async () => {})
     const gate = new LocalGate(name, exposed)
-    launch.guard(server, 'local', gate.check)
+    guard(server, 'local', gate.check)
     await startAt(server, port)
     server.observe({ end() {}, stopped: () => removeRecord(path, gate.instance, environment) })
     try {
@@ -103,7 +106,7 @@ function handleOf(record: LocalRecord, isReused: boolean, stop: () => Promise<vo
 
 /** @throws WEIR_OPTION_INVALID */
 function checkReach(server: HttpServer, addresses: readonly string[], isExposed: boolean): void {
-  const open = addresses.find((address) => !launch.isLoopback(address) && address !== 'localhost' && !address.includes('/'))
+  const open = addresses.find((address) => !isLoopback(address) && address !== 'localhost' && !address.includes('/'))
   if (open === undefined) return
   const how = 'use 127.0.0.1, or set { exposed: true } and close all routes with auth'
   if (!isExposed) throw invalid(OWNER, `the server is at ${open}, which other machines reach: ${how}`)
@@ -115,12 +118,12 @@ function checkReach(server: HttpServer, addresses: readonly string[], isExposed:
 const UNAVAILABLE: ReadonlySet<unknown> = new Set(['EADDRINUSE', 'EACCES'])
 
 async function startAt(server: HttpServer, port: number | undefined): Promise<void> {
-  if (port !== undefined) launch.moveTo(server, { port })
+  if (port !== undefined) moveTo(server, { port })
   try {
     await server.start()
   } catch (error) {
     if (!UNAVAILABLE.has((error as NodeJS.ErrnoException).code)) throw error
-    launch.moveTo(server, { port: 0 })
+    moveTo(server, { port: 0 })
     await server.start()
   }
 }

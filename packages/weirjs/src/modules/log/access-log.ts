@@ -8,14 +8,15 @@ import { alias, duration, func, oneOfOr, readBy, size, text, tokens } from '../.
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
+import { SECRET_QUERY } from '../../formats/masking/secret-words.ts'
 import type { ExchangeRecord } from '../../http/exchange-record.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { redaction } from '../kit/redaction.ts'
 import type { MetricFamily, MetricSource } from '../metrics/metric-source.ts'
 import { type AccessLogEntry, type EntrySettings, entryOf, escapedEntry, SHOWN_FIELDS } from './entry.ts'
 import { combinedLine, jsonLine, timeMember } from './formats.ts'
 import { atMost, LineWriter, type LogStream, passedOn } from './line-writer.ts'
 import { oneLine, printable, quotable } from './printable.ts'
-import { SECRET_QUERY, secretQueryOf } from './redaction.ts'
 
 /** pino, or a logger of its form. It gets the fields of the entry first, then a message. */
 export interface FieldsLogger {
@@ -77,7 +78,7 @@ export const ACCESS_LOG_RULES = rules<AccessLogOptions>(OWNER)({
   slow: duration({ least: 0 }).also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY),
   sample: readBy(sampler).or(1),
   skip: func().optional(),
-  secretQuery: readBy(secretQueryOf).or(SECRET_QUERY, 'see below'),
+  secretQuery: readBy((names: readonly string[], owner, option) => redaction(owner, option, names)).or(SECRET_QUERY, 'see below'),
   fields: tokens().or([]),
   user: func().orNull(),
   maxWaitingBytes: size().also(Number.POSITIVE_INFINITY).or('1MiB'),

@@ -1,10 +1,10 @@
 // What a line of the access log is made of: one record, without what must not be logged.
 
-import { exchangeOf } from '../../http/exchange.ts'
 import type { ExchangeRecord, Outcome, RecordKind } from '../../http/exchange-record.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import type { Redaction } from './redaction.ts'
+import { exchange } from '../kit/exchange.ts'
+import type { RedactedReader } from '../kit/redaction.ts'
 import { traceOf } from './trace-context.ts'
 
 /**
@@ -49,7 +49,7 @@ export interface AccessLogEntry {
 
 /** What the options of a log say about its entries. */
 export interface EntrySettings {
-  readonly redaction: Redaction
+  readonly redaction: RedactedReader
   /** Names of fields, in lower case: first those of every entry, `SHOWN_FIELDS`, then those of the option. */
   readonly fields: readonly string[]
   readonly user: ((session: HttpSession) => string | null | undefined) | null
@@ -67,18 +67,16 @@ export function entryOf(record: ExchangeRecord, settings: EntrySettings): Access
   const { session, kind, outcome, firstBytes, durationMs } = record
   const { redaction, slowMs, user, fields } = settings
   // Not the members of the session and its request, which a handler may have replaced.
-  const exchange = session === null ? null : exchangeOf(session)
   const trace = session === null ? null : traceOf(session)
-  const host = exchange === null ? '' : exchange.head.host
-  const values = exchange === null ? null : redaction.fields(exchange, fields)
-  const excerpt = firstBytes === null ? null : redaction.excerpt(firstLineOf(firstBytes))
+  const host = session === null ? '' : exchange(session).statedHost
+  const values = session === null ? null : redaction.fields(session, fields)
   return {
     kind,
     startedAt: record.startedAt,
     clientAddress: record.clientAddress,
     user: session === null ? null : (user?.(session) ?? null),
     method: record.method,
-    url: exchange === null ? excerpt : redaction.urlOf(exchange),
+    url: session !== null ? redaction.urlOf(session) : firstBytes === null ? null : redaction.excerpt(firstBytes),
     protocol: record.protocol,
     host: host === '' ? null : host,
     route: record.route,
@@ -102,11 +100,6 @@ export function entryOf(record: ExchangeRecord, settings: EntrySettings): Access
 
 function isHttp(kind: RecordKind): boolean {
   return kind === 'request' || kind === 'head'
-}
-
-/** The fields of a request may follow in the excerpt, and with them credentials. */
-function firstLineOf(excerpt: string): string {
-  return /^(?:[^\\]|\\[^rn])*/.exec(excerpt)![0]
 }
 
 /** Those that the option `fields` lists. */

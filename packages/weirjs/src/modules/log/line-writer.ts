@@ -1,7 +1,10 @@
 // Lines on their way to a stream. Those of one turn of the event loop are written together, and under load those of several turns. While the
 // stream is slow, the next piece grows, up to a limit. Lines above it are dropped and counted, so that a slow disk never fills the memory.
 
-import { type Clock, LONGEST_TIMER_MS } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
+
+/** Node's timers replace a longer delay by 1 ms. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** What lines are written to: a `Writable`, `process.stdout`, a destination of pino, or anything else of this form. */
 export interface LogStream {

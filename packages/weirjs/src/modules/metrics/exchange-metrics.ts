@@ -1,9 +1,8 @@
 // What is counted of exchanges. Labels come from the program and from fixed lists, never from a client, and the number of series is limited.
 
-import { STANDARD_METHODS } from '../../app/routes/declaration.ts'
 import type { ExchangeRecord, ExchangeStart } from '../../http/exchange-record.ts'
 
-import { OTHER, templateOf } from './http-conventions.ts'
+import { KNOWN_METHODS, OTHER, templateOf } from './http-conventions.ts'
 import type { MetricFamily, MetricSample } from './metric-source.ts'
 
 /** The form of weir's codes, and of those of Node. A program may throw errors with others. */
@@ -103,7 +102,7 @@ export class ExchangeMetrics {
       methods = new Map()
       this.#routes.set(route, methods)
     }
-    const label = STANDARD_METHODS.has(method) ? method : OTHER
+    const label = KNOWN_METHODS.has(method) ? method : OTHER
     let sizes = methods.get(label)
     if (sizes === undefined) {
       if (this.#seriesCount >= this.#maxSeries) return this.#other

@@ -3,6 +3,9 @@
 /** What stands for everything that has no label of its own, such as methods that clients choose. */
 export const OTHER = '_OTHER'
 
+/** Methods that are labels: those of RFC 9110, PATCH, and QUERY. All others are `_OTHER`. */
+export const KNOWN_METHODS: ReadonlySet<string> = new Set('GET HEAD POST PUT PATCH DELETE OPTIONS QUERY CONNECT TRACE'.split(' '))
+
 /** The bounds of histograms of durations, in seconds. */
 export const DURATION_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 

@@ -2,11 +2,11 @@
 
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Usable } from '../../app/policies/policy.ts'
-import { countEventStreams } from '../../app/shutdown-listeners.ts'
 import { shown } from '../../base/kind-of.ts'
 import { count, flag, hasFunction, list, matching, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
+import { openStreams } from '../sse/open-streams.ts'
 import { ExchangeMetrics, gauge } from './exchange-metrics.ts'
 import { CONTENT_TYPES, exposition, formatFor } from './exposition.ts'
 import { DURATION_BUCKETS } from './http-conventions.ts'
@@ -75,7 +75,7 @@ export function metrics(options: MetricsOptions = {}): Metrics {
     yield* exchanges.families()
     if (host !== null) {
       yield gauge('weir_open_connections', 'Open connections, at all endpoints together.', host.connections)
-      yield gauge('weir_event_streams', 'Open event streams of weirjs/sse.', countEventStreams(host.stopping))
+      yield gauge('weir_event_streams', 'Open event streams of weirjs/sse.', openStreams(host.stopping))
     }
     if (process !== null) yield* process.families()
   }

@@ -5,10 +5,12 @@ import { Buffer } from 'node:buffer'
 import { hkdfSync } from 'node:crypto'
 
 import { kindOf } from '../../base/kind-of.ts'
-import { invalid, listOf } from '../../base/options.ts'
+import { list } from '../../base/option-kinds.ts'
+import { invalid } from '../../base/options.ts'
 
 import { KEY_BYTES, OVERHEAD_BYTES, Xaes } from './xaes.ts'
 
+const KEYS = list()
 /** 32 random bytes, or their text in base64, base64url or hexadecimal. */
 export type SealingKey = Uint8Array | string
 
@@ -29,7 +31,8 @@ export class KeyRing {
 
   /** @param owner whose option `keys` it is @throws WEIR_OPTION_INVALID */
   constructor(owner: string, keys: readonly SealingKey[]) {
-    if (listOf(owner, 'keys', keys).length === 0) throw invalid(owner, 'keys is empty')
+    KEYS.read(keys, { owner, option: 'keys' })
+    if (keys.length === 0) throw invalid(owner, 'keys is empty')
     this.#keys = keys.map((key, i) => {
       const bytes = bytesOf(owner, key, i)
       return { bytes, id: derive(bytes, 'key id', ID_BYTES).toString('base64url') }

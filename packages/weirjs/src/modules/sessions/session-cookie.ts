@@ -2,12 +2,10 @@
 
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
-import { hostName } from '../../base/host-name.ts'
 import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
-import { isLocalName, isLoopback } from '../../base/this-machine.ts'
-import { parseCookies } from '../../formats/cookie.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 
 /**
  * The most bytes of a Set-Cookie field. Browsers keep at least 4,096 bytes (RFC 6265 §6.1), which some count with the attributes, and some
@@ -44,19 +42,12 @@ export class CookieForms {
    */
   formFor(session: HttpSession): CookieForm | null {
     if (session.isSecure) return this.secure
-    return this.insecure ?? (isOwnMachine(session) ? this.secure : null)
+    return this.insecure ?? (exchange(session).isLocal ? this.secure : null)
   }
 }
 
-/** A test without a socket has no address. */
-function isOwnMachine({ clientAddress, origin }: HttpSession): boolean {
-  return (clientAddress === '' || isLoopback(clientAddress)) && isLocalName(hostName(origin.slice('http://'.length)))
-}
-
-/** The value of a cookie; null without one, and if there are several: somebody else has set one of them. */
-export function soleCookie(field: string, name: string): string | null {
-  if (!field.includes(name)) return null
-  const cookies = parseCookies(field)
+/** The value of one of the cookies; null without it, and if there are several: somebody else has set one of them. */
+export function soleCookie(cookies: readonly string[], name: string): string | null {
   const at = cookies.findIndex((part, i) => i % 2 === 0 && part === name)
   if (at === -1 || cookies.some((part, i) => i > at && i % 2 === 0 && part === name)) return null
   return cookies[at + 1]!
@@ -82,9 +73,9 @@ export function endedForm(form: CookieForm): CookieForm {
   return { ...form, name: `${form.name}-ended` }
 }
 
-/** When the client has signed out, by its cookies. @param field Cookie @param now milliseconds since 1970 */
-export function endedAtIn(field: string, form: CookieForm, now: number): number | null {
-  const value = soleCookie(field, endedForm(form).name)
+/** When the client has signed out, by its cookies. @param now milliseconds since 1970 */
+export function endedAtIn(cookies: readonly string[], form: CookieForm, now: number): number | null {
+  const value = soleCookie(cookies, endedForm(form).name)
   if (value === null || !/^\d{1,15}$/.test(value)) return null
   return Number(value) <= now + MOST_SKEW_MS ? Number(value) : null
 }

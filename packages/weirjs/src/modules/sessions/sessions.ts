@@ -9,18 +9,17 @@ import type { Duration } from '../../base/duration.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { duration, flag, list, matching, object, readBy, text } from '../../base/option-kinds.ts'
+import { duration, flag, having, list, matching, object, readBy, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import { checkStore } from '../../base/store-option.ts'
-import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
-import { exchangeOf } from '../../http/exchange.ts'
-import { prefersHtml } from '../../http/request/prefers-html.ts'
-import { type HttpRequest, headerOf } from '../../http/request/request.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 import type { AnySchema, StandardSchema } from '../../schema/standard.ts'
 import type { Scheme } from '../auth/scheme.ts'
 import { type CsrfOptions, csrf } from '../csrf/csrf.ts'
+import { exchange } from '../kit/exchange.ts'
+import { responseHandle } from '../kit/response.ts'
 import { type Keeping, type Kept, SealedKeeping, StoreKeeping } from './keeping.ts'
 import { SealedSessions } from './sealed.ts'
 import { CookieForms, endedAtIn, soleCookie } from './session-cookie.ts'
@@ -190,7 +189,7 @@ export class SessionsModule implements Sessions {
       beforeSend: (session, response) => {
         const open = this.#open.get(session.request)
         if (open === undefined) return undefined
-        const outgoing = outgoingOf(response)
+        const outgoing = responseHandle(response)
         const committing = open.commit()
         if (committing !== undefined) return committing.then(() => open.describeIn(outgoing))
         return open.describeIn(outgoing)
@@ -200,11 +199,11 @@ export class SessionsModule implements Sessions {
   }
 
   of(session: HttpSession): OpenSession {
-    exchangeOf(session).personal ??= 'session'
+    exchange(session).markPersonal('session')
     const open = this.#open.get(session.request)
     if (open !== undefined) return open
     // A request that was refused before any gate has none, as far as `onError` can tell.
-    if (exchangeOf(session).failure !== null) return new OpenSession(this.#settings, session)
+    if (exchange(session).failure !== null) return new OpenSession(this.#settings, session)
     throw new WeirError(
       'WEIR_SERVER_STATE',
       `${session.route ?? 'this level'} does not use the policy "sessions", or has not reached it yet: install it with useModule(), before what reads it`,
@@ -242,11 +241,11 @@ export class SessionsModule implements Sessions {
     if (isGuarded) open.isGuarded = true
     if (known !== undefined) return open.entering ?? open
     this.#open.set(session.request, open)
-    const field = headerOf(session.request, 'cookie')
-    if (field === null) return open
+    const cookies = exchange(session).cookies(true)
+    if (cookies.length === 0) return open
     const { form } = open
-    if (form !== null && this.#sealing !== null) open.noteEnd(endedAtIn(field, form, exchangeOf(session).connection.clock.wallTime()))
-    const cookie = form === null ? null : soleCookie(field, form.name)
+    if (form !== null && this.#sealing !== null) open.noteEnd(endedAtIn(cookies, form, exchange(session).clock.wallTime()))
+    const cookie = form === null ? null : soleCookie(cookies, form.name)
     if (form === null || cookie === null) return open
     const kept = this.#settings.keeping.open(form, cookie)
     const admitting = isPromise(kept)
@@ -268,7 +267,7 @@ export class SessionsModule implements Sessions {
       // A date that is not valid is compared as NaN: nothing began after it.
       if (notBefore !== null && !(record.startedAt >= notBefore.getTime())) return undefined
       open.adopt(record, kept)
-      if (!exchangeOf(session).hasDecidedPrincipal) session.principal ??= record.principal
+      if (!exchange(session).isClaimed('principal')) session.principal ??= record.principal
       return undefined
     }
     if (this.#notBefore === null) return accept(null)
@@ -285,10 +284,12 @@ function isMoment(value: unknown): boolean {
   return typeof value === 'function' || (value instanceof Date && !Number.isNaN(value.getTime()))
 }
 
+const STORE = having(['read', 'write', 'replace', 'delete'], 'for a client of Redis, write redisSessions(client)')
+
 function keepingOf(store: unknown): Keeping {
   if (store instanceof SealedSessions) return new SealedKeeping(store.ring)
   if (typeof store !== 'object' || store === null) throw invalid(OWNER, `store is ${kindOf(store)}, not sealed({ keys }) or a store`)
-  checkStore(OWNER, store, ['read', 'write', 'replace', 'delete'], 'redisSessions')
+  STORE.read(store, { owner: OWNER, option: 'store' })
   return new StoreKeeping(store as SessionStore)
 }
 
@@ -302,8 +303,9 @@ function checkedPrincipal(principal: SignIn): SessionPrincipal {
  * Only for those who see the page: a script gets the 401.
  * @throws WEIR_AUTH_SETUP for the login page: nobody could log in, and a browser would be redirected to it without end
  */
-function redirectToLogin({ request, response, route }: HttpSession, login: string): HttpResponse | undefined {
-  const isPage = (request.method === 'GET' || request.method === 'HEAD') && prefersHtml(headerOf(request, 'accept'))
+function redirectToLogin(session: HttpSession, login: string): HttpResponse | undefined {
+  const { request, response, route } = session
+  const isPage = (request.method === 'GET' || request.method === 'HEAD') && exchange(session).prefersHtml
   if (request.path === login && (isPage || route !== null)) throw closedLogin(login, route)
   if (!isPage) return undefined
   return response.header('Cache-Control', 'no-store').redirect(`${login}?return=${encodeURIComponent(request.url)}`, 303)

@@ -4,9 +4,9 @@ import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import { asSchema } from '../../schema/foreign.ts'
-import { Mismatch, nameOf } from '../../schema/mismatch.ts'
+import { Mismatch } from '../../schema/mismatch.ts'
 import type { Schema } from '../../schema/schema.ts'
-import { type AnySchema, isSchema } from '../../schema/standard.ts'
+import type { AnySchema } from '../../schema/standard.ts'
 
 /** An object whose properties have a JSON form. */
 export type StoredObject = Readonly<Record<string, unknown>>
@@ -20,12 +20,13 @@ export class StoredValue {
 
   /** @throws WEIR_OPTION_INVALID for a schema that does not accept an object without properties, because that is what a new session has */
   constructor(owner: string, name: string, schema: AnySchema | undefined) {
-    if (schema !== undefined && !isSchema(schema)) throw invalid(owner, `${name} is ${kindOf(schema)}, not a schema`)
+    if (schema !== undefined && typeof Object(Object(schema)['~standard']).validate !== 'function')
+      throw invalid(owner, `${name} is ${kindOf(schema)}, not a schema`)
     this.#name = name
     this.#schema = schema === undefined ? null : asSchema(schema)
     const empty = this.#read({})
     if (empty instanceof Mismatch) {
-      const wanted = empty.all().map(({ path }) => JSON.stringify(nameOf('', path)))
+      const wanted = empty.failures('', 'body').map(({ name: part }) => JSON.stringify(part))
       throw invalid(
         owner,
         `${name} has to accept an object without properties: give a default to ${wanted.join(', ')}, or make it optional`,
@@ -44,8 +45,8 @@ export class StoredValue {
   rehearse(value: object): StoredObject {
     const restored = this.#read(this.#throughJson(value))
     if (!(restored instanceof Mismatch)) return restored
-    const { expected, path } = restored.hidden() // the log does not need the value
-    throw new WeirError('WEIR_SESSION_DATA', `${nameOf(this.#name, path)}: expected ${expected}`)
+    const [first] = restored.hidden().failures(this.#name, 'body') // the log does not need the value
+    throw new WeirError('WEIR_SESSION_DATA', `${first!.name}: expected ${first!.expected}`)
   }
 
   /** What is stored of a value that this has returned. */

@@ -1,10 +1,9 @@
 // The session of one client, during one exchange: what it was, and what the program has made of it.
 
 import { WeirError } from '../../base/errors.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import { exchangeOf } from '../../http/exchange.ts'
-import { noJsonForm } from '../../http/json-engine.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
+import type { ResponseHandle } from '../kit/response.ts'
 
 import type { Keeping, Kept } from './keeping.ts'
 import { type CookieForm, type CookieForms, clearCookieText, endedForm, insecureSession, setCookieText } from './session-cookie.ts'
@@ -100,7 +99,7 @@ export class OpenSession implements UserSession {
   }
 
   get #now(): number {
-    return exchangeOf(this.#session).connection.clock.wallTime()
+    return exchange(this.#session).clock.wallTime()
   }
 
   /** The client says when it has signed out. */
@@ -330,7 +329,7 @@ export class OpenSession implements UserSession {
   }
 
   /** Sets the fields of a response: the cookie, and what keeps it out of shared caches. */
-  describeIn(response: OutgoingResponse): void {
+  describeIn(response: ResponseHandle): void {
     const isUpgrade = response.content.kind === 'upgrade'
     if (this.#setCookies !== null) {
       for (const text of this.#setCookies) if (response.fields?.includes(text) !== true) response.appendHeader('Set-Cookie', text)
@@ -353,7 +352,7 @@ export class OpenSession implements UserSession {
    * @throws WEIR_RESULT_UNSENDABLE
    */
   toJSON(): never {
-    throw noJsonForm('the session of a user', 'its data')
+    throw new WeirError('WEIR_RESULT_UNSENDABLE', 'the session of a user has no JSON form: send parts of it, such as its data')
   }
 }
 

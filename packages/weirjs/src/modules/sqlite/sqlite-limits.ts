@@ -1,7 +1,6 @@
 // The state of rate limits in SQLite. Each decision is made while nobody else writes, so processes that share the file share the quota.
 
-import { type LimitTable, type RateRule, takenAt } from '../kit/index.ts'
-import type { LimitStore, Taken } from '../limits/index.ts'
+import { type LimitStore, type LimitTable, type RateRule, type Taken, takenAt } from '../limits/index.ts'
 import type { SqliteAccess } from './sqlite-access.ts'
 import type { SqliteStatement } from './sqlite-database.ts'
 import { columnOf, createTable, keyOf, Sweep } from './sqlite-table.ts'

@@ -1,9 +1,10 @@
 // The four stores over one database.
 
-import { WeirError } from '../../index.ts'
+import { duration, forTests, hasFunction, size, text } from '../../base/option-kinds.ts'
+import { type Duration, type Size, WeirError } from '../../index.ts'
 import type { CacheStore } from '../cache/index.ts'
 import type { IdempotencyStore } from '../idempotency/index.ts'
-import { type Clock, type Duration, invalid, kindOf, option, rules, type Size, systemClock } from '../kit/index.ts'
+import { type Clock, invalid, kindOf, rules, systemClock } from '../kit/index.ts'
 import type { LimitStore } from '../limits/index.ts'
 import { SqliteAccess } from './sqlite-access.ts'
 import { cacheTables, sqliteCache } from './sqlite-cache.ts'
@@ -38,10 +39,10 @@ export interface SqliteStores {
 const OWNER = 'sqliteStores()'
 /** @internal */
 export const SQLITE_STORES_RULES = rules<SqliteStoresOptions>(OWNER)({
-  prefix: option.text('letters, digits and underscores', (value) => /^[A-Za-z_]\w*$/.test(value)).or('weir_'),
-  timeout: option.duration().or('500ms'),
-  cacheBytes: option.size({ least: 65_536 }).or('256MiB'),
-  clock: option.forTests(),
+  prefix: text('letters, digits and underscores', (value) => /^[A-Za-z_]\w*$/.test(value)).or('weir_'),
+  timeout: duration().or('500ms'),
+  cacheBytes: size({ least: 65_536 }).or('256MiB'),
+  clock: forTests(),
 })
 
 /**
@@ -54,7 +55,7 @@ export const SQLITE_STORES_RULES = rules<SqliteStoresOptions>(OWNER)({
  * @throws WEIR_OPTION_INVALID, also when the database is closed or cannot be written
  */
 export function sqliteStores(database: SqliteDatabase, options: SqliteStoresOptions = {}): SqliteStores {
-  if (!option.hasFunction('prepare')(database) || !option.hasFunction('exec')(database))
+  if (!hasFunction('prepare')(database) || !hasFunction('exec')(database))
     throw invalid(OWNER, `the database is ${kindOf(database)}: give new DatabaseSync('app.db') of node:sqlite`)
   const { prefix, timeout, cacheBytes, clock } = SQLITE_STORES_RULES.read(options)
   prepareDatabase(database, prefix)

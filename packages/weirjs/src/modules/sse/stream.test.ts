@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { type HeartbeatListener, startHeartbeat, stopHeartbeat } from '../../base/heartbeat-timer.ts'
+import { type HeartbeatListener, HeartbeatTimer } from '../../base/heartbeat-timer.ts'
 import { SseStream } from './stream.ts'
 
 /** An interval that no other test uses. */
@@ -10,8 +10,8 @@ const member: HeartbeatListener = { onHeartbeat() {} }
 
 /** The timer that streams with this interval share now, or would share. */
 function timerNow() {
-  const timer = startHeartbeat(INTERVAL_MS, member)
-  stopHeartbeat(timer, member)
+  const timer = HeartbeatTimer.join(INTERVAL_MS, member)
+  timer.delete(member)
   return timer
 }
 

@@ -3,12 +3,13 @@
 // The response pulls it no faster than the client reads, and the stream pulls its source no faster, so a client that does not read costs
 // nothing here. Between two pulls nothing is created, not even a heartbeat.
 
-import { addShutdownListener, removeShutdownListener, type ShutdownListener } from '../../app/shutdown-listeners.ts'
+import { onStop } from '../../app/shutdown-listeners.ts'
 
-import { type HeartbeatListener, type HeartbeatTimer, startHeartbeat, stopHeartbeat } from '../../base/heartbeat-timer.ts'
-import { closeSource, takeSource } from '../../http/answer/byte-source.ts'
+import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
+import { closeUnread } from '../../http/answer/byte-source.ts'
 import { ClientQueue } from './client-queue.ts'
 import { EncodedEvent, encodeEvent, type SseEvent } from './event.ts'
+import { countStream } from './open-streams.ts'
 
 /** What a source yields. */
 export type SourceItem = SseEvent | string | EncodedEvent
@@ -35,10 +36,11 @@ interface Waiter {
   reject(error: unknown): void
 }
 
-export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListener, ShutdownListener {
-  readonly kind = 'event stream'
+export class SseStream implements AsyncIterableIterator<Piece> {
   readonly #source: AsyncIterable<SourceItem> | OpenSource
   readonly #stopping: AbortSignal
+  /** Stops waiting for the server to stop; null before the stream begins. */
+  #leave: (() => void) | null = null
   readonly #settings: StreamSettings
   /** Null before the stream begins, after it has ended, and without heartbeats. */
   #heartbeat: HeartbeatTimer | null = null
@@ -92,9 +94,10 @@ export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListene
 
   /** The source listens from here on, and keeps what it has to send until it is pulled. */
   async #begin(): Promise<IteratorResult<Piece>> {
-    addShutdownListener(this.#stopping, this)
+    this.#leave = onStop(this.#stopping, () => this.stop())
+    countStream(this.#stopping, 1)
     const { heartbeatMs } = this.#settings
-    if (heartbeatMs !== null) this.#heartbeat = startHeartbeat(heartbeatMs, this)
+    if (heartbeatMs !== null) this.#heartbeat = HeartbeatTimer.join(heartbeatMs, this)
     const source = typeof this.#source === 'function' ? this.#source(this.#ending.signal) : this.#source
     this.#items = source[Symbol.asyncIterator]()
     this.#ask(this.#items)
@@ -149,12 +152,15 @@ export class SseStream implements AsyncIterableIterator<Piece>, HeartbeatListene
   #end(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    if (this.#heartbeat !== null) stopHeartbeat(this.#heartbeat, this)
+    this.#heartbeat?.delete(this)
     this.#heartbeat = null
-    removeShutdownListener(this.#stopping, this)
+    if (this.#leave !== null) {
+      this.#leave()
+      countStream(this.#stopping, -1)
+    }
     this.#ending.abort()
     if (this.#items !== null) void close(this.#items).catch(() => {})
-    else if (typeof this.#source !== 'function') closeSource(takeSource(this.#source as AsyncIterable<never>))
+    else if (typeof this.#source !== 'function') closeUnread(this.#source as AsyncIterable<never>)
   }
 }
 

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
+import { DiskFile } from '../kit/disk-file.ts'
 import {
   type Form,
   type Found,
@@ -65,7 +66,7 @@ export class AssetShelf implements Shelf {
     const plain = this.#formOf(name, null)
     if (plain === null) return name === '.' || this.#directories.has(name) ? 'directory' : null
     const forms = this.#presentation.precompressed.map((coding) => this.#formOf(name, coding)).filter((form) => form !== null)
-    const file = await fileOf(this.#presentation, name, [plain, ...forms], { fingerprint: '', isDated: false })
+    const file = await fileOf(this.#presentation, name, [plain, ...forms], '')
     this.#prepared.set(name, file)
     return file
   }
@@ -77,6 +78,6 @@ export class AssetShelf implements Shelf {
     const bytes =
       typeof content === 'string' ? new TextEncoder().encode(content) : content instanceof ArrayBuffer ? new Uint8Array(content) : content
     const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
-    return { coding, path, inode: '', state: { size: bytes.byteLength, changedMs: 0, tag }, bytes }
+    return { coding, path, inode: '', size: bytes.byteLength, settledAt: 0, inMemory: (facts) => DiskFile.fixed(bytes, tag, facts) }
   }
 }

@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { MemoryFile } from '../../http/files/memory-file.ts'
-
 import { StaticCache } from './cache.ts'
-import type { StaticFile } from './file.ts'
+import type { StaticFile, StaticVariant } from './file.ts'
 
 const FOREVER = 1e9
 
 function fileOf(size: number, changedMs = 0): StaticFile {
-  const state = { size, changedMs, tag: 'x' }
-  const facts = { contentType: 'text/plain', cacheControl: null, coding: null, variesByEncoding: false, isDated: true, fields: [] }
-  const memory = new MemoryFile(new Uint8Array(size), state, facts)
+  const memory: StaticVariant['memory'] = { send: ({ response }) => response }
   return {
     name: 'file.txt',
     contentType: 'text/plain',
     cacheControl: null,
     fields: [],
-    variants: [{ coding: null, path: '', inode: '', state, memory }],
+    variants: [{ coding: null, path: '', inode: '', size, settledAt: changedMs + 2_000, memory }],
     fingerprint: 'same',
   }
 }

@@ -5,8 +5,6 @@
 // limited. A check costs a request a tenth of a millisecond, and happens at most once a second for each file. The request that triggers it
 // gets the result.
 
-import { isSettled } from '../../http/files/representation.ts'
-
 import type { StaticFile } from './file.ts'
 
 /** What an entry takes in addition to the file's bytes: names, times, the objects themselves. */
@@ -63,8 +61,8 @@ export class StaticCache {
     const now = Date.now()
     let bytes = ENTRY_BYTES
     for (const variant of file.variants) {
-      if (!isSettled(variant.state, now)) return
-      if (variant.memory !== null) bytes += variant.state.size
+      if (now < variant.settledAt) return
+      if (variant.memory !== null) bytes += variant.size
     }
     const old = this.#entries.get(name)
     if (old !== undefined) {

@@ -4,10 +4,7 @@ import type { BigIntStats } from 'node:fs'
 import { lstat, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
-import { openFile, typeOf } from '../../http/files/file.ts'
-import { FileSource } from '../../http/files/file-source.ts'
-import { MemoryFile } from '../../http/files/memory-file.ts'
-import type { FileState } from '../../http/files/representation.ts'
+import { DiskFile } from '../kit/disk-file.ts'
 
 /** The codings of precompressed files, and the ends of their names. */
 export const PRECOMPRESSED = { br: '.br', gzip: '.gz' } as const
@@ -21,9 +18,12 @@ export interface StaticVariant {
   readonly path: string
   /** Identifies the file on the disk, whatever its content. */
   readonly inode: string
-  readonly state: FileState
+  /** In bytes. */
+  readonly size: number
+  /** From then on, a second change would have a different time. */
+  readonly settledAt: number
   /** Null if the file is too large to be kept. */
-  readonly memory: MemoryFile | null
+  readonly memory: ReturnType<DiskFile['inMemory']> | null
 }
 
 /** A file and its versions, the uncompressed one first. */
@@ -70,8 +70,10 @@ export interface Shelf {
 /** What was read of one version. */
 export interface Form extends Omit<StaticVariant, 'memory'> {
   /** Null if the file is too large to be kept. */
-  readonly bytes: Uint8Array | null
+  readonly inMemory: ((facts: MemoryFacts) => NonNullable<StaticVariant['memory']>) | null
 }
+
+type MemoryFacts = Parameters<DiskFile['inMemory']>[1]
 
 interface FormOnDisk extends Form {
   /** Identifies the file that was opened. */
@@ -120,24 +122,24 @@ async function loadOnce(root: StaticRoot, name: string): Promise<Found | 'change
     if (!fingerprint.includes(form.mark)) return 'changed'
     forms.push(form)
   }
-  return fileOf(root, name, [plain, ...forms], { fingerprint, isDated: true })
+  return fileOf(root, name, [plain, ...forms], fingerprint)
 }
 
-/** @param forms the uncompressed one first @param isDated whether the state of the forms has a time */
+/** @param forms the uncompressed one first */
 export async function fileOf(
   { headersOf, cacheControlOf }: Presentation,
   name: string,
   [plain, ...others]: readonly [Form, ...Form[]],
-  { fingerprint, isDated }: { readonly fingerprint: string; readonly isDated: boolean },
+  fingerprint: string,
 ): Promise<StaticFile> {
   const headers = Object.entries(headersOf(name))
   const isType = ([field]: readonly [string, string]): boolean => /^content-type$/i.test(field)
-  const contentType = headers.find(isType)?.[1] ?? (await typeOf(name))
+  const contentType = headers.find(isType)?.[1] ?? (await DiskFile.typeOf(name))
   const fields = headers.filter((header) => !isType(header)).flat()
   const cacheControl = cacheControlOf(name)
-  const prepare = ({ coding, path, inode, state, bytes }: Form): StaticVariant => {
-    const facts = { contentType, cacheControl, coding, variesByEncoding: others.length > 0, isDated, fields }
-    return { coding, path, inode, state, memory: bytes === null ? null : new MemoryFile(bytes, state, facts) }
+  const facts = { contentType, cacheControl, variesByEncoding: others.length > 0, fields }
+  const prepare = ({ inMemory, coding, path, inode, size, settledAt }: Form): StaticVariant => {
+    return { coding, path, inode, size, settledAt, memory: inMemory === null ? null : inMemory({ ...facts, coding }) }
   }
   return { name, contentType, cacheControl, fields, variants: [prepare(plain), ...others.map(prepare)], fingerprint }
 }
@@ -190,16 +192,15 @@ async function isDirectory(path: string): Promise<boolean> {
 }
 
 async function read(root: StaticRoot, path: string, coding: PrecompressedEncoding | null): Promise<FormOnDisk | 403 | null> {
-  const found = await openFile(path)
-  if (found === 403) return 403
-  if (found === 404) return null
-  const { file, stats, state } = found
-  const mark = markOfStats(path, stats)
-  const inode = inodeOf(stats)
+  const file = await DiskFile.open(path)
+  if (file === 403) return 403
+  if (file === 404) return null
+  const mark = markOfStats(path, file.stats)
+  const inode = inodeOf(file.stats)
   try {
-    if (state.size > root.maxFileBytes) return { coding, path, inode, state, mark, bytes: null }
-    const bytes = await new FileSource(file, [{ start: 0, end: state.size - 1 }]).collect()
-    return { coding, path, inode, state, mark, bytes }
+    const { size, settledAt } = file
+    const bytes = size > root.maxFileBytes ? null : await file.read()
+    return { coding, path, inode, size, settledAt, mark, inMemory: bytes === null ? null : (facts) => file.inMemory(bytes, facts) }
   } finally {
     await file.close()
   }

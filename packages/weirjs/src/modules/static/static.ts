@@ -13,12 +13,12 @@ import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
-import { BYTES_TYPE } from '../../formats/media-type.ts'
-import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
-import { exchangeOf } from '../../http/exchange.ts'
-import { openFile, prepareOpenFile, typeOf } from '../../http/files/file.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { DiskFile } from '../kit/disk-file.ts'
+import { exchange } from '../kit/exchange.ts'
+import { responseHandle } from '../kit/response.ts'
 
 import { AssetShelf, type Assets, checkedAssets } from './assets.ts'
 import { DiskShelf } from './disk-shelf.ts'
@@ -267,33 +267,28 @@ class StaticFiles {
    */
   async #answerOther(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
     const file = await this.#findAny(name)
-    if (file !== null && typeof file === 'object') exchangeOf(session).otherMethods = FILE_METHODS
+    if (file !== null && typeof file === 'object') exchange(session).offer(FILE_METHODS)
     return next()
   }
 
   #send(session: HttpSession, next: Next, file: StaticFile, attempts = MOST_ATTEMPTS): HttpResponse | Promise<HttpResponse> {
-    const { request, response } = session
-    const variant = this.#variantFor(request, file)
+    const variant = this.#variantFor(session.request, file)
     if (variant.memory === null) return this.#sendFromDisk(session, next, file, variant, attempts - 1)
-    const sending = variant.memory.send(request, outgoingOf(response))
-    return sending === undefined ? response : sending.then(() => response)
+    return variant.memory.send(session)
   }
 
   /** The file that is sent must be the one that was found. If its name leads elsewhere by now, it is looked up again. */
   async #sendFromDisk(session: HttpSession, next: Next, file: StaticFile, variant: StaticVariant, attempts: number): Promise<HttpResponse> {
-    const { request, response } = session
+    const { response } = session
     const { coding, inode, path } = variant
     if (coding !== null) response.header('Content-Encoding', coding)
     if (file.variants.length > 1) response.vary('Accept-Encoding')
     const { contentType, cacheControl, fields } = file
-    outgoingOf(response).addMissing(fields)
-    const found = await openFile(path)
-    if (typeof found === 'object' && inodeOf(found.stats) === inode) {
-      const options = cacheControl === null ? { contentType } : { contentType, cacheControl }
-      await prepareOpenFile(request, outgoingOf(response), { path, options }, found)
-      return response
-    }
-    if (typeof found === 'object') await found.file.close()
+    responseHandle(response).addMissing(fields)
+    const found = await DiskFile.open(path)
+    if (typeof found === 'object' && inodeOf(found.stats) === inode)
+      return found.send(session, cacheControl === null ? { contentType } : { contentType, cacheControl })
+    if (typeof found === 'object') await found.close()
     response.removeHeader('Content-Encoding')
     const other = attempts === 0 ? null : await this.shelf.find(file.name)
     if (other === 403) return response.forbidden()
@@ -340,5 +335,5 @@ function isNavigation(request: HttpRequest): boolean {
 
 /** False if the last segment has the extension of a known file type: a missing image is a 404 for everyone. */
 async function isPagePath({ path }: HttpRequest): Promise<boolean> {
-  return (await typeOf(path.slice(path.lastIndexOf('/') + 1))) === BYTES_TYPE
+  return (await DiskFile.typeOf(path.slice(path.lastIndexOf('/') + 1))) === 'application/octet-stream'
 }

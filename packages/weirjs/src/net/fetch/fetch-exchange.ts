@@ -32,10 +32,17 @@ const IN_CLEAR: Arrival = Object.freeze({ ...OVER_TLS, isSecure: false })
  * @throws (rejects) the reason of `request.signal`; the error of a `request.body` that fails; WEIR_BODY_ALREADY_READ; WEIR_OPTION_INVALID
  */
 export function fetch(host: ConnectionHost, request: Request, options?: unknown): Promise<Response> {
-  return new Promise((resolve, reject) => {
+  try {
     checkRequest('fetch()', request)
-    new FetchExchange(new NoConnection(host, fetchArrival('fetch()', host, request, options)), request, resolve, reject).start()
-  })
+    return fetchOn(new NoConnection(host, fetchArrival('fetch()', host, request, options)), request)
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+/** The same for a request that arrives at `connection`, which is its own. */
+export function fetchOn(connection: NoConnection, request: Request): Promise<Response> {
+  return new Promise((resolve, reject) => new FetchExchange(connection, request, resolve, reject).start())
 }
 
 /** The Request of another implementation is not an instance of the global class. @throws WEIR_OPTION_INVALID */

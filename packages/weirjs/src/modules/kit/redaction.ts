@@ -12,17 +12,38 @@ import { urlPairSecrets } from '../../formats/masking/pairs.ts'
 import { masked } from '../../formats/masking/ranges.ts'
 import { isRequestLine, refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
 import { plainName, SECRET_QUERY, USUAL_SECRETS } from '../../formats/masking/secret-words.ts'
-import type { Exchange } from '../../http/exchange.ts'
+import { exchangeOf } from '../../http/exchange.ts'
+import type { HttpSession } from '../../http/session.ts'
 
 /** User name and password of a URL, in whatever text. */
 const USER_INFO = /\/\/[^/?#\s]*@/g
 
-export { SECRET_QUERY }
+/** Reads requests without their secrets, for logs and traces: those of declared parameters, of usual fields and of query parameters. */
+export interface RedactedReader {
+  /** From now on, what the routes of a server declare secret is not shown where no route has read it either. */
+  declare(host: { readonly routes: readonly RouteListing[] }): void
+  /** The target of the request, as it came. */
+  urlOf(session: HttpSession): string
+  /** @param name in lower case @returns null without the field */
+  field(session: HttpSession, name: string): string | null
+  /** The values of several fields, in the order of `names`. @param names in lower case */
+  fields(session: HttpSession, names: readonly string[]): (string | null)[]
+  /** The first line of a head that was refused, as observers are told its first bytes. */
+  excerpt(firstBytes: string): string
+}
 
-/** The option `secretQuery`. @throws WEIR_OPTION_INVALID */
-export const secretQueryOf = (names: readonly string[], owner: string, option: string): Redaction => new Redaction(owner, option, names)
+/**
+ * Makes a reader for a module that writes requests down.
+ * @param owner the module, for the error
+ * @param option the option that names further query parameters, for its error
+ * @param names its value; undefined for the usual ones
+ * @throws WEIR_OPTION_INVALID
+ */
+export function redaction(owner: string, option: string, names: readonly string[] | undefined): RedactedReader {
+  return new Redaction(owner, option, names)
+}
 
-export class Redaction {
+export class Redaction implements RedactedReader {
   readonly #chosen: readonly string[]
   readonly #isSecret: (name: string) => boolean
   #declared: DeclaredSecrets
@@ -41,7 +62,8 @@ export class Redaction {
   }
 
   /** Path and query of a request. */
-  urlOf({ head, match }: Exchange): string {
+  urlOf(session: HttpSession): string {
+    const { head, match } = exchangeOf(session)
     const route = match.route as Route | null
     if (route !== null && factsOf(route).isPlain) return this.query(head.url)
     const { showUrl } = route === null ? (match as NoRoute).scope : route.scope
@@ -64,7 +86,8 @@ export class Redaction {
   }
 
   /** The first line of a head that was refused. */
-  excerpt(line: string): string {
+  excerpt(firstBytes: string): string {
+    const line = firstLineOf(firstBytes)
     const { names, segments } = this.#secrets
     const secrets = refusedHeadSecrets(line, names, segments, true)
     return isRequestLine(line) ? masked(line, secrets, () => NOT_SHOWN) : masked(line, secrets)
@@ -82,13 +105,15 @@ export class Redaction {
   }
 
   /** The value of a field of the request; null if it has none. @param name in lower case */
-  field({ head, match }: Exchange, name: string): string | null {
+  field(session: HttpSession, name: string): string | null {
+    const { head, match } = exchangeOf(session)
     const value = head.get(name)
     return value === null ? null : this.#shown(name, value, match.route as Route | null)
   }
 
   /** The values of several fields, in the order of `names`. @param names in lower case */
-  fields({ head, match }: Exchange, names: readonly string[]): (string | null)[] {
+  fields(session: HttpSession, names: readonly string[]): (string | null)[] {
+    const { head, match } = exchangeOf(session)
     const values = head.pick(names)
     for (let i = 0; i < names.length; i++) {
       const value = values[i]!
@@ -101,6 +126,11 @@ export class Redaction {
     if (USUAL_SECRETS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
     return value.includes('/') ? this.link(value) : value
   }
+}
+
+/** The fields of a request may follow in the excerpt, and with them credentials. */
+function firstLineOf(excerpt: string): string {
+  return /^(?:[^\\]|\\[^rn])*/.exec(excerpt)![0]
 }
 
 /** What a route declares secret. */

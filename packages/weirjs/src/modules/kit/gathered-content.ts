@@ -2,25 +2,17 @@
 // its time.
 
 import { bytesOf, lengthError, openSource, type SourceReader, type SourceResult } from '../../http/answer/byte-source.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { PieceList } from '../../http/body/piece-list.ts'
 
-import { copyBody } from './kept-response.ts'
+import type { ResponseHandle } from './response.ts'
 
-/** `whole`: a copy of the body. `later`: it is sent while it is collected; null if it was not complete, or too large. Null: too large. */
 type Gathered = { readonly whole: Uint8Array | null } | { readonly later: Promise<Uint8Array | null> } | null
 
 /** How many turns of the event loop a stream without a length has to end before its client gets what there is. */
 const PATIENCE = 16
 
-/**
- * A stream that states its length, such as a file, is read to its end before it is sent. So is one whose pieces are there. The response is
- * ready to be sent afterwards, whatever the result is.
- *
- * @param mayCollect whether a stream that takes its time is collected while it is sent
- * @throws what the source throws; WEIR_RESPONSE_LENGTH
- */
-export function gather(response: OutgoingResponse, mostBytes: number, mayCollect: () => boolean): Gathered | Promise<Gathered> {
+/** See `KeptResponse.gather`. */
+export async function gatherContent(response: ResponseHandle, mostBytes: number, mayCollect: () => boolean): Promise<Gathered> {
   const { content, declaredLength } = response
   if (content.kind !== 'stream') {
     const whole = copyBody(response, mostBytes)
@@ -30,8 +22,22 @@ export function gather(response: OutgoingResponse, mostBytes: number, mayCollect
   return read(response, openSource(content), declaredLength, mostBytes, mayCollect)
 }
 
+/**
+ * A copy of the body, which may be a view of memory that is used again; null for a response without one.
+ *
+ * @returns undefined for a body that is not in memory, or has more than `mostBytes`
+ */
+function copyBody({ content }: ResponseHandle, mostBytes: number): Uint8Array | null | undefined {
+  if (content.kind === 'none') return null
+  if (content.kind !== 'text' && content.kind !== 'bytes') return undefined
+  if (content.kind === 'bytes') return content.bytes.length <= mostBytes ? Uint8Array.prototype.slice.call(content.bytes) : undefined
+  if (content.text.length > mostBytes) return undefined // at least one byte each
+  const bytes = new TextEncoder().encode(content.text)
+  return bytes.length <= mostBytes ? bytes : undefined
+}
+
 async function read(
-  response: OutgoingResponse,
+  response: ResponseHandle,
   reader: SourceReader,
   length: number,
   mostBytes: number,

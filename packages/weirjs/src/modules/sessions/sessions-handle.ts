@@ -1,15 +1,13 @@
 // What a module that signs people in needs of `sessions()`.
 
-import { parseCookies } from '../../formats/cookie.ts'
-import { exchangeOf } from '../../http/exchange.ts'
-import { headerOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { KeyRing, type SealedBox, type SealingKey } from '../sessions/key-ring.ts'
-import { type CookieForm, clearCookieText, insecureSession, setCookieText, soleCookie } from '../sessions/session-cookie.ts'
-import type { SessionPrincipal } from '../sessions/session-record.ts'
-import type { SessionStore } from '../sessions/session-store.ts'
-import { SessionsModule, type SignIn } from '../sessions/sessions.ts'
-import type { StoredObject } from '../sessions/stored-value.ts'
+import { exchange } from '../kit/exchange.ts'
+import { KeyRing, type SealedBox, type SealingKey } from './key-ring.ts'
+import { type CookieForm, clearCookieText, insecureSession, setCookieText, soleCookie } from './session-cookie.ts'
+import type { SessionPrincipal } from './session-record.ts'
+import type { SessionStore } from './session-store.ts'
+import { SessionsModule, type SignIn } from './sessions.ts'
+import type { StoredObject } from './stored-value.ts'
 
 /** The session of a person, as one request has it. Valid as long as the request. */
 export interface OpenedSession {
@@ -103,7 +101,7 @@ class Cookies implements SealedCookies {
 
   list(session: HttpSession): { readonly id: string; readonly text: string | null }[] {
     const { name: start } = this.#formOf(session, '')
-    const cookies = parseCookies(cookieField(session))
+    const cookies = exchange(session).cookies(true)
     return cookies.flatMap((name, i) =>
       i % 2 === 0 && name.startsWith(start) ? { id: name.slice(start.length), text: this.#box.open(cookies[i + 1]!) } : [],
     )
@@ -114,7 +112,7 @@ class Cookies implements SealedCookies {
   }
 
   take(session: HttpSession, id: string): string | null {
-    const value = soleCookie(cookieField(session), this.#formOf(session, id).name)
+    const value = soleCookie(exchange(session).cookies(true), this.#formOf(session, id).name)
     if (value === null) return null
     this.clear(session, id)
     return this.#box.open(value)
@@ -129,8 +127,4 @@ class Cookies implements SealedCookies {
     if (form === null) throw insecureSession()
     return { ...form, name: `${form.isSecure ? '__Host-' : ''}${this.#name}-${id}` }
   }
-}
-
-function cookieField(session: HttpSession): string {
-  return headerOf(exchangeOf(session).request, 'cookie') ?? ''
 }

@@ -1,0 +1,16 @@
+// What modules and the engine note about an exchange, for each other. Handlers cannot reach it: what they share is in the bag of their session.
+
+import { type BagKey, bagKey } from './bag.ts'
+
+/** The ids of a span, as W3C Trace Context writes them: 32 and 16 hexadecimal digits, in lower case. */
+export interface TraceIds {
+  readonly traceId: string
+  readonly spanId: string
+}
+
+/** What has made the response personal. `nonce` replaces `session`, because no cache at all may keep a nonce. */
+export const PERSONAL: BagKey<'nonce' | 'session'> = bagKey('personal')
+/** The span that a module has created for the exchange. */
+export const SPAN: BagKey<TraceIds | null> = bagKey('span')
+/** Methods that middleware answers at this path, in addition to those of its routes. */
+export const OTHER_METHODS: BagKey<readonly string[]> = bagKey('other methods')

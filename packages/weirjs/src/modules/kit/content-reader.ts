@@ -1,0 +1,51 @@
+// Reads the content of a response in place of the engine, for modules that send it in another form.
+
+import { bytesOf, type GivenSource, lengthError, openSource, type SourceReader } from '../../http/answer/byte-source.ts'
+
+import type { ResponseHandle } from './response.ts'
+
+/**
+ * Reads a streamed response, no faster than it is asked to. It must be read to its end, or closed. Send what you make of it by `encodeAs` or
+ * `deliver` of the response.
+ */
+export class ContentReader {
+  readonly #reader: SourceReader
+  readonly #length: number
+  #rest: number
+
+  private constructor(content: GivenSource, length: number) {
+    this.#reader = openSource(content)
+    this.#length = length
+    this.#rest = length
+  }
+
+  /**
+   * Reads the content of a response from now on.
+   * @returns null for content that is not a stream
+   * @throws TypeError for a Web stream that has another reader
+   */
+  static of({ content, declaredLength }: ResponseHandle): ContentReader | null {
+    return content.kind === 'stream' ? new ContentReader(content, declaredLength) : null
+  }
+
+  /**
+   * The next piece, whose memory the source may use again for the one after it; null at the end.
+   * @throws (rejects) what the source throws; WEIR_RESULT_UNSENDABLE for a piece that is neither bytes nor text; WEIR_RESPONSE_LENGTH if the pieces
+   *   have another length than the response has declared
+   */
+  async next(): Promise<Uint8Array | null> {
+    const { done, value } = await this.#reader.next()
+    if (done === true) {
+      if (this.#rest > 0) throw lengthError(this.#length, this.#rest)
+      return null
+    }
+    const piece = bytesOf(value)
+    if (this.#length !== -1 && (this.#rest -= piece.length) < 0) throw lengthError(this.#length, this.#rest)
+    return piece
+  }
+
+  /** Stops reading, and releases the source. May be called at any time, also while `next` is pending, and more than once. */
+  close(): void {
+    this.#reader.close()
+  }
+}

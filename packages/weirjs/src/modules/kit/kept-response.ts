@@ -1,0 +1,235 @@
+// A response that is kept to be sent again: its status, the fields that the handler has set, and its body.
+
+import { Buffer, isUtf8 } from 'node:buffer'
+
+import { CodedForms } from '../../http/answer/coded-forms.ts'
+import { rangeApplies, type Validators } from '../../http/answer/conditional.ts'
+import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { refuse } from '../../http/answer/precondition.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
+import { type Exchange, exchangeOf } from '../../http/exchange.ts'
+import { contentRange, selectRanges } from '../../http/files/byte-ranges.ts'
+import type { HttpSession } from '../../http/session.ts'
+
+import { NO_VALIDATORS, settleConditions, validatorsOf } from './conditions.ts'
+import { gatherContent } from './gathered-content.ts'
+import type { ResponseHandle } from './response.ts'
+
+/** What a kept response consists of. */
+interface Parts {
+  readonly status: number
+  readonly reason: string
+  readonly type: string | null
+  readonly fields: readonly string[]
+  readonly body: Uint8Array | null
+}
+
+/** A response that is kept for other requests. Nothing in it changes. */
+export class KeptResponse {
+  readonly status: number
+  /** The reason phrase that the handler has set; empty for the registered one. */
+  readonly reason: string
+  /** Content-Type; null for none. */
+  readonly type: string | null
+  /** Name, value, name, value, without Content-Type. */
+  readonly fields: readonly string[]
+  /** Null: it has none. */
+  readonly body: Uint8Array | null
+  #validators: Validators | null = null
+  #forms: CodedForms | null = null
+
+  constructor({ status, reason, type, fields, body }: Parts) {
+    this.status = status
+    this.reason = reason
+    this.type = type
+    this.fields = fields
+    this.body = body
+  }
+
+  /**
+   * The response that a handler has made. Fields that others set for each request, such as those of CORS, are not part of it.
+   * @param before the fields that were set before the handler ran, in a list of their own
+   * @param body of `gather`
+   */
+  static of(
+    { statusCode, reasonPhrase, type, fields }: ResponseHandle,
+    before: readonly string[] | null,
+    body: Uint8Array | null,
+  ): KeptResponse {
+    return new KeptResponse({ status: statusCode, reason: reasonPhrase, type, fields: fieldsSince(before, fields), body })
+  }
+
+  /**
+   * Collects the body of a response that may be kept. A stream that states its length, such as a file, is read to its end before it is sent. So is
+   * one whose pieces are there. The response is ready to be sent afterwards, whatever the result is.
+   *
+   * @param mayCollect whether a stream that takes its time is collected while it is sent
+   * @returns `whole`: a copy of the body. `later`: it is sent while it is collected; null if it was not complete, or too large. Null: it is too large
+   * @throws what the source throws; WEIR_RESPONSE_LENGTH
+   */
+  static gather(
+    response: ResponseHandle,
+    mostBytes: number,
+    mayCollect: () => boolean,
+  ): Promise<{ readonly whole: Uint8Array | null } | { readonly later: Promise<Uint8Array | null> } | null> {
+    return gatherContent(response, mostBytes, mayCollect)
+  }
+
+  /** What `pack` has made; null for anything else. */
+  static unpack(packed: unknown): KeptResponse | null {
+    if (typeof packed !== 'object' || packed === null) return null
+    const { s, r = '', t, f, b, x } = packed as Partial<PackedResponse>
+    if (!Number.isInteger(s) || typeof r !== 'string' || (t !== null && typeof t !== 'string')) return null
+    if (!Array.isArray(f) || f.length % 2 !== 0 || !f.every((one) => typeof one === 'string')) return null
+    const body = typeof b === 'string' ? Buffer.from(b) : typeof x === 'string' ? Buffer.from(x, 'base64') : null
+    return new KeptResponse({ status: s!, reason: r, type: t, fields: f, body })
+  }
+
+  /** The same with other parts. */
+  with(parts: { readonly type?: string | null; readonly fields?: readonly string[]; readonly body?: Uint8Array | null }): KeptResponse {
+    const { status, reason, type, fields, body } = this
+    return new KeptResponse({ status, reason, type, fields, body, ...parts })
+  }
+
+  /** Its form in a store of text: an object for `JSON.stringify`. */
+  pack(): object {
+    const { status, reason, type, fields, body } = this
+    const packed: PackedResponse = {
+      s: status,
+      ...(reason === '' ? {} : { r: reason }),
+      t: type,
+      f: fields,
+      ...(body === null ? {} : isUtf8(body) ? { b: Buffer.from(body).toString('utf8') } : { x: Buffer.from(body).toString('base64') }),
+    }
+    return packed
+  }
+
+  /** The first value of a field; null without it. @param name in lower case */
+  field(name: string): string | null {
+    const { fields } = this
+    for (let i = 0; i < fields.length; i += 2) if (fields[i]!.toLowerCase() === name) return fields[i + 1]!
+    return null
+  }
+
+  /** The fields of a request that asks whether it is still current; empty if it has nothing to compare. */
+  get conditions(): ReadonlyMap<string, string> {
+    const { etag, lastModified } = this.#known()
+    const date = this.field('last-modified')
+    const found = new Map<string, string>()
+    if (etag !== null) found.set('if-none-match', etag)
+    if (date !== null && lastModified !== null) found.set('if-modified-since', date)
+    return found
+  }
+
+  /** From now on, what is made of its body in content codings is kept, too. @param onGrow told how many bytes a new form has */
+  keepForms(onGrow: (bytes: number) => void): void {
+    this.#forms = new CodedForms(onGrow)
+  }
+
+  /** What is made of this response in content codings is kept here: its content is the same. */
+  lendForms(response: ResponseHandle): void {
+    if (this.#forms !== null) (response as OutgoingResponse).keepCodedForms(this.#forms)
+  }
+
+  /** Sends it in place of what a handler has chosen. Fields that are set stay, unless it has others of the same name. */
+  send(session: HttpSession): HttpResponse {
+    const exchange = exchangeOf(session)
+    this.#sendBy(exchange)
+    return exchange.response
+  }
+
+  /**
+   * Sends it with the conditions and the range of the client applied: as 304 to a client that has it, or the part that it asks for.
+   * @param now milliseconds since 1970
+   */
+  answer(session: HttpSession, now: number): HttpResponse | Promise<HttpResponse> {
+    const exchange = exchangeOf(session)
+    const own = this.#sendBy(exchange)
+    this.lendForms(own)
+    const { head } = exchange
+    if (this.status !== 200 || settleConditions(exchange, own, () => this.#known(), now)) return exchange.response
+    const range = head.get('range')
+    if (range === null || this.body === null || head.method !== 'GET' || !rangeApplies(head, this.#known(), now)) return exchange.response
+    return sendRange(exchange, own, this.body, range)
+  }
+
+  #sendBy(exchange: Exchange): OutgoingResponse {
+    const { status, reason, type, fields, body } = this
+    const own = exchange.answerWithOwn()
+    own.status(status, reason)
+    own.begin(own.fields === null ? fields : merged(own.fields, fields))
+    if (body === null) own.removeHeader('Content-Type')
+    else if (type === null) own.body(body).removeHeader('Content-Type')
+    else own.body(body, type)
+    return own
+  }
+
+  #known(): Validators {
+    this.#validators ??= this.status === 200 ? validatorsOf((name) => this.field(name)) : NO_VALIDATORS
+    return this.#validators
+  }
+}
+
+/** Several ranges at once are rare: such a client gets the whole (RFC 9110 §14.2). */
+async function sendRange({ response }: Exchange, own: OutgoingResponse, body: Uint8Array, range: string): Promise<HttpResponse> {
+  const ranges = await selectRanges(range, body.length)
+  if (ranges === 'unsatisfiable') {
+    refuse(own, 416)
+    own.header('Content-Range', `bytes */${body.length}`)
+  } else if (ranges?.length === 1) {
+    const [one] = ranges
+    own.status(206).header('Content-Range', contentRange(one!, body.length))
+    own.deliver(body.subarray(one!.start, one!.end + 1))
+  }
+  return response
+}
+
+const NO_FIELDS: readonly string[] = Object.freeze([])
+
+/**
+ * The fields that have been set since there were only those in `before`. Fields that others set for each request, such as those of CORS, are
+ * not kept. A name that has other values than before is kept with all of them.
+ */
+function fieldsSince(before: readonly string[] | null, after: readonly string[] | null): readonly string[] {
+  if (after === null) return NO_FIELDS
+  if (before === null) return [...after]
+  const kept: string[] = []
+  const unchanged = new Map<string, boolean>()
+  for (let i = 0; i < after.length; i += 2) {
+    const name = after[i]!.toLowerCase()
+    let isSame = unchanged.get(name)
+    if (isSame === undefined) {
+      isSame = valuesOf(before, name) === valuesOf(after, name)
+      unchanged.set(name, isSame)
+    }
+    if (!isSame) kept.push(after[i]!, after[i + 1]!)
+  }
+  return kept
+}
+
+/** All values of a name, in one text. A value has no line ends. */
+function valuesOf(fields: readonly string[], name: string): string {
+  let values = ''
+  for (let i = 0; i < fields.length; i += 2) if (fields[i]!.toLowerCase() === name) values += `${fields[i + 1]}\n`
+  return values
+}
+
+function merged(set: readonly string[], kept: readonly string[]): string[] {
+  const names = new Set<string>()
+  for (let i = 0; i < kept.length; i += 2) names.add(kept[i]!.toLowerCase())
+  const fields: string[] = []
+  for (let i = 0; i < set.length; i += 2) if (!names.has(set[i]!.toLowerCase())) fields.push(set[i]!, set[i + 1]!)
+  fields.push(...kept)
+  return fields
+}
+
+/** Its form in a store of text: the clients of Redis pass everything on as UTF-8. */
+interface PackedResponse {
+  readonly s: number
+  readonly r?: string
+  readonly t: string | null
+  readonly f: readonly string[]
+  /** The body as text, or in base64. */
+  readonly b?: string
+  readonly x?: string
+}

@@ -1,0 +1,56 @@
+// Runs the handler of a request once more without its client, for modules that need another response of it.
+
+import { isIP } from 'node:net'
+
+import { exchangeOf } from '../../http/exchange.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { NoConnection } from '../../net/connections/no-connection.ts'
+import { fetchArrival, fetchOn } from '../../net/fetch/fetch-exchange.ts'
+import { type HttpServer, hostOf } from '../../server.ts'
+
+import { runMarks } from './run-marks.ts'
+
+/** Fields about the connection, the body, the conditions and the client's wishes. Proxies are not trusted from within: the URL has the origin. */
+const LEFT_OUT =
+  /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|content-.*|range|if-.*|cache-control|pragma|max-forwards|http2-settings|proxy-.*|forwarded|x-forwarded-.*)$/i
+
+/** The parts of a Web Request that are read. */
+interface PlainRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: null
+  readonly bodyUsed: false
+  readonly signal: undefined
+}
+
+/**
+ * Sends a request as a GET to its server once more, without a client. All gates see it, so it has the fields with which the client has authenticated
+ * itself, but none about its connection, its body, conditions and ranges. Its response is read to the end, and dropped: a module that works with
+ * the server sees the new exchange, and knows it by `exchange(session).mark`.
+ *
+ * @param mark of the new exchange, which no client can set
+ * @param hasEnded whether the rest of the body is no longer needed
+ * @throws (rejects) what `server.fetch` does
+ */
+export async function rerun(session: HttpSession, mark: object, hasEnded: () => boolean): Promise<void> {
+  const { server, head } = exchangeOf(session)
+  const host = hostOf(server as HttpServer)
+  const headers: [string, string][] = []
+  for (const [name, value] of head.entries()) if (!LEFT_OUT.test(name)) headers.push([name, value])
+  const plain: PlainRequest = { method: 'GET', url: session.origin + head.url, headers, body: null, bodyUsed: false, signal: undefined }
+  const request = plain as unknown as Request
+  const { clientAddress, isSecure, endpoint } = session
+  const options = {
+    peer: { isSecure, ...(isIP(clientAddress) === 0 ? {} : { address: clientAddress }) },
+    ...(endpoint === null ? {} : { endpoint }),
+  }
+  const connection = new NoConnection(host, fetchArrival('rerun()', host, request, options))
+  runMarks.set(connection, mark)
+  const response = await fetchOn(connection, request)
+  const reader = response.body?.getReader()
+  if (reader === undefined) return
+  // A module that keeps the body has it when it has been read to its end.
+  for (let isOver = false; !isOver && !hasEnded(); ) isOver = (await reader.read()).done
+  await reader.cancel()
+}
