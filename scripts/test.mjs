@@ -3,7 +3,8 @@
 //   node scripts/test.mjs                                    all tests, the unit tests in one process
 //   node scripts/test.mjs routing wire                       the files whose path contains one of the words
 //   node scripts/test.mjs routing --test-name-pattern=clash  options go to the runner
-//   node scripts/test.mjs --one-process /src/           all files in one process: much faster, for tests that share nothing
+//   node scripts/test.mjs --one-process --within=/src/  all files in one process: much faster, for tests that share nothing;
+//                                                       words select among those within a folder
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -21,9 +22,10 @@ const words = []
 const options = []
 const given = process.argv.slice(2)
 const inOneProcess = given.includes('--one-process')
+const within = given.find((one) => one.startsWith('--within='))?.slice('--within='.length) ?? ''
 for (let i = 0; i < given.length; i++) {
   const argument = given[i]
-  if (argument === '--one-process') continue
+  if (argument === '--one-process' || argument.startsWith('--within=')) continue
   if (VALUED.test(argument) && i + 1 < given.length) options.push(`${argument}=${given[++i]}`)
   else if (argument.startsWith('-')) options.push(argument)
   else words.push(argument)
@@ -34,7 +36,13 @@ const hasSource = (file) => existsSync(file.replace(/^build\/(.*)\.js$/, '$1.ts'
 const files = ['build/packages', 'build/test']
   .filter((root) => existsSync(root))
   .flatMap((root) => readdirSync(root, { recursive: true }).map((file) => `${root}/${file.replaceAll('\\', '/')}`))
-  .filter((file) => file.endsWith('.test.js') && (words.length === 0 || words.some((word) => file.includes(word))) && hasSource(file))
+  .filter(
+    (file) =>
+      file.endsWith('.test.js') &&
+      file.includes(within) &&
+      (words.length === 0 || words.some((word) => file.includes(word))) &&
+      hasSource(file),
+  )
   .sort()
 
 // Without a file, the runner would look for tests itself, and run everything that it finds.
