@@ -4,7 +4,8 @@
 //   node scripts/test.mjs --all                              all tests, and all of their cases
 //   node scripts/test.mjs routing wire                       the files whose path contains one of the words, and all of their cases
 //   node scripts/test.mjs routing --test-name-pattern=clash  options go to the runner
-//   node scripts/test.mjs --one-process /src/           all files in one process: much faster, for tests that share nothing
+//   node scripts/test.mjs --one-process --within=/src/  all files in one process: much faster, for tests that share nothing;
+//                                                       words select among those within a folder
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -23,9 +24,10 @@ const options = []
 const given = process.argv.slice(2)
 const inOneProcess = given.includes('--one-process')
 const isAll = given.includes('--all')
+const within = given.find((one) => one.startsWith('--within='))?.slice('--within='.length) ?? ''
 for (let i = 0; i < given.length; i++) {
   const argument = given[i]
-  if (argument === '--one-process' || argument === '--all') continue
+  if (argument === '--one-process' || argument === '--all' || argument.startsWith('--within=')) continue
   if (VALUED.test(argument) && i + 1 < given.length) options.push(`${argument}=${given[++i]}`)
   else if (argument.startsWith('-')) options.push(argument)
   else words.push(argument)
@@ -59,7 +61,9 @@ const everyFile = ['build/packages', 'build/test']
 for (const start of words.length === 0 ? SLOW : [])
   if (!everyFile.some((file) => file.startsWith(`build/${start}`)))
     throw new Error(`no compiled test begins with ${start}: run npm run compile`)
-const files = everyFile.filter((file) => (words.length === 0 ? isAll || !isSlow(file) : words.some((word) => file.includes(word))))
+const files = everyFile
+  .filter((file) => file.includes(within))
+  .filter((file) => (words.length === 0 ? isAll || !isSlow(file) : words.some((word) => file.includes(word))))
 
 // Without a file, the runner would look for tests itself, and run everything that it finds.
 if (files.length === 0)

@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 const given = process.argv.slice(2)
 const commands = [
   ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
-  ['scripts/test.mjs', ...(given.length === 0 ? ['--one-process', '/src/'] : given)],
+  ['scripts/test.mjs', ...(given.length === 0 ? ['--one-process', '--within=/src/'] : given)],
 ]
 
 const tree = new EventEmitter()
