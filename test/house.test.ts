@@ -269,6 +269,7 @@ const LIKE_OUTSIDERS: readonly string[] = [
   'compression',
   'cors',
   'csrf',
+  'decompression',
   'headers',
   'health',
   'idempotency',

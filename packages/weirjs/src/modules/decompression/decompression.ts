@@ -9,11 +9,11 @@ import { kindOf, shown } from '../../base/kind-of.ts'
 import { count, readBy } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import { DECODED } from '../../http/body/body.ts'
-import { bodyOf, type HttpRequest, headerOf } from '../../http/request/request.ts'
+import type { ExchangeHandle } from '../kit/exchange.ts'
+import { exchange } from '../kit/exchange.ts'
 
 import { CODING_NAMES, isAvailable, type RequestCoding } from './codings.ts'
-import { DecodedBody } from './decoded-body.ts'
+import { Decoding } from './decoding.ts'
 
 export interface DecompressionOptions {
   /** The codings that clients may use. Default gzip, deflate, br, and zstd from Node 24 on. */
@@ -43,35 +43,31 @@ export function decompression(options: DecompressionOptions = {}): Policy {
   return {
     name: 'decompression',
     gate(session): void {
-      const { request } = session
-      const stated = statedCoding(request)
-      if (stated === null || session.route === null) return
-      const body = bodyOf(request)
-      if (body === null) return
+      const handle = exchange(session)
+      const stated = statedCoding(handle)
+      if (stated === null || !handle.isRouted || !handle.hasBody) return
       if (!isOneOf(codings, stated)) {
         session.response.header('Accept-Encoding', accepted)
         throw new WeirError('WEIR_CONTENT_CODING_UNSUPPORTED', `${JSON.stringify(stated.slice(0, 100))}, only one of ${accepted}`)
       }
-      body.requireStream()
+      handle.requireStream()
     },
     middleware(session, next): unknown {
       const { request } = session
-      const coding = statedCoding(request)
-      if (coding === null || session.route === null) return next()
-      const received = bodyOf(request)
-      if (received === null) return next()
+      const handle = exchange(session)
+      const coding = statedCoding(handle)
+      if (coding === null || !handle.isRouted || !handle.hasBody) return next()
       const limits = { maxRequestBodySize: request.maxRequestBodySize, maxRatio }
-      const decoded = new DecodedBody(received, coding as RequestCoding, limits)
-      bodyOf(request, decoded)
-      return received.mode === DECODED ? decoded.collect(OWNER).then(next) : next()
+      const whole = handle.decodeBody(OWNER, (body) => new Decoding(body, coding as RequestCoding, limits))
+      return whole === null ? next() : whole.then(next)
     },
     describe: () => ({ codings, maxRatio }),
   }
 }
 
 /** Content-Encoding in lower case; null without a coding. A list of codings is returned as it is. */
-function statedCoding(request: HttpRequest): string | null {
-  const field = headerOf(request, 'content-encoding')
+function statedCoding(handle: ExchangeHandle): string | null {
+  const field = handle.field('content-encoding')
   if (field === null) return null
   const coding = field.toLowerCase()
   if (coding === '' || coding === 'identity') return null

@@ -13,14 +13,15 @@ import { isLocalName, isLoopback } from '../../base/this-machine.ts'
 import { parseCookies } from '../../formats/cookie.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { type BagKey, bagKey } from '../../http/bag.ts'
+import { DECODED } from '../../http/body/body.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
 import { type Exchange, exchangeOf } from '../../http/exchange.ts'
 import { OTHER_METHODS, PERSONAL, SPAN, type TraceIds } from '../../http/notes.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { bodyOf, cookieOf, cookieUse } from '../../http/request/request.ts'
 import { HttpSession } from '../../http/session.ts'
-
 import { settleConditions, validatorsOf } from './conditions.ts'
+import { DecodedBody, type DecoderMaker } from './decoded-body.ts'
 import type { ResponseHandle } from './response.ts'
 import { runMarks } from './run-marks.ts'
 
@@ -64,6 +65,16 @@ export interface ExchangeHandle {
   readonly url: string
   /** The path, decoded as in `request.path`. */
   readonly path: string
+  /** Whether the request has a body. */
+  readonly hasBody: boolean
+  /** For a gate whose module is going to decode the body: it is given the bytes as they come, also where the handler gets them whole. */
+  requireStream(): void
+  /**
+   * Puts a body that decodes into the place of the one that comes, so that all that reads it sees it without its coding. For middleware.
+   * @param owner who reads the bytes, for errors
+   * @returns null; after `requireStream`, where the handler gets the body whole, a promise that it is there, which may reject
+   */
+  decodeBody(owner: string, make: DecoderMaker): Promise<void> | null
   /** Whether all of the request's body has arrived and is in memory. True without one. */
   readonly isBodyWhole: boolean
   /** The response that `session.response` builds. */
@@ -230,6 +241,23 @@ class Handle implements ExchangeHandle {
 
   get path(): string {
     return this.#exchange.head.path
+  }
+
+  get hasBody(): boolean {
+    return bodyOf(this.#exchange.request) !== null
+  }
+
+  requireStream(): void {
+    bodyOf(this.#exchange.request)?.requireStream()
+  }
+
+  decodeBody(owner: string, make: DecoderMaker): Promise<void> | null {
+    const { request } = this.#exchange
+    const received = bodyOf(request)
+    if (received === null) return null
+    const decoded = new DecodedBody(owner, received, make)
+    bodyOf(request, decoded)
+    return received.mode === DECODED ? decoded.collect(owner) : null
   }
 
   get isBodyWhole(): boolean {

@@ -26,6 +26,7 @@ export { type CheckedContent, saveContent } from '../../http/uploads/checked-con
 export { CONTENT_RULES } from '../../http/uploads/content-policy.ts'
 export { asSchema } from '../../schema/foreign.ts'
 export { ContentReader } from './content-reader.ts'
+export type { BodyDecoder } from './decoded-body.ts'
 /** What tools for the development of servers need: `dev.masking`, `dev.tapExchanges`, `dev.replaceStart` and so on. */
 export * as dev from './dev.ts'
 export { DiskFile } from './disk-file.ts'

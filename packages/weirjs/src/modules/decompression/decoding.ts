@@ -1,14 +1,16 @@
-// The body of a request without its content coding. It takes the place of the body that the engine fills, and reads that one on demand, so
-// that back-pressure reaches the socket: reader, decoder, engine.
+// Decodes the body of a request as it arrives, no faster than it is read.
 
 import { Buffer } from 'node:buffer'
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
-import { type BodyEngine, type BodySink, FORM, RequestBody, STREAMED } from '../../http/body/body.ts'
-import { GatheredBytes } from '../../http/body/gathered-bytes.ts'
+import { PieceList } from '../../http/body/piece-list.ts'
+import type { BodyDecoder } from '../kit/decoded-body.ts'
+import type { ExchangeHandle } from '../kit/exchange.ts'
 
 import { brotliWindowBits, createDecoder, type Decoder, decoderBytes, MAX_BROTLI_WINDOW_BITS, type RequestCoding } from './codings.ts'
 import { type DecoderMemory, type DecoderOwner, decoderMemory } from './decoder-memory.ts'
+
+type Body = Parameters<Parameters<ExchangeHandle['decodeBody']>[1]>[0]
 
 interface DecodingLimits {
   /** Most decoded bytes; `Infinity` for no limit. */
@@ -22,33 +24,9 @@ const BYTES_AT_ANY_RATIO = 64 * 1024
 /** Of a client that is faster than the decoder, so much waits for it. */
 const MOST_WAITING_BYTES = 16 * 1024
 
-/** Replaces `received`. It fails with PayloadTooLargeError, WEIR_BODY_MALFORMED, or whatever `received` fails with. */
-export class DecodedBody extends RequestBody {
-  readonly #decoding: Decoding
-
-  constructor(received: RequestBody, coding: RequestCoding, limits: DecodingLimits, memory: DecoderMemory = decoderMemory) {
-    const decoding = new Decoding(received, coding, limits, memory)
-    super(-1, decoding, received.mode === FORM ? FORM : STREAMED)
-    decoding.target = this
-    this.#decoding = decoding
-  }
-
-  override get isDecoded(): boolean {
-    return true
-  }
-
-  /** Nothing is overwritten, because the engine does not know that a response may be a view of this memory. */
-  override expire(route: string, poison: boolean): void {
-    super.expire(route, false)
-    this.#decoding.expire(route, poison)
-  }
-}
-
-class Decoding implements BodyEngine, BodySink, DecoderOwner {
+/** Fails with PayloadTooLargeError, WEIR_BODY_MALFORMED, or whatever the body fails with. */
+export class Decoding implements BodyDecoder, DecoderOwner {
   readonly keepsBytes = true
-  /** Gates have let the request pass before it is decoded. */
-  readonly isGating = false
-  target!: RequestBody
   decoderBytes = 0
   readonly #memory: DecoderMemory
   #idleMs = 0
@@ -58,11 +36,11 @@ class Decoding implements BodyEngine, BodySink, DecoderOwner {
   #isStarving = false
   /** It waits for the reader. */
   #isBlocked = false
-  readonly #source: RequestBody
+  readonly #body: Body
   readonly #coding: RequestCoding
   readonly #limits: DecodingLimits
   /** What waits for the decoder. */
-  readonly #pieces = new GatheredBytes()
+  readonly #pieces = new PieceList()
   /** Created for the first bytes, as soon as there is memory for it. */
   #decoder: Decoder | null = null
   #isStarted = false
@@ -70,14 +48,14 @@ class Decoding implements BodyEngine, BodySink, DecoderOwner {
   #isWriting = false
   #receivedBytes = 0
   #decodedBytes = 0
-  /** All of the source has arrived. */
+  /** All of the body has arrived. */
   #hasAll = false
   /** Nothing more is passed on. */
   #isOver = false
 
-  constructor(source: RequestBody, coding: RequestCoding, limits: DecodingLimits, memory: DecoderMemory) {
+  constructor(body: Body, coding: RequestCoding, limits: DecodingLimits, memory: DecoderMemory = decoderMemory) {
     this.#memory = memory
-    this.#source = source
+    this.#body = body
     this.#coding = coding
     this.#limits = limits
   }
@@ -90,7 +68,7 @@ class Decoding implements BodyEngine, BodySink, DecoderOwner {
     if (this.#isStarted) return
     this.#isStarted = true
     try {
-      this.#source.take('decompression', this)
+      this.#body.take()
     } catch (error) {
       this.fail(error as Error)
     }
@@ -106,7 +84,7 @@ class Decoding implements BodyEngine, BodySink, DecoderOwner {
       const isCut = error.code === 'Z_BUF_ERROR'
       this.#refuse(this.#malformed(isCut ? 'it ends too early' : 'it is not valid', error))
     })
-    this.#write(this.#pieces.takeBytes())
+    this.#write(this.#pieces.takeWhole())
   }
 
   idleMs(now: number): number {
@@ -136,11 +114,11 @@ class Decoding implements BodyEngine, BodySink, DecoderOwner {
   readonly #onWritten = (): void => {
     this.#isWriting = false
     if (this.#isOver) return
-    if (this.#pieces.size > 0) this.#write(this.#pieces.takeBytes())
+    if (this.#pieces.size > 0) this.#write(this.#pieces.takeWhole())
     else if (this.#hasAll) this.#decoder!.end()
     else {
       this.#setIdle(true, this.#isBlocked)
-      this.#source.demand()
+      this.#body.demand()
     }
   }
 
@@ -152,7 +130,7 @@ class Decoding implements BodyEngine, BodySink, DecoderOwner {
     if (decoded > maxRequestBodySize) this.#refuse(new PayloadTooLargeError('maxRequestBodySize', maxRequestBodySize))
     else if (decoded > BYTES_AT_ANY_RATIO && decoded > maxRatio * readBytes)
       this.#refuse(new PayloadTooLargeError('maxRatio', maxRatio, Math.ceil(decoded / readBytes)))
-    else if (!this.target.push(chunk, 0, chunk.length, false)) {
+    else if (!this.#body.push(chunk)) {
       this.#setIdle(this.#isStarving, true)
       this.#decoder!.pause()
     }
@@ -166,7 +144,7 @@ class Decoding implements BodyEngine, BodySink, DecoderOwner {
       return
     }
     this.#end()
-    this.target.finish(this.#source.trailers('decompression'))
+    this.#body.finish()
   }
 
   #malformed(why: string, cause?: Error): WeirError {
@@ -176,7 +154,7 @@ class Decoding implements BodyEngine, BodySink, DecoderOwner {
   /** The rest of the source is not needed. */
   #refuse(error: Error): void {
     this.fail(error)
-    this.#source.fail(error)
+    this.#body.refuse(error)
   }
 
   /** Nothing more is passed on, and the memory of the decoder is free. */
@@ -186,9 +164,8 @@ class Decoding implements BodyEngine, BodySink, DecoderOwner {
     this.#memory.leave(this)
   }
 
-  expire(route: string, poison: boolean): void {
+  release(): void {
     this.#end()
-    this.#source.expire(route, poison)
   }
 
   // Called by the source.
@@ -203,7 +180,7 @@ class Decoding implements BodyEngine, BodySink, DecoderOwner {
       this.#write(borrowed ? Buffer.from(piece) : piece)
       return true
     }
-    this.#pieces.add(buffer, start, end)
+    this.#pieces.add(buffer.subarray(start, end), borrowed)
     if (isFirst) this.#enter(buffer[start]!)
     return this.#isOver || (this.#decoder !== null && this.#pieces.size < MOST_WAITING_BYTES)
   }
@@ -227,6 +204,6 @@ class Decoding implements BodyEngine, BodySink, DecoderOwner {
   fail(error: Error): void {
     if (this.#isOver) return
     this.#end()
-    this.target.fail(error)
+    this.#body.fail(error)
   }
 }

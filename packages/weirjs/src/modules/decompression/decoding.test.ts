@@ -9,8 +9,9 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { eventually } from '../../../test/support/serving.ts'
 import { RequestBody, STREAMED } from '../../http/body/body.ts'
 import { TestClock } from '../../testing/test-clock.ts'
-import { DecodedBody } from './decoded-body.ts'
+import { DecodedBody } from '../kit/decoded-body.ts'
 import { DecoderMemory, type DecoderOwner } from './decoder-memory.ts'
+import { Decoding } from './decoding.ts'
 
 /** As much as fits beside nobody. */
 const ALL_BYTES = 8 * 1024 * 1024
@@ -54,7 +55,8 @@ function begin(coding: 'br' | 'gzip') {
   const memory = new DecoderMemory(clock, ALL_BYTES)
   let demands = 0
   const source = new RequestBody(-1, { isGating: false, demand: () => void demands++ }, STREAMED)
-  const body = new DecodedBody(source, coding, { maxRequestBodySize: Number.POSITIVE_INFINITY, maxRatio: 100 }, memory)
+  const limits = { maxRequestBodySize: Number.POSITIVE_INFINITY, maxRatio: 100 }
+  const body = new DecodedBody('the test', source, (coded) => new Decoding(coded, coding, limits, memory))
   const reader = new Slow()
   body.take('the test', reader)
   const other = new Waiting()

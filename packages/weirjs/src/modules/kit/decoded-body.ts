@@ -1,0 +1,76 @@
+// The body of a request without its coding. It takes the place of the body that the engine fills, and reads that one on demand, so that
+// back-pressure reaches the socket: reader, decoder, engine.
+
+import { Buffer } from 'node:buffer'
+
+import { FORM, RequestBody, STREAMED } from '../../http/body/body.ts'
+
+/** What decodes a body, for `decodeBody` of an exchange. Its members are called until it has finished or failed, and `release` in any case. */
+export interface BodyDecoder {
+  /** The reader needs (more) bytes. The first time, call `take` of the body. */
+  demand(): void
+  /**
+   * Bytes as they came.
+   * @param borrowed whether their memory is used again as soon as this returns: copy what is needed later
+   * @returns false to be given nothing more before it calls `demand` of the body
+   */
+  data(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean
+  /** All of them have come. */
+  end(): void
+  /** The rest will not come: pass it on to `fail`. */
+  fail(error: Error): void
+  /** The exchange is over. */
+  release(): void
+  /** Whether it keeps bytes after `data`. */
+  readonly keepsBytes: boolean
+}
+
+/** What a decoder works with. */
+interface CodedBody {
+  /** Begins to read the bytes as they come. May throw. */
+  take(): void
+  /** Asks for more of them. */
+  demand(): void
+  /** They are not needed any more. */
+  refuse(error: Error): void
+  /** Passes decoded bytes on, which do not change any more. @returns false to wait for `demand` of the decoder */
+  push(bytes: Uint8Array): boolean
+  /** There are no more. */
+  finish(): void
+  fail(error: Error): void
+}
+
+/** Makes a decoder. */
+export type DecoderMaker = (body: CodedBody) => BodyDecoder
+
+export class DecodedBody extends RequestBody {
+  readonly #received: RequestBody
+  readonly #decoder: BodyDecoder
+
+  /** @param owner who reads the bytes, for errors */
+  constructor(owner: string, received: RequestBody, make: DecoderMaker) {
+    // Gates have let the request pass before it is decoded.
+    const engine = { isGating: false, demand: (): void => this.#decoder.demand() }
+    super(-1, engine, received.mode === FORM ? FORM : STREAMED)
+    this.#received = received
+    this.#decoder = make({
+      take: () => received.take(owner, this.#decoder),
+      demand: () => received.demand(),
+      refuse: (error) => received.fail(error),
+      push: (bytes) => this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), 0, bytes.length, false),
+      finish: () => this.finish(received.trailers(owner)),
+      fail: (error) => this.fail(error),
+    })
+  }
+
+  override get isDecoded(): boolean {
+    return true
+  }
+
+  /** Nothing is overwritten, because the engine does not know that a response may be a view of this memory. */
+  override expire(route: string, poison: boolean): void {
+    super.expire(route, false)
+    this.#decoder.release()
+    this.#received.expire(route, poison)
+  }
+}
