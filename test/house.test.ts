@@ -27,6 +27,7 @@ const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
   'modules/kit/': ['wire', 'net', 'server.ts'],
   'modules/node/node-listener.ts': ['net', 'server.ts'],
   'modules/node/to-node-server.ts': ['server.ts'],
+  'modules/websocket/': ['wire'],
 }
 /**
  * The large rooms, from the lowest floor up. A place is a folder or, if it ends in `.ts`, a file; one inside another is a separate place. A
@@ -35,7 +36,7 @@ const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
 const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   // What only HTTP/2 has is below the heads, so that it cannot use code of HTTP/1. Only the head, which has the same rules in both, is
   // above.
-  wire: [['http2/errors.ts'], ['http2/frames', 'http2/hpack'], ['head'], ['http1', 'http2']],
+  wire: [['http2/errors.ts'], ['http2/frames', 'http2/hpack'], ['head'], ['http1', 'http2', 'websocket']],
   http: [
     ['connection-info.ts', 'route-info.ts', 'json-engine.ts', 'server-timing.ts', 'stop-options.ts', 'disk'],
     ['bag.ts', 'body', 'answer'],
