@@ -115,7 +115,7 @@ const imports = files.flatMap(importsOf)
 const { dependencies } = JSON.parse(readFileSync('packages/weirjs/package.json', 'utf8')) as Record<string, object>
 const packageNames = Object.keys(dependencies!)
 /** Only modules may use them, so that a program that installs none of these does not load them. */
-const MODULES_ONLY = ['lru-cache', 'ws']
+const MODULES_ONLY = ['lru-cache']
 
 /** `import`, `import type`, `export … from`, `import('…')` as a call and as a type. */
 function importsOf(from: string): Import[] {

@@ -21,6 +21,11 @@ const LARGEST_CHUNK = 64 * 1024
 /** Further back we do not look for what is repeated: more would cost more time than it saves bytes. */
 const OWN_WINDOW_BITS = 12
 const LEAST_BITS = 9
+const MOST_BITS = 15
+const LEVEL = 6
+/** Larger messages are compressed less, because everybody waits for them. */
+const LARGE_BYTES = 64 * 1024
+const LARGE_LEVEL = 1
 const LEAST_MEMORY = 4
 const MOST_MEMORY = 8
 
@@ -42,7 +47,7 @@ export class PerMessageDeflate {
 
   constructor(parameters: DeflateParameters) {
     const { clientKeeps, serverKeeps, clientBits, serverBits } = parameters
-    this.#sendBits = Math.min(serverBits, 15)
+    this.#sendBits = serverBits
     this.#received = clientKeeps ? new TextWindow(clientBits) : null
     this.#sent = serverKeeps ? new TextWindow(Math.min(serverBits, OWN_WINDOW_BITS)) : null
   }
@@ -89,20 +94,39 @@ export class PerMessageDeflate {
 
   /** The payload of a compressed message. */
   deflate(message: Uint8Array): Buffer {
-    const window = this.#sent?.bytes
-    // A smaller window needs less memory, which zlib clears each time; whoever inflates does not notice.
-    const bits = Math.max(LEAST_BITS, Math.min(this.#sendBits, bitsFor(message.length + (window?.length ?? 0))))
-    const memLevel = Math.max(LEAST_MEMORY, Math.min(MOST_MEMORY, bits - 7))
-    const deflated = deflateRawSync(message, {
-      ...dictionary(window),
-      windowBits: bits,
-      memLevel,
-      chunkSize: chunkFor(message.length),
-      finishFlush: constants.Z_SYNC_FLUSH,
-    })
+    const payload = deflateOnce(message, this.#sent?.bytes, this.#sendBits)
     this.#sent?.add(message)
-    return deflated.subarray(0, -CUT_OFF_BYTES)
+    return payload
   }
+
+  /** Whether the client can inflate what `deflateAlone` makes. */
+  get takesShared(): boolean {
+    return this.#sendBits === MOST_BITS
+  }
+
+  /** What `deflateAlone` has made of the message is sent. */
+  sentShared(message: Uint8Array): void {
+    this.#sent?.add(message)
+  }
+}
+
+/** The payload of a compressed message that refers to no other. */
+export function deflateAlone(message: Uint8Array): Buffer {
+  return deflateOnce(message, undefined, MOST_BITS)
+}
+
+function deflateOnce(message: Uint8Array, window: Buffer | undefined, mostBits: number): Buffer {
+  // A smaller window needs less memory, which zlib clears each time; whoever inflates does not notice.
+  const bits = Math.max(LEAST_BITS, Math.min(mostBits, bitsFor(message.length + (window?.length ?? 0))))
+  const deflated = deflateRawSync(message, {
+    ...dictionary(window),
+    level: message.length > LARGE_BYTES ? LARGE_LEVEL : LEVEL,
+    windowBits: bits,
+    memLevel: Math.max(LEAST_MEMORY, Math.min(MOST_MEMORY, bits - 7)),
+    chunkSize: chunkFor(message.length),
+    finishFlush: constants.Z_SYNC_FLUSH,
+  })
+  return deflated.subarray(0, -CUT_OFF_BYTES)
 }
 
 function inflateOnce(input: Buffer, window: Buffer | undefined, most: number): Inflated {

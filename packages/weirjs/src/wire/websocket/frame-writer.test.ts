@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { BINARY, FIN, NO_STATUS, TEXT } from './frame-types.ts'
-import { closeFrame, frameOf, headBytes } from './frame-writer.ts'
+import { closePayload, frameOf, headBytes } from './frame-writer.ts'
 
 test('a frame has the shortest head, and no mask', () => {
   const heads: readonly (readonly [length: number, hex: string])[] = [
@@ -20,7 +20,7 @@ test('a frame has the shortest head, and no mask', () => {
   assert.equal(frameOf(FIN | TEXT, Buffer.from('hi')).toString('latin1'), '\x81\x02hi')
 })
 
-test('a close frame has a code and a reason, or neither', () => {
-  assert.equal(closeFrame(1000, 'ok').toString('hex'), '880403e86f6b')
-  assert.equal(closeFrame(NO_STATUS, '').toString('hex'), '8800')
+test('the payload of a close frame has a code and a reason, or neither', () => {
+  assert.equal(closePayload(1000, 'ok').toString('hex'), '03e86f6b')
+  assert.equal(closePayload(NO_STATUS, '').length, 0)
 })

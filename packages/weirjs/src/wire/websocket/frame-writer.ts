@@ -1,7 +1,7 @@
 // Writes the frames of a server (RFC 6455 §5.2): not masked, and each message in one.
 
 import { Buffer } from 'node:buffer'
-import { CLOSE, FIN, NO_STATUS } from './frame-types.ts'
+import { NO_STATUS } from './frame-types.ts'
 
 /** The longest head of a frame without a mask. */
 export const MOST_HEAD_BYTES = 10
@@ -41,12 +41,11 @@ export function frameOf(first: number, payload: Uint8Array): Buffer {
   return frame
 }
 
-/** The close frame. @param code NO_STATUS: without one @param reason at most 123 bytes */
-export function closeFrame(code: number, reason: string): Buffer {
-  if (code === NO_STATUS) return frameOf(FIN | CLOSE, Buffer.alloc(0))
-  const text = Buffer.from(reason)
-  const payload = Buffer.allocUnsafe(2 + text.length)
+/** The payload of a close frame. @param code NO_STATUS: without one @param reason at most 123 bytes */
+export function closePayload(code: number, reason: string): Buffer {
+  if (code === NO_STATUS) return Buffer.alloc(0)
+  const payload = Buffer.allocUnsafe(2 + Buffer.byteLength(reason))
   payload.writeUInt16BE(code)
-  payload.set(text, 2)
-  return frameOf(FIN | CLOSE, payload)
+  payload.write(reason, 2)
+  return payload
 }
