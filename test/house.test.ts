@@ -29,6 +29,7 @@ const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
   'modules/sqlite/': ['index.ts'],
   'modules/node/node-listener.ts': ['net', 'server.ts'],
   'modules/node/to-node-server.ts': ['server.ts'],
+  'modules/websocket/': ['wire'],
 }
 /**
  * The large rooms, from the lowest floor up. A place is a folder or, if it ends in `.ts`, a file; one inside another is a separate place. A
@@ -37,7 +38,7 @@ const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
 const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   // What only HTTP/2 has is below the heads, so that it cannot use code of HTTP/1. Only the head, which has the same rules in both, is
   // above.
-  wire: [['http2/errors.ts'], ['http2/frames', 'http2/hpack'], ['head'], ['http1', 'http2']],
+  wire: [['http2/errors.ts'], ['http2/frames', 'http2/hpack'], ['head'], ['http1', 'http2', 'websocket']],
   http: [
     ['connection-info.ts', 'route-info.ts', 'json-engine.ts', 'server-timing.ts', 'stop-options.ts', 'disk'],
     ['bag.ts', 'body', 'answer'],
@@ -121,7 +122,7 @@ const imports = files.flatMap(importsOf)
 const { dependencies } = JSON.parse(readFileSync('packages/weirjs/package.json', 'utf8')) as Record<string, object>
 const packageNames = Object.keys(dependencies!)
 /** Only modules may use them, so that a program that installs none of these does not load them. */
-const MODULES_ONLY = ['lru-cache', 'ws']
+const MODULES_ONLY = ['lru-cache']
 
 /** `import`, `import type`, `export … from`, `import('…')` as a call and as a type. */
 function importsOf(from: string): Import[] {

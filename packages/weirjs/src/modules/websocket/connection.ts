@@ -1,21 +1,27 @@
 // One connection of a WebSocket route, as handlers see it.
 //
-// Incoming messages are handled in order, one at a time: while a handler's promise is pending, the socket is not read. Once the program has
-// ended the connection, no more messages are handled. If the client ends it, the messages that it sent before are handled first. Outgoing
-// messages wait for the client up to a limit; a client that exceeds it is closed.
+// Incoming messages are handled in order, one at a time: while a handler's promise is pending, nothing more is taken from what has arrived, and
+// the link is not read. Once the program has ended the connection, no more messages are handled. If the client ends it, the messages that it
+// sent before are handled first. Outgoing messages wait for the client up to a limit; a client that exceeds it is closed.
 
-import type { Buffer } from 'node:buffer'
-import type { RawData, WebSocket } from 'ws'
+import { Buffer } from 'node:buffer'
 
 import { isPromise } from '../../base/is-promise.ts'
-import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
+import type { ByteLink } from '../../http/answer/byte-link.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { FAULT, NEED_DATA, type WireWebSocket } from '../../wire/websocket/connection.ts'
+import * as frames from '../../wire/websocket/frame-types.ts'
+import { closePayload } from '../../wire/websocket/frame-writer.ts'
 
-import { frameOf, messageOf, pingOf, type WebSocketData } from './data.ts'
-import type { MessageGate } from './message-gate.ts'
+import { checkClose, lengthOf, pingOf, type WebSocketData } from './data.ts'
+import type { PerMessageDeflate } from './deflate.ts'
+import type { Negotiated } from './handshake.ts'
+import { type Inflated, inflate } from './inflated-message.ts'
 import type { RelayedRooms } from './relayed-rooms.ts'
 import type { Rooms } from './rooms.ts'
 import { SendQueue } from './send-queue.ts'
+import type { SharedMessage } from './shared-message.ts'
+import { ASK, Silence, TOO_LONG } from './silence.ts'
 
 /**
  * The handlers of a connection. Each may return a promise. If one throws or rejects, the connection is closed with 1011 and the error is
@@ -45,6 +51,7 @@ export interface WebSocketHandlers<Args> {
 /** What all connections of a route share. @internal */
 export interface ConnectionHost<Args> {
   readonly handlers: WebSocketHandlers<Args>
+  readonly maxMessageSize: number
   readonly maxQueuedBytes: number
   /** Null: no pings. */
   readonly pingInterval: number | null
@@ -52,82 +59,81 @@ export interface ConnectionHost<Args> {
   readonly rooms: Rooms<WebSocketConnection<Args>>
   /** Null: broadcasts stay in this process. */
   readonly relayed: RelayedRooms | null
+  /** Sends to all others in a room, or on the route. @returns to how many */
+  broadcastFrom(sender: WebSocketConnection<Args>, room: string | null, data: WebSocketData): number
   report(error: unknown, requestId: string): void
   forget(connection: WebSocketConnection<Args>): void
 }
 
-/** The client reads too slowly and may connect again later (RFC 6455 §7.4, registry: Try Again Later). */
-const TOO_SLOW = 1013
-const GOING_AWAY = 1001
-const INTERNAL_ERROR = 1011
-/** If messages are compressed, shorter ones are not. The option of ws has an effect only for clients without context takeover. */
+/** If messages are compressed, shorter ones are not. */
 const COMPRESSION_THRESHOLD_BYTES = 1024
-/** What a socket holds back to send it together does not wait for the client, and more of it would look as if it did. */
-const MOST_TOGETHER = 64
-const MOST_BYTES_TOGETHER = 16 * 1024
+/** How many messages and control frames are handled before others come first: one read may have 40,000. */
+const EVENTS_PER_TURN = 1024
+/** How long a client may take to answer a close, or to read what was sent before it. */
+const CLOSE_TIMEOUT_MS = 10_000
+const { FIN, TEXT, BINARY, COMPRESSED } = frames
 
 export class WebSocketConnection<Args = unknown> {
   readonly #host: ConnectionHost<Args>
-  readonly #ws: WebSocket
-  readonly #socket: UpgradedDuplex
+  readonly #link: ByteLink
+  readonly #wire: WireWebSocket
   readonly #sending: SendQueue
-  /** Null if messages are not compressed. */
-  readonly #gate: MessageGate | null
+  readonly #deflate: PerMessageDeflate | null
+  /** The negotiated subprotocol; empty if there is none. */
+  readonly protocol: string
   /** The parameters of the path and of the query, bound as declared. */
   readonly args: Args
   /** The exchange in which the connection began, with the principal, the header fields and the bag. Body members have expired. */
   readonly session: HttpSession
   #rooms: Set<string> | null = null
-  /** Calls for what arrived while a handler was running; null if none is running. */
-  #waiting: (() => unknown)[] | null = null
+  /** A handler's promise is pending. */
+  #isHandling = false
+  /** What has arrived is being read. */
+  #isReading = false
+  /** The rest of what has arrived waits for the next turn of the event loop. */
+  #isResting = false
   /** Whether the program has ended the connection. What still arrives is ignored. */
   #isEnded = false
-  /** How the connection ended while a handler was running. `close` is called after that handler. */
-  #ending: { readonly code: number; readonly reason: string } | null = null
-  /** Whether something arrived, or was read by the client, since the last heartbeat. */
-  #isAlive = true
-  /** How many bytes had arrived by then. */
-  #receivedBefore = 0
-  #aliveAt = 0
-  #hasPinged = false
+  /** The client has ended its side, or the link is gone. */
+  #hasLeft = false
+  /** The link is gone. */
+  #isGone = false
+  /** `close` has been called. */
+  #isOver = false
+  /** How the connection ends. */
+  #code: number = frames.ABNORMAL
+  #reason = ''
+  #closeTimer: NodeJS.Timeout | null = null
+  /** Null until the first heartbeat. */
+  #silence: Silence | null = null
 
   /** @internal */
   constructor(
     host: ConnectionHost<Args>,
-    ws: WebSocket,
-    socket: UpgradedDuplex,
-    gate: MessageGate | null,
+    link: ByteLink,
+    wire: WireWebSocket,
+    { protocol, deflate }: Negotiated,
     args: Args,
     session: HttpSession,
   ) {
     this.#host = host
-    this.#ws = ws
-    this.#socket = socket
-    this.#sending = new SendQueue(ws, host.maxQueuedBytes)
-    this.#gate = gate
+    this.#link = link
+    this.#wire = wire
+    this.#sending = new SendQueue(link, host.maxQueuedBytes)
+    this.#deflate = deflate
+    this.protocol = protocol
     this.args = args
     this.session = session
-    ws.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
-    ws.on('ping', (data) => this.#onPing(data))
-    ws.on('pong', (data) => this.#onPong(data))
-    ws.on('close', (code, reason) => this.#onClose(code, reason.toString()))
-    ws.on('error', () => gate?.open()) // a mistake by the client: ws closes with the matching code
-  }
-
-  /** The negotiated subprotocol; empty if there is none. */
-  get protocol(): string {
-    return this.#ws.protocol
   }
 
   /** Whether messages can be sent. */
   get isOpen(): boolean {
-    return this.#ws.readyState === this.#ws.OPEN
+    return this.#wire.isOpen && !this.#hasLeft
   }
 
   /** Bytes that wait for the client, in addition to up to 64 KiB that the socket has accepted. */
   get bufferedBytes(): number {
-    this.#sendHeld() // it does not wait for the client
-    return this.#ws.bufferedAmount
+    return this.#sending.waitingBytes
   }
 
   /** The rooms that this connection is in. */
@@ -143,19 +149,28 @@ export class WebSocketConnection<Args = unknown> {
    * @throws LimitError for a message larger than `maxQueuedBytes`
    */
   send(data: WebSocketData): boolean {
-    const bytes = messageOf(data, this.#host.maxQueuedBytes)
-    return this.#send(bytes, typeof data !== 'string')
+    const length = lengthOf(data, this.#host.maxQueuedBytes)
+    if (!this.#mayQueue(length)) return false
+    const isText = typeof data === 'string'
+    const first = FIN | (isText ? TEXT : BINARY)
+    if (this.#deflate !== null && length >= COMPRESSION_THRESHOLD_BYTES)
+      this.#sending.send(first | COMPRESSED, this.#deflate.deflate(isText ? Buffer.from(data) : data))
+    else if (isText) this.#sending.sendText(first, data, length)
+    else this.#sending.send(first, data)
+    return true
   }
 
-  #send(bytes: Uint8Array, binary: boolean): boolean {
-    const compress = bytes.length >= COMPRESSION_THRESHOLD_BYTES
-    return this.#queue(bytes.length, (onGone) => this.#ws.send(bytes, { binary, compress }, onGone))
-  }
-
-  /** @internal Sends a message that others get as well. Its frame is made once, and without compression ws would add nothing to it. */
+  /** @internal Sends a message that others get as well. */
   sendShared(message: SharedMessage): boolean {
-    if (this.#gate !== null) return this.#send(message.bytes, message.isBinary)
-    return this.#queue(message.bytes.length, (onGone) => void this.#socket.write(message.frame, onGone))
+    const { length } = message.bytes
+    if (!this.#mayQueue(length)) return false
+    const deflate = length >= COMPRESSION_THRESHOLD_BYTES ? this.#deflate : null
+    if (deflate === null) this.#sending.sendShared(message.frame)
+    else if (deflate.takesShared) {
+      this.#sending.sendShared(message.deflatedFrame)
+      deflate.sentShared(message.bytes)
+    } else this.#sending.send(FIN | COMPRESSED | (message.isBinary ? BINARY : TEXT), deflate.deflate(message.bytes))
+    return true
   }
 
   /**
@@ -167,8 +182,7 @@ export class WebSocketConnection<Args = unknown> {
    * @throws LimitError for more data
    */
   ping(data: WebSocketData = ''): boolean {
-    const bytes = pingOf(data)
-    return this.#queue(bytes.length, (onGone) => this.#ws.ping(bytes, false, onGone))
+    return this.#sendControl(frames.PING, pingOf(data))
   }
 
   /** Resolves when everything that was queued so far has been passed to the system, or the connection has ended. */
@@ -183,12 +197,12 @@ export class WebSocketConnection<Args = unknown> {
    * @throws LimitError as for `send`
    */
   broadcast(room: string | null, data: WebSocketData): number {
-    return broadcast(this.#host, room, data, this)
+    return this.#host.broadcastFrom(this, room, data)
   }
 
   /** Joins a room. The connection leaves all rooms when it ends. */
   join(room: string): this {
-    if (this.#ws.readyState === this.#ws.CLOSED) return this
+    if (this.#isGone) return this
     this.#rooms ??= new Set()
     this.#rooms.add(room)
     this.#host.rooms.join(room, this)
@@ -207,191 +221,227 @@ export class WebSocketConnection<Args = unknown> {
    * @param code 1000, one of your own from 3000 to 4999, or another of RFC 6455 §7.4
    * @param reason up to 123 bytes
    */
-  close(code = 1000, reason = ''): void {
-    this.#ws.close(code, reason)
-    this.#end()
+  close(code = frames.NORMAL, reason = ''): void {
+    checkClose(code, reason)
+    this.#sendClose(code, reason)
+    this.#isEnded = true
   }
 
   /** Aborts the connection. */
   terminate(): void {
-    this.#ws.terminate()
-    this.#end()
+    this.#isEnded = true
+    this.#wire.abort()
+    if (!this.#isGone) this.#link.destroy()
   }
 
   /** @internal */
   stop(): void {
-    this.close(GOING_AWAY, 'the server is stopping')
+    this.close(frames.GOING_AWAY, 'the server is stopping')
   }
 
-  /** @internal Begins to handle messages. To be called once the host knows the connection. */
-  open(): void {
+  /** @internal Begins to handle messages. To be called once the host knows the connection. @param head what has arrived already */
+  open(head: Buffer): void {
+    this.#wire.receive(head, 0, head.length)
     this.#handle(() => this.#host.handlers.open?.(this))
+    if (this.#isGone) return
+    this.#read()
+    this.#link.resume()
   }
 
   /** @internal Pings a client that has been silent, and aborts one that has not answered for as long again. */
   onHeartbeat(now: number): void {
-    // The pong arrives only after the client has read everything that was sent before the ping.
-    if (this.#socket.hasBeenRead()) this.#isAlive = true
-    // A large message may take longer than any silence, so a piece of it counts as a sign of life.
-    const { receivedBytes } = this.#socket
-    if (receivedBytes !== this.#receivedBefore) this.#isAlive = true
-    this.#receivedBefore = receivedBytes
-    // While a handler is running, the socket is not read.
-    if (this.#isAlive || this.#waiting !== null || this.#aliveAt === 0) {
-      this.#isAlive = this.#hasPinged = false
-      this.#aliveAt = now
+    this.#silence ??= new Silence(this.#host.pingInterval!)
+    // While a handler is running, the link is not read.
+    const verdict = this.#silence.check(this.#link, now, this.#isHandling)
+    if (verdict === TOO_LONG) this.terminate()
+    else if (verdict === ASK && this.isOpen) this.#sending.send(FIN | frames.PING, pingOf(''))
+  }
+
+  // What happens on the link.
+
+  /** @internal */
+  onBytes(buffer: Buffer, start: number, end: number): void {
+    this.#wire.receive(buffer, start, end)
+    if (!this.#isHandling && !this.#isResting && !this.#isReading) this.#read()
+    else {
+      this.#wire.hold()
+      if (!this.#link.isPaused) this.#link.pause()
+    }
+  }
+
+  /** @internal */
+  onEnd(): void {
+    this.#hasLeft = true
+    if (!this.#isGone) this.#sending.end()
+  }
+
+  /** @internal */
+  onRoom(): void {
+    this.#sending.onRoom()
+  }
+
+  /** @internal */
+  onClose(): void {
+    if (this.#isGone) return
+    this.#isGone = this.#hasLeft = true
+    if (this.#closeTimer !== null) clearTimeout(this.#closeTimer)
+    this.#host.forget(this)
+    this.#sending.close()
+    for (const room of this.#rooms ?? []) this.#host.rooms.leave(room, this)
+    this.#rooms = null
+    this.#finish()
+  }
+
+  /** Calls `close` once everything that has arrived is handled. */
+  #finish(): void {
+    if (this.#isOver || this.#isHandling || this.#isResting || this.#isReading) return
+    if (this.#wire.waitingBytes > 0) {
+      this.#read()
       return
     }
-    const silence = now - this.#aliveAt
-    const interval = this.#host.pingInterval!
-    if (silence >= 2 * interval) this.terminate()
-    else if (silence >= interval && !this.#hasPinged && this.isOpen) {
-      this.#hasPinged = true
-      this.#ws.ping()
+    this.#isOver = true
+    this.#wire.abort()
+    this.#handle(() => this.#host.handlers.close?.(this, this.#code, this.#reason))
+  }
+
+  // What has arrived.
+
+  /** Handles it until a handler takes longer, or others have waited for long enough. */
+  #read(): void {
+    const wire = this.#wire
+    this.#isReading = true
+    this.#sending.beginGathering()
+    let event = NEED_DATA
+    for (let left = EVENTS_PER_TURN; !this.#isHandling; left--) {
+      if (left === 0) {
+        this.#rest()
+        break
+      }
+      event = wire.next()
+      if (event < 0 && event !== FAULT) break
+      this.#take(event)
+    }
+    this.#sending.endGathering()
+    this.#isReading = false
+    wire.hold()
+    if (this.#isGone) this.#finish()
+    else if (!this.#isHandling && !this.#isResting && this.#link.isPaused) this.#link.resume()
+  }
+
+  #rest(): void {
+    this.#isResting = true
+    setImmediate(() => {
+      this.#isResting = false
+      if (!this.#isHandling) this.#read()
+    })
+  }
+
+  #take(event: number): void {
+    const wire = this.#wire
+    switch (event) {
+      case TEXT:
+      case BINARY:
+        if (this.#isEnded) return
+        if (wire.isCompressed) this.#takeCompressed(wire.payload, event === TEXT)
+        else this.#onMessage(event === TEXT ? wire.text : wire.payload)
+        return
+      case frames.PING:
+        this.#sendControl(frames.PONG, wire.payload)
+        return
+      case frames.PONG: {
+        const { payload } = wire
+        const { pong } = this.#host.handlers
+        if (pong !== undefined && !this.#isEnded) this.#handle(() => pong(this, payload))
+        return
+      }
+      case frames.CLOSE:
+        this.#code = wire.code
+        this.#reason = wire.text
+        this.#sendClose(wire.code, wire.text)
+        this.#endLink()
+        return
+      default:
+        this.#refuse(wire.code)
     }
   }
 
-  #queue(length: number, send: (onGone: () => void) => void): boolean {
-    if (!this.isOpen) return false
-    if (!this.#sending.hasRoom(length)) this.#sendHeld()
-    if (!this.#sending.hasRoom(length)) {
-      this.close(TOO_SLOW, 'messages are read too slowly')
-      return false
+  #takeCompressed(payload: Buffer, isText: boolean): void {
+    const inflated: Inflated = inflate(this.#deflate!, payload, isText, this.#host.maxMessageSize)
+    if (inflated.code === 0) this.#onMessage(inflated.data)
+    else {
+      this.#wire.drop()
+      this.#refuse(inflated.code)
     }
-    send(this.#sending.onGone)
-    if (this.#sending.waiting >= MOST_TOGETHER || this.#ws.bufferedAmount >= MOST_BYTES_TOGETHER) this.#sendHeld()
-    this.#sending.add()
-    return true
   }
 
-  /** Sends what the socket holds back while it handles bytes. */
-  #sendHeld(): void {
-    if (this.#socket.writableCorked === 0) return
-    this.#socket.uncork()
-    this.#socket.cork()
-  }
-
-  #onMessage(data: RawData, isBinary: boolean): void {
+  #onMessage(data: WebSocketData): void {
     const { message } = this.#host.handlers
-    if (message !== undefined) {
-      const value = isBinary ? (data as Buffer) : (data as Buffer).toString()
-      this.#handleNext(() => message(this, value))
+    if (message === undefined) return
+    try {
+      const result = message(this, data)
+      if (isPromise(result)) void this.#handleLater(result)
+    } catch (error) {
+      this.#fail(error)
     }
-    if (this.#waiting === null) this.#gate?.release()
-  }
-
-  /** Not left to ws, which aborts the connection if 60 pings arrive in one read. */
-  #onPing(data: Buffer): void {
-    this.#queue(data.length, (onGone) => this.#ws.pong(data, false, onGone))
-  }
-
-  #onPong(data: Buffer): void {
-    const { pong } = this.#host.handlers
-    if (pong !== undefined) this.#handleNext(() => pong(this, data))
-  }
-
-  #handleNext(call: () => unknown): void {
-    if (this.#isEnded) return
-    if (this.#waiting !== null) this.#waiting.push(call)
-    else this.#handle(call)
   }
 
   #handle(call: () => unknown): void {
     try {
       const result = call()
-      if (isPromise(result)) void this.#handleInOrder(result)
+      if (isPromise(result)) void this.#handleLater(result)
     } catch (error) {
       this.#fail(error)
     }
   }
 
-  /**
-   * Waits for a handler, and for the handlers of what has arrived in the meantime: at most one read of the socket, or one message through
-   * the gate.
-   */
-  async #handleInOrder(result: Promise<unknown>): Promise<void> {
-    const waiting: (() => unknown)[] = []
-    this.#waiting = waiting
-    this.#ws.pause()
+  async #handleLater(result: Promise<unknown>): Promise<void> {
+    this.#isHandling = true
     try {
       await result
-      for (let i = 0; i < waiting.length; i++) await waiting[i]!()
     } catch (error) {
       this.#fail(error)
     }
-    this.#waiting = null
-    if (this.#ending === null) {
-      this.#ws.resume()
-      this.#gate?.release()
-    } else this.#callClose(this.#ending.code, this.#ending.reason)
+    this.#isHandling = false
+    if (this.#isOver) return
+    if (this.#isEnded && this.#isGone) this.#finish()
+    else if (!this.#isResting && !this.#isReading) this.#read()
   }
 
-  #end(): void {
-    this.#isEnded = true
-    if (this.#waiting !== null) this.#waiting.length = 0
-  }
+  // The end.
 
   #fail(error: unknown): void {
     this.#host.report(error, this.session.requestId)
-    this.close(INTERNAL_ERROR, 'a handler failed')
+    this.close(frames.INTERNAL_ERROR, 'a handler failed')
   }
 
-  #onClose(code: number, reason: string): void {
-    this.#host.forget(this)
-    this.#sending.end()
-    for (const room of this.#rooms ?? []) this.#host.rooms.leave(room, this)
-    this.#rooms = null
-    if (this.#waiting === null) this.#callClose(code, reason)
-    else this.#ending = { code, reason }
+  /** The client has broken a rule. */
+  #refuse(code: number): void {
+    this.#sendClose(code, '')
+    this.#isEnded = true
+    this.#endLink()
   }
 
-  #callClose(code: number, reason: string): void {
-    this.#ending = null
-    this.#handle(() => this.#host.handlers.close?.(this, code, reason))
-  }
-}
-
-/** A message for several connections. */
-class SharedMessage {
-  readonly bytes: Uint8Array
-  readonly isBinary: boolean
-  #frame: Uint8Array | null = null
-
-  constructor(bytes: Uint8Array, isBinary: boolean) {
-    this.bytes = bytes
-    this.isBinary = isBinary
+  #sendClose(code: number, reason: string): void {
+    if (!this.#wire.beginClose() || this.#hasLeft) return
+    this.#sending.send(FIN | frames.CLOSE, closePayload(code, reason))
+    this.#closeTimer ??= setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS).unref()
   }
 
-  get frame(): Uint8Array {
-    this.#frame ??= frameOf(this.bytes, this.isBinary)
-    return this.#frame
+  /** Nothing more is sent. */
+  #endLink(): void {
+    if (!this.#hasLeft) this.#sending.end()
   }
-}
 
-/** Encodes the message once, sends it to each connection and passes it to the relay. @internal */
-export function broadcast<Args>(
-  host: ConnectionHost<Args>,
-  room: string | null,
-  data: WebSocketData,
-  except: WebSocketConnection<Args> | null,
-): number {
-  const bytes = messageOf(data, host.maxQueuedBytes)
-  const queued = deliver(host, room, bytes, typeof data !== 'string', except)
-  host.relayed?.publish(room, data)
-  return queued
-}
+  #sendControl(opcode: number, payload: Uint8Array): boolean {
+    if (!this.#mayQueue(payload.length)) return false
+    this.#sending.send(FIN | opcode, payload)
+    return true
+  }
 
-/** Sends to connections of this process. @internal */
-export function deliver<Args>(
-  host: ConnectionHost<Args>,
-  room: string | null,
-  bytes: Uint8Array,
-  isBinary: boolean,
-  except: WebSocketConnection<Args> | null,
-): number {
-  const message = new SharedMessage(bytes, isBinary)
-  let queued = 0
-  for (const connection of room === null ? host.connections : host.rooms.membersOf(room))
-    if (connection !== except && connection.sendShared(message)) queued++
-  return queued
+  #mayQueue(length: number): boolean {
+    if (!this.isOpen) return false
+    if (this.#sending.hasRoom(length)) return true
+    this.close(frames.TRY_LATER, 'messages are read too slowly')
+    return false
+  }
 }

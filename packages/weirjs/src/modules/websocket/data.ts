@@ -3,12 +3,23 @@
 import { Buffer } from 'node:buffer'
 
 import { LimitError } from '../../base/errors.ts'
+import { isCloseCode } from '../../wire/websocket/frame-types.ts'
 
 /** What is sent and received: text as a string, or bytes. */
 export type WebSocketData = string | Uint8Array
 
 /** The limit of RFC 6455 §5.5. */
 const MAX_PING_BYTES = 125
+/** What is left of them behind the code (§5.5.1). */
+const MAX_REASON_BYTES = 123
+
+/** How many bytes a message has on the wire. @throws LimitError for more than `maxQueuedBytes` */
+export function lengthOf(data: WebSocketData, maxQueuedBytes: number): number {
+  if (typeof data !== 'string') return checkedBytes(data, 'maxQueuedBytes', maxQueuedBytes).length
+  const length = Buffer.byteLength(data)
+  if (length > maxQueuedBytes) throw new LimitError('WEIR_RESULT_UNSENDABLE', 'maxQueuedBytes', maxQueuedBytes, length)
+  return length
+}
 
 /** @throws LimitError for more than `maxQueuedBytes` */
 export function messageOf(data: WebSocketData, maxQueuedBytes: number): Uint8Array {
@@ -27,18 +38,8 @@ function checkedBytes(data: WebSocketData, limit: string, most: number): Uint8Ar
   return bytes
 }
 
-const FIN_TEXT = 0x81
-const FIN_BINARY = 0x82
-
-/** The frame of a whole message from a server, without an extension (RFC 6455 §5.2). */
-export function frameOf(bytes: Uint8Array, isBinary: boolean): Uint8Array {
-  const { length } = bytes
-  const headLength = length < 126 ? 2 : length < 65_536 ? 4 : 10
-  const frame = Buffer.allocUnsafeSlow(headLength + length)
-  frame[0] = isBinary ? FIN_BINARY : FIN_TEXT
-  frame[1] = headLength === 2 ? length : headLength === 4 ? 126 : 127
-  if (headLength === 4) frame.writeUInt16BE(length, 2)
-  if (headLength === 10) frame.writeBigUInt64BE(BigInt(length), 2)
-  frame.set(bytes, headLength)
-  return frame
+/** @throws TypeError for a code that cannot be sent, RangeError for more than 123 bytes */
+export function checkClose(code: number, reason: string): void {
+  if (!isCloseCode(code)) throw new TypeError(`${code} is not a code that a WebSocket can be closed with`)
+  if (Buffer.byteLength(reason) > MAX_REASON_BYTES) throw new RangeError(`the reason for a close has at most ${MAX_REASON_BYTES} bytes`)
 }

@@ -1,10 +1,14 @@
 // Decides who may open a WebSocket: a request that is a valid handshake (RFC 6455 §4.2.1), from a page that may (§10.2).
 
+import { createHash } from 'node:crypto'
+
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
+import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import type { OriginPredicate } from '../cors/origins.ts'
+import type { PerMessageDeflate } from './deflate.ts'
 
 /** Accepts a client without Origin, because it is not a page. @throws WEIR_ORIGIN_REFUSED */
 export async function checkOrigin(isAllowed: OriginPredicate, session: HttpSession): Promise<void> {
@@ -12,14 +16,19 @@ export async function checkOrigin(isAllowed: OriginPredicate, session: HttpSessi
   if (origin !== null && !(await isAllowed(origin, session))) throw new WeirError('WEIR_ORIGIN_REFUSED')
 }
 
+/** What was negotiated. @internal */
+export interface Negotiated {
+  readonly protocol: string
+  /** Null if messages are not compressed. */
+  readonly deflate: PerMessageDeflate | null
+}
+
+/** RFC 6455 §1.3. */
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 /** `extension *("," extension)` of RFC 6455 §9.1: a name and parameters, each with or without a value. A quoted value contains a token. */
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const EXTENSION = `${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}(?:=(?:${TOKEN}|"${TOKEN}"))?)*`
 const EXTENSIONS = new RegExp(`^${EXTENSION}(?:[ \\t]*,[ \\t]*${EXTENSION})*$`)
-/** The parameters of an offer (RFC 7692 §7.1). Each may appear once. */
-const DEFLATE_PARAMETER =
-  /^(?:server_no_context_takeover|client_no_context_takeover|server_max_window_bits=(?:[89]|1[0-5])|client_max_window_bits(?:=(?:[89]|1[0-5]))?)$/
-
 /** @throws WEIR_WEBSOCKET_HANDSHAKE */
 export function checkHandshake({ request, response }: HttpSession): void {
   const refuse = (what: string): never => {
@@ -39,14 +48,19 @@ export function checkHandshake({ request, response }: HttpSession): void {
   if (!names.every(isToken) || new Set(names).size < names.length) refuse('Sec-WebSocket-Protocol')
 }
 
-/** The first acceptable offer of permessage-deflate. Others are declined, which is not an error (RFC 7692 §7.1). Null: there is none. */
-export function deflateOffer({ request }: HttpSession): string | null {
-  const offers = request.header('sec-websocket-extensions')?.split(',') ?? []
-  for (const offer of offers) {
-    const [name, ...parameters] = offer.split(';').map((part) => part.trim().replaceAll('"', ''))
-    const names = new Set(parameters.map((parameter) => parameter.split('=')[0]))
-    if (name !== 'permessage-deflate' || names.size < parameters.length) continue
-    if (parameters.every((parameter) => DEFLATE_PARAMETER.test(parameter))) return [name, ...parameters].join('; ')
-  }
-  return null
+/** The first of ours that the client offers; empty if there is none. */
+export function protocolOf(request: HttpRequest, ours: readonly string[]): string {
+  if (ours.length === 0) return ''
+  const offered = request
+    .header('sec-websocket-protocol')
+    ?.split(',')
+    .map((name) => name.trim())
+  return ours.find((name) => offered?.includes(name)) ?? ''
+}
+
+/** The proof that the key was read (§4.2.2). Over HTTP/2 there is no key. */
+export function acceptOf(request: HttpRequest): readonly [name: string, value: string] | readonly [] {
+  if (request.protocol === 'HTTP/2.0') return []
+  const key = request.header('sec-websocket-key')
+  return ['Sec-WebSocket-Accept', createHash('sha1').update(`${key}${GUID}`).digest('base64')]
 }

@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict'
-import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 
-import type { WebSocket } from 'ws'
-
-import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
+import type { ByteLink } from '../../http/answer/byte-link.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import { type ConnectionHost, WebSocketConnection } from './connection.ts'
+import { WireWebSocket } from '../../wire/websocket/connection.ts'
+import type { ConnectionHost } from './connection.ts'
+import { WebSocketConnection } from './connection.ts'
 
 const INTERVAL_MS = 200
 
 /** A connection whose heartbeats the test calls, and what it has done by itself. */
 function connected() {
   const done: string[] = []
-  const ws = Object.assign(new EventEmitter(), {
-    ...{ readyState: 1, OPEN: 1, bufferedAmount: 0 },
-    ping: () => done.push('ping'),
-    terminate: () => done.push('terminate'),
-  })
-  const wire = { hasRead: false, receivedBytes: 0, hasBeenRead: () => wire.hasRead }
+  const link = {
+    ...{ hasRead: false, receivedBytes: 0, isBlocked: false },
+    hasBeenRead: () => link.hasRead,
+    writeBoth: () => done.push('ping'),
+    write: () => done.push('ping'),
+    destroy: () => done.push('terminate'),
+  }
   const host = { handlers: {}, pingInterval: INTERVAL_MS, maxQueuedBytes: 1 }
   const connection = new WebSocketConnection(
     host as unknown as ConnectionHost<null>,
-    ws as unknown as WebSocket,
-    wire as unknown as UpgradedDuplex,
-    null,
+    link as unknown as ByteLink,
+    new WireWebSocket(1),
+    { protocol: '', deflate: null },
     null,
     {} as HttpSession,
   )
@@ -35,16 +35,16 @@ function connected() {
     for (const end = now + ms; now < end; ) connection.onHeartbeat((now += INTERVAL_MS / 10))
   }
   pass(INTERVAL_MS / 10)
-  return { done, wire, pass }
+  return { done, link, pass }
 }
 
 test('a client that reads slowly is not aborted, and one that stops reading is', () => {
-  const { done, wire, pass } = connected()
+  const { done, link, pass } = connected()
   for (let i = 0; i < 50; i++) {
     pass(2 * INTERVAL_MS - INTERVAL_MS / 10)
-    wire.hasRead = true
+    link.hasRead = true
     pass(INTERVAL_MS / 10)
-    wire.hasRead = false
+    link.hasRead = false
   }
   assert.deepEqual(new Set(done), new Set(['ping']))
   assert.equal(done.length, 50)
@@ -56,12 +56,12 @@ test('a client that reads slowly is not aborted, and one that stops reading is',
 })
 
 test('a client that reads or writes often is not even pinged', () => {
-  const { done, wire, pass } = connected()
+  const { done, link, pass } = connected()
   for (let i = 0; i < 50; i++) {
-    if (i % 2 === 0) wire.receivedBytes++
-    wire.hasRead = i % 2 === 1
+    if (i % 2 === 0) link.receivedBytes++
+    link.hasRead = i % 2 === 1
     pass(INTERVAL_MS / 10)
-    wire.hasRead = false
+    link.hasRead = false
     pass(INTERVAL_MS - INTERVAL_MS / 5)
   }
   assert.deepEqual(done, [])

@@ -1,10 +1,7 @@
-// WebSocket routes (RFC 6455), `weirjs/websocket`: the handshake is a route like any other, and the package `ws` speaks the protocol.
+// WebSocket routes (RFC 6455), `weirjs/websocket`: the handshake is a route like any other.
 
-import { Buffer } from 'node:buffer'
-import type { IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { Buffer } from 'node:buffer'
 
-import type * as Ws from 'ws'
 import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
 import type { ArgsOf, Declaration } from '../../app/routes/declaration.ts'
 import { upgradesTo } from '../../app/routes/upgrade-handler.ts'
@@ -14,20 +11,21 @@ import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
 import { duration, flag, func, readBy, size, text, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import { requirePackage } from '../../base/packages.ts'
 import type { Size } from '../../base/size.ts'
+import { type ByteLink, overLink } from '../../http/answer/byte-link.ts'
 import { problemOf } from '../../http/answer/problem.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
-import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { WireWebSocket } from '../../wire/websocket/connection.ts'
+import { acceptDeflate } from '../../wire/websocket/deflate-offer.ts'
 import { type OriginPredicate, type Origins, predicateOf } from '../cors/origins.ts'
 import { checkedRelay, type Relay } from '../relay/relay-option.ts'
-import { broadcast, type ConnectionHost, deliver, WebSocketConnection, type WebSocketHandlers } from './connection.ts'
+import { broadcast, deliver } from './broadcast.ts'
+import { type ConnectionHost, WebSocketConnection, type WebSocketHandlers } from './connection.ts'
 import type { WebSocketData } from './data.ts'
+import { PerMessageDeflate } from './deflate.ts'
 import type { Broadcast } from './envelope.ts'
-import { checkHandshake, checkOrigin, deflateOffer } from './handshake.ts'
-import { MessageGate } from './message-gate.ts'
-import { ownFragments } from './own-fragments.ts'
+import { acceptOf, checkHandshake, checkOrigin, protocolOf } from './handshake.ts'
 import { RelayedRooms, type RelayedRoute, type WebSocketRelayState } from './relayed-rooms.ts'
 import { Rooms } from './rooms.ts'
 
@@ -107,20 +105,6 @@ export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown>>('websocket')({
   channel: text().optional('the path'),
   onGap: func().optional('nothing'),
 })
-/** How long a client may take to answer a close, or to read what was sent before it. */
-const CLOSE_TIMEOUT_MS = 10_000
-const NOTHING = Buffer.alloc(0)
-/** Over HTTP/2 there is none, and its answer is not sent (RFC 8441 §5). */
-const ANY_KEY = 'AAAAAAAAAAAAAAAAAAAAAA=='
-
-/** What ws reads of a request, and the fields to add to its response. */
-interface Handshake {
-  readonly method: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly fields: readonly string[]
-}
-
 /**
  * Returns a module that maps a WebSocket route: `server.useModule(websocket('/chat/:room', { message(socket, data) { … } }))`. Path and
  * declaration are the same as for `mapGet`.
@@ -144,11 +128,12 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
   readonly name: string
   readonly #path: string
   readonly #declaration: object
-  readonly #upgrader: Ws.WebSocketServer
   readonly #heartbeat: HeartbeatTimer | null
   readonly #isAllowed: OriginPredicate
   readonly #compresses: boolean
+  readonly #protocols: readonly string[]
   readonly handlers: WebSocketOptions<Args>
+  readonly maxMessageSize: number
   readonly maxQueuedBytes: number
   readonly pingInterval: number | null
   readonly connections = new Set<WebSocketConnection<Args>>()
@@ -166,24 +151,12 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     this.#declaration = declaration
     this.#isAllowed = settings.origins
     this.handlers = options
+    this.#protocols = protocols
+    this.maxMessageSize = settings.maxMessageSize
     this.maxQueuedBytes = settings.maxQueuedBytes
     this.pingInterval = pingInterval
     this.#heartbeat = pingInterval === null ? null : new HeartbeatTimer(pingInterval)
     this.#compresses = settings.perMessageDeflate
-    const { WebSocketServer } = requirePackage<typeof Ws>('ws')
-    this.#upgrader = new WebSocketServer({
-      noServer: true,
-      clientTracking: false,
-      maxPayload: settings.maxMessageSize,
-      perMessageDeflate: this.#compresses,
-      handleProtocols: (offered) => protocols.find((protocol) => offered.has(protocol)) ?? false,
-      closeTimeout: CLOSE_TIMEOUT_MS,
-      autoPong: false,
-    } as Ws.ServerOptions)
-    this.#upgrader.on('headers', (lines, request) => {
-      const { fields } = request as unknown as Handshake
-      for (let i = 0; i < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`)
-    })
   }
 
   get relay(): WebSocketRelayState | null {
@@ -199,6 +172,10 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
 
   broadcast(room: string | null, data: WebSocketData): number {
     return broadcast(this, room, data, null)
+  }
+
+  broadcastFrom(sender: WebSocketConnection<Args>, room: string | null, data: WebSocketData): number {
+    return broadcast(this, room, data, sender)
   }
 
   report(error: unknown, requestId: string): void {
@@ -242,38 +219,29 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
       await this.handlers.accept?.(args, session)
       await heard
     }
-    return response.upgrade('websocket', (socket, head) => this.#connect(args, session, socket, head))
+    return response.upgrade(
+      'websocket',
+      overLink((link, head) => this.#connect(args, session, link, head)),
+    )
   }
 
-  #connect(args: Args, session: HttpSession, socket: Duplex, head: Buffer): void {
-    const { stopping } = session.server
-    const offer = this.#compresses ? deflateOffer(session) : null
-    ownFragments(socket, head)
-    const gate = offer === null ? null : new MessageGate(socket)
-    if (gate !== null && head.length > 0) socket.unshift(head)
-    const wire = gate ?? socket
-    const handshake = handshakeOf(session, offer) as unknown as IncomingMessage
-    this.#upgrader.handleUpgrade(handshake, wire, gate === null ? head : NOTHING, (ws) => {
-      const upgraded = socket as UpgradedDuplex
-      // ws would end the socket, and then close what it has ended already, which costs more than all else at the end of a connection.
-      if (gate === null) upgraded.endsWithClient = true
-      const connection = new WebSocketConnection(this, ws, upgraded, gate, args, session)
-      this.connections.add(connection)
-      this.#heartbeat?.add(connection)
-      if (stopping.aborted) connection.stop()
-      else addShutdownListener(stopping, connection)
-      connection.open()
-    })
+  #connect(args: Args, session: HttpSession, link: ByteLink, head: Buffer): void {
+    const { request, response, server } = session
+    const { stopping } = server
+    const accepted = this.#compresses ? acceptDeflate(request.header('sec-websocket-extensions')) : null
+    const protocol = protocolOf(request, this.#protocols)
+    const fields = [...acceptOf(request)]
+    if (protocol !== '') fields.push('Sec-WebSocket-Protocol', protocol)
+    if (accepted !== null) fields.push('Sec-WebSocket-Extensions', accepted.field)
+    const deflate = accepted === null ? null : new PerMessageDeflate(accepted.parameters)
+    const wire = new WireWebSocket(this.maxMessageSize, deflate !== null)
+    const connection = new WebSocketConnection(this, link, wire, { protocol, deflate }, args, session)
+    link.start(connection)
+    link.sendHead('websocket', [...fields, ...(outgoingOf(response).fields ?? [])])
+    this.connections.add(connection)
+    this.#heartbeat?.add(connection)
+    if (stopping.aborted) connection.stop()
+    else addShutdownListener(stopping, connection)
+    connection.open(head)
   }
-}
-
-/** @param offer the accepted extension, or null */
-function handshakeOf({ request, response }: HttpSession, offer: string | null): Handshake {
-  const headers: Record<string, string> = { upgrade: 'websocket', 'sec-websocket-key': ANY_KEY }
-  if (offer !== null) headers['sec-websocket-extensions'] = offer
-  for (const name of ['key', 'version', 'protocol']) {
-    const value = request.header(`sec-websocket-${name}`)
-    if (value !== null) headers[`sec-websocket-${name}`] = value
-  }
-  return { method: request.method, url: request.url, headers, fields: outgoingOf(response).fields ?? [] }
 }

@@ -6,7 +6,6 @@
 import { trimBlanks } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import type { TakeOver } from '../../http/answer/response-content.ts'
 import { isTooLarge } from '../../http/body/body-mode.ts'
 import { abortRequest } from '../../http/request/request.ts'
 import type { Head } from '../../wire/head/head.ts'
@@ -31,8 +30,8 @@ export interface Http1RequestConnection extends RequestConnection, OpenConnectio
   run(): void
   /** The response has been handed over, and the request has expired. */
   endCycle(): void
-  /** @param recording of the request that has switched to `protocol`; null if there are no observers */
-  handOver(takeOver: TakeOver, protocol: string, recording: Recording | null): void
+  /** @param recording of the request that has switched to another protocol; null if there are no observers */
+  handOver(content: UpgradeContent, recording: Recording | null): void
   /** What observers are told after a response has been handed over. */
   readonly records: ConnectionRecords
 }
@@ -154,8 +153,8 @@ export class Http1Carrier implements Carrier {
     this.#connection.endCycle()
   }
 
-  switchOver({ takeOver, protocol }: UpgradeContent, recording: Recording | null): void {
-    this.#connection.handOver(takeOver, protocol, recording)
+  switchOver(content: UpgradeContent, recording: Recording | null): void {
+    this.#connection.handOver(content, recording)
   }
 
   proceed(): void {

@@ -17,9 +17,9 @@
 // A client's fault has one exit, `#refuse`: one response, then the connection ends.
 
 import { isInstance, type LimitError, WeirError } from '../../base/errors.ts'
+import { linkTakerOf } from '../../http/answer/byte-link.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import type { TakeOver } from '../../http/answer/response-content.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../wire/http1/connection.ts'
 import * as state from '../../wire/http1/states.ts'
 
@@ -29,6 +29,7 @@ import { type Peer, STRANGER } from '../connections/peer.ts'
 import { RequestSource } from '../connections/request-source.ts'
 import type { ConnectionTap } from '../connections/tap.ts'
 import { sendWhole } from '../cycle/answer-sender.ts'
+import type { UpgradeContent } from '../cycle/carrier.ts'
 import type { RequestCycle } from '../cycle/request-cycle.ts'
 import { ConnectionRecords, type Sending, type SentRefusal } from '../observe/connection-records.ts'
 import type { Recording } from '../observe/recording.ts'
@@ -39,6 +40,7 @@ import { Outbox } from '../transport/outbox.ts'
 import { TappedTransport } from '../transport/tapped-transport.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 import { Http1Carrier, type Http1RequestConnection } from './carrier.ts'
+import { SwitchedLink } from './switched-link.ts'
 import { UnansweredUpgrade } from './unanswered-upgrade.ts'
 import { UpgradedSocket } from './upgraded-socket.ts'
 
@@ -253,17 +255,26 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   /** Another protocol takes over. Earlier requests have been answered, so this class only waits for the end of the connection. */
-  handOver(takeOver: TakeOver, protocol: string, recording: Recording | null): void {
+  handOver({ protocol, takeOver }: UpgradeContent, recording: Recording | null): void {
     this.#outbox.flush()
     this.#records?.settle()
+    const { transport } = this
     const rest = this.#wire.switchProtocol()
     this.host.ticker.delete(this)
-    const socket = new UpgradedSocket(this.transport, this.#wire.peerEnded, () => this.onClose())
+    const onGone = (): void => this.onClose()
+    const takeLink = linkTakerOf(takeOver)
+    if (takeLink !== null) {
+      const link = new SwitchedLink(transport, this.#wire.peerEnded, onGone)
+      if (recording !== null) this.records.switchOver(recording, protocol, link)
+      takeLink(link, rest)
+      return
+    }
+    const socket = new UpgradedSocket(transport, this.#wire.peerEnded, onGone)
     if (recording !== null) this.records.switchOver(recording, protocol, socket)
     // An async function may fail later.
     const taken = async (): Promise<void> => takeOver(socket, rest)
     taken().catch((error: Error) => this.#cycle.crash(error))
-    if (socket.isAbandonable) new UnansweredUpgrade(this.host, this.transport, socket)
+    if (socket.isAbandonable) new UnansweredUpgrade(this.host, transport, socket)
   }
 
   // Time.

@@ -5,6 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import { ProtocolError, WeirError } from '../../base/errors.ts'
+import { linkTakerOf } from '../../http/answer/byte-link.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import type { Head } from '../../wire/head/head.ts'
@@ -23,7 +24,8 @@ import { Deadlines } from '../time/deadlines.ts'
 import type { Backlog } from './backlog.ts'
 import type { Output, Watched } from './output.ts'
 import type { SentRecords } from './sent-records.ts'
-import { Tunnel, type TunnelOwner } from './tunnel.ts'
+import { type StreamUser, Tunnel, type TunnelOwner } from './tunnel.ts'
+import { TunnelLink } from './tunnel-link.ts'
 import { dateOf, Http2Writer } from './writer.ts'
 
 /** What a client gets whose extended CONNECT is accepted (RFC 8441 §5). */
@@ -65,7 +67,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   /** What becomes of the rest of the request once it is not needed: DRAINED, REFUSED or RESET. */
   #rest = DRAINED
   /** The stream speaks another protocol. */
-  #tunnel: Tunnel<Http2Exchange> | null = null
+  #tunnel: StreamUser | null = null
   #upgrade: UpgradeRecord | null = null
   /** Why the stream has ended before its time. */
   #failure: Error | null = null
@@ -229,13 +231,26 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   /** Another protocol takes over. The server's timeouts no longer apply. */
   switchOver({ protocol, takeOver }: UpgradeContent, recording: Recording | null): void {
     const { wire, host, output } = this.#connection
-    const tunnel = new Tunnel(wire, this.stream, this, dateOf(host.ticker.dateLine))
-    this.#tunnel = tunnel
-    if (recording !== null) this.#upgrade = new UpgradeRecord(host.observers, recording, TUNNEL_STATUS, protocol, tunnel)
-    // An async one may fail later.
-    const taken = async (): Promise<void> => takeOver(tunnel, NOTHING)
-    taken().catch((error: Error) => this.cycle.crash(error))
+    const date = dateOf(host.ticker.dateLine)
+    const takeLink = linkTakerOf(takeOver)
+    if (takeLink !== null) {
+      const link = new TunnelLink(wire, this.stream, this, date)
+      this.#switchTo(link, protocol, recording)
+      takeLink(link, NOTHING)
+      if (!this.stream.isReceiving) link.onEnd()
+    } else {
+      const tunnel = new Tunnel(wire, this.stream, this, date)
+      this.#switchTo(tunnel, protocol, recording)
+      // An async one may fail later.
+      const taken = async (): Promise<void> => takeOver(tunnel, NOTHING)
+      taken().catch((error: Error) => this.cycle.crash(error))
+    }
     output.flushSoon()
+  }
+
+  #switchTo(tunnel: StreamUser, protocol: string, recording: Recording | null): void {
+    this.#tunnel = tunnel
+    if (recording !== null) this.#upgrade = new UpgradeRecord(this.#connection.host.observers, recording, TUNNEL_STATUS, protocol, tunnel)
   }
 
   onRead(): void {
@@ -308,7 +323,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     return streamed.isWaiting
   }
 
-  #settleTunnel(tunnel: Tunnel<Http2Exchange>): boolean {
+  #settleTunnel(tunnel: StreamUser): boolean {
     if (this.stream.isClosed) {
       this.cycle.end() // first: the tunnel tells of its end, which leads here again
       tunnel.onClose()

@@ -26,7 +26,19 @@ export interface TunnelOwner {
   onWritten(): void
 }
 
-export class Tunnel<T> extends Duplex implements UpgradedDuplex, OtherProtocol {
+/** Another protocol on a stream, as the exchange sees it. */
+export interface StreamUser extends OtherProtocol {
+  /** Bytes of the client. */
+  onData(buffer: Buffer, start: number, end: number, isBorrowed: boolean): void
+  /** The client has ended its side. */
+  onEnd(): void
+  /** The stream is closed. */
+  onClose(): void
+  /** Frames have been made. @returns whether a write waits for more of them */
+  settle(): boolean
+}
+
+export class Tunnel<T> extends Duplex implements UpgradedDuplex, StreamUser {
   readonly #wire: Http2WireConnection<T>
   readonly #stream: Http2Stream<T>
   readonly #owner: TunnelOwner

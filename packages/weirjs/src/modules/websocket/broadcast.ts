@@ -1,0 +1,33 @@
+// Sends one message to several connections of a route, and over its relay.
+
+import type { ConnectionHost, WebSocketConnection } from './connection.ts'
+import { messageOf, type WebSocketData } from './data.ts'
+import { SharedMessage } from './shared-message.ts'
+
+/** Encodes the message once, sends it to each connection and passes it to the relay. @internal */
+export function broadcast<Args>(
+  host: ConnectionHost<Args>,
+  room: string | null,
+  data: WebSocketData,
+  except: WebSocketConnection<Args> | null,
+): number {
+  const bytes = messageOf(data, host.maxQueuedBytes)
+  const queued = deliver(host, room, bytes, typeof data !== 'string', except)
+  host.relayed?.publish(room, data)
+  return queued
+}
+
+/** Sends to connections of this process. @internal */
+export function deliver<Args>(
+  host: ConnectionHost<Args>,
+  room: string | null,
+  bytes: Uint8Array,
+  isBinary: boolean,
+  except: WebSocketConnection<Args> | null,
+): number {
+  const message = new SharedMessage(bytes, isBinary)
+  let queued = 0
+  for (const connection of room === null ? host.connections : host.rooms.membersOf(room))
+    if (connection !== except && connection.sendShared(message)) queued++
+  return queued
+}

@@ -1,0 +1,148 @@
+// permessage-deflate (RFC 7692): messages are inflated and deflated whole, each by a call of zlib that keeps nothing.
+//
+// What a stream of zlib would keep between two messages is the window: the last bytes before compression. We keep them ourselves, as far as there
+// are any, and pass them to zlib as its dictionary. So no (de)compressor outlives a message, at most one is at work, and an idle connection has only
+// the window. decisions/058-own-websocket-engine.md has the figures.
+
+import { Buffer } from 'node:buffer'
+import { constants, deflateRawSync, type InflateRaw, inflateRawSync } from 'node:zlib'
+
+import type { DeflateParameters } from '../../wire/websocket/deflate-offer.ts'
+import { TextWindow } from './text-window.ts'
+
+/** The end of a block that the sender has cut off (§7.2.2), and a last block, without which it is not known whether the end was reached. */
+const TAIL = Buffer.from([0x00, 0x00, 0xff, 0xff, 0x01, 0x00, 0x00, 0xff, 0xff])
+const CUT_OFF_BYTES = 4
+/** A sender may end its stream within a message, and begin another (§7.2.3.4). Nobody does so often. */
+const MOST_STREAMS = 16
+/** Small chunks for small messages: zlib fills one before it makes the next. */
+const SMALLEST_CHUNK = 1024
+const LARGEST_CHUNK = 64 * 1024
+/** Further back we do not look for what is repeated: more would cost more time than it saves bytes. */
+const OWN_WINDOW_BITS = 12
+const LEAST_BITS = 9
+const MOST_BITS = 15
+const LEVEL = 6
+/** Larger messages are compressed less, because everybody waits for them. */
+const LARGE_BYTES = 64 * 1024
+const LARGE_LEVEL = 1
+const LEAST_MEMORY = 4
+const MOST_MEMORY = 8
+
+/** `inflate` has failed. */
+export const NOT_DEFLATE = -1
+export const INFLATES_TOO_LARGE = -2
+
+interface Inflated {
+  readonly buffer: Buffer
+  readonly engine: InflateRaw
+}
+
+export class PerMessageDeflate {
+  /** What has been inflated; null if each message stands alone. */
+  readonly #received: TextWindow | null
+  /** What has been deflated. */
+  readonly #sent: TextWindow | null
+  readonly #sendBits: number
+
+  constructor(parameters: DeflateParameters) {
+    const { clientKeeps, serverKeeps, clientBits, serverBits } = parameters
+    this.#sendBits = serverBits
+    this.#received = clientKeeps ? new TextWindow(clientBits) : null
+    this.#sent = serverKeeps ? new TextWindow(Math.min(serverBits, OWN_WINDOW_BITS)) : null
+  }
+
+  /** Size of the memory between two messages. */
+  get heldBytes(): number {
+    return (this.#received?.heldBytes ?? 0) + (this.#sent?.heldBytes ?? 0)
+  }
+
+  /** @returns the message; NOT_DEFLATE, or INFLATES_TOO_LARGE as soon as it has more than `most` bytes */
+  inflate(payload: Buffer, most: number): Buffer | typeof NOT_DEFLATE | typeof INFLATES_TOO_LARGE {
+    if (payload.length === 0) return payload // not a block at all, but what some send for a message without bytes
+    let input: Buffer = Buffer.concat([payload, TAIL])
+    let message: Buffer | null = null
+    for (let streams = 0; input.length > 0; streams++) {
+      const room = most - (message?.length ?? 0)
+      let inflated: Inflated
+      try {
+        inflated = inflateOnce(input, this.#received?.bytes, Math.max(1, room))
+      } catch (error) {
+        return (error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE' ? INFLATES_TOO_LARGE : NOT_DEFLATE
+      }
+      const { buffer, engine } = inflated
+      if (buffer.length > room) return INFLATES_TOO_LARGE
+      if (streams === MOST_STREAMS || this.#isCutInBlock(input, buffer)) return NOT_DEFLATE
+      this.#received?.add(buffer)
+      message = message === null ? buffer : Buffer.concat([message, buffer])
+      input = input.subarray(engine.bytesWritten)
+    }
+    return message ?? Buffer.alloc(0)
+  }
+
+  /** A block of plain bytes that lacks its last four takes those of the tail in their place, and all seems well. */
+  #isCutInBlock(input: Buffer, output: Buffer): boolean {
+    const { length } = output
+    if (length < CUT_OFF_BYTES || output.readUInt32BE(length - CUT_OFF_BYTES) !== TAIL.readUInt32BE(0)) return false
+    const without = inflateRawSync(input.subarray(0, -TAIL.length), {
+      ...dictionary(this.#received?.bytes),
+      finishFlush: constants.Z_SYNC_FLUSH,
+      maxOutputLength: length,
+    })
+    return without.length < length
+  }
+
+  /** The payload of a compressed message. */
+  deflate(message: Uint8Array): Buffer {
+    const payload = deflateOnce(message, this.#sent?.bytes, this.#sendBits)
+    this.#sent?.add(message)
+    return payload
+  }
+
+  /** Whether the client can inflate what `deflateAlone` makes. */
+  get takesShared(): boolean {
+    return this.#sendBits === MOST_BITS
+  }
+
+  /** What `deflateAlone` has made of the message is sent. */
+  sentShared(message: Uint8Array): void {
+    this.#sent?.add(message)
+  }
+}
+
+/** The payload of a compressed message that refers to no other. */
+export function deflateAlone(message: Uint8Array): Buffer {
+  return deflateOnce(message, undefined, MOST_BITS)
+}
+
+function deflateOnce(message: Uint8Array, window: Buffer | undefined, mostBits: number): Buffer {
+  // A smaller window needs less memory, which zlib clears each time; whoever inflates does not notice.
+  const bits = Math.max(LEAST_BITS, Math.min(mostBits, bitsFor(message.length + (window?.length ?? 0))))
+  const deflated = deflateRawSync(message, {
+    ...dictionary(window),
+    level: message.length > LARGE_BYTES ? LARGE_LEVEL : LEVEL,
+    windowBits: bits,
+    memLevel: Math.max(LEAST_MEMORY, Math.min(MOST_MEMORY, bits - 7)),
+    chunkSize: chunkFor(message.length),
+    finishFlush: constants.Z_SYNC_FLUSH,
+  })
+  return deflated.subarray(0, -CUT_OFF_BYTES)
+}
+
+function inflateOnce(input: Buffer, window: Buffer | undefined, most: number): Inflated {
+  const options = { ...dictionary(window), chunkSize: chunkFor(2 * input.length), maxOutputLength: most, info: true }
+  return inflateRawSync(input, options) as unknown as Inflated
+}
+
+function dictionary(window: Buffer | undefined): { readonly dictionary?: Buffer } {
+  return window === undefined || window.length === 0 ? {} : { dictionary: window }
+}
+
+function chunkFor(bytes: number): number {
+  return Math.max(SMALLEST_CHUNK, Math.min(LARGEST_CHUNK, bytes))
+}
+
+/** How many bits a window of so many bytes needs. */
+function bitsFor(bytes: number): number {
+  return 32 - Math.clz32(bytes)
+}

@@ -1,0 +1,48 @@
+// Negotiates permessage-deflate (RFC 7692 §5, §7.1): the first offer that can be accepted is. Others are declined, which is not an error.
+
+/** What both sides have agreed on. */
+export interface DeflateParameters {
+  /** Whether a message of the client may refer to earlier ones, and one of the server. */
+  readonly clientKeeps: boolean
+  readonly serverKeeps: boolean
+  /** The windows, as powers of two. */
+  readonly clientBits: number
+  readonly serverBits: number
+}
+
+export interface AcceptedDeflate {
+  readonly parameters: DeflateParameters
+  /** The value of Sec-WebSocket-Extensions that accepts the offer. */
+  readonly field: string
+}
+
+/** The parameters of an offer (§7.1). Each may appear once. */
+const PARAMETER =
+  /^(?:server_no_context_takeover|client_no_context_takeover|server_max_window_bits=(?:[89]|1[0-5])|client_max_window_bits(?:=(?:[89]|1[0-5]))?)$/
+const MOST_BITS = 15
+
+/** @param field Sec-WebSocket-Extensions of the request, whose syntax has been checked; null if there is none */
+export function acceptDeflate(field: string | null): AcceptedDeflate | null {
+  for (const offer of field?.split(',') ?? []) {
+    const [name, ...parameters] = offer.split(';').map((part) => part.trim().replaceAll('"', ''))
+    if (name !== 'permessage-deflate' || !parameters.every((parameter) => PARAMETER.test(parameter))) continue
+    const values = new Map(parameters.map((parameter) => parameter.split('=') as [string, string | undefined]))
+    if (values.size === parameters.length) return accept(parameters, values)
+  }
+  return null
+}
+
+function accept(parameters: readonly string[], values: ReadonlyMap<string, string | undefined>): AcceptedDeflate {
+  const bits = (side: string): number => Number(values.get(`${side}_max_window_bits`) ?? MOST_BITS)
+  // Without a value, the client says only that it could use a smaller window.
+  const accepted = parameters.filter((parameter) => parameter !== 'client_max_window_bits')
+  return {
+    parameters: {
+      clientKeeps: !values.has('client_no_context_takeover'),
+      serverKeeps: !values.has('server_no_context_takeover'),
+      clientBits: bits('client'),
+      serverBits: bits('server'),
+    },
+    field: ['permessage-deflate', ...accepted].join('; '),
+  }
+}

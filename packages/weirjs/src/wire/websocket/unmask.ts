@@ -1,0 +1,55 @@
+// Takes the mask off what a client sends (RFC 6455 §5.3), on its way from the receive buffer to the memory of its message.
+//
+// The receive buffer itself is never changed: it may belong to others. Short pieces go byte by byte. Long ones are copied by the system, and
+// then unmasked eight bytes at a time, which takes a quarter of the time.
+
+import type { Buffer } from 'node:buffer'
+
+/** From here on, copying first pays for the views that it needs. */
+const LEAST_LONG_BYTES = 192
+
+/** The mask, from the byte on that comes first. */
+const key = new Uint8Array(8)
+const key64 = new BigInt64Array(key.buffer)
+
+/**
+ * Unmasks `source[start, start + length)` to `target[at, at + length)`.
+ * @param mask the four bytes, the first one highest
+ * @param phase how many bytes of the payload came before
+ */
+export function unmask(source: Uint8Array, start: number, length: number, target: Buffer, at: number, mask: number, phase: number): void {
+  if (length < LEAST_LONG_BYTES) {
+    unmaskBytes(source, start, length, target, at, mask, phase)
+    return
+  }
+  target.set(source.subarray(start, start + length), at)
+  // Up to the next multiple of eight in memory.
+  const before = -(target.byteOffset + at) & 7
+  unmaskBytes(target, at, before, target, at, mask, phase)
+  for (let i = 0; i < 8; i++) key[i] = maskByte(mask, phase + before + i)
+  const mask64 = key64[0]!
+  const words = new BigInt64Array(target.buffer, target.byteOffset + at + before, (length - before) >> 3)
+  for (let i = 0; i < words.length; i++) words[i] = words[i]! ^ mask64
+  const done = before + words.length * 8
+  unmaskBytes(target, at + done, length - done, target, at + done, mask, phase + done)
+}
+
+function unmaskBytes(source: Uint8Array, start: number, length: number, target: Uint8Array, at: number, mask: number, phase: number): void {
+  const first = maskByte(mask, phase)
+  const second = maskByte(mask, phase + 1)
+  const third = maskByte(mask, phase + 2)
+  const fourth = maskByte(mask, phase + 3)
+  let i = 0
+  for (const whole = length & ~3; i < whole; i += 4) {
+    target[at + i] = source[start + i]! ^ first
+    target[at + i + 1] = source[start + i + 1]! ^ second
+    target[at + i + 2] = source[start + i + 2]! ^ third
+    target[at + i + 3] = source[start + i + 3]! ^ fourth
+  }
+  for (; i < length; i++) target[at + i] = source[start + i]! ^ maskByte(mask, phase + i)
+}
+
+/** The byte of the mask for the i-th byte of a payload. */
+export function maskByte(mask: number, i: number): number {
+  return (mask >>> (24 - 8 * (i & 3))) & 0xff
+}
