@@ -117,6 +117,7 @@ export const ERRORS = {
   WEIR_UPGRADE_OVER_HTTP2: peer(505, STAYS, 'this resource is only available over HTTP/1.1', 'RFC 9110 §15.6.6'),
   WEIR_UPGRADE_WITHOUT_CONNECTION: developer(501, STAYS, 'server.fetch has no connection to upgrade', 'docs/guide/web-apis.md'),
   WEIR_WEBSOCKET_HANDSHAKE: peer(400, STAYS, 'this is not a valid WebSocket handshake', 'RFC 6455 §4.2.1'),
+  WEIR_WEBSOCKET_VERSION: peer(426, STAYS, 'only version 13 of the WebSocket protocol is supported', 'RFC 6455 §4.2.2'),
   WEIR_ORIGIN_REFUSED: peer(403, STAYS, 'pages from this origin may not connect', 'RFC 6455 §10.2'),
   WEIR_CROSS_ORIGIN: peer(403, STAYS, 'a page of another origin may not send this request', 'docs/guide/csrf.md'),
   WEIR_CREDENTIALS_MISSING: peer(401, STAYS, 'the request has no credentials that are accepted here', 'RFC 9110 §15.5.2'),

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
+import { outgoingOf } from '../../http/answer/response.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
@@ -23,13 +24,15 @@ export interface Negotiated {
   readonly deflate: PerMessageDeflate | null
 }
 
+/** A version is a number up to 255 (§4.1). A 426 must name a protocol in Upgrade, which HTTP/2 does not have. */
+const OTHER_VERSION = /^(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])$/
 /** RFC 6455 §1.3. */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 /** `extension *("," extension)` of RFC 6455 §9.1: a name and parameters, each with or without a value. A quoted value contains a token. */
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const EXTENSION = `${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}(?:=(?:${TOKEN}|"${TOKEN}"))?)*`
 const EXTENSIONS = new RegExp(`^${EXTENSION}(?:[ \\t]*,[ \\t]*${EXTENSION})*$`)
-/** @throws WEIR_WEBSOCKET_HANDSHAKE */
+/** @throws WEIR_WEBSOCKET_HANDSHAKE, WEIR_WEBSOCKET_VERSION */
 export function checkHandshake({ request, response }: HttpSession): void {
   const refuse = (what: string): never => {
     response.header('Sec-WebSocket-Version', '13')
@@ -39,7 +42,13 @@ export function checkHandshake({ request, response }: HttpSession): void {
   // Over HTTP/2, extended CONNECT says what the key proves (RFC 8441 §5).
   if (request.protocol !== 'HTTP/2.0' && !/^[+/0-9A-Za-z]{22}==$/.test(request.header('sec-websocket-key') ?? ''))
     refuse('Sec-WebSocket-Key')
-  if (request.header('sec-websocket-version') !== '13') refuse('Sec-WebSocket-Version')
+  const version = request.header('sec-websocket-version')
+  if (version !== '13') {
+    if (request.protocol === 'HTTP/2.0' || !OTHER_VERSION.test(version ?? '')) refuse('Sec-WebSocket-Version')
+    response.header('Sec-WebSocket-Version', '13')
+    outgoingOf(response).offerUpgrade('websocket')
+    throw new WeirError('WEIR_WEBSOCKET_VERSION')
+  }
   const extensions = request.header('sec-websocket-extensions')
   if (extensions !== null && !EXTENSIONS.test(extensions)) refuse('Sec-WebSocket-Extensions')
   const protocols = request.header('sec-websocket-protocol')

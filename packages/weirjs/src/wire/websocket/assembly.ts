@@ -39,10 +39,10 @@ export class Assembly {
     const { memory } = this
     memory.reserve(length, most)
     const start = memory.size
-    unmask(bytes, at, length, memory.bytes, start, mask, phase)
+    const isKnownAscii = unmask(bytes, at, length, memory.bytes, start, mask, phase)
     memory.size = start + length
     if (!this.isText || this.isCompressed) return
-    const isPlain = this.#checkedBytes === start && isAscii(memory.bytes.subarray(start, memory.size))
+    const isPlain = this.#checkedBytes === start && (isKnownAscii || isAscii(memory.bytes.subarray(start, memory.size)))
     this.#checkedBytes = isPlain ? memory.size : checkUtf8(memory.bytes, this.#checkedBytes, memory.size)
   }
 }

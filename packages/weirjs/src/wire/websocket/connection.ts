@@ -267,8 +267,9 @@ export class WireWebSocket extends CloseState {
     this.isCompressed = (this.#first & COMPRESSED) !== 0
     if (opcode === TEXT && !this.isCompressed && length <= SCRATCH_BYTES) {
       scratch ??= Buffer.allocUnsafeSlow(SCRATCH_BYTES)
-      unmask(this.#input, at, length, scratch, 0, this.#mask, 0)
-      return this.#endText(scratch, length)
+      if (!unmask(this.#input, at, length, scratch, 0, this.#mask, 0)) return this.#endText(scratch, length)
+      this.text = scratch.toString('latin1', 0, length)
+      return TEXT
     }
     const own = Buffer.allocUnsafe(length)
     unmask(this.#input, at, length, own, 0, this.#mask, 0)

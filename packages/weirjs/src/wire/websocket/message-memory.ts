@@ -1,14 +1,12 @@
-// The bytes of a message that arrives in pieces, in one piece of memory: at most four times as much as has arrived, or 64 KiB if that is at most
-// sixteen times as much, and never more than the message may have.
+// The bytes of a message that arrives in pieces, in one piece of memory: at most sixteen times as much as has arrived, and never more than the
+// message may have. What has not been written to yet is not memory of the machine.
 
 import { Buffer } from 'node:buffer'
 
 const NO_BYTES = Buffer.alloc(0)
 const FIRST_BYTES = 4 * 1024
-const GROWTH = 4
-/** Up to here memory grows faster: most messages then need no second piece. */
-const FAST_BYTES = 64 * 1024
-const FAST_GROWTH = 16
+/** Most messages need no second piece, which would have to be filled again. */
+const GROWTH = 16
 /** Memory that is used to less than this part is exchanged for memory of the right size once the message is complete. */
 const LEAST_USED = 3 / 4
 
@@ -20,8 +18,7 @@ export class MessageMemory {
   reserve(more: number, most: number): void {
     const needed = this.size + more
     if (needed <= this.bytes.length) return
-    const wanted = Math.max(GROWTH * this.bytes.length, Math.min(FAST_GROWTH * needed, FAST_BYTES), FIRST_BYTES)
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(wanted, most)))
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(Math.max(GROWTH * needed, FIRST_BYTES), most)))
     this.bytes.copy(larger, 0, 0, this.size)
     this.bytes = larger
   }

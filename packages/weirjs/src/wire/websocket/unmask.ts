@@ -16,12 +16,18 @@ const key64 = new BigInt64Array(key.buffer)
  * Unmasks `source[start, start + length)` to `target[at, at + length)`.
  * @param mask the four bytes, the first one highest
  * @param phase how many bytes of the payload came before
+ * @returns whether all of it is known to be ASCII: long pieces are not looked at
  */
-export function unmask(source: Uint8Array, start: number, length: number, target: Buffer, at: number, mask: number, phase: number): void {
-  if (length < LEAST_LONG_BYTES) {
-    unmaskBytes(source, start, length, target, at, mask, phase)
-    return
-  }
+export function unmask(
+  source: Uint8Array,
+  start: number,
+  length: number,
+  target: Buffer,
+  at: number,
+  mask: number,
+  phase: number,
+): boolean {
+  if (length < LEAST_LONG_BYTES) return unmaskBytes(source, start, length, target, at, mask, phase) < 0x80
   target.set(source.subarray(start, start + length), at)
   // Up to the next multiple of eight in memory.
   const before = -(target.byteOffset + at) & 7
@@ -32,21 +38,42 @@ export function unmask(source: Uint8Array, start: number, length: number, target
   for (let i = 0; i < words.length; i++) words[i] = words[i]! ^ mask64
   const done = before + words.length * 8
   unmaskBytes(target, at + done, length - done, target, at + done, mask, phase + done)
+  return false
 }
 
-function unmaskBytes(source: Uint8Array, start: number, length: number, target: Uint8Array, at: number, mask: number, phase: number): void {
+/** @returns the bits that are set in any of the bytes */
+function unmaskBytes(
+  source: Uint8Array,
+  start: number,
+  length: number,
+  target: Uint8Array,
+  at: number,
+  mask: number,
+  phase: number,
+): number {
   const first = maskByte(mask, phase)
   const second = maskByte(mask, phase + 1)
   const third = maskByte(mask, phase + 2)
   const fourth = maskByte(mask, phase + 3)
+  let bits = 0
   let i = 0
   for (const whole = length & ~3; i < whole; i += 4) {
-    target[at + i] = source[start + i]! ^ first
-    target[at + i + 1] = source[start + i + 1]! ^ second
-    target[at + i + 2] = source[start + i + 2]! ^ third
-    target[at + i + 3] = source[start + i + 3]! ^ fourth
+    const a = source[start + i]! ^ first
+    const b = source[start + i + 1]! ^ second
+    const c = source[start + i + 2]! ^ third
+    const d = source[start + i + 3]! ^ fourth
+    target[at + i] = a
+    target[at + i + 1] = b
+    target[at + i + 2] = c
+    target[at + i + 3] = d
+    bits |= a | b | c | d
   }
-  for (; i < length; i++) target[at + i] = source[start + i]! ^ maskByte(mask, phase + i)
+  for (; i < length; i++) {
+    const byte = source[start + i]! ^ maskByte(mask, phase + i)
+    target[at + i] = byte
+    bits |= byte
+  }
+  return bits
 }
 
 /** The byte of the mask for the i-th byte of a payload. */

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import type { ByteLink, LinkOwner } from '../../http/answer/byte-link.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { WireWebSocket } from '../../wire/websocket/connection.ts'
+import { type ConnectionHost, WebSocketConnection, type WebSocketHandlers } from './connection.ts'
+
+const TEXT = 0x81
+const CLOSE = 0x88
+const PING = 0x89
+
+/** A short frame of a client, with a mask of zeros. */
+const frame = (first: number, payload = ''): Buffer =>
+  Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), Buffer.from(payload, 'latin1')])
+
+/** A connection over a link that the test feeds. */
+function connected(handlers: WebSocketHandlers<null>, { maxQueuedBytes = 1_000_000 } = {}) {
+  const written: string[] = []
+  let owner: LinkOwner | null = null
+  const link: { -readonly [K in keyof ByteLink]: ByteLink[K] } & { isEnded: boolean } = {
+    ...{ receivedBytes: 0, writtenBytes: 0, isBlocked: false, isPaused: true, waitingBytes: 0, isEnded: false },
+    start: (one: LinkOwner) => void (owner = one),
+    sendHead() {},
+    writeText: (text: string) => void written.push(text),
+    write: (bytes: Uint8Array) => void written.push(Buffer.from(bytes).toString('latin1')),
+    writeShared: (bytes: Uint8Array) => written.push(Buffer.from(bytes).toString('latin1')) > 0,
+    writeBoth: (text: string, bytes: Uint8Array) => void written.push(text + Buffer.from(bytes).toString('latin1')),
+    flushSoon: (box: { flush(): void }) => box.flush(),
+    pause: () => void (link.isPaused = true),
+    resume: () => void (link.isPaused = false),
+    end: () => void (link.isEnded = true),
+    destroy: () => owner!.onClose(),
+    hasBeenRead: () => false,
+  }
+  const failures: unknown[] = []
+  const host = {
+    ...{ handlers, maxMessageSize: 1000, maxQueuedBytes, pingInterval: null },
+    report: (error: unknown) => failures.push(error),
+    forget() {},
+  }
+  const session = { requestId: '' } as HttpSession
+  const wire = new WireWebSocket(host.maxMessageSize)
+  const connection = new WebSocketConnection(
+    host as unknown as ConnectionHost<null>,
+    link,
+    wire,
+    { protocol: '', deflate: null },
+    null,
+    session,
+  )
+  link.start(connection)
+  connection.open(Buffer.alloc(0))
+  /** Bytes in memory that is used again afterwards. */
+  const feed = (...pieces: Buffer[]): void => {
+    const bytes = Buffer.concat(pieces)
+    connection.onBytes(bytes, 0, bytes.length)
+    bytes.fill(0xee)
+  }
+  return { connection, link, wire, written, failures, feed }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test('a read full of tiny messages does not hold the event loop: others come first after 1,024 of them, and none is lost', async () => {
+  const seen: string[] = []
+  const { feed, link, wire } = connected({ message: (_, data) => void seen.push(String(data)) })
+  const count = 5000
+  const letters = Array.from({ length: count }, (_, i) => String.fromCharCode(97 + (i % 26)))
+  feed(...letters.map((letter) => frame(TEXT, letter)))
+  const handled = [seen.length]
+  feed(frame(TEXT, '!')) // arrives in the meantime
+  assert.equal(link.isPaused, true)
+  while (wire.waitingBytes > 0) {
+    await turn()
+    handled.push(seen.length)
+  }
+  for (const [i, sum] of handled.entries()) assert.ok(sum - (handled[i - 1] ?? 0) <= 1024, handled.join())
+  assert.equal(seen.join(''), `${letters.join('')}!`)
+  assert.equal(link.isPaused, false)
+})
+
+test('while a handler takes its time, nothing more is taken from what has arrived, and the link is not read', async () => {
+  const seen: string[] = []
+  let go = (): void => {}
+  const { feed, link, wire } = connected({
+    message(_, data) {
+      seen.push(String(data))
+      return new Promise<void>((resolve) => (go = resolve))
+    },
+  })
+  feed(...[...'abc'].map((letter) => frame(TEXT, letter)))
+  assert.deepEqual([seen.join(''), wire.heldBytes], ['a', 14])
+  feed(frame(TEXT, 'd'))
+  assert.deepEqual([seen.join(''), link.isPaused], ['a', true])
+  for (const sum of ['ab', 'abc', 'abcd', 'abcd']) {
+    go()
+    await turn()
+    assert.equal(seen.join(''), sum)
+  }
+  assert.equal(link.isPaused, false)
+})
+
+test('everything that one read causes is written at once, in order', () => {
+  const { feed, written } = connected({
+    message(socket, data) {
+      socket.send(`${String(data)}1`)
+      socket.send(Buffer.from(`${String(data)}2`))
+    },
+  })
+  feed(frame(TEXT, 'a'), frame(PING, 'p'), frame(TEXT, 'b'))
+  assert.deepEqual(written, ['\x81\x02a1\x82\x02a2\x8a\x01p\x81\x02b1\x82\x02b2'])
+})
+
+test('what waits for the client is written once there is room, small frames together, and waiters learn of it', async () => {
+  const { connection, link, written } = connected({})
+  link.isBlocked = true
+  for (const text of ['a', 'b', 'c']) connection.send(text)
+  let isOut = false
+  const drained = connection.drained().then(() => (isOut = true))
+  await turn()
+  assert.deepEqual([written, isOut, connection.bufferedBytes], [[], false, 9])
+  link.isBlocked = false
+  connection.onRoom()
+  await drained
+  assert.deepEqual([written, connection.bufferedBytes], [['\x81\x01a\x81\x01b\x81\x01c'], 0])
+})
+
+test('a client that does not read is closed with 1013, behind what was sent before', () => {
+  const { connection, link, written } = connected({}, { maxQueuedBytes: 2000 })
+  link.isBlocked = true
+  let count = 0
+  while (connection.send('x')) count++
+  assert.ok(count >= 3 && count < 2000 / 512 + 1, `${count} messages`)
+  assert.equal(connection.isOpen, false)
+  link.isBlocked = false
+  connection.onRoom()
+  assert.equal(written.join(''), `${'\x81\x01x'.repeat(count)}\x88\x1e\x03\xf5messages are read too slowly`)
+})
+
+test('a close is answered once, and ends our side; a broken rule too', () => {
+  const codes: number[] = []
+  const close = (_: unknown, code: number): void => void codes.push(code)
+  const closed = connected({ close })
+  closed.feed(frame(CLOSE, '\x0f\xa0bye'), frame(CLOSE, '\x03\xe8'), frame(TEXT, 'late'))
+  assert.deepEqual([closed.written, closed.link.isEnded], [['\x88\x05\x0f\xa0bye'], true])
+  closed.connection.onClose()
+  const broken = connected({ close })
+  broken.feed(frame(0x83, 'x'), frame(TEXT, 'late'))
+  assert.deepEqual([broken.written, broken.link.isEnded], [['\x88\x02\x03\xea'], true])
+  broken.connection.onClose()
+  const both = connected({ close })
+  both.connection.close(1000)
+  both.feed(frame(TEXT, 'sent before'), frame(CLOSE, '\x03\xe8'))
+  assert.deepEqual([both.written, both.link.isEnded], [['\x88\x02\x03\xe8'], true])
+  both.connection.onClose()
+  assert.deepEqual(codes, [4000, 1006, 1000])
+})
+
+test('a connection is closed only with codes that may be sent', () => {
+  const { connection } = connected({})
+  for (const code of [0, 999, 1004, 1005, 1006, 1015, 5000]) assert.throws(() => connection.close(code), TypeError)
+  assert.throws(() => connection.close(1000, 'x'.repeat(124)), RangeError)
+  assert.equal(connection.isOpen, true)
+})
