@@ -79,6 +79,8 @@ export class Exchange implements SessionSource {
   failure: unknown = null
   /** Whether an `auth` has decided who has sent the request. Other modules no longer set `session.principal` themselves. */
   hasDecidedPrincipal = false
+  /** Whether all middleware has let it reach its route. Until then, no handler has had an effect. */
+  hasReachedRoute = false
   /** What has made the response personal; null if nothing is known. `nonce` replaces `session`, because no cache at all may keep a nonce. */
   personal: 'nonce' | 'session' | null = null
   /** The span that a module has created for it; null without one. */
