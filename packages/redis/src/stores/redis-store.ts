@@ -100,7 +100,13 @@ class RedisTable implements LimitTable {
   }
 
   async #run(key: string, cost: number): Promise<readonly [isAllowed: boolean, level: number]> {
-    const reply = await this.#access.runScript(SCRIPT, this.#prefix + key, String(cost * this.#rule.unit), this.#capacity, this.#drain)
+    const reply = await this.#access.runScript(
+      SCRIPT,
+      this.#prefix + key,
+      String(Math.round(cost * this.#rule.unit)),
+      this.#capacity,
+      this.#drain,
+    )
     const [isAllowed, level] = reply as readonly [unknown, unknown]
     return [Number(isAllowed) === 1, Number(level)] // a client may be set to return numbers as strings
   }

@@ -227,6 +227,7 @@ export class Dispatcher implements Application {
     const { values } = exchange.match
     const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)
+    exchange.hasReachedRoute = true
     if (route.answers !== null) return this.#routeDeclared(exchange, route, route.answers)
     return reply(exchange, route.run(exchange.session, exchange.request, values))
   }

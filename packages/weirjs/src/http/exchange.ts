@@ -78,6 +78,8 @@ export class Exchange implements SessionSource {
   carrier: ExchangeCarrier | null = null
   /** The error that the response answers, for observers; null if there is none. */
   failure: unknown = null
+  /** Whether all middleware has let it reach its route. Until then, no handler has had an effect. */
+  hasReachedRoute = false
   /** What `session.time` has measured; null if it has not been called. */
   timing: ServerTiming | null = null
   /** Called when it is over; null without any, and `NOBODY` if it is over, or will end without anybody being told. */

@@ -24,6 +24,7 @@ import { ageMs, type CacheEntry, isVariantOf } from './cache-entry.ts'
 import { type CacheOptions, type CacheSettings, checkedOptions, checkedTag, OWNER } from './cache-options.ts'
 import { type CacheRequest, isSafe, readRequest, useOf } from './cache-request.ts'
 import { Flight } from './flight.ts'
+import { Invalidations } from './invalidations.ts'
 import { type Found, MemoryEntries } from './memory-entries.ts'
 import { type Keeper, namedTag, pathTag, type Run, runHandler, statusMember } from './run-handler.ts'
 import { sendEntry } from './send-entry.ts'
@@ -65,6 +66,8 @@ const MOST_FLIGHTS = 4
 /** For how long requests for a response that cannot be kept do not wait for each other. */
 const PASS_MS = 5_000
 const MOST_PASSES = 1_000
+/** How many handlers run in the background at a time. Nobody waits for them, so nothing else keeps a client from starting more. */
+const MOST_REFRESHES = 64
 
 /** A run of the handler in the background. */
 interface Refresh {
@@ -97,6 +100,9 @@ export class Cache implements Policy {
   /** Runs whose response is complete later. */
   readonly #unfinished = new Set<Flight>()
   readonly #refreshes = new Map<object, Refresh>()
+  /** How many are under way, those included that wait for the store. */
+  #refreshing = 0
+  readonly #invalidations = new Invalidations()
   /** By key: until when requests do not wait for each other. */
   readonly #passes = new Map<string, number>()
   readonly #keeper: Keeper
@@ -112,6 +118,7 @@ export class Cache implements Policy {
     this.#keeper = {
       settings: this.#settings,
       keep: (run, entry) => this.#keep(run, entry),
+      isInvalidated: ({ flight }, tags) => this.#invalidations.areSince(flight.since, tags),
       mayCollect: () => (this.#unfinished.size + 1) * this.#settings.maxEntryBytes <= this.#settings.maxBytes,
       awaitEnd: ({ flight }, end) => {
         this.#unfinished.add(flight)
@@ -308,6 +315,7 @@ export class Cache implements Policy {
     const { flight } = run
     this.#counts.miss++
     this.#running.add(flight)
+    flight.since = this.#invalidations.now
     try {
       return await runHandler(this.#keeper, run)
     } finally {
@@ -330,13 +338,17 @@ export class Cache implements Policy {
 
   /** Makes a new response in the background, after the stale one has been sent. */
   #refresh(exchange: ExchangeHandle, request: CacheRequest, key: string, stale: CacheEntry): void {
-    if (this.#flights.has(key)) return
+    if (this.#flights.has(key) || this.#refreshing >= MOST_REFRESHES) return
     const flight = new Flight()
     this.#flights.set(key, flight)
+    this.#refreshing++
     setImmediate(() => {
       this.#renewLater(exchange, request, flight, stale)
         .catch(this.#settings.onError)
-        .finally(() => this.#endFlight(key, flight))
+        .finally(() => {
+          this.#refreshing--
+          this.#endFlight(key, flight)
+        })
     })
   }
 
@@ -391,7 +403,7 @@ export class Cache implements Policy {
   }
 
   async #invalidate(tag: string): Promise<void> {
-    for (const flight of [...this.#running, ...this.#unfinished]) flight.invalidate(tag)
+    if (this.#running.size + this.#unfinished.size > 0) this.#invalidations.add(tag)
     this.#memory.dropTagged(tag)
     await this.#sharing?.invalidate(tag)
   }

@@ -20,8 +20,8 @@ const LATE: FlightEnd = { kind: 'late' }
 
 export class Flight {
   readonly #waiting = new Set<(end: FlightEnd) => void>()
-  /** What has been invalidated since it began. */
-  readonly #invalidated = new Set<string>()
+  /** When its run began, by the list of invalidations. */
+  since = 0
   #end: FlightEnd | null = null
 
   get hasEnded(): boolean {
@@ -54,14 +54,5 @@ export class Flight {
       })
       this.#waiting.add(tell)
     })
-  }
-
-  invalidate(tag: string): void {
-    this.#invalidated.add(tag)
-  }
-
-  /** Whether its response may be out of date. */
-  isInvalidated(tags: readonly string[]): boolean {
-    return this.#invalidated.size > 0 && tags.some((tag) => this.#invalidated.has(tag))
   }
 }

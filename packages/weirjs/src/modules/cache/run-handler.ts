@@ -37,6 +37,8 @@ export interface Keeper {
   readonly settings: CacheSettings
   /** Keeps an entry. Called once the response is complete, which may be after it has been sent. */
   keep(run: Run, entry: CacheEntry): void
+  /** Whether a response with these tags may be out of date, because something was invalidated since the run began. */
+  isInvalidated(run: Run, tags: readonly string[]): boolean
   /** Whether there is room for a body that is collected while it is sent. */
   readonly mayCollect: () => boolean
   /** The response is sent before it is complete. @param end never rejects */
@@ -130,7 +132,7 @@ function renew(
   before: readonly string[] | null,
   startedAt: number,
 ): HttpResponse | Promise<HttpResponse> {
-  const { exchange, flight } = run
+  const { exchange } = run
   const old = run.stale!
   const news = KeptResponse.of(outgoing, before, null).fields
   const kept = old.kept.with({ fields: updated(old.kept.fields, news) })
@@ -143,7 +145,7 @@ function renew(
   // A 304 that depends on more than the response did is for this client alone.
   const names = new Set(old.vary.names)
   const isSame = (varyNames(kept.field('vary')) ?? []).every((name) => names.has(name))
-  const isKept = typeof verdict !== 'string' && isSame && !flight.isInvalidated(tags)
+  const isKept = typeof verdict !== 'string' && isSame && !keeper.isInvalidated(run, tags)
   if (isKept) keeper.keep(run, entry)
   endFlight(run, isKept ? entry : null)
   return sendEntry(exchange, run.clock, entry, statusMember(keeper.settings, `fwd=${run.forward}; fwd-status=304`))
@@ -203,7 +205,7 @@ async function finish(
   const keep = (body: Uint8Array | null): CacheEntry | null => {
     // Asked again: code that makes a stream may have looked at its client since the head was sent.
     const why = whyForOne(keeper, run, { status: outgoing.statusCode, field: (name) => outgoing.listHeader(name) })
-    if (why !== null || flight.isInvalidated(tags) || trailers?.areUnannounced === true) return null
+    if (why !== null || keeper.isInvalidated(run, tags) || trailers?.areUnannounced === true) return null
     const entry = newEntry(facts.with({ body }), verdict, bornAt, vary, tags)
     keeper.keep(run, entry)
     return entry

@@ -245,8 +245,9 @@ export class Idempotency implements Policy {
       response = await next()
     } catch (error) {
       // A handler that was told to stop, because the client has left or time was up, may have had its effect or not. Any other error means that
-      // it had none.
-      await (session.signal.aborted ? this.#leaveUnknown(id, token) : this.#forgetting.forget(id, token, clock))
+      // it had none. So does one that was never called, because inner middleware has refused.
+      const isUnknown = handle.hasReachedRoute && session.signal.aborted
+      await (isUnknown ? this.#leaveUnknown(id, token) : this.#forgetting.forget(id, token, clock))
       throw error
     }
     if (responseHandle(response).statusCode >= 500 && !this.#keepsServerErrors) {

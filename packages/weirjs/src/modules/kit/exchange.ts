@@ -53,6 +53,8 @@ export interface ExchangeHandle {
   readonly isDecoded: boolean
   /** Whether a route was found for it. */
   readonly isRouted: boolean
+  /** Whether all middleware has let it reach its route. Until then, no handler has had an effect. */
+  readonly hasReachedRoute: boolean
   /** What the handler of its route gets as parameters; empty without a route. The same list for each request of a route. */
   readonly bindings: readonly Binding[]
   /**
@@ -210,6 +212,10 @@ class Handle implements ExchangeHandle {
 
   get isDecoded(): boolean {
     return bodyOf(this.#exchange.request)?.isDecoded === true
+  }
+
+  get hasReachedRoute(): boolean {
+    return this.#exchange.hasReachedRoute
   }
 
   get isRouted(): boolean {

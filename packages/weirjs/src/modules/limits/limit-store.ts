@@ -12,7 +12,7 @@ export interface LimitTable {
    * @throws (rejects) WEIR_STORE_UNAVAILABLE
    */
   take(key: string, cost: number, clock: Clock): Taken | Promise<Taken>
-  /** Gives back `cost` units. Never more than `burst` can be taken after that. @throws (rejects) WEIR_STORE_UNAVAILABLE */
+  /** Gives back `cost` units, which may have a fraction. Never more than `burst` can be taken after that. @throws (rejects) WEIR_STORE_UNAVAILABLE */
   refund(key: string, cost: number): void | Promise<void>
 }
 

@@ -11,15 +11,16 @@ import { type RateRule, rateRule, type Taken } from './rate-rule.ts'
  * each of `processes` allows its part.
  */
 export class LocalLimit implements LimitTable {
-  readonly #rule: RateRule
+  /** The part of this process. */
+  readonly rule: RateRule
   readonly #processes: number
   readonly #table: MemoryTable
 
   /** @param owner for messages @throws WEIR_OPTION_INVALID */
   constructor(owner: string, { quota, windowMs, burst }: RateRule, processes: number) {
-    this.#rule = rateRule(owner, quota, windowMs * processes, Math.max(1, Math.floor(burst / processes)))
+    this.rule = rateRule(owner, quota, windowMs * processes, Math.max(1, Math.floor(burst / processes)))
     this.#processes = processes
-    this.#table = new MemoryTable(this.#rule)
+    this.#table = new MemoryTable(this.rule)
   }
 
   take(key: string, cost: number, clock: Clock): Taken {
@@ -32,7 +33,7 @@ export class LocalLimit implements LimitTable {
 
   /** @param taken what the store has said */
   learn(key: string, { remaining }: Taken, clock: Clock): void {
-    const { unit, capacity } = this.#rule
+    const { unit, capacity } = this.rule
     const level = capacity - Math.floor(remaining / this.#processes) * unit
     if (level > 0) this.#table.raise(key, level, clock)
   }

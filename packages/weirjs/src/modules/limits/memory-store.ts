@@ -97,7 +97,7 @@ export class MemoryTable implements LimitTable {
   /** What a key without a slot has taken comes back with time alone: the others of its bucket would have it, too. */
   refund(key: string, cost: number): void {
     const slot = this.#slots.get(key)
-    if (slot !== undefined) this.#levels.add(slot, -cost * this.#rule.unit)
+    if (slot !== undefined) this.#levels.add(slot, -Math.round(cost * this.#rule.unit))
   }
 
   /** A key that has no slot may have taken from a shared bucket before. It has taken no more than that bucket holds. */

@@ -85,6 +85,9 @@ interface Receipt {
   readonly key: string
   readonly cost: number
   readonly taken: Taken
+  /** When, by the clock of the request. */
+  readonly at: number
+  readonly clock: Clock
   /** Null: nothing to give back, because the store failed. */
   readonly table: LimitTable | null
   isRefunded: boolean
@@ -177,7 +180,7 @@ export class RateLimit implements Policy, CountedLimit {
 
   /**
    * Gives back what a request has taken, such as a login that succeeded, or `cost` units of a key. Nobody can ever take more than `burst` at
-   * once because of it. A store that does not reply is ignored.
+   * once because of it. What of a request's units has come back with time is not given back again. A store that does not reply is ignored.
    */
   async refund(from: HttpSession | string, cost: number = 1): Promise<void> {
     if (typeof from === 'string') {
@@ -215,11 +218,11 @@ export class RateLimit implements Policy, CountedLimit {
 
   #take(key: string, cost: number, clock: Clock): Receipt | Promise<Receipt> {
     const taken = this.#table.take(key, cost, clock)
-    if (!isPromise(taken)) return { limit: this, key, cost, taken, table: this.#table, isRefunded: false }
+    if (!isPromise(taken)) return this.#receipt(key, cost, clock, taken, this.#table)
     return taken.then(
       (later) => {
         this.#local?.learn(key, later, clock)
-        return { limit: this, key, cost, taken: later, table: this.#table, isRefunded: false }
+        return this.#receipt(key, cost, clock, later, this.#table)
       },
       (error: unknown) => this.#takeElsewhere(key, cost, clock, error),
     )
@@ -238,9 +241,12 @@ export class RateLimit implements Policy, CountedLimit {
       throw new RetryLaterError('WEIR_OVERLOADED', [this.#limitName], STORE_PAUSE_MS, 'the store of a limit did not answer', error)
     }
     const table = this.#local
-    if (table !== null) return { limit: this, key, cost, taken: table.take(key, cost, clock), table, isRefunded: false }
-    const taken: Taken = { isAllowed: true, remaining: this.#rule.burst, retryAfterMs: 0, resetMs: 0 }
-    return { limit: this, key, cost, taken, table: null, isRefunded: false }
+    if (table !== null) return this.#receipt(key, cost, clock, table.take(key, cost, clock), table)
+    return this.#receipt(key, cost, clock, { isAllowed: true, remaining: this.#rule.burst, retryAfterMs: 0, resetMs: 0 }, null)
+  }
+
+  #receipt(key: string, cost: number, clock: Clock, taken: Taken, table: LimitTable | null): Receipt {
+    return { limit: this, key, cost, taken, at: clock.now(), clock, table, isRefunded: false }
   }
 
   #conclude({ bag }: HttpSession, receipt: Receipt): void {
@@ -260,11 +266,22 @@ export class RateLimit implements Policy, CountedLimit {
   }
 
   async #giveBackReceipt(receipt: Receipt): Promise<void> {
-    const { taken, table, key, cost } = receipt
+    const { taken, table, key } = receipt
     if (!taken.isAllowed || receipt.isRefunded) return
     receipt.isRefunded = true
-    taken.remaining = Math.min(this.#rule.burst, taken.remaining + cost)
-    if (table !== null) await this.#giveBack(table, key, cost)
+    const back = this.#heldBy(receipt)
+    taken.remaining = Math.min(this.#rule.burst, taken.remaining + Math.ceil(back))
+    if (table !== null && back > 0) await this.#giveBack(table, key, back)
+  }
+
+  /**
+   * What of a cost has not come back with time: otherwise a request that takes long would have it twice. It was put into the bucket last, so it
+   * is what drains last.
+   */
+  #heldBy({ taken, cost, at, clock, table }: Receipt): number {
+    const { quota, windowMs } = table === this.#local && this.#local !== null ? this.#local.rule : this.#rule
+    const restMs = taken.resetMs - (clock.now() - at)
+    return Math.min(cost, Math.max(0, (restMs * quota) / windowMs))
   }
 
   async #giveBack(table: LimitTable, key: string, cost: number): Promise<void> {

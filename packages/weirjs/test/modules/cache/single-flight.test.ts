@@ -313,3 +313,42 @@ test('streams that take their time are collected only as far as there is room, a
   assert.equal(all[0]!.headers.get('cache-status'), 'weir; fwd=uri-miss; detail=event-stream')
   assert.equal(cached.counts.stored, 2)
 })
+
+test('however many stale responses one client finds, at most 64 handlers run in the background', async () => {
+  const isOpen = gate()
+  const { server, cached, clock, runs } = serverWith(
+    async (_, run) => {
+      if (run > 200) await isOpen.promise
+      return `run ${run}`
+    },
+    { maxAge: '1s', staleWhileRevalidate: '1h' },
+  )
+  const names = Array.from({ length: 200 }, (_, i) => `/${i}`)
+  const askAll = () => Promise.all(names.map((url) => server.inject(url)))
+  await askAll()
+  await clock.advance(2_000)
+  const stale = await askAll()
+  assert.deepEqual(new Set(stale.map(({ headers }) => headers.get('cache-status')?.includes('hit'))), new Set([true]))
+  await eventually(() => runs() === 264, 'the runs in the background')
+  await askAll()
+  await turns(5)
+  assert.equal(runs(), 264)
+  isOpen.open()
+  await eventually(() => cached.counts.stored === 264, 'the end of the runs')
+  await askAll()
+  await eventually(() => runs() === 328, 'further runs')
+})
+
+test('a run during which more was invalidated than is remembered is not kept', async () => {
+  const isOpen = gate()
+  const { server, cached, runs } = serverWith(async (_, run) => {
+    if (run === 1) await isOpen.promise
+    return `run ${run}`
+  })
+  const first = server.inject('/a')
+  await eventually(() => runs() === 1, 'the first run')
+  for (let i = 0; i <= 10_000; i++) await cached.invalidate({ path: `/other/${i}` })
+  isOpen.open()
+  assert.match(String((await first).headers.get('cache-status')), /detail=invalidated/)
+  assert.equal((await server.inject('/a')).text(), 'run 2')
+})

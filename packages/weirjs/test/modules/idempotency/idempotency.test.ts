@@ -194,6 +194,34 @@ test('a handler that stops because its client has left leaves an unknown outcome
   }
 })
 
+for (const [what, callsNext, expected] of [
+  ['refuses before the handler is called', false, '{"run":1}'],
+  ['fails after the handler', true, 'WEIR_IDEMPOTENCY_UNKNOWN'],
+] as const) {
+  test(`a client leaves, and inner middleware ${what}`, async () => {
+    const { server, post, runs } = serverWith()
+    let isAsking = false
+    server.use(async ({ signal }, next) => {
+      if (isAsking) return
+      isAsking = true
+      if (callsNext) await next()
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      throw new HttpError(403, 'not allowed')
+    })
+    const leaving = new AbortController()
+    const body = '{"a":1}'
+    const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': KEY }
+    const first = server.fetch(new Request('http://localhost/orders', { method: 'POST', body, headers, signal: leaving.signal }))
+    await eventually(() => isAsking, 'the middleware')
+    leaving.abort()
+    await assert.rejects(first)
+    for (let i = 0; i < 5; i++) await new Promise(setImmediate)
+    const again = await post(KEY, body, undefined, { Host: 'localhost' })
+    assert.equal(callsNext ? codeOf(again) : again.text(), expected)
+    assert.equal(runs(), 1)
+  })
+}
+
 test('a response that is too large, or streamed slowly, is not kept, and the request is not made again', async () => {
   const { post, runs } = serverWith({ maxResponseBytes: 10 }, () => 'more than ten bytes')
   assert.equal((await post(KEY)).text(), 'more than ten bytes')

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { HttpError, HttpServer, type HttpSession, RetryLaterError } from '../../../src/index.ts'
 import { memoryStore, type RateLimit, type RateLimitOptions, rateLimit } from '../../../src/modules/limits/index.ts'
 import { TestClock } from '../../../src/testing/index.ts'
+import { gate } from '../../support/serving.ts'
 import { TRANSPORTS } from '../../support/transports.ts'
 
 const peer = (address: string): { peer: { address: string } } => ({ peer: { address } })
@@ -323,6 +324,39 @@ describe('outside of requests', () => {
     await limit.refund({ bag: { get: () => undefined } } as unknown as HttpSession) // a session that took nothing
     assert.equal((await server.inject('/')).status, 429)
   })
+})
+
+describe('a request that is given back late', () => {
+  const TIMES = [0, 1, 60_000, 900_000, 1_799_999, 1_800_000, 3_600_000, 7_200_000]
+  const burstOf = { usual: 4, small: 2, large: 9 }
+  for (const [kind, burst] of Object.entries(burstOf))
+    for (const cost of [1, 2])
+      for (const heldMs of TIMES)
+        test(`gets its units once: burst ${kind}, cost ${cost}, after ${heldMs} ms`, async () => {
+          const { server, limit, clock, statuses } = serverWith({
+            quota: 4,
+            window: '1h',
+            burst,
+            cost: ({ request }) => (request.path === '/' ? 1 : cost),
+          })
+          const held = gate()
+          let isHeld = false
+          server.mapGet('/held', async (_, session: HttpSession) => {
+            isHeld = true
+            await held.promise
+            await limit.refund(session)
+            return 'back'
+          })
+          const answer = server.inject({ url: '/held', ...peer('192.0.2.1') })
+          while (!isHeld) await new Promise(setImmediate)
+          await clock.advance(heldMs)
+          const allowed = async () => (await statuses(2 * burst + 2)).filter((status) => status === 200).length
+          const before = await allowed()
+          held.open()
+          assert.equal((await answer).status, 200)
+          // As if it had never taken anything.
+          assert.equal(before + (await allowed()), burst)
+        })
 })
 
 describe('failed logins', () => {
