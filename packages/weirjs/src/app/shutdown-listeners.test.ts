@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { addShutdownListener, countEventStreams, onStop, removeShutdownListener } from './shutdown-listeners.ts'
+
+test('each listener is told once, unless it was removed', () => {
+  const stop = new AbortController()
+  const told: string[] = []
+  const listener = (name: string) => ({ stop: () => void told.push(name) })
+  const gone = listener('gone')
+  addShutdownListener(stop.signal, listener('a'))
+  addShutdownListener(stop.signal, gone)
+  const end = onStop(stop.signal, () => told.push('ended'))
+  onStop(stop.signal, () => told.push('b'))
+  removeShutdownListener(stop.signal, gone)
+  end()
+  stop.abort()
+  assert.deepEqual(told, ['a', 'b'])
+})
+
+test('what begins while the server stops is told at once', () => {
+  const told: string[] = []
+  onStop(AbortSignal.abort(), () => told.push('late'))()
+  assert.deepEqual(told, ['late'])
+})
+
+test('event streams are counted as long as they last', () => {
+  const stop = new AbortController()
+  const stream = { kind: 'event stream', stop: () => {} } as const
+  assert.equal(countEventStreams(stop.signal), 0)
+  addShutdownListener(stop.signal, stream)
+  addShutdownListener(stop.signal, { stop: () => {} })
+  assert.equal(countEventStreams(stop.signal), 1)
+  removeShutdownListener(stop.signal, stream)
+  assert.equal(countEventStreams(stop.signal), 0)
+})
