@@ -45,16 +45,21 @@ function serverOf(handler: Handler, { onError, use, declaration, hook }: Setup =
   return { ask, logged, dispatcher }
 }
 
-const fail = (error: unknown): Handler => () => {
-  throw error
-}
+const fail =
+  (error: unknown): Handler =>
+  () => {
+    throw error
+  }
 const codeOf = ({ content }: OutgoingResponse): string | undefined => (content.kind === 'text' ? content.problem?.code : undefined)
 
 test('a path without a route is 404, and one with others 405 with what it allows', async () => {
   const { ask, logged } = serverOf(() => 'a', { declaration: { body: t.int } })
   assert.equal(codeOf((await ask('GET /b')).response), 'WEIR_ROUTE_NOT_FOUND')
   const { response } = await ask('PUT /a')
-  assert.deepEqual([response.statusCode, response.getHeader('Allow'), response.getHeader('Accept-Post')], [405, 'OPTIONS, POST', 'application/json'])
+  assert.deepEqual(
+    [response.statusCode, response.getHeader('Allow'), response.getHeader('Accept-Post')],
+    [405, 'OPTIONS, POST', 'application/json'],
+  )
   const options = (await ask('OPTIONS /a')).response
   assert.deepEqual([options.statusCode, options.getHeader('Allow'), logged.length], [204, 'OPTIONS, POST', 0])
 })
@@ -91,14 +96,24 @@ test('onError answers, also later; what it does not answer is the usual problem;
 test('a gate that answers keeps the handler from running, and its failure is answered', async () => {
   const never: Handler = () => assert.fail('the handler runs')
   assert.equal((await serverOf(never, { use: { gate: () => 'no' } }).ask('POST /a')).response.content.kind, 'text')
-  assert.equal((await serverOf(never, { use: { gate: () => fail(new HttpError(403, 'no'))(null as never, null as never) as never } }).ask('POST /a')).response.statusCode, 403)
-  assert.equal((await serverOf(never, { use: { gate: async () => Promise.reject(new HttpError(401, 'no')) } }).ask('POST /a')).response.statusCode, 401)
+  assert.equal(
+    (await serverOf(never, { use: { gate: () => fail(new HttpError(403, 'no'))(null as never, null as never) as never } }).ask('POST /a'))
+      .response.statusCode,
+    403,
+  )
+  assert.equal(
+    (await serverOf(never, { use: { gate: async () => Promise.reject(new HttpError(401, 'no')) } }).ask('POST /a')).response.statusCode,
+    401,
+  )
 })
 
 test('the type of the content is checked after the gates, before the body is read', async () => {
   const { ask } = serverOf(() => assert.fail('the handler runs'), { declaration: { body: t.int } })
   const { response } = await ask('POST /a', 'Content-Type: text/plain', 'Content-Length: 1')
-  assert.deepEqual([response.statusCode, codeOf(response), response.getHeader('Accept')], [415, 'WEIR_CONTENT_TYPE_UNSUPPORTED', 'application/json'])
+  assert.deepEqual(
+    [response.statusCode, codeOf(response), response.getHeader('Accept')],
+    [415, 'WEIR_CONTENT_TYPE_UNSUPPORTED', 'application/json'],
+  )
   const guarded = serverOf(() => {}, { declaration: { body: t.int }, use: { gate: () => Promise.reject(new HttpError(403, 'no')) } })
   assert.equal((await guarded.ask('POST /a', 'Content-Type: text/plain', 'Content-Length: 1')).response.statusCode, 403)
 })

@@ -8,7 +8,10 @@ const FAILURE = new Error('x')
 /** A logger that notes how it is called, shaped as the members say. */
 function noting(members: object = {}): { calls: unknown[][]; logger: never } {
   const calls: unknown[][] = []
-  const level = (name: string) => (...args: unknown[]) => void calls.push([name, ...args])
+  const level =
+    (name: string) =>
+    (...args: unknown[]) =>
+      void calls.push([name, ...args])
   return { calls, logger: { error: level('error'), warn: level('warn'), info: level('info'), ...members } as never }
 }
 

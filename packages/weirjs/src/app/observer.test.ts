@@ -9,6 +9,15 @@ test('an observer has an end, and functions for what else it is told', () => {
     end(): void {}
   }
   assert.doesNotThrow(() => checkObserver(new Own()))
-  const refused = [null, undefined, () => {}, {}, { end: true }, { end: () => {}, begin: 1 }, { end() {}, started: 'x' }, { end() {}, stopped: {} }]
+  const refused = [
+    null,
+    undefined,
+    () => {},
+    {},
+    { end: true },
+    { end: () => {}, begin: 1 },
+    { end() {}, started: 'x' },
+    { end() {}, stopped: {} },
+  ]
   for (const one of refused) assert.throws(() => checkObserver(one as never), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(one))
 })

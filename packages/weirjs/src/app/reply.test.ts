@@ -47,8 +47,21 @@ test('a response that was built is sent where nothing is returned', () => {
 })
 
 test('refuses what would be sent as {} or cannot be sent', () => {
-  const results = [() => {}, Symbol('x'), 1n, new Map(), new Set(), new Error('x'), /x/, new URLSearchParams(''), new Headers(), new Blob([]), [1].values()]
-  for (const result of results) assert.throws(() => replied(result), { code: 'WEIR_RESULT_UNSENDABLE' }, Object.prototype.toString.call(result))
+  const results = [
+    () => {},
+    Symbol('x'),
+    1n,
+    new Map(),
+    new Set(),
+    new Error('x'),
+    /x/,
+    new URLSearchParams(''),
+    new Headers(),
+    new Blob([]),
+    [1].values(),
+  ]
+  for (const result of results)
+    assert.throws(() => replied(result), { code: 'WEIR_RESULT_UNSENDABLE' }, Object.prototype.toString.call(result))
   assert.deepEqual(replied(Object.assign(new Map(), { toJSON: () => [] }))[1], 'text', 'it says what its JSON is')
 })
 
@@ -75,6 +88,7 @@ test('a result that comes too late is dropped, and its source closed', async () 
 
 test('a promise is later; a response with a then is not', () => {
   assert.equal(isLater(Promise.resolve()), true)
+  // biome-ignore lint/suspicious/noThenProperty: programs may add one
   assert.equal(isLater(Object.assign(new HttpResponse(), { then: () => {} })), false)
   for (const one of [null, undefined, {}, 'x']) assert.equal(isLater(one), false)
 })
@@ -91,5 +105,8 @@ test('a protocol is switched to only if the client has asked for it', () => {
 test('what is not a handler cannot answer with an upgrade', () => {
   const exchange = askedExchange(askedHead('GET /', 'Connection: upgrade', 'Upgrade: echo'))
   const response = new HttpResponse().upgrade('echo', () => {})
-  assert.throws(() => replyInPlace(exchange, response, 'a gate'), { code: 'WEIR_RESULT_UNSENDABLE', message: /a gate cannot answer with an upgrade/ })
+  assert.throws(() => replyInPlace(exchange, response, 'a gate'), {
+    code: 'WEIR_RESULT_UNSENDABLE',
+    message: /a gate cannot answer with an upgrade/,
+  })
 })
