@@ -6,6 +6,7 @@
 //   node scripts/test.mjs routing --test-name-pattern=clash  options go to the runner
 //   node scripts/test.mjs --one-process --within=/src/  all files in one process: much faster, for tests that share nothing;
 //                                                       words select among those within a folder
+//   node scripts/test.mjs --gathered weirjs/            as all tests are run: folders whose tests share nothing in one process each
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -27,7 +28,7 @@ const isAll = given.includes('--all')
 const within = given.find((one) => one.startsWith('--within='))?.slice('--within='.length) ?? ''
 for (let i = 0; i < given.length; i++) {
   const argument = given[i]
-  if (argument === '--one-process' || argument === '--all' || argument.startsWith('--within=')) continue
+  if (['--one-process', '--all', '--gathered'].includes(argument) || argument.startsWith('--within=')) continue
   if (VALUED.test(argument) && i + 1 < given.length) options.push(`${argument}=${given[++i]}`)
   else if (argument.startsWith('-')) options.push(argument)
   else words.push(argument)
@@ -116,7 +117,7 @@ function gathered() {
 const runner = ['--test', '--test-timeout=1200000', `--test-concurrency=${2 * availableParallelism()}`, ...options]
 let command = [...runner, ...files]
 if (inOneProcess) command = [...options, asOneFile(files, 'all')]
-else if (words.length === 0) command = [...runner, ...gathered()]
+else if (words.length === 0 || given.includes('--gathered')) command = [...runner, ...gathered()]
 /** Tests with very many cases try some of them. */
 const env = isQuick ? { ...process.env, WEIR_TEST_QUICK: '1' } : process.env
 const run = spawnSync(process.execPath, ['--enable-source-maps', ...command], { env, stdio: 'inherit' })

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { askedExchange, askedHead, tableOf } from '../../../test/support/asked.ts'
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../../base/limits.ts'
+import { t } from '../../schema/t.ts'
+import { showError } from './show-error.ts'
+
+const routes = tableOf({ 'GET /reset/:token': { token: t.string.secret() } })
+const server = { routes, limits: DEFAULT_LIMITS, timeouts: DEFAULT_TIMEOUTS }
+
+async function shown(status: number, line: string, ...fields: string[]) {
+  const head = askedHead(line, ...fields)
+  const exchange = askedExchange(head, routes.find(head, null))
+  exchange.failure = new Error('<b>bug</b>')
+  const problem = { title: 'Title', status, code: 'CODE', detail: '<i>detail</i>' }
+  exchange.own.sendProblem(problem)
+  const response = await showError(server, exchange, exchange.own, problem)
+  assert.ok(response.content.kind === 'text')
+  return { response, text: response.content.text }
+}
+
+test('a browser gets a page in which nothing of the error is markup', async () => {
+  const { response, text } = await shown(500, 'GET /reset/Zq7canary?a=1', 'Accept: text/html', 'Cookie: c=Zq7canary')
+  assert.match(text, /^<!doctype html>/)
+  assert.match(text, /&lt;i&gt;detail&lt;\/i&gt;/)
+  assert.doesNotMatch(text, /<b>bug|<i>detail|Zq7canary/)
+  assert.deepEqual(
+    [response.getHeader('Content-Type'), response.getHeader('Vary'), response.getHeader('Cache-Control')],
+    ['text/html; charset=utf-8', 'Accept', 'no-store'],
+  )
+  assert.match(response.getHeader('Content-Security-Policy') ?? '', /^default-src 'none'; style-src 'sha256-/)
+})
+
+test('others get the document, with an explanation where the routes may be the reason', async () => {
+  const explained = await shown(404, 'GET /other')
+  assert.equal((JSON.parse(explained.text) as { explanation: { path: string } }).explanation.path, '/other')
+  const own = await shown(500, 'GET /other', 'Accept: application/json')
+  assert.doesNotMatch(own.text, /explanation/)
+  assert.equal(own.response.getHeader('Vary'), 'Accept')
+})

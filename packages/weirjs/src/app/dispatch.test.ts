@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { askedHead, CONNECTION, routeOf, SERVER } from '../../test/support/asked.ts'
+import { HttpError } from '../base/errors.ts'
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../base/limits.ts'
+import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import { t } from '../schema/t.ts'
+import { Dispatcher, type OnError } from './dispatch.ts'
+import { checkPolicy, type Usable } from './policies/policy.ts'
+import type { Handler } from './routes/route.ts'
+import { RouteTable } from './routes/route-table.ts'
+
+interface Setup {
+  readonly onError?: OnError
+  readonly use?: Usable
+  readonly declaration?: object
+  readonly hook?: (session: never, response: never) => unknown
+}
+
+/** A server with `POST /a`, and what it has logged. */
+function serverOf(handler: Handler, { onError, use, declaration, hook }: Setup = {}) {
+  const logged: unknown[] = []
+  const routes = new RouteTable()
+  const dispatcher = new Dispatcher({
+    server: SERVER,
+    routes,
+    limits: DEFAULT_LIMITS,
+    timeouts: DEFAULT_TIMEOUTS,
+    jsonEngine: null,
+    invalidBodyStatus: 400,
+    onError: onError ?? null,
+    logger: { error: (_message, error) => void logged.push(error) },
+    debug: false,
+  })
+  if (use !== undefined) routes.root.use(checkPolicy('', use))
+  if (hook !== undefined) routes.root.beforeSend(hook as never)
+  routes.add(routeOf(routes, 'POST /a', declaration, handler))
+  const ask = async (line: string, ...fields: string[]) => {
+    const head = askedHead(line, ...fields)
+    const exchange = dispatcher.open(head, null, CONNECTION, dispatcher.match(head, null))
+    const response = (await dispatcher.gate(exchange)) ?? (await dispatcher.handle(exchange))
+    return { response, exchange }
+  }
+  return { ask, logged, dispatcher }
+}
+
+const fail =
+  (error: unknown): Handler =>
+  () => {
+    throw error
+  }
+const codeOf = ({ content }: OutgoingResponse): string | undefined => (content.kind === 'text' ? content.problem?.code : undefined)
+
+test('a path without a route is 404, and one with others 405 with what it allows', async () => {
+  const { ask, logged } = serverOf(() => 'a', { declaration: { body: t.int } })
+  assert.equal(codeOf((await ask('GET /b')).response), 'WEIR_ROUTE_NOT_FOUND')
+  const { response } = await ask('PUT /a')
+  assert.deepEqual(
+    [response.statusCode, response.getHeader('Allow'), response.getHeader('Accept-Post')],
+    [405, 'OPTIONS, POST', 'application/json'],
+  )
+  const options = (await ask('OPTIONS /a')).response
+  assert.deepEqual([options.statusCode, options.getHeader('Allow'), logged.length], [204, 'OPTIONS, POST', 0])
+})
+
+test('a failure is a 500 and logged; an error of a client is neither', async () => {
+  const bug = new Error('secret detail')
+  const failing = serverOf(fail(bug))
+  const { response, exchange } = await failing.ask('POST /a')
+  assert.deepEqual([response.statusCode, exchange.failure, failing.logged], [500, bug, [bug]])
+  assert.doesNotMatch(JSON.stringify(response.content), /secret detail/)
+  const refusing = serverOf(fail(new HttpError(418, 'tea', { headers: { 'X-Pot': 'yes' } })))
+  const refused = (await refusing.ask('POST /a')).response
+  assert.deepEqual([refused.statusCode, refused.getHeader('X-Pot'), refusing.logged.length], [418, 'yes', 0])
+})
+
+test('undefined that is thrown is a failure like any other', async () => {
+  const { exchange, response } = await serverOf(fail(undefined)).ask('POST /a')
+  assert.deepEqual([response.statusCode, (exchange.failure as Error).message.includes('undefined was thrown')], [500, true])
+})
+
+test('onError answers, also later; what it does not answer is the usual problem; what it throws is a second failure', async () => {
+  const answer = async (onError: OnError) => {
+    const { ask, logged } = serverOf(fail(new Error('x')), { onError })
+    const { response } = await ask('POST /a')
+    return [response.statusCode, response.content.kind === 'text' && response.content.problem === undefined, logged.length]
+  }
+  assert.deepEqual(await answer(() => 'sorry'), [200, true, 1])
+  assert.deepEqual(await answer(async (_error, { response }) => void response.status(503).text('later')), [503, true, 1])
+  assert.deepEqual(await answer(() => {}), [500, false, 1])
+  for (const onError of [fail(new Error('y')), async () => fail(new Error('y'))(null as never, null as never)])
+    assert.deepEqual(await answer(onError as OnError), [500, false, 2])
+})
+
+test('a gate that answers keeps the handler from running, and its failure is answered', async () => {
+  const never: Handler = () => assert.fail('the handler runs')
+  assert.equal((await serverOf(never, { use: { gate: () => 'no' } }).ask('POST /a')).response.content.kind, 'text')
+  assert.equal(
+    (await serverOf(never, { use: { gate: () => fail(new HttpError(403, 'no'))(null as never, null as never) as never } }).ask('POST /a'))
+      .response.statusCode,
+    403,
+  )
+  assert.equal(
+    (await serverOf(never, { use: { gate: async () => Promise.reject(new HttpError(401, 'no')) } }).ask('POST /a')).response.statusCode,
+    401,
+  )
+})
+
+test('the type of the content is checked after the gates, before the body is read', async () => {
+  const { ask } = serverOf(() => assert.fail('the handler runs'), { declaration: { body: t.int } })
+  const { response } = await ask('POST /a', 'Content-Type: text/plain', 'Content-Length: 1')
+  assert.deepEqual(
+    [response.statusCode, codeOf(response), response.getHeader('Accept')],
+    [415, 'WEIR_CONTENT_TYPE_UNSUPPORTED', 'application/json'],
+  )
+  const guarded = serverOf(() => {}, { declaration: { body: t.int }, use: { gate: () => Promise.reject(new HttpError(403, 'no')) } })
+  assert.equal((await guarded.ask('POST /a', 'Content-Type: text/plain', 'Content-Length: 1')).response.statusCode, 403)
+})
+
+test('hooks see every response, and what they throw replaces it', async () => {
+  const hook = (_session: never, response: { header: (name: string, value: string) => void }) => response.header('X-Hook', 'yes')
+  const { ask } = serverOf(() => 'a', { hook })
+  for (const line of ['POST /a', 'GET /b', 'PUT /a']) assert.equal((await ask(line)).response.getHeader('X-Hook'), 'yes', line)
+  for (const broken of [fail(new Error('hook')), async () => fail(new Error('hook'))(null as never, null as never)]) {
+    const failing = serverOf(() => 'a', { hook: broken as never })
+    assert.deepEqual([(await failing.ask('POST /a')).response.statusCode, failing.logged.length], [500, 1])
+  }
+})
+
+test('an exchange that cannot reach its handler is refused, and onError is not asked twice', async () => {
+  let asked = 0
+  const { dispatcher } = serverOf(() => {}, { onError: () => void asked++ })
+  const head = askedHead('POST /a')
+  const exchange = dispatcher.open(head, null, CONNECTION, dispatcher.match(head, null))
+  assert.equal((await dispatcher.refuse(exchange, new HttpError(413, 'no'))).statusCode, 413)
+  assert.equal((await dispatcher.refuse(exchange, new Error('x'))).statusCode, 500)
+  assert.equal(asked, 1)
+})

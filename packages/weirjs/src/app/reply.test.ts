@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { askedExchange, askedHead } from '../../test/support/asked.ts'
+import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import { HttpResponse } from '../http/answer/response.ts'
+import { checkUpgrade, isLater, reply, replyInPlace } from './reply.ts'
+
+/** Status, kind and type of what becomes of a result. */
+function replied(result: unknown): readonly unknown[] {
+  const response = reply(askedExchange(), result)
+  assert.ok(response instanceof OutgoingResponse, 'at once')
+  return [response.statusCode, response.content.kind, response.getHeader('content-type')]
+}
+
+test('what each kind of result becomes', async () => {
+  async function* pieces(): AsyncGenerator<string> {}
+  const json = 'application/json'
+  const cases: readonly (readonly [unknown, readonly unknown[]])[] = [
+    [undefined, [204, 'none', null]],
+    ['text', [200, 'text', 'text/plain; charset=utf-8']],
+    [0, [200, 'text', json]],
+    [false, [200, 'text', json]],
+    [null, [200, 'text', json]],
+    [{ a: 1 }, [200, 'text', json]],
+    [[1], [200, 'text', json]],
+    [Object.create(null), [200, 'text', json]],
+    [new Date(0), [200, 'text', json]],
+    [new Uint8Array(1), [200, 'bytes', 'application/octet-stream']],
+    [new ArrayBuffer(1), [200, 'bytes', 'application/octet-stream']],
+    [new DataView(new ArrayBuffer(1)), [200, 'bytes', 'application/octet-stream']],
+    [pieces(), [200, 'stream', 'application/octet-stream']],
+    [new HttpResponse().status(201).text('x'), [201, 'text', 'text/plain; charset=utf-8']],
+  ]
+  for (const [result, expected] of cases) assert.deepEqual(replied(result), expected, String(Object.prototype.toString.call(result)))
+  const later = reply(askedExchange(), Promise.resolve('text'))
+  assert.ok(later instanceof Promise)
+  assert.equal((await later).content.kind, 'text')
+  const copied = await reply(askedExchange(), new Response('x', { status: 202 }))
+  assert.equal(copied.statusCode, 202)
+})
+
+test('a response that was built is sent where nothing is returned', () => {
+  const exchange = askedExchange()
+  exchange.response.status(201).text('built')
+  assert.equal((reply(exchange, undefined) as OutgoingResponse).statusCode, 201)
+})
+
+test('refuses what would be sent as {} or cannot be sent', () => {
+  const results = [
+    () => {},
+    Symbol('x'),
+    1n,
+    new Map(),
+    new Set(),
+    new Error('x'),
+    /x/,
+    new URLSearchParams(''),
+    new Headers(),
+    new Blob([]),
+    [1].values(),
+  ]
+  for (const result of results)
+    assert.throws(() => replied(result), { code: 'WEIR_RESULT_UNSENDABLE' }, Object.prototype.toString.call(result))
+  assert.deepEqual(replied(Object.assign(new Map(), { toJSON: () => [] }))[1], 'text', 'it says what its JSON is')
+})
+
+test('a result that comes too late is dropped, and its source closed', async () => {
+  let isClosed = false
+  const stream = {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => ({ done: true, value: undefined }),
+      return: async () => {
+        isClosed = true
+        return { done: true, value: undefined }
+      },
+    }),
+  }
+  const exchange = askedExchange()
+  const sent = exchange.response.text('time is up')
+  exchange.own.take()
+  assert.ok(sent)
+  for (const result of ['late', null, {}, new HttpResponse().text('late')]) assert.equal(reply(exchange, result), exchange.own)
+  assert.equal(reply(exchange, stream), exchange.own)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(isClosed, true)
+})
+
+test('a promise is later; a response with a then is not', () => {
+  assert.equal(isLater(Promise.resolve()), true)
+  // biome-ignore lint/suspicious/noThenProperty: programs may add one
+  assert.equal(isLater(Object.assign(new HttpResponse(), { then: () => {} })), false)
+  for (const one of [null, undefined, {}, 'x']) assert.equal(isLater(one), false)
+})
+
+test('a protocol is switched to only if the client has asked for it', () => {
+  const own = new OutgoingResponse()
+  const ask = (...fields: string[]): void => checkUpgrade(askedHead('GET /', ...fields), own, 'WebSocket')
+  assert.doesNotThrow(() => ask('Connection: upgrade', 'Upgrade: h2c, websocket'))
+  for (const fields of [[], ['Connection: upgrade', 'Upgrade: h2c'], ['Upgrade: websocket']])
+    assert.throws(() => ask(...fields), { code: 'WEIR_UPGRADE_REQUIRED' }, fields.join())
+  assert.equal(own.getHeader('upgrade'), 'WebSocket')
+})
+
+test('what is not a handler cannot answer with an upgrade', () => {
+  const exchange = askedExchange(askedHead('GET /', 'Connection: upgrade', 'Upgrade: echo'))
+  const response = new HttpResponse().upgrade('echo', () => {})
+  assert.throws(() => replyInPlace(exchange, response, 'a gate'), {
+    code: 'WEIR_RESULT_UNSENDABLE',
+    message: /a gate cannot answer with an upgrade/,
+  })
+})
