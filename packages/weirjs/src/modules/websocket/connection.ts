@@ -88,7 +88,9 @@ export class WebSocketConnection<Args = unknown> {
   #isAlive = true
   /** How many bytes had arrived by then. */
   #receivedBefore = 0
-  #aliveAt = 0
+  #beatAt = 0
+  /** How long it has given no sign of life. */
+  #silentMs = 0
   #hasPinged = false
 
   /** @internal */
@@ -236,16 +238,19 @@ export class WebSocketConnection<Args = unknown> {
     const { receivedBytes } = this.#socket
     if (receivedBytes !== this.#receivedBefore) this.#isAlive = true
     this.#receivedBefore = receivedBytes
+    const interval = this.#host.pingInterval!
+    // Of a heartbeat that is late only a part counts: what arrived while the process was blocked has not been read yet.
+    const elapsed = Math.min(now - this.#beatAt, interval / 2)
+    this.#beatAt = now
     // While a handler is running, the socket is not read.
-    if (this.#isAlive || this.#waiting !== null || this.#aliveAt === 0) {
+    if (this.#isAlive || this.#waiting !== null) {
       this.#isAlive = this.#hasPinged = false
-      this.#aliveAt = now
+      this.#silentMs = 0
       return
     }
-    const silence = now - this.#aliveAt
-    const interval = this.#host.pingInterval!
-    if (silence >= 2 * interval) this.terminate()
-    else if (silence >= interval && !this.#hasPinged && this.isOpen) {
+    this.#silentMs += elapsed
+    if (this.#silentMs >= 2 * interval) this.terminate()
+    else if (this.#silentMs >= interval && !this.#hasPinged && this.isOpen) {
       this.#hasPinged = true
       this.#ws.ping()
     }
