@@ -49,6 +49,7 @@ const SLOW = [
   'packages/dev/test/recorded-suites',
   'packages/oidc/test/browser',
   'packages/weirjs/test/modules/relay/rooms-processes',
+  'packages/weirjs/test/slow-clients', // by a program that lasts for seconds, whatever the load
 ]
 const isSlow = (file) => SLOW.some((start) => file.startsWith(`build/${start}`))
 

@@ -41,7 +41,7 @@ test('its server, Prometheus and queries work as printed', { skip: noPrometheus 
     code.replaceAll('8080', String(port)).replaceAll('9100', String(admin)).replaceAll('9090', String(prometheusPort))
   // Slower than anything else can be on a busy machine.
   writeFileSync(join(folder, 'server.js'), onPorts(block('js', 'HttpServer')).replace('Math.random() * 500', '2000'))
-  writeFileSync(join(folder, 'prometheus.yml'), onPorts(block('yaml', 'job_name')).replace('5s', '100ms'))
+  writeFileSync(join(folder, 'prometheus.yml'), onPorts(block('yaml', 'job_name')).replace('5s', '500ms'))
   runUntilEnd(t, folder, process.execPath, ['server.js'])
   const reads = async (url: string): Promise<string> =>
     await fetch(url, { headers: { connection: 'close' } }).then(

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { expressionsIn, type FoundExpression } from '../support/regular-expressions.ts'
+import { isThinned, thinned } from '../support/thinned.ts'
 
 const SHORT = 8_000
 const LONG = 4 * SHORT
@@ -75,13 +76,15 @@ function pump({ pattern, flags }: FoundExpression): string | null {
 }
 
 test('an expression that is known to be quadratic is found', () => {
-  for (const pattern of ['[ \\t]+$', '[ \\t]*,', '\\{[^}]*\\}']) assert.notEqual(pump({ file: '', pattern, flags: 'g' }), null, pattern)
+  const known = ['[ \\t]+$', '[ \\t]*,', '\\{[^}]*\\}']
+  for (const pattern of known.slice(0, thinned(known.length))) assert.notEqual(pump({ file: '', pattern, flags: 'g' }), null, pattern)
 })
 
 test('no regular expression of the source grows faster than its input', () => {
   const all = expressionsIn('packages/weirjs/src')
   assert.ok(all.length > 300, `only ${all.length} were found`)
-  const slow = all.flatMap((one) => {
+  const tried = all.filter((_, i) => !isThinned || i % 5 === 0)
+  const slow = tried.flatMap((one) => {
     const how = pump(one)
     return how === null ? [] : [`${one.file}: /${one.pattern}/${one.flags} by ${how}`]
   })

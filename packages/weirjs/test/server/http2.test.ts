@@ -566,7 +566,7 @@ describe('lifetimes', () => {
           return request.bodyLength
         })
       },
-      { timeouts: { minBodyRate: 1_000_000, bodyGracePeriod: 40 } },
+      { timeouts: { minBodyRate: 1_000_000, bodyGracePeriod: 200 } },
     )
     const client = await Http2Client.connect(t, server.port)
     const patient = client.open({ ':method': 'POST', ':path': '/slow-reader' })

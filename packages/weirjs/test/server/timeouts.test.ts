@@ -599,10 +599,11 @@ inBothReadModes('timeouts on sockets', (serve) => {
       timeouts,
       logger: null,
     })
-    const [head, body, slow, idle] = [await connect(), await connect(), await connect(), await connect()]
-    head.send('GET / HT')
-    body.send(post('/', 1_000_000))
-    slow.get('/slow')
+    // Each sends as soon as it is connected: on a busy machine, one that waited for the next would be idle for too long.
+    const head = (await connect()).send('GET / HT')
+    const body = (await connect()).send(post('/', 1_000_000))
+    const slow = (await connect()).get('/slow')
+    const idle = await connect()
     const answers = await Promise.all([head.message(), body.message(), slow.message()])
     assert.deepEqual(
       answers.map(({ status, header }) => [status, header('connection')]),

@@ -8,6 +8,8 @@ import type { TestContext } from 'node:test'
 
 import { absent, freePort } from '../../../../test/proxies/proxy.ts'
 
+import { eventually } from './serving.ts'
+
 export const noPrometheus: string | false = absent('prometheus', '--version')
 export const noPromtool: string | false = absent('promtool', '--version')
 
@@ -17,7 +19,7 @@ export function promtoolSays(text: string): string {
   return stdout + stderr + (status === 0 ? '' : `exit code ${status}`)
 }
 
-/** A Prometheus that scrapes one server every 100 ms. It stops with the test. */
+/** A Prometheus that scrapes one server twice a second. It stops with the test. */
 export class Prometheus {
   readonly #port: number
 
@@ -35,7 +37,7 @@ export class Prometheus {
     const config = join(folder, 'prometheus.yml')
     writeFileSync(
       config,
-      `scrape_configs:\n  - job_name: weir\n    scrape_interval: 100ms\n    scrape_timeout: 100ms\n    static_configs:\n      - targets: ['127.0.0.1:${target}']\n`,
+      `scrape_configs:\n  - job_name: weir\n    scrape_interval: 500ms\n    scrape_timeout: 500ms\n    static_configs:\n      - targets: ['127.0.0.1:${target}']\n`,
     )
     const port = await freePort()
     const args = [
@@ -67,6 +69,13 @@ export class Prometheus {
     return result.data.result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }))
   }
 
+  /** The first value of an instant query. On a busy machine, a scrape may take too long: then there is none until the next one. */
+  async firstOf(expression: string): Promise<{ labels: Record<string, string>; value: number }> {
+    let found: Awaited<ReturnType<Prometheus['query']>> = []
+    await eventually(async () => (found = await this.query(expression)).length > 0, `a result of ${expression}`)
+    return found[0]!
+  }
+
   /** The state of the target: `up`, and the last error of a scrape. */
   async target(): Promise<{ health: string; lastError: string }> {
     const { data } = await this.#get<{ data: { activeTargets: { health: string; lastError: string }[] } }>('targets')
@@ -80,11 +89,10 @@ export class Prometheus {
 }
 
 async function ready(child: ChildProcess, port: number, said: () => string): Promise<void> {
-  for (let attempt = 0; attempt < 400 && child.exitCode === null; attempt++) {
+  await eventually(async () => {
+    if (child.exitCode !== null) throw new Error(`prometheus has ended: ${said()}`)
     const answer = await fetch(`http://127.0.0.1:${port}/-/ready`, { headers: { connection: 'close' } }).catch(() => null)
     await answer?.text()
-    if (answer?.status === 200) return
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
-  throw new Error(`prometheus is not ready: ${said()}`)
+    return answer?.status === 200
+  }, 'that Prometheus is ready')
 }

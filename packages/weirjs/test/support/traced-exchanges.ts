@@ -12,7 +12,7 @@ import { HttpError, HttpServer, type ServerOptions, t } from '../../src/index.ts
 import { websocket } from '../../src/modules/websocket/index.ts'
 import { answerOf } from './http2-client.ts'
 import { RawClient } from './raw-client.ts'
-import { eventually } from './serving.ts'
+import { eventually, gate, within } from './serving.ts'
 
 /** The packages of an SDK of OpenTelemetry. */
 export interface Sdk {
@@ -128,13 +128,19 @@ export async function tracedExchanges(sdk: Sdk): Promise<Record<string, unknown>
   }
   const exchanges: Record<string, unknown> = {}
   /** Runs one exchange, and collects what it has left behind when its span has ended. */
-  const collect = async (name: string, ask: (server: HttpServer) => Promise<unknown>, options: ServerOptions = {}): Promise<void> => {
+  const collect = async (
+    name: string,
+    ask: (server: HttpServer, begun: Promise<void>) => Promise<unknown>,
+    options: ServerOptions = {},
+  ): Promise<void> => {
     const server = new HttpServer('127.0.0.1', 0, { logger: null, ...options })
     map(server)
+    const begun = gate()
+    server.observe({ begin: () => begun.open(), end: () => {} })
     await server.start()
     const { port } = server
     try {
-      await ask(server)
+      await ask(server, begun.promise)
       const isServer = ({ kind }: SdkTrace.ReadableSpan): boolean => kind === api.SpanKind.SERVER
       await eventually(() => spans.getFinishedSpans().some(isServer), `the span of ${name}`)
     } finally {
@@ -179,14 +185,15 @@ export async function tracedExchanges(sdk: Sdk): Promise<Record<string, unknown>
     limits: { maxRequestBodySize: 10 },
   })
   await collect('a broken head', send('GET / HTTP/1.1\r\nHost : localhost\r\n\r\n'))
-  await collect('a client that leaves before the response', async (server) => {
+  await collect('a client that leaves before the response', async (server, begun) => {
     const client = (await RawClient.connect(server.port)).get('/wait')
-    await eventually(() => server.connections === 1, 'the connection')
+    await within(begun, 'the request')
     await pause(20)
     client.reset()
   })
-  await collect('a client that leaves in its body', async (server) => {
+  await collect('a client that leaves in its body', async (server, begun) => {
     const client = (await RawClient.connect(server.port)).send('POST /users HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\nabc')
+    await within(begun, 'the request')
     await pause(20)
     client.reset()
   })

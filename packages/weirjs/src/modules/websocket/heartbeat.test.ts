@@ -35,8 +35,23 @@ function connected() {
     for (const end = now + ms; now < end; ) connection.onHeartbeat((now += INTERVAL_MS / 10))
   }
   pass(INTERVAL_MS / 10)
-  return { done, link, pass }
+  /** One heartbeat, late because the process was blocked. */
+  const block = (ms: number): void => connection.onHeartbeat((now += ms))
+  return { done, link, pass, block }
 }
+
+test('a process that was blocked pings a silent client, and reads its answer, before it aborts it', () => {
+  const { done, link, pass, block } = connected()
+  for (let i = 0; i < 2; i++) block(100 * INTERVAL_MS)
+  assert.deepEqual(done, ['ping'])
+  block(100 * INTERVAL_MS)
+  assert.deepEqual(done, ['ping'])
+  link.receivedBytes++
+  pass(INTERVAL_MS)
+  assert.deepEqual(done, ['ping'])
+  for (let i = 0; i < 3; i++) block(100 * INTERVAL_MS)
+  assert.deepEqual(done, ['ping', 'ping', 'terminate'])
+})
 
 test('a client that reads slowly is not aborted, and one that stops reading is', () => {
   const { done, link, pass } = connected()

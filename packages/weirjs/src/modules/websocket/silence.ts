@@ -15,7 +15,9 @@ export class Silence {
   #isAlive = true
   /** How many bytes had arrived by then. */
   #receivedBefore = 0
-  #aliveAt = 0
+  #beatAt = 0
+  /** How long it has given no sign of life. */
+  #silentMs = 0
   #hasAsked = false
 
   constructor(intervalMs: number) {
@@ -30,14 +32,17 @@ export class Silence {
     const { receivedBytes } = link
     if (receivedBytes !== this.#receivedBefore) this.#isAlive = true
     this.#receivedBefore = receivedBytes
-    if (this.#isAlive || isDeaf || this.#aliveAt === 0) {
+    // Of a heartbeat that is late only a part counts: what arrived while the process was blocked has not been read yet.
+    const elapsed = Math.min(now - this.#beatAt, this.#intervalMs / 2)
+    this.#beatAt = now
+    if (this.#isAlive || isDeaf) {
       this.#isAlive = this.#hasAsked = false
-      this.#aliveAt = now
+      this.#silentMs = 0
       return FINE
     }
-    const silence = now - this.#aliveAt
-    if (silence >= 2 * this.#intervalMs) return TOO_LONG
-    if (silence < this.#intervalMs || this.#hasAsked) return FINE
+    this.#silentMs += elapsed
+    if (this.#silentMs >= 2 * this.#intervalMs) return TOO_LONG
+    if (this.#silentMs < this.#intervalMs || this.#hasAsked) return FINE
     this.#hasAsked = true
     return ASK
   }

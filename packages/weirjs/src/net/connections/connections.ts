@@ -31,8 +31,15 @@ export interface OpenConnection {
  * gets a response.
  */
 export function drainSoon(connection: OpenConnection): void {
-  // What has arrived by then is read first, even if the timer is late.
-  setTimeout(() => setImmediate(() => connection.drain()), CROSSING_MS)
+  afterCrossing(() => connection.drain())
+}
+
+/**
+ * What has arrived by then is read first, even if the timer is late. A client in this process, such as one of a test, reads in the first turn
+ * of the event loop, and is read in the second.
+ */
+function afterCrossing(act: () => void): NodeJS.Timeout {
+  return setTimeout(() => setImmediate(() => setImmediate(act)), CROSSING_MS)
 }
 
 export class Connections {
@@ -121,8 +128,7 @@ export class Connections {
     const tellIdle = (): void => {
       for (const connection of this.#open) if (!told.has(connection)) connection.drain()
     }
-    // What has arrived by then is read first, even if the timer is late.
-    this.#crossing = setTimeout(() => setImmediate(tellIdle), CROSSING_MS)
+    this.#crossing = afterCrossing(tellIdle)
   }
 
   /** Shortens the deadline of a `drain` in progress to `graceMs` from now, if that is earlier. */
