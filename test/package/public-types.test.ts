@@ -111,8 +111,8 @@ function writeProject(folder: string, name: string, compilerOptions: object, pro
   writeFileSync(join(folder, name, 'program.ts'), program)
 }
 
-async function checkWithEach(t: TestContext, folder: string, projects: readonly string[]): Promise<void> {
-  for (const compiler of COMPILERS.filter(({ version }) => /^(?:5\.9|7)/.test(version))) {
+async function checkWithEach(t: TestContext, folder: string, projects: readonly string[], versions = ['5.9', '7', '7.0']): Promise<void> {
+  for (const compiler of COMPILERS.filter(({ version }) => versions.includes(version))) {
     const skip = !existsSync(compiler.folder) && 'not installed: npm ci --prefix test/package'
     await t.test(`with TypeScript ${compiler.version}`, { skip }, () => {
       installCompiler(folder, compiler)
@@ -127,7 +127,8 @@ test('every type that a program exports by inference has a name in an entry', as
   writeProject(folder, 'server', IN_NODE, SERVER)
   writeProject(folder, 'client', IN_NODE, CLIENT)
   writeProject(folder, 'everything', IN_NODE, await everyResult(folder))
-  await checkWithEach(t, folder, ['server', 'client', 'everything'])
+  await checkWithEach(t, folder, ['everything'], ['7']) // the others need ten times as long for it
+  await checkWithEach(t, folder, ['server', 'client'])
 })
 
 test('a browser project without the types of Node checks a contract and its client, and gets declarations', async (t) => {

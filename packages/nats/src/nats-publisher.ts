@@ -9,7 +9,7 @@ import { isInstance, relays } from 'weirjs/kit'
 import type { NatsJetStream } from './nats-client.ts'
 import { type NatsLink, unavailable } from './nats-link.ts'
 
-export interface NatsPublisherOptions {
+interface NatsPublisherOptions {
   readonly jetstream: NatsJetStream
   readonly link: NatsLink
   readonly clock: Clock

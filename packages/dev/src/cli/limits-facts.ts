@@ -7,7 +7,7 @@ import { dev } from 'weirjs/kit'
 import { routeLabel } from './route-facts.ts'
 import { tableOf } from './table.ts'
 
-export interface RouteLimit {
+interface RouteLimit {
   /** The routes that it applies to. */
   readonly routes: readonly string[]
   readonly name: string

@@ -6,7 +6,7 @@ import { dev } from 'weirjs/kit'
 
 import { tableOf } from './table.ts'
 
-export interface ParameterFacts {
+interface ParameterFacts {
   readonly name: string
   readonly in: Binding['source']
   /** Its name there. */

@@ -13,7 +13,7 @@ export function checkStore(owner: string, store: unknown, functions: readonly st
 }
 
 /** @param hint what to write instead @throws WEIR_OPTION_INVALID */
-export function checkFunctions(owner: string, option: string, given: unknown, functions: readonly string[], hint: string): void {
+function checkFunctions(owner: string, option: string, given: unknown, functions: readonly string[], hint: string): void {
   const missing = functions.find((name) => typeof Object(given)[name] !== 'function')
   if (missing !== undefined) throw invalid(owner, `${option} is ${shown(given)}, which has no function ${missing}(): ${hint}`)
 }

@@ -30,7 +30,7 @@ const ABSENT: ReadonlySet<unknown> = new Set([
 const FORBIDDEN: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM'])
 
 /** An open file, and its state when it was opened. */
-export interface FoundFile {
+interface FoundFile {
   readonly file: OpenFile
   readonly stats: BigIntStats
   readonly state: FileState
