@@ -9,11 +9,7 @@ import { invalid } from './options.ts'
  * @throws WEIR_OPTION_INVALID
  */
 export function checkStore(owner: string, store: unknown, functions: readonly string[], maker: string): void {
-  checkFunctions(owner, 'store', store, functions, `for a client of Redis, write ${maker}(client)`)
-}
-
-/** @param hint what to write instead @throws WEIR_OPTION_INVALID */
-function checkFunctions(owner: string, option: string, given: unknown, functions: readonly string[], hint: string): void {
-  const missing = functions.find((name) => typeof Object(given)[name] !== 'function')
-  if (missing !== undefined) throw invalid(owner, `${option} is ${shown(given)}, which has no function ${missing}(): ${hint}`)
+  const missing = functions.find((name) => typeof Object(store)[name] !== 'function')
+  if (missing === undefined) return
+  throw invalid(owner, `store is ${shown(store)}, which has no function ${missing}(): for a client of Redis, write ${maker}(client)`)
 }
