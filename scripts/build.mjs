@@ -5,7 +5,7 @@
 // name nothing that is internal.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { isAbsolute, resolve } from 'node:path'
+import { isAbsolute, posix, resolve } from 'node:path'
 
 import { build } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
@@ -14,6 +14,15 @@ import { packageNames } from './packages.mjs'
 
 /** Where tsc writes the declarations that are rolled up. */
 const DECLARATIONS = 'declarations'
+
+/**
+ * A compiler that writes the declarations of a program names a type only by a file that it has read. So the entries that make schemas,
+ * declarations and explanations mention those that have the names.
+ */
+const NAMED_IN = {
+  'index.d.ts': ['modules/contract/index.js', 'modules/explain/index.js', 'modules/schema/index.js'],
+  'modules/client/index.d.ts': ['modules/contract/index.js', 'modules/schema/index.js'],
+}
 
 const given = process.argv.slice(2)
 rmSync(DECLARATIONS, { recursive: true, force: true })
@@ -87,9 +96,10 @@ function finishDeclarations(_options, bundle) {
     if (chunk.type !== 'chunk') continue
     if (/^export \{ __exportAll as \w+ \};\s*$/.test(chunk.code)) delete bundle[name] // for namespaces, which need nothing as types
     const code = chunk.code.replace(/^\/\/(?:[^\n]*\.d\.ts|#(?:end)?region[^\n]*)\n/gm, '')
-    chunk.code = code
-      .replace(/^(?=import [^\n]* from ["']node:)/gm, '// @ts-ignore\n')
-      .replace(/\b(Uint8Array|Buffer)<ArrayBufferLike>/g, '$1')
+    const seen = (NAMED_IN[name] ?? []).map((entry) => `import type {} from "./${posix.relative(posix.dirname(name), entry)}";\n`)
+    chunk.code =
+      seen.join('').replace(/"\.\/\.\.\//g, '"../') +
+      code.replace(/^(?=import [^\n]* from ["']node:)/gm, '// @ts-ignore\n').replace(/\b(Uint8Array|Buffer)<ArrayBufferLike>/g, '$1')
   }
 }
 

@@ -84,15 +84,18 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'auth',
       'client',
       'compression',
+      'contract',
       'cors',
       'csrf',
       'decompression',
+      'explain',
       'headers',
       'health',
       'limits',
       'log',
       'metrics',
       'node',
+      'schema',
       'sse',
       'static',
       'websocket',
@@ -268,9 +271,11 @@ const LIKE_OUTSIDERS: readonly string[] = [
   'cache',
   'client',
   'compression',
+  'contract',
   'cors',
   'csrf',
   'decompression',
+  'explain',
   'headers',
   'health',
   'idempotency',
@@ -278,6 +283,7 @@ const LIKE_OUTSIDERS: readonly string[] = [
   'local',
   'log',
   'metrics',
+  'schema',
   'sessions',
   'sqlite',
   'static',
@@ -353,6 +359,62 @@ describe('the modules of weirjs', () => {
       else assert.ok(used.length > 0, `${name} belongs to LIKE_OUTSIDERS now`)
     })
   }
+})
+
+test('what a file exports, another file imports: the rest belongs to the file alone', () => {
+  const sourcesIn = (folder: string): string[] =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .map((file) => posix.join(folder, file.replaceAll('\\', '/')))
+      .filter((file) => /\.(?:ts|mjs)$/.test(file) && !/\/(?:node_modules|dist|build)\//.test(file))
+  const packages = readdirSync('packages')
+  const entries = packages.flatMap((name) => {
+    const { exports } = JSON.parse(readFileSync(`packages/${name}/package.json`, 'utf8')) as {
+      exports: Record<string, { default?: string }>
+    }
+    return Object.values(exports)
+      .flatMap((one) => (one.default ?? []) as string)
+      .map((path) => posix.join('packages', name, path.replace('dist/', 'src/').replace(/\.js$/, '.ts')))
+  })
+  const places = [...packages.map((name) => `packages/${name}`), 'test', 'bench', 'examples']
+  const codes = new Map(
+    places.flatMap(sourcesIn).map((file) => [file, readFileSync(file, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')]),
+  )
+  const imported = new Set<string>()
+  const note = (from: string, to: string, name: string): void => {
+    // The bench imports what is built.
+    const path = to.startsWith('.') ? posix.join(posix.dirname(from), to) : to
+    imported.add(`${path.replace(/\/dist\/(.*)\.js$/, '/src/$1.ts')} ${name}`)
+  }
+  for (const [file, code] of codes) {
+    for (const [, names, to] of code.matchAll(/(?:import|export) (?:type )?\{([^}]*)\} from '([^']+)'/g))
+      for (const name of names!.split(','))
+        note(
+          file,
+          to!,
+          name
+            .trim()
+            .replace(/^type /, '')
+            .split(' as ')[0]!,
+        )
+    for (const [, names, to] of code.matchAll(/\{([^{}]*)\} = await import\('([^']+)'\)/g))
+      for (const name of names!.split(',')) note(file, to!, name.trim().split(':')[0]!)
+    for (const [, to] of code.matchAll(/(?:import|export) (?:type )?\* (?:as \w+ )?from '([^']+)'/g)) note(file, to!, '*')
+    for (const [, to, name = '*'] of code.matchAll(/import\('([^']+)'\)\)?(?:\.(\w+))?/g)) note(file, to!, name)
+  }
+  const dead: string[] = []
+  let exported = 0
+  for (const [file, code] of codes) {
+    if (!/^packages\/[\w-]+\/src\//.test(file) || file.endsWith('.test.ts') || entries.includes(file) || imported.has(`${file} *`)) continue
+    for (const [, name] of code.matchAll(
+      /^export (?:(?:declare|abstract|async) )*(?:interface|type|class|const|let|function\*?) (\w+)/gm,
+    )) {
+      exported++
+      // The test of the guide reads the tables of rules by their names.
+      if (!name!.endsWith('_RULES') && !imported.has(`${file} ${name}`)) dead.push(`${file}: ${name}`)
+    }
+  }
+  assert.ok(exported > 1000, `${exported} exports were found`)
+  assert.deepEqual(dead, [])
 })
 
 describe('the other packages', () => {

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 
 import type { FetchSet } from './keys.ts'
 
-export interface FetchLimits {
+interface FetchLimits {
   /** In milliseconds, from the request to the last byte. */
   readonly timeoutMs: number
   readonly maxBytes: number

@@ -7,7 +7,7 @@ import { CredentialsError } from 'weirjs/auth'
 import type { Clock } from 'weirjs/kit'
 
 /** `jose`, once it has been loaded. */
-export type JoseModule = typeof Jose
+type JoseModule = typeof Jose
 
 type LocalSet = ReturnType<typeof Jose.createLocalJWKSet>
 

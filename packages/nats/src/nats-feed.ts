@@ -24,7 +24,7 @@ const MOST_FRESH = 4_096
 const PAUSE_MS = 500
 const SEQUENCE = /^[1-9]\d{0,15}$/
 
-export interface NatsFeedOptions {
+interface NatsFeedOptions {
   readonly channel: string
   readonly connection: NatsConnection
   readonly link: NatsLink

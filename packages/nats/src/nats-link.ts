@@ -4,7 +4,7 @@
 import { WeirError } from 'weirjs'
 import type { NatsConnection, NatsStatus } from './nats-client.ts'
 
-export interface NatsLinkListener {
+interface NatsLinkListener {
   /** The connection is lost; the client tries to reconnect. */
   onDown(): void
   /** The client has reconnected, and has subscribed again. */

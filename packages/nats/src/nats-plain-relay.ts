@@ -9,7 +9,7 @@ import { NatsLink, unavailable } from './nats-link.ts'
 import { subjectToken } from './nats-subject.ts'
 import { NatsSubscription } from './nats-subscription.ts'
 
-export interface PlainNatsOptions {
+interface PlainNatsOptions {
   readonly owner: string
   readonly connection: NatsConnection
   readonly prefix: string

@@ -10,7 +10,7 @@ import { onceName } from 'weirjs/relay'
 import type { NatsJetStream } from './nats-client.ts'
 import { type NatsLink, unavailable } from './nats-link.ts'
 
-export interface NatsPublisherOptions {
+interface NatsPublisherOptions {
   readonly jetstream: NatsJetStream
   readonly link: NatsLink
   readonly clock: Clock

@@ -10,7 +10,7 @@ import { NatsPublisher } from './nats-publisher.ts'
 import { NatsStream, type NatsStreamOptions, type StreamState } from './nats-stream.ts'
 import { NatsSubscription } from './nats-subscription.ts'
 
-export interface NatsStreamRelayOptions extends NatsStreamOptions {
+interface NatsStreamRelayOptions extends NatsStreamOptions {
   readonly connection: NatsConnection
   readonly clock: Clock
   readonly maxQueuedBytes: number

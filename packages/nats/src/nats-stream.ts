@@ -21,7 +21,7 @@ export interface NatsStreamOptions {
   readonly timeoutMs: number
 }
 
-export interface StoredMessage {
+interface StoredMessage {
   readonly seq: number
   readonly data: string
 }
@@ -37,7 +37,7 @@ export interface StreamState {
   readonly maxLength: number
 }
 
-export const DEFAULT_LENGTH = 1_000
+const DEFAULT_LENGTH = 1_000
 export const DEFAULT_AGE_MS = 86_400_000
 const NANOSECONDS = 1_000_000
 /** The server remembers ids of messages for so long. Its default. */

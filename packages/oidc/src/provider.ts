@@ -44,7 +44,7 @@ export interface Grant {
   userInfo(): Promise<UserInfo>
 }
 
-export interface ProviderOptions {
+interface ProviderOptions {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string | null

@@ -7,7 +7,7 @@ import type { SealedCookies } from 'weirjs/sessions'
 import type { LoginSecrets } from './provider.ts'
 
 /** What has to be the same when a browser comes back from the provider. */
-export interface Transaction extends LoginSecrets {
+interface Transaction extends LoginSecrets {
   /** Where the client goes after the login. */
   readonly path: string
 }

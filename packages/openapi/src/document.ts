@@ -22,7 +22,7 @@ export interface OpenApiServer {
   readonly [member: string]: unknown
 }
 
-export interface OpenApiDocument {
+interface OpenApiDocument {
   readonly openapi: string
   readonly info: OpenApiInfo
   readonly paths: Readonly<Record<string, Part>>
@@ -35,7 +35,7 @@ export interface DocumentSettings {
   readonly version: 'auto' | '3.1' | '3.2'
 }
 
-export interface BuiltDocument {
+interface BuiltDocument {
   readonly document: OpenApiDocument
   /** What of the routes it does not describe, and why. */
   readonly faults: readonly string[]

@@ -1,6 +1,7 @@
 // One route as an operation of OpenAPI: its parameters, its body, and its responses.
 
-import type { Binding, MultipartBody, RouteListing } from 'weirjs'
+import type { Binding, RouteListing } from 'weirjs'
+import type { MultipartBody } from 'weirjs/contract'
 import { idempotencyOf } from './idempotency-key.ts'
 import type { DocumentPath } from './paths.ts'
 import { contentOf, type DocumentResponses, type Part } from './responses.ts'

@@ -7,7 +7,7 @@ import type { RouteSecurity } from './security.ts'
 /** Methods that csrf lets pass. */
 const SAFE: ReadonlySet<string | null> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY'])
 
-export interface Refusals {
+interface Refusals {
   /** In ascending order. */
   readonly statuses: readonly number[]
   /** Whether the responses of the route state what is left of a quota. */

@@ -1,7 +1,9 @@
 // The responses of an operation: what its route declares, and the refusals of weir and of policies.
 
 import { STATUS_CODES } from 'node:http'
-import { type AnySchema, type EventsBody, type JsonSchema, Problem, type RouteListing, type TypedBody } from 'weirjs'
+import { Problem, type RouteListing } from 'weirjs'
+import type { EventsBody, TypedBody } from 'weirjs/contract'
+import type { AnySchema, JsonSchema } from 'weirjs/schema'
 import { refusalsOf } from './refusals.ts'
 import type { DocumentSchemas } from './schemas.ts'
 import type { RouteSecurity } from './security.ts'

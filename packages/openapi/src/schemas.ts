@@ -1,7 +1,9 @@
 // The schemas of a document: each is written where it is used, or defined once among the components.
 
-import { type AnySchema, type JsonSchema, JsonSchemaWriter, type JsonSchemaSide as Side, type TypedBody } from 'weirjs'
+import type { TypedBody } from 'weirjs/contract'
 import { asSchema } from 'weirjs/kit'
+import type { AnySchema, JsonSchema, JsonSchemaSide as Side } from 'weirjs/schema'
+import { JsonSchemaWriter } from 'weirjs/schema'
 
 export class DocumentSchemas {
   readonly #writer: JsonSchemaWriter

@@ -4,7 +4,7 @@ import type { SecurityScheme } from 'weirjs/auth'
 import { type Access, accessOf } from 'weirjs/auth'
 
 /** Schemes by name, each of which is enough, with the scopes that are needed. */
-export type SecurityRequirement = Readonly<Record<string, readonly string[]>>
+type SecurityRequirement = Readonly<Record<string, readonly string[]>>
 
 /** What `weirjs/auth` does with the requests of a route. */
 export interface RouteSecurity {

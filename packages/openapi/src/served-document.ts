@@ -3,7 +3,7 @@
 import { type ModuleHost, type RouteListing, WeirError } from 'weirjs'
 import { buildDocument, type DocumentSettings } from './document.ts'
 
-export interface ServedSettings extends DocumentSettings {
+interface ServedSettings extends DocumentSettings {
   /** The only endpoint at which the document is served; null for each of those of the host. */
   readonly endpoint: string | null
   /** Which routes are described; null for those that clients can reach where the document is served. */

@@ -3,14 +3,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as effect from 'effect/Schema'
 import * as v from 'valibot'
 import { z } from 'zod'
-
-import { type AnySchema, HttpServer } from '../../weirjs/src/index.ts'
+import { HttpServer } from '../../weirjs/src/index.ts'
+import type { AnySchema } from '../../weirjs/src/modules/schema/index.ts'
 import { validated } from '../../weirjs/test/support/openapi-validator.ts'
 import { openapi } from '../src/index.ts'
 import { everything, everything32, INFO } from './everything.ts'

@@ -12,7 +12,7 @@ export type Part = readonly [number: number, etag: string]
 /** What a write found instead of what it expected: somebody else has written. */
 export class WriteConflict extends Error {}
 
-export interface FoundObject {
+interface FoundObject {
   readonly size: number
   readonly metadata: Readonly<Record<string, string>>
 }

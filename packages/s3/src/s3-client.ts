@@ -50,7 +50,7 @@ export function s3Failure(operation: string, cause: unknown): WeirError {
 }
 
 /** The code of an error of S3, such as `NoSuchKey`, or of the system, such as `ECONNREFUSED`. */
-export function nameOf(error: unknown): string {
+function nameOf(error: unknown): string {
   if (!isInstance(error, Error)) return kindOf(error)
   const { name, code } = error as NodeJS.ErrnoException
   if (name === 'Error' || name === 'AggregateError') return code ?? error.message

@@ -23,7 +23,7 @@ export interface UploadHome {
 }
 
 /** How an upload was completed. */
-export interface Completion {
+interface Completion {
   /** What `onComplete` has returned. Undefined if it has not run in this request. */
   readonly result: unknown
 }

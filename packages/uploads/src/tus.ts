@@ -8,7 +8,7 @@ import { bodyLengthOf, checkCoding, hasBody, idIn, locationOf, stateField, whole
 import { readMetadata } from './upload-metadata.ts'
 import type { UploadRecord } from './upload-record.ts'
 
-export const TUS_VERSION = '1.0.0'
+const TUS_VERSION = '1.0.0'
 const EXTENSIONS = 'creation,creation-with-upload,creation-defer-length,termination,expiration,checksum,concatenation'
 const BYTES_TYPE = 'application/offset+octet-stream'
 /** Concatenation copies the parts, and each of them takes a look at the storage. */

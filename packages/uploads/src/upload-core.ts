@@ -22,7 +22,7 @@ const OWNER = 'uploads'
 const WAIT_MS = 15_000
 
 /** What a client wants to upload. */
-export interface Wish {
+interface Wish {
   /** In bytes; null if the client does not know yet. */
   readonly length: number | null
   readonly metadata: string

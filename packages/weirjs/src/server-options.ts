@@ -79,7 +79,7 @@ export const SERVER_RULES = rules<ServerOptions>(OWNER)({
   sharedReceiveBuffer: flag(true),
 })
 
-export type ServerSettings = typeof SERVER_RULES.settings
+type ServerSettings = typeof SERVER_RULES.settings
 
 /** The options of either constructor. @throws WEIR_OPTION_INVALID for a port or options without an address: they would be ignored */
 export function settingsOf(first?: string | ServerOptions, port?: number, options?: ServerOptions): ServerOptions {

@@ -66,7 +66,7 @@ export function replaceStart(hook: StartHook): void {
 }
 
 /** `fetch` of a server. */
-export interface FetchFunction {
+interface FetchFunction {
   (request: Request, options?: ArrivalOptions): Promise<Response>
   /** @param options of the runtime that calls it: ignored, unless they have `peer` or `endpoint` */
   (request: Request, ...options: readonly unknown[]): Promise<Response>

@@ -5,7 +5,7 @@ import { abortAt, type Behaviour, endAt, inPieces, resetAt } from 'weirjs/testin
 import type { SeededRandom } from './seeded-random.ts'
 
 /** How a client leaves before it is done. */
-export type Departure =
+type Departure =
   /** It stays until it has its responses. */
   | { readonly kind: 'none' }
   /** It leaves between two bytes of what it sends, as part of its behaviour. */
@@ -18,7 +18,7 @@ export type Departure =
   | { readonly kind: 'bytes'; readonly how: 'abort' | 'reset'; readonly bytes: number; readonly turns: number }
 
 /** A request that the clients of a run may send. */
-export interface Candidate {
+interface Candidate {
   /** Size of head and body. */
   readonly bytes: number
   readonly isEndless: boolean

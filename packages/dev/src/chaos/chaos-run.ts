@@ -30,7 +30,7 @@ export interface Trial {
   readonly accidents: Accidents
 }
 
-export interface Failure {
+interface Failure {
   readonly what: string
   readonly cause: unknown
 }

@@ -4,7 +4,7 @@ import type { HttpServer } from 'weirjs'
 import { dev } from 'weirjs/kit'
 
 /** One request that reached the application. */
-export interface WatchedRequest {
+interface WatchedRequest {
   /** Method and URL. */
   readonly name: string
   /** The number of its client, from 1. */

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
-
-import type { Explanation, HttpServer, InjectRequest } from 'weirjs'
+import type { HttpServer, InjectRequest } from 'weirjs'
+import type { Explanation } from 'weirjs/explain'
 import { dev } from 'weirjs/kit'
 
 import { exportedServer } from './exported-server.ts'

@@ -1,12 +1,13 @@
 // What `weir limits` shows: every limit and timeout of a server, and the routes that have their own.
 
-import type { HttpServer, Level, RouteLimits } from 'weirjs'
+import type { HttpServer, RouteLimits } from 'weirjs'
+import type { Level } from 'weirjs/explain'
 import { dev } from 'weirjs/kit'
 
 import { routeLabel } from './route-facts.ts'
 import { tableOf } from './table.ts'
 
-export interface RouteLimit {
+interface RouteLimit {
   /** The routes that it applies to. */
   readonly routes: readonly string[]
   readonly name: string

@@ -1,7 +1,6 @@
 // What the `weir` command and the process of the program say to each other.
 
-import type { Explanation } from 'weirjs'
-
+import type { Explanation } from 'weirjs/explain'
 import type { LimitsFacts } from './limits-facts.ts'
 import type { RouteFacts } from './route-facts.ts'
 

@@ -1,11 +1,12 @@
 // What `weir routes` shows of a route: as JSON, and as a line of a table.
 
-import type { Binding, Level, RouteListing, Setting } from 'weirjs'
+import type { Binding, RouteListing } from 'weirjs'
+import type { Level, Setting } from 'weirjs/explain'
 import { dev } from 'weirjs/kit'
 
 import { tableOf } from './table.ts'
 
-export interface ParameterFacts {
+interface ParameterFacts {
   readonly name: string
   readonly in: Binding['source']
   /** Its name there. */

@@ -9,7 +9,7 @@ import { startProgram } from './program.ts'
 /** How much longer than its grace period a program may take to end. */
 const PATIENCE_MS = 1_000
 
-export interface RunOptions {
+interface RunOptions {
   readonly file: string
   readonly args: readonly string[]
   readonly exportName: string | null

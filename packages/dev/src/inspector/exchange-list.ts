@@ -11,7 +11,7 @@ const MOST_LINES = 100
 const MOST_LINE_CHARS = 4_000
 
 /** What a watcher is told. */
-export type Event = { readonly kind: 'exchange'; readonly summary: Summary } | { readonly kind: 'reload' }
+type Event = { readonly kind: 'exchange'; readonly summary: Summary } | { readonly kind: 'reload' }
 
 interface Watcher {
   events: Event[]

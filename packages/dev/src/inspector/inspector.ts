@@ -1,16 +1,7 @@
 // A page for development that shows the last exchanges of a server.
 
-import {
-  type Endpoint,
-  type Explanation,
-  type HttpSession,
-  type Module,
-  type ModuleHost,
-  type Policy,
-  type Size,
-  type Usable,
-  WeirError,
-} from 'weirjs'
+import { type Endpoint, type HttpSession, type Module, type ModuleHost, type Policy, type Size, type Usable, WeirError } from 'weirjs'
+import type { Explanation } from 'weirjs/explain'
 import { dev, invalid, launch, option, rules } from 'weirjs/kit'
 
 import { Capture } from './capture.ts'

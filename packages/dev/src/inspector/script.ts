@@ -208,7 +208,7 @@ function urlOf(one) {
   return one.url.startsWith('/') ? location.origin + one.url : one.url
 }
 
-export function curlOf(one) {
+function curlOf(one) {
   const words = ['curl', '--globoff', '--path-as-is', '-i', '-X', quoted(one.method)]
   for (const [name, value] of fieldsOf(one)) words.push('-H', quoted(value === '' ? name + ';' : name + ': ' + value))
   const body = one.requestBody
@@ -230,11 +230,11 @@ function requestOf(one) {
   return '{' + LF + lines.map((line) => '    ' + line + ',' + LF).join('') + '  }'
 }
 
-export function injectOf(one) {
+function injectOf(one) {
   return 'const response = await server.inject(' + requestOf(one) + ')'
 }
 
-export function testOf(one) {
+function testOf(one) {
   const lines = [
     "import assert from 'node:assert/strict'",
     "import { test } from 'node:test'",

@@ -40,7 +40,7 @@ export interface Difference {
 }
 
 /** What a replay has received. */
-export interface ReplayedResponse {
+interface ReplayedResponse {
   readonly status: number
   readonly headers: Headers
   readonly trailers: Headers

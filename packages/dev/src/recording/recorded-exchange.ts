@@ -1,7 +1,7 @@
 // A recorded exchange, as its file has it.
 
 /** Bytes as they arrived together. */
-export interface RecordedPiece {
+interface RecordedPiece {
   /** Milliseconds after the first piece. */
   readonly atMs: number
   /** One character for each byte. In the file, they may be divided into lines, or be base64. */

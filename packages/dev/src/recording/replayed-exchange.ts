@@ -12,7 +12,7 @@ import { decodedBody } from './decoded-body.ts'
 import { secretsOf } from './masked-response.ts'
 import type { RecordedExchange } from './recorded-exchange.ts'
 
-export interface ReplayedExchange {
+interface ReplayedExchange {
   readonly server: HttpServer
   readonly exchange: RecordedExchange
   readonly comparison: Comparison

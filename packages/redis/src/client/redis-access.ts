@@ -8,7 +8,7 @@ import { type RedisClient, type SendCommand, senderOf } from './redis-client.ts'
 import type { RedisScript } from './redis-script.ts'
 import { withoutArguments } from './without-arguments.ts'
 
-export interface RedisAccessOptions {
+interface RedisAccessOptions {
   /** Milliseconds that Redis has for each command. Default 100. */
   readonly timeoutMs?: number | undefined
   /** Milliseconds for which Redis gets no commands after 5 failures in a row. Default 5,000. */

@@ -7,7 +7,7 @@ import { type RedisClient, senderOf } from './redis-client.ts'
 /** A client or a cluster of the package `redis` (4, 5 or 6) or `ioredis` (5.7 or later, or 6) that can be copied, with its addresses and passwords. */
 export type RedisSubscribingClient = RedisClient & { duplicate(): unknown }
 
-export interface SubscriberEvents {
+interface SubscriberEvents {
   onMessage(channel: string, text: string): void
   /** It is connected, for the first time or again: subscriptions may have been lost, and are made again with `subscribe`. */
   onReady(): void

@@ -32,13 +32,13 @@ export interface RedisMessengerOptions {
 }
 
 /** The keys of a channel, which are in one slot of a cluster, and its name for subscribers. */
-export interface ChannelNames {
+interface ChannelNames {
   readonly state: string
   readonly name: string
 }
 
 /** What differs between the kinds of relays. */
-export interface MessengerKind {
+interface MessengerKind {
   /** The end of the names of its keys and channels: relays of different kinds do not meet. */
   readonly suffix: string
   readonly timeoutMs: number
@@ -57,7 +57,7 @@ export interface MessengerKind {
   open(access: RedisAccess, channel: ChannelNames): Subscribe
 }
 
-export type Subscribe = (
+type Subscribe = (
   listener: (message: RelayMessage) => void,
   options: RelaySubscribeOptions,
   events: SubscriptionEvents,

@@ -8,7 +8,7 @@ import { isInstance } from 'weirjs/kit'
 
 import type { RedisAccess } from '../client/redis-access.ts'
 
-export interface OutboxOptions {
+interface OutboxOptions {
   readonly access: RedisAccess
   readonly clock: Clock
   /** How long a message has, with all attempts. */

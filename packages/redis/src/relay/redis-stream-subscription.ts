@@ -17,7 +17,7 @@ export interface StreamSource {
 }
 
 /** What precedes the first message of a stream. */
-export const BEGINNING = '0-0'
+const BEGINNING = '0-0'
 /** The ids that Redis makes of its time. Their numbers are exact in JavaScript. */
 const ID = /^[1-9]\d{0,14}-(?:0|[1-9]\d{0,14})$/
 /** Live messages that are kept while a subscriber reads. More are dropped: it reads them. */

@@ -3,7 +3,7 @@
 import type { HttpSession } from '../http/session.ts'
 
 /** An object that ends its work when its server stops. */
-export interface ShutdownListener {
+interface ShutdownListener {
   stop(): void
 }
 

@@ -45,7 +45,7 @@ function checkedHeaders(headers: ErrorHeaders): ErrorHeaders {
   return Object.freeze({ ...headers })
 }
 
-export interface WeirErrorOptions {
+interface WeirErrorOptions {
   /** The error that led to this one. */
   readonly cause?: unknown
   /** Status of the response. Default: that of the catalogue. */

@@ -1,7 +1,7 @@
 // npm packages that are loaded when they are first needed, because they would delay the start of a server.
 
 /** @throws whatever Node throws for a package that cannot be loaded; the next call tries again */
-export function requirePackage<T>(name: string): T {
+function requirePackage<T>(name: string): T {
   return process.getBuiltinModule('node:module').createRequire(import.meta.url)(name) as T
 }
 

@@ -34,7 +34,7 @@ export function checkedEngine(engine: JsonEngine, owner: string): JsonEngine {
 }
 
 /** @param owner what has the option @throws WEIR_OPTION_INVALID for a missing method, and for one declared `async` */
-export function checkEngine(owner: string, engine: JsonEngine | null): void {
+function checkEngine(owner: string, engine: JsonEngine | null): void {
   if (engine === null) return
   for (const method of ENGINE_METHODS) {
     if (typeof engine[method] !== 'function') throw invalid(owner, `jsonEngine is ${kindOf(engine)} without ${method}()`)

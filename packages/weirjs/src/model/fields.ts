@@ -25,10 +25,7 @@ type Holding<S extends AnySchema, V> =
   S extends StandardSchema<unknown, V> ? unknown : { readonly 'does not fit the property': OutputOf<S> }
 
 /** Decorates a property that can hold the output of a schema. Its type may be wider, such as nullable. */
-export type FieldDecorator<S extends AnySchema> = <V>(
-  target: undefined,
-  context: ClassFieldDecoratorContext<object, V> & Holding<S, V>,
-) => void
+type FieldDecorator<S extends AnySchema> = <V>(target: undefined, context: ClassFieldDecoratorContext<object, V> & Holding<S, V>) => void
 
 /**
  * Declares the schema of a model's property, when its initial value does not determine the type: a UUID, a number in a range, one of

@@ -5,12 +5,12 @@ import { WeirError } from '../base/errors.ts'
 import { encodeSegment, type ParamsOf, Template } from './template.ts'
 
 /** A value that can be written into a path or a query. */
-export type HrefValue = string | number | bigint | boolean
+type HrefValue = string | number | bigint | boolean
 
-export type HrefValues<P extends string> = { readonly [Name in keyof ParamsOf<P>]: HrefValue }
+type HrefValues<P extends string> = { readonly [Name in keyof ParamsOf<P>]: HrefValue }
 
 /** An array repeats its name; null and undefined leave the name out. */
-export type HrefQuery = { readonly [name: string]: HrefValue | readonly HrefValue[] | null | undefined }
+type HrefQuery = { readonly [name: string]: HrefValue | readonly HrefValue[] | null | undefined }
 
 /**
  * The path that `template` matches with these values, percent-encoded, followed by the query if there is one: `href('/users/:id', { id: 5

@@ -8,7 +8,7 @@
 import { WeirError } from '../base/errors.ts'
 import { kindOf } from '../base/kind-of.ts'
 
-export type Segment =
+type Segment =
   | {
       readonly kind: 'text'
       /** Decoded, except for `%2F`. */

@@ -12,7 +12,7 @@ import { type JsonSchema, moved, type Slot } from './json-keywords.ts'
 export type Side = 'input' | 'output'
 
 /** A dialect of JSON Schema, by its name in Standard JSON Schema. */
-export type JsonSchemaTarget = 'draft-2020-12' | 'draft-07'
+type JsonSchemaTarget = 'draft-2020-12' | 'draft-07'
 
 export interface JsonSchemaWriterOptions {
   /** A `JsonSchemaTarget`. Default: `draft-2020-12`. */

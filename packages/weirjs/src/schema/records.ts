@@ -10,11 +10,7 @@ import { type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, 
 import type { AnySchema, InputOf, OutputOf, StandardSchema } from './standard.ts'
 
 /** A record with these keys, each of which may be missing if they are known. */
-export type Keyed<T, Key extends string> = T extends { readonly [name: string]: infer V }
-  ? string extends Key
-    ? T
-    : { [K in Key]?: V }
-  : T
+type Keyed<T, Key extends string> = T extends { readonly [name: string]: infer V } ? (string extends Key ? T : { [K in Key]?: V }) : T
 
 /** An object with any property names. One schema describes all values, and another one may describe the names. */
 export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {

@@ -61,7 +61,7 @@ export const t = Object.freeze({
 })
 
 /** What `t.named` returns: the same kind of schema with the same methods, unless it belongs to another library. */
-export type Named<S extends AnySchema> = S extends Schema<unknown> ? S : Schema<OutputOf<S>, InputOf<S>>
+type Named<S extends AnySchema> = S extends Schema<unknown> ? S : Schema<OutputOf<S>, InputOf<S>>
 
 /** @throws WEIR_OPTION_INVALID for a name with anything but letters, digits, `.`, `_` and `-` */
 function namedAs<S extends AnySchema>(name: string, schema: S): Named<S> {

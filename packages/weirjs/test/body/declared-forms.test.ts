@@ -2,17 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-
-import {
-  type BodyOption,
-  file,
-  HttpServer,
-  multipart,
-  type RouteOptions,
-  type ServerOptions,
-  t,
-  type UploadedFile,
-} from '../../src/index.ts'
+import { file, HttpServer, multipart, type RouteOptions, type ServerOptions, t, type UploadedFile } from '../../src/index.ts'
+import type { BodyOption } from '../../src/modules/contract/index.ts'
 import { BOUNDARY, encodeChunks, encodeForm, encodeHead, FORM_FIELD, type FormPart } from '../support/forms.ts'
 import { inBothReadModes } from '../support/serving.ts'
 

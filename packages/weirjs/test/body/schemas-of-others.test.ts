@@ -2,13 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-
 import { type } from 'arktype'
 import { Schema } from 'effect'
 import * as v from 'valibot'
 import { z } from 'zod'
-
-import { type AnySchema, cookie, form, HttpServer, header, json, multipart, t } from '../../src/index.ts'
+import { cookie, form, HttpServer, header, json, multipart, t } from '../../src/index.ts'
+import type { AnySchema } from '../../src/modules/schema/index.ts'
 import { BOUNDARY, encodeForm } from '../support/forms.ts'
 
 interface Library {

@@ -2,9 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-
 import {
-  type BodyOption,
   bytes,
   form,
   HttpServer,
@@ -16,6 +14,7 @@ import {
   t,
   text,
 } from '../../src/index.ts'
+import type { BodyOption } from '../../src/modules/contract/index.ts'
 
 const NewOrder = t.object({ name: t.string, count: t.int.default(1), note: t.string.optional() })
 const JSON_TYPE = 'application/json'

@@ -6,8 +6,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-
-import { type Explanation, HttpError, HttpServer, header, type Problem, type ServerOptions, t } from '../../src/index.ts'
+import { HttpError, HttpServer, header, type Problem, type ServerOptions, t } from '../../src/index.ts'
+import type { Explanation } from '../../src/modules/explain/index.ts'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 

@@ -2,22 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-
-import {
-  bytes,
-  Controller,
-  cookie,
-  type Explanation,
-  HttpServer,
-  header,
-  json,
-  multipart,
-  type Policy,
-  Problem,
-  routes,
-  t,
-  text,
-} from '../../src/index.ts'
+import { bytes, Controller, cookie, HttpServer, header, json, multipart, type Policy, Problem, routes, t, text } from '../../src/index.ts'
+import type { Explanation } from '../../src/modules/explain/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
 
 /** A server on which nothing may run. */

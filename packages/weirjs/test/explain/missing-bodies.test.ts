@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
-import { type AnySchema, bytes, form, HttpServer, json, multipart, type Problem, type TypedBody, t, text } from '../../src/index.ts'
+import { bytes, form, HttpServer, json, multipart, type Problem, t, text } from '../../src/index.ts'
+import type { TypedBody } from '../../src/modules/contract/index.ts'
+import type { AnySchema } from '../../src/modules/schema/index.ts'
 
 const BODIES: Readonly<Record<string, AnySchema | TypedBody>> = {
   'a schema that reads forms': t.object({ a: t.int.optional() }),

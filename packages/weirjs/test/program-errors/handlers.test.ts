@@ -5,9 +5,9 @@ import { createReadStream, mkdtempSync, readdirSync, rmSync, statSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-
-import type { SavedFile, StandardSchema } from '../../src/index.ts'
+import type { SavedFile } from '../../src/index.ts'
 import { HttpServer, saveTo } from '../../src/index.ts'
+import type { StandardSchema } from '../../src/modules/schema/index.ts'
 import { eventually, gate, inBothReadModes, within } from '../support/serving.ts'
 
 const quiet = { logger: null }

@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
 import fc from 'fast-check'
-
-import { bytes, type Explanation, HttpServer, t, text } from '../../src/index.ts'
+import { bytes, HttpServer, t, text } from '../../src/index.ts'
+import type { Explanation } from '../../src/modules/explain/index.ts'
 
 interface TestRoute {
   readonly method: string | null

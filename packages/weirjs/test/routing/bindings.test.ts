@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
-import { type AnySchema, HttpServer, type StandardSchema, t } from '../../src/index.ts'
+import { HttpServer, t } from '../../src/index.ts'
+import type { AnySchema, StandardSchema } from '../../src/modules/schema/index.ts'
 import { texts } from '../support/texts.ts'
 
 const quiet = { logger: null }

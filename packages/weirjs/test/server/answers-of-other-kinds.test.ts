@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-
-import { type Answers, bytes, HttpResponse, HttpServer, type HttpSession, t } from '../../src/index.ts'
+import { bytes, HttpResponse, HttpServer, type HttpSession, t } from '../../src/index.ts'
+import type { Answers } from '../../src/modules/contract/index.ts'
 
 const HASH = '$argon2id$hash'
 const User = t.object({ id: t.int })

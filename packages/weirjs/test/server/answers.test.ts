@@ -5,9 +5,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-
 import {
-  type Answers,
   bytes,
   Controller,
   HttpResponse,
@@ -23,6 +21,7 @@ import {
   type WeirError,
 } from '../../src/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
+import type { Answers } from '../../src/modules/contract/index.ts'
 import { connect as connectInMemory, TestClock } from '../../src/testing/index.ts'
 import { settled } from '../../src/testing/test-clock.ts'
 import { Http2Client } from '../support/http2-client.ts'

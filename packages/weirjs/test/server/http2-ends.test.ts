@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ByteSource } from '../../src/http/answer/byte-source.ts'
 import { LEND_PIECE } from '../../src/http/answer/byte-source.ts'
-import type { ByteSource, HttpServer } from '../../src/index.ts'
+import type { HttpServer } from '../../src/index.ts'
 import {
   ACK,
   DATA,

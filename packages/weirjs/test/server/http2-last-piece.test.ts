@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { ByteSource } from '../../src/http/answer/byte-source.ts'
 
-import type { ByteSource, HttpServer } from '../../src/index.ts'
+import type { HttpServer } from '../../src/index.ts'
 import { ACK, DATA, END_STREAM, type Frame, HEADERS, INITIAL_WINDOW_SIZE, PING, RawHttp2, RST_STREAM } from '../support/http2-client.ts'
 import { Http2OnClock } from '../support/http2-on-clock.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'

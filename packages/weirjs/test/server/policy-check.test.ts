@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { UsedPolicy } from '../../src/app/policies/policy.ts'
 
-import { Controller, HttpServer, type Policy, routes, type UsedPolicy } from '../../src/index.ts'
+import { Controller, HttpServer, type Policy, routes } from '../../src/index.ts'
 
 function recorder(name: string, seen: string[]): Policy {
   return {

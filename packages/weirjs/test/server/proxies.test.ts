@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
-import { HttpServer, type HttpSession, type InjectPeer, type ProxyOptions, type ServerOptions } from '../../src/index.ts'
+import { HttpServer, type HttpSession, type ProxyOptions, type ServerOptions } from '../../src/index.ts'
+import type { InjectPeer } from '../../src/net/connections/arrival.ts'
 import { connect } from '../../src/testing/index.ts'
 import { FORWARDED, X_FORWARDED_FOR } from '../support/forwarded-values.ts'
 

@@ -3,14 +3,13 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import { Effect, Schema as effect, SchemaGetter } from 'effect'
 import * as v from 'valibot'
 import { z } from 'zod'
-
-import { fields, HttpServer, type StandardSchema, t } from '../../src/index.ts'
+import { fields, HttpServer, t } from '../../src/index.ts'
+import type { StandardSchema } from '../../src/modules/schema/index.ts'
 import { Mismatch } from '../../src/schema/mismatch.ts'
 import { checkedPickerOf, pickerOf } from '../../src/schema/picker.ts'
 import type { Schema } from '../../src/schema/schema.ts'

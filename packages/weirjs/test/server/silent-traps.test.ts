@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
-import { Controller, HttpServer, type Middleware, Route, type RouteEntry, routes, type ServerOptions, t } from '../../src/index.ts'
+import { Controller, HttpServer, type Middleware, Route, routes, type ServerOptions, t } from '../../src/index.ts'
+import type { RouteEntry } from '../../src/modules/contract/index.ts'
 
 type Decorate = (path: string, declaration?: object) => (target: unknown, context: unknown) => void
 /** `@Route` for callers that no compiler has checked. */

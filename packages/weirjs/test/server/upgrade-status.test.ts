@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WebSocket } from 'undici'
+import type { TakeOver } from '../../src/http/answer/response-content.ts'
 
-import { HttpServer, type TakeOver } from '../../src/index.ts'
+import { HttpServer } from '../../src/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
 import { curl, noCurl } from '../support/curl.ts'
 import { within } from '../support/serving.ts'

@@ -1,6 +1,7 @@
 // What the types of answers promise. Only tsc runs this file.
 
-import { bytes, Controller, HttpResponse, HttpServer, type InlineHandler, json, Problem, Route, routes, t, text } from '../../src/index.ts'
+import { bytes, Controller, HttpResponse, HttpServer, json, Problem, Route, routes, t, text } from '../../src/index.ts'
+import type { InlineHandler } from '../../src/modules/contract/index.ts'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 type Expect<T extends true> = T

@@ -1,6 +1,7 @@
 // What the type of gates promises: what would be a 500 at run time does not compile. Only tsc runs this file.
 
-import { type Gate, HttpServer, type HttpSession, type NothingOrResponse, type Policy } from '../../src/index.ts'
+import type { NothingOrResponse } from '../../src/app/policies/policy.ts'
+import { type Gate, HttpServer, type HttpSession, type Policy } from '../../src/index.ts'
 
 type Expect<T extends true> = T
 type Fits<T> = [T] extends [NothingOrResponse] ? true : false

@@ -1,6 +1,8 @@
 // Models, and what may be declared for their properties. Only tsc runs this file.
 
-import { bodyMap, Field, fields, type HttpRequest, type KeyPath, type MultipartFormData, type StandardSchema, t } from '../../src/index.ts'
+import { bodyMap, Field, fields, type HttpRequest, type MultipartFormData, t } from '../../src/index.ts'
+import type { KeyPath } from '../../src/model/key-paths.ts'
+import type { StandardSchema } from '../../src/modules/schema/index.ts'
 
 class Address {
   city = ''

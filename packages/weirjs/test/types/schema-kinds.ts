@@ -1,8 +1,8 @@
 // What the types of unions, records, literals, recursive and named schemas promise, and what each schema reads from JSON. Only tsc runs this.
 
 import type { StandardSchema as Standard } from 'effect'
-
-import { Field, fields, type InputOf, type OutputOf, type Schema, type StandardSchema, t } from '../../src/index.ts'
+import { Field, fields, type InputOf, type OutputOf, type Schema, t } from '../../src/index.ts'
+import type { StandardSchema } from '../../src/modules/schema/index.ts'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 type Expect<T extends true> = T

@@ -22,7 +22,7 @@ export function literal(value: unknown): string {
   return typeof value === 'boolean' || value === null ? String(value) : 'unknown'
 }
 
-export function propertyName(name: string): string {
+function propertyName(name: string): string {
   return NAME.test(name) || STATUS.test(name) ? name : quoted(name)
 }
 

@@ -56,7 +56,7 @@ interface OptionsOnly {
 }
 
 /** A type that no path has, for the same purpose. */
-export type NoBareMethod<P> = P extends StandardMethod ? { readonly 'a path is missing after the method': `@Route('${P}', '/')` } : unknown
+type NoBareMethod<P> = P extends StandardMethod ? { readonly 'a path is missing after the method': `@Route('${P}', '/')` } : unknown
 
 /**
  * `@Route('/user')` on a class: the prefix of its routes; `@Route('/user', { use: [auth], metadata: { role: 'admin' } })` also sets options
@@ -147,7 +147,7 @@ type WellFormed<E> = E extends readonly [infer M, infer P, infer D]
  * A table of routes: the route or routes of each method of the controller, and `prefix` and options for all of them. A name that is both a
  * method and an option means the method.
  */
-export type RoutesOf<I, T> = {
+type RoutesOf<I, T> = {
   readonly [K in keyof T]: K extends 'prefix'
     ? string
     : K extends keyof I

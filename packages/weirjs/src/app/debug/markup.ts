@@ -11,7 +11,7 @@ export class Markup {
   }
 }
 
-export type Insertable = string | number | Markup | readonly Markup[]
+type Insertable = string | number | Markup | readonly Markup[]
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 

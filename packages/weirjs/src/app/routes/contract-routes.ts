@@ -35,7 +35,7 @@ export type HandlersFit<C extends Contract, H> = [Exclude<keyof C, keyof H>] ext
   : `'${Exclude<keyof C, keyof H> & string}' of the contract has no handler`
 
 /** Options of a route that its clients do not have to know. */
-export type ServerSideOptions = Omit<GroupOptions, keyof EntryOptions>
+type ServerSideOptions = Omit<GroupOptions, keyof EntryOptions>
 
 /** Options of the server by the names of entries. */
 export type ContractOptions<C extends Contract> = { readonly [K in keyof C]?: ServerSideOptions }

@@ -11,7 +11,7 @@ import { type AnySchema, isSchema } from '../../schema/standard.ts'
 export type Answers = { readonly [status: number]: AnswerOption }
 
 /** The answer with one status: a schema for JSON, what `text`, `bytes` or `json` returns, or null for no body. */
-export type AnswerOption = AnySchema | TypedBody | null
+type AnswerOption = AnySchema | TypedBody | null
 
 /**
  * What a handler may return whose declaration is `D`: anything, unless it declares an answer below 400. Then a value that fits an answer from 200

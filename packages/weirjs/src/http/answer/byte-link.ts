@@ -53,7 +53,7 @@ export interface LinkOwner {
  * Takes over a connection to speak another protocol, as an engine of weir's own. It calls `start` before it returns.
  * @param head bytes that have already arrived after the request
  */
-export type TakeLink = (link: ByteLink, head: Buffer) => void
+type TakeLink = (link: ByteLink, head: Buffer) => void
 
 const TAKES_LINK = Symbol('takes a link')
 

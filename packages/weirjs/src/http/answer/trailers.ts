@@ -8,7 +8,7 @@ import { mayBeTrailer } from '../../base/trailer-names.ts'
 import { OF_THE_BYTES } from './field-list.ts'
 
 /** What a trailer function returns. For null the field is left out. */
-export type TrailerValue = string | number | null
+type TrailerValue = string | number | null
 
 /** The value of a trailer, or the function that computes it when the body is complete. */
 export type TrailerSource = string | number | (() => TrailerValue | PromiseLike<TrailerValue>)

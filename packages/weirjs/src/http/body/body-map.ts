@@ -156,7 +156,7 @@ function populateOptions(options: AnyOptions): PopulateOptions {
 }
 
 /** The parameter of the functions below: an `HttpRequest`. */
-export interface Mappable {
+interface Mappable {
   bodyMap<T extends BodyModel>(model: T, options?: BodyMapOptions<T>): boolean
   bodyMapAnonymous<T extends BodyModel>(model: T, options?: BodyMapAnonymousOptions): boolean
 }

@@ -8,7 +8,7 @@ import { type AnySchema, isSchema, type OutputOf } from '../../schema/standard.t
 import { TypedBody } from './typed-body.ts'
 
 /** What a client may send where bytes are declared. */
-export type BytesInput = Blob | ArrayBuffer | UnsharedBytes | ReadableStream<Uint8Array>
+type BytesInput = Blob | ArrayBuffer | UnsharedBytes | ReadableStream<Uint8Array>
 
 class PlainBody<T, Input> extends TypedBody<T, Input> {
   /** Without content, it is an empty string, or no bytes. */
@@ -41,7 +41,7 @@ export function bytes(...types: readonly string[]): TypedBody<Uint8Array, BytesI
 const EVENT_STREAM = 'text/event-stream'
 
 /** The data of events: one schema for all of them, or one for each name of an event. */
-export type EventData = AnySchema | { readonly [event: string]: AnySchema }
+type EventData = AnySchema | { readonly [event: string]: AnySchema }
 
 /** An answer that is a stream of events. Made by `events`. */
 export class EventsBody<E = null> extends PlainBody<string, never> {
@@ -83,7 +83,7 @@ export function events(data?: EventData): EventsBody<EventData | null> {
 }
 
 /** `unknown` unless the data of an event is a string, which `sse` sends as text, and not as JSON. */
-export type JsonData<E> = E extends AnySchema
+type JsonData<E> = E extends AnySchema
   ? [OutputOf<E>] extends [string]
     ? 'events with text as their data need no schema: write events()'
     : unknown

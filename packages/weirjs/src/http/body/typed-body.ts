@@ -4,7 +4,7 @@
 import type { AnySchema } from '../../schema/standard.ts'
 
 /** `schema` accepts JSON and, where the schema can be read from one, url-encoded forms. Each of the others accepts one kind of content. */
-export type BodyKind = 'schema' | 'json' | 'form' | 'text' | 'bytes' | 'multipart'
+type BodyKind = 'schema' | 'json' | 'form' | 'text' | 'bytes' | 'multipart'
 
 /**
  * The body of a route, which its handler gets as `args.body` of type `T`, and a client sends as an `Input`. Made by `json`, `form`, `text`, `bytes` and `multipart`, and by the

@@ -37,7 +37,7 @@ const SETTLED_AFTER = 2_000
 const WHOLE: readonly ByteRange[] = []
 
 /** @param now milliseconds since 1970 */
-export function isSettled(state: FileState, now: number): boolean {
+function isSettled(state: FileState, now: number): boolean {
   return now >= settledAt(state)
 }
 

@@ -30,7 +30,7 @@ export interface MultipartOf<F extends Shape, G extends FileFields> {
 }
 
 /** A file that may be missing is an optional key. */
-export type FilesOf<G extends FileFields> = {
+type FilesOf<G extends FileFields> = {
   [K in keyof G as undefined extends FileOf<G[K]> ? never : K]: FileOf<G[K]>
 } & {
   [K in keyof G as undefined extends FileOf<G[K]> ? K : never]?: Exclude<FileOf<G[K]>, undefined>
@@ -38,7 +38,7 @@ export type FilesOf<G extends FileFields> = {
 type FileOf<F> = F extends FileField<infer T> ? T : never
 
 /** What a client sends as a multipart form. A `File` has a name, and any other `Blob` is called `blob`. */
-export type MultipartInputOf<F extends Shape, G extends FileFields> = ([keyof F] extends [never]
+type MultipartInputOf<F extends Shape, G extends FileFields> = ([keyof F] extends [never]
   ? { readonly fields?: Record<never, never> }
   : { readonly fields: ObjectInputOf<F> }) &
   ([keyof G] extends [never] ? { readonly files?: Record<never, never> } : { readonly files: FileInputsOf<G> })

@@ -69,7 +69,7 @@ export class UploadedFile {
 }
 
 /** Options of `copyTo`. */
-export interface CopyOptions {
+interface CopyOptions {
   /** Whether to end the target after the file. Default `true`. With `false` it stays open: write the next file, or call `end()`. */
   readonly end?: boolean
 }

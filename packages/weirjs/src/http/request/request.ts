@@ -40,7 +40,7 @@ import { upgradeOf } from './upgrade.ts'
 import { WebRequest, webUrl } from './web-request.ts'
 
 /** Settings that all requests of a server share. */
-export interface RequestSettings extends BodySettings {
+interface RequestSettings extends BodySettings {
   readonly limits: Limits
 }
 

@@ -6,21 +6,18 @@ import type { Hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, isInstance } from '../../base/errors.ts'
-import type { SettingsOf } from '../../base/option-rules.ts'
 import type { BodySink } from '../body/body.ts'
 import { PieceQueue } from '../body/piece-queue.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import {
-  allowedName,
   type ByteInspector,
   type CheckedPolicy,
-  type CONTENT_RULES,
   type ContentPolicy,
-  contentPolicy,
-  isReadable,
+  type PolicyRules,
+  type PolicySettings,
   piecesOf,
   refuseIf,
-  reserve,
+  saveChecked,
   type UploadInfo,
 } from './content-policy.ts'
 
@@ -41,31 +38,15 @@ const HIGH_WATER_MARK = 256 * 1024
  * @throws (rejects) FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError for a stream that has another reader, the error of the
  *   stream, what `write` throws, and WEIR_OPTION_INVALID for a wrong policy, and for content that is neither bytes nor a Readable
  */
-export function saveContent<T, O extends ContentPolicy, S extends SettingsOf<ContentPolicy, typeof CONTENT_RULES>>(
-  rules: { readonly owner: string; read(policy: O): S },
+export function saveContent<T, O extends ContentPolicy, S extends PolicySettings>(
+  rules: PolicyRules<O, S>,
   info: UploadInfo,
   content: Readable | Uint8Array,
   policy: O,
   write: (content: CheckedContent, settings: S) => Promise<T>,
 ): Promise<T> {
-  const saving = save(rules, info, content, policy, write)
-  if (content instanceof PartStream) saving.catch(() => {})
-  return saving
-}
-
-async function save<T, O extends ContentPolicy, S extends SettingsOf<ContentPolicy, typeof CONTENT_RULES>>(
-  rules: { readonly owner: string; read(policy: O): S },
-  info: UploadInfo,
-  content: Readable | Uint8Array,
-  policy: O,
-  write: (content: CheckedContent, settings: S) => Promise<T>,
-): Promise<T> {
-  const { owner } = rules
-  try {
-    const settings = rules.read(policy)
-    const checked = contentPolicy(settings)
-    reserve(owner, content)
-    const body = new CheckedContent(owner, allowedName(owner, info, checked.extensions), content, checked)
+  return saveChecked(rules, info, content, policy, async (fileName, checked, settings) => {
+    const body = new CheckedContent(rules.owner, fileName, content, checked)
     try {
       return await write(body, settings)
     } catch (error) {
@@ -73,10 +54,7 @@ async function save<T, O extends ContentPolicy, S extends SettingsOf<ContentPoli
     } finally {
       body.destroy()
     }
-  } catch (error) {
-    if (isReadable(content)) content.destroy()
-    throw error
-  }
+  })
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream'
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { func, readBy, size } from '../../base/option-kinds.ts'
+import type { SettingsOf } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
 import { extensionsOf } from '../multipart/allowed-extensions.ts'
@@ -76,7 +77,42 @@ interface ContentSettings {
   readonly hash: Hash | null
 }
 
-export function contentPolicy({ maxBytes, extensions, magic, hash, onProgress }: ContentSettings): CheckedPolicy {
+/** The tables of rules of a policy and of the options beside it. */
+export interface PolicyRules<O extends ContentPolicy, S> {
+  readonly owner: string
+  read(policy: O): S
+}
+export type PolicySettings = SettingsOf<ContentPolicy, typeof CONTENT_RULES>
+
+/**
+ * Checks the options and the content, reserves the content for `save`, and destroys it if anything fails. A client that disconnects must not end a
+ * program whose `onFile` awaits the promise later, or throws before it does: that a file of a form fails is never unhandled.
+ */
+export function saveChecked<T, O extends ContentPolicy, S extends PolicySettings>(
+  rules: PolicyRules<O, S>,
+  info: UploadInfo,
+  content: Readable | Uint8Array,
+  policy: O,
+  save: (clientName: string, checked: CheckedPolicy, settings: S) => Promise<T>,
+): Promise<T> {
+  const saving = begin()
+  if (content instanceof PartStream) saving.catch(() => {})
+  return saving
+
+  async function begin(): Promise<T> {
+    try {
+      const settings = rules.read(policy)
+      const checked = contentPolicy(settings)
+      reserve(rules.owner, content)
+      return await save(allowedName(rules.owner, info, checked.extensions), checked, settings)
+    } catch (error) {
+      if (isReadable(content)) content.destroy()
+      throw error
+    }
+  }
+}
+
+function contentPolicy({ maxBytes, extensions, magic, hash, onProgress }: ContentSettings): CheckedPolicy {
   return { extensions, hash, inspector: new Inspector(maxBytes, magic, onProgress === undefined ? null : AsyncResource.bind(onProgress)) }
 }
 
@@ -85,7 +121,7 @@ export function contentPolicy({ maxBytes, extensions, magic, hash, onProgress }:
  * reserved before the first `await`, so that it is not skipped when `onFile` returns without waiting for the save.
  * @throws BodyAlreadyReadError, and WEIR_OPTION_INVALID for what is neither bytes nor a Readable
  */
-export function reserve(owner: string, content: Readable | Uint8Array): void {
+function reserve(owner: string, content: Readable | Uint8Array): void {
   if (content instanceof Uint8Array) return
   if (!isReadable(content)) throw invalid(owner, `content is bytes or a Readable, not ${kindOf(content)}`)
   refuseIf(owner, content instanceof PartStream ? content.reserve(owner) : otherReader(content))
@@ -113,7 +149,7 @@ export function isReadable(content: unknown): content is Readable {
  * @param extensions those it may have, or null for any
  * @throws FileRefusedError, and WEIR_OPTION_INVALID: a file of the Web has a `name` instead, and every upload would be saved as `upload.bin`
  */
-export function allowedName(owner: string, info: UploadInfo, extensions: readonly string[] | null): string {
+function allowedName(owner: string, info: UploadInfo, extensions: readonly string[] | null): string {
   const given: unknown = info
   if (typeof given !== 'object' || given === null) throw invalid(owner, `info is an object with a fileName, not ${kindOf(given)}`)
   if (info.fileName !== null && typeof info.fileName !== 'string')

@@ -12,16 +12,14 @@ import { rules } from '../../base/option-rules.ts'
 import { OpenFile } from '../disk/open-file.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import {
-  allowedName,
   type ByteInspector,
   CONTENT_RULES,
   type ContentPolicy,
-  contentPolicy,
   isReadable,
   piecesOf,
   randomHex,
   refuseIf,
-  reserve,
+  saveChecked,
   type UploadInfo,
 } from './content-policy.ts'
 import { BUFFER_BYTES, DiskWriter } from './disk-writer.ts'
@@ -75,38 +73,27 @@ const OWNER_WRITE = 0o200
  *   bytes nor a Readable
  */
 export function saveTo(directory: string, info: UploadInfo, content: Readable | Uint8Array, policy: SavePolicy = {}): Promise<SavedFile> {
-  const saving = save(directory, info, content, policy)
-  // A client that disconnects must not end a program whose `onFile` awaits the promise later, or throws before it does.
-  if (content instanceof PartStream) saving.catch(() => {})
-  return saving
-}
-
-async function save(directory: string, info: UploadInfo, content: Readable | Uint8Array, policy: SavePolicy): Promise<SavedFile> {
-  let file: OpenFile | null = null
-  const temporary = join(directory, `.${randomHex(12)}.part`)
-  try {
-    const { fileName: given, mode, sync, ...settings } = SAVE_RULES.read(policy)
-    const { extensions, hash, inspector } = contentPolicy(settings)
-    reserve(OWNER, content)
-    const clientName = allowedName(OWNER, info, extensions)
+  return saveChecked(SAVE_RULES, info, content, policy, async (clientName, { hash, inspector }, { fileName: given, mode, sync }) => {
+    const temporary = join(directory, `.${randomHex(12)}.part`)
     const name = given === undefined ? clientName : safeFileName(given)
-    file = await OpenFile.open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode).catch((error: unknown) => {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
+    const file = await OpenFile.open(temporary, flags, mode).catch((error: unknown) => {
       throw namingDirectory(error, directory)
     })
-    if ((mode & OWNER_WRITE) !== 0) file.mayWait() // for the client
-    const saved = await write(file, content, hash, inspector)
-    if (sync) await file.sync()
-    await file.finish()
-    const fileName = await giveName(temporary, directory, name)
-    return { path: join(directory, fileName), fileName, ...saved }
-  } catch (error) {
-    if (isReadable(content)) content.destroy()
-    if (file !== null) {
+    try {
+      if ((mode & OWNER_WRITE) !== 0) file.mayWait() // for the client
+      const saved = await write(file, content, hash, inspector)
+      if (sync) await file.sync()
+      await file.finish()
+      const fileName = await giveName(temporary, directory, name)
+      return { path: join(directory, fileName), fileName, ...saved }
+    } catch (error) {
+      if (isReadable(content)) content.destroy() // before anything is waited for, so that no more of it arrives
       await file.close()
       await unlink(temporary).catch(() => {})
+      throw error
     }
-    throw error
-  }
+  })
 }
 
 /**

@@ -1,6 +1,6 @@
 // The decision about one request: who sent it, and whether that is enough for its route. Schemes that answer synchronously create no promise.
 
-import type { NothingOrResponse } from '../../app/policies/policy.ts'
+import type { Gate } from '../../app/policies/policy.ts'
 import { HttpError, isInstance, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -16,7 +16,7 @@ import { type AnyPrincipal, CredentialsError, type Principal, type Scheme } from
  * @throws WEIR_CREDENTIALS_MISSING, WEIR_CREDENTIALS_INVALID, WEIR_ACCESS_DENIED, what schemes and policies throw, and WEIR_AUTH_SETUP for a
  *   scheme that returns something else than it must
  */
-export function decide(session: HttpSession, plan: Plan, isOpen: boolean): NothingOrResponse {
+export function decide(session: HttpSession, plan: Plan, isOpen: boolean): ReturnType<Gate> {
   session.principal = null
   exchange(session).claim('principal')
   const found = authenticate(session, plan.schemes, 0, null, isOpen)
@@ -87,7 +87,7 @@ function checked(scheme: Scheme, result: AnyPrincipal): AnyPrincipal {
   throw new WeirError('WEIR_AUTH_SETUP', `scheme ${JSON.stringify(scheme.name)} returned neither a principal of its own nor null`)
 }
 
-function conclude(session: HttpSession, plan: Plan, isOpen: boolean, found: Found): NothingOrResponse {
+function conclude(session: HttpSession, plan: Plan, isOpen: boolean, found: Found): ReturnType<Gate> {
   if (found === null || 'failed' in found) {
     if (isOpen) return undefined
     const answer = found === null ? askToLogIn(session, plan.schemes) : undefined

@@ -1,6 +1,6 @@
 // What a client gets that may not pass: 401 with the challenges of the schemes that its route accepts, or 403.
 
-import type { NothingOrResponse } from '../../app/policies/policy.ts'
+import type { Gate } from '../../app/policies/policy.ts'
 import type { ErrorCode } from '../../base/error-codes.ts'
 import { WeirError } from '../../base/errors.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -44,7 +44,7 @@ function refusal(code: ErrorCode, detail: string | undefined, challenge: string 
 }
 
 /** What a scheme answers in place of 401; undefined if none does. */
-export function askToLogIn(session: HttpSession, schemes: readonly Scheme[]): NothingOrResponse {
+export function askToLogIn(session: HttpSession, schemes: readonly Scheme[]): ReturnType<Gate> {
   for (const scheme of schemes) {
     const answer = scheme.login?.(session)
     if (answer === undefined) continue

@@ -1,7 +1,7 @@
 // What `auth` and an authentication scheme agree on. A scheme reads credentials from the head of a request, and says who sent it. It decides
 // nothing about access: that is up to `auth`.
 
-import type { NothingOrResponse } from '../../app/policies/policy.ts'
+import type { Gate } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'
 import type { HttpSession } from '../../http/session.ts'
 
@@ -61,7 +61,7 @@ export interface Scheme<P extends AnyPrincipal = AnyPrincipal> {
    * Returns what answers a request without credentials in place of 401, such as a redirect to a login page, or undefined. Called only if the
    * route accepts the scheme.
    */
-  login?(session: HttpSession): NothingOrResponse
+  login?(session: HttpSession): ReturnType<Gate>
   /** The Security Scheme Object of OpenAPI that describes the scheme to clients: `{ type: 'http', scheme: 'basic' }`. */
   readonly description: SecurityScheme
 }

@@ -5,7 +5,7 @@
 // that run on every response. What it keeps is what the handler returned: fields that others set for each request are not kept.
 
 import type { Next } from '../../app/policies/middleware.ts'
-import type { CheckedRoute, Policy, UsedPolicy } from '../../app/policies/policy.ts'
+import type { Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
@@ -168,7 +168,7 @@ export class Cache implements Policy {
   }
 
   /** @internal */
-  check(policies: readonly UsedPolicy[], where: string, route: CheckedRoute | null): void {
+  check(policies: readonly UsedPolicy[], where: string, route: Parameters<NonNullable<Policy['check']>>[2]): void {
     if (this.#settings.key !== null || route === null || (route.method !== null && route.method !== 'GET')) return
     const access = accessOf(policies.map(({ description }) => description))
     if (access === null || access.isOpen) return

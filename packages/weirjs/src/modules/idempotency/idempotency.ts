@@ -3,7 +3,7 @@
 
 import { createHash, randomUUID } from 'node:crypto'
 import type { Next } from '../../app/policies/middleware.ts'
-import type { CheckedRoute, Policy, UsedPolicy } from '../../app/policies/policy.ts'
+import type { Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import { isToken } from '../../base/ascii.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
@@ -159,7 +159,7 @@ export class Idempotency implements Policy {
   }
 
   /** @internal */
-  check(_policies: readonly UsedPolicy[], where: string, route: CheckedRoute | null): void {
+  check(_policies: readonly UsedPolicy[], where: string, route: Parameters<NonNullable<Policy['check']>>[2]): void {
     if (route === null || route.bodyMode !== 'stream' || (route.method !== null && !this.#methods.has(route.method))) return
     throw invalid(
       OWNER,

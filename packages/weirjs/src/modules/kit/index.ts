@@ -2,6 +2,7 @@
 // names, each with a comment where it is declared: test/house.test.ts counts them.
 
 export { noteDocument } from '../../app/documents.ts'
+export type { UsedPolicy } from '../../app/policies/policy.ts'
 export { onStop } from '../../app/shutdown-listeners.ts'
 export { isToken } from '../../base/ascii.ts'
 export { type Clock, systemClock } from '../../base/clock.ts'

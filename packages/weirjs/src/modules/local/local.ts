@@ -4,7 +4,7 @@ import { count, flag, forTests, oneOf, readBy } from '../../base/option-kinds.ts
 import { type HttpServer, WeirError } from '../../index.ts'
 import { accessOf } from '../auth/plan.ts'
 import { invalid, rules } from '../kit/index.ts'
-import { guard, isLoopback, moveTo } from '../kit/launch.ts'
+import { guard, isLoopback, moveServer } from '../kit/launch.ts'
 import { findRecord } from './find-local.ts'
 import { alone, fileIn, type LocalRecord, removeRecord, writeRecord } from './local-file.ts'
 import { LocalGate, launchUrl } from './local-gate.ts'
@@ -118,12 +118,12 @@ function checkReach(server: HttpServer, addresses: readonly string[], isExposed:
 const UNAVAILABLE: ReadonlySet<unknown> = new Set(['EADDRINUSE', 'EACCES'])
 
 async function startAt(server: HttpServer, port: number | undefined): Promise<void> {
-  if (port !== undefined) moveTo(server, { port })
+  if (port !== undefined) moveServer(server, { port })
   try {
     await server.start()
   } catch (error) {
     if (!UNAVAILABLE.has((error as NodeJS.ErrnoException).code)) throw error
-    moveTo(server, { port: 0 })
+    moveServer(server, { port: 0 })
     await server.start()
   }
 }

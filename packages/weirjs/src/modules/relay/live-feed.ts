@@ -11,7 +11,7 @@ import type { Relay, RelayMessage, RelaySubscription } from './relay-option.ts'
 import { readyOrLate } from './relay-ready.ts'
 import { ResumingClient, type ResumingHost } from './resuming-client.ts'
 
-export interface LiveFeedSettings {
+interface LiveFeedSettings {
   readonly relay: Relay
   /** Of the channel. */
   readonly name: string

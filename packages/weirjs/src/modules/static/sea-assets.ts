@@ -3,7 +3,7 @@
 import { WeirError } from '../../base/errors.ts'
 
 /** What is used of `node:sea`. Node 20 and early versions of 22 and 24 lack some of it. */
-export interface SeaOfNode {
+interface SeaOfNode {
   isSea?(): boolean
   getAssetKeys?(): string[]
   getRawAsset?(key: string): ArrayBuffer

@@ -3,7 +3,7 @@
 import type { ByteLink } from '../../http/answer/byte-link.ts'
 
 /** There is nothing to do. */
-export const FINE = 0
+const FINE = 0
 /** The client is to be pinged. */
 export const ASK = 1
 /** The client has not answered either. */

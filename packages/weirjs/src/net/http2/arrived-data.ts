@@ -10,7 +10,7 @@ const MOST_BYTES = 64 * 1024
 const NO_BYTES = Buffer.alloc(0)
 
 /** Where pieces go. */
-export interface DataReader {
+interface DataReader {
   push(buffer: Buffer, start: number, end: number, isBorrowed: boolean): boolean
 }
 

@@ -18,13 +18,13 @@ const SHORT_PATIENCE_MS = 2_000
 let allBytes = 0
 
 /** The responses of one connection. */
-export interface Queue {
+interface Queue {
   readonly queuedBytes: number
   readonly sentDataBytes: number
 }
 
 /** One of them. */
-export interface Queued {
+interface Queued {
   readonly stream: { readonly isLast: boolean; readonly queuedBytes: number }
   breakOff(error: Error, code: number): void
 }

@@ -8,7 +8,7 @@ import type { Observers } from '../observe/observers.ts'
 import type { Recording } from '../observe/recording.ts'
 
 /** What is known of the way to the client. */
-export interface Sending {
+interface Sending {
   /** How many writes there have been. */
   readonly writes: number
   /** The write that takes the frames made last. */

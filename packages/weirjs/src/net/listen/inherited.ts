@@ -4,7 +4,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 
 import { WeirError } from '../../base/errors.ts'
 
-export interface InheritedSocket {
+interface InheritedSocket {
   readonly fd: number
   /** Absent if the parent has not named it. */
   readonly name?: string

@@ -43,7 +43,7 @@ interface CommonListenOptions {
 }
 
 /** An address and a port to listen on. */
-export interface TcpListenOptions extends CommonListenOptions {
+interface TcpListenOptions extends CommonListenOptions {
   /** Default `127.0.0.1`. */
   readonly address?: string
   /** Default 0: any free port. */
@@ -60,7 +60,7 @@ export interface TcpListenOptions extends CommonListenOptions {
 }
 
 /** A Unix socket to listen on. */
-export interface UnixListenOptions extends CommonListenOptions {
+interface UnixListenOptions extends CommonListenOptions {
   /**
    * Path of the socket's file: at most 107 bytes on Linux, 103 on macOS and BSD. A file that a killed server left behind is replaced; one
    * that a process listens on is not.
@@ -75,7 +75,7 @@ export interface UnixListenOptions extends CommonListenOptions {
 }
 
 /** A socket that the parent process has opened, and that is already listening. */
-export interface InheritedListenOptions extends CommonListenOptions {
+interface InheritedListenOptions extends CommonListenOptions {
   /**
    * Its file descriptor in this process, at least 3. `stop` closes the descriptor; the socket stays open as long as the parent holds it, and
    * clients that connect wait for the next process. Not in a worker of `node:cluster`.

@@ -12,7 +12,7 @@ import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
 
 /** Receives the result of the stage: exactly one of its methods is called, once. */
-export interface ProxyStageOwner {
+interface ProxyStageOwner {
   /** @param rest the bytes after the header; their memory may be reused as soon as this returns */
   onHeader(header: ProxyHeader, rest: Buffer): void
   /** There is no valid header. Nothing can be sent. @param error null if the peer sent nothing at all */

@@ -15,7 +15,7 @@ import { Recording } from './recording.ts'
 /** How long the measured difference between the two clocks is used. */
 const CLOCKS_AGREE_MS = 1000
 /** The longest excerpt of a broken head. */
-export const FIRST_BYTES = 64
+const FIRST_BYTES = 64
 
 // Kept here, because Node discards channels that are not referenced.
 const REQUEST_BEGIN = channel('weir.request.begin')

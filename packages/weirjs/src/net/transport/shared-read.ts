@@ -59,7 +59,7 @@ export function adopt(accepted: Socket, reader: Reader): Socket | null {
 }
 
 /** The option `onread` of a socket. */
-export interface OnRead {
+interface OnRead {
   /** Called after each read. Node continues with the same memory if the result is undefined. */
   buffer(): Buffer | undefined
   callback(length: number, buffer: Buffer): true

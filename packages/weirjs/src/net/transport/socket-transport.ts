@@ -25,7 +25,7 @@ interface Handle {
 const ASK_AFTER_MS = 15_000
 
 /** The layer under the transport. Node can send a reset only over TCP. */
-export type SocketKind = 'tcp' | 'unix' | 'tls'
+type SocketKind = 'tcp' | 'unix' | 'tls'
 
 /** One for the thread, like the event loop. */
 const batch = new WriteBatch()

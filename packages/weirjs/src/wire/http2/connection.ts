@@ -32,7 +32,7 @@ import * as state from './states.ts'
 import { Http2Stream } from './stream.ts'
 import { StreamTable } from './stream-table.ts'
 
-export interface Http2Options {
+interface Http2Options {
   /** Whether extended CONNECT is offered (RFC 8441). Default false. */
   readonly offersConnect?: boolean
 }

@@ -10,7 +10,7 @@ export interface DeflateParameters {
   readonly serverBits: number
 }
 
-export interface AcceptedDeflate {
+interface AcceptedDeflate {
   readonly parameters: DeflateParameters
   /** The value of Sec-WebSocket-Extensions that accepts the offer. */
   readonly field: string

@@ -12,10 +12,10 @@ export const CLOSING_BY_THEM = 2
 /** Both were sent, or the connection is gone. Nothing is read or written any more. */
 export const CLOSED = 3
 
-export const STATE_NAMES = ['open', 'closing by us', 'closing by them', 'closed'] as const
+const STATE_NAMES = ['open', 'closing by us', 'closing by them', 'closed'] as const
 
 /** For each state, those that may follow. */
-export const MOVES: readonly (readonly number[])[] = [
+const MOVES: readonly (readonly number[])[] = [
   [CLOSING_BY_US, CLOSING_BY_THEM, CLOSED], // open
   [CLOSED], // closing by us
   [CLOSED], // closing by them
