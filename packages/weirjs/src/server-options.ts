@@ -9,6 +9,7 @@ import { anything, flag, func, having, oneOf, readBy } from './base/option-kinds
 import { rules } from './base/option-rules.ts'
 import { invalid } from './base/options.ts'
 import { checkedEngine, type JsonEngine } from './http/json-engine.ts'
+import { checkedHosts, type HostsOption } from './net/hosts/host-names.ts'
 import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Proxies, type ProxyOptions } from './net/proxies/proxies.ts'
 
@@ -35,6 +36,12 @@ export interface ServerOptions {
    * read.
    */
   readonly proxies?: ProxyOptions
+  /**
+   * The hosts that are answered; any other gets a 421. `app.example.org` stands for every port, `localhost:8080` for one, `*.example.org` for
+   * one or more labels in place of the asterisk. `'any'`: every host. `proxies.hosts` are answered too. Not on Unix sockets. Default: at a
+   * loopback address, without `proxies`, the names of this machine; elsewhere those of `proxies.hosts`, or every host if there are none.
+   */
+  readonly hosts?: HostsOption
   readonly limits?: LimitOptions
   readonly timeouts?: TimeoutOptions
   /** Default: `JSON`. */
@@ -69,6 +76,7 @@ export const SERVER_RULES = rules<ServerOptions>(OWNER)({
   http2: anything().optional('false'),
   listen: anything().optional(),
   proxies: readBy((proxies: ProxyOptions) => new Proxies(proxies)).orNull(),
+  hosts: readBy(checkedHosts).orNull('[Hosts](hosts.md)'),
   limits: readBy((limits: LimitOptions) => resolveLimits(limits)).or({}, '[Limits](../limits.md)'),
   timeouts: readBy((timeouts: TimeoutOptions) => resolveTimeouts(timeouts)).or({}, '[Limits](../limits.md)'),
   jsonEngine: readBy(checkedEngine).nullable().orNull('JSON'),

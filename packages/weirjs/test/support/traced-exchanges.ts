@@ -129,7 +129,7 @@ export async function tracedExchanges(sdk: Sdk): Promise<Record<string, unknown>
   const exchanges: Record<string, unknown> = {}
   /** Runs one exchange, and collects what it has left behind when its span has ended. */
   const collect = async (name: string, ask: (server: HttpServer) => Promise<unknown>, options: ServerOptions = {}): Promise<void> => {
-    const server = new HttpServer('127.0.0.1', 0, { logger: null, ...options })
+    const server = new HttpServer('127.0.0.1', 0, { hosts: 'any', logger: null, ...options })
     map(server)
     await server.start()
     const { port } = server

@@ -62,7 +62,8 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   open(head: Head): void {
     const { application, limits, observers } = this.#connection.host
     const connection = this.#connection
-    const match = application.match(head, connection.peer.endpointName)
+    const misdirected = misdirection(head, connection)
+    const match = misdirected === null ? application.match(head, connection.peer.endpointName) : application.unmatched
     this.owesContinue = head.expectsContinue
     this.deadlines.startRequest(match.route)
     state.begin(this, this.#carrier.isPulled ? state.HELD : state.COMING)
@@ -75,10 +76,10 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     exchange.carrier = this
     if (observers.hears('request')) this.#recording = observers.begin(exchange, connection) // before the gates, like them without the body
     if (exchange !== this.exchange) return // cut off by an observer
-    const misdirected = misdirection(head, connection)
     if (misdirected !== null) {
       state.moveWork(this, state.NONE)
-      this.dropRest()
+      if (misdirected.code === 'WEIR_HOST_NOT_SERVED') connection.peer.hosts?.tell(head.host)
+      else this.dropRest()
       this.refuse(misdirected)
       return
     }
