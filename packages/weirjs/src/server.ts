@@ -100,7 +100,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   constructor(options?: ServerOptions)
   constructor(first?: string | ServerOptions, port?: number, options?: ServerOptions) {
     const given = settingsOf(first, port, options)
-    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, debug, proxies, hosts, ...settings } = checkedOptions(given)
+    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, debug, proxies, hosts, basePath, ...settings } = checkedOptions(given)
     const logger = settings.logger === undefined ? console : settings.logger
     const routes = new RouteTable()
     routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
@@ -130,6 +130,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       tap: null,
       debug,
       proxies,
+      basePath,
       hostRules: new HostRules({ hosts, proxyHosts: proxies?.hosts ?? null, warn: (message) => logWarning(logger, message) }),
       // Not a getter: V8 turns an object with a getter into a hash table, and would look up each of its properties for every request.
       isStopping: false,

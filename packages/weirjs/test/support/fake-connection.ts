@@ -95,6 +95,7 @@ export class FakeConnection implements Transport {
       debug: false,
       proxies: null,
       hostRules: EVERY_HOST,
+      basePath: null,
       endpointNames: () => null,
       isStopping: false,
       report: (error) => void this.reported.push(error),

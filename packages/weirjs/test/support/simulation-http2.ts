@@ -129,6 +129,7 @@ class Simulation implements Http2SimulationCounts {
       debug,
       proxies: null,
       hostRules: EVERY_HOST,
+      basePath: null,
       tap: null,
       endpointNames: () => null,
       get isStopping() {

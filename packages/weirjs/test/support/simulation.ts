@@ -134,6 +134,7 @@ class Simulation {
       debug,
       proxies: null,
       hostRules: EVERY_HOST,
+      basePath: null,
       endpointNames: () => null,
       get isStopping() {
         return simulation.#isStopping

@@ -27,14 +27,15 @@ export function textOf(explanation: Explanation): string {
 
 /** All but method and target. */
 export function factsOf(explanation: Explanation): Fact[] {
-  const { response, path, host, hostRule, endpoint, client, route, others, othersLeftOut, policies, body, answers, limits } = explanation
+  const { response, path, basePath, host, hostRule, endpoint, client, route, others, othersLeftOut, policies, body, answers, limits } =
+    explanation
   const facts: Fact[] = [
     ['response', [`${response.status ?? ''} ${response.code === null ? '' : `${response.code}: `}${response.detail}`.trim()]],
   ]
   if (response.allow !== null) facts.push(['allow', [response.allow.join(', ')]])
   if (path === null) return facts
   facts.push(
-    ['path', [path]],
+    ['path', [basePath === '' ? path : `${path} below ${basePath}`]],
     ['host', [`${host}${endpoint === null ? '' : ` at endpoint ${endpoint}`}`]],
     ['hosts', hostRule === null ? ['not known before it listens'] : [hostRuleText(hostRule)]],
     ['client', [`${client.address || 'no address'}, ${client.origin}${client.isForwarded ? ', as a trusted proxy states' : ''}`]],

@@ -128,6 +128,8 @@ export interface Explanation {
   readonly target: string
   /** The path as routes see it: decoded, except `%2F`. Null if the head is refused. */
   readonly path: string | null
+  /** The path below which the application is, which `path` does not contain; empty at the root. */
+  readonly basePath: string
   /** The host that routes are compared with, in lower case and without a port. */
   readonly host: string
   /** Which hosts a client that connects to the endpoint may ask for; null if that is not known. */

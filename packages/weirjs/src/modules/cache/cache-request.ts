@@ -53,7 +53,7 @@ export function readRequest(exchange: Exchange, settings: CacheSettings): CacheR
   if (wants?.has('no-store') === true) return 'no-store'
   const endpoint = exchange.connection.endpointName
   // What a client can write into its head that is not in the key has no influence on the origin: only trusted proxies state that.
-  const primary = `${session.origin}${head.url}\n${endpoint ?? ''}\n${key}`
+  const primary = `${session.origin}${head.basePath}${head.url}\n${endpoint ?? ''}\n${key}`
   return { primary: shortUrl(primary), key, head, hasAuthorization: head.get('authorization') !== null, wants }
 }
 

@@ -6,12 +6,27 @@ import { hostName } from '../../base/host-name.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { Head } from '../../wire/head/head.ts'
 
+import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Peer } from '../connections/peer.ts'
 
 /** Matches an IP address in a valid Host. */
 const IP_ADDRESS = /^(?:\[.+\]|\d+(?:\.\d+){3})$/
 
 type Connection = Pick<ConnectionInfo, 'isSecure' | 'clientAddress' | 'clientPort' | 'forwarding'> & { readonly peer: Peer }
+
+/**
+ * May this request be answered here? If the whole application is below a path, its own path is that within the application from now on.
+ * @returns null when it may, otherwise the refusal
+ */
+export function refusalOf(head: Head, connection: Connection & { readonly host: ConnectionHost }): WeirError | null {
+  const misdirected = misdirection(head, connection)
+  if (misdirected !== null) {
+    if (misdirected.code === 'WEIR_HOST_NOT_SERVED') connection.peer.hosts?.tell(head.host)
+    return misdirected
+  }
+  const { basePath } = connection.host
+  return basePath === null ? null : basePath.enter(head, connection)
+}
 
 /** @returns null when it may, otherwise the refusal */
 export function misdirection(head: Head, connection: Connection): WeirError | null {
