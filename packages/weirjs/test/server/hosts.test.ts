@@ -249,6 +249,17 @@ test('explain states the rule of the endpoint, and what a client would get', asy
   )
 })
 
+test('with debug, a foreign host is not told more', async (t) => {
+  const plain = await serve(t, {})
+  const debugged = await serve(t, { debug: true })
+  const ask = async ({ server }: Serving, accept: string): Promise<string> => {
+    const client = await RawClient.connect(server.port)
+    t.after(() => client.destroy())
+    return (await client.send(`GET /none HTTP/1.1\r\nHost: evil.example\r\nAccept: ${accept}\r\n\r\n`).message()).text
+  }
+  for (const accept of ['text/html', '*/*', 'application/json']) assert.equal(await ask(debugged, accept), await ask(plain, accept), accept)
+})
+
 test('the debug page states the rule', async (t) => {
   const { server } = await serve(t, { debug: true })
   const client = await RawClient.connect(server.port)
