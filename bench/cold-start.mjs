@@ -13,7 +13,7 @@ import { median, uncertainty } from './statistics.mjs'
 
 const SERVERS = ['weir', 'node:http', 'node:http, by require', 'node:net']
 const PATIENCE_MS = 20_000
-const REQUEST = 'GET / HTTP/1.1\r\nHost: bench.example\r\n\r\n'
+const REQUEST = 'GET / HTTP/1.1\r\nHost: bench.localhost\r\n\r\n'
 const file = fileURLToPath(new URL('cold-start-server.mjs', import.meta.url))
 
 const running = new Set()

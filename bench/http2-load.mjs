@@ -32,7 +32,7 @@ const STREAM_WINDOW = 6 * 2 ** 20
 const CONNECTION_WINDOW = 15 * 2 ** 20
 const STATUS_200 = 0x88
 const LAST_STATIC = 61
-const AUTHORITY = 'bench.example'
+const AUTHORITY = 'bench.localhost'
 const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
 
 const NO_BYTES = Buffer.alloc(0)

@@ -7,7 +7,7 @@
  * @param {string} body
  */
 export function requestOf(method, target, fields = {}, body = '') {
-  let text = `${method} ${target} HTTP/1.1\r\nHost: bench.example\r\n`
+  let text = `${method} ${target} HTTP/1.1\r\nHost: bench.localhost\r\n`
   for (const [name, value] of Object.entries(fields)) text += `${name}: ${value}\r\n`
   if (body !== '') text += `Content-Length: ${Buffer.byteLength(body)}\r\n`
   return Buffer.from(`${text}\r\n${body}`)

@@ -87,7 +87,7 @@ class Line {
 
   ask(path, done) {
     this.#done = done
-    this.#socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    this.#socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
   }
 
   #read(text) {

@@ -32,7 +32,7 @@ async function send({ port, bytes, multipart }) {
   const cpu = process.cpuUsage()
   const began = performance.now()
   socket.write(
-    `POST /upload HTTP/1.1\r\nHost: bench.example\r\nConnection: close\r\nContent-Type: ${type}\r\nContent-Length: ${head.length + bytes + end.length}\r\n\r\n`,
+    `POST /upload HTTP/1.1\r\nHost: bench.localhost\r\nConnection: close\r\nContent-Type: ${type}\r\nContent-Length: ${head.length + bytes + end.length}\r\n\r\n`,
   )
   socket.write(head)
   for (const piece of piecesOf(bytes)) if (!socket.write(piece)) await once(socket, 'drain')

@@ -60,7 +60,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['dispatch.ts', 'group.ts'],
   ],
   net: [
-    ['transport', 'time', 'observe', 'proxies'],
+    ['transport', 'time', 'observe', 'proxies', 'hosts'],
     ['connections'],
     ['cycle'],
     ['http1', 'http2', 'fetch', 'hosted'],

@@ -41,6 +41,12 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
 
   // What is on by default
   'listens on 127.0.0.1 only': ['test/security-defaults.test.ts: without an address, no other one is listened on'],
+  'under a name of its own': [
+    'packages/weirjs/test/server/hosts.test.ts: a loopback endpoint answers the names of this machine alone',
+    'packages/weirjs/test/server/hosts.test.ts: no WebSocket opens under a foreign name',
+    'packages/weirjs/test/server/hosts.test.ts: the same over HTTP/2, with http2: …',
+    'packages/weirjs/test/server/rebinding.test.ts: a page whose name leads to this machine reads nothing, sends nothing and opens no WebSocket',
+  ],
   'for which only your program can know': [
     'test/security-defaults.test.ts: every limit and timeout is set, except for the three that SECURITY.md names',
   ],

@@ -43,7 +43,7 @@ const port = Number(/127\.0\.0\.1:(\d+)/.exec(printed)![1])
 function ask(): Promise<string | null> {
   return new Promise((resolve) => {
     let text = ''
-    const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'))
+    const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'))
     socket.setEncoding('latin1').on('data', (data) => (text += data))
     socket.on('error', () => {}) // `close` follows
     socket.on('close', () => resolve(text.startsWith('HTTP/1.1 200') ? text.split('\r\n\r\n')[1]! : null))

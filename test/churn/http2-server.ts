@@ -44,7 +44,7 @@ process.on('message', async (word: 'stop' | 'ask') => {
 })
 
 async function start(port: number): Promise<HttpServer> {
-  const one = new HttpServer({ port, tls: { key, cert }, http2: true, logger: null, timeouts: TIMEOUTS })
+  const one = new HttpServer({ port, hosts: 'any', tls: { key, cert }, http2: true, logger: null, timeouts: TIMEOUTS })
   one.observe({ begin: () => counts.begun++, end: ({ kind }) => (kind === 'request' ? counts.ended++ : 0) })
   one.mapGet('/', () => 'hello')
   one.mapGet('/large', () => LARGE)

@@ -39,7 +39,7 @@ interface Seen {
 async function serve(t: TestContext, options: ServerOptions = {}): Promise<HttpServer> {
   const proxies = { trust: ['127.0.0.1'], hosts: ['localhost'] }
   const logger = { error: (message: string, error: unknown) => assert.fail(`${message}: ${String(error)}`) }
-  const server = new HttpServer({ proxies, logger, ...options })
+  const server = new HttpServer({ hosts: 'any', proxies, logger, ...options })
   server.mapGet('/', (_, { clientAddress, clientPort, isSecure, origin, peer, request }): Seen => {
     return { clientAddress, clientPort, isSecure, origin, commonName: peer.clientTls?.commonName ?? null, protocol: request.protocol }
   })

@@ -18,7 +18,7 @@ interface Site {
 
 async function startSite(t: TestContext, kind: ProxyKind): Promise<Site> {
   const connections: string[] = []
-  const server = new HttpServer()
+  const server = new HttpServer({ hosts: 'any' })
   server.use(({ connectionId }, next) => {
     connections.push(connectionId)
     return next()

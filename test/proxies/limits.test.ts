@@ -14,7 +14,7 @@ import { haproxyHttp, haproxyTcp } from './hops.ts'
 import { noHaproxy } from './proxy.ts'
 
 async function serve(t: TestContext, options: ServerOptions = {}): Promise<HttpServer> {
-  const server = new HttpServer({ logger: null, ...options })
+  const server = new HttpServer({ hosts: 'any', logger: null, ...options })
   server
     .use(shed())
     .use(rateLimit({ name: 'api', quota: 2, window: '1h' }))

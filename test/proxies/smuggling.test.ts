@@ -28,7 +28,7 @@ const attacks: Attack[] = [...loadConformanceCases(), ...fixtures.map(({ where, 
 
 for (const kind of PROXIES) {
   test(`through ${kind.name}: no request is read as a different one, or as two`, { skip: kind.missing }, async (t) => {
-    const server = new HttpServer({ logger: null })
+    const server = new HttpServer({ hosts: 'any', logger: null })
     const sightings = mapWitness(server)
     await server.start()
     t.after(() => server.stop({ graceMs: 0 }))

@@ -11,7 +11,7 @@ import { haproxyHttp, nginx } from './hops.ts'
 import { noHaproxy, noNginx } from './proxy.ts'
 
 async function serve(t: TestContext): Promise<number[]> {
-  const server = new HttpServer({ logger: null, listen: [{ port: 0 }, { port: 0, http2: 'cleartext' }] })
+  const server = new HttpServer({ hosts: 'any', logger: null, listen: [{ port: 0 }, { port: 0, http2: 'cleartext' }] })
   server.mapPost('/', { body: 'stream' }, (_, { request, response }) => {
     response.trailer('X-Sum', () => request.trailers.get('x-sum')).trailer('X-Status', 'fine')
     return response.stream(request.bodyStream(), 'text/plain')

@@ -15,7 +15,7 @@ import { loadWireCases, wireTopics } from '../../weirjs/test/support/wire-cases.
 import { record, replay } from '../src/index.ts'
 
 function echoServer(greeting = 'hello'): HttpServer {
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   let id = 0
   server.mapGet('/hello/:name', ({ name }, { response }) => response.cookie('seen', String(++id)).json({ id, text: `${greeting} ${name}` }))
   server.mapPost('/login', { body: s.object({ user: s.string, code: s.string.secret() }) }, ({ body }) => ({
@@ -86,12 +86,12 @@ test('a handler that is gone, fails, or answers other fields is found', async (t
   const kindsOf = async (changed: HttpServer): Promise<string[]> =>
     (await replay(changed, to)).differences.map(({ kind, at }) => `${kind} ${at}`)
   assert.deepEqual(
-    await kindsOf(new HttpServer({ logger: null })),
+    await kindsOf(new HttpServer({ hosts: 'any', logger: null })),
     ['status ', 'field content-type', 'body /id', 'body /text', 'body /title', 'body /status', 'body /detail', 'body /code'].filter(
       (one) => one !== '',
     ),
   )
-  const typed = new HttpServer({ logger: null })
+  const typed = new HttpServer({ hosts: 'any', logger: null })
   typed.mapGet('/hello/:name', (_, { response }) => response.header('Cache-Control', 'no-store').json({ id: 'text', text: 'hello you' }))
   assert.deepEqual(await kindsOf(typed), ['field cache-control', 'body /id'])
   assert.deepEqual((await replay(typed, to, { compare: { fields: ['content-type'], body: false } })).differences, [])
@@ -170,7 +170,7 @@ test('a request with a content coding is not kept, because its secrets cannot be
 })
 
 test('cuts and times are kept, and a timeout happens again without waiting for it', async (t) => {
-  const server = new HttpServer({ logger: null, timeouts: { bodyGracePeriod: 60, minBodyRate: 1_000_000 } })
+  const server = new HttpServer({ hosts: 'any', logger: null, timeouts: { bodyGracePeriod: 60, minBodyRate: 1_000_000 } })
   server.mapPost('/text', (_, { request }) => request.body)
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
@@ -236,7 +236,7 @@ test('wrong options, and a second recording at the same time, are refused by nam
 })
 
 test('restore puts a value in the place of a masked one, wherever the bytes were cut', async (t) => {
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   server.mapGet('/me', (_, { request, response }) =>
     request.header('authorization') === 'Bearer right-token' ? 'me' : response.status(401).text('who?'),
   )
@@ -302,7 +302,7 @@ test('the suites of packages/weirjs/test/wire and packages/weirjs/test/conforman
   }
   let total = 0
   for (const [limits, group] of groups) {
-    const server = new HttpServer({ logger: null, limits: JSON.parse(limits) as object })
+    const server = new HttpServer({ hosts: 'any', logger: null, limits: JSON.parse(limits) as object })
     server.map(null, '/*path', (_, { request }) => ({
       line: `${request.method} ${request.url}`,
       fields: [...request.headers],

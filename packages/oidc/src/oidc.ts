@@ -296,7 +296,7 @@ class OidcModule implements Oidc {
     const elsewhere =
       wasSignedIn && typeof origin === 'string'
         ? await this.#provider.logoutAddress(clockOf(session), {
-            post_logout_redirect_uri: `${origin}${this.#afterLogout}`,
+            post_logout_redirect_uri: `${origin}${session.basePath}${this.#afterLogout}`,
             ...(idToken !== null && { id_token_hint: idToken }),
           })
         : null
@@ -317,7 +317,7 @@ class OidcModule implements Oidc {
   #callbackAddress(session: HttpSession): string {
     const origin = this.#originFor(session)
     if (typeof origin !== 'string') throw origin
-    return `${origin}${this.#prefix}${this.#path}/callback`
+    return `${origin}${session.basePath}${this.#prefix}${this.#path}/callback`
   }
 }
 

@@ -76,8 +76,8 @@ export function openapi(options: OpenApiOptions): Module {
       if (!isServed) return
       const own: Policy = { name: `${OWNER} route`, describe: () => served.ownRoute, check: () => void served.text }
       const declaration = { use: [own, ...use], ...(endpoint === undefined ? {} : { endpoint }) }
-      host.mapGet(path, { ...declaration, etag: true }, (_, { response }) =>
-        response.header('Cache-Control', 'no-cache').contentType('application/json').text(served.text),
+      host.mapGet(path, { ...declaration, etag: true }, (_, { response, basePath }) =>
+        response.header('Cache-Control', 'no-cache').contentType('application/json').text(served.textBelow(basePath)),
       )
       if (ui === null || files === null) return
       const base = relativePath(ui, `${ui}/`)

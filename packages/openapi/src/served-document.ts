@@ -39,6 +39,13 @@ export class ServedDocument {
     return this.#text
   }
 
+  /** The same where the application is below a path: that is the server, unless the options name others. */
+  textBelow(basePath: string): string {
+    const { text } = this
+    if (basePath === '' || this.#settings.servers.length > 0) return text
+    return JSON.stringify({ ...(JSON.parse(text) as object), servers: [{ url: basePath }] }, null, 2)
+  }
+
   #described(routes: readonly RouteListing[]): RouteListing[] {
     const others = routes.filter(({ policies }) => policies.every(({ description }) => !isHidden(description)))
     const { include } = this.#settings

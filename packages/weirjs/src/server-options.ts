@@ -9,7 +9,9 @@ import { anything, flag, func, having, oneOf, readBy } from './base/option-kinds
 import { rules } from './base/option-rules.ts'
 import { invalid } from './base/options.ts'
 import { checkedEngine, type JsonEngine } from './http/json-engine.ts'
+import { checkedHosts, type HostsOption } from './net/hosts/host-names.ts'
 import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
+import { BasePath } from './net/proxies/base-path.ts'
 import { Proxies, type ProxyOptions } from './net/proxies/proxies.ts'
 
 export interface ServerOptions {
@@ -35,6 +37,18 @@ export interface ServerOptions {
    * read.
    */
   readonly proxies?: ProxyOptions
+  /**
+   * The hosts that are answered; any other gets a 421. `app.example.org` stands for every port, `localhost:8080` for one, `*.example.org` for
+   * one or more labels in place of the asterisk. `'any'`: every host. `proxies.hosts` are answered too. Not on Unix sockets. Default: at a
+   * loopback address, without `proxies`, the names of this machine; elsewhere those of `proxies.hosts`, or every host if there are none.
+   */
+  readonly hosts?: HostsOption
+  /**
+   * The path below which the whole application is, such as `/app`: routes, `request.path` and `request.url` do not contain it, and `Location`, the
+   * paths of cookies and `session.basePath` do. Requests outside of it get 404. Or the field in which a trusted proxy states the path that it
+   * has removed: `'x-forwarded-prefix'`, or `'x-ingress-path'` for Home Assistant. Default: the root.
+   */
+  readonly basePath?: string
   readonly limits?: LimitOptions
   readonly timeouts?: TimeoutOptions
   /** Default: `JSON`. */
@@ -69,6 +83,8 @@ export const SERVER_RULES = rules<ServerOptions>(OWNER)({
   http2: anything().optional('false'),
   listen: anything().optional(),
   proxies: readBy((proxies: ProxyOptions) => new Proxies(proxies)).orNull(),
+  basePath: readBy((given: string, owner, option) => BasePath.read(given, owner, option)).orNull('the root'),
+  hosts: readBy(checkedHosts).orNull('[Hosts](hosts.md)'),
   limits: readBy((limits: LimitOptions) => resolveLimits(limits)).or({}, '[Limits](../limits.md)'),
   timeouts: readBy((timeouts: TimeoutOptions) => resolveTimeouts(timeouts)).or({}, '[Limits](../limits.md)'),
   jsonEngine: readBy(checkedEngine).nullable().orNull('JSON'),
@@ -104,5 +120,8 @@ export function checkedOptions(options: ServerOptions): ServerSettings {
   ] as const)
     for (const name of Object.keys(options))
       if (names.includes(name)) throw invalid(OWNER, `${name} is one of the ${group}: write { ${group}: { ${name} } }`)
-  return SERVER_RULES.read(options)
+  const settings = SERVER_RULES.read(options)
+  if (settings.basePath?.isStated === true && settings.proxies === null)
+    throw invalid(OWNER, `basePath is ${shown(options.basePath)}, which only a proxy may state: write proxies: { trust: […] }`)
+  return settings
 }

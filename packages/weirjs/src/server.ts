@@ -5,7 +5,7 @@ import { Dispatcher } from './app/dispatch.ts'
 import type { AskedContent } from './app/explain/checked-body.ts'
 import type { Explanation } from './app/explain/explanation.ts'
 import { RouteGroup } from './app/group.ts'
-import { logError, moduleLogger } from './app/logger.ts'
+import { logError, logWarning, moduleLogger } from './app/logger.ts'
 import type { ModuleHost } from './app/module-host.ts'
 import { checkObserver } from './app/observer.ts'
 import type { Route } from './app/routes/route.ts'
@@ -14,6 +14,7 @@ import { reportedUrl, shownUrl } from './app/routes/shown-target.ts'
 import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
 import { faultOf, WeirError } from './base/errors.ts'
+import type { HostRule } from './http/connection-info.ts'
 import type { ExchangeObserver } from './http/exchange-record.ts'
 import { noJsonForm } from './http/json-engine.ts'
 import type { Endpoint } from './http/session.ts'
@@ -22,6 +23,7 @@ import type { ArrivalOptions } from './net/connections/arrival.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { Connections } from './net/connections/connections.ts'
 import { fetch } from './net/fetch/fetch-exchange.ts'
+import { HostRules } from './net/hosts/host-rules.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
 import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
@@ -98,7 +100,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   constructor(options?: ServerOptions)
   constructor(first?: string | ServerOptions, port?: number, options?: ServerOptions) {
     const given = settingsOf(first, port, options)
-    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, debug, proxies, ...settings } = checkedOptions(given)
+    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, debug, proxies, hosts, basePath, ...settings } = checkedOptions(given)
     const logger = settings.logger === undefined ? console : settings.logger
     const routes = new RouteTable()
     routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
@@ -112,6 +114,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       routes,
       limits,
       timeouts,
+      hostsAt: this.#hostsAt,
       jsonEngine,
       invalidBodyStatus,
       onError,
@@ -127,6 +130,8 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       tap: null,
       debug,
       proxies,
+      basePath,
+      hostRules: new HostRules({ hosts, proxyHosts: proxies?.hosts ?? null, warn: (message) => logWarning(logger, message) }),
       // Not a getter: V8 turns an object with a getter into a hash table, and would look up each of its properties for every request.
       isStopping: false,
       report: (error, connection, exchange = null) => {
@@ -368,11 +373,15 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     const asked = explainedRequest(this.#host, request, options)
     const { connection, refusal } = asked
     const { limits, timeouts } = this.#host
-    const server = { routes: this.#routes, limits, timeouts }
+    const server = { routes: this.#routes, limits, timeouts, hostsAt: this.#hostsAt }
     return asked.head === null
       ? explainRefusedHead(server, asked.method, asked.target, asked.refusal, connection)
       : explain(server, { head: asked.head, connection, refusal, otherMethods: [], content: this.#contentOf(asked.content) }, null)
   }
+
+  /** The rule of the first endpoint of that name: where it listens, or where its options say. */
+  readonly #hostsAt = (endpointName: string | null): HostRule | null =>
+    this.#listeners?.hostsAt(endpointName) ?? this.#places.hostsAt(endpointName, this.#host.hostRules)
 
   #contentOf(bytes: Buffer | null): AskedContent | null {
     return bytes === null ? null : { bytes, settings: this.#bodySettings }

@@ -33,6 +33,7 @@ async function attack(t: TestContext, path: string, mode: readonly string[]): Pr
   const reasons: unknown[] = []
   let streams = 0
   const server = new HttpServer({
+    hosts: 'any',
     logger: { error: (_message, detail) => assert.fail(String(detail)) },
     timeouts: {
       headersTimeout: 1_000,

@@ -29,7 +29,7 @@ const URL_PRINTED = /http:\/\/127\.0\.0\.1:(\d+), \d+ routes?, ready in/
 function ask(port: number): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
-    const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'))
+    const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'))
     socket.setEncoding('latin1').on('data', (data) => (text += data))
     socket.on('error', (error) => (text = `LOST: ${error.message}`))
     socket.on('close', () => resolve(text.startsWith('HTTP/1.1 200') ? text.split('\r\n\r\n')[1]! : `LOST: ${text}`))
@@ -125,7 +125,7 @@ test('several servers and a Unix socket keep their places; --watch adds a file o
   assert.deepEqual([...(await weir.prints(pattern, 2))].slice(1), [first, second, path])
   assert.deepEqual([await ask(Number(first)), await ask(Number(second))], ['2', '2admin'])
   const bySocket = new Promise<string>((resolve, reject) => {
-    const socket = connect(join(folder, 'app.sock'), () => socket.end('GET / HTTP/1.1\r\nHost: a\r\n\r\n'))
+    const socket = connect(join(folder, 'app.sock'), () => socket.end('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'))
     let text = ''
     socket.setEncoding('latin1').on('data', (data) => (text += data))
     socket.on('error', reject).on('close', () => resolve(text))

@@ -27,6 +27,7 @@ function serverOf(handler: Handler, { onError, use, declaration, hook }: Setup =
     routes,
     limits: DEFAULT_LIMITS,
     timeouts: DEFAULT_TIMEOUTS,
+    hostsAt: () => null,
     jsonEngine: null,
     invalidBodyStatus: 400,
     onError: onError ?? null,

@@ -8,7 +8,7 @@ import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { problemFor } from '../http/answer/problem.ts'
 import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
-import type { ConnectionInfo } from '../http/connection-info.ts'
+import type { ConnectionInfo, HostRule } from '../http/connection-info.ts'
 import { Exchange } from '../http/exchange.ts'
 import { type JsonEngine, refusingPromises, type Serialize } from '../http/json-engine.ts'
 import { OTHER_METHODS } from '../http/notes.ts'
@@ -38,6 +38,7 @@ interface DispatcherOptions {
   readonly routes: RouteTable
   readonly limits: Limits
   readonly timeouts: Timeouts
+  hostsAt(endpointName: string | null): HostRule | null
   readonly jsonEngine: JsonEngine | null
   readonly invalidBodyStatus: 400 | 422
   readonly onError: OnError | null
@@ -80,6 +81,10 @@ export class Dispatcher implements Application {
 
   match(head: RequestHead, endpointName: string | null): RouteMatch {
     return this.#options.routes.find(head, endpointName)
+  }
+
+  get unmatched(): RouteMatch {
+    return this.#options.routes.root.noRoute
   }
 
   open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange {

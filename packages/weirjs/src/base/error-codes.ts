@@ -66,6 +66,7 @@ export const ERRORS = {
   WEIR_HOST_SYNTAX: peer(400, CLOSES, 'Host is not a valid host with an optional port', 'RFC 9110 §7.2'),
   WEIR_HOST_MISMATCH: peer(400, CLOSES, 'Host differs from the authority of the request target', 'RFC 9112 §3.2.2'),
   WEIR_MISDIRECTED: peer(421, CLOSES, 'this connection is not for this host or scheme', 'RFC 9110 §15.5.20'),
+  WEIR_HOST_NOT_SERVED: peer(421, STAYS, 'this server does not answer for this host', 'docs/guide/hosts.md'),
   WEIR_EXPECTATION_UNKNOWN: peer(417, CLOSES, 'this expectation is not supported', 'RFC 9110 §10.1.1'),
   WEIR_PSEUDO_FIELDS: peer(400, STAYS, 'a pseudo-header field is missing, repeated, unknown or out of place', 'RFC 9113 §8.3'),
   WEIR_CONNECTION_FIELD: peer(400, STAYS, 'connection-specific fields are not allowed in HTTP/2', 'RFC 9113 §8.2.2'),

@@ -13,6 +13,8 @@ export type RequestHead = Head
 export interface Application {
   /** Finds the route at that endpoint. Called when the head is complete, because the route decides how the body is read. Never throws. */
   match(head: Head, endpointName: string | null): RouteMatch
+  /** What applies to a request that is refused before a route is looked for: what the whole server has. */
+  readonly unmatched: RouteMatch
   /** Starts the exchange. Never throws. @param body null when the request has none */
   open(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange
   /**

@@ -39,6 +39,14 @@ export interface SocketPeer {
   readonly clientTls: ProxiedTls | null
 }
 
+/** Which hosts are answered where a request arrives. */
+export interface HostRule {
+  /** What is answered, in words: `the names of this machine`. */
+  readonly answered: string
+  /** @param host as in Host, with an optional port; empty without one */
+  serves(host: string): boolean
+}
+
 /** What a handler may know about the connection on which its request arrived. */
 export interface ConnectionInfo {
   /** IP address of the client: of the peer, or the one that its PROXY header states. Empty without an IP socket (Unix socket, `inject`). */
@@ -59,6 +67,8 @@ export interface ConnectionInfo {
   readonly clock: Clock
   /** Reads the fields in which the peer states who its clients are; null if it may not. */
   readonly forwarding: Forwarding | null
+  /** Null without a socket: then the host is not checked. */
+  readonly hosts: HostRule | null
   describePeer(): SocketPeer
 }
 

@@ -130,6 +130,14 @@ export class HttpSession {
     return originOf(this.#exchange.forwardedClient?.host ?? this.#exchange.head.host, this.isSecure)
   }
 
+  /**
+   * The path below which the whole application is (`basePath`), such as `/app`; empty at the root. Links in pages begin with it:
+   * `session.basePath + href('/users/:id', { id })`. `Location`, `Link` and the paths of cookies get it by themselves.
+   */
+  get basePath(): string {
+    return this.#exchange.head.basePath
+  }
+
   /** The other end of the socket: the client or the last proxy. `isTrusted` states whether `proxies.trust` lists it. */
   get peer(): SocketPeer {
     return this.#exchange.connection.describePeer()

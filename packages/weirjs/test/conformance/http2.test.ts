@@ -87,6 +87,7 @@ const GET_BEHIND: readonly (readonly [string, string])[] = [
 
 async function start(limits: Limits): Promise<Target> {
   const server = new HttpServer({
+    hosts: 'any',
     tls: { key, cert },
     http2: true,
     logger: null,

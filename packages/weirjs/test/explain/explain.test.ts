@@ -469,6 +469,7 @@ test('an explanation is data that JSON holds, and a text', async () => {
       '  response   the handler of GET /users/:id answers',
       '  path       /users/7',
       '  host       localhost',
+      '  hosts      the names of this machine (localhost, 127.0.0.1, [::1])',
       '  client     no address, http://localhost',
       '  route      GET /users/:id',
       '  policies   log (server): gate, middleware, beforeSend',

@@ -29,7 +29,7 @@ const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
 }
 
 function serverWith(options?: CompressionOptions): HttpServer {
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   server.useModule(compression(options))
   server.mapGet('/text', () => TEXT)
   server.mapGet('/large', (_, { response }) => response.contentType('application/json').text(LARGE))
@@ -186,7 +186,7 @@ test('the ETag of a compressed file is weak, a range is never compressed, and al
 
 test('HEAD closes the source of a streamed response, which will not be read', async () => {
   const sources: Readable[] = []
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   server.useModule(compression())
   server.mapGet('/', (_, { response }) => {
     const source = Readable.from(['text '.repeat(1_000)])

@@ -47,7 +47,7 @@ const MIB = 1024 * 1024
 
 /** A server that answers with what it has read, in every way. */
 function serverWith(options?: DecompressionOptions, serverOptions: ServerOptions = {}): HttpServer {
-  const server = new HttpServer({ logger: null, limits: { maxRequestBodySize: MAX_BODY }, ...serverOptions })
+  const server = new HttpServer({ hosts: 'any', logger: null, limits: { maxRequestBodySize: MAX_BODY }, ...serverOptions })
   server.use(decompression(options))
   server.mapPost('/typed', { body: schema.object({ name: schema.string, list: schema.array(schema.int) }) }, ({ body }) => body)
   server.mapPost('/map', (_, { request }) => {
@@ -482,7 +482,7 @@ test('middleware outside the policy, and gates, cannot read the body before it i
       seen.push((error as { code: string }).code)
     }
   }
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   server.gate(({ request }) => tryTo(() => request.body))
   server.use(({ request }, next) => {
     tryTo(() => request.body)
@@ -500,7 +500,7 @@ test('middleware outside the policy, and gates, cannot read the body before it i
 
 test('middleware outside the policy may buffer the body as it was sent', async () => {
   const body = zlib.gzipSync('text')
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   server.use(async ({ request }, next) => {
     await request.bufferBody()
     assert.deepEqual(Buffer.from(request.bodyBytes), body)

@@ -289,7 +289,7 @@ async function serveChannel(
   t: TestContext,
   options: SseOptions = {},
 ): Promise<{ server: HttpServer; channel: SseChannel; asked: (string | null)[] }> {
-  const server = new HttpServer()
+  const server = new HttpServer({ hosts: 'any' })
   const channel = new SseChannel({ history: 10 })
   const asked: (string | null)[] = []
   server.mapGet('/', (_, { response }) => response.html('<!doctype html><title>events</title>'))
@@ -378,7 +378,7 @@ describe('in Chromium', { skip: noChromium }, () => {
     test(`EventSource resumes on another server with what was published in the meantime, after ${before.length} events`, async (t) => {
       const relay = memoryRelay()
       const launch = async (port: number) => {
-        const server = new HttpServer({ address: '127.0.0.1', port, logger: null })
+        const server = new HttpServer({ hosts: 'any', address: '127.0.0.1', port, logger: null })
         const channel = relayChannel(relay, 'news')
         server.mapGet('/', (_, { response }) => response.html('<!doctype html><title>events</title>'))
         server.mapGet('/events', (_, session) => sse(session, channel, { retry: 50, farewell: { retry: 50 } }))
@@ -413,7 +413,7 @@ describe('in Chromium', { skip: noChromium }, () => {
 })
 
 test('lastEventId decodes the id as UTF-8', async () => {
-  const server = new HttpServer()
+  const server = new HttpServer({ hosts: 'any' })
   server.mapGet('/', (_, { request }) => ({ id: lastEventId(request) }))
   const idOf = async (headers: Record<string, string>) => (await server.inject({ url: '/', headers })).json()
   assert.deepEqual(await idOf({}), { id: null })
@@ -422,14 +422,14 @@ test('lastEventId decodes the id as UTF-8', async () => {
 })
 
 test('invalid options are refused', async () => {
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   const wrong: SseOptions[] = [{ heartbeat: 0 }, { heartbeat: Number.NaN }, { retry: -1 }, { farewell: { id: '\n' } }]
   for (const [i, options] of wrong.entries()) server.mapGet(`/${i}`, (_, session) => sse(session, new SseChannel(), options))
   for (const i of wrong.keys()) assert.equal((await server.inject(`/${i}`)).status, 500)
 })
 
 test('an unknown option is refused', async () => {
-  const server = new HttpServer({ logger: null, onError: (error) => (error as WeirError).code })
+  const server = new HttpServer({ hosts: 'any', logger: null, onError: (error) => (error as WeirError).code })
   server.mapGet('/', (_, session) => sse(session, new SseChannel(), { heartbeats: 1 } as object))
   assert.equal((await server.inject('/')).text(), 'WEIR_OPTION_INVALID')
 })

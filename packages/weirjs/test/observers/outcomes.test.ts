@@ -188,7 +188,7 @@ test('a client that resets the connection in its TLS handshake: its address is k
 })
 
 function observedServer(observed: Observed, limits: Partial<Limits> = {}): HttpServer {
-  const server = new HttpServer({ tls: { key, cert }, limits, logger: null })
+  const server = new HttpServer({ hosts: 'any', tls: { key, cert }, limits, logger: null })
   observed.on(server)
   return server
 }

@@ -12,7 +12,7 @@ const LINE = 'PROXY TCP4 203.0.113.7 10.0.0.1 4711 443\r\n'
 const trusting = { proxies: { trust: ['127.0.0.1'] } }
 
 async function serve(t: TestContext, options: ServerOptions): Promise<{ observed: Observed; connect: () => Promise<RawClient> }> {
-  const server = new HttpServer({ logger: null, ...options })
+  const server = new HttpServer({ hosts: 'any', logger: null, ...options })
   const observed = new Observed().on(server)
   server.mapGet('/', (_, { clientAddress }) => clientAddress)
   await server.start()

@@ -51,6 +51,7 @@ class Pairs {
 function newServer(random: SeededRandom, pairs: Pairs): HttpServer {
   const soon = (): Promise<void> => sleep(random.below(30))
   const server = new HttpServer({
+    hosts: 'any',
     listen: [
       { port: 0 },
       { port: 0, tls: { key, cert } },

@@ -83,7 +83,7 @@ async function readStreaming(request: HttpRequest, isSlow: boolean): Promise<Rea
   return { outcome, fields, files }
 }
 
-const server = new HttpServer({ logger: { error: (_message, detail) => faults.push(detail) } })
+const server = new HttpServer({ hosts: 'any', logger: { error: (_message, detail) => faults.push(detail) } })
 const faults: unknown[] = []
 server.mapPost('/memory', { body: 'stream' }, (_, { request }) => readInMemory(request))
 server.mapPost('/buffered', { body: 'buffer' }, (_, { request }) => readInMemory(request))

@@ -38,7 +38,7 @@ function behind(title: string, ...names: readonly string[]) {
 }
 
 function mapAll(options: ServerOptions): HttpServer {
-  const server = new HttpServer({ logger: null, ...options })
+  const server = new HttpServer({ hosts: 'any', logger: null, ...options })
   server.use(policy('server'))
   server.mapGet('/open', behind('open', 'server'))
   server.mapGet('/:any', behind('any', 'server'))

@@ -139,7 +139,7 @@ for (const [title, { body, map, fields = [], isUpgrade = false }] of Object.entr
 
   test(`${title}: pieces of one byte over HTTP/1.1`, async (t) => {
     const until = gate()
-    const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: null })
+    const server = new HttpServer({ hosts: 'any', address: '127.0.0.1', port: 0, logger: null })
     map(server, until)
     await server.start()
     t.after(() => server.stop({ graceMs: 0 }))

@@ -43,7 +43,7 @@ interface Production {
 function production(options: ServerOptions = {}): Production {
   const logged: string[] = []
   const logger = { error: (message: string, error?: unknown) => void logged.push(`${message}: ${(error as Error | undefined)?.message}`) }
-  const server = new HttpServer({ logger, ...options })
+  const server = new HttpServer({ hosts: 'any', logger, ...options })
   const ask: Production['ask'] = async (path = '/', init = {}) => {
     const response = await server.fetch(new Request(`http://localhost${path}`, init))
     return [response.status, response.headers.get('content-type'), await response.text()]
@@ -547,7 +547,7 @@ test('answers that cannot be are refused when the route is mapped', () => {
     [{ 200: undefined }, /for status 200, not a schema/],
   ]
   for (const [answers, message] of wrong)
-    assert.throws(() => map(new HttpServer(), answers as Answers, () => ''), { code: 'WEIR_ROUTE_DECLARATION', message })
+    assert.throws(() => map(new HttpServer({ hosts: 'any' }), answers as Answers, () => ''), { code: 'WEIR_ROUTE_DECLARATION', message })
 })
 
 test('two responses that are written into one socket at once are both picked', async (context: TestContext) => {

@@ -21,7 +21,7 @@ const LINKS = ['</a.css>; rel=preload; as=style', '</a.js>; rel=preload; as=scri
 const ANYWHERE = { overHttp1: true }
 
 async function serve(t: TestContext, map: (server: HttpServer) => void): Promise<{ server: HttpServer; ports: number[] }> {
-  const server = new HttpServer({ logger: null, listen: [{ port: 0 }, { port: 0, http2: 'cleartext' }] })
+  const server = new HttpServer({ hosts: 'any', logger: null, listen: [{ port: 0 }, { port: 0, http2: 'cleartext' }] })
   map(server)
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
@@ -133,7 +133,7 @@ test('are not sent over HTTP/1.0, in fetch, or to a client that has left', async
 })
 
 test('over HTTP/1.1 they are sent only if the program insists', async () => {
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   server.mapGet('/', (_, { response }) => String(response.earlyHints({ link: LINKS })))
   const answer = await server.inject('/')
   assert.deepEqual([answer.text(), answer.earlyHints], ['false', []])
@@ -144,7 +144,7 @@ test('over HTTP/1.1 they are sent only if the program insists', async () => {
 
 test('after the response, and for a response of the program, they are refused', async () => {
   const codes: (string | null)[] = []
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   server.use(async (session, next) => {
     const { response } = session
     session.signal.addEventListener('abort', () => {})
@@ -171,7 +171,7 @@ test('after the response, and for a response of the program, they are refused', 
 })
 
 test('fields that cannot be sent, or describe a connection or a body, are refused, and nothing is sent', async () => {
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   const bad: Record<string, string>[] = [{ link: 'a\r\nb: c' }, { 'a b': 'c' }, { link: null as never }, { link: 1 as never }]
   for (const name of ['Content-Length', 'Transfer-Encoding', 'Connection', 'Upgrade', 'Trailer', 'content-type', 'Content-Encoding'])
     bad.push({ link: LINKS[0]!, [name]: '1' })
@@ -182,7 +182,7 @@ test('fields that cannot be sent, or describe a connection or a body, are refuse
 })
 
 test('inject, the test client and observers agree with a socket', async () => {
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   mapPage(server)
   const observed = new Observed().on(server)
   const injected = await server.inject('/')

@@ -171,7 +171,7 @@ inBothReadModes('gates', (serve) => {
 })
 
 test('curl with Expect: 100-continue is refused immediately, and never receives 100', { skip: noCurl }, async (t) => {
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   guarded(server, forbidLater)
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
@@ -261,7 +261,7 @@ test('server.fetch passes the same gates, and the body of a request that is refu
 // What gates can read and do.
 
 function injecting(map: (server: HttpServer) => void, options: ServerOptions = {}): HttpServer {
-  const server = new HttpServer({ logger: null, ...options })
+  const server = new HttpServer({ hosts: 'any', logger: null, ...options })
   map(server)
   return server
 }

@@ -156,6 +156,7 @@ inBothReadModes('HTTP/2 in cleartext', (serve) => {
 
 test('an endpoint in cleartext beside one over TLS, and one for HTTP/1.1', async (t) => {
   const server = new HttpServer({
+    hosts: 'any',
     listen: [{ http2: 'cleartext' }, { tls: { key, cert }, http2: true }, {}],
     logger: null,
   })

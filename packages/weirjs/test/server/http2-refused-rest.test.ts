@@ -10,7 +10,7 @@ import { DATA, END_HEADERS, encodeFields, encodeFrame, HEADERS, PREFACE, RST_STR
 import { eventually } from '../support/serving.ts'
 
 test('the reset that refuses the rest of a body is not read together with the response', async (t) => {
-  const server = new HttpServer({ port: 0, http2: 'cleartext', limits: { maxRequestBodySize: 10 } })
+  const server = new HttpServer({ hosts: 'any', port: 0, http2: 'cleartext', limits: { maxRequestBodySize: 10 } })
   server.mapPost('/', (_, { request }) => request.bodyLength)
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))

@@ -11,6 +11,7 @@ import { answerOf } from '../support/http2-client.ts'
 /** What the handler sees of a request with each scheme, over TLS and in cleartext. */
 async function seen(t: TestContext, options: ServerOptions, fields: OutgoingHttpHeaders = {}): Promise<unknown[]> {
   const server = new HttpServer({
+    hosts: 'any',
     logger: null,
     listen: [
       { port: 0, tls: { key, cert }, http2: true },

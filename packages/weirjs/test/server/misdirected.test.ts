@@ -54,7 +54,7 @@ interface Visit extends ConnectionOptions {
 
 /** Serves clients with a certificate, and responds with its name. */
 async function serveTls(t: TestContext, tls: ServerTlsOptions, http2 = false): Promise<HttpServer> {
-  const server = new HttpServer({ tls: { ...localhost, ...tls }, http2, logger: null })
+  const server = new HttpServer({ hosts: 'any', tls: { ...localhost, ...tls }, http2, logger: null })
   server.mapGet('/', (_, session) => String(session.clientCertificate?.subject['CN'] ?? 'nobody'))
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))

@@ -33,7 +33,7 @@ interface Serving {
 async function serve(t: TestContext, entry: object, options: ServerOptions = {}): Promise<Serving> {
   const logged: string[] = []
   const logger = { error: (message: string, error: unknown) => logged.push(`${message}: ${(error as Error).message}`) }
-  const server = new HttpServer({ listen: [{ proxyProtocol: 'required', ...entry }], proxies: loopback, logger, ...options })
+  const server = new HttpServer({ hosts: 'any', listen: [{ proxyProtocol: 'required', ...entry }], proxies: loopback, logger, ...options })
   server.mapGet('/', (_, { clientAddress, clientPort, isSecure, peer, request }) => {
     const { address, isTrusted, clientTls } = peer
     return { clientAddress, clientPort, isSecure, peer: { address, isTrusted, clientTls }, protocol: request.protocol }

@@ -73,7 +73,7 @@ function send(socket: Socket, bytes: string | Buffer): Socket {
 }
 
 async function accepted(t: TestContext, options: ServerOptions, before?: (socket: Socket) => unknown): Promise<[HttpServer, Socket]> {
-  const server = new HttpServer({ logger: null, ...options })
+  const server = new HttpServer({ hosts: 'any', logger: null, ...options })
   server.mapGet('/', () => 'hello')
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))

@@ -25,7 +25,7 @@ import { temporaryDirectory } from '../support/temporary.ts'
 const localhost = { key, cert }
 
 async function serve(t: TestContext, options: ServerOptions, map: (server: HttpServer) => void = () => {}): Promise<HttpServer> {
-  const server = new HttpServer({ logger: null, ...options })
+  const server = new HttpServer({ hosts: 'any', logger: null, ...options })
   server.mapGet('/', (_, session) => [session.isSecure, session.request.protocol])
   map(server)
   await server.start()
@@ -205,7 +205,7 @@ test('pfx and passphrase replace key and cert, in a reload too', async (t) => {
 })
 
 test('start rejects for an invalid certificate, and listens nowhere', async (t) => {
-  const server = new HttpServer({ listen: [{}, { tls: { key, cert: 'no certificate' } }], logger: null })
+  const server = new HttpServer({ hosts: 'any', listen: [{}, { tls: { key, cert: 'no certificate' } }], logger: null })
   t.after(() => server.stop({ graceMs: 0 }))
   await assert.rejects(server.start(), /PEM|start line/i)
   assert.equal(server.isListening, false)
@@ -242,7 +242,7 @@ test('reloadTls: a failure changes nothing, at no endpoint', async (t) => {
 })
 
 test('reloadTls requires a server that listens and speaks TLS', async (t) => {
-  assert.throws(() => new HttpServer({ tls: localhost }).reloadTls(renewed), { code: 'WEIR_SERVER_STATE' })
+  assert.throws(() => new HttpServer({ hosts: 'any', tls: localhost }).reloadTls(renewed), { code: 'WEIR_SERVER_STATE' })
   const server = await serve(t, {})
   assert.throws(() => server.reloadTls(renewed), RangeError)
 })

@@ -78,6 +78,7 @@ function codeOf(act: () => unknown): string | null {
 
 function serverWith(...maps: ((server: HttpServer) => void)[]): HttpServer {
   const server = new HttpServer({
+    hosts: 'any',
     logger: null,
     listen: [{ port: 0 }, { port: 0, tls: { key, cert }, http2: true }, { port: 0, http2: 'cleartext' }],
   })
@@ -219,7 +220,7 @@ describe('trailers of responses', () => {
   })
 
   test('fields that may not follow a body are refused when they are set', async () => {
-    const server = new HttpServer({ logger: null })
+    const server = new HttpServer({ hosts: 'any', logger: null })
     const names = ['Content-Length', 'transfer-encoding', 'Trailer', 'Host', 'TE', 'Content-Type', 'Content-Encoding', 'Content-Range']
     names.push('Set-Cookie', 'Authorization', 'WWW-Authenticate', 'Cache-Control', 'If-Match', 'Location', 'Connection', 'Age', 'Vary')
     names.push('a b', '', 'X-Forwarded-For')
@@ -417,7 +418,7 @@ describe('trailers of requests', () => {
 
   test('cannot be read in a gate, and expire with the request', async () => {
     const kept: { get trailers(): unknown }[] = []
-    const server = new HttpServer({ logger: null })
+    const server = new HttpServer({ hosts: 'any', logger: null })
     const codes: (string | null)[] = []
     server.gate((session) => {
       codes.push(codeOf(() => session.request.trailers))
@@ -432,7 +433,7 @@ describe('trailers of requests', () => {
   })
 
   test('follow a body that is decoded', async () => {
-    const server = new HttpServer({ logger: null })
+    const server = new HttpServer({ hosts: 'any', logger: null })
     server.use(decompression())
     server.mapPost('/', (_, { request }) => [request.body, request.trailers.get('x-sum')])
     const { gzipSync } = await import('node:zlib')

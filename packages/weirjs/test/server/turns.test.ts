@@ -111,7 +111,7 @@ class Turns {
 }
 
 async function begin(t: TestContext, { options, bytes, piece }: Case, map: (server: HttpServer) => void): Promise<[HttpServer, RawClient]> {
-  const server = new HttpServer({ port: 0, logger: null, ...options })
+  const server = new HttpServer({ hosts: 'any', port: 0, logger: null, ...options })
   map(server)
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
@@ -171,7 +171,7 @@ test('a server that stops answers one more of the requests that wait', async (t)
 
 test('20,000 requests in one piece are answered, although reading pauses in between', async (t) => {
   const part = encodeFrame(HEADERS, END_HEADERS | END_STREAM, 1, encodeFields(FIELDS))
-  const server = new HttpServer({ port: 0, logger: null, http2: 'cleartext' })
+  const server = new HttpServer({ hosts: 'any', port: 0, logger: null, http2: 'cleartext' })
   server.mapGet('/', () => 'x')
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))

@@ -256,7 +256,7 @@ inBothReadModes('an upgrade', (serve) => {
 })
 
 test('an upgrade works over TLS', async (t) => {
-  const server = new HttpServer({ tls: { cert, key } })
+  const server = new HttpServer({ hosts: 'any', tls: { cert, key } })
   mapEcho(server)
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
@@ -270,7 +270,7 @@ test('an upgrade works over TLS', async (t) => {
 })
 
 test('inject returns the 101, and refusals', async () => {
-  const server = new HttpServer()
+  const server = new HttpServer({ hosts: 'any' })
   mapEcho(server)
   const answer = await server.inject({ url: '/echo', headers: { Connection: 'upgrade', Upgrade: 'echo' } })
   assert.deepEqual([answer.status, answer.headers.get('upgrade')], [101, 'echo'])
@@ -278,7 +278,7 @@ test('inject returns the 101, and refusals', async () => {
 })
 
 test('inject rejects if the other protocol writes something that is not a response', async () => {
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   let failure: unknown = null
   server.mapGet('/', (_, { response }) =>
     response.upgrade('x', (socket) => {
@@ -297,7 +297,7 @@ test('inject rejects if the other protocol writes something that is not a respon
 })
 
 test('a protocol name that cannot be sent is refused', async () => {
-  const server = new HttpServer({ logger: null })
+  const server = new HttpServer({ hosts: 'any', logger: null })
   server.mapGet('/', (_, { response }) => response.upgrade('a\r\nb', echo))
   assert.equal((await server.inject('/')).status, 500)
 })

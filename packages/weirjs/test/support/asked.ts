@@ -35,6 +35,7 @@ export const CONNECTION: ConnectionInfo = {
   isTest: false,
   clock: new TestClock(),
   forwarding: null,
+  hosts: null,
   describePeer: () => assert.fail('nobody asks for it'),
 }
 

@@ -11,8 +11,8 @@ import { Observers } from '../../src/net/observe/observers.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
 import type { Transport, TransportOwner } from '../../src/net/transport/transport.ts'
 import type { Flushable } from '../../src/net/transport/write-batch.ts'
-
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
+import { EVERY_HOST } from './every-host.ts'
 import { type Message, readMessage } from './raw-client.ts'
 
 export interface FakeOptions {
@@ -74,6 +74,7 @@ export class FakeConnection implements Transport {
     const logger = { error: (_message: string, error: unknown) => void this.logged.push(error) }
     const onError = options.onError ?? null
     const application = new Dispatcher({
+      hostsAt: () => null,
       server,
       routes,
       limits,
@@ -93,6 +94,8 @@ export class FakeConnection implements Transport {
       tap: null,
       debug: false,
       proxies: null,
+      hostRules: EVERY_HOST,
+      basePath: null,
       endpointNames: () => null,
       isStopping: false,
       report: (error) => void this.reported.push(error),

@@ -48,7 +48,7 @@ export async function survives(
     map(server)
     server.mapGet('/untouched/:name', { n: schema.int.optional() }, ({ name }, { request }) => `${name} ${request.query.size}`)
   }
-  const server = new HttpServer(options)
+  const server = new HttpServer({ hosts: 'any', ...options })
   mapAll(server)
   for (const ask of [await overHttp1(t, server), await overHttp2(t, mapAll, options)]) {
     for (const [path, [status, text = '']] of Object.entries(expected)) {

@@ -16,6 +16,7 @@ export interface Http2Serving {
 export async function serveHttp2(t: TestContext, map: (server: HttpServer) => void, options: ServerOptions = {}): Promise<Http2Serving> {
   const logged: unknown[] = []
   const server = new HttpServer({
+    hosts: 'any',
     tls: { key, cert },
     http2: true,
     logger: { error: (_message, detail) => logged.push(detail) },

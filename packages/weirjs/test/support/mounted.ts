@@ -29,7 +29,7 @@ export async function mount(
   options: MountNodeOptions & { readonly server?: ServerOptions; readonly map?: (server: HttpServer) => void } = {},
 ): Promise<HttpServer> {
   const { server: serverOptions, map, ...mountOptions } = options
-  const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: null, ...serverOptions })
+  const server = new HttpServer({ address: '127.0.0.1', port: 0, hosts: 'any', logger: null, ...serverOptions })
   map?.(server)
   mountNode(server, '/', handler, mountOptions)
   await server.start()

@@ -29,6 +29,7 @@ export function simulatedApplication(
   }
   const routes = routesOn(stage)
   const dispatcher = new Dispatcher({
+    hostsAt: () => null,
     server: {
       address: '',
       port: 0,

@@ -10,6 +10,7 @@ import type { OpenConnection } from '../../src/net/connections/connections.ts'
 import { Http2Connection } from '../../src/net/http2/connection.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
+import { EVERY_HOST } from './every-host.ts'
 
 import { simulatedApplication } from './simulated-application.ts'
 import { MAX_BODY, MAX_DRAIN } from './simulated-client.ts'
@@ -127,6 +128,8 @@ class Simulation implements Http2SimulationCounts {
       observers: this.#notes.observers,
       debug,
       proxies: null,
+      hostRules: EVERY_HOST,
+      basePath: null,
       tap: null,
       endpointNames: () => null,
       get isStopping() {
@@ -160,6 +163,7 @@ class Simulation implements Http2SimulationCounts {
   #watched(inner: Application): Application {
     return {
       match: (head, endpointName) => inner.match(head, endpointName),
+      unmatched: inner.unmatched,
       open: (head, body, connection, match) => {
         const exchange = inner.open(head, body, connection, match)
         this.#accepted.push({ connection, path: exchange.request.path, request: exchange.request })

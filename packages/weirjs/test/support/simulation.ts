@@ -9,9 +9,9 @@ import type { ConnectionHost } from '../../src/net/connections/connection-host.t
 import type { OpenConnection } from '../../src/net/connections/connections.ts'
 import { Http1Connection } from '../../src/net/http1/connection.ts'
 import { Ticker } from '../../src/net/time/ticker.ts'
-
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
 import { WireConnection } from '../../src/wire/http1/connection.ts'
+import { EVERY_HOST } from './every-host.ts'
 import { simulatedApplication } from './simulated-application.ts'
 import { MAX_BODY, MAX_DRAIN, SimulatedClient } from './simulated-client.ts'
 import { type Stage, TEMPERS } from './simulated-handlers.ts'
@@ -133,6 +133,8 @@ class Simulation {
       tap: null,
       debug,
       proxies: null,
+      hostRules: EVERY_HOST,
+      basePath: null,
       endpointNames: () => null,
       get isStopping() {
         return simulation.#isStopping
@@ -189,6 +191,7 @@ class Simulation {
     const known = new Map<Exchange, Accepted>()
     return {
       match: (head, endpointName) => inner.match(head, endpointName),
+      unmatched: inner.unmatched,
       open: (head, body, connection, match) => {
         const exchange = inner.open(head, body, connection, match)
         const none = { isListening: false, fired: 0, isHandled: false, isSettled: false, wasPendingAtClose: false }

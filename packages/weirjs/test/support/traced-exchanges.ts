@@ -133,7 +133,7 @@ export async function tracedExchanges(sdk: Sdk): Promise<Record<string, unknown>
     ask: (server: HttpServer, begun: Promise<void>) => Promise<unknown>,
     options: ServerOptions = {},
   ): Promise<void> => {
-    const server = new HttpServer('127.0.0.1', 0, { logger: null, ...options })
+    const server = new HttpServer('127.0.0.1', 0, { hosts: 'any', logger: null, ...options })
     map(server)
     const begun = gate()
     server.observe({ begin: () => begun.open(), end: () => {} })

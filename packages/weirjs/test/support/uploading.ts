@@ -40,7 +40,7 @@ export function uploading(
   const directory = temporaryDirectory(t)
   const clock = new TestClock()
   const received: Received[] = []
-  const server = new HttpServer({ logger: null, ...serverOptions })
+  const server = new HttpServer({ hosts: 'any', logger: null, ...serverOptions })
   server.gate((session) => {
     const id = session.request.header('x-user')
     if (id !== null) session.principal = { scheme: 'test', id }

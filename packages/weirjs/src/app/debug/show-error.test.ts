@@ -7,7 +7,7 @@ import { t } from '../../schema/t.ts'
 import { showError } from './show-error.ts'
 
 const routes = tableOf({ 'GET /reset/:token': { token: t.string.secret() } })
-const server = { routes, limits: DEFAULT_LIMITS, timeouts: DEFAULT_TIMEOUTS }
+const server = { routes, limits: DEFAULT_LIMITS, timeouts: DEFAULT_TIMEOUTS, hostsAt: () => null }
 
 async function shown(status: number, line: string, ...fields: string[]) {
   const head = askedHead(line, ...fields)

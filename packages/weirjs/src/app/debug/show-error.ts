@@ -22,6 +22,8 @@ export function showError(
   response: OutgoingResponse,
   problem: Problem,
 ): OutgoingResponse | Promise<OutgoingResponse> {
+  // The page that gets it may be a stranger's, under a name of its own, and could read what is explained.
+  if (problem.code === 'WEIR_HOST_NOT_SERVED') return response
   const explanation = explanationOf(server, exchange, problem)
   if (prefersHtml(exchange.head.get('accept'))) return showPage(server, exchange, response, problem, explanation)
   response.vary('Accept')

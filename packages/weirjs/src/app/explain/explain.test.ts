@@ -24,7 +24,7 @@ routes.add(
   ),
 )
 routes.addFallbacks([routeOf(routes, '* /pages/*rest')])
-const server = { routes, limits: DEFAULT_LIMITS, timeouts: DEFAULT_TIMEOUTS }
+const server = { routes, limits: DEFAULT_LIMITS, timeouts: DEFAULT_TIMEOUTS, hostsAt: () => null }
 
 function explained(
   line: string,

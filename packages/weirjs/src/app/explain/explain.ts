@@ -10,7 +10,7 @@ import { problemFor } from '../../http/answer/problem.ts'
 import type { RequestHead } from '../../http/application.ts'
 import { bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
-import type { ConnectionInfo } from '../../http/connection-info.ts'
+import type { ConnectionInfo, HostRule } from '../../http/connection-info.ts'
 import { checkContentType } from '../../http/request/accepted-types.ts'
 import { HttpRequest } from '../../http/request/request.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
@@ -42,6 +42,8 @@ export interface ExplainedServer {
   readonly routes: RouteTable
   readonly limits: Limits
   readonly timeouts: Timeouts
+  /** Which hosts are answered at an endpoint: for requests that have not arrived there. Null if that is not known. */
+  hostsAt(endpointName: string | null): HostRule | null
 }
 
 /** A request with a valid head. */
@@ -68,6 +70,7 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const { routes, limits } = server
   const { head, connection } = asked
   const { endpointName } = connection
+  const hosts = connection.hosts ?? server.hostsAt(endpointName)
   const match = routes.find(head, endpointName)
   const route = match.route as Route | null
   const scope = route === null ? (match as NoRoute).scope : route.scope
@@ -82,7 +85,9 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
     method: head.method,
     target: secrets.shownTarget(head),
     path: secrets.shownPath(head.path),
+    basePath: head.basePath,
     host: hostName(head.host),
+    hostRule: hosts === null ? null : { answered: hosts.answered, isServed: hosts.serves(head.host) },
     endpoint: endpointName,
     client: explainClient(head, connection),
     response: actual === null ? planned : actualResponse(actual, planned),
@@ -109,7 +114,9 @@ export function explainRefusedHead(
     method,
     target,
     path: null,
+    basePath: '',
     host: '',
+    hostRule: null,
     endpoint: endpointName,
     client: { address: clientAddress, isSecure, origin: originOf('', isSecure), isForwarded: connection.forwarding !== null },
     response: responseOf(refusal),

@@ -2,7 +2,15 @@
 
 import { visible } from '../../base/visible.ts'
 
-import type { ExplainedAnswer, ExplainedArgument, ExplainedBody, ExplainedPolicy, ExplainedRoute, Explanation } from './explanation.ts'
+import type {
+  ExplainedAnswer,
+  ExplainedArgument,
+  ExplainedBody,
+  ExplainedHostRule,
+  ExplainedPolicy,
+  ExplainedRoute,
+  Explanation,
+} from './explanation.ts'
 import { limitText, setBy } from './limit-text.ts'
 
 const TITLE_WIDTH = 11
@@ -19,15 +27,17 @@ export function textOf(explanation: Explanation): string {
 
 /** All but method and target. */
 export function factsOf(explanation: Explanation): Fact[] {
-  const { response, path, host, endpoint, client, route, others, othersLeftOut, policies, body, answers, limits } = explanation
+  const { response, path, basePath, host, hostRule, endpoint, client, route, others, othersLeftOut, policies, body, answers, limits } =
+    explanation
   const facts: Fact[] = [
     ['response', [`${response.status ?? ''} ${response.code === null ? '' : `${response.code}: `}${response.detail}`.trim()]],
   ]
   if (response.allow !== null) facts.push(['allow', [response.allow.join(', ')]])
   if (path === null) return facts
   facts.push(
-    ['path', [path]],
+    ['path', [basePath === '' ? path : `${path} below ${basePath}`]],
     ['host', [`${host}${endpoint === null ? '' : ` at endpoint ${endpoint}`}`]],
+    ['hosts', hostRule === null ? ['not known before it listens'] : [hostRuleText(hostRule)]],
     ['client', [`${client.address || 'no address'}, ${client.origin}${client.isForwarded ? ', as a trusted proxy states' : ''}`]],
     ['route', [route === null ? 'none' : titleOf(route)]],
     ['policies', policies.length === 0 ? ['none'] : policies.map(policyText)],
@@ -39,6 +49,10 @@ export function factsOf(explanation: Explanation): Fact[] {
   const rejected = others.map((other) => `${titleOf(other)}: ${other.reasons.map(({ detail }) => detail).join('; ')}`)
   facts.push(['rejected', othersLeftOut === 0 ? rejected : [...rejected, `and ${othersLeftOut} more`]])
   return facts
+}
+
+function hostRuleText({ answered, isServed }: ExplainedHostRule): string {
+  return isServed ? `${answered}` : `${answered}; over a socket, this host gets 421 WEIR_HOST_NOT_SERVED`
 }
 
 function titleOf({ method, path, host, endpoint, source, isFallback }: ExplainedRoute): string {

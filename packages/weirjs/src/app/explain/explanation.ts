@@ -29,6 +29,14 @@ export interface ExplainedClient {
   readonly isForwarded: boolean
 }
 
+/** Which hosts are answered at an endpoint: the option `hosts`. `inject` and `fetch` do not check them. */
+export interface ExplainedHostRule {
+  /** In words. */
+  readonly answered: string
+  /** Whether the host of this request is one of them. Otherwise a client gets 421 `WEIR_HOST_NOT_SERVED`, unless a trusted proxy states another. */
+  readonly isServed: boolean
+}
+
 /** A route, as `server.routes` lists it, without what is explained elsewhere. */
 export interface ExplainedRoute extends Pick<RouteListing, 'method' | 'path' | 'host' | 'endpoint' | 'source'> {
   /** Whether it was mapped by `fallback`. */
@@ -120,8 +128,12 @@ export interface Explanation {
   readonly target: string
   /** The path as routes see it: decoded, except `%2F`. Null if the head is refused. */
   readonly path: string | null
+  /** The path below which the application is, which `path` does not contain; empty at the root. */
+  readonly basePath: string
   /** The host that routes are compared with, in lower case and without a port. */
   readonly host: string
+  /** Which hosts a client that connects to the endpoint may ask for; null if that is not known. */
+  readonly hostRule: ExplainedHostRule | null
   /** Name of the endpoint, null without one. */
   readonly endpoint: string | null
   readonly client: ExplainedClient

@@ -46,7 +46,7 @@ export function readRequest(exchange: ExchangeHandle, settings: CacheSettings): 
   const wants = settings.clientDirectives ? wantsOf(exchange) : null
   if (wants?.has('no-store') === true) return 'no-store'
   // What a client can write into its head that is not in the key has no influence on the origin: only trusted proxies state that.
-  const primary = `${session.origin}${exchange.url}\n${session.endpoint ?? ''}\n${key}`
+  const primary = `${session.origin}${session.basePath}${exchange.url}\n${session.endpoint ?? ''}\n${key}`
   return { primary: shortUrl(primary), key, exchange, hasAuthorization: exchange.field('authorization') !== null, wants }
 }
 

@@ -4,7 +4,9 @@ import type { Limits, Timeouts } from '../../base/limits.ts'
 import type { Application } from '../../http/application.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { Exchange } from '../../http/exchange.ts'
+import type { HostRules } from '../hosts/host-rules.ts'
 import type { Observers } from '../observe/observers.ts'
+import type { BasePath } from '../proxies/base-path.ts'
 import type { Proxies } from '../proxies/proxies.ts'
 import type { Ticker } from '../time/ticker.ts'
 import type { OpenConnection } from './connections.ts'
@@ -21,6 +23,10 @@ export interface ConnectionHost {
   readonly debug: boolean
   /** The proxies that may state a client's address; null if no proxy may. */
   readonly proxies: Proxies | null
+  /** The path below which the application is; null for the root. */
+  readonly basePath: BasePath | null
+  /** Which hosts are answered where. */
+  readonly hostRules: HostRules
   /** The names of endpoints; null while they are not known. */
   endpointNames(): ReadonlySet<string> | null
   /** Whether the server is stopping. Responses then announce that the connection closes. */

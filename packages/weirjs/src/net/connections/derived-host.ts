@@ -11,6 +11,8 @@ export function derivedHost(host: ConnectionHost, changes: Partial<Omit<Connecti
     tap: host.tap,
     debug: host.debug,
     proxies: host.proxies,
+    basePath: host.basePath,
+    hostRules: host.hostRules,
     endpointNames: () => host.endpointNames(),
     get isStopping() {
       return host.isStopping

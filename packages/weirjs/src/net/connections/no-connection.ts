@@ -16,6 +16,7 @@ export class NoConnection {
   readonly clientCertificate = null
   readonly endpointName: string | null
   readonly forwarding: Forwarding | null
+  readonly hosts = null
   readonly isTest = false
   readonly peer: Peer
   #id: string | null = null

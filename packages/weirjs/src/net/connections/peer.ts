@@ -3,6 +3,7 @@
 import { UNKNOWN_ADDRESS } from '../../formats/forwarded.ts'
 import type { ProxyHeader } from '../../formats/proxy-protocol.ts'
 import type { ClientCertificate, SocketPeer } from '../../http/connection-info.ts'
+import type { EndpointHosts } from '../hosts/endpoint-hosts.ts'
 import type { TrustedNetworks } from '../proxies/trusted-networks.ts'
 
 export interface Peer {
@@ -17,6 +18,8 @@ export interface Peer {
   readonly isTrustedProxy: boolean
   /** The name of the endpoint that it connected to; null if it has none. */
   readonly endpointName: string | null
+  /** Which hosts are answered at that endpoint; null if the host is not checked. */
+  readonly hosts: EndpointHosts | null
   /** Whether it is a client in memory, which tests use. */
   readonly isTest: boolean
   /** The PROXY header that its connection began with; null if the endpoint does not require one. */
@@ -29,6 +32,7 @@ export const STRANGER: Peer = Object.freeze({
   boundHost: null,
   isTrustedProxy: false,
   endpointName: null,
+  hosts: null,
   isTest: false,
   proxyHeader: null,
 })
@@ -37,6 +41,8 @@ export const STRANGER: Peer = Object.freeze({
 export interface Entry {
   readonly endpointName: string | null
   readonly isUnixSocket: boolean
+  /** Absent for what is not checked: no socket of the server has accepted it. */
+  readonly hosts?: EndpointHosts | null
 }
 
 /**
@@ -46,14 +52,14 @@ export interface Entry {
  */
 export function peerAt(
   networks: TrustedNetworks,
-  { endpointName, isUnixSocket }: Entry,
+  { endpointName, isUnixSocket, hosts = null }: Entry,
   address: string,
   proxyHeader: ProxyHeader | null,
 ): Peer {
   // A proxy that relays bytes relays the fields of its client, so that client must be a trusted proxy too.
   const isRelayed = proxyHeader !== null && !proxyHeader.isLocal
   const isTrustedProxy = isRelayed ? networks.trustsPeer(proxyHeader.address ?? '', false) : networks.trustsPeer(address, isUnixSocket)
-  return { ...STRANGER, isTrustedProxy, endpointName, proxyHeader }
+  return { ...STRANGER, isTrustedProxy, endpointName, hosts, proxyHeader }
 }
 
 /** The client's address, as far as the connection knows it. @param socketAddress of the other end of the socket */

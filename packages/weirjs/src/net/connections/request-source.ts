@@ -1,7 +1,7 @@
 // What requests may know of the connection on which they arrived, in either protocol.
 
 import type { Clock } from '../../base/clock.ts'
-import type { ClientCertificate, Forwarding, SocketPeer } from '../../http/connection-info.ts'
+import type { ClientCertificate, Forwarding, HostRule, SocketPeer } from '../../http/connection-info.ts'
 
 import type { Transport } from '../transport/transport.ts'
 import type { ConnectionHost } from './connection-host.ts'
@@ -83,6 +83,10 @@ export abstract class RequestSource {
 
   get forwarding(): Forwarding | null {
     return this.peer.isTrustedProxy ? this.host.proxies : null
+  }
+
+  get hosts(): HostRule | null {
+    return this.peer.hosts
   }
 
   get endpointName(): string | null {

@@ -17,7 +17,7 @@ function headOf(line: string, ...fields: string[]): Head {
 }
 
 function codeOf(head: Head, isSecure = false, peer: Partial<Peer> = {}): string | null {
-  return misdirection(head, { isSecure, peer: { ...STRANGER, ...peer } })?.code ?? null
+  return misdirection(head, { isSecure, clientAddress: '', clientPort: 0, forwarding: null, peer: { ...STRANGER, ...peer } })?.code ?? null
 }
 
 const GET = 'GET / HTTP/1.1'

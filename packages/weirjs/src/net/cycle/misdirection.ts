@@ -6,15 +6,32 @@ import { hostName } from '../../base/host-name.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { Head } from '../../wire/head/head.ts'
 
+import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Peer } from '../connections/peer.ts'
 
 /** Matches an IP address in a valid Host. */
 const IP_ADDRESS = /^(?:\[.+\]|\d+(?:\.\d+){3})$/
 
+type Connection = Pick<ConnectionInfo, 'isSecure' | 'clientAddress' | 'clientPort' | 'forwarding'> & { readonly peer: Peer }
+
+/**
+ * May this request be answered here? If the whole application is below a path, its own path is that within the application from now on.
+ * @returns null when it may, otherwise the refusal
+ */
+export function refusalOf(head: Head, connection: Connection & { readonly host: ConnectionHost }): WeirError | null {
+  const misdirected = misdirection(head, connection)
+  if (misdirected !== null) {
+    if (misdirected.code === 'WEIR_HOST_NOT_SERVED') connection.peer.hosts?.tell(head.host)
+    return misdirected
+  }
+  const { basePath } = connection.host
+  return basePath === null ? null : basePath.enter(head, connection)
+}
+
 /** @returns null when it may, otherwise the refusal */
-export function misdirection(head: Head, connection: Pick<ConnectionInfo, 'isSecure'> & { readonly peer: Peer }): WeirError | null {
+export function misdirection(head: Head, connection: Connection): WeirError | null {
   const { peer } = connection
-  if (peer.isTrustedProxy) return null
+  if (peer.isTrustedProxy) return isServed(head, connection) ? null : new ProtocolError('WEIR_HOST_NOT_SERVED')
   const { host, scheme } = head
   // HTTP/1.0 does not require a Host. A Host that is present must not be empty: every http URI has a host (RFC 9110 §4.2.1).
   if (host === '' && (head.minorVersion === 1 || head.get('host') !== null)) return new ProtocolError('WEIR_HOST_SYNTAX', 'it is empty')
@@ -22,7 +39,13 @@ export function misdirection(head: Head, connection: Pick<ConnectionInfo, 'isSec
     return new ProtocolError('WEIR_MISDIRECTED', `the target is ${scheme}, the connection is not`)
   if (peer.boundHost !== null && !isFor(host, peer.boundHost))
     return new ProtocolError('WEIR_MISDIRECTED', 'Host is not the server name of the TLS handshake')
-  return null
+  return peer.hosts === null || peer.hosts.serves(host) ? null : new ProtocolError('WEIR_HOST_NOT_SERVED')
+}
+
+/** A proxy may name the host of its client in another field than Host, which then counts: `proxies.hosts` has allowed it. */
+function isServed(head: Head, connection: Connection): boolean {
+  const { hosts } = connection.peer
+  return hosts === null || hosts.serves(head.host) || (connection.forwarding?.clientOf(head, connection).host ?? null) !== null
 }
 
 /** @param serverName empty where the client sent none, as it does for an address (RFC 6066 §3) */

@@ -8,6 +8,7 @@
 // after that. One object may serve many requests, one after another.
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { fieldsBelow, placeBelow } from '../../http/answer/base-path-fields.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
 import { type BodyEngine, type FieldList, GATHERED, type RequestBody } from '../../http/body/body.ts'
@@ -23,7 +24,7 @@ import { mayHaveBody } from './answer-head.ts'
 import { discardAnswer, NOT_WHOLE, StreamedAnswer, sendWhole } from './answer-sender.ts'
 import type { Carrier, RequestConnection } from './carrier.ts'
 import * as state from './exchange-states.ts'
-import { misdirection } from './misdirection.ts'
+import { refusalOf } from './misdirection.ts'
 
 export class RequestCycle implements ExchangeCarrier, BodyEngine, state.ExchangeState {
   readonly #carrier: Carrier
@@ -62,7 +63,8 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   open(head: Head): void {
     const { application, limits, observers } = this.#connection.host
     const connection = this.#connection
-    const match = application.match(head, connection.peer.endpointName)
+    const refusal = refusalOf(head, connection)
+    const match = refusal === null ? application.match(head, connection.peer.endpointName) : application.unmatched
     this.owesContinue = head.expectsContinue
     this.deadlines.startRequest(match.route)
     state.begin(this, this.#carrier.isPulled ? state.HELD : state.COMING)
@@ -75,11 +77,10 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     exchange.carrier = this
     if (observers.hears('request')) this.#recording = observers.begin(exchange, connection) // before the gates, like them without the body
     if (exchange !== this.exchange) return // cut off by an observer
-    const misdirected = misdirection(head, connection)
-    if (misdirected !== null) {
+    if (refusal !== null) {
       state.moveWork(this, state.NONE)
-      this.dropRest()
-      this.refuse(misdirected)
+      if (refusal.closes) this.dropRest()
+      this.refuse(refusal)
       return
     }
     const held = application.gate(exchange)
@@ -180,7 +181,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   /** @param fields null for 100 */
   #interim(head: Head, status: number, fields: readonly string[] | null): boolean {
     if (fields === null) this.owesContinue = false
-    const isSent = this.#carrier.interim(head, status, fields)
+    const isSent = this.#carrier.interim(head, status, fields === null ? null : fieldsBelow(fields, head.basePath))
     if (isSent && this.#recording !== null) this.#recording.interimResponses++
     return isSent
   }
@@ -267,8 +268,8 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
       return
     }
     state.moveWork(this, state.SETTLED)
-    const { trailers } = response
     const { head } = exchange
+    const { trailers } = head.basePath === '' ? response : placeBelow(response, head.basePath)
     const isHead = head.method === 'HEAD'
     if (trailers !== null) response.settleTrailers(mayHaveBody(response, isHead) && this.#carrier.takesTrailers(head, trailers.mustBeAsked))
     if (isAwaited && this.#recording === null) this.#recording = this.#connection.host.observers.beginUnheard(exchange, this.#connection)

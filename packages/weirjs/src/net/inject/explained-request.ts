@@ -7,7 +7,7 @@ import { HeadReader } from '../../wire/head/head-reader.ts'
 import { type ArrivalOptions, arrivalOf } from '../connections/arrival.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { NoConnection } from '../connections/no-connection.ts'
-import { misdirection } from '../cycle/misdirection.ts'
+import { refusalOf } from '../cycle/misdirection.ts'
 import { checkRequest, fetchArrival } from '../fetch/fetch-exchange.ts'
 import { readFetchHead } from '../fetch/fetch-head.ts'
 
@@ -70,7 +70,7 @@ function fromWeb(host: ConnectionHost, request: Request, arrival: ArrivalOptions
 function judge(method: string, target: string, connection: NoConnection, read: () => Head, content: Buffer | null): ExplainedRequest {
   try {
     const head = read()
-    return { method, target: head.target, head, refusal: misdirection(head, connection), content, connection }
+    return { method, target: head.target, head, refusal: refusalOf(head, connection), content, connection }
   } catch (error) {
     if (!(error instanceof WeirError)) throw error
     return { method, target, head: null, refusal: error, connection }

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { Connections } from '../connections/connections.ts'
+import { HostRules } from '../hosts/host-rules.ts'
 import { Observers } from '../observe/observers.ts'
 import { Proxies } from '../proxies/proxies.ts'
 import { Entrance } from './entrance.ts'
@@ -15,7 +16,8 @@ function newEntrance(options: { readonly unixSocket: string } | { readonly port:
   const observers = new Observers(() => {})
   observers.add({ end: ({ code }) => told.push(code) })
   const proxies = new Proxies({ trust: ['10.0.0.0/8'] })
-  const host = { observers, proxies, reportAccept: (error: Error) => reported.push(error.message) } as unknown as ConnectionHost
+  const hostRules = new HostRules({ hosts: 'any', proxyHosts: [], warn: () => {} })
+  const host = { observers, proxies, hostRules, reportAccept: (error: Error) => reported.push(error.message) } as unknown as ConnectionHost
   const entrance = new Entrance({ ...options, proxyProtocol: 'required' }, host, new Connections(null, observers))
   const admit = (remoteAddress: string | undefined) => {
     let isDestroyed = false

@@ -4,29 +4,40 @@ import type { Socket } from 'node:net'
 
 import { ProtocolError, WeirError } from '../../base/errors.ts'
 import type { ProxyHeader } from '../../formats/proxy-protocol.ts'
+import type { Endpoint } from '../../http/session.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Connections } from '../connections/connections.ts'
 import { type Entry, type Peer, peerAt, STRANGER } from '../connections/peer.ts'
-import { isUnix, type ListenOptions } from './listen-options.ts'
+import type { EndpointHosts } from '../hosts/endpoint-hosts.ts'
+import { endpointOf, type ListenOptions } from './listen-options.ts'
 
 export class Entrance implements Entry {
   readonly host: ConnectionHost
   readonly connections: Connections
   /** Whether every connection must begin with a PROXY header. */
   readonly requiresHeader: boolean
-  /** For an inherited socket, this is known once it listens. */
-  isUnixSocket: boolean
+  isUnixSocket = false
   readonly endpointName: string | null
-  readonly #stranger: Peer
+  hosts: EndpointHosts
+  readonly #options: ListenOptions
+  #stranger = STRANGER
   #hasReported = false
 
   constructor(options: ListenOptions, host: ConnectionHost, connections: Connections) {
     this.host = host
     this.connections = connections
     this.requiresHeader = options.proxyProtocol === 'required'
-    this.isUnixSocket = isUnix(options)
     this.endpointName = options.name ?? null
-    this.#stranger = options.name === undefined ? STRANGER : Object.freeze({ ...STRANGER, endpointName: options.name })
+    this.#options = options
+    this.hosts = this.bind(endpointOf(options))
+  }
+
+  /** It listens: only now it is known where an inherited socket does, and which address a name such as `localhost` has. */
+  bind(endpoint: Endpoint): EndpointHosts {
+    this.isUnixSocket = endpoint.isUnixSocket
+    this.hosts = this.host.hostRules.at(endpoint, this.#options.hosts)
+    this.#stranger = Object.freeze({ ...STRANGER, endpointName: this.endpointName, hosts: this.hosts })
+    return this.hosts
   }
 
   /** Accepts a new socket and counts it until it is `release`d, or destroys it. @returns whether it was accepted */

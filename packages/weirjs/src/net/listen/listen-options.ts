@@ -9,6 +9,8 @@ import { count, flag, matching, oneOf, readBy, text } from '../../base/option-ki
 import { rules } from '../../base/option-rules.ts'
 import type { Endpoint } from '../../http/session.ts'
 
+import { checkedHosts, type HostsOption } from '../hosts/host-names.ts'
+
 /**
  * Certificate, key and so on, as in `node:tls` (`key`, `cert`, `pfx`, `ca`, `requestCert`, …), and certificates by server name. The lowest
  * version is TLS 1.2. The server itself decides which protocols ALPN offers, by the option `http2`.
@@ -40,6 +42,8 @@ interface CommonListenOptions {
    * connections are closed without a response. Default: no PROXY header is accepted.
    */
   readonly proxyProtocol?: 'required'
+  /** The hosts that are answered here, in place of those of the server. Not for a Unix socket, where Host is not checked. */
+  readonly hosts?: HostsOption
 }
 
 /** An address and a port to listen on. */
@@ -142,6 +146,7 @@ export const LISTEN_RULES = rules<AnyListenOptions>('an endpoint')({
   tls: readBy(checkedTls).optional(),
   http2: oneOf<boolean | 'cleartext'>(true, false, CLEARTEXT).or(false),
   proxyProtocol: matching<'required'>('"required": whether a header is there is never guessed', (given) => given === 'required').optional(),
+  hosts: readBy(checkedHosts).optional('those of the server'),
 })
 
 export function isUnix(options: ListenOptions): options is UnixListenOptions {
@@ -171,10 +176,11 @@ export function checkListenOptions(
   platform: NodeJS.Platform = process.platform,
 ): void {
   if (typeof options !== 'object' || options === null) throw invalid(`an entry of "listen" is ${shown(options)}`)
-  const { address, port, reusePort, unixSocket, mode, fd, tls, http2 } = LISTEN_RULES.read(options)
+  const { address, port, reusePort, unixSocket, mode, fd, tls, http2, hosts } = LISTEN_RULES.read(options)
   if (unixSocket === undefined && mode !== undefined) throw invalid('"mode" is for a Unix socket')
   if (unixSocket !== undefined) {
     checkSocketPath(unixSocket, platform)
+    if (hosts !== undefined) throw invalid('"hosts" cannot be used with a Unix socket: only programs of this machine reach it')
     if (reusePort) throw invalid('"reusePort" cannot be used with a Unix socket')
     if (address !== undefined || port !== undefined) throw invalid('"unixSocket" cannot be combined with "address" or "port"')
   }

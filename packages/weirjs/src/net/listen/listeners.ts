@@ -6,6 +6,7 @@ import type { Endpoint } from '../../http/session.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { Connections, drainSoon } from '../connections/connections.ts'
+import type { EndpointHosts } from '../hosts/endpoint-hosts.ts'
 import { Http1Connection } from '../http1/connection.ts'
 import type { Http2Connection } from '../http2/connection.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
@@ -27,6 +28,7 @@ export class Listeners {
   readonly #sharesBuffer: boolean
   readonly connections: Connections
   readonly #open: Listener[] = []
+  readonly #entrances: Entrance[] = []
   /** One for each entry of `#all`: null for those that do not speak TLS. */
   readonly #acceptors: (TlsAcceptor | null)[] = []
   /** Null unless it is opening. */
@@ -49,6 +51,11 @@ export class Listeners {
     return this.#open.map((listener) => listener.endpoint)
   }
 
+  /** Which hosts are answered at the first endpoint of that name. @returns null if none is open */
+  hostsAt(endpointName: string | null): EndpointHosts | null {
+    return this.#entrances.find((entrance) => entrance.endpointName === endpointName)?.hosts ?? null
+  }
+
   /**
    * Resolves when clients can connect everywhere. @throws the system's error for the first endpoint that cannot be opened; then it listens
    * on none
@@ -64,8 +71,9 @@ export class Listeners {
         const entrance = new Entrance(options, this.#host, this.connections)
         const listener = new Listener(await this.#serverFor(options, entrance), options, this.#onAcceptError)
         await listener.listen()
-        entrance.isUnixSocket = listener.endpoint.isUnixSocket
+        entrance.bind(listener.endpoint)
         this.#open.push(listener)
+        this.#entrances.push(entrance)
       }
     } catch (error) {
       await this.#close(0)

@@ -1,8 +1,17 @@
 // The endpoints where a server listens, in whichever way the options state them.
 
 import { WeirError } from '../../base/errors.ts'
+import type { EndpointHosts } from '../hosts/endpoint-hosts.ts'
+import type { HostRules } from '../hosts/host-rules.ts'
 import { takeInherited } from './inherited.ts'
-import { checkListenOptions, endpointOf, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
+import {
+  checkListenOptions,
+  DEFAULT_ADDRESS,
+  endpointOf,
+  isInherited,
+  type ListenOptions,
+  type ServerTlsOptions,
+} from './listen-options.ts'
 
 /**
  * The options that state where to listen: a list, one endpoint in the options of the server itself, or the sockets that the parent passes.
@@ -61,6 +70,14 @@ export class Places {
   /** The names of the endpoints; null while they are not known. */
   get names(): ReadonlySet<string> | null {
     return this.#all === null ? null : new Set(this.#all.flatMap(({ name }) => name ?? []))
+  }
+
+  /** Which hosts would be answered at the first endpoint of that name; null if nothing is known of it. */
+  hostsAt(endpointName: string | null, hostRules: HostRules): EndpointHosts | null {
+    const place = this.#all?.find(({ name = null }) => name === endpointName)
+    if (place === undefined || isInherited(place)) return null
+    const endpoint = endpointOf(place)
+    return hostRules.at(endpoint.address === 'localhost' ? { ...endpoint, address: DEFAULT_ADDRESS } : endpoint, place.hosts)
   }
 
   /** Replaces where the only endpoint listens. What it speaks stays. @throws WEIR_OPTION_INVALID */

@@ -43,7 +43,8 @@ export const PROXY_RULES = rules<ProxyOptions>(OWNER)({
 export class Proxies implements Forwarding {
   readonly networks: TrustedNetworks
   readonly #isForwarded: boolean
-  readonly #hosts: readonly string[]
+  /** The hosts that a proxy may state. */
+  readonly hosts: readonly string[]
   readonly #judge = (address: string): 'trusted' | 'other' | 'none' => this.networks.judge(address)
 
   /** @throws WEIR_OPTION_INVALID */
@@ -51,7 +52,7 @@ export class Proxies implements Forwarding {
     const { trust, header, hosts } = PROXY_RULES.read(options)
     this.networks = trust
     this.#isForwarded = header === 'forwarded'
-    this.#hosts = hosts.map((host) => host.toLowerCase())
+    this.hosts = hosts.map((host) => host.toLowerCase())
   }
 
   clientOf(head: Head, proxy: Omit<ForwardedClient, 'host'>): ForwardedClient {
@@ -61,7 +62,7 @@ export class Proxies implements Forwarding {
   #readXForwarded(head: Head, { clientAddress, clientPort, isSecure }: Omit<ForwardedClient, 'host'>): ForwardedClient {
     const list = head.get('x-forwarded-for')
     const proto = head.get('x-forwarded-proto')
-    const host = this.#hosts.length === 0 ? null : head.get('x-forwarded-host')
+    const host = this.hosts.length === 0 ? null : head.get('x-forwarded-host')
     const node = list === null ? null : readXForwardedFor(list, this.#judge)
     // A forwarded request is secure only if the proxy states so.
     const wasSecure = proto === null ? node === null && isSecure : isSecureScheme(lastEntry(proto).toLowerCase())
@@ -85,7 +86,7 @@ export class Proxies implements Forwarding {
   /** @returns null if `hosts` does not have it */
   #allowed(stated: string, isSecure: boolean): string | null {
     const host = withoutDefaultPort(stated, isSecure)
-    return HOST.test(host) && this.#hosts.some((one) => (one.startsWith(ANY_BELOW) ? host.endsWith(one.slice(1)) : host === one))
+    return HOST.test(host) && this.hosts.some((one) => (one.startsWith(ANY_BELOW) ? host.endsWith(one.slice(1)) : host === one))
       ? host
       : null
   }

@@ -1,7 +1,7 @@
 // A request head, in either protocol: one string with the whole block, in which fields are looked up when they are read. An object with all
 // fields is never built.
 
-import { COLON, CR, LOWER, trimBlanks } from '../../base/ascii.ts'
+import { COLON, CR, LOWER, SLASH, trimBlanks } from '../../base/ascii.ts'
 import { plainTarget, type Target } from './target.ts'
 
 /** A complete request head. It owns its text, so it may be kept after the request. */
@@ -10,7 +10,7 @@ export type Head = Readonly<MutableHead>
 /** A head while it is being read: only readers set its properties. */
 export class MutableHead {
   readonly #block: string
-  readonly #target: Target
+  #target: Target
   readonly #targetStart: number
   readonly #targetEnd: number
   readonly #fieldsStart: number
@@ -34,6 +34,8 @@ export class MutableHead {
   contentLength = 0
   /** Whether code of the program has been shown the cookies, or that there are none. */
   hasShownCookies = false
+  /** The path below which the application is, which `path` and `url` do not contain; empty without one. */
+  basePath = ''
   /** What takes the place of fields, by names in lower case; null for all fields as they were received. */
   #standIns: StandIns | null = null
 
@@ -154,6 +156,16 @@ export class MutableHead {
       line = end + 2
     }
     if (standIns !== null) for (const [name, value] of standIns) if (value !== null) yield [name, value]
+  }
+
+  /** The application is below a path. @param prefixLength how many characters of `url` are that path */
+  moveBelow(basePath: string, prefixLength: number): void {
+    this.basePath = basePath
+    if (prefixLength === 0) return
+    const { rawPath, path, url, queryString, authority } = this.#target
+    const within = (whole: string): string =>
+      whole.charCodeAt(prefixLength) === SLASH ? whole.slice(prefixLength) : `/${whole.slice(prefixLength)}`
+    this.#target = { rawPath: within(rawPath), path: within(path), url: within(url), queryString, authority }
   }
 
   noteCookies(): void {

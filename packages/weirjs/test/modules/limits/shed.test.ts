@@ -68,7 +68,7 @@ async function together(t: TestContext, server: HttpServer, paths: readonly stri
   t.after(() => server.stop({ graceMs: 0 }))
   const client = await RawClient.connect(server.port)
   t.after(() => client.destroy())
-  client.send(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''))
+  client.send(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`).join(''))
   const statuses: number[] = []
   for (const _ of paths) statuses.push((await client.message()).status)
   return statuses
@@ -216,7 +216,7 @@ describe('requests in progress', () => {
     t.after(() => {
       for (const client of clients) client.destroy()
     })
-    for (const client of clients) client.send('POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na')
+    for (const client of clients) client.send('POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\na')
     await new Promise((resolve) => setTimeout(resolve, 50))
     assert.equal(policy.load.inFlight, 0)
     for (const client of clients) client.send('b')
