@@ -22,6 +22,7 @@ const DECLARATIONS = 'declarations'
 const NAMED_IN = {
   'index.d.ts': ['modules/contract/index.js', 'modules/explain/index.js', 'modules/schema/index.js'],
   'modules/client/index.d.ts': ['modules/contract/index.js', 'modules/schema/index.js'],
+  'modules/limits/index.d.ts': ['modules/kit/index.js'],
 }
 
 const given = process.argv.slice(2)
