@@ -1,7 +1,7 @@
 // The public API of weirjs/cache.
 
-export type { Duration } from '../../base/duration.ts'
-export { type Cache, type CacheCounts, cache } from './cache.ts'
+export type { CacheCounts } from './cache.ts'
+export { type Cache, cache } from './cache.ts'
 export { cacheMetrics } from './cache-metrics.ts'
-export type { CacheKey, CacheOptions } from './cache-options.ts'
+export type { CacheOptions } from './cache-options.ts'
 export type { CacheStore } from './cache-store.ts'

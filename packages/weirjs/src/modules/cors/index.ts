@@ -1,4 +1,3 @@
 // The public API of weirjs/cors.
 
 export { type CorsOptions, cors } from './cors.ts'
-export type { AllowedOrigin, OriginPredicate, Origins } from './origins.ts'

@@ -1,13 +1,11 @@
 // The public API of weirjs/sessions.
 
-export type { AnyPrincipal, Principal, Refusal, Scheme, SecurityScheme } from '../auth/scheme.ts'
-export type { CsrfOptions } from '../csrf/csrf.ts'
 export type { SealingKey } from './key-ring.ts'
 export { type MemorySessionsOptions, memorySessions } from './memory-sessions.ts'
 export { returnPath } from './return-path.ts'
 export { type SealedOptions, type SealedSessions, sealed } from './sealed.ts'
 export type { SessionPrincipal } from './session-record.ts'
 export type { SessionStore } from './session-store.ts'
-export { type NotBefore, type SessionSchemeOptions, type Sessions, type SessionsOptions, type SignIn, sessions } from './sessions.ts'
+export { type Sessions, type SessionsOptions, type SignIn, sessions } from './sessions.ts'
 export type { StoredObject } from './stored-value.ts'
 export type { UserSession } from './user-session.ts'

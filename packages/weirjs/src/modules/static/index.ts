@@ -1,5 +1,4 @@
 // The public API of weirjs/static.
 
 export type { PrecompressedEncoding } from './file.ts'
-export type { StaticHeaders } from './headers.ts'
 export { type StaticOptions, staticFiles } from './static.ts'
