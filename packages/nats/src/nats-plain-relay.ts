@@ -4,10 +4,11 @@ import { setImmediate } from 'node:timers/promises'
 import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
 import { onceOf } from 'weirjs/relay'
 
+import { NatsChannels } from './nats-channels.ts'
 import { checkData, type NatsConnection } from './nats-client.ts'
 import { NatsLink, unavailable } from './nats-link.ts'
 import { subjectToken } from './nats-subject.ts'
-import { NatsSubscription } from './nats-subscription.ts'
+import type { NatsSubscription } from './nats-subscription.ts'
 
 interface PlainNatsOptions {
   readonly owner: string
@@ -26,7 +27,7 @@ interface Batch {
 export class PlainNatsRelay implements Relay {
   readonly #options: PlainNatsOptions
   readonly #link: NatsLink
-  readonly #channels = new Map<string, PlainChannel>()
+  readonly #channels: NatsChannels<PlainChannel>
   readonly #refusals = new Set<Map<string, Error>>()
   #batch: Batch | null = null
 
@@ -34,16 +35,21 @@ export class PlainNatsRelay implements Relay {
     this.#options = options
     this.#link = new NatsLink(options.connection, {
       onDown: () => {
-        for (const channel of this.#channels.values()) channel.onDown()
+        for (const channel of this.#channels) channel.onDown()
       },
       onUp: () => {
-        for (const channel of this.#channels.values()) void channel.begin()
+        for (const channel of this.#channels) void channel.begin()
       },
-      onClosed: () => this.#end(),
+      onClosed: () => this.#channels.end(),
       onRefused: (subject, error) => {
         for (const refused of this.#refusals) refused.set(subject, error)
       },
     })
+    this.#channels = new NatsChannels(
+      this.#link,
+      options.onError,
+      (name, onEmpty) => new PlainChannel(options.connection, this.#link, this.#subjectOf(name), onEmpty),
+    )
   }
 
   get isConnected(): boolean {
@@ -69,31 +75,12 @@ export class PlainNatsRelay implements Relay {
   }
 
   subscribe(name: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {
-    const subscription = new NatsSubscription(listener, options, this.#options.onError)
-    if (this.#link.isOver) {
-      subscription.end(this.#link.error())
-      return subscription
-    }
-    try {
-      const channel = this.#channels.get(name) ?? this.#open(name)
-      channel.add(subscription, options.after !== undefined)
-    } catch (error) {
-      subscription.end(unavailable('the client refused the subscription', error))
-    }
-    return subscription
+    return this.#channels.subscribe(name, listener, options)
   }
 
   async close(): Promise<void> {
     this.#link.close()
-    this.#end()
-  }
-
-  #open(name: string): PlainChannel {
-    const channel = new PlainChannel(this.#options.connection, this.#link, this.#subjectOf(name), () => {
-      if (this.#channels.get(name) === channel) this.#channels.delete(name)
-    })
-    this.#channels.set(name, channel)
-    return channel
+    this.#channels.end()
   }
 
   #subjectOf(channel: string): string {
@@ -139,10 +126,6 @@ export class PlainNatsRelay implements Relay {
       clearTimeout(timer)
     }
   }
-
-  #end(): void {
-    for (const channel of [...this.#channels.values()]) channel.end(this.#link.error())
-  }
 }
 
 /** One subscription in NATS for all of a channel in this process. */
@@ -171,9 +154,9 @@ class PlainChannel {
     void this.begin()
   }
 
-  add(subscription: NatsSubscription, hasGap: boolean): void {
+  add(subscription: NatsSubscription, after: string | undefined): void {
     this.#all.add(subscription)
-    if (hasGap) this.#gaps.add(subscription)
+    if (after !== undefined) this.#gaps.add(subscription)
     subscription.onClose = () => {
       this.#all.delete(subscription)
       this.#gaps.delete(subscription)

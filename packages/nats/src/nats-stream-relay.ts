@@ -3,12 +3,12 @@
 import type { Clock } from 'weirjs/kit'
 import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
 import { onceOf } from 'weirjs/relay'
+import { NatsChannels } from './nats-channels.ts'
 import { checkData, type NatsConnection } from './nats-client.ts'
 import { NatsFeed } from './nats-feed.ts'
-import { NatsLink, unavailable } from './nats-link.ts'
+import { NatsLink } from './nats-link.ts'
 import { NatsPublisher } from './nats-publisher.ts'
 import { NatsStream, type NatsStreamOptions, type StreamState } from './nats-stream.ts'
-import { NatsSubscription } from './nats-subscription.ts'
 
 interface NatsStreamRelayOptions extends NatsStreamOptions {
   readonly connection: NatsConnection
@@ -25,7 +25,7 @@ export class NatsStreamRelay implements Relay {
   readonly #link: NatsLink
   readonly #stream: NatsStream
   readonly #publisher: NatsPublisher
-  readonly #feeds = new Map<string, NatsFeed>()
+  readonly #feeds: NatsChannels<NatsFeed>
   readonly #stopVerifying: () => void
   /** The stream was there on the present connection. */
   #hasStream = false
@@ -46,6 +46,11 @@ export class NatsStreamRelay implements Relay {
       onClosed: () => this.#end(),
     })
     this.#stream = new NatsStream(options, this.#link, () => this.#settle())
+    this.#feeds = new NatsChannels(
+      this.#link,
+      options.onError,
+      (channel, onEmpty) => new NatsFeed({ channel, connection, link: this.#link, stream: this.#stream, onEmpty }),
+    )
     const prepare = async (): Promise<void> => void (await this.#look())
     this.#publisher = new NatsPublisher({ clock, jetstream, link: this.#link, maxQueuedBytes, prepare, timeoutMs })
     this.#stopVerifying = clock.every(VERIFY_MS, () => void this.#verify())
@@ -63,18 +68,7 @@ export class NatsStreamRelay implements Relay {
   }
 
   subscribe(channel: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {
-    const subscription = new NatsSubscription(listener, options, this.#options.onError)
-    if (this.#link.isOver) {
-      subscription.end(this.#link.error())
-      return subscription
-    }
-    try {
-      const feed = this.#feeds.get(channel) ?? this.#open(channel)
-      feed.add(subscription, options.after)
-    } catch (error) {
-      subscription.end(unavailable('the client refused the subscription', error))
-    }
-    return subscription
+    return this.#feeds.subscribe(channel, listener, options)
   }
 
   async close(): Promise<void> {
@@ -82,22 +76,8 @@ export class NatsStreamRelay implements Relay {
     this.#end()
   }
 
-  #open(channel: string): NatsFeed {
-    const feed = new NatsFeed({
-      channel,
-      connection: this.#options.connection,
-      link: this.#link,
-      stream: this.#stream,
-      onEmpty: () => {
-        if (this.#feeds.get(channel) === feed) this.#feeds.delete(channel)
-      },
-    })
-    this.#feeds.set(channel, feed)
-    return feed
-  }
-
   #settle(): void {
-    for (const feed of this.#feeds.values()) feed.settle()
+    for (const feed of this.#feeds) feed.settle()
   }
 
   async #look(): Promise<StreamState> {
@@ -115,13 +95,13 @@ export class NatsStreamRelay implements Relay {
   async #verify(): Promise<void> {
     try {
       const { last } = await this.#look()
-      await Promise.all([...this.#feeds.values()].map((feed) => feed.verify(last)))
+      await Promise.all([...this.#feeds].map((feed) => feed.verify(last)))
     } catch {} // the next turn may succeed
   }
 
   #end(): void {
     this.#stopVerifying()
     this.#publisher.close(this.#link.error())
-    for (const feed of [...this.#feeds.values()]) feed.end(this.#link.error())
+    this.#feeds.end()
   }
 }

@@ -1,20 +1,9 @@
 // The public API of weirjs/testing.
 
 export type { WatchedServer } from '../net/inject/watched-server.ts'
-export {
-  type Action,
-  abortAt,
-  type Behave,
-  type Behaviour,
-  endAt,
-  inPieces,
-  oneByteAtATime,
-  resetAt,
-  type StallTime,
-  stallAt,
-} from './behaviours.ts'
+export { abortAt, type Behaviour, endAt, inPieces, oneByteAtATime, resetAt, stallAt } from './behaviours.ts'
 export type { ClientOptions, Ending } from './client-connection.ts'
 export type { TestAnswer } from './test-answer.ts'
-export { connect, type TestClient, type TestRequestOptions } from './test-client.ts'
+export { connect, type TestClient } from './test-client.ts'
 export { TestClock } from './test-clock.ts'
 export type { TestRequest } from './test-request.ts'

@@ -15,7 +15,7 @@ import { TestAnswer } from './test-answer.ts'
 import { type PreparedRequest, prepareRequest, type TestRequest } from './test-request.ts'
 
 /** A request without its method and its URL. */
-export type TestRequestOptions = Omit<TestRequest, 'method' | 'url'>
+type TestRequestOptions = Omit<TestRequest, 'method' | 'url'>
 
 /**
  * Creates a client of `server` with its own connection, in memory: the real parser, limits and timeouts, but no port. The server does not

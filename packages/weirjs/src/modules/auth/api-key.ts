@@ -16,15 +16,12 @@ import { type Identity, principalFor } from './identity.ts'
 import { CredentialsError, type Principal, type Scheme } from './scheme.ts'
 
 /** The owner of a key. */
-export interface KeyOwner<Claims extends object = Readonly<Record<string, unknown>>> extends Identity<Claims> {
+interface KeyOwner<Claims extends object = Readonly<Record<string, unknown>>> extends Identity<Claims> {
   readonly id: string
 }
 
 /** Returns the owner of the key with this digest, or null. */
-export type FindKey<Claims extends object> = (
-  digest: string,
-  session: HttpSession,
-) => KeyOwner<Claims> | null | Promise<KeyOwner<Claims> | null>
+type FindKey<Claims extends object> = (digest: string, session: HttpSession) => KeyOwner<Claims> | null | Promise<KeyOwner<Claims> | null>
 
 export interface ApiKeyOptions<N extends string = string, Claims extends object = Readonly<Record<string, unknown>>> {
   /** A table of owners by the digests of their keys, as `apiKeyDigest` returns them; or a function that finds one. */

@@ -123,7 +123,7 @@ function keyHints(schemes: readonly Scheme[]): BeforeSend | null {
 }
 
 /** Reads the principal of a request. */
-export interface PrincipalReader<P extends AnyPrincipal> {
+interface PrincipalReader<P extends AnyPrincipal> {
   /** Null if there is none. What other code has set, and is not of one of the schemes, does not count. */
   (session: HttpSession): P | null
   /**
@@ -147,7 +147,7 @@ function principalReader<P extends AnyPrincipal>(schemes: readonly Scheme[]): Pr
 }
 
 /** `auth(options)`, and requirements for any `auth`. */
-export interface AuthFunction extends Requirements {
+interface AuthFunction extends Requirements {
   /**
    * Returns a policy that closes every route around which it is used: a request without a principal gets 401, before its body is read. It reads
    * what routes require of principals: `auth.open`, `auth.required()`, `auth.roles()`, `auth.scopes()`, `auth.policy()`.

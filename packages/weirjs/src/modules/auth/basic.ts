@@ -16,12 +16,12 @@ import { checkPasswordHash, PasswordHasher } from './password.ts'
 import { CredentialsError, type Principal, type Scheme } from './scheme.ts'
 
 /** A user in a table: the hash of the password, as `hashPassword` returns it. */
-export interface BasicUser<Claims extends object = Readonly<Record<string, unknown>>> extends Identity<Claims> {
+interface BasicUser<Claims extends object = Readonly<Record<string, unknown>>> extends Identity<Claims> {
   readonly password: string
 }
 
 /** Returns who has this name and password, or null. It must compare in constant time, and take as long for a name that nobody has. */
-export type FindUser<Claims extends object> = (
+type FindUser<Claims extends object> = (
   name: string,
   password: string,
   session: HttpSession,

@@ -15,7 +15,7 @@ import { networkOf } from '../../formats/client-network.ts'
 import { FairQueue } from './fair-queue.ts'
 
 /** What one hash costs. Memory is 128 × 2^`ln` × `r` bytes; time grows with all three. */
-export interface PasswordCost {
+interface PasswordCost {
   /** The logarithm of N, to the base of 2. Default 15. At most 20. */
   readonly ln?: number
   /** The size of blocks. Default 8. At most 32. */
@@ -24,7 +24,7 @@ export interface PasswordCost {
   readonly p?: number
 }
 
-export interface PasswordOptions extends PasswordCost {
+interface PasswordOptions extends PasswordCost {
   /** How many hashes are computed at once, each in a thread of libuv's pool, which has four by default. Default 2. */
   readonly maxRunning?: number
   /** How many calls may wait for these. Default 100. When exceeded: WEIR_PASSWORDS_BUSY, for a call of the client that has the most waiting. */

@@ -20,7 +20,7 @@ import type { CacheTimes } from './freshness.ts'
  * - `principal`: for one principal, by the `scheme` and `id` of `session.principal`. Requests without a principal share one.
  * - a function that returns a text: for all requests with the same text; null for a request that bypasses the cache.
  */
-export type CacheKey = 'all' | 'principal' | ((session: HttpSession) => string | null)
+type CacheKey = 'all' | 'principal' | ((session: HttpSession) => string | null)
 
 export interface CacheOptions {
   /**

@@ -2,5 +2,5 @@
 
 export { type Cache, type CacheCounts, cache } from './cache.ts'
 export { cacheMetrics } from './cache-metrics.ts'
-export type { CacheKey, CacheOptions } from './cache-options.ts'
+export type { CacheOptions } from './cache-options.ts'
 export type { CacheStore } from './cache-store.ts'

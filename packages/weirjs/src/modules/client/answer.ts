@@ -18,7 +18,7 @@ export interface Answer<S extends number = number, B = unknown> {
 }
 
 /** Statuses of success, where none is declared. */
-export type Success = 200 | 201 | 202 | 203 | 204 | 205 | 206
+type Success = 200 | 201 | 202 | 203 | 204 | 205 | 206
 
 /** The answers of a declaration: those that it declares, and any success if it declares none. */
 export type AnswerOf<D> = D extends { readonly answers: infer A }
@@ -27,7 +27,7 @@ export type AnswerOf<D> = D extends { readonly answers: infer A }
 type Undeclared<S extends number> = [Extract<`${S}`, `${2 | 3}${string}`>] extends [never] ? Answer<Success, unknown> : never
 
 /** The body of an answer: null is declared for none. */
-export type Received<A> = A extends null
+type Received<A> = A extends null
   ? undefined
   : A extends AnySchema
     ? Json<OutputOf<A>>

@@ -15,7 +15,7 @@ import { type AllowedOrigin, type OriginPredicate, predicateOf } from '../cors/o
 import { exchange } from '../kit/exchange.ts'
 
 /** Other origins whose pages may send requests: an origin, an expression that must match the whole origin, a list of both, or a predicate. */
-export type TrustedOrigins = AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
+type TrustedOrigins = AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
 
 /** Why a request is refused. */
 export interface CsrfRefusal {

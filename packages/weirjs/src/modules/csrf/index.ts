@@ -1,3 +1,3 @@
 // The public API of weirjs/csrf.
 
-export { type CsrfOptions, type CsrfRefusal, csrf, type TrustedOrigins } from './csrf.ts'
+export { type CsrfOptions, type CsrfRefusal, csrf } from './csrf.ts'

@@ -36,10 +36,7 @@ const LISTS = [
 const FLAGS = ['upgrade-insecure-requests', 'sandbox'] as const
 
 /** A directive with a list of values, such as `script-src`. */
-export type CspDirective = (typeof LISTS)[number]
-
-/** A directive that may have no value. */
-export type CspFlag = (typeof FLAGS)[number]
+type CspDirective = (typeof LISTS)[number]
 
 /**
  * Directives by name. A list replaces the one of the preset, and `false` leaves the directive out. Keywords are in single quotes, as in the field:

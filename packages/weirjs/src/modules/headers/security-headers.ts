@@ -17,7 +17,7 @@ import { type ContentSecurityPolicy, CspText } from './content-security-policy.t
 import { existingNonce } from './nonce.ts'
 import { PRESETS, type Preset, type SecurityHeadersPreset, SIMPLE_FIELDS, type SimpleOption } from './presets.ts'
 
-export interface StrictTransportSecurity {
+interface StrictTransportSecurity {
   /**
    * How long browsers use only TLS for this host, in whole seconds: `'365d'`, the default. 0 ends it. A number is milliseconds, of at least a
    * day.

@@ -14,7 +14,7 @@ import type { HttpSession } from '../../http/session.ts'
 import { Check, type CheckResult, type HealthCheck } from './check.ts'
 
 /** A check with options of its own. */
-export interface HealthCheckOptions {
+interface HealthCheckOptions {
   readonly check: HealthCheck
   /**
    * For checks of `ready`: whether requests need what it checks. Default true. If false, and nothing else has failed, `/readyz` responds with
@@ -28,7 +28,7 @@ export interface HealthCheckOptions {
 }
 
 /** Checks by name. */
-export type HealthChecks = Readonly<Record<string, HealthCheck | HealthCheckOptions>>
+type HealthChecks = Readonly<Record<string, HealthCheck | HealthCheckOptions>>
 
 export interface HealthOptions {
   /** What must work before requests are sent here, such as a database. `/readyz` runs these checks. */

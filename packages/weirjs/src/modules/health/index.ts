@@ -1,4 +1,4 @@
 // The public API of weirjs/health.
 
 export type { HealthCheck } from './check.ts'
-export { type HealthCheckOptions, type HealthChecks, type HealthOptions, health } from './health.ts'
+export { type HealthOptions, health } from './health.ts'

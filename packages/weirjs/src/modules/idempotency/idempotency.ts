@@ -34,7 +34,7 @@ import type { Owner } from './shares.ts'
  * - `finish`: to keep the outcome. The handler has run, and repeated requests are refused with 409.
  * - `abandon`: to give up the reservation of a request that is refused. Its handler has failed, or has not run. It is tried again.
  */
-export type IdempotencyOperation = 'extend' | 'finish' | 'abandon'
+type IdempotencyOperation = 'extend' | 'finish' | 'abandon'
 
 export interface IdempotencyOptions {
   /** Name of the request field. Default `Idempotency-Key`. */

@@ -1,8 +1,7 @@
 // The public API of weirjs/limits.
 
 export { type ConcurrencyLimit, type ConcurrencyLimitOptions, concurrencyLimit } from './concurrency-limit.ts'
-export type { LimitKey } from './limit-key.ts'
-export { type CountedLimit, type LimitCounts, limitMetrics } from './limit-metrics.ts'
+export { type LimitCounts, limitMetrics } from './limit-metrics.ts'
 export type { LimitStore, LimitTable } from './limit-store.ts'
 export type { LoadSensors } from './load-monitor.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'

@@ -19,7 +19,7 @@ import { atMost, LineWriter, type LogStream, passedOn } from './line-writer.ts'
 import { oneLine, printable, quotable } from './printable.ts'
 
 /** pino, or a logger of its form. It gets the fields of the entry first, then a message. */
-export interface FieldsLogger {
+interface FieldsLogger {
   info(fields: object, message: string): unknown
   warn?(fields: object, message: string): unknown
   error?(fields: object, message: string): unknown
@@ -27,10 +27,10 @@ export interface FieldsLogger {
 }
 
 /** Where lines go. */
-export type LogTarget = LogStream | FieldsLogger
+type LogTarget = LogStream | FieldsLogger
 
 /** Makes a line of an entry. Line ends in what it returns are escaped. Null: no line is written. */
-export type LineFormat = (entry: AccessLogEntry) => string | null
+type LineFormat = (entry: AccessLogEntry) => string | null
 
 export interface AccessLogOptions {
   /** Default `process.stdout`. A stream stays open when the server stops. */

@@ -8,7 +8,7 @@ import type { HttpSession } from '../../http/session.ts'
 import { traceOf } from './trace-context.ts'
 
 /** A logger with children: pino, and loggers of its form. */
-export interface ParentLogger {
+interface ParentLogger {
   /** Called with `requestId`, `traceId` and `spanId`. Returns a logger of the same type. */
   child(fields: object): unknown
 }

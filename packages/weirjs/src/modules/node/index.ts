@@ -1,8 +1,7 @@
 // The public API of weirjs/node.
 
-export { type FetchEnvironment, type FetchHandler, type FetchResult, type MountFetchOptions, mountFetch } from './mount-fetch.ts'
+export { type FetchEnvironment, type FetchHandler, type MountFetchOptions, mountFetch } from './mount-fetch.ts'
 export { type MountNodeOptions, mountNode, type NodeHandler, type NodeNext } from './mount-node.ts'
-export type { MountHost } from './mounted.ts'
 export type { NodeUpgradeHandler } from './node-exchange.ts'
 export { type NodeListener, toNodeListener } from './node-listener.ts'
 export { toNodeServer } from './to-node-server.ts'

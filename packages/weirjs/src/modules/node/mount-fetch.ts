@@ -19,7 +19,7 @@ export interface FetchEnvironment {
 }
 
 /** What a fetch function returns: a Response, or nothing if the request is not its own. */
-export type FetchResult = Response | null | undefined
+type FetchResult = Response | null | undefined
 
 /** Answers Web requests. Hono's `app.fetch` is one. */
 export type FetchHandler = (request: Request, environment: FetchEnvironment) => FetchResult | PromiseLike<FetchResult>

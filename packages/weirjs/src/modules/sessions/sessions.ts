@@ -55,7 +55,7 @@ export interface SessionsOptions<Data extends StoredObject = StoredObject, Claim
 }
 
 /** Returns the moment before which sessions of this principal are not accepted; null for none. */
-export type NotBefore<Claims extends StoredObject = StoredObject> = (
+type NotBefore<Claims extends StoredObject = StoredObject> = (
   principal: SessionPrincipal<Claims> | null,
 ) => Date | null | Promise<Date | null>
 
@@ -70,7 +70,7 @@ export interface SignIn<Claims extends StoredObject = StoredObject> {
   readonly claims?: Claims
 }
 
-export interface SessionSchemeOptions {
+interface SessionSchemeOptions {
   /**
    * The path of the login page. A request for a page without a session is redirected there with status 303 in place of a 401, with the query
    * parameter `return`: read it with `returnPath`.

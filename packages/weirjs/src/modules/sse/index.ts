@@ -1,8 +1,6 @@
 // The public API of weirjs/sse.
 
 export { SseChannel, type SseChannelOptions } from './channel.ts'
-export type { FullQueuePolicy } from './client-queue.ts'
-export type { SseQueueOptions } from './client-queues.ts'
 export type { SseEvent } from './event.ts'
 export type { SseFeed } from './feed.ts'
 export { openStreams } from './open-streams.ts'

@@ -17,7 +17,7 @@ import {
 } from './file.ts'
 
 /** The content of a file: bytes, which must not be changed afterwards, or text. */
-export type Asset = Uint8Array | ArrayBuffer | string
+type Asset = Uint8Array | ArrayBuffer | string
 
 /** Files by their path, with slashes: `index.html`, `img/logo.svg`. */
 export type Assets = ReadonlyMap<string, Asset> | Readonly<Record<string, Asset>>

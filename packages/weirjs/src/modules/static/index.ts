@@ -1,7 +1,7 @@
 // The public API of weirjs/static.
 
-export type { Asset, Assets } from './assets.ts'
+export type { Assets } from './assets.ts'
 export type { PrecompressedEncoding } from './file.ts'
-export type { StaticHeaders } from './headers.ts'
+
 export { seaAssets } from './sea-assets.ts'
 export { type StaticOptions, staticFiles } from './static.ts'
