@@ -12,6 +12,7 @@ import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
 import { type InspectorOptions, inspector, record } from '../src/index.ts'
 
 const HERE = { peer: { address: '127.0.0.1' } }
+const TOKEN = 'a-token-that-only-this-test-knows'
 const PATHS = ['/exchanges', '/exchanges/1', '/har', '/events', '/inspector.js', '/inspector.css'] as const
 
 interface Started {
@@ -53,6 +54,16 @@ test('a server that does not listen itself tells the link when somebody who may 
   for (let i = 0; i < 3; i++) await server.inject({ url: '/_weir', headers: { host: 'localhost:4000' }, ...HERE })
   assert.equal(told.length, 1)
   assert.match(told[0]!, / link: \/_weir#token=/)
+})
+
+test('below a path, the pages load what they need from there', async () => {
+  const server = new HttpServer({ logger: null, basePath: '/app' }).useModule(inspector({ token: TOKEN }))
+  const headers = { host: 'localhost:4000' }
+  const entrance = await server.inject({ url: '/app/_weir', headers, ...HERE })
+  assert.match(entrance.text(), /\/app\/_weir\/enter/)
+  const page = await server.inject({ url: '/app/_weir', headers: { ...headers, authorization: `Bearer ${TOKEN}` }, ...HERE })
+  assert.equal(page.status, 200)
+  assert.match(page.text(), /data-base="\/app\/_weir"/)
 })
 
 test('no client chooses to which server a link leads', async (t) => {

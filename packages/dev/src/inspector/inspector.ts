@@ -162,11 +162,11 @@ class InspectorModule implements Inspector {
     const common = { use: [...use, access, key], ...place }
     const send = (session: HttpSession, type: string, text: string) => secured(session).contentType(type).text(text)
     host.mapGet(path, closed, (_, session) => {
-      if (token.admits(session)) return send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', own))
+      if (token.admits(session)) return send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', session.basePath + own))
       // A server that does not listen itself has told nobody. Its origin is not known: that of the request may be of another server, which would get
       // the token from whoever opens the link.
       if (!this.#isTold) this.#tell(host, token.linkTo(own))
-      return send(session, 'text/html; charset=utf-8', launch.launchPage('The inspector', `${own}/enter`))
+      return send(session, 'text/html; charset=utf-8', launch.launchPage('The inspector', `${session.basePath}${own}/enter`))
         .status(401)
         .header('WWW-Authenticate', CHALLENGE)
         .header('Content-Security-Policy', launch.LAUNCH_POLICY)

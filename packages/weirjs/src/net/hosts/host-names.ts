@@ -1,6 +1,6 @@
 // Names of hosts in options, and whether a Host is one of them.
 
-import { isIPv6 } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 
 import { hostName } from '../../base/host-name.ts'
 import { shown } from '../../base/kind-of.ts'
@@ -81,7 +81,7 @@ function isHost(given: string): boolean {
     return false
   const isBelow = host.startsWith(ANY_BELOW)
   const name = (isBelow ? host.slice(ANY_BELOW.length) : host).replace(host.endsWith(']') ? '' : PORT, '')
-  if (!NAME.test(name) || (isBelow && /^[[\d.]+[^a-z]*$/.test(name))) return false
+  if (!NAME.test(name) || (isBelow && (name.startsWith('[') || isIP(name) !== 0))) return false
   return asBrowsersWrite(name) === name
 }
 
@@ -96,7 +96,7 @@ function meantHost(given: string): string | null {
     .trim()
     .toLowerCase()
     .replace(/^[a-z][a-z0-9+.-]*:\/\//, '')
-    .replace(/[/?#].*$/, '')
+    .replace(/[/?#].*/s, '')
   const name = isIPv6(bare) ? `[${bare}]` : bare.replace(/\.(?=:\d+$|$)/, '').replace(/:(?:80|443)?$/, '')
   const [, below = '', rest = ''] = /^(\*\.?|\.)?(.*)$/s.exec(name)!
   const port = rest.endsWith(']') ? '' : (PORT.exec(rest)?.[0] ?? '')
