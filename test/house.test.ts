@@ -24,6 +24,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
 }
 /** Places that may import more than their room: a way into the server, such as `weirjs/testing`. */
 const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
+  'modules/local/local.ts': ['server.ts'],
   'modules/kit/': ['wire', 'net', 'server.ts'],
   'modules/node/node-listener.ts': ['net', 'server.ts'],
   'modules/node/to-node-server.ts': ['server.ts'],
@@ -92,7 +93,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'static',
       'websocket',
     ],
-    ['cache', 'idempotency', 'relay', 'sessions'],
+    ['cache', 'idempotency', 'local', 'relay', 'sessions'],
     ['kit'],
   ],
 }

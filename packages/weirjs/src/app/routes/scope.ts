@@ -144,6 +144,12 @@ export class Scope {
     return true
   }
 
+  /** As `use`, around all that is at this level: for what must run before anything can answer. */
+  useOutermost(policy: CheckedPolicy): void {
+    this.#policies.unshift(policy)
+    this.#shared.revision++
+  }
+
   beforeSend(hook: BeforeSend): void {
     this.#hooks.push(hook)
     this.#shared.revision++

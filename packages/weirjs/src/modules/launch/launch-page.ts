@@ -1,4 +1,4 @@
-// The page for a browser without the cookie: it exchanges the token in the fragment of its address for one, or says where the link is. One file
+// The page for a browser without the cookie: it exchanges the token in the fragment of its address for one, or says how to get a link. One file
 // that loads nothing.
 
 import { createHash } from 'node:crypto'
@@ -16,8 +16,9 @@ function enter() {
   const init = { method: 'POST', headers: { authorization: 'Bearer ' + token } }
   fetch(document.body.dataset.enter, init).then(
     (response) => {
-      if (response.ok) location.reload()
-      else said.textContent = 'This link is not valid, or no longer: the server was started again. Use the newest one.'
+      if (!response.ok) said.textContent = document.body.dataset.refused
+      else if (document.body.dataset.next === undefined) location.reload()
+      else location.replace(document.body.dataset.next)
     },
     () => { said.textContent = 'The server does not answer.' },
   )
@@ -38,11 +39,35 @@ export const LAUNCH_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
+/** What the page says. No text of a client: it is not escaped. */
+export interface LaunchWords {
+  /** What opens, such as `The inspector`. */
+  readonly what: string
+  /** How to open it, as paragraphs of HTML. */
+  readonly how: readonly string[]
+  /** What a link means that is not accepted. */
+  readonly refused: string
+}
+
+/** For a link that is printed once, and stays valid. */
+export function printedLink(what: string): LaunchWords {
+  return {
+    what,
+    how: [
+      'Open it with the link that was printed where the server was started. It ends with <code>#token=</code> and a secret.',
+      'Afterwards, this browser stays signed in until it ends.',
+    ],
+    refused: 'This link is not valid, or no longer: the server was started again. Use the newest one.',
+  }
+}
+
 /**
- * @param what opens, such as `The inspector`: no text of a client
  * @param enterPath where the token is sent by POST, with 204 for an answer
+ * @param nextPath what is opened then; default: the same page again
  */
-export function launchPage(what: string, enterPath: string): string {
+export function launchPage({ what, how, refused }: LaunchWords, enterPath: string, nextPath?: string): string {
+  const next = nextPath === undefined ? '' : ` data-next="${nextPath}"`
+  const [first, ...more] = how
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -51,12 +76,11 @@ export function launchPage(what: string, enterPath: string): string {
 <title>${what} is closed</title>
 <style>${STYLE}</style>
 </head>
-<body data-enter="${enterPath}">
+<body data-enter="${enterPath}"${next} data-refused="${refused}">
 <main>
 <h1>${what} is closed</h1>
-<p role="status">Open it with the link that was printed where the server was started. It ends with <code>#token=</code> and a secret.</p>
-<p>Afterwards, this browser stays signed in until it ends.</p>
-<noscript><p><strong>The link needs JavaScript.</strong></p></noscript>
+<p role="status">${first}</p>
+${more.map((paragraph) => `<p>${paragraph}</p>\n`).join('')}<noscript><p><strong>The link needs JavaScript.</strong></p></noscript>
 </main>
 <script>${SCRIPT}</script>
 </body>

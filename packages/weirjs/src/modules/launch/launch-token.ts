@@ -34,13 +34,16 @@ export class LaunchToken {
   /** Does not reveal the token, and is the same whenever the token is: after a restart too. */
   readonly #cookie: string
   readonly #cookieDigest: Buffer
+  readonly #instance: string | null
 
   /**
    * @param name with which the names of its cookies begin
    * @param path at which browsers send them
+   * @param instance what ends the names of its cookies; null: the port
    */
-  constructor(name: string, path: string, token: string) {
+  constructor(name: string, path: string, token: string, instance: string | null = null) {
     this.#name = name
+    this.#instance = instance
     this.#path = path
     this.#token = token
     this.#tokenDigest = digestOf(token)
@@ -54,8 +57,12 @@ export class LaunchToken {
 
   /** Whether the request has the cookie, or the token itself. */
   admits(session: HttpSession): boolean {
+    return this.hasCookie(session) || this.isSentBy(session)
+  }
+
+  hasCookie(session: HttpSession): boolean {
     const cookie = cookieOf(session.request, this.#cookieName(session))
-    return (cookie !== null && isEqual(cookie, this.#cookieDigest)) || this.isSentBy(session)
+    return cookie !== null && isEqual(cookie, this.#cookieDigest)
   }
 
   /** Whether the request has the token, as `Authorization: Bearer`. */
@@ -73,6 +80,7 @@ export class LaunchToken {
 
   /** Browsers send a cookie to every port of a host, and would take two servers on this machine for one. */
   #cookieName(session: HttpSession): string {
+    if (this.#instance !== null) return `${this.#name}-${this.#instance}`
     const port = /:(\d+)$/.exec(exchangeOf(session).head.host)?.[1] ?? (session.isSecure ? '443' : '80')
     return `${this.#name}-${port}`
   }
