@@ -270,3 +270,28 @@ test('every ts block of README and docs compiles, and prints what its comments s
     })
   }
 })
+
+test('docs/local-threats.md names a test for each threat, and each of them exists', () => {
+  const folder = 'packages/weirjs/test/modules/local'
+  const sources = ['test/e2e/local-attacks.test.ts', `${folder}/door.test.ts`, `${folder}/instances.test.ts`]
+  const titles = sources.flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(/\btest\(\s*['`](.+?)['`],/g)].map(([, title]) => title!),
+  )
+  const known = titles.map((title) => title.replace(/\$\{[^}]*\}/g, '\u2026'))
+  const rows = [...page('docs/local-threats.md').matchAll(/^\|(?! They| What happens| ---)(.+)\|$/gm)].map(([, row]) => row!)
+  assert.ok(rows.length > 15, 'threats were found')
+  for (const row of rows) {
+    const named = [
+      ...row
+        .split(/(?<!\\)\|/)
+        .at(-1)!
+        .matchAll(/"([^"]+)"/g),
+    ].map(([, title]) => title!)
+    if (!/(?:the same)/.test(row)) assert.ok(named.length > 0, row)
+    assert.deepEqual(
+      named.filter((title) => !known.includes(title)),
+      [],
+      row,
+    )
+  }
+})

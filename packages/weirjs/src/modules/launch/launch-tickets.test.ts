@@ -14,6 +14,7 @@ test('each is good once, and for ten minutes', () => {
   const one = tickets.issue()
   assert.equal(tickets.use(one), true)
   assert.equal(tickets.use(one), false)
+  assert.equal(tickets.knows(one), true)
   const [two, three] = [tickets.issue(), tickets.issue()]
   assert.notEqual(two, three)
   clock.time = 599_999
@@ -21,6 +22,7 @@ test('each is good once, and for ten minutes', () => {
   clock.time = 600_000
   assert.equal(tickets.use(three), false)
   assert.equal(tickets.use('none'), false)
+  assert.equal(tickets.knows('none'), false)
 })
 
 test('with more than 32, the oldest are void', () => {

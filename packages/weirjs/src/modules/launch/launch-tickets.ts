@@ -7,7 +7,7 @@ import { newLaunchToken } from './launch-token.ts'
 
 /** How long one is good for: long enough for a browser that starts, and for a person who first reads what the terminal says. */
 const LIFETIME_MS = 600_000
-/** How many may wait. With one more, the oldest is void. */
+/** How many are known, used ones included. With one more, the oldest is void. */
 const MOST = 32
 
 export class LaunchTickets {
@@ -33,8 +33,14 @@ export class LaunchTickets {
   use(ticket: string): boolean {
     const digest = digestOf(ticket)
     const end = this.#ends.get(digest)
-    this.#ends.delete(digest)
-    return end !== undefined && this.#clock.now() < end
+    if (end === undefined) return false
+    this.#ends.set(digest, 0)
+    return this.#clock.now() < end
+  }
+
+  /** Whether it was issued, used or not. */
+  knows(ticket: string): boolean {
+    return this.#ends.has(digestOf(ticket))
   }
 }
 

@@ -109,9 +109,9 @@ export class Door {
     const why = headerOf(session.request, 'origin') === null ? 'no Origin' : foreignness(session, this.#settings.isExposed)
     if (why !== null) throw this.#refusal(why)
     const ticket = /^Bearer ([\w-]+)$/i.exec(headerOf(session.request, 'authorization') ?? '')?.[1]
-    // A link that was opened twice in the same browser leads on.
-    const isIn = this.#access.hasCookie(session)
-    if (ticket === undefined || !(this.#tickets.use(ticket) || isIn)) throw this.#refusal('the launch URL was used, or is too old')
+    // A link that was opened twice in the same browser leads on. One that another page has made up does not.
+    if (ticket === undefined || !(this.#tickets.use(ticket) || (this.#tickets.knows(ticket) && this.#access.hasCookie(session))))
+      throw this.#refusal('the launch URL was used, or is too old')
     return this.#access.giveCookie(session)
   }
 

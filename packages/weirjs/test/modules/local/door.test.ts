@@ -191,6 +191,7 @@ test('a launch URL works once, and a second time only in the browser that it has
   assert.equal((await enter(port, ticket)).status, 204)
   assert.equal((await enter(port, ticket)).status, 401)
   assert.equal((await enter(port, ticket, `Cookie: ${cookie}`)).status, 204)
+  assert.equal((await enter(port, 'made-up-by-another-page-1', `Cookie: ${cookie}`)).status, 401)
   assert.equal((await enter(port, secret)).status, 401, 'nor is that a launch URL')
 })
 
