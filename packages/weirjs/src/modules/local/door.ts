@@ -15,6 +15,7 @@ import { LaunchTickets } from '../launch/launch-tickets.ts'
 import { LaunchToken, newLaunchToken } from '../launch/launch-token.ts'
 import { answerToHello, HELLO_PATH, PROOF_FIELD } from './handshake.ts'
 import { foreignness, opensPage } from './own-pages.ts'
+import { isOfAnotherUser } from './peer-user.ts'
 
 /** The page of launch URLs. Nothing of the program is at this path, and at those of the next two. */
 const LAUNCH_PATH = '/_local'
@@ -28,6 +29,9 @@ const FIELDS = [
   ...['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Policy', 'same-origin', 'Cross-Origin-Opener-Policy', 'same-origin'],
 ]
 
+/** How many connections are known to be of this user. */
+const MOST_CONNECTIONS = 256
+
 export interface DoorSettings {
   readonly name: string
   readonly isExposed: boolean
@@ -38,6 +42,8 @@ export class Door {
   #settings: DoorSettings
   #tickets: LaunchTickets
   #access: LaunchToken
+  /** The ids of connections of this user, the oldest first. */
+  readonly #own = new Set<string>()
   /** What programs send. */
   token = ''
   /** Where it is reached; empty before the start. */
@@ -98,10 +104,25 @@ export class Door {
     const isProgram = this.#access.isSentBy(session)
     if (isProgram && request.path === NEW_LAUNCH_PATH && request.method === 'POST')
       return response.header('Cache-Control', 'no-store').json({ url: this.newLaunchUrl() })
-    const why = isProgram ? null : this.#access.hasCookie(session) ? foreignness(session, this.#settings.isExposed) : 'no credentials'
+    const why = isProgram ? null : this.#access.hasCookie(session) ? this.#whyNot(session) : 'no credentials'
     if (why === null) return undefined
     if (opensPage(session)) return this.#page(session, 401)
     throw this.#refusal(why)
+  }
+
+  /** Why a request with the cookie is refused; null if it is not. */
+  #whyNot(session: HttpSession): string | null {
+    return foreignness(session, this.#settings.isExposed) ?? (this.#isOfUser(session) ? null : 'a program of another user has sent it')
+  }
+
+  /** Found out once for each connection. */
+  #isOfUser({ connectionId, peer }: HttpSession): boolean {
+    if (this.#own.has(connectionId)) return true
+    // A peer that has left has no address any more, and nobody can say whose it was. A proxy of the person's own may run as anybody.
+    if (peer.address === '' || (!peer.isTrusted && isOfAnotherUser(peer, process.getuid?.()))) return false
+    this.#own.add(connectionId)
+    if (this.#own.size > MOST_CONNECTIONS) this.#own.delete(this.#own.values().next().value!)
+    return true
   }
 
   /** The page of a launch URL exchanges its token for the cookie. No other page can: browsers state who sends a POST. */

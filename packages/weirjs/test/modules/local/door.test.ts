@@ -1,6 +1,7 @@
 // Who gets into a local server, by raw requests: nobody reaches anything of it without the cookie of an own page, or the token.
 
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, beforeEach, type TestContext, test } from 'node:test'
@@ -19,6 +20,8 @@ import { temporaryDirectory } from '../../support/temporary.ts'
 /** What handlers, middleware, files and mounted code have been asked: nothing that was refused is in it. */
 let reached: string[] = []
 let secret = ''
+const noOtherUser =
+  process.platform === 'linux' && process.getuid?.() === 0 ? false : 'only root on Linux can run a program of another user'
 
 before(() => {
   delete process.env['XDG_STATE_HOME']
@@ -248,6 +251,36 @@ test('with the cookie: every combination of site, origin and kind of request pas
         assert.equal(status, passes ? good : 401, `${way}, ${site}, ${from}`)
         assert.equal(reached.length > 0, passes)
       }
+})
+
+test('the cookie in the hands of another user of the machine opens nothing, also if they close at once', {
+  skip: noOtherUser,
+}, async (t) => {
+  const { port, cookie } = await signedIn(t)
+  assert.equal((await send(port, 'GET /', `Cookie: ${cookie}`)).status, 200)
+  reached = []
+  const code = `
+    const { connect } = require('node:net')
+    const [port, cookie] = process.argv.slice(1)
+    const head = (line) => [line + ' HTTP/1.1', 'Host: 127.0.0.1:' + port, 'Origin: http://127.0.0.1:' + port, 'Cookie: ' + cookie, 'Sec-Fetch-Site: same-origin', 'Content-Length: 0', '', ''].join('\\r\\n')
+    for (const end of ['stay', 'half', 'destroy', 'reset']) {
+      const socket = connect(port, '127.0.0.1', () => socket.write(head('POST /run'), () => {
+        if (end === 'half') socket.end()
+        if (end === 'destroy') socket.destroy()
+        if (end === 'reset') socket.resetAndDestroy()
+      }))
+      socket.on('error', () => {})
+      socket.on('data', (bytes) => { console.log(String(bytes).split('\\r\\n')[0]); socket.destroy() })
+    }`
+  const child = spawn(process.execPath, ['-e', code, String(port), cookie], { uid: 65_534, gid: 65_534, cwd: '/' })
+  let text = ''
+  for await (const piece of child.stdout.setEncoding('utf8')) text += piece
+  assert.match(text, /^(HTTP\/1\.1 401 Unauthorized\n)+$/)
+  await send(port, 'GET /nothing', `Authorization: Bearer ${secret}`) // what came before has been answered
+  assert.deepEqual(
+    reached.filter((one) => one === 'run'),
+    [],
+  )
 })
 
 test('the cookie under a name that is not of this machine opens nothing', async (t) => {
