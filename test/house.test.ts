@@ -24,6 +24,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
 }
 /** Places that may import more than their room: a way into the server, such as `weirjs/testing`. */
 const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
+  'modules/local/local.ts': ['server.ts'],
   'modules/kit/': ['wire', 'net', 'server.ts'],
   'modules/local/': ['index.ts'],
   'modules/sqlite/': ['index.ts'],

@@ -277,6 +277,29 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/openapi/test/served.test.ts: and its files have a strict policy, and nothing is inline',
     'test/e2e/openapi.test.ts: the page shows and tries operations of OpenAPI …',
   ],
+  'without the token or the cookie of this start': [
+    'packages/weirjs/test/modules/local/door.test.ts: … reaches nothing: no route, file, socket, event, mounted code, gate or middleware',
+    'packages/weirjs/test/modules/local/door.test.ts: nor over HTTP/2, nor by inject and fetch',
+    'packages/weirjs/test/modules/local/door.test.ts: the cookie is for this instance alone: HttpOnly, SameSite=Strict, gone with the browser, and no store keeps the response',
+  ],
+  'opens one browser, once': [
+    'packages/weirjs/test/modules/local/door.test.ts: a launch URL works once, and a second time only in the browser that it has opened',
+    'packages/weirjs/test/modules/local/door.test.ts: only a page of the server itself exchanges the token of a launch URL, which stays good for it',
+    'packages/weirjs/src/modules/launch/launch-tickets.test.ts: each is good once, and for ten minutes',
+  ],
+  'no page of another site or program gets an answer': [
+    'packages/weirjs/test/modules/local/door.test.ts: with the cookie: every combination of site, origin and kind of request passes or is refused as documented',
+    'packages/weirjs/test/modules/local/door.test.ts: the cookie under a name that is not of this machine opens nothing',
+  ],
+  'Other users of the machine': [
+    'packages/weirjs/test/modules/local/instances.test.ts: another user of the machine can read neither the file nor the folder, and reaches nothing',
+    'packages/weirjs/test/modules/local/instances.test.ts: refuses … in place of the file, and writes nothing there',
+    'packages/weirjs/test/modules/local/instances.test.ts: refuses what another user owns',
+    'packages/weirjs/test/modules/local/door.test.ts: the cookie in the hands of another user of the machine opens nothing, also if they close at once',
+  ],
+  'has the port of a crashed server': [
+    'packages/weirjs/test/modules/local/instances.test.ts: another program on the port of a crashed instance is not taken for it, and gets no token',
+  ],
   'answers only peers and host names': [
     'packages/dev/test/inspector.test.ts: refuses …, whatever it asks for, and with the token too',
     'packages/dev/test/inspector.test.ts: on an endpoint of its own, other machines may look, and nobody elsewhere; names must be allowed',

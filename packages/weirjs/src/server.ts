@@ -41,6 +41,9 @@ export let hostOf: (server: HttpServer) => ConnectionHost
 /** @internal Makes a server listen elsewhere than its options say. @throws WEIR_OPTION_INVALID */
 export let moveTo: (server: HttpServer, where: Where) => void
 
+/** @internal Where a server will listen. Finds inherited sockets first. @throws WEIR_OPTION_INVALID if there are none */
+export let placesOf: (server: HttpServer) => readonly ListenOptions[]
+
 /** @internal The requests that servers of the program pass to this one (`toNodeListener`). */
 export let hostedOf: (server: HttpServer) => Connections
 
@@ -79,6 +82,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   static {
     hostOf = (server) => server.#host
     hostedOf = (server) => server.#hosted
+    placesOf = (server) => server.#places.take()
     moveTo = (server, where) => server.#places.move(where)
   }
 

@@ -1,6 +1,6 @@
 // A page for development that shows the last exchanges of a server.
 
-import { type Endpoint, type HttpSession, type Module, type ModuleHost, type Policy, type Size, type Usable, WeirError } from 'weirjs'
+import { type HttpSession, type Module, type ModuleHost, type Policy, type Size, type Usable, WeirError } from 'weirjs'
 import type { Explanation } from 'weirjs/explain'
 import { dev, invalid, launch, option, rules } from 'weirjs/kit'
 
@@ -138,7 +138,8 @@ class InspectorModule implements Inspector {
   #tellLinks(host: ModuleHost, own: string, token: launch.LaunchToken): void {
     const { endpoint } = this.#settings
     for (const one of host.endpoints)
-      if (!one.isUnixSocket && (endpoint === null || one.name === endpoint)) this.#tell(host, token.linkTo(`${originOf(one)}${own}`))
+      if (!one.isUnixSocket && (endpoint === null || one.name === endpoint))
+        this.#tell(host, token.linkTo(`${launch.endpointOrigin(one)}${own}`))
   }
 
   #tell(host: ModuleHost, link: string): void {
@@ -166,7 +167,7 @@ class InspectorModule implements Inspector {
       // A server that does not listen itself has told nobody. Its origin is not known: that of the request may be of another server, which would get
       // the token from whoever opens the link.
       if (!this.#isTold) this.#tell(host, token.linkTo(own))
-      return send(session, 'text/html; charset=utf-8', launch.launchPage('The inspector', `${session.basePath}${own}/enter`))
+      return send(session, 'text/html; charset=utf-8', launch.launchPage(launch.printedLink('The inspector'), `${session.basePath}${own}/enter`))
         .status(401)
         .header('WWW-Authenticate', CHALLENGE)
         .header('Content-Security-Policy', launch.LAUNCH_POLICY)
@@ -206,12 +207,6 @@ function checkAccess(session: HttpSession, endpoint: string | null, hosts: reado
 
 function locked(): WeirError {
   return new WeirError('WEIR_INSPECTOR_LOCKED', undefined, { headers: { 'WWW-Authenticate': CHALLENGE, 'Cache-Control': 'no-store' } })
-}
-
-/** As a browser on this machine asks for it. */
-function originOf({ address, port, isSecure }: Endpoint): string {
-  const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '[::1]' : address.includes(':') ? `[${address}]` : address
-  return `${isSecure ? 'https' : 'http'}://${host}:${port}`
 }
 
 /** Nothing of these responses may be kept or framed. */

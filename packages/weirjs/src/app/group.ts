@@ -16,7 +16,7 @@ import { routesOf } from './controllers/routed.ts'
 import { type Logger, logWarning } from './logger.ts'
 import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost } from './module-host.ts'
 import type { BeforeSend } from './policies/middleware.ts'
-import { checkPolicy, type Gate, type Usable } from './policies/policy.ts'
+import { checkPolicy, type Gate, type Policy, type Usable } from './policies/policy.ts'
 import type { Contract } from './routes/contract.ts'
 import { type ContractHandlers, type ContractOptions, type HandlersFit, routesOfContract } from './routes/contract-routes.ts'
 import type { Below, Declaration, GroupDeclaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
@@ -261,9 +261,9 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     return this.#use('gate()', { gate })
   }
 
-  /** Adds a gate before everything else of the server, its other gates included. Nothing can replace it. @internal */
-  guard(label: string, gate: Gate): void {
-    this.#scope.useFirst({ name: null, label, gate, middleware: null, beforeSend: null, describe: null, check: null })
+  /** @internal Adds a policy without a name around the existing ones: it runs first, wherever a request leads, and nothing replaces it. */
+  useOutermost(policy: Omit<Policy, 'name'>): void {
+    this.#scope.useOutermost(checkPolicy('useOutermost()', policy))
     this.#home.table.recompose()
   }
 

@@ -138,9 +138,9 @@ export const ERRORS = {
     'the inspector is open to whoever has the link that was printed at the start',
     'docs/guide/inspector.md',
   ),
-  WEIR_LOCAL_LOCKED: peer(401, STAYS, 'this program is open to its user alone', 'docs/guide/local.md'),
-  WEIR_LOCAL_RUNNING: developer(500, STAYS, 'the program runs already', 'docs/guide/local.md'),
-  WEIR_LOCAL_FOLDER: developer(500, STAYS, 'the folder of running programs cannot be used', 'docs/guide/local.md'),
+  WEIR_LOCAL_CLOSED: peer(401, STAYS, 'this is open to the pages and programs of whoever has started it', 'docs/guide/local.md'),
+  WEIR_LOCAL_RUNNING: developer(500, STAYS, 'the program runs already, or is being started', 'docs/guide/local.md'),
+  WEIR_LOCAL_FILE: developer(500, STAYS, 'a file or folder for local servers may be under the control of others', 'docs/guide/local.md'),
 
   // Bodies and requests in a handler
   WEIR_MODEL_BINDING: peer(400, STAYS, 'the body does not fit the model', 'docs/guide/body.md'),

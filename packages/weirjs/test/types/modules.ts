@@ -29,6 +29,7 @@ import {
   shed,
   type Taken,
 } from '../../src/modules/limits/index.ts'
+import { type FoundLocal, type findLocal, local } from '../../src/modules/local/index.ts'
 import { type AccessLogEntry, accessLog, requestLogger } from '../../src/modules/log/index.ts'
 import { type MetricSource, metrics } from '../../src/modules/metrics/index.ts'
 import { mountNode } from '../../src/modules/node/index.ts'
@@ -167,3 +168,12 @@ accessLog({ to: 'access.log' })
 requestLogger(console)
 // @ts-expect-error a check has a name
 health({ ready: [() => true] })
+
+// A local server: what is returned says whether it is one that was running.
+const opened = local(server, { name: 'tool', port: 4870, single: 'error' })
+export type _opened = Expect<Equal<Awaited<typeof opened>['reused'], boolean>>
+export type _found = Expect<Equal<Awaited<ReturnType<typeof findLocal>>, FoundLocal | null>>
+// @ts-expect-error other programs find it by its name
+local(server, { port: 4870 })
+// @ts-expect-error what happens to a second one is one of three words
+local(server, { name: 'tool', single: true })

@@ -136,18 +136,18 @@ export class Scope {
     this.#shared.revision++
   }
 
-  /** Adds a policy before all others of this level, whenever they were added. */
-  useFirst(policy: CheckedPolicy): void {
-    this.#policies.unshift(policy)
-    this.#shared.revision++
-  }
-
   /** @returns false if this level already has a policy with that name */
   use(policy: CheckedPolicy): boolean {
     if (isNameTaken(policy, this.#policies)) return false
     this.#policies.push(policy)
     this.#shared.revision++
     return true
+  }
+
+  /** As `use`, around all that is at this level: for what must run before anything can answer. */
+  useOutermost(policy: CheckedPolicy): void {
+    this.#policies.unshift(policy)
+    this.#shared.revision++
   }
 
   beforeSend(hook: BeforeSend): void {

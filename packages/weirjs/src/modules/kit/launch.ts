@@ -1,30 +1,28 @@
 // Pages that only the person who has started a server may use: a link with a token, and checks of who asks.
 
-import type { Gate } from '../../app/policies/policy.ts'
-import { type HttpServer, moveTo } from '../../server.ts'
+import type { Policy } from '../../app/policies/policy.ts'
+import { type HttpServer, moveTo, placesOf } from '../../server.ts'
 
+export { hostName } from '../../base/host-name.ts'
 export { isLoopback } from '../../base/this-machine.ts'
-
+export { endpointOrigin } from '../launch/endpoint-origin.ts'
 export { type LaunchHost, launchHost, setLaunchHost } from '../launch/launch-host.ts'
-export { LAUNCH_POLICY, type LaunchWords, launchPage } from '../launch/launch-page.ts'
-export {
-  isLaunchToken,
-  LaunchToken,
-  launchTicket,
-  newLaunchToken,
-  proofOf,
-  TICKET_MS,
-  TOKEN_FORM,
-  UsedTickets,
-} from '../launch/launch-token.ts'
+export { LAUNCH_POLICY, type LaunchWords, launchPage, printedLink } from '../launch/launch-page.ts'
+export { LaunchTickets } from '../launch/launch-tickets.ts'
+export { isLaunchToken, LaunchToken, newLaunchToken, TOKEN_FORM } from '../launch/launch-token.ts'
 export { hostAsked, refusalOf } from '../launch/local-access.ts'
+
+/** Where a server that has not started is going to listen. */
+export function listeningPlaces(server: HttpServer) {
+  return placesOf(server)
+}
 
 /** Makes a server that has not started listen at another port than its options say. @throws WEIR_OPTION_INVALID for one with several endpoints */
 export function moveServer(server: HttpServer, where: { readonly port: number }): void {
   moveTo(server, where)
 }
 
-/** Adds a gate before everything else of a server: before its other gates, and for whatever is mapped later. Nothing can replace it. */
-export function guard(server: HttpServer, label: string, gate: Gate): void {
-  server.guard(label, gate)
+/** Adds a policy before everything else of a server: before its other gates, and for whatever is mapped later. Nothing can replace it. */
+export function guard(server: HttpServer, policy: Omit<Policy, 'name'>): void {
+  server.useOutermost(policy)
 }

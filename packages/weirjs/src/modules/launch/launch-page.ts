@@ -1,4 +1,4 @@
-// The page for a browser without the cookie: it exchanges the token in the fragment of its address for one, or says where the link is. One file
+// The page for a browser without the cookie: it exchanges the token in the fragment of its address for one, or says how to get a link. One file
 // that loads nothing.
 
 import { createHash } from 'node:crypto'
@@ -10,17 +10,15 @@ main{max-width:32rem}h1{font-size:1.3rem;margin:0 0 .5rem}p{margin:.5rem 0}code{
 // The address is changed first: the token stays neither in the bar nor in what is copied from it.
 const SCRIPT = `const said = document.querySelector('[role=status]')
 function enter() {
-  const given = new URLSearchParams(location.hash.slice(1))
-  const token = given.get('token')
+  const token = new URLSearchParams(location.hash.slice(1)).get('token')
   if (token === null) return
-  const to = new URL(given.get('to') ?? location.pathname, location.origin)
   history.replaceState(null, '', location.pathname)
   const init = { method: 'POST', headers: { authorization: 'Bearer ' + token } }
   fetch(document.body.dataset.enter, init).then(
     (response) => {
-      if (!response.ok) said.textContent = document.body.dataset.invalid
-      else if (to.pathname === location.pathname || to.origin !== location.origin) location.reload()
-      else location.replace(to)
+      if (!response.ok) said.textContent = document.body.dataset.refused
+      else if (document.body.dataset.next === undefined) location.reload()
+      else location.replace(document.body.dataset.next)
     },
     () => { said.textContent = 'The server does not answer.' },
   )
@@ -41,24 +39,35 @@ export const LAUNCH_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-/** What the page says. No text of a client. */
+/** What the page says. No text of a client: it is not escaped. */
 export interface LaunchWords {
   /** What opens, such as `The inspector`. */
   readonly what: string
-  /** How it is opened, as HTML. */
-  readonly how: string
-  /** What is said of a link that does not work. */
-  readonly invalid: string
+  /** How to open it, as paragraphs of HTML. */
+  readonly how: readonly string[]
+  /** What a link means that is not accepted. */
+  readonly refused: string
 }
 
-const INSPECTOR_WORDS = {
-  how: 'Open it with the link that was printed where the server was started. It ends with <code>#token=</code> and a secret.',
-  invalid: 'This link is not valid, or no longer: the server was started again. Use the newest one.',
+/** For a link that is printed once, and stays valid. */
+export function printedLink(what: string): LaunchWords {
+  return {
+    what,
+    how: [
+      'Open it with the link that was printed where the server was started. It ends with <code>#token=</code> and a secret.',
+      'Afterwards, this browser stays signed in until it ends.',
+    ],
+    refused: 'This link is not valid, or no longer: the server was started again. Use the newest one.',
+  }
 }
 
-/** @param enterPath where the token is sent by POST, with 204 for an answer */
-export function launchPage(words: string | LaunchWords, enterPath: string): string {
-  const { what, how, invalid } = typeof words === 'string' ? { what: words, ...INSPECTOR_WORDS } : words
+/**
+ * @param enterPath where the token is sent by POST, with 204 for an answer
+ * @param nextPath what is opened then; default: the same page again
+ */
+export function launchPage({ what, how, refused }: LaunchWords, enterPath: string, nextPath?: string): string {
+  const next = nextPath === undefined ? '' : ` data-next="${nextPath}"`
+  const [first, ...more] = how
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -67,12 +76,11 @@ export function launchPage(words: string | LaunchWords, enterPath: string): stri
 <title>${what} is closed</title>
 <style>${STYLE}</style>
 </head>
-<body data-enter="${enterPath}" data-invalid="${invalid}">
+<body data-enter="${enterPath}"${next} data-refused="${refused}">
 <main>
 <h1>${what} is closed</h1>
-<p role="status">${how}</p>
-<p>Afterwards, this browser stays signed in until it ends.</p>
-<noscript><p><strong>The link needs JavaScript.</strong></p></noscript>
+<p role="status">${first}</p>
+${more.map((paragraph) => `<p>${paragraph}</p>\n`).join('')}<noscript><p><strong>The link needs JavaScript.</strong></p></noscript>
 </main>
 <script>${SCRIPT}</script>
 </body>

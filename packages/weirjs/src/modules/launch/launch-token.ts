@@ -34,13 +34,16 @@ export class LaunchToken {
   /** Does not reveal the token, and is the same whenever the token is: after a restart too. */
   readonly #cookie: string
   readonly #cookieDigest: Buffer
+  readonly #instance: string | null
 
   /**
    * @param name with which the names of its cookies begin
    * @param path at which browsers send them
+   * @param instance what ends the names of its cookies; null: the port
    */
-  constructor(name: string, path: string, token: string) {
+  constructor(name: string, path: string, token: string, instance: string | null = null) {
     this.#name = name
+    this.#instance = instance
     this.#path = path
     this.#token = token
     this.#tokenDigest = digestOf(token)
@@ -77,47 +80,10 @@ export class LaunchToken {
 
   /** Browsers send a cookie to every port of a host, and would take two servers on this machine for one. */
   #cookieName(session: HttpSession): string {
+    if (this.#instance !== null) return `${this.#name}-${this.#instance}`
     const port = /:(\d+)$/.exec(exchangeOf(session).head.host)?.[1] ?? (session.isSecure ? '443' : '80')
     return `${this.#name}-${port}`
   }
-}
-
-/** How long a link may be opened that is made by `launchTicket`. */
-export const TICKET_MS: number = 15 * 60_000
-/** The moment at which it ends, in seconds since 1970 as base 36, a number of its own, and the proof. */
-const TICKET = /^([0-9a-z]{1,10})\.([\w-]{22})\.([\w-]{43})$/
-
-/** For a link that works once. Whoever knows the token can make tickets: another process of the same user, too. @param now milliseconds since 1970 */
-export function launchTicket(token: string, now: number): string {
-  const facts = `${Math.ceil((now + TICKET_MS) / 1_000).toString(36)}.${randomBytes(16).toString('base64url')}`
-  return `${facts}.${proofOf(token, facts)}`
-}
-
-/** Remembers which tickets have been used. Only those that the token has signed are remembered, and only until they end. */
-export class UsedTickets {
-  readonly #token: string
-  /** When each ends. */
-  readonly #used = new Map<string, number>()
-
-  constructor(token: string) {
-    this.#token = token
-  }
-
-  /** Uses up a ticket. @returns whether it was valid */
-  redeem(ticket: string, now: number): boolean {
-    for (const [used, end] of this.#used) if (end <= now) this.#used.delete(used)
-    const [, end, number, proof] = TICKET.exec(ticket) ?? []
-    if (proof === undefined || !isEqual(proof, digestOf(proofOf(this.#token, `${end}.${number}`)))) return false
-    const endsAt = Number.parseInt(end!, 36) * 1_000
-    if (endsAt <= now || this.#used.has(number!)) return false
-    this.#used.set(number!, endsAt)
-    return true
-  }
-}
-
-/** Shows that this process knows the token, without telling it. */
-export function proofOf(token: string, text: string): string {
-  return createHmac('sha256', token).update(`proof ${text}`).digest('base64url')
 }
 
 function digestOf(text: string): Buffer {

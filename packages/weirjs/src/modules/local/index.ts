@@ -1,4 +1,4 @@
 // The public API of weirjs/local.
 
-export { type FoundLocal, findLocal } from './find-local.ts'
-export { type LocalOptions, type LocalServer, local } from './local.ts'
+export type { FoundLocal } from './instance-file.ts'
+export { findLocal, type LocalOptions, type LocalServer, local } from './local.ts'

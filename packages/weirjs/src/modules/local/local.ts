@@ -1,137 +1,168 @@
-// `weirjs/local`: a server that only the programs and pages of its user may use.
+// `local`: starts a server inside somebody's program that only this user's programs and pages may use.
 
-import { count, flag, forTests, oneOf, readBy } from '../../base/option-kinds.ts'
-import { type HttpServer, WeirError } from '../../index.ts'
-import { accessOf } from '../auth/plan.ts'
-import { invalid, rules } from '../kit/index.ts'
-import { guard, isLoopback, moveServer } from '../kit/launch.ts'
-import { findRecord } from './find-local.ts'
-import { alone, fileIn, type LocalRecord, removeRecord, writeRecord } from './local-file.ts'
-import { LocalGate, launchUrl } from './local-gate.ts'
-import { checkName } from './local-name.ts'
-import { closedFolder, type LocalEnvironment, thisEnvironment } from './local-place.ts'
+import { WeirError } from '../../base/errors.ts'
+import { count, flag, oneOf, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import { isLoopback } from '../../base/this-machine.ts'
+import type { HttpServer } from '../../server.ts'
+import { guard, listeningPlaces, moveServer } from '../kit/launch.ts'
+import { endpointOrigin } from '../launch/endpoint-origin.ts'
+import { Door, NEW_LAUNCH_PATH } from './door.ts'
+import { ask, isRunning } from './handshake.ts'
+import { type FoundLocal, isInstanceName, NAME_FORM, readInstance, removeInstance, writeInstance } from './instance-file.ts'
+import { instanceFolder, openFolder, thisMachine } from './instance-folder.ts'
+import { lockStart } from './start-lock.ts'
 
 export interface LocalOptions {
-  /** Of the program: up to 40 lower-case letters, digits and `-`. Other programs of the user find it by this name. */
+  /** What other programs find it by: at most 64 lower-case letters, digits, `.`, `_` and `-`. */
   readonly name: string
-  /** The port to listen on if it is free. Default: that of the server if it has set one, otherwise any free one. */
+  /** The port to listen on if it is free; otherwise any other. Default: that of the server's own options. */
   readonly port?: number
   /**
-   * What becomes of a second start while the program runs: `reuse` returns the running one, `error` throws, `many` starts another one. Default
-   * `reuse`.
+   * What happens if an instance with the name runs. `reuse`: this server does not start, and what `local` returns belongs to the other one.
+   * `error`: WEIR_LOCAL_RUNNING. `many`: both run, and `findLocal` finds the newest. Default `reuse`.
    */
   readonly single?: 'reuse' | 'error' | 'many'
-  /** Whether an address that other machines reach is meant. `auth` must then close every route, in addition. Default false. */
+  /**
+   * True: it may listen on addresses that other machines reach, and a policy of `weirjs/auth` must close it in addition, because the token and the
+   * cookie can be read on the way there. Default false.
+   */
   readonly exposed?: boolean
-  /** For tests. */
-  readonly environment?: LocalEnvironment
 }
 
-/** A server that runs: this one or, with `single: 'reuse'`, that of another process. */
+/** A server that runs: the one that was started, or one that was running already. */
 export interface LocalServer {
-  /** Such as `http://127.0.0.1:4000`. */
+  /** Scheme, address and port, such as `http://127.0.0.1:4321`. */
   readonly url: string
   readonly port: number
-  /** Whether it is that of another process, so that the given server was not started. */
-  readonly isReused: boolean
-  /**
-   * A link that signs a browser in, once and within 15 minutes. Open it, or print it.
-   * @param path of the page to open, with its query. Default `/`
-   */
-  newLaunchUrl(path?: string): string
-  /** Stops the server gracefully. Does nothing for that of another process. */
+  /** True: another start has this name, `server` was not started, and `stop` does nothing. */
+  readonly reused: boolean
+  /** A URL that opens the program in one browser: it works once, within ten minutes. */
+  newLaunchUrl(): Promise<string>
+  /** Stops the server gracefully, and removes the file. */
   stop(): Promise<void>
-  [Symbol.asyncDispose](): Promise<void>
 }
 
-const OWNER = 'local()'
 /** @internal */
-export const LOCAL_RULES = rules<LocalOptions>(OWNER)({
-  name: readBy((name: string, owner: string) => checkName(owner, name)),
-  port: count({ most: 65_535 }).optional('any'),
+export const LOCAL_RULES = rules<LocalOptions>('local')({
+  name: text(NAME_FORM, isInstanceName),
+  port: count({ most: 65_535 }).optional("the server's own"),
   single: oneOf('reuse', 'error', 'many').or('reuse'),
   exposed: flag(false),
-  environment: forTests(),
 })
 
+/** The doors of servers: one that is started again keeps its own, with another token. */
+const doors = new WeakMap<HttpServer, Door>()
+
 /**
- * Starts a server for its user alone. A browser gets in with a link of `newLaunchUrl`, other programs of the same user with the token that
- * `findLocal` returns. Everything else is 401, before any route, file, WebSocket or mounted application. Call it in place of `start`.
- *
- * @throws (rejects) WEIR_OPTION_INVALID, also for an address that other machines reach, unless `exposed` is set and `auth` closes all routes;
- * WEIR_LOCAL_RUNNING with `single: 'error'`; WEIR_LOCAL_FOLDER; what `start` throws
+ * Starts the server, closed to everybody but pages that were opened by a launch URL and programs that send the token.
+ * @throws (rejects) WEIR_OPTION_INVALID for a wrong option, for an address that others reach without `exposed`, and for `exposed` without auth;
+ * WEIR_LOCAL_RUNNING; WEIR_LOCAL_FILE; what `start` throws
  */
 export async function local(server: HttpServer, options: LocalOptions): Promise<LocalServer> {
-  const { name, port, single, exposed, environment: given } = LOCAL_RULES.read(options)
-  if (server.isListening) throw new WeirError('WEIR_SERVER_STATE', `${OWNER} starts the server itself: do not call start`)
-  const environment = (given as LocalEnvironment | undefined) ?? thisEnvironment()
-  checkReach(server, server.address === '' ? [] : [server.address], exposed)
-  const path = fileIn(closedFolder(environment), name)
-  return alone(path, async () => {
-    const running = single === 'many' ? null : await findRecord(path, environment)
-    if (running !== null && single === 'error')
-      throw new WeirError('WEIR_LOCAL_RUNNING', `${name} runs at ${running.url}, as process ${running.pid}`)
-    if (running !== null) return handleOf(running, true, async () => {})
-    const gate = new LocalGate(name, exposed)
-    guard(server, 'local', gate.check)
-    await startAt(server, port)
-    server.observe({ end() {}, stopped: () => removeRecord(path, gate.instance, environment) })
-    try {
-      checkReach(
-        server,
-        server.endpoints.map(({ address }) => address),
-        exposed,
-      )
-      const record = { url: urlOf(server), token: gate.token, pid: process.pid, instance: gate.instance }
-      writeRecord(path, record)
-      return handleOf(record, false, async () => void (await server.stop()))
-    } catch (error) {
-      await server.stop({ grace: 0 })
-      throw error
-    }
-  })
-}
-
-function handleOf(record: LocalRecord, isReused: boolean, stop: () => Promise<void>): LocalServer {
-  const { url } = record
-  return {
-    url,
-    port: Number(new URL(url).port),
-    isReused,
-    newLaunchUrl: (path = '/') => launchUrl(record, path),
-    stop,
-    [Symbol.asyncDispose]: stop,
+  const { name, port, single, exposed } = LOCAL_RULES.read(options)
+  if (server.isListening) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started: local starts it')
+  checkPlaces(server, exposed)
+  const folder = instanceFolder(thisMachine())
+  openFolder(folder)
+  const unlock = await lockStart(folder, name)
+  try {
+    const found = single === 'many' ? null : readInstance(folder, name)
+    if (found === null || !(await isRunning(found))) return await start(server, folder, name, port, exposed)
+    if (single === 'error') throw new WeirError('WEIR_LOCAL_RUNNING', `${name} runs as process ${found.pid} at ${found.url}`)
+    return reusedOf(found)
+  } finally {
+    unlock()
   }
 }
 
-/** @throws WEIR_OPTION_INVALID */
-function checkReach(server: HttpServer, addresses: readonly string[], isExposed: boolean): void {
-  const open = addresses.find((address) => !isLoopback(address) && address !== 'localhost' && !address.includes('/'))
-  if (open === undefined) return
-  const how = 'use 127.0.0.1, or set { exposed: true } and close all routes with auth'
-  if (!isExposed) throw invalid(OWNER, `the server is at ${open}, which other machines reach: ${how}`)
-  const route = server.routes.find(({ policies }) => accessOf(policies.map(({ description }) => description)) === null)
-  if (route !== undefined || server.routes.length === 0)
-    throw invalid(OWNER, `the server is at ${open}, which other machines reach, and no auth closes ${route?.path ?? 'it'}: ${how}`)
+/**
+ * The server that runs under a name, of this user. It has proved that it knows the token, so the token may be sent to it.
+ * @throws (rejects) WEIR_OPTION_INVALID for what is no name; WEIR_LOCAL_FILE
+ */
+export async function findLocal(name: string): Promise<FoundLocal | null> {
+  if (!isInstanceName(name)) throw invalid('findLocal', `${JSON.stringify(name)} is not ${NAME_FORM}`)
+  const found = readInstance(instanceFolder(thisMachine()), name)
+  return found !== null && (await isRunning(found)) ? found : null
 }
 
-const UNAVAILABLE: ReadonlySet<unknown> = new Set(['EADDRINUSE', 'EACCES'])
+async function start(server: HttpServer, folder: string, name: string, port: number | undefined, isExposed: boolean): Promise<LocalServer> {
+  const door = doorOf(server, name, isExposed)
+  await listen(server, port)
+  const { token } = door
+  const url = endpointOrigin(server.endpoints.find(({ isUnixSocket }) => !isUnixSocket)!)
+  door.url = url
+  try {
+    writeInstance(folder, name, { url, token, pid: process.pid })
+  } catch (error) {
+    await server.stop({ grace: 0 })
+    throw error
+  }
+  // However it is stopped. After a crash, the next start replaces the file.
+  server.stopping.addEventListener('abort', () => removeInstance(folder, name, token), { once: true })
+  return {
+    url,
+    port: portOf(url),
+    reused: false,
+    newLaunchUrl: async () => door.newLaunchUrl(),
+    stop: async () => void (await server.stop()),
+  }
+}
 
-async function startAt(server: HttpServer, port: number | undefined): Promise<void> {
+function doorOf(server: HttpServer, name: string, isExposed: boolean): Door {
+  const settings = { name, isExposed }
+  let door = doors.get(server)
+  if (door === undefined) {
+    door = new Door(settings)
+    guard(server, door.policy)
+    doors.set(server, door)
+  } else door.renew(settings)
+  return door
+}
+
+async function listen(server: HttpServer, port: number | undefined): Promise<void> {
   if (port !== undefined) moveServer(server, { port })
   try {
     await server.start()
   } catch (error) {
-    if (!UNAVAILABLE.has((error as NodeJS.ErrnoException).code)) throw error
+    const { code } = error as NodeJS.ErrnoException
+    if (port === undefined || port === 0 || (code !== 'EADDRINUSE' && code !== 'EACCES')) throw error
     moveServer(server, { port: 0 })
     await server.start()
   }
 }
 
-/** @throws WEIR_OPTION_INVALID for a server without a port */
-function urlOf({ endpoints }: HttpServer): string {
-  const endpoint = endpoints.find(({ port }) => port > 0)
-  if (endpoint === undefined) throw invalid(OWNER, 'the server listens at a Unix socket alone, which browsers cannot open')
-  const { address, port, isSecure } = endpoint
-  return `${isSecure ? 'https' : 'http'}://${address.includes(':') && address !== '::' ? '[::1]' : '127.0.0.1'}:${port}`
+/** @throws WEIR_OPTION_INVALID */
+function checkPlaces(server: HttpServer, isExposed: boolean): void {
+  const places = listeningPlaces(server)
+  if (places.every(({ unixSocket }) => unixSocket !== undefined))
+    throw invalid('local', 'the server listens on a Unix socket, which no browser can open')
+  if (places.some(({ http2 }) => http2 === 'cleartext')) throw invalid('local', "http2 is 'cleartext', which no browser speaks")
+  if (isExposed) return
+  for (const { unixSocket, address = '127.0.0.1', fd } of places)
+    if (unixSocket === undefined && (fd !== undefined || !(isLoopback(address) || address.toLowerCase() === 'localhost')))
+      throw invalid(
+        'local',
+        `${fd === undefined ? address : 'an inherited socket'} can be reached by others: listen on 127.0.0.1, or set exposed: true and use auth`,
+      )
+}
+
+function reusedOf(found: FoundLocal): LocalServer {
+  const { url, token } = found
+  return {
+    url,
+    port: portOf(url),
+    reused: true,
+    async newLaunchUrl() {
+      const { status, text: answer } = await ask(url, NEW_LAUNCH_PATH, { authorization: `Bearer ${token}` })
+      if (status !== 200) throw new WeirError('WEIR_SERVER_STATE', `the server that runs at ${url} gives no launch URL: ${status}`)
+      return (JSON.parse(answer) as { url: string }).url
+    },
+    async stop() {},
+  }
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port || (url.startsWith('https:') ? 443 : 80))
 }

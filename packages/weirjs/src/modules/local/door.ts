@@ -1,0 +1,162 @@
+// The door of a local server: who gets in, and what everybody else gets. It stands before routes, files, WebSockets and mounted code.
+
+import { randomBytes } from 'node:crypto'
+import type { Policy } from '../../app/policies/policy.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { WeirError } from '../../base/errors.ts'
+import { invalid } from '../../base/options.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { accessOf } from '../auth/plan.ts'
+import { exchange } from '../kit/exchange.ts'
+import { responseHandle } from '../kit/response.ts'
+import { LAUNCH_POLICY, launchPage } from '../launch/launch-page.ts'
+import { LaunchTickets } from '../launch/launch-tickets.ts'
+import { LaunchToken, newLaunchToken } from '../launch/launch-token.ts'
+import { answerToHello, HELLO_PATH, PROOF_FIELD } from './handshake.ts'
+import { foreignness, opensPage } from './own-pages.ts'
+import { isOfAnotherUser } from './peer-user.ts'
+
+/** The page of launch URLs. Nothing of the program is at this path, and at those of the next two. */
+const LAUNCH_PATH = '/_local'
+const ENTER_PATH = '/_local/enter'
+/** Where another start of the program gets a launch URL. */
+export const NEW_LAUNCH_PATH = '/_local/launch'
+
+/** What no page of another site may do with responses. A handler that has set such a field knows better. */
+const FIELDS = [
+  ...['X-Frame-Options', 'DENY', 'Content-Security-Policy', "frame-ancestors 'none'", 'Referrer-Policy', 'no-referrer'],
+  ...['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Policy', 'same-origin', 'Cross-Origin-Opener-Policy', 'same-origin'],
+]
+
+/** How many connections are known to be of this user. */
+const MOST_CONNECTIONS = 256
+
+interface DoorSettings {
+  readonly name: string
+  readonly isExposed: boolean
+}
+
+export class Door {
+  readonly #clock: Clock
+  #settings: DoorSettings
+  #tickets: LaunchTickets
+  #access: LaunchToken
+  /** The ids of connections of this user, the oldest first. */
+  readonly #own = new Set<string>()
+  /** What programs send. */
+  token = ''
+  /** Where it is reached; empty before the start. */
+  url = ''
+
+  constructor(settings: DoorSettings, clock: Clock = systemClock) {
+    this.#settings = settings
+    this.#clock = clock
+    this.#tickets = new LaunchTickets(clock)
+    this.#access = this.#change()
+  }
+
+  /** For another start of the same server: nothing that was given out before opens it. */
+  renew(settings: DoorSettings): void {
+    this.#settings = settings
+    this.#tickets = new LaunchTickets(this.#clock)
+    this.#access = this.#change()
+  }
+
+  #change(): LaunchToken {
+    this.token = newLaunchToken()
+    // By the name of its cookie, an instance is not taken for another one that had its port before.
+    return new LaunchToken(`weir-local-${this.#settings.name}`, '/', this.token, randomBytes(8).toString('hex'))
+  }
+
+  newLaunchUrl(): string {
+    return `${this.url}${LAUNCH_PATH}#token=${this.#tickets.issue()}`
+  }
+
+  /** Without a name: no group and no route can replace it. */
+  get policy(): Omit<Policy, 'name'> {
+    const door = this
+    return {
+      gate: function local(session) {
+        return door.#admit(session)
+      },
+      beforeSend: (_, response) => {
+        if (response.content.kind !== 'upgrade') responseHandle(response).addMissing(FIELDS)
+      },
+      check: (policies, where, route) => {
+        if (!this.#settings.isExposed) return
+        const access = accessOf(policies.map(({ description }) => description))
+        if (access === null || (route === null && access.isOpen))
+          throw invalid('local', `exposed is true, and no policy of auth closes ${where}: use auth({ schemes }) on the server`)
+      },
+      describe: () => ({ refuses: [401] }),
+    }
+  }
+
+  #admit(session: HttpSession): HttpResponse | undefined {
+    const { request, response } = session
+    if (request.path === ENTER_PATH && request.method === 'POST') return this.#enter(session)
+    if (request.path === HELLO_PATH && request.method === 'POST') {
+      const proof = answerToHello(this.token, exchange(session).field(PROOF_FIELD))
+      if (proof !== null) return response.header('Cache-Control', 'no-store').header(PROOF_FIELD, proof).noContent()
+    }
+    if (request.path === LAUNCH_PATH && opensPage(session)) return this.#page(session, 200)
+    const isProgram = this.#access.isSentBy(session)
+    if (isProgram && request.path === NEW_LAUNCH_PATH && request.method === 'POST')
+      return response.header('Cache-Control', 'no-store').json({ url: this.newLaunchUrl() })
+    const why = isProgram ? null : this.#access.hasCookie(session) ? this.#whyNot(session) : 'no credentials'
+    if (why === null) return undefined
+    if (opensPage(session)) return this.#page(session, 401)
+    throw this.#refusal(why)
+  }
+
+  /** Why a request with the cookie is refused; null if it is not. */
+  #whyNot(session: HttpSession): string | null {
+    return foreignness(session, this.#settings.isExposed) ?? (this.#isOfUser(session) ? null : 'a program of another user has sent it')
+  }
+
+  /** Found out once for each connection. */
+  #isOfUser({ connectionId, peer }: HttpSession): boolean {
+    if (this.#own.has(connectionId)) return true
+    // A peer that has left has no address any more, and nobody can say whose it was. A proxy of the person's own may run as anybody.
+    if (peer.address === '' || (!peer.isTrusted && isOfAnotherUser(peer, process.getuid?.()))) return false
+    this.#own.add(connectionId)
+    if (this.#own.size > MOST_CONNECTIONS) this.#own.delete(this.#own.values().next().value!)
+    return true
+  }
+
+  /** The page of a launch URL exchanges its token for the cookie. No other page can: browsers state who sends a POST. */
+  #enter(session: HttpSession): HttpResponse {
+    const why = exchange(session).field('origin') === null ? 'no Origin' : foreignness(session, this.#settings.isExposed)
+    if (why !== null) throw this.#refusal(why)
+    const ticket = /^Bearer ([\w-]+)$/i.exec(exchange(session).field('authorization') ?? '')?.[1]
+    // A link that was opened twice in the same browser leads on. One that another page has made up does not.
+    if (ticket === undefined || !(this.#tickets.use(ticket) || (this.#tickets.knows(ticket) && this.#access.hasCookie(session))))
+      throw this.#refusal('the launch URL was used, or is too old')
+    return this.#access.giveCookie(session)
+  }
+
+  #refusal(why: string): WeirError {
+    return new WeirError('WEIR_LOCAL_CLOSED', why, {
+      headers: { 'WWW-Authenticate': `Bearer realm="${this.#settings.name}"`, 'Cache-Control': 'no-store' },
+    })
+  }
+
+  #page({ response }: HttpSession, status: 200 | 401): HttpResponse {
+    const { name } = this.#settings
+    const words = {
+      what: name,
+      how: [
+        `Start ${name} again: it opens this page, or prints a link to it. The link works once, within ten minutes.`,
+        `If ${name} is open in this browser, <a href="${status === 200 ? '/' : ''}">continue</a>.`,
+      ],
+      refused: `This link was used before, or is too old. Start ${name} again to get a new one.`,
+    }
+    if (status === 401) response.header('WWW-Authenticate', `Bearer realm="${name}"`)
+    return response
+      .status(status)
+      .header('Content-Security-Policy', LAUNCH_POLICY)
+      .header('Cache-Control', 'no-store')
+      .html(launchPage(words, ENTER_PATH, '/'))
+  }
+}

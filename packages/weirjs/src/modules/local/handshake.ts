@@ -1,0 +1,70 @@
+// Whether the server at an address is the one that a file names. After a crash, its port may belong to another program, which must not get the
+// token of the user's next request: so both sides prove that they know the token, and neither sends it.
+
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { FoundLocal } from './instance-file.ts'
+import { isAlive } from './is-alive.ts'
+
+/** The field of the request, with a nonce and the proof of the client, and of the response, with that of the server. */
+export const PROOF_FIELD = 'weir-local'
+/** Where it is asked. */
+export const HELLO_PATH = '/_local/hello'
+/**
+ * A server that does not answer so long does not work. One that has ended refuses the connection immediately, so the time is only for a machine
+ * that is very busy, where a second instance would be wrong.
+ */
+const TIMEOUT_MS = 10_000
+const NONCE = /^[\w-]{22,64}$/
+
+/** @returns the proof of the server; null if that of the client is wrong */
+export function answerToHello(token: string, field: string | null): string | null {
+  const [nonce = '', proof = ''] = (field ?? '').split('.')
+  if (!NONCE.test(nonce) || !isSame(proof, proofOf(token, 'client', nonce))) return null
+  return proofOf(token, 'server', nonce)
+}
+
+/** Whether the process lives, and a server answers there that knows the token. */
+export async function isRunning({ url, token, pid }: FoundLocal): Promise<boolean> {
+  if (!isAlive(pid)) return false
+  const nonce = randomBytes(18).toString('base64url')
+  const field = `${nonce}.${proofOf(token, 'client', nonce)}`
+  const { headers } = await ask(url, HELLO_PATH, { [PROOF_FIELD]: field }).catch(() => ({ headers: {} as NodeJS.Dict<string | string[]> }))
+  const proof = headers[PROOF_FIELD]
+  return typeof proof === 'string' && isSame(proof, proofOf(token, 'server', nonce))
+}
+
+/** What a server of this user responds to a POST. @throws (rejects) the system's error */
+export async function ask(
+  url: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string }> {
+  const send = url.startsWith('https:') ? requestHttps : requestHttp
+  return new Promise((resolve, reject) => {
+    // Who is there is known by the proof, not by a certificate, which such a server often makes itself.
+    const options = { method: 'POST', headers, agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(TIMEOUT_MS) }
+    const request = send(`${url}${path}`, options, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (piece: string) => {
+        text += piece
+        if (text.length > 10_000) response.destroy(new Error('the response is too long'))
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+      response.on('error', reject)
+    })
+    request.on('error', reject)
+    request.end()
+  })
+}
+
+function proofOf(token: string, side: 'client' | 'server', nonce: string): string {
+  return createHmac('sha256', token).update(`${side} ${nonce}`).digest('base64url')
+}
+
+function isSame(text: string, expected: string): boolean {
+  const digest = (one: string) => createHmac('sha256', 'compare').update(one).digest()
+  return timingSafeEqual(digest(text), digest(expected))
+}
