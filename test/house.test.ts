@@ -17,6 +17,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   app: ['base', 'formats', 'routing', 'schema', 'http'],
   net: ['base', 'wire', 'formats', 'http'],
   modules: ['base', 'formats', 'schema', 'http', 'app'],
+  node: ['base', 'wire', 'formats', 'schema', 'http', 'app', 'net', 'server.ts', 'modules'],
   testing: ['base', 'wire', 'formats', 'http', 'app', 'net', 'server.ts'],
   'server-options.ts': ['base', 'http', 'app', 'net'],
   'server.ts': ['base', 'http', 'app', 'net', 'server-options.ts'],
@@ -25,8 +26,6 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
 /** Places that may import more than their room: a way into the server, such as `weirjs/testing`. */
 const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
   'modules/kit/': ['wire', 'net', 'server.ts'],
-  'modules/node/node-listener.ts': ['net', 'server.ts'],
-  'modules/node/to-node-server.ts': ['server.ts'],
 }
 /**
  * The large rooms, from the lowest floor up. A place is a folder or, if it ends in `.ts`, a file; one inside another is a separate place. A
@@ -91,7 +90,6 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'metrics',
       'decompression',
       'static',
-      'node',
       'sse',
       'static',
       'websocket',
