@@ -272,6 +272,7 @@ const LIKE_OUTSIDERS: readonly string[] = [
   'limits',
   'log',
   'metrics',
+  'relay',
   'decompression',
   'static',
   'sessions',
