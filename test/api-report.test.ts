@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
 /** The most names of an entry. 150 are wanted at the front door and 45 in the kit: a budget may only become smaller. */
-const BUDGETS: Readonly<Record<string, number>> = { weirjs: 266, 'weirjs/kit': 44 }
+const BUDGETS: Readonly<Record<string, number>> = { weirjs: 266, 'weirjs/kit': 43 }
 /** The most names of all entries together. 500 are wanted. */
 const ALL = 677
 

@@ -328,6 +328,11 @@ describe('the modules of weirjs', () => {
     })
   }
 
+  test('the kit does not grow inside its namespaces either: the number of names that they hold may only become smaller', () => {
+    const all = new Set(exportedBy('modules/kit/index.ts'))
+    assert.ok(all.size > 45 && all.size <= 117, `${all.size} names`)
+  })
+
   test('what the entries export is found', () => {
     for (const one of [
       'HttpSession of http/session.ts',
