@@ -31,7 +31,7 @@ const WAYS = {
   'adapter-plain': () => WAYS.adapter(false),
   async weir() {
     const { HttpServer } = await import('../packages/weirjs/dist/index.js')
-    const { mountFetch } = await import('../packages/weirjs/dist/modules/node/index.js')
+    const { mountFetch } = await import('../packages/weirjs/dist/node/index.js')
     const server = new HttpServer('127.0.0.1', 0)
     mountFetch(server, '/', app.fetch)
     await server.start()

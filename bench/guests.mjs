@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 import express from 'express'
 
 import { HttpServer } from '../packages/weirjs/dist/index.js'
-import { mountNode } from '../packages/weirjs/dist/modules/node/index.js'
+import { mountNode } from '../packages/weirjs/dist/node/index.js'
 
 import { Child } from './child.mjs'
 import { median } from './statistics.mjs'

@@ -5,7 +5,7 @@ import http from 'node:http'
 import net from 'node:net'
 
 import { HttpServer } from '../../packages/weirjs/dist/index.js'
-import { mountNode } from '../../packages/weirjs/dist/modules/node/index.js'
+import { mountNode } from '../../packages/weirjs/dist/node/index.js'
 
 class ServerInsideWeir extends net.Server {
   #weir = null

@@ -7,8 +7,8 @@ import { form, HttpServer, type InjectRequest, multipart, type Policy, Problem, 
 import { csrf } from '../../weirjs/src/modules/csrf/index.ts'
 import { decompression } from '../../weirjs/src/modules/decompression/index.ts'
 import { concurrencyLimit, rateLimit, shed } from '../../weirjs/src/modules/limits/index.ts'
-import { mountFetch, mountNode } from '../../weirjs/src/modules/node/index.ts'
 import { websocket } from '../../weirjs/src/modules/websocket/index.ts'
+import { mountFetch, mountNode } from '../../weirjs/src/node/index.ts'
 import { validated } from '../../weirjs/test/support/openapi-validator.ts'
 import { openapi } from '../src/index.ts'
 

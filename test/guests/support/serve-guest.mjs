@@ -31,7 +31,7 @@ async function serveByServer({ start, close }, host) {
   if (host === NODE_HTTP) server = createServer()
   else {
     const { HttpServer } = await import(new URL('index.js', DIST))
-    const { toNodeServer } = await import(new URL('modules/node/index.js', DIST))
+    const { toNodeServer } = await import(new URL('node/index.js', DIST))
     const logger = { error: (message, detail) => faults.push({ message, detail }) }
     server = toNodeServer(new HttpServer({ address: '127.0.0.1', port: 0, logger }))
   }
@@ -82,7 +82,7 @@ async function serveByNode({ handler, fetch, upgrade, path = '/', listening, clo
 
 async function serveByWeir({ handler, fetch, upgrade, path = '/', listening, server: options, close }, isHttp2) {
   const { HttpServer } = await import(new URL('index.js', DIST))
-  const { mountFetch, mountNode } = await import(new URL('modules/node/index.js', DIST))
+  const { mountFetch, mountNode } = await import(new URL('node/index.js', DIST))
   const faults = []
   const logger = { error: (message, detail) => faults.push({ message, detail }) }
   const server = new HttpServer({ address: '127.0.0.1', port: 0, logger, ...(isHttp2 && (await overTls())), ...options })

@@ -167,7 +167,11 @@ class InspectorModule implements Inspector {
       // A server that does not listen itself has told nobody. Its origin is not known: that of the request may be of another server, which would get
       // the token from whoever opens the link.
       if (!this.#isTold) this.#tell(host, token.linkTo(own))
-      return send(session, 'text/html; charset=utf-8', launch.launchPage(launch.printedLink('The inspector'), `${session.basePath}${own}/enter`))
+      return send(
+        session,
+        'text/html; charset=utf-8',
+        launch.launchPage(launch.printedLink('The inspector'), `${session.basePath}${own}/enter`),
+      )
         .status(401)
         .header('WWW-Authenticate', CHALLENGE)
         .header('Content-Security-Policy', launch.LAUNCH_POLICY)

@@ -3,8 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Duration } from 'weirjs'
 import { option, rules } from 'weirjs/kit'
-import type { Relay } from 'weirjs/relay'
-import { ONCE_MS, onceName } from 'weirjs/relay'
+import { onceName, type Relay } from 'weirjs/relay'
 
 import type { RedisAccess } from '../client/redis-access.ts'
 import { RedisScript } from '../client/redis-script.ts'
@@ -13,6 +12,9 @@ import type { RedisSubscribingClient } from '../client/redis-subscriber.ts'
 import { MESSENGER_RULES, RedisMessenger, type RedisMessengerOptions } from './redis-messenger.ts'
 import { type StreamPage, type StreamSource, StreamSubscription } from './redis-stream-subscription.ts'
 import type { LiveMessage } from './redis-subscription.ts'
+
+/** How long a message that is published once is recognized at least. */
+const ONCE_MS = 2 * 60_000
 
 const { count, duration } = option
 

@@ -2,24 +2,20 @@
 
 import { type Clock, systemClock } from './clock.ts'
 
-/** An object that is called at regular intervals. */
-export interface HeartbeatListener {
-  /** @param now milliseconds on the clock that `HeartbeatTimer.now` reads */
-  onHeartbeat(now: number): void
-}
-
 /** The shared timers that have listeners. A timer is removed with its last one, because programs may use ever new intervals. */
 const shared = new Map<number, HeartbeatTimer>()
 
 const PERIOD_MS = 1_000
 const SHORTEST_PERIOD_MS = 10
 
-/** One timer for all of its listeners. It runs only while it has any, and never keeps the process alive. */
+/**
+ * One timer for all of its listeners, which are told the time that `now` reads. It runs only while it has any, and never keeps the process alive.
+ */
 export class HeartbeatTimer {
   readonly #clock: Clock
   readonly intervalMs: number
   readonly #periodMs: number
-  readonly #listeners = new Set<HeartbeatListener>()
+  readonly #listeners = new Set<{ onHeartbeat(now: number): void }>()
   #stop: (() => void) | null = null
 
   /** @param intervalMs the interval that the listeners measure. They are called ten times as often, but at most once a second */
@@ -30,7 +26,7 @@ export class HeartbeatTimer {
   }
 
   /** Adds a listener to the timer that all listeners with this interval share, on the clock of this machine. `delete` removes it. */
-  static join(intervalMs: number, listener: HeartbeatListener): HeartbeatTimer {
+  static join(intervalMs: number, listener: { onHeartbeat(now: number): void }): HeartbeatTimer {
     let timer = shared.get(intervalMs)
     if (timer === undefined) {
       timer = new HeartbeatTimer(intervalMs)
@@ -44,7 +40,7 @@ export class HeartbeatTimer {
     return this.#clock.now()
   }
 
-  add(listener: HeartbeatListener): void {
+  add(listener: { onHeartbeat(now: number): void }): void {
     this.#listeners.add(listener)
     this.#stop ??= this.#clock.every(this.#periodMs, () => {
       const now = this.now
@@ -52,7 +48,7 @@ export class HeartbeatTimer {
     })
   }
 
-  delete(listener: HeartbeatListener): void {
+  delete(listener: { onHeartbeat(now: number): void }): void {
     this.#listeners.delete(listener)
     if (this.#listeners.size > 0) return
     this.#stop?.()

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { HttpServer } from '../../src/index.ts'
 import { cache } from '../../src/modules/cache/index.ts'
 import { idempotency } from '../../src/modules/idempotency/index.ts'
-import { mountNode } from '../../src/modules/node/index.ts'
+import { mountNode } from '../../src/node/index.ts'
 
 const TRAILERS = { 'X-Sum': '3' }
 const KEY = '8e03978e-40d5-43dd-bc93-6894a57f9324'

@@ -14,7 +14,7 @@ import { stream, streamSSE, streamText } from 'hono/streaming'
 import { validator } from 'hono/validator'
 
 import { HttpServer } from '../../src/index.ts'
-import { type FetchEnvironment, mountFetch } from '../../src/modules/node/index.ts'
+import { type FetchEnvironment, mountFetch } from '../../src/node/index.ts'
 
 type App = Hono<{ Bindings: FetchEnvironment }>
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { HttpServer } from '../../src/index.ts'
-import { mountFetch } from '../../src/modules/node/index.ts'
+import { mountFetch } from '../../src/node/index.ts'
 
 test('a slash in the query is not one of the path', async () => {
   const server = new HttpServer({ logger: null })

@@ -9,7 +9,7 @@ import { inspect } from 'node:util'
 import fc from 'fast-check'
 
 import { HttpServer } from '../../src/index.ts'
-import { type FetchHandler, mountFetch } from '../../src/modules/node/index.ts'
+import { type FetchHandler, mountFetch } from '../../src/node/index.ts'
 
 const quiet = { logger: null }
 

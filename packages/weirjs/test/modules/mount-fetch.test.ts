@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 
 import { HttpServer, type ServerOptions, t as schema } from '../../src/index.ts'
-import { type FetchHandler, type MountFetchOptions, mountFetch } from '../../src/modules/node/index.ts'
+import { type FetchHandler, type MountFetchOptions, mountFetch } from '../../src/node/index.ts'
 import { Observed } from '../support/observed.ts'
 import { gate, inBothReadModes, within } from '../support/serving.ts'
 import { type Line, TRANSPORTS } from '../support/transports.ts'

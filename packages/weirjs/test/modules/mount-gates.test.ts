@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { HttpError, HttpServer } from '../../src/index.ts'
-import { mountFetch, mountNode } from '../../src/modules/node/index.ts'
+import { mountFetch, mountNode } from '../../src/node/index.ts'
 
 const closed = {
   gate: (): never => {

@@ -9,7 +9,7 @@ import { test } from 'node:test'
 
 import { WebSocketServer } from 'ws'
 
-import type { NodeUpgradeHandler } from '../../src/modules/node/index.ts'
+import type { NodeUpgradeHandler } from '../../src/node/index.ts'
 import { mount } from '../support/mounted.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { eventually, gate, within } from '../support/serving.ts'

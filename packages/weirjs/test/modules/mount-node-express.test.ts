@@ -9,7 +9,7 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import helmet from 'helmet'
 
 import { HttpServer } from '../../src/index.ts'
-import { mountNode } from '../../src/modules/node/index.ts'
+import { mountNode } from '../../src/node/index.ts'
 import { eventually } from '../support/serving.ts'
 
 const app = express()

@@ -5,7 +5,7 @@ import { constants } from 'node:http2'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 
-import { mountNode, type NodeHandler } from '../../src/modules/node/index.ts'
+import { mountNode, type NodeHandler } from '../../src/node/index.ts'
 import { answerOf, Http2Client } from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
 import { Observed } from '../support/observed.ts'

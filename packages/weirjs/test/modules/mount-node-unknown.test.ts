@@ -8,7 +8,7 @@ const PROGRAM = `
 const symbolsOf = Object.getOwnPropertySymbols
 Object.getOwnPropertySymbols = (object) => symbolsOf(object).filter(({ description }) => description !== 'kNeedDrain')
 const { HttpServer } = await import('${import.meta.resolve('../../src/index.js')}')
-const { mountFetch, mountNode } = await import('${import.meta.resolve('../../src/modules/node/index.js')}')
+const { mountFetch, mountNode } = await import('${import.meta.resolve('../../src/node/index.js')}')
 const server = new HttpServer({ logger: null })
 mountFetch(server, '/new', () => new Response('fetched'))
 console.log((await server.inject('/new')).text())

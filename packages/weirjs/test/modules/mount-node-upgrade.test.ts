@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 
 import type { HttpServer } from '../../src/index.ts'
-import { mountNode, type NodeUpgradeHandler } from '../../src/modules/node/index.ts'
+import { mountNode, type NodeUpgradeHandler } from '../../src/node/index.ts'
 import { Http2Client } from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
 import { mount } from '../support/mounted.ts'

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 
 import { HttpServer } from '../../src/index.ts'
-import { mountNode, toNodeServer } from '../../src/modules/node/index.ts'
+import { mountNode, toNodeServer } from '../../src/node/index.ts'
 
 interface Told {
   readonly request: IncomingMessage

@@ -20,7 +20,7 @@ import { describe, type TestContext, test } from 'node:test'
 import express from 'express'
 
 import { HttpServer, type ServerOptions, t as schema } from '../../src/index.ts'
-import { type NodeListener, toNodeListener } from '../../src/modules/node/index.ts'
+import { type NodeListener, toNodeListener } from '../../src/node/index.ts'
 import { cert, key } from '../support/certificate.ts'
 import { answerOf } from '../support/http2-client.ts'
 import { Observed } from '../support/observed.ts'

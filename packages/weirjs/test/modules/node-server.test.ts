@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 
 import { HttpServer } from '../../src/index.ts'
-import { mountNode, toNodeServer } from '../../src/modules/node/index.ts'
+import { mountNode, toNodeServer } from '../../src/node/index.ts'
 import { connect as connectInMemory, TestClock } from '../../src/testing/index.ts'
 import { mount } from '../support/mounted.ts'
 import { within } from '../support/serving.ts'

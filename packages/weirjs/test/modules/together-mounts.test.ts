@@ -15,7 +15,7 @@ import { decompression } from '../../src/modules/decompression/index.ts'
 import { securityHeaders } from '../../src/modules/headers/index.ts'
 import { accessLog } from '../../src/modules/log/index.ts'
 import { metrics } from '../../src/modules/metrics/index.ts'
-import { mountFetch, mountNode } from '../../src/modules/node/index.ts'
+import { mountFetch, mountNode } from '../../src/node/index.ts'
 import { eventually } from '../support/serving.ts'
 import { TRANSPORTS } from '../support/transports.ts'
 

@@ -10,8 +10,8 @@ import { HttpServer } from '../../src/index.ts'
 import { cache, cacheMetrics } from '../../src/modules/cache/index.ts'
 import { health } from '../../src/modules/health/index.ts'
 import { idempotency } from '../../src/modules/idempotency/index.ts'
-import { mountNode } from '../../src/modules/node/index.ts'
 import { memoryRelay, relayChannel } from '../../src/modules/relay/index.ts'
+import { mountNode } from '../../src/node/index.ts'
 
 const INVALID = 'an option or argument is invalid: '
 const server = new HttpServer({ logger: null })

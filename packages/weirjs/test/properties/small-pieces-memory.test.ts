@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { test } from 'node:test'
 
 import { HttpServer } from '../../src/index.ts'
-import { mountFetch, mountNode } from '../../src/modules/node/index.ts'
+import { mountFetch, mountNode } from '../../src/node/index.ts'
 import { encodeFields, encodeFrame, HEADERS, RawHttp2 } from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
 import { growthOf } from '../support/memory-growth.ts'

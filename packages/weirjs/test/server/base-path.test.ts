@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 
 import { HttpServer, href, type ServerOptions } from '../../src/index.ts'
-import { toNodeListener } from '../../src/modules/node/index.ts'
 import { staticFiles } from '../../src/modules/static/index.ts'
+import { toNodeListener } from '../../src/node/index.ts'
 import { TRANSPORTS } from '../support/transports.ts'
 
 function application(options: ServerOptions): HttpServer {

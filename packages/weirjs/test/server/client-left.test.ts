@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import type { HttpServer } from '../../src/index.ts'
-import { mountNode } from '../../src/modules/node/index.ts'
+import { mountNode } from '../../src/node/index.ts'
 import type { RawClient } from '../support/raw-client.ts'
 import { eventually, gate, inBothReadModes } from '../support/serving.ts'
 

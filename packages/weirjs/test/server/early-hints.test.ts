@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 
 import { HttpResponse, HttpServer } from '../../src/index.ts'
-import { toNodeListener } from '../../src/modules/node/index.ts'
+import { toNodeListener } from '../../src/node/index.ts'
 import { connect } from '../../src/testing/index.ts'
 import { curl, noCurl } from '../support/curl.ts'
 import { nghttp, noNghttp } from '../support/nghttp.ts'

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
 import { HttpServer, type ServerOptions } from '../../src/index.ts'
-import { type MountNodeOptions, mountNode, type NodeHandler } from '../../src/modules/node/index.ts'
+import { type MountNodeOptions, mountNode, type NodeHandler } from '../../src/node/index.ts'
 import { type Message, RawClient } from './raw-client.ts'
 
 /** Code under test. What it logs is compared. */

@@ -32,9 +32,9 @@ import {
 import { type FoundLocal, type findLocal, local } from '../../src/modules/local/index.ts'
 import { type AccessLogEntry, accessLog, requestLogger } from '../../src/modules/log/index.ts'
 import { type MetricSource, metrics } from '../../src/modules/metrics/index.ts'
-import { mountNode } from '../../src/modules/node/index.ts'
 import { type PrecompressedEncoding, staticFiles } from '../../src/modules/static/index.ts'
 import { type WebSocketRoute, websocket } from '../../src/modules/websocket/index.ts'
+import { mountNode } from '../../src/node/index.ts'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 type Expect<T extends true> = T

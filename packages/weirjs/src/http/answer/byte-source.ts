@@ -162,11 +162,6 @@ export function closeSource(given: GivenSource): void {
   }
 }
 
-/** Closes a source that a program has given, and that nobody will read. Never throws. */
-export function closeUnread(source: ByteSource): void {
-  closeSource(takeSource(source))
-}
-
 function isNodeStream(source: ByteSource): source is ByteSource & NodeJS.EventEmitter {
   return 'destroy' in source && 'on' in source && typeof source.on === 'function'
 }

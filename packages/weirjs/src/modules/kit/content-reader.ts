@@ -1,6 +1,15 @@
 // Reads the content of a response in place of the engine, for modules that send it in another form.
 
-import { bytesOf, type GivenSource, lengthError, openSource, type SourceReader } from '../../http/answer/byte-source.ts'
+import {
+  type ByteSource,
+  bytesOf,
+  closeSource,
+  type GivenSource,
+  lengthError,
+  openSource,
+  type SourceReader,
+  takeSource,
+} from '../../http/answer/byte-source.ts'
 
 import type { ResponseHandle } from './response.ts'
 
@@ -26,6 +35,11 @@ export class ContentReader {
    */
   static of({ content, declaredLength }: ResponseHandle): ContentReader | null {
     return content.kind === 'stream' ? new ContentReader(content, declaredLength) : null
+  }
+
+  /** Closes a stream that the program has given, and that nobody is going to read. Never throws. */
+  static discard(source: ByteSource): void {
+    closeSource(takeSource(source))
   }
 
   /**

@@ -25,30 +25,22 @@ export interface BodyDecoder {
   readonly keepsBytes: boolean
 }
 
-/** What a decoder works with. */
+/** What a decoder works with: see `decodeBody` of `ExchangeHandle`. */
 interface CodedBody {
-  /** Begins to read the bytes as they come. May throw. */
   take(): void
-  /** Asks for more of them. */
   demand(): void
-  /** They are not needed any more. */
   refuse(error: Error): void
-  /** Passes decoded bytes on, which do not change any more. @returns false to wait for `demand` of the decoder */
   push(bytes: Uint8Array): boolean
-  /** There are no more. */
   finish(): void
   fail(error: Error): void
 }
-
-/** Makes a decoder. */
-export type DecoderMaker = (body: CodedBody) => BodyDecoder
 
 export class DecodedBody extends RequestBody {
   readonly #received: RequestBody
   readonly #decoder: BodyDecoder
 
   /** @param owner who reads the bytes, for errors */
-  constructor(owner: string, received: RequestBody, make: DecoderMaker) {
+  constructor(owner: string, received: RequestBody, make: (body: CodedBody) => BodyDecoder) {
     // Gates have let the request pass before it is decoded.
     const engine = { isGating: false, demand: (): void => this.#decoder.demand() }
     super(-1, engine, received.mode === FORM ? FORM : STREAMED)

@@ -21,7 +21,7 @@ import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { bodyOf, cookieOf, cookieUse } from '../../http/request/request.ts'
 import { HttpSession } from '../../http/session.ts'
 import { settleConditions, validatorsOf } from './conditions.ts'
-import { DecodedBody, type DecoderMaker } from './decoded-body.ts'
+import { type BodyDecoder, DecodedBody } from './decoded-body.ts'
 import type { ResponseHandle } from './response.ts'
 import { runMarks } from './run-marks.ts'
 
@@ -76,7 +76,22 @@ export interface ExchangeHandle {
    * @param owner who reads the bytes, for errors
    * @returns null; after `requireStream`, where the handler gets the body whole, a promise that it is there, which may reject
    */
-  decodeBody(owner: string, make: DecoderMaker): Promise<void> | null
+  decodeBody(
+    owner: string,
+    make: (body: {
+      /** Begins to read the bytes as they come. May throw. */
+      take(): void
+      /** Asks for more of them. */
+      demand(): void
+      /** They are not needed any more. */
+      refuse(error: Error): void
+      /** Passes decoded bytes on, which do not change any more. @returns false to wait for `demand` of the decoder */
+      push(bytes: Uint8Array): boolean
+      /** There are no more. */
+      finish(): void
+      fail(error: Error): void
+    }) => BodyDecoder,
+  ): Promise<void> | null
   /** Whether all of the request's body has arrived and is in memory. True without one. */
   readonly isBodyWhole: boolean
   /** The response that `session.response` builds. */
@@ -257,7 +272,7 @@ class Handle implements ExchangeHandle {
     bodyOf(this.#exchange.request)?.requireStream()
   }
 
-  decodeBody(owner: string, make: DecoderMaker): Promise<void> | null {
+  decodeBody(owner: string, make: Parameters<ExchangeHandle['decodeBody']>[1]): Promise<void> | null {
     const { request } = this.#exchange
     const received = bodyOf(request)
     if (received === null) return null

@@ -11,8 +11,6 @@ const MOST_CHARACTERS = 1_000
 export const PUBLISH_RULES = rules<RelayPublishOptions>('publish()')({
   once: text(`a text of 1 to ${MOST_CHARACTERS} characters`, (once) => once !== '' && once.length <= MOST_CHARACTERS).orNull(),
 })
-/** How long a message is recognized at least, where the relay decides. */
-export const ONCE_MS: number = 2 * 60_000
 
 /** @returns null for none @throws WEIR_OPTION_INVALID, also for a relay that keeps nothing */
 export function onceOf(owner: string, options: RelayPublishOptions, keeps: boolean): string | null {

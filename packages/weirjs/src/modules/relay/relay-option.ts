@@ -79,7 +79,7 @@ export interface Relay {
 }
 
 /** @throws WEIR_OPTION_INVALID */
-export function checkRelay(owner: string, relay: unknown): void {
+function checkRelay(owner: string, relay: unknown): void {
   if (relay instanceof Promise) throw invalid(owner, 'relay is a promise: await it')
   const missing = ['publish', 'subscribe', 'close'].find((name) => typeof Object(relay)[name] !== 'function')
   // Clients of Redis, connections to NATS and channels of events have all of these functions, or most of them.

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { type HeartbeatListener, HeartbeatTimer } from '../../base/heartbeat-timer.ts'
+import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
 import { SseStream } from './stream.ts'
 
 /** An interval that no other test uses. */
 const INTERVAL_MS = 61_234
-const member: HeartbeatListener = { onHeartbeat() {} }
+const member = { onHeartbeat() {} }
 
 /** The timer that streams with this interval share now, or would share. */
 function timerNow() {

@@ -6,7 +6,7 @@
 import { onStop } from '../../app/shutdown-listeners.ts'
 
 import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
-import { closeUnread } from '../../http/answer/byte-source.ts'
+import { ContentReader } from '../kit/content-reader.ts'
 import { ClientQueue } from './client-queue.ts'
 import { EncodedEvent, encodeEvent, type SseEvent } from './event.ts'
 import { countStream } from './open-streams.ts'
@@ -160,7 +160,7 @@ export class SseStream implements AsyncIterableIterator<Piece> {
     }
     this.#ending.abort()
     if (this.#items !== null) void close(this.#items).catch(() => {})
-    else if (typeof this.#source !== 'function') closeUnread(this.#source as AsyncIterable<never>)
+    else if (typeof this.#source !== 'function') ContentReader.discard(this.#source as AsyncIterable<never>)
   }
 }
 

@@ -9,7 +9,7 @@ import type { TLSSocket } from 'node:tls'
 
 import { HttpServer } from '../../../src/index.ts'
 import { cache } from '../../../src/modules/cache/index.ts'
-import { mountNode } from '../../../src/modules/node/index.ts'
+import { mountNode } from '../../../src/node/index.ts'
 import { ca, client, exact, stranger } from '../../support/certificates.ts'
 
 const CLIENTS = { ann: client, stranger, nobody: {} } as const

@@ -7,8 +7,8 @@ import { inspect } from 'node:util'
 import { HttpServer, type HttpSession } from '../../../src/index.ts'
 import { type CacheOptions, cache } from '../../../src/modules/cache/index.ts'
 import { nonceOf } from '../../../src/modules/headers/index.ts'
-import { mountFetch, mountNode } from '../../../src/modules/node/index.ts'
 import { memorySessions, sessions } from '../../../src/modules/sessions/index.ts'
+import { mountFetch, mountNode } from '../../../src/node/index.ts'
 import { TestClock } from '../../../src/testing/index.ts'
 
 /** What two clients with different cookies get, in turn. */

@@ -1,6 +1,6 @@
 // The timeout of a socket of Node: it tells after each time of silence, until it is stopped.
 
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 /** For a socket without a timeout. */
 export const NO_TIMEOUT = 0

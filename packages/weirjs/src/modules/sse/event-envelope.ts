@@ -2,7 +2,7 @@
 
 import { kindOf } from '../../base/kind-of.ts'
 import { jsonTextOf } from '../../http/json-engine.ts'
-import { EncodedEvent, encodeEvent } from '../sse/event.ts'
+import { EncodedEvent, encodeEvent } from './event.ts'
 
 /** An event for the clients of all machines. The relay gives it its id. */
 export interface RelayEvent {

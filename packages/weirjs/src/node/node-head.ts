@@ -2,11 +2,11 @@
 
 import { type ServerResponse, STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http'
 
-import { isFieldValue, isToken } from '../../base/ascii.ts'
-import { WeirError } from '../../base/errors.ts'
-import { mayBeTrailer } from '../../base/trailer-names.ts'
-import { FRAMING } from '../../http/answer/field-list.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { isFieldValue, isToken } from '../base/ascii.ts'
+import { WeirError } from '../base/errors.ts'
+import { mayBeTrailer } from '../base/trailer-names.ts'
+import { FRAMING } from '../http/answer/field-list.ts'
+import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 
 /** What `writeHead` and `setHeader` accept as a value. */
 type FieldValue = string | number | readonly string[]

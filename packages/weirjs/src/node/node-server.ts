@@ -3,8 +3,8 @@
 import { EventEmitter } from 'node:events'
 import process from 'node:process'
 
-import { invalid } from '../../base/options.ts'
-import type { Endpoint } from '../../http/session.ts'
+import { invalid } from '../base/options.ts'
+import type { Endpoint } from '../http/session.ts'
 import type { MountHost } from './mounted.ts'
 import type { NodeUpgradeHandler } from './node-exchange.ts'
 import { emitAsServer } from './watching.ts'

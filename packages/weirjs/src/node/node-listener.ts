@@ -2,15 +2,15 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { kindOf } from '../../base/kind-of.ts'
-import { invalid } from '../../base/options.ts'
-import type { Arrival } from '../../net/connections/arrival.ts'
-import type { ConnectionHost } from '../../net/connections/connection-host.ts'
-import { NoConnection } from '../../net/connections/no-connection.ts'
-import { peerAt, STRANGER } from '../../net/connections/peer.ts'
-import { HostedExchange } from '../../net/hosted/hosted-exchange.ts'
-import type { Http2ServerRequest, Http2ServerResponse } from '../../net/hosted/node-http2.ts'
-import { HttpServer, hostedOf, hostOf } from '../../server.ts'
+import { kindOf } from '../base/kind-of.ts'
+import { invalid } from '../base/options.ts'
+import type { Arrival } from '../net/connections/arrival.ts'
+import type { ConnectionHost } from '../net/connections/connection-host.ts'
+import { NoConnection } from '../net/connections/no-connection.ts'
+import { peerAt, STRANGER } from '../net/connections/peer.ts'
+import { HostedExchange } from '../net/hosted/hosted-exchange.ts'
+import type { Http2ServerRequest, Http2ServerResponse } from '../net/hosted/node-http2.ts'
+import { HttpServer, hostedOf, hostOf } from '../server.ts'
 
 /** Called by a host's server with each request. */
 export interface NodeListener {

@@ -1,14 +1,14 @@
 // `mountFetch`: unmodified fetch functions, such as those of Hono, H3, SvelteKit and React Router, as a route below a prefix.
 
-import { isInstance, WeirError } from '../../base/errors.ts'
-import { isPromise } from '../../base/is-promise.ts'
-import { kindOf } from '../../base/kind-of.ts'
-import { flag, func } from '../../base/option-kinds.ts'
-import { rules } from '../../base/option-rules.ts'
-import { invalid } from '../../base/options.ts'
-import { isWebResponse } from '../../http/answer/web-response.ts'
-import { bodyOf } from '../../http/request/request.ts'
-import type { HttpSession } from '../../http/session.ts'
+import { isInstance, WeirError } from '../base/errors.ts'
+import { isPromise } from '../base/is-promise.ts'
+import { kindOf } from '../base/kind-of.ts'
+import { flag, func } from '../base/option-kinds.ts'
+import { rules } from '../base/option-rules.ts'
+import { invalid } from '../base/options.ts'
+import { isWebResponse } from '../http/answer/web-response.ts'
+import { bodyOf } from '../http/request/request.ts'
+import type { HttpSession } from '../http/session.ts'
 
 import { guestRequest } from './guest-request.ts'
 import { checkMountHost, countPrefixSegments, type MountHost, mapBelow } from './mounted.ts'

@@ -7,9 +7,9 @@
 import { EventEmitter } from 'node:events'
 import { getDefaultHighWaterMark } from 'node:stream'
 
-import type { Clock } from '../../base/clock.ts'
-import type { ClientCertificate, ConnectionInfo } from '../../http/connection-info.ts'
-import type { HttpSession } from '../../http/session.ts'
+import type { Clock } from '../base/clock.ts'
+import type { ClientCertificate, ConnectionInfo } from '../http/connection-info.ts'
+import type { HttpSession } from '../http/session.ts'
 import { IdleTimer, listenForTimeout, NO_TIMEOUT } from './idle-timer.ts'
 
 export type WriteCallback = (error?: Error | null) => void

@@ -1,14 +1,14 @@
 // What one process hears of a channel: one subscription for all of its clients, as long as there are any. Each event is encoded once.
 
 import type { Clock } from '../../base/clock.ts'
-import type { ClientQueue } from '../sse/client-queue.ts'
-import { ClientQueues, type QueueSettings } from '../sse/client-queues.ts'
-import { EncodedEvent } from '../sse/event.ts'
+import type { Relay, RelayMessage, RelaySubscription } from '../relay/relay-option.ts'
+import { readyOrLate } from '../relay/relay-ready.ts'
+import type { ClientQueue } from './client-queue.ts'
+import { ClientQueues, type QueueSettings } from './client-queues.ts'
+import { EncodedEvent } from './event.ts'
 import { decodeEnvelope } from './event-envelope.ts'
 import { PageRequest, type PageSource } from './page-request.ts'
 import { RecentEvents } from './recent-events.ts'
-import type { Relay, RelayMessage, RelaySubscription } from './relay-option.ts'
-import { readyOrLate } from './relay-ready.ts'
 import { ResumingClient, type ResumingHost } from './resuming-client.ts'
 
 interface LiveFeedSettings {

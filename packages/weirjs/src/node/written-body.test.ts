@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 
-import { growthOf } from '../../../test/support/memory-growth.ts'
+import { growthOf } from '../../test/support/memory-growth.ts'
 import { WrittenBody } from './written-body.ts'
 
 const WRITER = { onTaken: () => {}, onEnd: () => {}, onClose: () => {} }

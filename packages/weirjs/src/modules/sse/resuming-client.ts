@@ -1,8 +1,8 @@
 // A client that goes on after the last id that it saw, on whichever machine it saw it: first what the relay has kept, page by page, and then
 // what all clients of this process get.
 
-import type { ClientQueue } from '../sse/client-queue.ts'
-import type { EncodedEvent } from '../sse/event.ts'
+import type { ClientQueue } from './client-queue.ts'
+import type { EncodedEvent } from './event.ts'
 import type { PageRequest } from './page-request.ts'
 
 /** The channel, as such a client sees it. */

@@ -1,7 +1,7 @@
 // The latest events of a channel in the memory of this process, without a gap: clients that have missed only these need not ask the relay.
 
-import { costOf } from '../sse/client-queue.ts'
-import type { EncodedEvent } from '../sse/event.ts'
+import { costOf } from './client-queue.ts'
+import type { EncodedEvent } from './event.ts'
 
 /** The events count as in a client's queue, their ids twice their length. The newest is kept, however large it is. */
 const MOST_BYTES = 1024 * 1024

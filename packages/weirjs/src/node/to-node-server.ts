@@ -1,9 +1,9 @@
 // `toNodeServer`: a server of weir for code that wants an `http.Server`, such as `serverFactory` of Fastify and socket.io.
 
 import type { Server } from 'node:http'
-import { kindOf } from '../../base/kind-of.ts'
-import { invalid } from '../../base/options.ts'
-import { HttpServer, moveTo } from '../../server.ts'
+import { kindOf } from '../base/kind-of.ts'
+import { invalid } from '../base/options.ts'
+import { HttpServer, moveTo } from '../server.ts'
 import { mountListeners } from './mount-node.ts'
 import { checkNode } from './node-message.ts'
 import type { ServerControls } from './node-server.ts'

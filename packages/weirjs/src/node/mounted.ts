@@ -1,11 +1,11 @@
 // The routes of code that is mounted below a prefix: they match every path there that no other route does, with any method.
 
-import type { ModuleHost } from '../../app/module-host.ts'
-import type { Policy } from '../../app/policies/policy.ts'
-import { kindOf } from '../../base/kind-of.ts'
-import { invalid } from '../../base/options.ts'
-import type { HttpSession } from '../../http/session.ts'
-import { MOUNTED_REST } from '../metrics/http-conventions.ts'
+import type { ModuleHost } from '../app/module-host.ts'
+import type { Policy } from '../app/policies/policy.ts'
+import { kindOf } from '../base/kind-of.ts'
+import { invalid } from '../base/options.ts'
+import type { HttpSession } from '../http/session.ts'
+import { MOUNTED_REST } from '../modules/metrics/http-conventions.ts'
 
 /** A server, or a group of its routes. */
 export type MountHost = Pick<ModuleHost, 'prefix' | 'logger' | 'isListening'>

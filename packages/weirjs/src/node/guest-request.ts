@@ -5,12 +5,12 @@
 // read, and creates the native Request when something needs it, be it `new Request(request)` or `fetch(request)`, which read those symbols. On
 // Node 24, the state is in private fields, which no other object can have: there the guest receives a native Request. No global is replaced.
 
-import type { RequestBody } from '../../http/body/body.ts'
-import { type Exchange, exchangeOf } from '../../http/exchange.ts'
-import { bodyOf, cookieUse, webRequestOf } from '../../http/request/request.ts'
-import { type WholeBody, wholeBody } from '../../http/request/web-body.ts'
-import { checkWebMethod, webUrl } from '../../http/request/web-request.ts'
-import type { HttpSession } from '../../http/session.ts'
+import type { RequestBody } from '../http/body/body.ts'
+import { type Exchange, exchangeOf } from '../http/exchange.ts'
+import { bodyOf, cookieUse, webRequestOf } from '../http/request/request.ts'
+import { type WholeBody, wholeBody } from '../http/request/web-body.ts'
+import { checkWebMethod, webUrl } from '../http/request/web-request.ts'
+import type { HttpSession } from '../http/session.ts'
 
 import { completeLight, lightHeaders, NATIVE } from './light-headers.ts'
 import { withoutSegments } from './mounted-url.ts'

@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from 'node:http'
 
-import { type ErrorHeaders, HttpError, isInstance } from '../../base/errors.ts'
+import { type ErrorHeaders, HttpError, isInstance } from '../base/errors.ts'
 
 /** What Express and its middleware add to errors: see the package `http-errors`. */
 interface NodeHttpError extends Error {

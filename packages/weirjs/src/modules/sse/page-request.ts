@@ -1,9 +1,9 @@
 // One page of what a relay has kept after an id. Pages bound the memory of a client that has missed much and reads slowly: the next page is
 // requested when this one has been read.
 
-import { costOf } from '../sse/client-queue.ts'
-import type { EncodedEvent } from '../sse/event.ts'
-import type { Relay, RelayMessage, RelaySubscription } from './relay-option.ts'
+import type { Relay, RelayMessage, RelaySubscription } from '../relay/relay-option.ts'
+import { costOf } from './client-queue.ts'
+import type { EncodedEvent } from './event.ts'
 
 /** A page ends with the event that exceeds this. */
 const PAGE_BYTES = 256 * 1024

@@ -6,12 +6,12 @@ import { kindOf } from '../../base/kind-of.ts'
 import { anything, listener, object } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import { QUEUE_RULES, type SseQueueOptions } from '../sse/client-queues.ts'
-import { EncodedEvent, type SseEvent } from '../sse/event.ts'
-import { SseFeed } from '../sse/feed.ts'
+import { checkedRelay, type Relay, type RelayPublishOptions } from '../relay/relay-option.ts'
+import { QUEUE_RULES, type SseQueueOptions } from './client-queues.ts'
+import { EncodedEvent, type SseEvent } from './event.ts'
 import { encodeEnvelope, type RelayEvent } from './event-envelope.ts'
+import { SseFeed } from './feed.ts'
 import { LiveFeed } from './live-feed.ts'
-import { checkRelay, type Relay, type RelayPublishOptions } from './relay-option.ts'
 
 export interface RelayChannelOptions extends SseQueueOptions {
   /**
@@ -55,7 +55,7 @@ export class RelayChannel extends SseFeed {
   /** @internal */
   constructor(relay: Relay, name: string, options: RelayChannelOptions, clock: Clock) {
     super()
-    checkRelay(OWNER, relay)
+    checkedRelay(relay, OWNER)
     if (typeof name !== 'string') throw invalid(OWNER, `the name is ${kindOf(name)}, not a string`)
     const { gapEvent, onError, ...queues } = RELAY_CHANNEL_RULES.read(options)
     if (gapEvent.id !== undefined) throw invalid(OWNER, 'gapEvent has an id: clients would resume after it')

@@ -1,8 +1,8 @@
 // The Headers of a light Request: looked up in the head that weir has read, until something changes them, iterates over them or copies them.
 
-import type { RequestHead } from '../../http/application.ts'
-import type { RequestBody } from '../../http/body/body.ts'
-import { isLeftOut } from '../../http/request/web-request.ts'
+import type { RequestHead } from '../http/application.ts'
+import type { RequestBody } from '../http/body/body.ts'
+import { isLeftOut } from '../http/request/web-request.ts'
 
 /** Returns the native object that a light one stands for. */
 export const NATIVE = Symbol('weir.native')
