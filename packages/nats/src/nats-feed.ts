@@ -96,7 +96,12 @@ export class NatsFeed {
    */
   async verify(last: number): Promise<void> {
     const position = this.#position
-    if (!this.#isLive || position >= last) return
+    if (!this.#isLive || position === last) return
+    // `last` may be old by now. Otherwise, somebody else has stated a sequence.
+    if (position > last) {
+      this.settle()
+      return
+    }
     const next = await this.#stream.next(this.#subject, position + 1)
     if (!this.#isLive || this.#position !== position) return
     if (next === null) {
@@ -122,8 +127,11 @@ export class NatsFeed {
   #arrive(received: NatsMessage): void {
     const seq = Number(received.headers?.get('Nats-Sequence'))
     const after = Number(received.headers?.get('Nats-Last-Sequence'))
-    if (!(seq > 0 && after >= 0)) return // nobody but the server publishes here
-    if (this.#isLive && seq <= this.#position) return
+    if (!(Number.isSafeInteger(seq) && seq > 0 && after >= 0)) return // not of a server
+    if (this.#isLive && seq <= this.#position) {
+      if (!this.#hasHandedOut(seq)) this.#distrust(after)
+      return
+    }
     const heard: Heard = { seq, after, message: messageOf(seq, received.string()) }
     if (this.#isLive && after <= this.#position) {
       this.#handOut(heard)
@@ -132,6 +140,17 @@ export class NatsFeed {
     this.#fresh.push(heard)
     if (this.#fresh.length > MOST_FRESH) this.#fresh = this.#fresh.slice(MOST_FRESH / 2)
     if (this.#isLive) this.settle()
+  }
+
+  #hasHandedOut(seq: number): boolean {
+    const oldest = this.#recent[0]
+    return oldest === undefined || seq <= oldest.after || this.#recent.some((heard) => heard.seq === seq)
+  }
+
+  /** A message is new, although its sequence is not: one before it was not from the server, and what the stream has since then comes now. */
+  #distrust(position: number): void {
+    this.#hearGap(position)
+    this.settle()
   }
 
   #handOut(heard: Heard): void {

@@ -9,7 +9,7 @@ import type { Relay } from '../../weirjs/src/modules/relay/index.ts'
 import { TestClock } from '../../weirjs/src/testing/test-clock.ts'
 import { testConformance } from '../../weirjs/test/modules/relay/conformance.ts'
 import { type NatsServer, noNats, startNats } from '../../weirjs/test/support/nats.ts'
-import { jetstream, jetstreamManager } from '../../weirjs/test/support/nats-packages.ts'
+import { headers, jetstream, jetstreamManager } from '../../weirjs/test/support/nats-packages.ts'
 import { eventually, within } from '../../weirjs/test/support/serving.ts'
 import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
 import { type NatsConnection, type NatsMessage, type NatsRelayOptions, natsRelay } from '../src/index.ts'
@@ -163,6 +163,25 @@ function losing(connection: NatsConnection, isLost: (data: string) => boolean): 
     },
   })
 }
+
+for (const sequence of ['5', '9007199254740991', '9007199254740993', '-1', 'x'])
+  test(`kept: a message that states the sequence ${sequence} does not deafen subscribers`, { skip }, async (t) => {
+    const server = await startNats(t)
+    const [connection, other] = [await server.connect(), await server.connect()]
+    const relay = keeping(connection)
+    const heard = await listen(relay, 'a')
+    await relay.publish('a', 'one')
+    await hears(heard, 'one')
+    const forged = headers()
+    forged.set('Nats-Sequence', sequence)
+    forged.set('Nats-Last-Sequence', '0')
+    other.publish('weir.live.a', 'forged', { headers: forged })
+    await other.flush()
+    for (const data of ['two', 'three']) await relay.publish('a', data)
+    await eventually(() => heard.includes('three'), 'the messages after it')
+    const isSequence = Number.isSafeInteger(Number(sequence)) && Number(sequence) > 0
+    assert.deepEqual(heard, isSequence ? ['one', 'forged', '<gap>', 'two', 'three'] : ['one', 'two', 'three'])
+  })
 
 test('kept: a message that was lost on its way is read from the stream when the next one arrives', { skip }, async (t) => {
   const server = await startNats(t)

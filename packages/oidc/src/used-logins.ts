@@ -27,7 +27,8 @@ export class UsedLogins {
   async use<T>(state: string, now: number, signIn: () => Promise<T>): Promise<T> {
     this.#forget(now)
     if (this.#endsAt.has(state)) throw new WeirError('WEIR_OIDC_RESPONSE', 'this login has been used')
-    if (this.#endsAt.size >= this.#mostLogins) throw new WeirError('WEIR_OIDC_UNAVAILABLE', 'too many logins in ten minutes')
+    if (this.#endsAt.size >= this.#mostLogins)
+      throw new WeirError('WEIR_OIDC_UNAVAILABLE', `more than ${this.#mostLogins} logins in ten minutes`)
     this.#endsAt.set(state, now + this.#validMs)
     try {
       return await signIn()

@@ -4,7 +4,7 @@ import { type Entry, type Summary, sizeOf, summaryOf } from './entry.ts'
 
 /** How much memory all exchanges may take. */
 const MOST_BYTES = 32 * 1024 * 1024
-const MOST_WATCHERS = 20
+export const MOST_WATCHERS = 20
 /** How many summaries wait for a watcher that does not read. When exceeded, it is told to load the list again. */
 const MOST_WAITING = 200
 const MOST_LINES = 100

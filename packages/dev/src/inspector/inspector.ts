@@ -6,7 +6,7 @@ import { dev, invalid, launch, option, rules } from 'weirjs/kit'
 
 import { Capture } from './capture.ts'
 import { type Entry, summaryOf } from './entry.ts'
-import { ExchangeList } from './exchange-list.ts'
+import { ExchangeList, MOST_WATCHERS } from './exchange-list.ts'
 import { harOf } from './har.ts'
 import { PAGE } from './page.ts'
 import { SCRIPT } from './script.ts'
@@ -197,7 +197,7 @@ class InspectorModule implements Inspector {
     host.mapGet(`${path}/events`, common, (_, session) => {
       const ends = AbortSignal.any([session.signal, session.server.stopping])
       const events = this.#list.watch(ends)
-      if (events === null) throw new WeirError('WEIR_INSPECTOR_REFUSED', 'too many pages are open')
+      if (events === null) throw new WeirError('WEIR_INSPECTOR_REFUSED', `more than ${MOST_WATCHERS} pages are open`)
       return secured(session).stream(eventText(events), 'text/event-stream')
     })
   }

@@ -81,7 +81,8 @@ return ids
 `)
 
 /**
- * The newest id and, after the one given, at most 200 entries or about half a megabyte. A stream that is read does not expire.
+ * The newest id and, after the one given, at most 200 entries or about half a megabyte. A stream that is read does not expire. What is not an
+ * entry of a relay has no predecessor and no data: an error here would end all reading.
  *
  * ARGV: the id, or nothing for the newest id only, and how long the stream lives.
  */
@@ -97,10 +98,13 @@ repeat
   local entries = redis.call('XRANGE', KEYS[1], '(' .. last, '+', 'COUNT', 20)
   for _, entry in ipairs(entries) do
     last = entry[1]
-    reply[#reply + 1] = entry[2][2]
+    local fields = entry[2]
+    local isOwn = fields[1] == 'p' and fields[3] == 'd'
+    local data = isOwn and fields[4] or ''
+    reply[#reply + 1] = isOwn and fields[2] or ''
     reply[#reply + 1] = last
-    reply[#reply + 1] = entry[2][4]
-    bytes = bytes + #entry[2][4]
+    reply[#reply + 1] = data
+    bytes = bytes + #data
   end
 until #entries < 20 or #reply > 600 or bytes > 524288
 return reply

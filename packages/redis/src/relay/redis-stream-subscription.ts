@@ -17,7 +17,9 @@ export interface StreamSource {
 }
 
 /** What precedes the first message of a stream. */
-const BEGINNING = '0-0'
+export const BEGINNING = '0-0'
+/** In place of the predecessor of an entry that no relay has made: nobody knows what is missing before it. */
+const FOREIGN = ''
 /** The ids that Redis makes of its time. Their numbers are exact in JavaScript. */
 const ID = /^[1-9]\d{0,14}-(?:0|[1-9]\d{0,14})$/
 /** Live messages that are kept while a subscriber reads. More are dropped: it reads them. */
@@ -140,7 +142,7 @@ export class StreamSubscription extends RedisSubscription {
   #deliver(live: LiveMessage): void {
     if (this.#previous !== null && live.previous !== this.#previous) this.gap()
     this.#last = this.#previous = live.id
-    this.deliver(live.message)
+    if (live.previous !== FOREIGN) this.deliver(live.message)
   }
 
   /** The newest message is older than the last one here: Redis has lost the end of the stream, or all of it. */

@@ -96,6 +96,28 @@ for (const [name, clientOf] of Object.entries(SINGLE)) {
       assert.deepEqual(newest.heard, [])
     })
 
+    for (const [what, entry] of Object.entries({
+      'too few fields': ['*', 'foo', 'bar'],
+      'other fields': ['*', 'a', 'b', 'c', 'd'],
+      'half of them': ['*', 'p', 'b', 'c', 'd'],
+      'a time to come': ['9007199254740993-1', 'foo', 'bar'],
+    }))
+      test(`streams: an entry of another program does not deafen subscribers: ${what}`, async (t) => {
+        const redis = await startRedis(t)
+        const relay = await streamOf(t, redis.port)
+        const all = hear(relay, 'a')
+        await all.subscription.ready
+        await relay.publish('a', 'before')
+        redis.cli('xadd', `${name === 'ioredis' ? 'app:' : ''}weir:relay:{a}:s`, ...entry)
+        await relay.publish('a', 'one')
+        await relay.publish('a', 'two')
+        await eventually(() => all.heard.includes('two'), 'the messages after it')
+        assert.deepEqual(all.heard, ['before', 'gap', 'one', 'two'])
+        const resumed = hear(relay, 'a', { after: all.ids[0]! })
+        await eventually(() => resumed.heard.includes('two'), 'what follows')
+        assert.ok(resumed.heard.includes('gap'))
+      })
+
     test('streams: lose and repeat nothing when Redis is killed and comes back', async (t) => {
       const redis = await startRedis(t, ...DURABLE)
       const [one, other] = [await streamOf(t, redis.port), await streamOf(t, redis.port)]

@@ -8,6 +8,11 @@ import type { NatsConnection, NatsJetStream, NatsStreamConfig, NatsStreamInfo } 
 /** A connection that its program may close. */
 export interface OwnNatsConnection extends NatsConnection {
   close(): Promise<void>
+  publish(subject: string, data: string, options?: { readonly headers?: OwnNatsHeaders }): void
+}
+
+export interface OwnNatsHeaders {
+  set(name: string, value: string): void
 }
 
 export interface NatsConnectOptions {
@@ -31,7 +36,8 @@ export interface StreamManager {
 
 const require = createRequire(import.meta.url)
 
-export const { connect } = require('@nats-io/transport-node') as {
+export const { connect, headers } = require('@nats-io/transport-node') as {
+  readonly headers: () => OwnNatsHeaders
   readonly connect: (options: NatsConnectOptions) => Promise<OwnNatsConnection>
 }
 

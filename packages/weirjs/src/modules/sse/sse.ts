@@ -66,8 +66,8 @@ function isSource(source: unknown): boolean {
 /** Listens to a channel only once the response begins. */
 function sourceOf(session: HttpSession, source: SseSource): AsyncIterable<SourceItem> | OpenSource {
   if (!SseFeed.is(source)) return source
-  const lastId = lastEventId(session.request)
-  return () => source.subscribe(lastId)
+  // Read when it is needed: a stream that kept it would keep what a client has sent for as long as it lasts.
+  return () => source.subscribe(lastEventId(session.request))
 }
 
 /** The id of the last event that a reconnecting client saw; null if it sent none. Untrusted, like everything that a client sends. */
