@@ -20,7 +20,10 @@ if (!given.includes('--again')) {
   rmSync(COLLECTED, { recursive: true, force: true })
   const which = given.includes('--unit') ? ['--one-process', '--within=weirjs/src/'] : ['--gathered', 'weirjs/src/', 'weirjs/test/']
   const env = { ...process.env, NODE_V8_COVERAGE: COLLECTED }
-  const run = spawnSync(process.execPath, ['scripts/test.mjs', '--test-reporter=dot', ...which], { env, stdio: 'inherit' })
+  const run = spawnSync(process.execPath, ['scripts/test.mjs', '--test-reporter=dot', '--test-timeout=3600000', ...which], {
+    env,
+    stdio: 'inherit',
+  })
   if (run.status !== 0) console.error('Tests have failed. What only they would have reached is missing below.')
 }
 

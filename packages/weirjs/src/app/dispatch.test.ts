@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { askedHead, CONNECTION, routeOf, SERVER } from '../../test/support/asked.ts'
-import { HttpError } from '../base/errors.ts'
+import { HttpError, WeirError } from '../base/errors.ts'
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../base/limits.ts'
 import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import { exchangeOf } from '../http/exchange.ts'
 import { t } from '../schema/t.ts'
 import { Dispatcher, type OnError } from './dispatch.ts'
 import { checkPolicy, type Usable } from './policies/policy.ts'
@@ -15,11 +16,13 @@ interface Setup {
   readonly onError?: OnError
   readonly use?: Usable
   readonly declaration?: object
+  readonly debug?: boolean
+  readonly isTest?: boolean
   readonly hook?: (session: never, response: never) => unknown
 }
 
 /** A server with `POST /a`, and what it has logged. */
-function serverOf(handler: Handler, { onError, use, declaration, hook }: Setup = {}) {
+function serverOf(handler: Handler, { onError, use, declaration, hook, debug = false, isTest = false }: Setup = {}) {
   const logged: unknown[] = []
   const routes = new RouteTable()
   const dispatcher = new Dispatcher({
@@ -31,15 +34,15 @@ function serverOf(handler: Handler, { onError, use, declaration, hook }: Setup =
     jsonEngine: null,
     invalidBodyStatus: 400,
     onError: onError ?? null,
-    logger: { error: (_message, error) => void logged.push(error) },
-    debug: false,
+    logger: { error: (_message, error) => void logged.push(error), warn: (message) => void logged.push(message) },
+    debug,
   })
   if (use !== undefined) routes.root.use(checkPolicy('', use))
   if (hook !== undefined) routes.root.beforeSend(hook as never)
   routes.add(routeOf(routes, 'POST /a', declaration, handler))
   const ask = async (line: string, ...fields: string[]) => {
     const head = askedHead(line, ...fields)
-    const exchange = dispatcher.open(head, null, CONNECTION, dispatcher.match(head, null))
+    const exchange = dispatcher.open(head, null, { ...CONNECTION, isTest }, dispatcher.match(head, null))
     const response = (await dispatcher.gate(exchange)) ?? (await dispatcher.handle(exchange))
     return { response, exchange }
   }
@@ -137,4 +140,59 @@ test('an exchange that cannot reach its handler is refused, and onError is not a
   assert.equal((await dispatcher.refuse(exchange, new HttpError(413, 'no'))).statusCode, 413)
   assert.equal((await dispatcher.refuse(exchange, new Error('x'))).statusCode, 500)
   assert.equal(asked, 1)
+})
+
+test('a route that declares its answers sends what is declared, and in tests nothing else', async () => {
+  const declaration = { answers: { 201: t.object({ a: t.int }) } }
+  const { ask } = serverOf(() => ({ a: 1, secret: 2 }), { declaration })
+  const { response } = await ask('POST /a')
+  assert.deepEqual([response.statusCode, response.content.kind === 'text' && response.content.text], [201, '{"a":1}'])
+  const other: Handler = (_args, session) => session.response.status(400).text('b')
+  assert.equal((await serverOf(other, { declaration }).ask('POST /a')).response.statusCode, 400)
+  const inTest = await serverOf(other, { declaration, isTest: true }).ask('POST /a')
+  assert.deepEqual([inTest.response.statusCode, (inTest.exchange.failure as { code: string }).code], [500, 'WEIR_ANSWER_UNDECLARED'])
+  for (const failing of [fail(new HttpError(409, 'x')), () => Promise.reject(new HttpError(409, 'x'))])
+    assert.equal((await serverOf(failing, { declaration }).ask('POST /a')).response.statusCode, 409)
+})
+
+test('what fails after the request was answered is logged, unless it only finds that out', async () => {
+  for (const [error, count] of [
+    [new Error('late'), 1],
+    [new WeirError('WEIR_RESPONSE_SENT'), 0],
+  ] as const) {
+    const late: Handler = async (_args, session) => {
+      await null
+      exchangeOf(session).response.text('time is up')
+      exchangeOf(session).own.take()
+      throw error
+    }
+    const { ask, logged } = serverOf(late)
+    const { response } = await ask('POST /a')
+    assert.deepEqual([response.statusCode, logged.length], [200, count], error.message)
+  }
+})
+
+test('a hook that answers with an upgrade fails', async () => {
+  const hook = (_session: never, response: { upgrade: (protocol: string, takeOver: () => void) => void }) =>
+    response.upgrade('echo', () => {})
+  const { ask, logged } = serverOf(() => 'a', { hook: hook as never })
+  assert.deepEqual([(await ask('POST /a')).response.statusCode, logged.length], [500, 1])
+})
+
+test('a value that throws when it is read is answered with a plain 500', async () => {
+  const throwing = new Proxy(new HttpError(404, 'x'), {
+    get: () => {
+      throw new Error('y')
+    },
+  })
+  const { response } = await serverOf(fail(throwing)).ask('POST /a')
+  assert.deepEqual([response.statusCode, codeOf(response)], [500, 'WEIR_HANDLER_FAILED'])
+})
+
+test('with debug, a silent middleware is named once, and errors are explained', async () => {
+  const { ask, logged } = serverOf(() => 'a', { use: function forgets() {}, debug: true })
+  for (let i = 0; i < 2; i++) assert.equal((await ask('POST /a')).response.statusCode, 204)
+  assert.deepEqual(logged, ['weir: middleware "forgets" neither called next() nor answered, and the client gets 204'])
+  const { response } = await serverOf(() => {}, { debug: true }).ask('GET /none')
+  assert.ok(response.content.kind === 'text' && response.content.text.includes('"explanation"'))
 })

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 
 import { askedHead } from '../../test/support/asked.ts'
 import { t } from '../schema/t.ts'
+import { Controller } from './controllers/controller.ts'
+import { declareTable } from './controllers/routed.ts'
 import { RouteGroup } from './group.ts'
 import type { ModuleHost } from './module-host.ts'
 import { RouteTable } from './routes/route-table.ts'
@@ -133,4 +135,28 @@ test('a mapping that fails maps nothing', () => {
   const contract = { a: { method: 'GET', path: '/a', declaration: {} }, b: { method: 'GET', path: '/b', declaration: {} } }
   assert.throws(() => server.group('/api').mapContract(contract, { a: () => {}, b: () => {} } as never), { code: 'WEIR_ROUTE_CLASH' })
   assert.equal(server.routes.length, 1)
+})
+
+test('controllers are mapped below the prefix of the group', () => {
+  const { server } = serverOf()
+  class Shop extends Controller {
+    show(): void {}
+  }
+  declareTable(Shop, { prefix: '/shop', declaration: {} }, new Map([['show', [{ method: 'GET', path: '/:id', declaration: {} }]]]))
+  class Plain extends Shop {}
+  server.group('/api').mapController(Shop, '/v1')
+  server.mapControllers([Plain], '/plain')
+  server.mapControllers(Shop, '/all', { exclude: [Plain] })
+  assert.deepEqual(
+    server.routes.map(({ path }) => path),
+    ['/api/v1/shop/:id', '/plain/shop/:id', '/all/shop/:id'],
+  )
+  assert.throws(() => server.mapController(Shop, '', { make: () => {} } as never), {
+    code: 'WEIR_OPTION_INVALID',
+    message: /mapController\(\)/,
+  })
+  assert.throws(() => server.mapControllers([Shop], '', { exclude: Shop } as never), {
+    code: 'WEIR_OPTION_INVALID',
+    message: /mapControllers\(\)/,
+  })
 })

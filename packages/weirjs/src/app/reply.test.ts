@@ -110,3 +110,41 @@ test('what is not a handler cannot answer with an upgrade', () => {
     message: /a gate cannot answer with an upgrade/,
   })
 })
+
+test('the sources of late responses are closed, but not that of the response that was sent', async () => {
+  const closed: string[] = []
+  const stream = (name: string) => ({
+    [Symbol.asyncIterator]: () => ({
+      next: async () => ({ done: true as const, value: undefined }),
+      return: async () => {
+        closed.push(name)
+        return { done: true as const, value: undefined }
+      },
+    }),
+  })
+  const exchange = askedExchange()
+  exchange.response.stream(stream('sent'))
+  exchange.own.take()
+  reply(exchange, exchange.response)
+  reply(exchange, new HttpResponse().stream(stream('late')))
+  const web = new Response(
+    new ReadableStream({
+      cancel: () => void closed.push('web'),
+    }),
+  )
+  reply(exchange, web)
+  reply(exchange, new Response(null))
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(closed.sort(), ['late', 'web'])
+})
+
+test('over HTTP/2 there is no upgrade', () => {
+  const head = { protocol: 'HTTP/2.0', get: () => null } as never
+  assert.throws(() => checkUpgrade(head, new OutgoingResponse(), 'echo'), { code: 'WEIR_UPGRADE_OVER_HTTP2' })
+})
+
+test('a file that does not exist is a 404 before the response begins', async () => {
+  const replying = reply(askedExchange(), new HttpResponse().file('/no/such/file'))
+  assert.ok(replying instanceof Promise)
+  assert.equal((await replying).statusCode, 404)
+})

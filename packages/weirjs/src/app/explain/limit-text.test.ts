@@ -17,6 +17,7 @@ test('a value has the largest unit that it is a whole number of', () => {
     ['requestTimeout', 1000, '1 s'],
     ['requestTimeout', 1500, '1500 ms'],
     ['maxRequestHeaders', 200, '200'],
+    ['minBodyRate', 256, '256 B/s'],
   ]
   for (const [name, value, text] of cases) assert.equal(limitText(name, value), text, `${name} ${value}`)
 })

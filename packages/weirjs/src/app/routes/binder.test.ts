@@ -108,3 +108,15 @@ test('waits for a schema of another library, and reports its failure with the ot
   const both = bind('GET /', { a: later(false), b: t.int }, 'GET /?a=x&b=y')
   await assert.rejects(Promise.resolve(both), (error) => error instanceof BindingError && error.failures.length === 2)
 })
+
+test('the body is read after the parameters fit, and not at all if they do not', async () => {
+  const table = tableOf({})
+  const route = routeOf(table, 'POST /', { n: t.int, body: t.object({ a: t.int }) })
+  const bindBody = (line: string, text: string): Args | Promise<Args> => {
+    const head = askedHead(line, 'Content-Type: application/json', `Content-Length: ${text.length}`)
+    return new Binder(route.bindings, route.body).bind(askedRequest(head, { route, values: [] }, text), [])
+  }
+  assert.deepEqual({ ...(await bindBody('POST /?n=1', '{"a":2}')) }, { n: 1, body: { a: 2 } })
+  assert.deepEqual(failures(() => bindBody('POST /?n=x', '{"a"')).length, 1)
+  assert.throws(() => bindBody('POST /?n=1', '{"a":"x"}'), { code: 'WEIR_BODY_INVALID' })
+})

@@ -114,3 +114,47 @@ test('the revision changes with routes and policies', () => {
   table.recompose()
   assert.ok(before < after && after < table.revision)
 })
+
+test('a group that owns what no route answers is checked as routes are', () => {
+  const table = new RouteTable()
+  table.composeWith(() => () => assert.fail())
+  const asked: string[] = []
+  const check = (_policies: unknown, where: string): void => void asked.push(where)
+  const files = groupIn(table, '/files', { endpoint: 'admin', use: [{ name: 'a', check }] })
+  table.ownUnrouted(files)
+  table.ownUnrouted(files)
+  table.ownUnrouted(table.root)
+  assert.throws(() => table.checkStart(new Set()), { message: /group \/files \(files\) is for endpoint "admin"/ })
+  table.checkStart(new Set(['admin']))
+  assert.deepEqual(asked, ['requests without a route below /files'])
+  assert.throws(() => table.ownUnrouted(groupIn(table, '/other', { endpoint: 'none' })), { code: 'WEIR_ROUTE_DECLARATION' })
+  const admin = table.find(askedHead('GET /files/a'), 'admin') as NoRoute
+  assert.deepEqual([admin.scope.prefix, levelAt(table, 'GET /files/a')], ['/files', ''])
+})
+
+test('what the whole server offers is that of the endpoint', () => {
+  const table = tableOf({ 'GET /': {}, 'PUT /': { endpoint: 'admin' } })
+  assert.deepEqual(offer(table, 'OPTIONS *'), ['GET', 'HEAD', 'OPTIONS'])
+  assert.deepEqual(table.offerAt(askedHead('OPTIONS *'), 'admin', [])?.methods, ['GET', 'HEAD', 'OPTIONS', 'PUT'])
+})
+
+test('the routes of a level are those within it', () => {
+  const table = tableOf({ 'GET /': {} })
+  const api = groupIn(table, '/api')
+  table.add(routeIn(groupIn(table, '/api/v1', {}, api), 'GET /api/v1/a'))
+  assert.deepEqual(
+    table.routesIn(api).map(({ label }) => label),
+    ['GET /api/v1/a'],
+  )
+  assert.equal(table.routesIn(table.root).length, 2)
+})
+
+test('the routes of a server with fallbacks are composed again', () => {
+  const table = tableOf({})
+  const fallback = routeIn(table.root, '* /*rest')
+  table.addFallbacks([fallback])
+  const before = fallback.chain
+  table.root.beforeSend(() => {})
+  table.recompose()
+  assert.notEqual(fallback.chain, before)
+})
