@@ -33,7 +33,7 @@ test('the application has at most 350 lines of TypeScript', () => {
 
 test('a user signs up, signs in and signs out', async (t) => {
   const { server } = await createInbox(t)
-  const client = connect(server, { cookies: true })
+  const client = connect(server, { cookies: true, patience: '2m' })
   const json = { name: 'grace', password: PASSWORD }
   const created = await client.post('/api/users', { json })
   assert.equal(created.status, 201)

@@ -7,6 +7,7 @@ import { Agent, request } from 'undici'
 
 import { HttpServer, type ServerOptions } from '../../packages/weirjs/src/index.ts'
 import { concurrencyLimit, rateLimit, shed } from '../../packages/weirjs/src/modules/limits/index.ts'
+import { TestClock } from '../../packages/weirjs/src/testing/test-clock.ts'
 import { cert, key } from '../../packages/weirjs/test/support/certificate.ts'
 import { curl, noCurl } from '../../packages/weirjs/test/support/curl.ts'
 import { RawClient } from '../../packages/weirjs/test/support/raw-client.ts'
@@ -17,7 +18,7 @@ async function serve(t: TestContext, options: ServerOptions = {}): Promise<HttpS
   const server = new HttpServer({ hosts: 'any', logger: null, ...options })
   server
     .use(shed())
-    .use(rateLimit({ name: 'api', quota: 2, window: '1h' }))
+    .use(rateLimit({ name: 'api', quota: 2, window: '1h', clock: new TestClock() }))
     .use(concurrencyLimit({ max: 100 }))
   server.mapGet('/', () => 'done')
   server.mapPost('/', () => 'received')

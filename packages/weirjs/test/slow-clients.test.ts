@@ -29,7 +29,7 @@ interface Attack {
   readonly grownBytes: number
 }
 
-async function attack(t: TestContext, path: string, mode: readonly string[]): Promise<Attack> {
+async function attack(t: TestContext, path: string, mode: readonly string[], seconds = SECONDS): Promise<Attack> {
   const reasons: unknown[] = []
   let streams = 0
   const server = new HttpServer({
@@ -74,7 +74,7 @@ async function attack(t: TestContext, path: string, mode: readonly string[]): Pr
   })()
   serving.catch(() => {})
   const url = `http://127.0.0.1:${server.port}${path}`
-  const said = await run(t, ['-c', String(CONNECTIONS), '-r', String(CONNECTIONS), '-l', String(SECONDS), '-p', '30', '-u', url, ...mode])
+  const said = await run(t, ['-c', String(CONNECTIONS), '-r', String(CONNECTIONS), '-l', String(seconds), '-p', '30', '-u', url, ...mode])
   isOver = true
   await serving
   good.destroy()
@@ -127,7 +127,7 @@ test('slow bodies: every connection is ended by minBodyRate', { skip }, async (t
 })
 
 test('slow reading: every stream is aborted by writeTimeout', { skip }, async (t) => {
-  const result = await attack(t, '/endless', ['-X', '-w', '1', '-y', '2', '-n', '3', '-z', '1'])
+  const result = await attack(t, '/endless', ['-X', '-w', '1', '-y', '2', '-n', '3', '-z', '1'], 3 * SECONDS)
   wasCalm(result)
   // The tool counts a connection as open until it has read what arrived before the reset, so the server's own count is used.
   // On a busy machine, the tool's time is over before all of its connections are open.
@@ -136,7 +136,7 @@ test('slow reading: every stream is aborted by writeTimeout', { skip }, async (t
   assert.equal(result.reasons.length, result.streams)
   // During its attack, the tool checks from time to time whether the server still responds, and on a busy machine it may finish before the
   // last stream has been cut off.
-  assert.ok(others.length < result.streams / 3, `${others.length} streams ended by ${[...new Set(others)].join(', ')}`)
+  assert.ok(others.length < CONNECTIONS / 3, `${others.length} streams ended by ${[...new Set(others)].join(', ')}`)
 })
 
 test('thousands of overlapping ranges: the file is sent as a whole, and the connection ends by keepAliveTimeout', { skip }, async (t) => {
