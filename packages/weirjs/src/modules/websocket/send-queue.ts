@@ -13,8 +13,6 @@ const MESSAGE_BYTES = 512
 const BLOCK_BYTES = 64 * 1024
 /** A frame of up to this size is copied to others; a larger one is written where it is. */
 const MOST_JOINED = 16 * 1024
-/** Up to here a call of the system's code costs more than a loop. */
-const MOST_BY_CHARACTER = 64
 /** So much is written as text, which may wait for other connections (see `flushSoon`), and keeps no memory of ours. */
 const MOST_TEXT = 4 * 1024
 
@@ -92,9 +90,7 @@ export class SendQueue {
   sendText(first: number, text: string, byteLength: number): void {
     if (gatherer === this && byteLength <= MOST_JOINED && this.#reserve(byteLength)) {
       const at = writeHead(block, this.#end, first, byteLength)
-      if (byteLength !== text.length) block.write(text, at, 'utf8')
-      else if (byteLength > MOST_BY_CHARACTER) block.write(text, at, 'latin1')
-      else for (let i = 0; i < byteLength; i++) block[at + i] = text.charCodeAt(i)
+      block.write(text, at, byteLength === text.length ? 'latin1' : 'utf8')
       this.#end = at + byteLength
       return
     }
