@@ -287,7 +287,7 @@ export class WireWebSocket extends CloseState {
     this.isCompressed = message.isCompressed
     if (message.isText && !message.isCompressed) {
       if (!message.isComplete) return this.#faultyText()
-      this.text = message.memory.bytes.toString('utf8', 0, message.memory.size)
+      this.text = message.memory.bytes.toString(message.isAscii ? 'latin1' : 'utf8', 0, message.memory.size)
       return TEXT
     }
     this.payload = message.memory.take()
