@@ -1,9 +1,9 @@
 // WebSockets: weir's module compared with bare ws on node:http, with the same options.
 //
-//   npm run build && node bench/websocket.mjs [--connections 50] [--rounds 15] [--bytes 64,4096] [--memory 5000]
+//   npm run build && node bench/websocket.mjs [--connections 50] [--rounds 15] [--bytes 64,4096] [--flight 1] [--text] [--memory 5000]
 //
 // The servers send back what they receive. Each server is a process on one core, and the clients are another process. Each connection has
-// one message in flight. In each round every server gets a second, in a rotating order. With --memory, this many connections are opened to
+// `--flight` messages in flight, which are written together. In each round every server gets a second, in a rotating order. With --memory, this many connections are opened to
 // a new process. Each gets one message sent back, and is silent from then on.
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -20,6 +20,8 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '50' },
     rounds: { type: 'string', default: '15' },
     bytes: { type: 'string', default: '64,4096' },
+    flight: { type: 'string', default: '1' },
+    text: { type: 'boolean', default: false },
     memory: { type: 'string', default: '5000' },
     serve: { type: 'string' },
     load: { type: 'boolean', default: false },
@@ -77,19 +79,19 @@ async function serve(name) {
 }
 
 /**
- * `{ port, connections, bytes, ms }` exchanges messages of that size for that long. It reuses the connections of the previous question if
+ * `{ port, connections, bytes, ms, flight, text }` exchanges messages of that size for that long. It reuses the connections of the previous question if
  * they fit.
  */
 async function load() {
   const clients = []
   let open = ''
-  process.on('message', async ({ port, connections, bytes, ms }) => {
+  process.on('message', async ({ port, connections, bytes, ms, flight = 1, text = false }) => {
     const wanted = `${port} ${bytes}`
     if (open !== wanted || clients.length > connections) for (const client of clients.splice(0)) client.socket.destroy()
     open = wanted
     while (clients.length < connections) {
       const more = Math.min(200, connections - clients.length)
-      clients.push(...(await Promise.all(Array.from({ length: more }, () => Client.open(port, bytes)))))
+      clients.push(...(await Promise.all(Array.from({ length: more }, () => Client.open(port, bytes, flight, text)))))
     }
     const began = performance.now()
     const end = began + ms
@@ -99,17 +101,27 @@ async function load() {
   process.on('disconnect', () => process.exit())
 }
 
-/** Sends one frame again and again, and counts bytes. Nothing in it is expensive. */
+/** Sends the same frames again and again, and counts bytes. Nothing in it is expensive. */
 class Client {
-  static async open(port, bytes) {
+  static async open(port, bytes, flight, text) {
     const client = new Client()
     client.socket = connect({ port, host: '127.0.0.1', noDelay: true })
     client.socket.write(HANDSHAKE)
     const [answer] = await once(client.socket, 'data')
     if (!answer.toString('latin1').startsWith('HTTP/1.1 101 ')) throw new Error(`no WebSocket: ${answer}`)
-    const extended = bytes < 126 ? [] : [bytes >> 8, bytes & 0xff]
-    client.frame = Buffer.concat([Buffer.from([0x82, 0x80 | (bytes < 126 ? bytes : 126), ...extended, 1, 2, 3, 4]), Buffer.alloc(bytes, 7)])
-    client.answerBytes = 2 + extended.length + bytes
+    const extended =
+      bytes < 126
+        ? []
+        : bytes < 65_536
+          ? [bytes >> 8, bytes & 0xff]
+          : [0, 0, 0, 0, bytes >>> 24, (bytes >> 16) & 0xff, (bytes >> 8) & 0xff, bytes & 0xff]
+    const short = bytes < 126 ? bytes : bytes < 65_536 ? 126 : 127
+    const mask = [1, 2, 3, 4]
+    const payload = Buffer.alloc(bytes, 97).map((byte, i) => byte ^ mask[i & 3])
+    const frame = Buffer.concat([Buffer.from([text ? 0x81 : 0x82, 0x80 | short, ...extended, ...mask]), payload])
+    client.flight = flight
+    client.frames = Buffer.concat(Array(flight).fill(frame))
+    client.answerBytes = flight * (2 + extended.length + bytes)
     return client
   }
 
@@ -121,15 +133,15 @@ class Client {
         received += chunk.length
         if (received < this.answerBytes) return
         received -= this.answerBytes
-        messages++
-        if (performance.now() < end) this.socket.write(this.frame)
+        messages += this.flight
+        if (performance.now() < end) this.socket.write(this.frames)
         else {
           this.socket.off('data', onData)
           resolve(messages)
         }
       }
       this.socket.on('data', onData)
-      this.socket.write(this.frame)
+      this.socket.write(this.frames)
     })
   }
 }
@@ -148,25 +160,28 @@ async function compare() {
 
   const connections = Number(values.connections)
   const rounds = Number(values.rounds)
+  const kind = { flight: Number(values.flight), text: values.text }
   for (const bytes of rounds === 0 ? [] : values.bytes.split(',').map(Number)) {
     const running = new Map()
     for (const name of Object.keys(SERVERS)) running.set(name, await start(name))
-    for (const { port } of running.values()) await client.ask({ port, connections, bytes, ms: 2 * TURN_MS }) // warms up
+    for (const { port } of running.values()) await client.ask({ port, connections, bytes, ms: 2 * TURN_MS, ...kind }) // warms up
     const results = []
     for (let round = 0; round < rounds; round++) {
       const result = {}
       for (let i = 0; i < running.size; i++) {
         const [name, { child, port }] = [...running][(i + round) % running.size]
-        await client.ask({ port, connections, bytes, ms: 100 }) // connects
+        await client.ask({ port, connections, bytes, ms: 100, ...kind }) // connects
         const before = await child.ask('cpu')
-        const { messages, seconds } = await client.ask({ port, connections, bytes, ms: TURN_MS })
+        const { messages, seconds } = await client.ask({ port, connections, bytes, ms: TURN_MS, ...kind })
         const after = await child.ask('cpu')
         result[name] = { rate: messages / seconds, cpu: (after.user - before.user + after.system - before.system) / messages }
       }
       results.push(result)
     }
     for (const { child } of running.values()) await child.stop()
-    console.log(`### ${bytes} bytes, ${connections} connections, ${rounds} rounds\n`)
+    console.log(
+      `### ${bytes} bytes${kind.text ? ' of text' : ''}, ${kind.flight} in flight, ${connections} connections, ${rounds} rounds\n`,
+    )
     console.log('| server | messages/s, best round | CPU µs/message | CPU of ws to its own |')
     console.log(`|${' --- |'.repeat(4)}`)
     for (const name of running.keys()) {

@@ -157,6 +157,24 @@ test('a close is answered once, and ends our side; a broken rule too', () => {
   assert.deepEqual(codes, [4000, 1006, 1000])
 })
 
+test('what a handler has sent before it aborts the connection goes out, and what a logger throws leaves no connection behind', () => {
+  const aborted = connected({
+    message(socket) {
+      socket.send('bye')
+      socket.terminate()
+      assert.equal(socket.send('late'), false)
+    },
+  })
+  aborted.feed(frame(TEXT, 'x'), frame(TEXT, 'y'))
+  assert.deepEqual(aborted.written, ['\x81\x03bye'])
+  const broken = connected({ message: () => assert.fail('broken') })
+  broken.failures.push = () => assert.fail('the logger is broken')
+  assert.throws(() => broken.feed(frame(TEXT, 'x')), /the logger is broken/)
+  const other = connected({ message: (socket, data) => void socket.send(data) })
+  other.feed(frame(TEXT, 'a'), frame(TEXT, 'b'))
+  assert.deepEqual(other.written, ['\x81\x01a\x81\x01b'])
+})
+
 test('a connection is closed only with codes that may be sent', () => {
   const { connection } = connected({})
   for (const code of [0, 999, 1004, 1005, 1006, 1015, 5000]) assert.throws(() => connection.close(code), TypeError)

@@ -9,7 +9,7 @@ import { Buffer } from 'node:buffer'
 import { isPromise } from '../../base/is-promise.ts'
 import type { ByteLink } from '../../http/answer/byte-link.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { FAULT, NEED_DATA, type WireWebSocket } from '../../wire/websocket/connection.ts'
+import { NEED_DATA, OVER, type WireWebSocket } from '../../wire/websocket/connection.ts'
 import * as frames from '../../wire/websocket/frame-types.ts'
 import { closePayload } from '../../wire/websocket/frame-writer.ts'
 
@@ -231,7 +231,9 @@ export class WebSocketConnection<Args = unknown> {
   terminate(): void {
     this.#isEnded = true
     this.#wire.abort()
-    if (!this.#isGone) this.#link.destroy()
+    if (this.#isGone) return
+    this.#sending.flush()
+    this.#link.destroy()
   }
 
   /** @internal */
@@ -311,18 +313,21 @@ export class WebSocketConnection<Args = unknown> {
     const wire = this.#wire
     this.#isReading = true
     this.#sending.beginGathering()
-    let event = NEED_DATA
-    for (let left = EVENTS_PER_TURN; !this.#isHandling; left--) {
-      if (left === 0) {
-        this.#rest()
-        break
+    try {
+      for (let left = EVENTS_PER_TURN; !this.#isHandling; left--) {
+        if (left === 0) {
+          this.#rest()
+          break
+        }
+        const event = wire.next()
+        if (event === NEED_DATA || event === OVER) break
+        this.#take(event)
       }
-      event = wire.next()
-      if (event < 0 && event !== FAULT) break
-      this.#take(event)
+    } finally {
+      // A logger may throw.
+      this.#sending.endGathering()
+      this.#isReading = false
     }
-    this.#sending.endGathering()
-    this.#isReading = false
     wire.hold()
     if (this.#isGone) this.#finish()
     else if (!this.#isHandling && !this.#isResting && this.#link.isPaused) this.#link.resume()
@@ -358,7 +363,7 @@ export class WebSocketConnection<Args = unknown> {
         this.#code = wire.code
         this.#reason = wire.text
         this.#sendClose(wire.code, wire.text)
-        this.#endLink()
+        if (!this.#hasLeft) this.#sending.end()
         return
       default:
         this.#refuse(wire.code)
@@ -418,18 +423,13 @@ export class WebSocketConnection<Args = unknown> {
   #refuse(code: number): void {
     this.#sendClose(code, '')
     this.#isEnded = true
-    this.#endLink()
+    if (!this.#hasLeft) this.#sending.end()
   }
 
   #sendClose(code: number, reason: string): void {
     if (!this.#wire.beginClose() || this.#hasLeft) return
     this.#sending.send(FIN | frames.CLOSE, closePayload(code, reason))
     this.#closeTimer ??= setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS).unref()
-  }
-
-  /** Nothing more is sent. */
-  #endLink(): void {
-    if (!this.#hasLeft) this.#sending.end()
   }
 
   #sendControl(opcode: number, payload: Uint8Array): boolean {

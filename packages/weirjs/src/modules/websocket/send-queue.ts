@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer'
 
 import type { ByteLink } from '../../http/answer/byte-link.ts'
-import { MOST_HEAD_BYTES, writeHead } from '../../wire/websocket/frame-writer.ts'
+import { frameOf, MOST_HEAD_BYTES, writeHead } from '../../wire/websocket/frame-writer.ts'
 import type { SharedFrame } from './shared-message.ts'
 
 /** What a waiting message takes in addition to its bytes, measured as growth of RSS: 350,000 messages of one byte on Node 20. */
@@ -13,8 +13,6 @@ const MESSAGE_BYTES = 512
 const BLOCK_BYTES = 64 * 1024
 /** A frame of up to this size is copied to others; a larger one is written where it is. */
 const MOST_JOINED = 16 * 1024
-/** Up to here a call of the system's code costs more than a loop. */
-const MOST_BY_CHARACTER = 64
 /** So much is written as text, which may wait for other connections (see `flushSoon`), and keeps no memory of ours. */
 const MOST_TEXT = 4 * 1024
 
@@ -92,13 +90,18 @@ export class SendQueue {
   sendText(first: number, text: string, byteLength: number): void {
     if (gatherer === this && byteLength <= MOST_JOINED && this.#reserve(byteLength)) {
       const at = writeHead(block, this.#end, first, byteLength)
-      if (byteLength !== text.length) block.write(text, at, 'utf8')
-      else if (byteLength > MOST_BY_CHARACTER) block.write(text, at, 'latin1')
-      else for (let i = 0; i < byteLength; i++) block[at + i] = text.charCodeAt(i)
+      block.write(text, at, byteLength === text.length ? 'latin1' : 'utf8')
       this.#end = at + byteLength
       return
     }
-    this.#sendAlone(first, Buffer.from(text))
+    if (byteLength !== text.length || byteLength <= MOST_JOINED) {
+      this.#sendAlone(first, Buffer.from(text))
+      return
+    }
+    // ASCII, which the system copies as it is.
+    this.flush()
+    if (this.#link.isBlocked) this.#sendAlone(first, Buffer.from(text, 'latin1'))
+    else this.#link.writeText(headText(first, byteLength) + text)
   }
 
   /** Sends a frame that others get as well. */
@@ -215,10 +218,8 @@ export class SendQueue {
 
   #sendAlone(first: number, payload: Uint8Array): void {
     this.flush()
-    const head = Buffer.allocUnsafe(MOST_HEAD_BYTES)
-    const at = writeHead(head, 0, first, payload.length)
-    if (payload.length > MOST_JOINED && !this.#link.isBlocked) this.#link.writeBoth(head.toString('latin1', 0, at), payload)
-    else this.#write(Buffer.concat([head.subarray(0, at), payload]))
+    if (payload.length > MOST_JOINED && !this.#link.isBlocked) this.#link.writeBoth(headText(first, payload.length), payload)
+    else this.#write(frameOf(first, payload))
   }
 
   #write(frame: Uint8Array): void {
@@ -230,4 +231,10 @@ export class SendQueue {
     this.#held.push(bytes)
     this.#heldBytes += bytes.length
   }
+}
+
+/** The head of a frame as latin1 text. */
+function headText(first: number, length: number): string {
+  const head = Buffer.allocUnsafe(MOST_HEAD_BYTES)
+  return head.toString('latin1', 0, writeHead(head, 0, first, length))
 }

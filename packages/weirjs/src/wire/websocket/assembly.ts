@@ -11,6 +11,8 @@ export class Assembly {
   readonly memory = new MessageMemory()
   readonly isText: boolean
   readonly isCompressed: boolean
+  /** Whether the text that has arrived is ASCII. */
+  isAscii = true
   /** Up to where the text has been checked. */
   #checkedBytes = 0
 
@@ -43,6 +45,7 @@ export class Assembly {
     memory.size = start + length
     if (!this.isText || this.isCompressed) return
     const isPlain = this.#checkedBytes === start && (isKnownAscii || isAscii(memory.bytes.subarray(start, memory.size)))
+    if (!isPlain) this.isAscii = false
     this.#checkedBytes = isPlain ? memory.size : checkUtf8(memory.bytes, this.#checkedBytes, memory.size)
   }
 }

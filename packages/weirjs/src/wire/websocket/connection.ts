@@ -27,7 +27,7 @@ import {
   TOO_LARGE,
 } from './frame-types.ts'
 import { CloseState } from './states.ts'
-import { maskByte, unmask } from './unmask.ts'
+import { maskByte, SCRATCH_BYTES, scratch, unmask, unmaskText } from './unmask.ts'
 
 // What `next` returns, besides the opcodes of whole messages and control frames: TEXT, BINARY, CLOSE, PING, PONG.
 
@@ -41,9 +41,6 @@ export const OVER = -3
 const NOTHING = -4
 
 const NO_BYTES = Buffer.alloc(0)
-/** Texts of up to this size are unmasked in memory that all connections share: only the string remains. */
-const SCRATCH_BYTES = 64 * 1024
-let scratch: Buffer | null = null
 /** What a compressed message may exceed `maxMessageSize` by, because bytes that cannot be compressed become longer. */
 const SLACK_BYTES = 1024
 
@@ -266,8 +263,7 @@ export class WireWebSocket extends CloseState {
     const opcode = this.#first & 0x0f
     this.isCompressed = (this.#first & COMPRESSED) !== 0
     if (opcode === TEXT && !this.isCompressed && length <= SCRATCH_BYTES) {
-      scratch ??= Buffer.allocUnsafeSlow(SCRATCH_BYTES)
-      if (!unmask(this.#input, at, length, scratch, 0, this.#mask, 0)) return this.#endText(scratch, length)
+      if (!unmaskText(this.#input, at, length, this.#mask)) return this.#endText(scratch, length)
       this.text = scratch.toString('latin1', 0, length)
       return TEXT
     }
@@ -291,7 +287,7 @@ export class WireWebSocket extends CloseState {
     this.isCompressed = message.isCompressed
     if (message.isText && !message.isCompressed) {
       if (!message.isComplete) return this.#faultyText()
-      this.text = message.memory.bytes.toString('utf8', 0, message.memory.size)
+      this.text = message.memory.bytes.toString(message.isAscii ? 'latin1' : 'utf8', 0, message.memory.size)
       return TEXT
     }
     this.payload = message.memory.take()
