@@ -24,7 +24,7 @@ table.add(
 )
 table.root.beforeSend(function stamp() {})
 table.addFallbacks([routeOf(table, '* /pages/*rest')])
-const server = { routes: table, limits: DEFAULT_LIMITS, timeouts: DEFAULT_TIMEOUTS }
+const server = { routes: table, limits: DEFAULT_LIMITS, timeouts: DEFAULT_TIMEOUTS, hostsAt: () => null }
 
 function facts(line: string, ...fields: string[]): Record<string, readonly string[]> {
   const asked = { head: askedHead(line, ...fields), connection: CONNECTION, refusal: null, otherMethods: [], content: null }
