@@ -17,7 +17,7 @@ export interface StreamSource {
 }
 
 /** What precedes the first message of a stream. */
-export const BEGINNING = '0-0'
+const BEGINNING = '0-0'
 /** In place of the predecessor of an entry that no relay has made: nobody knows what is missing before it. */
 const FOREIGN = ''
 /** The ids that Redis makes of its time. Their numbers are exact in JavaScript. */
