@@ -9,9 +9,10 @@ import { websocket } from '../../src/modules/websocket/index.ts'
 import { cert, key } from '../support/certificate.ts'
 import { overHttp1, overHttp2, type SocketOrigin } from '../support/socket-visit.ts'
 import { isThinned } from '../support/thinned.ts'
+import { COMPRESSION_CASES, Compression, type CompressionCase } from './websocket/compression.ts'
 import { FRAME_CASES } from './websocket/frames.ts'
 import { SIZE_CASES } from './websocket/sizes.ts'
-import { lineOf, type SocketCase } from './websocket/step.ts'
+import { CLOSED, closing, lineOf, type SocketCase } from './websocket/step.ts'
 import { TEXT_CASES } from './websocket/texts.ts'
 
 const OPTIONS = { maxMessageSize: '16MiB', maxQueuedBytes: '64MiB', perMessageDeflate: true } as const
@@ -19,6 +20,10 @@ const CASES: readonly SocketCase[] = [...FRAME_CASES, ...TEXT_CASES]
 
 /** Of the large cases, which take long, one in so many where all quick tests run. */
 const ONE_IN = isThinned ? 9 : 1
+/** Of a case with compression. */
+const MESSAGES = isThinned ? 3 : 20
+/** Messages from here on come back compressed. */
+const COMPRESSED_FROM = 1024
 
 const logged: unknown[] = []
 const servers: HttpServer[] = []
@@ -47,6 +52,29 @@ async function check(origin: SocketOrigin, { sent, heard }: SocketCase, isByteBy
   )
 }
 
+/** Messages there and back, one after the other. */
+async function checkCompressed(origin: SocketOrigin, one: CompressionCase): Promise<void> {
+  const visit = await origin.open(one.offer)
+  assert.equal(visit.accepted, one.accepted)
+  const client = new Compression(visit.accepted)
+  for (let i = 0; i < MESSAGES; i++) {
+    const message = one.message(i)
+    await visit.send(await client.frames(one.opcode, message, one.fragment))
+    await visit.heard(i + 1)
+    const { opcode, compressed, payload } = visit.frames[i]!
+    assert.equal(compressed, one.size >= COMPRESSED_FROM)
+    const back = compressed ? await client.inflated(payload) : payload
+    assert.equal(lineOf(opcode, back), lineOf(one.opcode, message))
+  }
+  await visit.send([closing(1000)])
+  await visit.ended()
+  visit.leave()
+  assert.deepEqual(
+    visit.frames.slice(MESSAGES).map(({ opcode, payload }) => lineOf(opcode, payload)),
+    [CLOSED],
+  )
+}
+
 const ORIGINS: readonly (readonly [protocol: string, open: () => Promise<SocketOrigin>])[] = [
   ['HTTP/1.1', async () => overHttp1(await start({}))],
   ['HTTP/2', async () => overHttp2(await start({ tls: { key, cert }, http2: true }))],
@@ -67,10 +95,12 @@ for (const [protocol, open] of ORIGINS)
       })
     for (const [i, { id, title, make }] of SIZE_CASES.entries())
       if (i % ONE_IN === 0) test(`${id}: ${title}`, () => check(origin, make(), false))
+    for (const [i, one] of COMPRESSION_CASES.entries())
+      if (i % ONE_IN === 0) test(`${one.id}: ${one.title}`, () => checkCompressed(origin, one))
   })
 
 test('the table has the cases of the suite', () => {
-  const ids = [...CASES, ...SIZE_CASES].map(({ id }) => id)
+  const ids = [...CASES, ...SIZE_CASES, ...COMPRESSION_CASES].map(({ id }) => id)
   assert.equal(new Set(ids).size, ids.length)
-  assert.equal(ids.length, 301)
+  assert.equal(ids.length, 517)
 })
