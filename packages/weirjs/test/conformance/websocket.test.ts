@@ -9,14 +9,15 @@ import { websocket } from '../../src/modules/websocket/index.ts'
 import { cert, key } from '../support/certificate.ts'
 import { overHttp1, overHttp2, type SocketOrigin } from '../support/socket-visit.ts'
 import { isThinned } from '../support/thinned.ts'
+import { BEYOND_CASES, type BeyondCase } from './websocket/beyond.ts'
 import { COMPRESSION_CASES, Compression, type CompressionCase } from './websocket/compression.ts'
 import { FRAME_CASES } from './websocket/frames.ts'
 import { SIZE_CASES } from './websocket/sizes.ts'
-import { CLOSED, closing, lineOf, type SocketCase } from './websocket/step.ts'
+import { CLOSED, closing, lineOf } from './websocket/step.ts'
 import { TEXT_CASES } from './websocket/texts.ts'
 
 const OPTIONS = { maxMessageSize: '16MiB', maxQueuedBytes: '64MiB', perMessageDeflate: true } as const
-const CASES: readonly SocketCase[] = [...FRAME_CASES, ...TEXT_CASES]
+const CASES: readonly BeyondCase[] = [...FRAME_CASES, ...TEXT_CASES, ...BEYOND_CASES]
 
 /** Of the large cases, which take long, one in so many where all quick tests run. */
 const ONE_IN = isThinned ? 9 : 1
@@ -41,8 +42,8 @@ after(async () => {
   assert.deepEqual(logged, [])
 })
 
-async function check(origin: SocketOrigin, { sent, heard }: SocketCase, isByteByByte: boolean): Promise<void> {
-  const visit = await origin.open()
+async function check(origin: SocketOrigin, { sent, heard, offer = '' }: BeyondCase, isByteByByte: boolean): Promise<void> {
+  const visit = await origin.open(offer)
   await (isByteByByte ? visit.sendBytes(Buffer.concat(sent)) : visit.send(sent))
   await visit.ended()
   visit.leave()
@@ -102,5 +103,5 @@ for (const [protocol, open] of ORIGINS)
 test('the table has the cases of the suite', () => {
   const ids = [...CASES, ...SIZE_CASES, ...COMPRESSION_CASES].map(({ id }) => id)
   assert.equal(new Set(ids).size, ids.length)
-  assert.equal(ids.length, 517)
+  assert.equal(ids.length - BEYOND_CASES.length, 517)
 })
