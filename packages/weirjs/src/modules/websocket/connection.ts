@@ -16,7 +16,7 @@ import { closePayload } from '../../wire/websocket/frame-writer.ts'
 import { checkClose, lengthOf, pingOf, type WebSocketData } from './data.ts'
 import type { PerMessageDeflate } from './deflate.ts'
 import type { Negotiated } from './handshake.ts'
-import { INFLATED_PER_TURN, type Inflated, inflate } from './inflated-message.ts'
+import { INFLATED_PER_EVENT, type Inflated, inflate } from './inflated-message.ts'
 import type { RelayedRooms } from './relayed-rooms.ts'
 import type { Rooms } from './rooms.ts'
 import { SendQueue } from './send-queue.ts'
@@ -91,8 +91,8 @@ export class WebSocketConnection<Args = unknown> {
   #isReading = false
   /** The rest of what has arrived waits for the next turn of the event loop. */
   #isResting = false
-  /** What has been inflated since others came first. */
-  #inflatedBytes = 0
+  /** How many events are handled before others come first, also if their handlers are async. */
+  #eventsLeft = EVENTS_PER_TURN
   /** Whether the program has ended the connection. What still arrives is ignored. */
   #isEnded = false
   /** The client has ended its side, or the link is gone. */
@@ -312,8 +312,8 @@ export class WebSocketConnection<Args = unknown> {
     this.#isReading = true
     this.#sending.beginGathering()
     let event = NEED_DATA
-    for (let left = EVENTS_PER_TURN; !this.#isHandling; left--) {
-      if (left === 0 || this.#inflatedBytes >= INFLATED_PER_TURN) {
+    for (; !this.#isHandling; this.#eventsLeft--) {
+      if (this.#eventsLeft <= 0) {
         this.#rest()
         break
       }
@@ -330,7 +330,7 @@ export class WebSocketConnection<Args = unknown> {
 
   #rest(): void {
     this.#isResting = true
-    this.#inflatedBytes = 0
+    this.#eventsLeft = EVENTS_PER_TURN
     setImmediate(() => {
       this.#isResting = false
       if (!this.#isHandling) this.#read()
@@ -368,7 +368,7 @@ export class WebSocketConnection<Args = unknown> {
 
   #takeCompressed(payload: Buffer, isText: boolean): void {
     const inflated: Inflated = inflate(this.#deflate!, payload, isText, this.#host.maxMessageSize)
-    this.#inflatedBytes += inflated.data.length
+    this.#eventsLeft -= inflated.data.length / INFLATED_PER_EVENT
     if (inflated.code === 0) this.#onMessage(inflated.data)
     else {
       this.#wire.drop()
