@@ -15,6 +15,7 @@ import { rangeTarget } from './targets/range.ts'
 import { requestTargetTarget } from './targets/request-target.ts'
 import { serverTarget } from './targets/server.ts'
 import { urlencodedTarget } from './targets/urlencoded.ts'
+import { websocketTarget } from './targets/websocket.ts'
 import { chunkedTarget, chunksTarget, headTarget } from './targets/wire.ts'
 
 export const TARGETS: readonly Target[] = [
@@ -34,5 +35,6 @@ export const TARGETS: readonly Target[] = [
   partHeadTarget,
   forwardedTarget,
   proxyProtocolTarget,
+  websocketTarget,
   serverTarget,
 ]

@@ -271,7 +271,7 @@ describe('saveToS3', { skip: noS3 }, () => {
       const { server, errors } = await serve(t, s3)
       const client = await RawClient.connect(server.port)
       const form = encodeForm([{ name: 'a', fileName: 'a.png', content: FILE }])
-      client.send(`POST / HTTP/1.1\r\nHost: a\r\n${FORM_FIELD}Content-Length: ${form.length}\r\n\r\n`)
+      client.send(`POST / HTTP/1.1\r\nHost: localhost\r\n${FORM_FIELD}Content-Length: ${form.length}\r\n\r\n`)
       client.send(form.subarray(0, form.length - 1000))
       await eventually(
         () => s3.front.log.some((line) => line.endsWith('partNumber=1&uploadId') || line.includes('partNumber=1')),

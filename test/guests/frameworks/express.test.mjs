@@ -172,7 +172,7 @@ async function drive(client, { port }, prefix) {
   note('events of /wrong', await events(client, at('/state'), 2))
   assert.equal((await get(at('/timeout'))).text, 'too slow')
   assert.equal((await get(at('/throws/later'))).status, 422)
-  const late = await raw(`GET ${at('/throws/late')} HTTP/1.1\r\nHost: a\r\n\r\n`)
+  const late = await raw(`GET ${at('/throws/late')} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
   assert.doesNotMatch(late, /\r\n0\r\n\r\n$/)
 
   const slow = request({ port, path: at('/big'), agent: false }).end()
@@ -183,11 +183,11 @@ async function drive(client, { port }, prefix) {
   incoming.destroy()
   note('events of a slow client that leaves', await events(client, at('/state'), 1))
 
-  const upload = open(`POST ${at('/watched/read')} HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n${'x'.repeat(1000)}`)
+  const upload = open(`POST ${at('/watched/read')} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n${'x'.repeat(1000)}`)
   await new Promise((resolve) => setTimeout(resolve, 50))
   upload.leave()
   note('events of an upload that is left', await events(client, at('/state'), 4))
-  const waiting = open(`GET ${at('/watched/wait')} HTTP/1.1\r\nHost: a\r\n\r\n`)
+  const waiting = open(`GET ${at('/watched/wait')} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
   await new Promise((resolve) => setTimeout(resolve, 50))
   waiting.leave()
   note('events of a client that does not wait', await events(client, at('/state'), 2))
@@ -197,7 +197,7 @@ async function drive(client, { port }, prefix) {
   const piped = await post(at('/echo'), inPieces(Buffer.alloc(3_000_000, 'e'), 50_000))
   assert.equal(piped.bytes.length, 3_000_000)
 
-  const three = `GET ${at('/many')} HTTP/1.1\r\nHost: a\r\n\r\nPOST ${at('/echo')} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET ${at('/none')} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`
+  const three = `GET ${at('/many')} HTTP/1.1\r\nHost: localhost\r\n\r\nPOST ${at('/echo')} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabcGET ${at('/none')} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
   const statuses = [...(await raw(three)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
   assert.deepEqual(statuses, ['200', '200', '404'])
 }

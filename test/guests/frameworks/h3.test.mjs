@@ -62,7 +62,7 @@ async function drive({ get, post, open }) {
   assert.equal((await post('/pipe', inPieces(Buffer.alloc(1_000_000), 50_000))).bytes.length, 1_000_000)
   assert.equal((await get('/events?end=1')).text, 'id: 1\nevent: tick\ndata: 1\n\n')
   const before = (await get('/left', { hidden: true })).json().left
-  const stream = open('GET /events HTTP/1.1\r\nHost: a\r\n\r\n')
+  const stream = open('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await stream.read('data: 1')
   stream.leave()
   let left = before

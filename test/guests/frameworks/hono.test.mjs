@@ -104,7 +104,7 @@ guest('Hono', {
     assert.equal((await get('/stream')).text, 'ab')
     assert.equal((await get('/text')).text, 'one\ntwo\n')
     assert.match((await get('/events?end')).text, /event: tick\ndata: 2\nid: 2\n\n$/)
-    const stream = open('GET /events HTTP/1.1\r\nHost: a\r\n\r\n')
+    const stream = open('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n')
     await stream.read('data: 3')
     stream.leave()
     let left = 0

@@ -167,7 +167,7 @@ guest('Nest', {
     assert.equal((await get('/people/guarded', { headers: { authorization: 'no' } })).json().message, 'not you')
     assert.equal((await get('/people/guarded')).status, 403)
     assert.match((await get('/people/events')).text, /event: tick\nid: 2\ndata: \{"i":2\}/)
-    const stream = open('GET /people/endless HTTP/1.1\r\nHost: a\r\n\r\n')
+    const stream = open('GET /people/endless HTTP/1.1\r\nHost: localhost\r\n\r\n')
     await stream.read('data: 3')
     stream.leave()
     let left = false

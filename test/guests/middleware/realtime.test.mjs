@@ -44,7 +44,7 @@ guest('better-sse', {
     assert.match(events.text, /event:first\nid:1\ndata:\{"a":1\}/)
     assert.match(events.text, /"41"/)
     const before = (await get('/left', { hidden: true })).json()
-    const stream = open('GET /events HTTP/1.1\r\nHost: a\r\n\r\n')
+    const stream = open('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n')
     await stream.read('second')
     stream.leave()
     for (let i = 0; i < 100; i++) {
@@ -144,7 +144,7 @@ guest('better-sse (fetch)', {
     }
   },
   async drive({ get, open }) {
-    const stream = open('GET /events HTTP/1.1\r\nHost: a\r\n\r\n')
+    const stream = open('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n')
     assert.match(await stream.read('{"a":1}'), /content-type: text\/event-stream/i)
     stream.leave()
     for (let i = 0; i < 100; i++) {

@@ -214,7 +214,7 @@ guest('on-finished', {
   async drive(client) {
     await client.post('/', 'body')
     assert.deepEqual((await client.get('/seen')).json().sort(), ['request ended', 'response ended 200 true'])
-    const left = client.open('GET /left HTTP/1.1\r\nHost: a\r\n\r\n')
+    const left = client.open('GET /left HTTP/1.1\r\nHost: localhost\r\n\r\n')
     await left.read('some')
     left.leave()
     let seen = []
@@ -293,7 +293,7 @@ guest('finalhandler', {
     assert.match((await get('/none')).text, /Cannot GET \/none/)
     assert.equal((await post('/none', 'x'.repeat(200_000))).status, 404)
     assert.equal((await get('/error')).header('x-why'), 'taken')
-    const late = await raw('GET /late HTTP/1.1\r\nHost: a\r\n\r\n')
+    const late = await raw('GET /late HTTP/1.1\r\nHost: localhost\r\n\r\n')
     assert.match(late, /begun/)
     assert.doesNotMatch(late, /\r\n0\r\n\r\n$/, 'the body must not look complete')
   },

@@ -33,7 +33,7 @@ async function serveByServer({ start, close }, host) {
     const { HttpServer } = await import(new URL('index.js', DIST))
     const { toNodeServer } = await import(new URL('node/index.js', DIST))
     const logger = { error: (message, detail) => faults.push({ message, detail }) }
-    server = toNodeServer(new HttpServer({ address: '127.0.0.1', port: 0, logger }))
+    server = toNodeServer(new HttpServer({ address: '127.0.0.1', port: 0, hosts: 'any', logger }))
   }
   await start(server)
   const { port } = server.address()
@@ -85,7 +85,7 @@ async function serveByWeir({ handler, fetch, upgrade, path = '/', listening, ser
   const { mountFetch, mountNode } = await import(new URL('node/index.js', DIST))
   const faults = []
   const logger = { error: (message, detail) => faults.push({ message, detail }) }
-  const server = new HttpServer({ address: '127.0.0.1', port: 0, logger, ...(isHttp2 && (await overTls())), ...options })
+  const server = new HttpServer({ address: '127.0.0.1', port: 0, hosts: 'any', logger, ...(isHttp2 && (await overTls())), ...options })
   if (handler) mountNode(server, path, handler, { next: false, ...(upgrade && { upgrade }) })
   else mountFetch(server, path, fetch)
   await server.start()

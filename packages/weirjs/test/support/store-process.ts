@@ -17,7 +17,7 @@ const client =
         .connect()
     : new Redis(url).on('error', () => {})
 const count = (key: string): Promise<unknown> => ('call' in client ? client.call('INCR', key) : client.sendCommand(['INCR', key]))
-const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: null })
+const server = new HttpServer({ address: '127.0.0.1', port: 0, hosts: 'any', logger: null })
 const cached = cache({ maxAge: '1h', store: redisCache(client, { timeout: '10s' }), recheckAfter: '10ms' })
 
 const work = async (key: string): Promise<string> => {

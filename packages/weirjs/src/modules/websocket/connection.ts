@@ -16,7 +16,7 @@ import { closePayload } from '../../wire/websocket/frame-writer.ts'
 import { checkClose, lengthOf, pingOf, type WebSocketData } from './data.ts'
 import type { PerMessageDeflate } from './deflate.ts'
 import type { Negotiated } from './handshake.ts'
-import { type Inflated, inflate } from './inflated-message.ts'
+import { INFLATED_PER_EVENT, type Inflated, inflate } from './inflated-message.ts'
 import type { RelayedRooms } from './relayed-rooms.ts'
 import type { Rooms } from './rooms.ts'
 import { SendQueue } from './send-queue.ts'
@@ -36,8 +36,7 @@ export interface WebSocketHandlers<Args> {
    */
   message?(socket: WebSocketConnection<Args>, data: WebSocketData): unknown
   /**
-   * The client has answered a ping. `data` is that of the ping, empty for those that `pingInterval` sends. Called in order with the
-   * messages.
+   * The client has answered a ping. `data` is that of the ping, empty for those that `pingInterval` sends. Called in order with messages.
    */
   pong?(socket: WebSocketConnection<Args>, data: Uint8Array): unknown
   /**
@@ -92,6 +91,8 @@ export class WebSocketConnection<Args = unknown> {
   #isReading = false
   /** The rest of what has arrived waits for the next turn of the event loop. */
   #isResting = false
+  /** How many events are handled before others come first, also if their handlers are async. */
+  #eventsLeft = EVENTS_PER_TURN
   /** Whether the program has ended the connection. What still arrives is ignored. */
   #isEnded = false
   /** The client has ended its side, or the link is gone. */
@@ -174,8 +175,7 @@ export class WebSocketConnection<Args = unknown> {
   }
 
   /**
-   * Sends a ping. When the client answers with the same data, `pong` is called. The client may skip a ping if a later one has already
-   * arrived.
+   * Sends a ping. When the client answers with the same data, `pong` is called. The client may skip a ping if a later one came.
    *
    * @param data up to 125 bytes
    * @returns whether the ping was queued, as for `send`
@@ -314,13 +314,13 @@ export class WebSocketConnection<Args = unknown> {
     this.#isReading = true
     this.#sending.beginGathering()
     try {
-      for (let left = EVENTS_PER_TURN; !this.#isHandling; left--) {
-        if (left === 0) {
+      for (; !this.#isHandling; this.#eventsLeft--) {
+        if (this.#eventsLeft <= 0) {
           this.#rest()
           break
         }
         const event = wire.next()
-        if (event === NEED_DATA || event === OVER) break
+        if (event < 0 && event !== FAULT) break
         this.#take(event)
       }
     } finally {
@@ -335,6 +335,7 @@ export class WebSocketConnection<Args = unknown> {
 
   #rest(): void {
     this.#isResting = true
+    this.#eventsLeft = EVENTS_PER_TURN
     setImmediate(() => {
       this.#isResting = false
       if (!this.#isHandling) this.#read()
@@ -372,6 +373,7 @@ export class WebSocketConnection<Args = unknown> {
 
   #takeCompressed(payload: Buffer, isText: boolean): void {
     const inflated: Inflated = inflate(this.#deflate!, payload, isText, this.#host.maxMessageSize)
+    this.#eventsLeft -= inflated.data.length / INFLATED_PER_EVENT
     if (inflated.code === 0) this.#onMessage(inflated.data)
     else {
       this.#wire.drop()

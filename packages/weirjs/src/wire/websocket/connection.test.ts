@@ -91,6 +91,7 @@ const CASES: readonly (readonly [name: string, bytes: readonly Buffer[], events:
   ['a close inside a message', [part(TEXT, 'x'), frame(CLOSE)], ['close 1005']],
   // Refused.
   ['a close of one byte', [frame(CLOSE, [3])], [FAULT_PROTOCOL]],
+  ['a close that will have one byte', [Buffer.of(0x88, 0x81)], [FAULT_PROTOCOL]],
   ...[0, 999, 1004, 1005, 1006, 1015, 2999, 5000, 65_535].map(
     (code) => [`close code ${code}`, [frame(CLOSE, [code >> 8, code & 255])], [FAULT_PROTOCOL]] as const,
   ),

@@ -330,7 +330,6 @@ export class WireWebSocket extends CloseState {
   }
 
   #readClose(payload: Buffer): number {
-    if (payload.length === 1) return this.#fault(PROTOCOL_ERROR, 'a close frame with one byte')
     const code = payload.length === 0 ? NO_STATUS : payload.readUInt16BE(0)
     if (code !== NO_STATUS || payload.length > 0) {
       if (!isCloseCode(code)) return this.#fault(PROTOCOL_ERROR, 'the close code is not one to be sent')

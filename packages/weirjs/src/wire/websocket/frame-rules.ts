@@ -1,6 +1,18 @@
 // What can be said of a frame by its head (RFC 6455 §5.2, §5.4, §5.5; RFC 7692 §6).
 
-import { BINARY, COMPRESSED, CONTINUATION, CONTROL, FIN, MASKED, MOST_CONTROL_BYTES, PONG, RESERVED_BITS, TEXT } from './frame-types.ts'
+import {
+  BINARY,
+  CLOSE,
+  COMPRESSED,
+  CONTINUATION,
+  CONTROL,
+  FIN,
+  MASKED,
+  MOST_CONTROL_BYTES,
+  PONG,
+  RESERVED_BITS,
+  TEXT,
+} from './frame-types.ts'
 
 /** A length of 16 bits follows. */
 export const LENGTH_16 = 126
@@ -26,6 +38,7 @@ export function checkStart(first: number, second: number, compresses: boolean, i
     if (opcode > PONG) return 'the opcode is unknown'
     if ((first & FIN) === 0) return 'a control frame is fragmented'
     if ((second & 0x7f) > MOST_CONTROL_BYTES) return 'a control frame is too long'
+    if (opcode === CLOSE && (second & 0x7f) === 1) return 'a close frame with one byte'
   } else if (opcode > BINARY) return 'the opcode is unknown'
   else if ((opcode === CONTINUATION) !== isInMessage) return isInMessage ? 'a message begins inside another' : 'nothing is to be continued'
   return (second & MASKED) === 0 ? 'a frame is not masked' : null

@@ -91,6 +91,25 @@ inBothReadModes('compressed messages of a WebSocket', (serve) => {
     await eventually(() => handled === 40, 'all messages')
   })
 
+  for (const isAsync of [false, true])
+    test(`messages that inflate to much let others come first, also if handlers are ${isAsync ? '' : 'not '}async`, async (t) => {
+      let handled = 0
+      let inTurn = 0
+      let most = 0
+      const message = (): void => {
+        if (inTurn++ === 0) setImmediate(() => (inTurn = 0))
+        most = Math.max(most, inTurn)
+        handled++
+      }
+      const options = { perMessageDeflate: true, message: isAsync ? async () => message() : message }
+      const serving = await serve(t, (server) => mapEcho(server, options))
+      const socket = await RawSocket.open(serving, '/', 'Sec-WebSocket-Extensions: permessage-deflate\r\n')
+      const small = deflateRawSync(Buffer.alloc(500_000), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
+      socket.client.send(Buffer.concat(Array.from({ length: 100 }, () => frame(BINARY, small, { compressed: true }))))
+      await eventually(() => handled === 100, 'all messages')
+      assert.ok(most <= 6, `${most} at once`)
+    })
+
   test('an unsupported extension is declined, and a malformed field is refused', async (t) => {
     const serving = await serve(t, (server) => {
       mapEcho(server, { perMessageDeflate: true })

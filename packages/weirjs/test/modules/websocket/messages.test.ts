@@ -46,6 +46,23 @@ inBothReadModes('messages of a WebSocket', (serve) => {
     })
   }
 
+  for (const isAsync of [false, true])
+    test(`of many small messages, others come first after 1024, also if handlers are ${isAsync ? '' : 'not '}async`, async (t) => {
+      let handled = 0
+      let inTurn = 0
+      let most = 0
+      const message = (): void => {
+        if (inTurn++ === 0) setImmediate(() => (inTurn = 0))
+        most = Math.max(most, inTurn)
+        handled++
+      }
+      const serving = await serve(t, (server) => mapEcho(server, { message: isAsync ? async () => message() : message }))
+      const socket = await RawSocket.open(serving)
+      socket.client.send(Buffer.concat(new Array<Buffer>(20_000).fill(frame(TEXT, 'x'))))
+      await eventually(() => handled === 20_000, 'all messages')
+      assert.ok(most <= 2048, `${most} at once`)
+    })
+
   test('messages are handled in order, one at a time, and the socket is not read in the meantime', async (t) => {
     const opened = gate()
     const first = gate()
