@@ -6,6 +6,7 @@ import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
 import type { ArgsOf, Declaration } from '../../app/routes/declaration.ts'
 import { upgradesTo } from '../../app/routes/upgrade-handler.ts'
 import { addShutdownListener, removeShutdownListener } from '../../app/shutdown-listeners.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
 import { duration, flag, func, readBy, size, text, tokens } from '../../base/option-kinds.ts'
@@ -15,6 +16,7 @@ import type { Size } from '../../base/size.ts'
 import { type ByteLink, overLink } from '../../http/answer/byte-link.ts'
 import { problemOf } from '../../http/answer/problem.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
+import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { WireWebSocket } from '../../wire/websocket/connection.ts'
 import { acceptDeflate } from '../../wire/websocket/deflate-offer.ts'
@@ -128,7 +130,8 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
   readonly name: string
   readonly #path: string
   readonly #declaration: object
-  readonly #heartbeat: HeartbeatTimer | null
+  /** One for each clock: a test may have its own. */
+  readonly #heartbeats = new Map<Clock, HeartbeatTimer>()
   readonly #isAllowed: OriginPredicate
   readonly #compresses: boolean
   readonly #protocols: readonly string[]
@@ -155,7 +158,6 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     this.maxMessageSize = settings.maxMessageSize
     this.maxQueuedBytes = settings.maxQueuedBytes
     this.pingInterval = pingInterval
-    this.#heartbeat = pingInterval === null ? null : new HeartbeatTimer(pingInterval)
     this.#compresses = settings.perMessageDeflate
   }
 
@@ -201,8 +203,14 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
 
   forget(connection: WebSocketConnection<Args>): void {
     this.connections.delete(connection)
-    this.#heartbeat?.delete(connection)
+    for (const one of this.#heartbeats.values()) one.delete(connection)
     removeShutdownListener(connection.session.server.stopping, connection)
+  }
+
+  #heartbeatOf(clock: Clock, interval: number): HeartbeatTimer {
+    let heartbeat = this.#heartbeats.get(clock)
+    if (heartbeat === undefined) this.#heartbeats.set(clock, (heartbeat = new HeartbeatTimer(interval, clock)))
+    return heartbeat
   }
 
   /** A request that does not ask for a WebSocket gets a 426 from the core. */
@@ -239,7 +247,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     link.start(connection)
     link.sendHead('websocket', [...fields, ...(outgoingOf(response).fields ?? [])])
     this.connections.add(connection)
-    this.#heartbeat?.add(connection)
+    if (this.pingInterval !== null) this.#heartbeatOf(exchangeOf(session).connection.clock, this.pingInterval).add(connection)
     if (stopping.aborted) connection.stop()
     else addShutdownListener(stopping, connection)
     connection.open(head)
