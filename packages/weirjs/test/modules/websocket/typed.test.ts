@@ -5,6 +5,7 @@ import type { ClientHttp2Stream } from 'node:http2'
 import { type TestContext, test } from 'node:test'
 
 import { HttpServer, t } from '../../../src/index.ts'
+import { memoryRelay } from '../../../src/modules/relay/index.ts'
 import { websocket } from '../../../src/modules/websocket/index.ts'
 import { connect } from '../../../src/testing/index.ts'
 import { Http2Client } from '../../support/http2-client.ts'
@@ -138,6 +139,20 @@ test('a broadcast of the route is one value for all', async () => {
   assert.equal(route.broadcast(null, { text: 'to all', at: new Date(Date.UTC(2024, 1, 29)) }), 2)
   assert.deepEqual(await sockets[1]!.json(), { text: 'to the hall' })
   for (const socket of sockets) assert.deepEqual(await socket.json(), { text: 'to all', at: '2024-02-29' })
+})
+
+test('clients of other processes get the same text over a relay', async () => {
+  const relay = memoryRelay()
+  const start = () => {
+    const server = new HttpServer({ logger: null })
+    const route = websocket('/', { sends: Line, relay })
+    server.useModule(route)
+    return { server, route }
+  }
+  const [here, there] = [start(), start()]
+  const sockets = [await connect(here.server).webSocket('/'), await connect(there.server).webSocket('/')]
+  here.route.broadcast(null, { text: 'to all' })
+  for (const socket of sockets) assert.equal(await socket.next(), '{"text":"to all"}')
 })
 
 test('each may be alone, and a schema of another library does', async () => {
