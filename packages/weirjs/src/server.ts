@@ -1,6 +1,7 @@
 // The server that a host program uses. Only here, the application and the network meet.
 
 import { setMaxListeners } from 'node:events'
+import { setDebug } from './app/debug/debugged.ts'
 import { Dispatcher } from './app/dispatch.ts'
 import type { AskedContent } from './app/explain/checked-body.ts'
 import type { Explanation } from './app/explain/explanation.ts'
@@ -110,6 +111,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
     super({ table: routes, limits: { ...timeouts, ...limits }, invalidBodyStatus, logger: moduleLogger(logger) }, routes.root)
     this.#sharesBuffer = settings.sharedReceiveBuffer
+    if (debug) setDebug(this)
     this.#bodySettings = { jsonEngine, invalidBodyStatus }
     this.#routes = routes
     this.#places = new Places(given, proxies !== null)

@@ -212,6 +212,7 @@ export const ERRORS = {
   WEIR_OPTION_INVALID: developer(500, STAYS, 'an option or argument is invalid', 'docs/limits.md'),
   WEIR_SERVER_STATE: developer(500, STAYS, 'this call is not possible in the current state', 'docs/guide/lifecycle.md'),
   WEIR_TEST_WAIT: developer(500, STAYS, 'a test client gave up waiting', 'docs/guide/testing.md'),
+  WEIR_TEST_REFUSED: developer(500, STAYS, 'a WebSocket of a test client was refused', 'docs/guide/testing.md'),
   WEIR_CHAOS: developer(500, STAYS, 'a handler misbehaved', 'docs/guide/testing.md'),
   WEIR_STORE_UNAVAILABLE: transport(503, STAYS, 'a store did not answer', 'docs/dependencies.md', 5),
   WEIR_RELAY_UNAVAILABLE: transport(503, STAYS, 'a relay did not take a message', 'docs/guide/relay.md', 5),

@@ -205,6 +205,12 @@ export class ClientConnection {
     this.#look()
   }
 
+  /** Calls `look` now, and whenever something has happened, before all who wait. */
+  watch(look: () => void): void {
+    this.#waiters.add(look)
+    look()
+  }
+
   #look(): void {
     for (const look of [...this.#waiters]) look()
   }

@@ -2,10 +2,11 @@
 // way that a client can.
 
 import { Buffer } from 'node:buffer'
+import { checkNames } from '../base/options.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import type { AnswerHead } from '../net/inject/answer-reader.ts'
 import type { InjectResponse } from '../net/inject/inject.ts'
-import { requestOf } from '../net/inject/request-bytes.ts'
+import { fieldsOf, requestOf } from '../net/inject/request-bytes.ts'
 import { WatchedServer, watchedHostOf } from '../net/inject/watched-server.ts'
 import { type HttpServer, hostOf } from '../server.ts'
 
@@ -13,6 +14,7 @@ import { ClientConnection, type ClientOptions, type Ending } from './client-conn
 import { CookieJar } from './cookie-jar.ts'
 import { TestAnswer } from './test-answer.ts'
 import { type PreparedRequest, prepareRequest, type TestRequest } from './test-request.ts'
+import { HANDSHAKE, TestWebSocket, type TestWebSocketOptions, WebSocketRefused } from './test-websocket.ts'
 
 /** A request without its method and its URL. */
 type TestRequestOptions = Omit<TestRequest, 'method' | 'url'>
@@ -28,17 +30,22 @@ export function connect(server: HttpServer | WatchedServer, options: ClientOptio
 }
 
 export class TestClient implements AsyncDisposable {
+  readonly #host: ConnectionHost
+  readonly #options: ClientOptions
   readonly #connection: ClientConnection
   readonly #jar: CookieJar | null
+  readonly #webSockets: TestWebSocket[] = []
   /** Resolves when the last request has been sent. */
   #sent: Promise<unknown> = Promise.resolve()
   /** Resolves when the last response has been read to its end. */
   #read: Promise<void> = Promise.resolve()
 
   /** @internal */
-  constructor(host: ConnectionHost, options: ClientOptions) {
+  constructor(host: ConnectionHost, options: ClientOptions, jar: CookieJar | null = options.cookies === true ? new CookieJar() : null) {
+    this.#host = host
+    this.#options = options
     this.#connection = new ClientConnection(host, options)
-    this.#jar = options.cookies === true ? new CookieJar() : null
+    this.#jar = jar
   }
 
   get(url: string, request: TestRequestOptions = {}): Promise<InjectResponse> {
@@ -87,6 +94,30 @@ export class TestClient implements AsyncDisposable {
     const answer = this.#answer({ name: `${method} ${url}`, isToHead: method === 'HEAD', signal, goesOn: goesOn.open }, prepared)
     // If the body of the test fails, the test should get that error, not the one of a response that never arrived.
     return Promise.race([answer, sent.then(() => answer)])
+  }
+
+  /**
+   * Opens a WebSocket on a connection of its own, as a browser does: with the options and the cookies of this client. Messages are not compressed.
+   *
+   * @param path with its query
+   * @throws WebSocketRefused (WEIR_TEST_REFUSED) if the server answers anything but 101; the same errors as `request`
+   */
+  async webSocket(path: string, options: TestWebSocketOptions = {}): Promise<TestWebSocket> {
+    checkNames('webSocket()', options, ['headers', 'protocols', 'signal'])
+    const { headers = [], protocols = [], signal } = options
+    const fields = [...HANDSHAKE, ...fieldsOf(headers)]
+    if (protocols.length > 0) fields.push(['Sec-WebSocket-Protocol', protocols.join(', ')])
+    const client = new TestClient(this.#host, this.#options, this.#jar)
+    try {
+      const answer = await client.stream({ url: path, headers: fields, ...(signal !== undefined && { signal }) })
+      if (answer.status !== 101) throw new WebSocketRefused(path, await answer.whole())
+      const webSocket = new TestWebSocket(client.#connection, path, answer)
+      this.#webSockets.push(webSocket)
+      return webSocket
+    } catch (error) {
+      client.reset()
+      throw error
+    }
   }
 
   /** Sends bytes, or text as latin1. Resolves when the server has read them, or never will. */
@@ -155,9 +186,10 @@ export class TestClient implements AsyncDisposable {
     return this.#connection.ending
   }
 
-  /** Leaves with a reset, unless the connection is over. Observers have been told then. */
+  /** Leaves with a reset, unless the connection is over, its WebSockets too. Observers have been told then. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.reset()
+    for (const one of this.#webSockets) one.reset()
     await this.#connection.observed()
   }
 

@@ -37,9 +37,8 @@ interface ResponseIn<A> {
 type BodyOf<Answer> = Answer extends null
   ? // biome-ignore lint/suspicious/noConfusingVoidType: a method that returns nothing returns void
     void
-  : Answer extends { readonly '~standard': { readonly types?: { readonly input: infer I; readonly output: infer O } | undefined } }
-    ? // A `t` picks what is already its output; a schema of another library reads what it is given.
-      Sendable<Answer extends { readonly hasDefault: boolean } ? O : I>
+  : Answer extends AnySchema
+    ? WrittenAs<Answer>
     : Answer extends { readonly output?: infer T }
       ? T extends Uint8Array
         ? BytesResult
@@ -47,6 +46,14 @@ type BodyOf<Answer> = Answer extends null
           ? string | ByteSource
           : Sendable<T>
       : never
+
+/** What is written with a schema. */
+export type WrittenAs<S> = S extends {
+  readonly '~standard': { readonly types?: { readonly input: infer I; readonly output: infer O } | undefined }
+}
+  ? // A `t` picks what is already its output; a schema of another library reads what it is given.
+    Sendable<S extends { readonly hasDefault: boolean } ? O : I>
+  : never
 
 type BytesResult = Uint8Array | ArrayBuffer | ByteSource | Response
 

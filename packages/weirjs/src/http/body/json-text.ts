@@ -33,6 +33,14 @@ export function readJson(member: string, contentType: string | null, body: Reque
   return parseJsonBody(member, body, settings)
 }
 
+/** The value of a JSON text that is no body, as safe as that of one. @throws SyntaxError, also for more than 64 levels */
+export function readJsonText(text: string): unknown {
+  if (!isAtMost(DEFAULT_MAX_DEPTH, text)) throw new SyntaxError(`more than ${DEFAULT_MAX_DEPTH} levels`)
+  const value: unknown = JSON.parse(text)
+  if (mayHaveProto(text)) dropProto(value)
+  return value
+}
+
 /**
  * The value of a JSON body, without properties called `__proto__`: copying them onto another object would replace its prototype.
  * @throws WEIR_BODY_MISSING, WEIR_BODY_MALFORMED; InvalidBodyError for more than 64 levels

@@ -8,9 +8,10 @@ import { SharedMessage } from './shared-message.ts'
 export function broadcast<Args>(
   host: ConnectionHost<Args>,
   room: string | null,
-  data: WebSocketData,
+  value: WebSocketData,
   except: WebSocketConnection<Args> | null,
 ): number {
+  const data = host.encode?.(value) ?? value
   const bytes = messageOf(data, host.maxQueuedBytes)
   const queued = deliver(host, room, bytes, typeof data !== 'string', except)
   host.relayed?.publish(room, data)

@@ -13,6 +13,7 @@ import { NEED_DATA, OVER, type WireWebSocket } from '../../wire/websocket/connec
 import * as frames from '../../wire/websocket/frame-types.ts'
 import { closePayload } from '../../wire/websocket/frame-writer.ts'
 
+import type { ConnectionSettings } from './connection-settings.ts'
 import { checkClose, lengthOf, pingOf, type WebSocketData } from './data.ts'
 import type { PerMessageDeflate } from './deflate.ts'
 import type { Negotiated } from './handshake.ts'
@@ -27,41 +28,37 @@ import { ASK, Silence, TOO_LONG } from './silence.ts'
  * The handlers of a connection. Each may return a promise. If one throws or rejects, the connection is closed with 1011 and the error is
  * logged.
  */
-export interface WebSocketHandlers<Args> {
+export interface WebSocketHandlers<Args, In = WebSocketData, Out = WebSocketData> {
   /** The connection has been established. Messages wait until this handler has settled. */
-  open?(socket: WebSocketConnection<Args>): unknown
+  open?(socket: WebSocketConnection<Args, Out>): unknown
   /**
    * A message has arrived. The next one waits until this handler has settled. Not called after `close()`, `terminate()` or a handler that
    * failed.
    */
-  message?(socket: WebSocketConnection<Args>, data: WebSocketData): unknown
+  message?(socket: WebSocketConnection<Args, Out>, data: In): unknown
   /**
    * The client has answered a ping. `data` is that of the ping, empty for those that `pingInterval` sends. Called in order with messages.
    */
-  pong?(socket: WebSocketConnection<Args>, data: Uint8Array): unknown
+  pong?(socket: WebSocketConnection<Args, Out>, data: Uint8Array): unknown
   /**
    * The connection has ended. Always the last call, after all running handlers have settled.
    *
    * @param code RFC 6455 §7.4; 1005 if the client sent none, 1006 if the connection ended without a closing handshake
    */
-  close?(socket: WebSocketConnection<Args>, code: number, reason: string): unknown
+  close?(socket: WebSocketConnection<Args, Out>, code: number, reason: string): unknown
 }
 
 /** What all connections of a route share. @internal */
-export interface ConnectionHost<Args> {
-  readonly handlers: WebSocketHandlers<Args>
-  readonly maxMessageSize: number
-  readonly maxQueuedBytes: number
-  /** Null: no pings. */
-  readonly pingInterval: number | null
-  readonly connections: Set<WebSocketConnection<Args>>
-  readonly rooms: Rooms<WebSocketConnection<Args>>
+export interface ConnectionHost<Args, Out = WebSocketData> extends ConnectionSettings<Out> {
+  readonly handlers: WebSocketHandlers<Args, WebSocketData, Out>
+  readonly connections: Set<WebSocketConnection<Args, Out>>
+  readonly rooms: Rooms<WebSocketConnection<Args, Out>>
   /** Null: broadcasts stay in this process. */
   readonly relayed: RelayedRooms | null
   /** Sends to all others in a room, or on the route. @returns to how many */
-  broadcastFrom(sender: WebSocketConnection<Args>, room: string | null, data: WebSocketData): number
+  broadcastFrom(sender: WebSocketConnection<Args, Out>, room: string | null, data: Out): number
   report(error: unknown, requestId: string): void
-  forget(connection: WebSocketConnection<Args>): void
+  forget(connection: WebSocketConnection<Args, Out>): void
 }
 
 /** If messages are compressed, shorter ones are not. */
@@ -72,8 +69,8 @@ const EVENTS_PER_TURN = 1024
 const CLOSE_TIMEOUT_MS = 10_000
 const { FIN, TEXT, BINARY, COMPRESSED } = frames
 
-export class WebSocketConnection<Args = unknown> {
-  readonly #host: ConnectionHost<Args>
+export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
+  readonly #host: ConnectionHost<Args, Out>
   readonly #link: ByteLink
   readonly #wire: WireWebSocket
   readonly #sending: SendQueue
@@ -110,7 +107,7 @@ export class WebSocketConnection<Args = unknown> {
 
   /** @internal */
   constructor(
-    host: ConnectionHost<Args>,
+    host: ConnectionHost<Args, Out>,
     link: ByteLink,
     wire: WireWebSocket,
     { protocol, deflate }: Negotiated,
@@ -143,13 +140,14 @@ export class WebSocketConnection<Args = unknown> {
   }
 
   /**
-   * Sends a string as a text message, or bytes as a binary message. The bytes must not change until they are sent. Never waits. If more
+   * Sends a string as text, bytes as a binary message, or on a route with `sends` a value as JSON. The bytes must not change until they are sent. Never waits. If more
    * than `maxQueuedBytes` would wait for the client, the connection is closed with 1013.
    *
    * @returns whether the message was queued
    * @throws LimitError for a message larger than `maxQueuedBytes`
    */
-  send(data: WebSocketData): boolean {
+  send(value: Out): boolean {
+    const data = (this.#host.encode?.(value) ?? value) as WebSocketData
     const length = lengthOf(data, this.#host.maxQueuedBytes)
     if (!this.#mayQueue(length)) return false
     const isText = typeof data === 'string'
@@ -196,7 +194,7 @@ export class WebSocketConnection<Args = unknown> {
    * @returns the number of clients of this process for which the message was queued
    * @throws LimitError as for `send`
    */
-  broadcast(room: string | null, data: WebSocketData): number {
+  broadcast(room: string | null, data: Out): number {
     return this.#host.broadcastFrom(this, room, data)
   }
 

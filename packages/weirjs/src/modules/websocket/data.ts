@@ -11,7 +11,7 @@ export type WebSocketData = string | Uint8Array
 /** The limit of RFC 6455 §5.5. */
 const MAX_PING_BYTES = 125
 /** What is left of them behind the code (§5.5.1). */
-const MAX_REASON_BYTES = 123
+export const MAX_REASON_BYTES = 123
 
 /** How many bytes a message has on the wire. @throws LimitError for more than `maxQueuedBytes` */
 export function lengthOf(data: WebSocketData, maxQueuedBytes: number): number {

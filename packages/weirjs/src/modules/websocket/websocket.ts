@@ -2,20 +2,24 @@
 
 import type { Buffer } from 'node:buffer'
 
+import { hasDebug } from '../../app/debug/debugged.ts'
 import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
 import type { ArgsOf, Declaration } from '../../app/routes/declaration.ts'
 import { upgradesTo } from '../../app/routes/upgrade-handler.ts'
 import { addShutdownListener, removeShutdownListener } from '../../app/shutdown-listeners.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
-import { duration, flag, func, readBy, size, text, tokens } from '../../base/option-kinds.ts'
+import { duration, flag, func, matching, readBy, size, text, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
 import { type ByteLink, overLink } from '../../http/answer/byte-link.ts'
 import { problemOf } from '../../http/answer/problem.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
+import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { type AnySchema, isSchema } from '../../schema/standard.ts'
 import { WireWebSocket } from '../../wire/websocket/connection.ts'
 import { acceptDeflate } from '../../wire/websocket/deflate-offer.ts'
 import { type OriginPredicate, type Origins, predicateOf } from '../cors/origins.ts'
@@ -28,9 +32,21 @@ import type { Broadcast } from './envelope.ts'
 import { acceptOf, checkHandshake, checkOrigin, protocolOf } from './handshake.ts'
 import { RelayedRooms, type RelayedRoute, type WebSocketRelayState } from './relayed-rooms.ts'
 import { Rooms } from './rooms.ts'
+import { type Received, reading, type Sent, Writing } from './typed-messages.ts'
 
 /** The behaviour of a WebSocket route, and the handlers of its connections. */
-export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
+export interface WebSocketOptions<Args, R extends AnySchema | undefined = undefined, S extends AnySchema | undefined = undefined>
+  extends WebSocketHandlers<Args, Received<R>, Sent<S>> {
+  /**
+   * The schema of messages, which are JSON in text: `message` gets the value. Text that is not JSON closes the connection with 1007, a value that
+   * does not fit with 1008, a binary message with 1003. Default: messages are texts and bytes.
+   */
+  readonly receives?: R
+  /**
+   * The schema of what is sent: `send` and `broadcast` take a value, and send what it declares as JSON. In tests and with `debug`, a value that
+   * does not fit is an error. Default: texts and bytes are sent.
+   */
+  readonly sends?: S
   /** Called before the connection is upgraded. If it throws or rejects, the error becomes the response, as in any handler. */
   accept?(args: Args, session: HttpSession): unknown
   /**
@@ -73,23 +89,26 @@ export interface WebSocketOptions<Args> extends WebSocketHandlers<Args> {
 }
 
 /** A module that maps one route, with the connections of that route. */
-export interface WebSocketRoute<Args> extends Module {
+export interface WebSocketRoute<Args, Out = WebSocketData> extends Module {
   /** The open connections. */
-  readonly connections: ReadonlySet<WebSocketConnection<Args>>
+  readonly connections: ReadonlySet<WebSocketConnection<Args, Out>>
   /**
    * Sends to all in a room, or to all on the route if the room is null. With a relay, the clients of other processes get it, too.
    *
    * @returns the number of clients of this process for which the message was queued
    * @throws LimitError for a message larger than `maxQueuedBytes`
    */
-  broadcast(room: string | null, data: WebSocketData): number
+  broadcast(room: string | null, data: Out): number
   /** What the relay does; null without one. */
   readonly relay: WebSocketRelayState | null
 }
 
+const SCHEMA = matching<AnySchema | undefined>('a schema', isSchema).optional('none')
 const HANDLER = func().optional()
 /** @internal */
-export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown>>('websocket')({
+export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown, AnySchema | undefined, AnySchema | undefined>>('websocket')({
+  receives: SCHEMA,
+  sends: SCHEMA,
   accept: HANDLER,
   open: HANDLER,
   message: HANDLER,
@@ -111,12 +130,16 @@ export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown>>('websocket')({
  *
  * @throws WEIR_OPTION_INVALID
  */
-export function websocket<const P extends string>(path: P, options: WebSocketOptions<ArgsOf<P>>): WebSocketRoute<ArgsOf<P>>
-export function websocket<const P extends string, const D extends Declaration<D>>(
+export function websocket<const P extends string, R extends AnySchema | undefined = undefined, S extends AnySchema | undefined = undefined>(
   path: P,
-  declaration: D,
-  options: WebSocketOptions<ArgsOf<P, D>>,
-): WebSocketRoute<ArgsOf<P, D>>
+  options: WebSocketOptions<ArgsOf<P>, R, S>,
+): WebSocketRoute<ArgsOf<P>, Sent<S>>
+export function websocket<
+  const P extends string,
+  const D extends Declaration<D>,
+  R extends AnySchema | undefined = undefined,
+  S extends AnySchema | undefined = undefined,
+>(path: P, declaration: D, options: WebSocketOptions<ArgsOf<P, D>, R, S>): WebSocketRoute<ArgsOf<P, D>, Sent<S>>
 export function websocket(path: string, ...rest: readonly object[]): WebSocketRoute<unknown> {
   const options = rest.at(-1) as WebSocketOptions<unknown>
   return new Route(path, rest.length > 1 ? rest[0]! : {}, options)
@@ -128,11 +151,14 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
   readonly name: string
   readonly #path: string
   readonly #declaration: object
-  readonly #heartbeat: HeartbeatTimer | null
+  /** One for each clock: a test may have its own. */
+  readonly #heartbeats = new Map<Clock, HeartbeatTimer>()
   readonly #isAllowed: OriginPredicate
   readonly #compresses: boolean
   readonly #protocols: readonly string[]
   readonly handlers: WebSocketOptions<Args>
+  readonly #writing: Writing | null
+  readonly encode: ((value: unknown) => string) | undefined
   readonly maxMessageSize: number
   readonly maxQueuedBytes: number
   readonly pingInterval: number | null
@@ -144,18 +170,23 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
   constructor(path: string, declaration: object, options: WebSocketOptions<Args>) {
     this.name = `websocket ${path}`
     const settings = WEBSOCKET_RULES.read(options, this.name)
-    const { relay, channel, onGap, protocols, pingInterval } = settings
+    const { relay, channel, onGap, protocols, pingInterval, receives, sends } = settings
     if (relay === undefined && (channel !== undefined || onGap !== undefined)) throw invalid(this.name, 'channel and onGap need a relay')
     this.relayed = relay === undefined ? null : new RelayedRooms(relay, this)
     this.#path = path
     this.#declaration = declaration
     this.#isAllowed = settings.origins
-    this.handlers = options
+    const { message } = options
+    // Not a copy: the handlers may be those of a class.
+    if (receives === undefined || message === undefined) this.handlers = options
+    else this.handlers = Object.create(options, { message: { value: reading(receives, message) } })
+    const writing = sends === undefined ? null : new Writing(this.name, sends)
+    this.#writing = writing
+    this.encode = writing === null ? undefined : (value) => writing.textOf(value)
     this.#protocols = protocols
     this.maxMessageSize = settings.maxMessageSize
     this.maxQueuedBytes = settings.maxQueuedBytes
     this.pingInterval = pingInterval
-    this.#heartbeat = pingInterval === null ? null : new HeartbeatTimer(pingInterval)
     this.#compresses = settings.perMessageDeflate
   }
 
@@ -201,8 +232,14 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
 
   forget(connection: WebSocketConnection<Args>): void {
     this.connections.delete(connection)
-    this.#heartbeat?.delete(connection)
+    for (const one of this.#heartbeats.values()) one.delete(connection)
     removeShutdownListener(connection.session.server.stopping, connection)
+  }
+
+  #heartbeatOf(clock: Clock, interval: number): HeartbeatTimer {
+    let heartbeat = this.#heartbeats.get(clock)
+    if (heartbeat === undefined) this.#heartbeats.set(clock, (heartbeat = new HeartbeatTimer(interval, clock)))
+    return heartbeat
   }
 
   /** A request that does not ask for a WebSocket gets a 426 from the core. */
@@ -228,6 +265,8 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
   #connect(args: Args, session: HttpSession, link: ByteLink, head: Buffer): void {
     const { request, response, server } = session
     const { stopping } = server
+    const { clock, isTest } = exchangeOf(session).connection
+    if (isTest || hasDebug(server)) this.#writing?.check()
     const accepted = this.#compresses ? acceptDeflate(request.header('sec-websocket-extensions')) : null
     const protocol = protocolOf(request, this.#protocols)
     const fields = [...acceptOf(request)]
@@ -239,7 +278,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     link.start(connection)
     link.sendHead('websocket', [...fields, ...(outgoingOf(response).fields ?? [])])
     this.connections.add(connection)
-    this.#heartbeat?.add(connection)
+    if (this.pingInterval !== null) this.#heartbeatOf(clock, this.pingInterval).add(connection)
     if (stopping.aborted) connection.stop()
     else addShutdownListener(stopping, connection)
     connection.open(head)

@@ -25,11 +25,14 @@ export const LONGEST_HEAD = 14
 export const NORMAL = 1000
 export const GOING_AWAY = 1001
 export const PROTOCOL_ERROR = 1002
+/** Data of a kind that is not accepted, such as bytes where text is expected. */
+export const UNSUPPORTED = 1003
 /** Never sent: the peer has sent no code. */
 export const NO_STATUS = 1005
 /** Never sent: the connection has ended without a closing handshake. */
 export const ABNORMAL = 1006
 export const INVALID_PAYLOAD = 1007
+export const POLICY_VIOLATION = 1008
 export const TOO_LARGE = 1009
 export const INTERNAL_ERROR = 1011
 /** The client reads too slowly and may connect again later (registry: Try Again Later). */
