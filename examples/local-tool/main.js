@@ -67,7 +67,7 @@ server.mapGet('/api/file', async (_, { request, response }) => {
 
 const running = await local(server, { name: toolName(root), port: 4870 })
 if (!running.reused) scan.start().catch(console.error)
-const url = await running.newLaunchUrl()
+const url = running.newLaunchUrl()
 console.log(`${running.reused ? 'It runs already' : root}: ${url}`)
 if (!given.includes('--no-open') && !process.env.NO_OPEN) open(url)
 

@@ -72,7 +72,7 @@ async function signedIn(t: TestContext): Promise<User> {
     await attacker.stop({ grace: 0 })
   })
   const page = await context.newPage()
-  await page.goto(await running.newLaunchUrl())
+  await page.goto(running.newLaunchUrl())
   await page.waitForURL(`${running.url}/`)
   assert.deepEqual(await page.evaluate('window.all'), ['ran', 'secret', 'secret'], 'own pages do everything')
   await page.goto('about:blank')
@@ -153,7 +153,7 @@ for (const [name, pageOf] of Object.entries(ATTACKERS))
     }
     assert.deepEqual(reached, [], 'nothing came to the program, not even what nobody could have read')
     // The user's own page still works.
-    await page.goto(await running.newLaunchUrl())
+    await page.goto(running.newLaunchUrl())
     await page.waitForURL(`${running.url}/`)
   })
 
@@ -195,7 +195,7 @@ test('a launch URL that was copied into a chat opens nothing in another browser,
   skip: noChromium,
 }, async (t) => {
   const { running, context, page } = await signedIn(t)
-  const url = await running.newLaunchUrl()
+  const url = running.newLaunchUrl()
   await page.goto(url)
   await page.waitForURL(`${running.url}/`)
   await page.goBack().catch(() => null)
@@ -227,7 +227,7 @@ test('an old cookie, after a crash, opens neither the next instance nor another 
   assert.equal(response!.status(), 401)
   assert.match(await page.innerText('main'), /Start attacked again/)
   assert.deepEqual(reached, [])
-  await page.goto(await next.newLaunchUrl())
+  await page.goto(next.newLaunchUrl())
   await page.waitForURL(`${next.url}/`)
   const names = (await context.cookies()).map(({ name }) => name)
   assert.equal(names.filter((name) => name !== old!.name).length, 1)
@@ -238,9 +238,9 @@ test('two programs on this machine are open in one browser at the same time', { 
   const other = await local(programOf([]), { name: 'other' })
   t.after(() => other.stop())
   const second = await context.newPage()
-  await second.goto(await other.newLaunchUrl())
+  await second.goto(other.newLaunchUrl())
   await second.waitForURL(`${other.url}/`)
-  await page.goto(await running.newLaunchUrl())
+  await page.goto(running.newLaunchUrl())
   await page.waitForURL(`${running.url}/`)
   await second.reload()
   assert.deepEqual(await second.evaluate('window.all'), ['ran', 'secret', 'secret'])

@@ -8,7 +8,7 @@ const server = new HttpServer({ logger: null }).mapGet('/pid', () => process.pid
 try {
   const running = await local(server, { name, single: single as 'reuse' | 'error' | 'many' })
   const { url, reused } = running
-  console.log(JSON.stringify({ pid: process.pid, url, reused, launchUrl: await running.newLaunchUrl() }))
+  console.log(JSON.stringify({ pid: process.pid, url, reused, launchUrl: running.newLaunchUrl() }))
   process.stdin.resume().on('end', () => void running.stop().then(() => process.exit()))
 } catch (error) {
   console.log(JSON.stringify({ pid: process.pid, code: (error as { code: string }).code }))

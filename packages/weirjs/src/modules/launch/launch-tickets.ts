@@ -1,49 +1,60 @@
-// Tokens for launch URLs: each opens one browser, once, and soon.
+// Tokens for launch URLs: each opens one browser, once, and soon. Whoever knows the token of a server can sign one, so that another process of its
+// user needs no answer of the server for it.
 
-import { createHash } from 'node:crypto'
+import { Buffer } from 'node:buffer'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 import type { Clock } from '../../base/clock.ts'
-import { newLaunchToken } from './launch-token.ts'
 
 /** How long one is good for: long enough for a browser that starts, and for a person who first reads what the terminal says. */
 const LIFETIME_MS = 600_000
-/** How many are known, used ones included. With one more, the oldest is void. */
-const MOST = 32
+/** Milliseconds since 1970 at which it ends, as base 36; a number of its own; and the proof that somebody has signed it who knows the token. */
+const TICKET = /^([0-9a-z]{1,11})-([\w-]{22})-([\w-]{43})$/
 
 export class LaunchTickets {
+  readonly #token: string
   readonly #clock: Clock
-  /** When each ends, by its digest: how long a look-up takes says nothing about the token itself. */
-  readonly #ends = new Map<string, number>()
+  /** When each ends that was used. Only what the token has signed is kept, and only until it ends. */
+  readonly #used = new Map<string, number>()
 
-  constructor(clock: Clock) {
+  constructor(token: string, clock: Clock) {
+    this.#token = token
     this.#clock = clock
   }
 
+  /** Makes one for the server with this token. @param now milliseconds since 1970 */
+  static sign(token: string, now: number): string {
+    const facts = `${(now + LIFETIME_MS).toString(36)}-${randomBytes(16).toString('base64url')}`
+    return `${facts}-${proofOf(token, facts)}`
+  }
+
   issue(): string {
-    const ticket = newLaunchToken()
-    this.#ends.set(digestOf(ticket), this.#clock.now() + LIFETIME_MS)
-    for (const oldest of this.#ends.keys()) {
-      if (this.#ends.size <= MOST) break
-      this.#ends.delete(oldest)
-    }
-    return ticket
+    return LaunchTickets.sign(this.#token, this.#clock.wallTime())
   }
 
-  /** Whether it was issued, is not too old, and was not used before. From now on, it was. */
+  /** Whether it was signed, is not too old, and was not used before. From now on, it was. */
   use(ticket: string): boolean {
-    const digest = digestOf(ticket)
-    const end = this.#ends.get(digest)
-    if (end === undefined) return false
-    this.#ends.set(digest, 0)
-    return this.#clock.now() < end
+    const now = this.#clock.wallTime()
+    for (const [number, end] of this.#used) if (end <= now) this.#used.delete(number)
+    const signed = this.#read(ticket)
+    if (signed === null || signed.end <= now || this.#used.has(signed.number)) return false
+    this.#used.set(signed.number, signed.end)
+    return true
   }
 
-  /** Whether it was issued, used or not. */
+  /** Whether it was signed, used or not. */
   knows(ticket: string): boolean {
-    return this.#ends.has(digestOf(ticket))
+    return this.#read(ticket) !== null
+  }
+
+  #read(ticket: string): { readonly number: string; readonly end: number } | null {
+    const [, end, number, proof] = TICKET.exec(ticket) ?? []
+    if (proof === undefined) return null
+    const expected = Buffer.from(proofOf(this.#token, `${end}-${number}`))
+    return timingSafeEqual(Buffer.from(proof), expected) ? { number: number!, end: Number.parseInt(end!, 36) } : null
   }
 }
 
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64')
+function proofOf(token: string, facts: string): string {
+  return createHmac('sha256', token).update(`launch ${facts}`).digest('base64url')
 }

@@ -17,11 +17,9 @@ import { answerToHello, HELLO_PATH, PROOF_FIELD } from './handshake.ts'
 import { foreignness, opensPage } from './own-pages.ts'
 import { isOfAnotherUser } from './peer-user.ts'
 
-/** The page of launch URLs. Nothing of the program is at this path, and at those of the next two. */
+/** The page of launch URLs. Nothing of the program is at this path, and at that of the next one. */
 const LAUNCH_PATH = '/_local'
 const ENTER_PATH = '/_local/enter'
-/** Where another start of the program gets a launch URL. */
-export const NEW_LAUNCH_PATH = '/_local/launch'
 
 /** What no page of another site may do with responses. A handler that has set such a field knows better. */
 const FIELDS = [
@@ -45,32 +43,33 @@ export class Door {
   /** The ids of connections of this user, the oldest first. */
   readonly #own = new Set<string>()
   /** What programs send. */
-  token = ''
+  token: string
   /** Where it is reached; empty before the start. */
   url = ''
 
   constructor(settings: DoorSettings, clock: Clock = systemClock) {
     this.#settings = settings
     this.#clock = clock
-    this.#tickets = new LaunchTickets(clock)
-    this.#access = this.#change()
+    this.token = newLaunchToken()
+    this.#tickets = new LaunchTickets(this.token, clock)
+    this.#access = this.#newAccess()
   }
 
   /** For another start of the same server: nothing that was given out before opens it. */
   renew(settings: DoorSettings): void {
     this.#settings = settings
-    this.#tickets = new LaunchTickets(this.#clock)
-    this.#access = this.#change()
+    this.token = newLaunchToken()
+    this.#tickets = new LaunchTickets(this.token, this.#clock)
+    this.#access = this.#newAccess()
   }
 
-  #change(): LaunchToken {
-    this.token = newLaunchToken()
+  #newAccess(): LaunchToken {
     // By the name of its cookie, an instance is not taken for another one that had its port before.
     return new LaunchToken(`weir-local-${this.#settings.name}`, '/', this.token, randomBytes(8).toString('hex'))
   }
 
   newLaunchUrl(): string {
-    return `${this.url}${LAUNCH_PATH}#token=${this.#tickets.issue()}`
+    return launchUrl(this.url, this.#tickets.issue())
   }
 
   /** Without a name: no group and no route can replace it. */
@@ -102,8 +101,6 @@ export class Door {
     }
     if (request.path === LAUNCH_PATH && opensPage(session)) return this.#page(session, 200)
     const isProgram = this.#access.isSentBy(session)
-    if (isProgram && request.path === NEW_LAUNCH_PATH && request.method === 'POST')
-      return response.header('Cache-Control', 'no-store').json({ url: this.newLaunchUrl() })
     const why = isProgram ? null : this.#access.hasCookie(session) ? this.#whyNot(session) : 'no credentials'
     if (why === null) return undefined
     if (opensPage(session)) return this.#page(session, 401)
@@ -159,4 +156,9 @@ export class Door {
       .header('Cache-Control', 'no-store')
       .html(launchPage(words, ENTER_PATH, '/'))
   }
+}
+
+/** @param ticket of `LaunchTickets` */
+export function launchUrl(url: string, ticket: string): string {
+  return `${url}${LAUNCH_PATH}#token=${ticket}`
 }

@@ -36,7 +36,7 @@ export async function isRunning({ url, token, pid }: FoundLocal): Promise<boolea
 }
 
 /** What a server of this user responds to a POST. @throws (rejects) the system's error */
-export async function ask(
+async function ask(
   url: string,
   path: string,
   headers: Readonly<Record<string, string>>,

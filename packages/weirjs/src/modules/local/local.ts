@@ -1,5 +1,6 @@
 // `local`: starts a server inside somebody's program that only this user's programs and pages may use.
 
+import { systemClock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { count, flag, oneOf, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
@@ -8,8 +9,9 @@ import { isLoopback } from '../../base/this-machine.ts'
 import type { HttpServer } from '../../server.ts'
 import { guard, listeningPlaces, moveServer } from '../kit/launch.ts'
 import { endpointOrigin } from '../launch/endpoint-origin.ts'
-import { Door, NEW_LAUNCH_PATH } from './door.ts'
-import { ask, isRunning } from './handshake.ts'
+import { LaunchTickets } from '../launch/launch-tickets.ts'
+import { Door, launchUrl } from './door.ts'
+import { isRunning } from './handshake.ts'
 import { type FoundLocal, isInstanceName, NAME_FORM, readInstance, removeInstance, writeInstance } from './instance-file.ts'
 import { instanceFolder, openFolder, thisMachine } from './instance-folder.ts'
 import { lockStart } from './start-lock.ts'
@@ -39,7 +41,7 @@ export interface LocalServer {
   /** True: another start has this name, `server` was not started, and `stop` does nothing. */
   readonly reused: boolean
   /** A URL that opens the program in one browser: it works once, within ten minutes. */
-  newLaunchUrl(): Promise<string>
+  newLaunchUrl(): string
   /** Stops the server gracefully, and removes the file. */
   stop(): Promise<void>
 }
@@ -105,7 +107,7 @@ async function start(server: HttpServer, folder: string, name: string, port: num
     url,
     port: portOf(url),
     reused: false,
-    newLaunchUrl: async () => door.newLaunchUrl(),
+    newLaunchUrl: () => door.newLaunchUrl(),
     stop: async () => void (await server.stop()),
   }
 }
@@ -154,11 +156,7 @@ function reusedOf(found: FoundLocal): LocalServer {
     url,
     port: portOf(url),
     reused: true,
-    async newLaunchUrl() {
-      const { status, text: answer } = await ask(url, NEW_LAUNCH_PATH, { authorization: `Bearer ${token}` })
-      if (status !== 200) throw new WeirError('WEIR_SERVER_STATE', `the server that runs at ${url} gives no launch URL: ${status}`)
-      return (JSON.parse(answer) as { url: string }).url
-    },
+    newLaunchUrl: () => launchUrl(url, LaunchTickets.sign(token, systemClock.wallTime())),
     async stop() {},
   }
 }

@@ -95,8 +95,6 @@ const WAYS: readonly (readonly [string, ...string[]])[] = [
   ['GET /fetch/x'],
   ['GET /group/in'],
   ['GET /nothing'],
-  ['GET /_local/launch'],
-  ['POST /_local/launch', 'Content-Length: 0'],
   ['POST /_local/enter', 'Content-Length: 0'],
   ['POST /_local/hello', 'Content-Length: 0'],
   ['POST /_local/hello', 'Content-Length: 0', `weir-local: ${'n'.repeat(22)}.${'p'.repeat(43)}`],
@@ -166,7 +164,7 @@ const ticketOf = (url: string): string => new URLSearchParams(new URL(url).hash.
 async function signedIn(t: TestContext): Promise<Page> {
   const running = await opened(t)
   const { port } = running
-  const answer = await enter(port, ticketOf(await running.newLaunchUrl()), 'Sec-Fetch-Site: same-origin')
+  const answer = await enter(port, ticketOf(running.newLaunchUrl()), 'Sec-Fetch-Site: same-origin')
   assert.equal(answer.status, 204)
   const setCookie = answer.header('set-cookie')!
   return { running, port, origin: `http://127.0.0.1:${port}`, cookie: setCookie.split(';')[0]!, setCookie }
@@ -186,8 +184,8 @@ test('the cookie is for this instance alone: HttpOnly, SameSite=Strict, gone wit
 
 test('a launch URL works once, and a second time only in the browser that it has opened', async (t) => {
   const { running, port, cookie } = await signedIn(t)
-  const url = await running.newLaunchUrl()
-  assert.match(url, new RegExp(`^http://127\\.0\\.0\\.1:${port}/_local#token=[\\w-]{32}$`))
+  const url = running.newLaunchUrl()
+  assert.match(url, new RegExp(`^http://127\\.0\\.0\\.1:${port}/_local#token=\\w{8,11}-[\\w-]{66}$`))
   const ticket = ticketOf(url)
   assert.notEqual(ticket, secret)
   assert.equal((await send(port, 'GET /', `Authorization: Bearer ${ticket}`)).status, 401, 'it is not the token of programs')
@@ -200,7 +198,7 @@ test('a launch URL works once, and a second time only in the browser that it has
 
 test('only a page of the server itself exchanges the token of a launch URL, which stays good for it', async (t) => {
   const { running, port } = await signedIn(t)
-  const ticket = ticketOf(await running.newLaunchUrl())
+  const ticket = ticketOf(running.newLaunchUrl())
   for (const fields of [
     ['Origin: https://evil.example'],
     ['Origin: null'],
@@ -339,7 +337,7 @@ test('no secret is in what is logged, observed as a URL, or sent back', async (t
   const server = fullServer(t, { logger: { error: write, warn: write, info: write } as never })
   server.observe({ end: ({ session, error }) => void lines.push(session?.request.url, String(error)) })
   const running = await opened(t, server)
-  const ticket = ticketOf(await running.newLaunchUrl())
+  const ticket = ticketOf(running.newLaunchUrl())
   const answer = await enter(running.port, ticket)
   const cookie = answer.header('set-cookie')!.split(';')[0]!
   const answers = [

@@ -127,7 +127,7 @@ test('reuse: a second start gets the first one, a launch URL of it, and a stop t
   const running = await started(t, {}, server)
   assert.deepEqual([running.reused, running.url, server.isListening], [true, first.said.url, false])
   await running.stop()
-  const launchUrl = await running.newLaunchUrl()
+  const launchUrl = running.newLaunchUrl()
   assert.ok(launchUrl.startsWith(`${first.said.url}/_local#token=`))
   assert.notEqual(launchUrl, first.said.launchUrl)
   const token = launchUrl.split('=')[1]!
