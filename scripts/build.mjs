@@ -95,11 +95,14 @@ function generateBundle(_options, bundle) {
  * arrays of bytes have no parameter.
  */
 function finishDeclarations(_options, bundle) {
+  const isMain = 'modules/kit/index.d.ts' in bundle // of weirjs, whose entries have these names
   for (const [name, chunk] of Object.entries(bundle)) {
     if (chunk.type !== 'chunk') continue
     if (/^export \{ __exportAll as \w+ \};\s*$/.test(chunk.code)) delete bundle[name] // for namespaces, which need nothing as types
     const code = chunk.code.replace(/^\/\/(?:[^\n]*\.d\.ts|#(?:end)?region[^\n]*)\n/gm, '')
-    const seen = (NAMED_IN[name] ?? []).map((entry) => `import type {} from "./${posix.relative(posix.dirname(name), entry)}";\n`)
+    const seen = ((isMain && NAMED_IN[name]) || []).map(
+      (entry) => `import type {} from "./${posix.relative(posix.dirname(name), entry)}";\n`,
+    )
     chunk.code =
       seen.join('').replace(/"\.\/\.\.\//g, '"../') +
       code.replace(/^(?=import [^\n]* from ["']node:)/gm, '// @ts-ignore\n').replace(/\b(Uint8Array|Buffer)<ArrayBufferLike>/g, '$1')

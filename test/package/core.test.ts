@@ -10,7 +10,7 @@ import { test } from 'node:test'
 const DIST = 'packages/weirjs/dist'
 const FILES = ['index.js', 'parts/core.js', 'parts/declarations.js']
 /** 420 kB are wanted. What bounds it: a server for HTTP/1.1, the router, the binder, schemas and forms are needed by the first request. */
-const MOST_BYTES = 600_000
+const MOST_BYTES = 610_000
 
 /** The files of the package that `entry` imports when it is loaded, and the modules that it takes from elsewhere. */
 function loadedBy(entry: string): { files: Map<string, string>; others: Set<string> } {
@@ -31,9 +31,9 @@ function loadedBy(entry: string): { files: Map<string, string>; others: Set<stri
 
 const { files, others } = loadedBy('index.js')
 
-test('importing weirjs loads three files of the package, and no other package', () => {
+test('importing weirjs loads three files of the package, and one small package', () => {
   assert.deepEqual([...files.keys()].sort(), FILES)
-  assert.deepEqual([...others].filter((name) => !name.startsWith('node:')).sort(), [])
+  assert.deepEqual([...others].filter((name) => !name.startsWith('node:')).sort(), ['cookie'])
 })
 
 test('the core is not larger than its budget', () => {

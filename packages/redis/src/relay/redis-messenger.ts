@@ -3,7 +3,7 @@
 import type { Size } from 'weirjs'
 import { type Clock, invalid, isInstance, kindOf, option, shown, systemClock } from 'weirjs/kit'
 import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
-import { onceOf, SUBSCRIBE_RULES } from 'weirjs/relay'
+import { checkSubscribe, onceOf } from 'weirjs/relay'
 import { RedisAccess } from '../client/redis-access.ts'
 import { type RedisSubscribingClient, subscriberSourceOf } from '../client/redis-subscriber.ts'
 
@@ -148,7 +148,7 @@ export class RedisMessenger implements Relay {
   subscribe(channel: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {
     this.#checkName(channel)
     if (typeof listener !== 'function') throw invalid(this.#owner, `listener is ${shown(listener)}, not a function`)
-    SUBSCRIBE_RULES.read(options, this.#owner)
+    checkSubscribe(options, this.#owner)
     const names = this.#namesOf(channel)
     const { name } = names
     const existing = this.#local.get(name)

@@ -252,7 +252,7 @@ describe('the body of a Request from toWeb', () => {
       )
       const client = await connect()
       const size = 40 * 1024 * 1024
-      client.send(`POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${size}\r\n\r\n`)
+      client.send(`POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${size}\r\n\r\n`)
       const drained = client.send(Buffer.alloc(size, 'x'))
       await standsStill(() => client.unsentBytes)
       assert.ok(client.unsentBytes > 0, 'everything was read immediately')
@@ -287,7 +287,7 @@ describe('globals that take time to load are not read', () => {
     assert.equal(run.status, 0, run.stderr)
     return JSON.parse(run.stdout) as string[]
   }
-  const POST = String.raw`'POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}'`
+  const POST = String.raw`'POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}'`
 
   test('by the import, by a server, or by a request', () => {
     assert.deepEqual(

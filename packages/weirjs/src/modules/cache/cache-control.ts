@@ -51,10 +51,17 @@ export function readCacheControl(field: string | null): Directives {
 
 /** A part of a field of a response without the SP and HTAB around it. `trim()` would remove more. */
 export function withoutBlanks(text: string): string {
-  return text.replace(/^[ \t]+|[ \t]+$/g, '')
+  let [start, end] = [0, text.length]
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
 }
 
 /** RFC 9111 §1.2.2. */
 export function deltaSeconds(text: string): number {
   return /^\d+$/.test(text) ? Math.min(Number(text), MOST_SECONDS) : 0
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09
 }

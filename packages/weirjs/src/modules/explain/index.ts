@@ -5,6 +5,7 @@ export type {
   ExplainedArgument,
   ExplainedBody,
   ExplainedClient,
+  ExplainedHostRule,
   ExplainedPolicy,
   ExplainedResponse,
   ExplainedRoute,

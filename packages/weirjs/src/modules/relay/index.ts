@@ -5,5 +5,5 @@ export { type RelayChannel, type RelayChannelOptions, relayChannel } from '../ss
 export { type MemoryRelayOptions, memoryRelay } from './memory-relay.ts'
 export { onceName, onceOf } from './publish-once.ts'
 export type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from './relay-option.ts'
-export { BEFORE_FIRST, checkedRelay, SUBSCRIBE_RULES } from './relay-option.ts'
+export { BEFORE_FIRST, checkedRelay, checkSubscribe } from './relay-option.ts'
 export { readyOrLate } from './relay-ready.ts'

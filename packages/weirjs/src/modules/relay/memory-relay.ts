@@ -10,12 +10,12 @@ import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
 import { onceOf } from './publish-once.ts'
 import {
+  checkSubscribe,
   type Relay,
   type RelayMessage,
   type RelayPublishOptions,
   type RelaySubscribeOptions,
   type RelaySubscription,
-  SUBSCRIBE_RULES,
 } from './relay-option.ts'
 
 export interface MemoryRelayOptions {
@@ -107,7 +107,7 @@ class MemoryRelay implements Relay {
     checkName(name)
     if (typeof listener !== 'function') throw invalid(OWNER, `listener is ${shown(listener)}, not a function`)
     const { after, onGap } = options
-    SUBSCRIBE_RULES.read({ after, onGap }, OWNER)
+    checkSubscribe({ after, onGap }, OWNER)
     const channel = this.#channelOf(name)
     const position = this.#maxLength === 0 ? null : `${channel.prefix}${channel.count}`
     const subscription = new Subscription(listener, onGap, this.#onError, position, () => {

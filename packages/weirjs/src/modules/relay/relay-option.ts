@@ -39,6 +39,11 @@ export interface RelaySubscribeOptions {
 /** The rules of `RelaySubscribeOptions`, which every relay checks. */
 export const SUBSCRIBE_RULES = rules<RelaySubscribeOptions>('subscribe()')({ after: text().optional(), onGap: func().optional() })
 
+/** Checks the options of `subscribe`, for relays. @param owner of the relay, for messages @throws WEIR_OPTION_INVALID */
+export function checkSubscribe(options: RelaySubscribeOptions, owner: string): void {
+  SUBSCRIBE_RULES.read(options, owner)
+}
+
 export interface RelaySubscription {
   /** Resolves when everything that is published from now on will be delivered. Rejects if the subscription is closed first. */
   readonly ready: Promise<void>

@@ -9,7 +9,7 @@ import { Buffer } from 'node:buffer'
 import { isPromise } from '../../base/is-promise.ts'
 import type { ByteLink } from '../../http/answer/byte-link.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { NEED_DATA, OVER, type WireWebSocket } from '../../wire/websocket/connection.ts'
+import { FAULT, type WireWebSocket } from '../../wire/websocket/connection.ts'
 import * as frames from '../../wire/websocket/frame-types.ts'
 import { closePayload } from '../../wire/websocket/frame-writer.ts'
 
