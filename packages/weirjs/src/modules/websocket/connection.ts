@@ -67,7 +67,7 @@ export interface ConnectionHost<Args> {
 
 /** If messages are compressed, shorter ones are not. */
 const COMPRESSION_THRESHOLD_BYTES = 1024
-/** How many messages and control frames are handled before others come first: one read may have 40,000. */
+/** How many messages and control frames are handled before others come first: one read may have 40,000. One that is inflated counts as many. */
 const EVENTS_PER_TURN = 1024
 /** How long a client may take to answer a close, or to read what was sent before it. */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -92,6 +92,8 @@ export class WebSocketConnection<Args = unknown> {
   #isReading = false
   /** The rest of what has arrived waits for the next turn of the event loop. */
   #isResting = false
+  /** How many events may be handled in this turn. */
+  #left = 0
   /** Whether the program has ended the connection. What still arrives is ignored. */
   #isEnded = false
   /** The client has ended its side, or the link is gone. */
@@ -314,11 +316,9 @@ export class WebSocketConnection<Args = unknown> {
     this.#isReading = true
     this.#sending.beginGathering()
     try {
-      for (let left = EVENTS_PER_TURN; !this.#isHandling; left--) {
-        if (left === 0) {
-          this.#rest()
-          break
-        }
+      for (this.#left = EVENTS_PER_TURN; !this.#isHandling; this.#left--) {
+        if (this.#left <= 0) this.#rest()
+        if (this.#isResting) break
         const event = wire.next()
         if (event === NEED_DATA || event === OVER) break
         this.#take(event)
@@ -372,6 +372,7 @@ export class WebSocketConnection<Args = unknown> {
 
   #takeCompressed(payload: Buffer, isText: boolean): void {
     const inflated: Inflated = inflate(this.#deflate!, payload, isText, this.#host.maxMessageSize)
+    this.#left -= this.#deflate!.work
     if (inflated.code === 0) this.#onMessage(inflated.data)
     else {
       this.#wire.drop()

@@ -29,6 +29,10 @@ const LARGE_LEVEL = 1
 const LEAST_MEMORY = 4
 const MOST_MEMORY = 8
 
+/** A call of zlib takes as long as so many small messages that are not compressed, and longer by one for each KiB. */
+const WORK_OF_CALL = 16
+const BYTES_OF_WORK = 1024
+
 /** `inflate` has failed. */
 export const NOT_DEFLATE = -1
 export const INFLATES_TOO_LARGE = -2
@@ -44,6 +48,8 @@ export class PerMessageDeflate {
   /** What has been deflated. */
   readonly #sent: TextWindow | null
   readonly #sendBits: number
+  /** As how many small messages the last one counts that was inflated. A client can make much of few bytes: of a thousand, a mebibyte. */
+  work = 0
 
   constructor(parameters: DeflateParameters) {
     const { clientKeeps, serverKeeps, clientBits, serverBits } = parameters
@@ -59,6 +65,7 @@ export class PerMessageDeflate {
 
   /** @returns the message; NOT_DEFLATE, or INFLATES_TOO_LARGE as soon as it has more than `most` bytes */
   inflate(payload: Buffer, most: number): Buffer | typeof NOT_DEFLATE | typeof INFLATES_TOO_LARGE {
+    this.work = 0
     if (payload.length === 0) return payload // not a block at all, but what some send for a message without bytes
     let input: Buffer = Buffer.concat([payload, TAIL])
     let message: Buffer | null = null
@@ -71,6 +78,7 @@ export class PerMessageDeflate {
         return (error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE' ? INFLATES_TOO_LARGE : NOT_DEFLATE
       }
       const { buffer, engine } = inflated
+      this.#count(engine.bytesWritten + buffer.length)
       if (buffer.length > room) return INFLATES_TOO_LARGE
       if (streams === MOST_STREAMS || this.#isCutInBlock(input, buffer)) return NOT_DEFLATE
       this.#received?.add(buffer)
@@ -80,10 +88,15 @@ export class PerMessageDeflate {
     return message ?? Buffer.alloc(0)
   }
 
+  #count(bytes: number): void {
+    this.work += WORK_OF_CALL + Math.floor(bytes / BYTES_OF_WORK)
+  }
+
   /** A block of plain bytes that lacks its last four takes those of the tail in their place, and all seems well. */
   #isCutInBlock(input: Buffer, output: Buffer): boolean {
     const { length } = output
     if (length < CUT_OFF_BYTES || output.readUInt32BE(length - CUT_OFF_BYTES) !== TAIL.readUInt32BE(0)) return false
+    this.#count(input.length + length)
     const without = inflateRawSync(input.subarray(0, -TAIL.length), {
       ...dictionary(this.#received?.bytes),
       finishFlush: constants.Z_SYNC_FLUSH,
