@@ -215,3 +215,20 @@ test('a connection is closed only with codes that may be sent', () => {
   assert.throws(() => connection.close(1000, 'x'.repeat(124)), RangeError)
   assert.equal(connection.isOpen, true)
 })
+
+for (const isBlockedThen of [false, true])
+  test(`what is gathered goes out whole if the link keeps the memory of a part of it, ${isBlockedThen ? 'and is full then' : 'and takes more'}`, () => {
+    const { connection, link, written, feed } = connected({ message: (socket, data) => void socket.send(data) })
+    // 900 answers to one read are more than the memory in which they are gathered.
+    link.writeShared = (bytes) => {
+      written.push(Buffer.from(bytes).toString('latin1'))
+      link.isBlocked = isBlockedThen
+      return false
+    }
+    const answers = Array.from({ length: 900 }, (_, i) => String(i).padStart(100, '.'))
+    feed(...answers.map((text, i) => frame(i % 2 === 0 ? PING : TEXT, text)))
+    link.isBlocked = false
+    connection.onRoom()
+    const heads = (i: number): string => String.fromCharCode(i % 2 === 0 ? 0x8a : TEXT, 100)
+    assert.ok(written.join('') === answers.map((text, i) => heads(i) + text).join(''), 'each answer is there, in order')
+  })
