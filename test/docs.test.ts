@@ -285,7 +285,8 @@ test('every ts block of README and docs compiles, and prints what its comments s
 
 test('docs/local-threats.md names a test for each threat, and each of them exists', () => {
   const folder = 'packages/weirjs/test/modules/local'
-  const sources = ['test/e2e/local-attacks.test.ts', `${folder}/door.test.ts`, `${folder}/instances.test.ts`]
+  const handshake = 'packages/weirjs/src/modules/local/handshake.test.ts'
+  const sources = ['test/e2e/local-attacks.test.ts', handshake, `${folder}/door.test.ts`, `${folder}/instances.test.ts`]
   const titles = sources.flatMap((path) =>
     [...readFileSync(path, 'utf8').matchAll(/\btest\(\s*['`](.+?)['`],/g)].map(([, title]) => title!),
   )

@@ -441,6 +441,14 @@ describe('server.fetch: what goes wrong', () => {
     assert.deepEqual(await seen('http://tool/?a=1', 'app://tool'), { ...own, origin: 'http://tool', isSecure: false, from: 'app://tool' })
     const loud = { url: 'HTTP://tool/', method: 'GET', headers: new Headers(), body: null } as Request // not of Node, which writes http
     assert.equal(((await (await server.fetch(loud)).json()) as { isSecure: boolean }).isSecure, false)
+    const ofTheWeb = { ...own, from: 'null' } // a site can have the same name, and its pages are not the program's
+    assert.deepEqual(await seen('app://tool/?a=1', 'https://tool'), ofTheWeb)
+    assert.deepEqual(await seen('app://tool:443/?a=1', 'https://tool'), ofTheWeb)
+    for (const [scheme, isSecure] of [
+      ['ws', false],
+      ['wss', true],
+    ] as const)
+      assert.equal(((await seen(`${scheme}://tool/`, 'https://tool')) as { isSecure: boolean }).isSecure, isSecure)
     for (const url of ['app:tool', 'mailto:a@example.com', 'data:text/plain,x'])
       assert.equal((await server.fetch(new Request(url))).status, 400)
   })

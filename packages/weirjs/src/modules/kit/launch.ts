@@ -1,7 +1,7 @@
 // Pages that only the person who has started a server may use: a link with a token, and checks of who asks.
 
 import type { Policy } from '../../app/policies/policy.ts'
-import { type HttpServer, moveTo, placesOf } from '../../server.ts'
+import { type HttpServer, hostOf, moveTo, placesOf } from '../../server.ts'
 
 export { hostName } from '../../base/host-name.ts'
 export { isLoopback } from '../../base/this-machine.ts'
@@ -12,9 +12,9 @@ export { LaunchTickets } from '../launch/launch-tickets.ts'
 export { isLaunchToken, LaunchToken, newLaunchToken, TOKEN_FORM } from '../launch/launch-token.ts'
 export { hostAsked, refusalOf } from '../launch/local-access.ts'
 
-/** Where a server that has not started is going to listen. */
+/** Where a server that has not started is going to listen, and whether its application is below a path: its own, or one that a proxy states. */
 export function listeningPlaces(server: HttpServer) {
-  return placesOf(server)
+  return { places: placesOf(server), isBelowPath: hostOf(server).basePath !== null }
 }
 
 /** Makes a server that has not started listen at another port than its options say. @throws WEIR_OPTION_INVALID for one with several endpoints */

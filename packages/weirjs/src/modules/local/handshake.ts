@@ -11,10 +11,7 @@ import { isAlive } from './is-alive.ts'
 export const PROOF_FIELD = 'weir-local'
 /** Where it is asked. */
 export const HELLO_PATH = '/_local/hello'
-/**
- * A server that does not answer so long does not work. One that has ended refuses the connection immediately, so the time is only for a machine
- * that is very busy, where a second instance would be wrong.
- */
+/** One that has ended refuses the connection immediately, so the time is only for a machine that is very busy. */
 const TIMEOUT_MS = 10_000
 const NONCE = /^[\w-]{22,64}$/
 
@@ -25,14 +22,22 @@ export function answerToHello(token: string, field: string | null): string | nul
   return proofOf(token, 'server', nonce)
 }
 
-/** Whether the process lives, and a server answers there that knows the token. */
-export async function isRunning({ url, token, pid }: FoundLocal): Promise<boolean> {
-  if (!isAlive(pid)) return false
+/**
+ * Whether the process lives, and a server answers there that knows the token. `silent`: somebody is there, and has not said in time who. It may be
+ * the instance on a busy machine, or one that hangs.
+ */
+export async function stateOf({ url, token, pid }: FoundLocal, timeoutMs = TIMEOUT_MS): Promise<'runs' | 'silent' | 'gone'> {
+  if (!isAlive(pid)) return 'gone'
   const nonce = randomBytes(18).toString('base64url')
   const field = `${nonce}.${proofOf(token, 'client', nonce)}`
-  const { headers } = await ask(url, HELLO_PATH, { [PROOF_FIELD]: field }).catch(() => ({ headers: {} as NodeJS.Dict<string | string[]> }))
-  const proof = headers[PROOF_FIELD]
-  return typeof proof === 'string' && isSame(proof, proofOf(token, 'server', nonce))
+  const end = AbortSignal.timeout(timeoutMs)
+  try {
+    const { headers } = await ask(url, HELLO_PATH, { [PROOF_FIELD]: field }, end)
+    const proof = headers[PROOF_FIELD]
+    return typeof proof === 'string' && isSame(proof, proofOf(token, 'server', nonce)) ? 'runs' : 'gone'
+  } catch {
+    return end.aborted && isAlive(pid) ? 'silent' : 'gone'
+  }
 }
 
 /** What a server of this user responds to a POST. @throws (rejects) the system's error */
@@ -40,11 +45,12 @@ async function ask(
   url: string,
   path: string,
   headers: Readonly<Record<string, string>>,
+  signal = AbortSignal.timeout(TIMEOUT_MS),
 ): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string }> {
   const send = url.startsWith('https:') ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
     // Who is there is known by the proof, not by a certificate, which such a server often makes itself.
-    const options = { method: 'POST', headers, agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(TIMEOUT_MS) }
+    const options = { method: 'POST', headers, agent: false, rejectUnauthorized: false, signal }
     const request = send(`${url}${path}`, options, (response) => {
       let text = ''
       response.setEncoding('utf8')

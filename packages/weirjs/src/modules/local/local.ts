@@ -11,7 +11,7 @@ import { guard, listeningPlaces, moveServer } from '../kit/launch.ts'
 import { endpointOrigin } from '../launch/endpoint-origin.ts'
 import { LaunchTickets } from '../launch/launch-tickets.ts'
 import { Door, launchUrl } from './door.ts'
-import { isRunning } from './handshake.ts'
+import { stateOf } from './handshake.ts'
 import { type FoundLocal, isInstanceName, NAME_FORM, readInstance, removeInstance, writeInstance } from './instance-file.ts'
 import { instanceFolder, openFolder, thisMachine } from './instance-folder.ts'
 import { lockStart } from './start-lock.ts'
@@ -59,7 +59,7 @@ const doors = new WeakMap<HttpServer, Door>()
 
 /**
  * Starts the server, closed to everybody but pages that were opened by a launch URL and programs that send the token.
- * @throws (rejects) WEIR_OPTION_INVALID for a wrong option, for an address that others reach without `exposed`, and for `exposed` without auth;
+ * @throws (rejects) WEIR_OPTION_INVALID for a wrong option, for a server with `basePath`, for an address that others reach without `exposed`, and for `exposed` without auth;
  * WEIR_LOCAL_RUNNING; WEIR_LOCAL_FILE; what `start` throws
  */
 export async function local(server: HttpServer, options: LocalOptions): Promise<LocalServer> {
@@ -71,7 +71,14 @@ export async function local(server: HttpServer, options: LocalOptions): Promise<
   const unlock = await lockStart(folder, name)
   try {
     const found = single === 'many' ? null : readInstance(folder, name)
-    if (found === null || !(await isRunning(found))) return await start(server, folder, name, port, exposed)
+    const state = found === null ? 'gone' : await stateOf(found)
+    if (found === null || state === 'gone') return await start(server, folder, name, port, exposed)
+    // A second one beside it would take its file away, and perhaps its data.
+    if (state === 'silent')
+      throw new WeirError(
+        'WEIR_LOCAL_RUNNING',
+        `${name} runs as process ${found.pid} at ${found.url}, and does not answer: end it, or wait`,
+      )
     if (single === 'error') throw new WeirError('WEIR_LOCAL_RUNNING', `${name} runs as process ${found.pid} at ${found.url}`)
     return reusedOf(found)
   } finally {
@@ -86,7 +93,7 @@ export async function local(server: HttpServer, options: LocalOptions): Promise<
 export async function findLocal(name: string): Promise<FoundLocal | null> {
   if (!isInstanceName(name)) throw invalid('findLocal', `${JSON.stringify(name)} is not ${NAME_FORM}`)
   const found = readInstance(instanceFolder(thisMachine()), name)
-  return found !== null && (await isRunning(found)) ? found : null
+  return found !== null && (await stateOf(found)) === 'runs' ? found : null
 }
 
 async function start(server: HttpServer, folder: string, name: string, port: number | undefined, isExposed: boolean): Promise<LocalServer> {
@@ -137,7 +144,8 @@ async function listen(server: HttpServer, port: number | undefined): Promise<voi
 
 /** @throws WEIR_OPTION_INVALID */
 function checkPlaces(server: HttpServer, isExposed: boolean): void {
-  const places = listeningPlaces(server)
+  const { places, isBelowPath } = listeningPlaces(server)
+  if (isBelowPath) throw invalid('local', 'the server has a basePath, and launch URLs and programs find a local server at the root')
   if (places.every(({ unixSocket }) => unixSocket !== undefined))
     throw invalid('local', 'the server listens on a Unix socket, which no browser can open')
   if (places.some(({ http2 }) => http2 === 'cleartext')) throw invalid('local', "http2 is 'cleartext', which no browser speaks")

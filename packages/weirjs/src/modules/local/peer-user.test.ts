@@ -47,6 +47,33 @@ test('IPv6 is in a table of its own', () => {
   )
 })
 
+test('an end whose socket of IPv6 also speaks IPv4 is in the table of that', () => {
+  const mapped = `${'0'.repeat(16)}${endianness() === 'LE' ? 'FFFF0000' : '0000FFFF'}${ADDRESS}`
+  const ours = row(`${mapped}:0050`, `${mapped}:1F90`, 1000)
+  const theirs = (uid: number): string => row(`${mapped}:1F90`, `${mapped}:0050`, uid)
+  for (const address of ['127.0.0.1', '::ffff:127.0.0.1'])
+    for (const [tcp, tcp6, isAnother] of [
+      [client(1001), ours, true],
+      [client(1000), ours, false],
+      [server, theirs(1001), true],
+      [server, theirs(1000), false],
+      ['', ours + theirs(1001), true],
+      ['', ours + theirs(1000), false],
+    ] as const)
+      assert.equal(
+        isOfAnotherUser({ address, port: 0x1f90 }, 1000, (name) => (name === 'tcp' ? tcp : tcp6)),
+        isAnother,
+      )
+})
+
+test('a machine without IPv6 has no table of it', () => {
+  const read = (name: string): string => {
+    if (name === 'tcp6') throw new Error('ENOENT')
+    return client(1001) + server
+  }
+  assert.equal(isOfAnotherUser(PEER, 1000, read), true)
+})
+
 test('where nobody says whose a program is, all are accepted', () => {
   const fail = (): never => {
     throw new Error('ENOENT')

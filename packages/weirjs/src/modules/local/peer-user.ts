@@ -30,12 +30,9 @@ export function isOfAnotherUser(
   if (uid === undefined) return false
   const end = endOf(peer)
   if (end === null) return false
-  let rows: Row[]
-  try {
-    rows = [...readTable(end.length > 13 ? 'tcp6' : 'tcp').matchAll(ROW)].map(rowOf)
-  } catch {
-    return false
-  }
+  // Each end is in the table of its own socket: one of IPv6 that also speaks IPv4 is in the other one.
+  const tables = end.length > LONGEST_END4 ? (['tcp6'] as const) : (['tcp', 'tcp6'] as const)
+  const rows = tables.flatMap((name) => rowsOf(readTable, name))
   // A table that has our end of the connection has the other one too, unless that is gone.
   const ours = rows.filter(({ other }) => other === end)
   if (ours.length === 0) return false
@@ -43,10 +40,27 @@ export function isOfAnotherUser(
   return theirs === undefined || (theirs.uid !== uid && theirs.uid !== 0)
 }
 
+/** Four bytes of an address and a port. */
+const LONGEST_END4 = 13
+const MAPPED = `${'0'.repeat(16)}${endianness() === 'LE' ? 'FFFF0000' : '0000FFFF'}`
 const ROW = /^ *\d+: ([\dA-F]+:[\dA-F]{4}) ([\dA-F]+:[\dA-F]{4}) ([\dA-F]{2}) \S+ \S+ \S+ +(\d+)/gm
 
+/** None where the system has no such table: all of Linux, or IPv6, may be missing. */
+function rowsOf(readTable: (name: 'tcp' | 'tcp6') => string, name: 'tcp' | 'tcp6'): Row[] {
+  try {
+    return [...readTable(name).matchAll(ROW)].map(rowOf)
+  } catch {
+    return []
+  }
+}
+
 function rowOf([, own = '', other = '', state = '', uid = '']: RegExpExecArray): Row {
-  return { own, other, state, uid: Number(uid) }
+  return { own: withoutMapping(own), other: withoutMapping(other), state, uid: Number(uid) }
+}
+
+/** `::ffff:127.0.0.1` is 127.0.0.1. */
+function withoutMapping(end: string): string {
+  return end.startsWith(MAPPED) ? end.slice(MAPPED.length) : end
 }
 
 function tableOf(name: 'tcp' | 'tcp6'): string {

@@ -9,6 +9,8 @@ import { columnOf, createTable, keyOf, Sweep } from './sqlite-table.ts'
 /** How often the bytes of all responses are added up: whenever this part of the bound has been written. */
 const CHECKED_PARTS = 16
 const DROPPED_AT_ONCE = 64
+/** What a row takes in the file beside its text: its key three times, in the table and in two indexes. */
+const ROW_BYTES = 192
 
 export const cacheTables = (prefix: string): string => `${createTable(`${prefix}cache`, 'value TEXT NOT NULL, bytes INTEGER NOT NULL')}
 CREATE INDEX IF NOT EXISTS ${prefix}cache_bytes ON ${prefix}cache (ends, bytes);
@@ -46,7 +48,7 @@ export function sqliteCache(access: SqliteAccess, prefix: string, maxBytes: numb
       return access.run(() => columnOf(select.get(keyOf(key), clock.wallTime()), 'value') as string | null)
     },
     async write(key, text, ttlMs) {
-      const bytes = Buffer.byteLength(text)
+      const bytes = Buffer.byteLength(text) + ROW_BYTES
       if (bytes > maxBytes) return
       await access.runAlone(() => {
         const now = clock.wallTime()

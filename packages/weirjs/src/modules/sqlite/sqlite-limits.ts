@@ -65,12 +65,17 @@ class SqliteTable implements LimitTable {
     })
   }
 
-  /** @returns the level now. If the clock went back, nothing drains until it has caught up. */
+  /**
+   * @returns the level now. If the clock went back, nothing drains until it has caught up. If that would take longer than a full bucket takes to
+   * drain, the row is from a time when the clock was wrong, and counts as empty.
+   */
   #read(id: string): { readonly level: number; readonly now: number } {
     const wallTime = this.#access.clock.wallTime()
     const row = this.#statements.read.get(id)
-    const at = Number(columnOf(row, 'at') ?? wallTime)
-    const level = Number(columnOf(row, 'level') ?? 0)
+    const stored = Number(columnOf(row, 'at') ?? wallTime)
+    const isWrong = stored - wallTime > this.#rule.capacity / this.#rule.drainPerMs
+    const at = isWrong ? wallTime : stored
+    const level = isWrong ? 0 : Number(columnOf(row, 'level') ?? 0)
     return { level: Math.max(0, level - Math.max(0, wallTime - at) * this.#rule.drainPerMs), now: Math.max(at, wallTime) }
   }
 

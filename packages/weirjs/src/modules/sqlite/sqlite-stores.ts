@@ -48,7 +48,7 @@ export const SQLITE_STORES_RULES = rules<SqliteStoresOptions>(OWNER)({
 /**
  * Keeps sessions, rate limits, cached responses and the outcomes of requests in one SQLite file, which all processes of one machine may share.
  * What was confirmed is there after a crash of the process. The database is switched to its write-ahead log, with `synchronous = NORMAL`: after a
- * failure of the power, the last moments may be lost. To change that, run `PRAGMA synchronous = FULL` afterwards.
+ * failure of the power, the last moments may be lost. To change that, run `PRAGMA synchronous = FULL` afterwards. `busy_timeout` becomes 0.
  *
  * @param database `new DatabaseSync('app.db')` of `node:sqlite`, which the program keeps open until the server has stopped. Give the stores a
  * connection of their own if the program's transactions last longer than a moment
@@ -74,7 +74,8 @@ const START_RETRY_MS = 20
 
 function prepareDatabase(database: SqliteDatabase, prefix: string): void {
   const tables = [sessionsTable, limitsTable, cacheTables, idempotencyTable].map((table) => table(prefix)).join('\n')
-  const sql = `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; ${tables} COMMIT;`
+  // Some drivers let SQLite wait for seconds, better-sqlite3 by default: meanwhile the whole process would stand still.
+  const sql = `PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; ${tables} COMMIT;`
   for (let waited = 0; ; waited += START_RETRY_MS)
     try {
       database.exec(sql)

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { constants, deflateRawSync } from 'node:zlib'
 
 import type { ByteLink, LinkOwner } from '../../http/answer/byte-link.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { WireWebSocket } from '../../wire/websocket/connection.ts'
+import { acceptDeflate } from '../../wire/websocket/deflate-offer.ts'
 import { type ConnectionHost, WebSocketConnection, type WebSocketHandlers } from './connection.ts'
+import { PerMessageDeflate } from './deflate.ts'
 
 const TEXT = 0x81
 const CLOSE = 0x88
@@ -15,7 +18,7 @@ const frame = (first: number, payload = ''): Buffer =>
   Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), Buffer.from(payload, 'latin1')])
 
 /** A connection over a link that the test feeds. */
-function connected(handlers: WebSocketHandlers<null>, { maxQueuedBytes = 1_000_000 } = {}) {
+function connected(handlers: WebSocketHandlers<null>, { maxQueuedBytes = 1_000_000, compresses = false, maxMessageSize = 1000 } = {}) {
   const written: string[] = []
   let owner: LinkOwner | null = null
   const link: { -readonly [K in keyof ByteLink]: ByteLink[K] } & { isEnded: boolean } = {
@@ -35,17 +38,17 @@ function connected(handlers: WebSocketHandlers<null>, { maxQueuedBytes = 1_000_0
   }
   const failures: unknown[] = []
   const host = {
-    ...{ handlers, maxMessageSize: 1000, maxQueuedBytes, pingInterval: null },
+    ...{ handlers, maxMessageSize, maxQueuedBytes, pingInterval: null },
     report: (error: unknown) => failures.push(error),
     forget() {},
   }
   const session = { requestId: '' } as HttpSession
-  const wire = new WireWebSocket(host.maxMessageSize)
+  const wire = new WireWebSocket(host.maxMessageSize, compresses)
   const connection = new WebSocketConnection(
     host as unknown as ConnectionHost<null>,
     link,
     wire,
-    { protocol: '', deflate: null },
+    { protocol: '', deflate: compresses ? new PerMessageDeflate(acceptDeflate('permessage-deflate')!.parameters) : null },
     null,
     session,
   )
@@ -79,6 +82,37 @@ test('a read full of tiny messages does not hold the event loop: others come fir
   assert.equal(seen.join(''), `${letters.join('')}!`)
   assert.equal(link.isPaused, false)
 })
+
+/** As a client compresses a message that refers to no other. */
+const deflated = (bytes: Buffer): Buffer => deflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
+const KIB = Buffer.alloc(1024)
+/** Compressed messages of few bytes that make much work, and how many of them may be inflated in one turn. */
+const WORK: Readonly<Record<string, readonly [payload: Buffer, most: number]>> = {
+  'one letter each': [deflated(Buffer.from('a')), 64],
+  '32 KiB of zeros': [deflated(Buffer.alloc(32 * 1024)), 22],
+  '32 KiB that have to be inflated twice, to see whether they were cut': [
+    deflated(Buffer.concat([Buffer.alloc(32 * 1024 - 4), Buffer.from([0, 0, 0xff, 0xff])])),
+    11,
+  ],
+  'eight streams in each': [Buffer.concat([...Array.from({ length: 8 }, () => deflateRawSync(KIB)), Buffer.alloc(1)]), 7],
+}
+for (const [what, [payload, most]] of Object.entries(WORK))
+  test(`a read full of compressed messages does not hold the event loop for longer than one of plain ones: ${what}`, async () => {
+    const sizes: number[] = []
+    const options = { compresses: true, maxMessageSize: 40_000 }
+    const { feed, link, wire } = connected({ message: (_, data) => void sizes.push((data as Buffer).length) }, options)
+    const count = 200
+    feed(...Array.from({ length: count }, () => frame(0xc2, payload.toString('latin1'))))
+    const handled = [sizes.length]
+    assert.equal(link.isPaused, false, 'the test has paused nothing itself')
+    while (wire.waitingBytes > 0) {
+      await turn()
+      handled.push(sizes.length)
+    }
+    for (const [i, sum] of handled.entries()) assert.ok(sum - (handled[i - 1] ?? 0) <= most, handled.join())
+    assert.equal(sizes.length, count)
+    assert.equal(new Set(sizes).size, 1)
+  })
 
 test('while a handler takes its time, nothing more is taken from what has arrived, and the link is not read', async () => {
   const seen: string[] = []
@@ -181,3 +215,20 @@ test('a connection is closed only with codes that may be sent', () => {
   assert.throws(() => connection.close(1000, 'x'.repeat(124)), RangeError)
   assert.equal(connection.isOpen, true)
 })
+
+for (const isBlockedThen of [false, true])
+  test(`what is gathered goes out whole if the link keeps the memory of a part of it, ${isBlockedThen ? 'and is full then' : 'and takes more'}`, () => {
+    const { connection, link, written, feed } = connected({ message: (socket, data) => void socket.send(data) })
+    // 900 answers to one read are more than the memory in which they are gathered.
+    link.writeShared = (bytes) => {
+      written.push(Buffer.from(bytes).toString('latin1'))
+      link.isBlocked = isBlockedThen
+      return false
+    }
+    const answers = Array.from({ length: 900 }, (_, i) => String(i).padStart(100, '.'))
+    feed(...answers.map((text, i) => frame(i % 2 === 0 ? PING : TEXT, text)))
+    link.isBlocked = false
+    connection.onRoom()
+    const heads = (i: number): string => String.fromCharCode(i % 2 === 0 ? 0x8a : TEXT, 100)
+    assert.ok(written.join('') === answers.map((text, i) => heads(i) + text).join(''), 'each answer is there, in order')
+  })

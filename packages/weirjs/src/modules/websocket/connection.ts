@@ -17,7 +17,7 @@ import type { ConnectionSettings } from './connection-settings.ts'
 import { checkClose, lengthOf, pingOf, type WebSocketData } from './data.ts'
 import type { PerMessageDeflate } from './deflate.ts'
 import type { Negotiated } from './handshake.ts'
-import { INFLATED_PER_EVENT, type Inflated, inflate } from './inflated-message.ts'
+import { type Inflated, inflate } from './inflated-message.ts'
 import type { RelayedRooms } from './relayed-rooms.ts'
 import type { Rooms } from './rooms.ts'
 import { SendQueue } from './send-queue.ts'
@@ -63,7 +63,7 @@ export interface ConnectionHost<Args, Out = WebSocketData> extends ConnectionSet
 
 /** If messages are compressed, shorter ones are not. */
 const COMPRESSION_THRESHOLD_BYTES = 1024
-/** How many messages and control frames are handled before others come first: one read may have 40,000. */
+/** How many messages and control frames are handled before others come first: one read may have 40,000. One that is inflated counts as many. */
 const EVENTS_PER_TURN = 1024
 /** How long a client may take to answer a close, or to read what was sent before it. */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -371,7 +371,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
 
   #takeCompressed(payload: Buffer, isText: boolean): void {
     const inflated: Inflated = inflate(this.#deflate!, payload, isText, this.#host.maxMessageSize)
-    this.#eventsLeft -= inflated.data.length / INFLATED_PER_EVENT
+    this.#eventsLeft -= this.#deflate!.work
     if (inflated.code === 0) this.#onMessage(inflated.data)
     else {
       this.#wire.drop()

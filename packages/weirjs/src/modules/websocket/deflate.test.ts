@@ -104,3 +104,15 @@ test('what repeats an earlier message costs few bytes, if the client remembers i
   assert.equal(sizes[2], sizes[3])
   assert.ok(inflateRawSync(forgets.deflate(text), { finishFlush: constants.Z_SYNC_FLUSH }).equals(text))
 })
+
+test('what is inflated with a window leaves no memory behind that the collector does not know of', () => {
+  const deflate = codec()
+  deflate.inflate(small(Buffer.alloc(100_000)), 100_000)
+  const message = small(Buffer.from('a'))
+  const before = process.memoryUsage()
+  for (let i = 0; i < 6_000; i++) deflate.inflate(message, 1)
+  const after = process.memoryUsage()
+  const unknown = after.rss - before.rss - (after.heapTotal - before.heapTotal) - (after.external - before.external)
+  // The window of each, 32 KiB, would be 196 MB.
+  assert.ok(unknown < 120_000_000, String(unknown))
+})

@@ -1,7 +1,7 @@
 // permessage-deflate (RFC 7692): messages are inflated and deflated whole, each by a call of zlib that keeps nothing.
 //
 // What a stream of zlib would keep between two messages is the window: the last bytes before compression. We keep them ourselves, as far as there
-// are any, and pass them to zlib as its dictionary. So no (de)compressor outlives a message, at most one is at work, and an idle connection has only
+// are any, and give them to zlib each time. So no (de)compressor outlives a message, at most one is at work, and an idle connection has only
 // the window. decisions/058-own-websocket-engine.md has the figures.
 
 import { Buffer } from 'node:buffer'
@@ -13,6 +13,7 @@ import { TextWindow } from './text-window.ts'
 /** The end of a block that the sender has cut off (§7.2.2), and a last block, without which it is not known whether the end was reached. */
 const TAIL = Buffer.from([0x00, 0x00, 0xff, 0xff, 0x01, 0x00, 0x00, 0xff, 0xff])
 const CUT_OFF_BYTES = 4
+const NO_BYTES = Buffer.alloc(0)
 /** A sender may end its stream within a message, and begin another (§7.2.3.4). Nobody does so often. */
 const MOST_STREAMS = 16
 /** Small chunks for small messages: zlib fills one before it makes the next. */
@@ -29,13 +30,18 @@ const LARGE_LEVEL = 1
 const LEAST_MEMORY = 4
 const MOST_MEMORY = 8
 
+/** A call of zlib takes as long as so many small messages that are not compressed, and longer by one for each KiB. */
+const WORK_OF_CALL = 16
+const BYTES_OF_WORK = 1024
+
 /** `inflate` has failed. */
 export const NOT_DEFLATE = -1
 export const INFLATES_TOO_LARGE = -2
 
 interface Inflated {
-  readonly buffer: Buffer
-  readonly engine: InflateRaw
+  readonly output: Buffer
+  /** How many bytes of the input it took. */
+  readonly taken: number
 }
 
 export class PerMessageDeflate {
@@ -44,6 +50,8 @@ export class PerMessageDeflate {
   /** What has been deflated. */
   readonly #sent: TextWindow | null
   readonly #sendBits: number
+  /** As how many small messages the last one counts that was inflated. A client can make much of few bytes: of a thousand, a mebibyte. */
+  work = 0
 
   constructor(parameters: DeflateParameters) {
     const { clientKeeps, serverKeeps, clientBits, serverBits } = parameters
@@ -59,6 +67,7 @@ export class PerMessageDeflate {
 
   /** @returns the message; NOT_DEFLATE, or INFLATES_TOO_LARGE as soon as it has more than `most` bytes */
   inflate(payload: Buffer, most: number): Buffer | typeof NOT_DEFLATE | typeof INFLATES_TOO_LARGE {
+    this.work = 0
     if (payload.length === 0) return payload // not a block at all, but what some send for a message without bytes
     let input: Buffer = Buffer.concat([payload, TAIL])
     let message: Buffer | null = null
@@ -70,26 +79,28 @@ export class PerMessageDeflate {
       } catch (error) {
         return (error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE' ? INFLATES_TOO_LARGE : NOT_DEFLATE
       }
-      const { buffer, engine } = inflated
-      if (buffer.length > room) return INFLATES_TOO_LARGE
-      if (streams === MOST_STREAMS || this.#isCutInBlock(input, buffer)) return NOT_DEFLATE
-      this.#received?.add(buffer)
-      message = message === null ? buffer : Buffer.concat([message, buffer])
-      input = input.subarray(engine.bytesWritten)
+      const { output, taken } = inflated
+      this.#count(taken + output.length)
+      if (output.length > room) return INFLATES_TOO_LARGE
+      if (streams === MOST_STREAMS || this.#isCutInBlock(input, output)) return NOT_DEFLATE
+      this.#received?.add(output)
+      message = message === null ? output : Buffer.concat([message, output])
+      input = input.subarray(taken)
     }
     return message ?? Buffer.alloc(0)
+  }
+
+  #count(bytes: number): void {
+    this.work += WORK_OF_CALL + Math.floor(bytes / BYTES_OF_WORK)
   }
 
   /** A block of plain bytes that lacks its last four takes those of the tail in their place, and all seems well. */
   #isCutInBlock(input: Buffer, output: Buffer): boolean {
     const { length } = output
     if (length < CUT_OFF_BYTES || output.readUInt32BE(length - CUT_OFF_BYTES) !== TAIL.readUInt32BE(0)) return false
-    const without = inflateRawSync(input.subarray(0, -TAIL.length), {
-      ...dictionary(this.#received?.bytes),
-      finishFlush: constants.Z_SYNC_FLUSH,
-      maxOutputLength: length,
-    })
-    return without.length < length
+    this.#count(input.length + length)
+    const without = inflateOnce(input.subarray(0, -TAIL.length), this.#received?.bytes, length, constants.Z_SYNC_FLUSH)
+    return without.output.length < length
   }
 
   /** The payload of a compressed message. */
@@ -129,9 +140,26 @@ function deflateOnce(message: Uint8Array, window: Buffer | undefined, mostBits: 
   return deflated.subarray(0, -CUT_OFF_BYTES)
 }
 
-function inflateOnce(input: Buffer, window: Buffer | undefined, most: number): Inflated {
-  const options = { ...dictionary(window), chunkSize: chunkFor(2 * input.length), maxOutputLength: most, info: true }
-  return inflateRawSync(input, options) as unknown as Inflated
+/**
+ * The window goes before the input, as a block that is not compressed (RFC 1951 §3.2.4). As a dictionary it would take as much memory again, which
+ * Node keeps until the next collection, and of which V8 knows nothing: small messages could take a gibibyte.
+ */
+function inflateOnce(input: Buffer, window: Buffer = NO_BYTES, most: number, finishFlush: number = constants.Z_FINISH): Inflated {
+  const { length } = window
+  const whole = length === 0 ? input : Buffer.concat([storedHead(length), window, input])
+  const options = { chunkSize: chunkFor(length + 2 * input.length), maxOutputLength: length + most, finishFlush, info: true }
+  const { buffer, engine } = inflateRawSync(whole, options) as unknown as { readonly buffer: Buffer; readonly engine: InflateRaw }
+  const output = buffer.subarray(length)
+  // A short message must not keep the memory of the window.
+  return { output: output.length > 4 * length ? output : Buffer.from(output), taken: engine.bytesWritten - whole.length + input.length }
+}
+
+/** The head of a block of so many plain bytes, after which others follow. */
+function storedHead(length: number): Buffer {
+  const head = Buffer.alloc(5)
+  head.writeUInt16LE(length, 1)
+  head.writeUInt16LE(length ^ 0xffff, 3)
+  return head
 }
 
 function dictionary(window: Buffer | undefined): { readonly dictionary?: Buffer } {

@@ -6,9 +6,6 @@ import { INVALID_PAYLOAD, TOO_LARGE } from '../../wire/websocket/frame-types.ts'
 import type { WebSocketData } from './data.ts'
 import { INFLATES_TOO_LARGE, NOT_DEFLATE, type PerMessageDeflate } from './deflate.ts'
 
-/** So many bytes take as long as another event: one read may have dozens of messages of a KiB that inflate to a MiB. */
-export const INFLATED_PER_EVENT = 1024
-
 export interface Inflated {
   /** With which the connection is to be closed; 0 for none. */
   readonly code: number

@@ -193,9 +193,11 @@ export class SendQueue {
   /** @returns whether the block has room for a frame with so many bytes of payload */
   #reserve(length: number): boolean {
     if (this.#link.isBlocked) return false
-    if (block.length === 0) block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
     if (this.#end + MOST_HEAD_BYTES + length > BLOCK_BYTES) this.#writeBlock()
-    return !this.#link.isBlocked
+    if (this.#link.isBlocked) return false
+    // The link may have kept the one that was just written.
+    if (block.length === 0) block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
+    return true
   }
 
   #writeBlock(): void {

@@ -53,7 +53,7 @@ export function checkRequest(owner: string, request: Partial<Request> | null | u
 
 /** Runtimes call a fetch function with arguments of their own after the request. @throws WEIR_OPTION_INVALID */
 export function fetchArrival(owner: string, host: ConnectionHost, { url }: Request, options: unknown): Arrival {
-  const isSecure = !/^http:/i.test(url)
+  const isSecure = !/^(?:http|ws):/i.test(url)
   if (!isArrivalOptions(options)) return isSecure ? OVER_TLS : IN_CLEAR
   ARRIVAL_RULES.read(options, owner)
   return arrivalOf(owner, host, options, isSecure)

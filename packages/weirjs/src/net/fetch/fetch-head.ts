@@ -5,6 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import { isFieldValue, isToken } from '../../base/ascii.ts'
+import { originOf } from '../../base/authority.ts'
 import { ProtocolError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
@@ -38,16 +39,24 @@ function blockOf({ method, url, headers }: Request): string {
   if (parts === null) throw new ProtocolError('WEIR_TARGET_FORM', 'the URL has no scheme and host')
   if (!isToken(method)) throw new ProtocolError('WEIR_METHOD_SYNTAX')
   const [, scheme, authority, path, query = ''] = parts
-  // A scheme of a desktop program's own counts as https, also where its page names its origin.
-  const ownOrigin = /^https?$/i.test(scheme!) ? null : `${scheme}://${authority}`
+  const isOfTheWeb = /^(?:http|ws)s?$/i.test(scheme!)
   let lines = `${method} ${path || '/'}${query} HTTP/1.1\r\nhost: ${authority}\r\n`
   for (const [name, value] of headers) {
     if (!isToken(name)) throw new ProtocolError('WEIR_FIELD_NAME_SYNTAX')
     if (!isFieldValue(value)) throw new ProtocolError('WEIR_FIELD_VALUE_SYNTAX')
     if (LEFT_OUT.test(name)) continue
-    lines += `${name}: ${value === ownOrigin && name === 'origin' ? `https://${authority}` : value}\r\n`
+    lines += `${name}: ${isOfTheWeb || name !== 'origin' ? value : originFor(value, scheme!, authority!)}\r\n`
   }
   return `${lines}\r\n`
+}
+
+/**
+ * The Origin of a request with a scheme of a desktop program's own, which counts as https: so does that of the program's pages. A site that has the
+ * same name is another origin, and must not be taken for it.
+ */
+function originFor(stated: string, scheme: string, authority: string): string {
+  if (stated === `${scheme}://${authority}`) return `https://${authority}`
+  return stated === originOf(authority, true) ? 'null' : stated
 }
 
 /** In Fetch, GET and HEAD never have a body, even if the client announced a length. With other methods, a missing body has been lost. */

@@ -323,6 +323,8 @@ test('refuses servers that no browser on this machine could open, or that others
     [{ listen: [{ fd: 9 }] }, /an inherited socket can be reached/],
     [{ unixSocket: '/tmp/none.sock' }, /Unix socket/],
     [{ http2: 'cleartext' }, /cleartext/],
+    [{ basePath: '/app' }, /basePath/],
+    [{ basePath: 'x-forwarded-prefix', proxies: { trust: ['loopback'] } }, /basePath/],
   ] as const)
     await assert.rejects(local(new HttpServer({ logger: null, ...options }), { name: NAME }), { code: 'WEIR_OPTION_INVALID', message })
   for (const wrong of [{ port: -1 }, { port: 65_536 }, { single: 'yes' }, { exposed: 1 }, { nmae: 'x' }])

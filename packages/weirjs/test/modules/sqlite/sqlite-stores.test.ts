@@ -100,6 +100,18 @@ withSqlite(import.meta.filename, () => {
     assert.equal((await limit.take('a')).isAllowed, true)
   })
 
+  test('a wall clock that was far ahead once closes no limit until then', async (t) => {
+    let wall = Date.now() + 365 * DAY_MS
+    const clock = { ...systemClock, wallTime: () => wall }
+    const limit = rateLimit({ quota: 2, window: '1h', store: sqliteStores(temporaryDatabase(t).database, { ...PATIENT, clock }).rateLimit })
+    assert.equal((await limit.take('a', 2)).isAllowed, true)
+    wall -= 365 * DAY_MS
+    assert.equal((await limit.take('a', 2)).isAllowed, true)
+    assert.equal((await limit.take('a')).isAllowed, false)
+    wall += 3_600_000
+    assert.equal((await limit.take('a', 2)).isAllowed, true)
+  })
+
   test('outcomes of requests are kept as in memory', async (t) => {
     const { database } = temporaryDatabase(t)
     const operation = fc.oneof(
@@ -222,6 +234,21 @@ withSqlite(import.meta.filename, () => {
     assert.equal(stores.rateLimit.isDegraded, false)
   })
 
+  test('nothing waits inside SQLite, whatever the driver has set before', async (t) => {
+    const { path, database } = temporaryDatabase(t)
+    const writer = openDatabase(path)
+    t.after(() => writer.close())
+    database.exec('PRAGMA busy_timeout = 60000')
+    const clock = new TestClock()
+    const { sessions } = sqliteStores(database, { timeout: '1s', clock })
+    assert.deepEqual({ ...(database.prepare('PRAGMA busy_timeout').get() as object) }, { timeout: 0 })
+    writer.exec('BEGIN IMMEDIATE')
+    const written = sessions.write('a', 'text', DAY_MS) // would block the thread that has to commit
+    writer.exec('COMMIT')
+    clock.advance(5)
+    await written
+  })
+
   test('rows that are over leave while others are written', async (t) => {
     const { database } = temporaryDatabase(t)
     const clock = new TestClock()
@@ -257,6 +284,8 @@ withSqlite(import.meta.filename, () => {
     assert.equal(await cache.read('too large'), null)
     assert.equal(await cache.read('0'), null)
     assert.notEqual(await cache.read('299'), null)
+    for (let i = 0; i < 10_000; i++) await cache.write(`small ${i}`, 'x', 2 * DAY_MS)
+    assert.ok(rows(database, 'weir_cache') < 6_000, 'what a row takes beside its text counts')
   })
 
   test('processes killed at random lose nothing that was confirmed, and share one quota', async (t) => {
