@@ -6,7 +6,7 @@ import { join, posix } from 'node:path'
 const ROOT = join(import.meta.dirname, '..')
 const { name, homepage } = JSON.parse(readFileSync('package.json', 'utf8'))
 /** Pages about the inside, measurements and other people’s test suites: of no use to a program. */
-const NOT_CARRIED = /^docs\/(?:architecture|performance|reliability|guests)[\w-]*\.md$/
+const NOT_CARRIED = /^docs\/(?:architecture|http|performance|reliability|guests)[\w-]*\.md$/
 const copies = ['LICENSE', ...(name === 'weirjs' ? ['docs', 'SECURITY.md'] : [])]
 
 for (const copy of copies) {
