@@ -2,7 +2,7 @@
 
 import type { Buffer } from 'node:buffer'
 
-import { hasDebug } from '../../app/debug/debugged.ts'
+import { hasDebug } from '../../app/debugged.ts'
 import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
 import type { ArgsOf, Declaration } from '../../app/routes/declaration.ts'
 import { upgradesTo } from '../../app/routes/upgrade-handler.ts'

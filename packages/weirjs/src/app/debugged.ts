@@ -1,6 +1,6 @@
 // Which servers have `debug`, for modules that check more there.
 
-import type { ServerHandle } from '../../http/session.ts'
+import type { ServerHandle } from '../http/session.ts'
 
 const debugged = new WeakSet<ServerHandle>()
 
