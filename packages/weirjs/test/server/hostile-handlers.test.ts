@@ -206,7 +206,7 @@ test('what a handler sets on its server does not prevent run from stopping it', 
 
 // Bodies, signals and sockets that a handler has broken, when their client continues or leaves.
 
-const post = (length: number): string => `POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${length}\r\n\r\n`
+const post = (length: number): string => `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${length}\r\n\r\n`
 
 for (const [what, handle] of Object.entries<(session: HttpSession) => unknown>({
   'the stream of the body': ({ request }) => {
