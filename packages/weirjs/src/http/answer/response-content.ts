@@ -23,17 +23,10 @@ export type TakeOver = (socket: Duplex, head: Buffer) => void
 
 /** The socket that `TakeOver` receives, as weir's modules see it. No entry of the package exports it. */
 export interface UpgradedDuplex extends Duplex {
-  /** Whether the client has read any of the bytes that were waiting for it at the previous call. */
-  hasBeenRead(): boolean
   readonly receivedBytes: number
   readonly writtenBytes: number
   /** Called when something has been received or written. Absent until someone sets it. */
   onActivity?: (() => void) | null
-  /**
-   * Set it to true if nothing is going to be sent to a client that has ended its side. The socket may then close without `end`, if everything
-   * has been read and sent. Default false.
-   */
-  endsWithClient?: boolean
 }
 
 /**

@@ -33,7 +33,6 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   receivedBytes = 0
   writtenBytes = 0
   #wasClosed = false
-  endsWithClient = false
   /** The program has ended its side and has never read. */
   #isDiscarding = false
   onActivity: (() => void) | null = null
@@ -47,8 +46,6 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   #waiting = ''
   /** The callback of a write that is waiting for room. */
   #onRoom: Done | null = null
-  /** How much had been sent when it was last checked; null if nothing was waiting then. */
-  #sentBefore: number | null = null
 
   /**
    * @param hasEnded whether the client has ended its side already
@@ -99,18 +96,8 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
 
   #endReading(): void {
     this.#wasClosed = true
-    if (this.endsWithClient && this.#isDone) {
-      this.destroy()
-      return
-    }
     this.#pieces.end()
     this.read(0) // tells of the end also where nothing reads
-  }
-
-  /** Whether everything that has arrived was read, and everything that was written has been sent. A client of TLS is to be told of the end. */
-  get #isDone(): boolean {
-    const { unsentBytes, isSecure } = this.#transport
-    return this.readableFlowing === true && this.readableLength === 0 && this.writableLength === 0 && unsentBytes === 0 && !isSecure
   }
 
   get wasClosed(): boolean {
@@ -140,14 +127,6 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     if (failure !== null && this.listenerCount('error') > 0) this.on('error', ignore).destroy(failure)
     else this.destroy()
     this.#onGone()
-  }
-
-  hasBeenRead(): boolean {
-    const { unsentBytes, sentBytes } = this.#transport
-    const before = this.#sentBefore
-    // While nothing is waiting, the bytes sent prove nothing: the system accepts them even if the peer is gone.
-    this.#sentBefore = unsentBytes === 0 ? null : sentBytes
-    return before !== null && sentBytes > before
   }
 
   // What a Duplex implements.

@@ -53,8 +53,6 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, StreamUser {
   onActivity: (() => void) | null = null
   /** The callback of a write that is waiting for the client. */
   #onTaken: Done | null = null
-  /** How much had been sent when it was last checked; null if nothing was waiting then. */
-  #sentBefore: number | null = null
 
   /** @param date for the response */
   constructor(wire: Http2WireConnection<T>, stream: Http2Stream<T>, owner: TunnelOwner, date: string) {
@@ -98,13 +96,6 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, StreamUser {
     this.#onTaken = null
     onTaken?.()
     return this.#onTaken !== null
-  }
-
-  hasBeenRead(): boolean {
-    const { queuedBytes, sentBytes } = this.#stream
-    const before = this.#sentBefore
-    this.#sentBefore = queuedBytes === 0 ? null : sentBytes
-    return before !== null && sentBytes > before
   }
 
   // What a stream calls.
