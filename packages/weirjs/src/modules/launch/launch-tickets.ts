@@ -1,10 +1,10 @@
 // Tokens for launch URLs: each opens one browser, once, and soon. Whoever knows the token of a server can sign one, so that another process of its
 // user needs no answer of the server for it.
 
-import { Buffer } from 'node:buffer'
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 
 import type { Clock } from '../../base/clock.ts'
+import { LaunchToken } from './launch-token.ts'
 
 /** How long one is good for: long enough for a browser that starts, and for a person who first reads what the terminal says. */
 const LIFETIME_MS = 600_000
@@ -25,7 +25,7 @@ export class LaunchTickets {
   /** Makes one for the server with this token. @param now milliseconds since 1970 */
   static sign(token: string, now: number): string {
     const facts = `${(now + LIFETIME_MS).toString(36)}-${randomBytes(16).toString('base64url')}`
-    return `${facts}-${proofOf(token, facts)}`
+    return `${facts}-${LaunchToken.proofOf(token, `launch ${facts}`)}`
   }
 
   issue(): string {
@@ -50,11 +50,7 @@ export class LaunchTickets {
   #read(ticket: string): { readonly number: string; readonly end: number } | null {
     const [, end, number, proof] = TICKET.exec(ticket) ?? []
     if (proof === undefined) return null
-    const expected = Buffer.from(proofOf(this.#token, `${end}-${number}`))
-    return timingSafeEqual(Buffer.from(proof), expected) ? { number: number!, end: Number.parseInt(end!, 36) } : null
+    const expected = LaunchToken.proofOf(this.#token, `launch ${end}-${number}`)
+    return LaunchToken.isSame(proof, expected) ? { number: number!, end: Number.parseInt(end!, 36) } : null
   }
-}
-
-function proofOf(token: string, facts: string): string {
-  return createHmac('sha256', token).update(`launch ${facts}`).digest('base64url')
 }

@@ -47,8 +47,18 @@ export class LaunchToken {
     this.#path = path
     this.#token = token
     this.#tokenDigest = digestOf(token)
-    this.#cookie = createHmac('sha256', token).update(`cookie ${name}`).digest('base64url')
+    this.#cookie = LaunchToken.proofOf(token, `cookie ${name}`)
     this.#cookieDigest = digestOf(this.#cookie)
+  }
+
+  /** Shows that somebody knows the token, and does not reveal it. @param text what it is a proof for */
+  static proofOf(token: string, text: string): string {
+    return createHmac('sha256', token).update(text).digest('base64url')
+  }
+
+  /** The time that it takes does not depend on where they differ. */
+  static isSame(text: string, secret: string): boolean {
+    return isEqual(text, digestOf(secret))
   }
 
   linkTo(url: string): string {

@@ -35,41 +35,48 @@ interface DoorSettings {
   readonly isExposed: boolean
 }
 
+/** What opens the door, for one start. */
+interface Keys {
+  readonly token: string
+  readonly tickets: LaunchTickets
+  readonly access: LaunchToken
+}
+
+function newKeys({ name }: DoorSettings, clock: Clock): Keys {
+  const token = newLaunchToken()
+  // By the name of its cookie, an instance is not taken for another one that had its port before.
+  const access = new LaunchToken(`weir-local-${name}`, '/', token, randomBytes(8).toString('hex'))
+  return { token, tickets: new LaunchTickets(token, clock), access }
+}
+
 export class Door {
   readonly #clock: Clock
   #settings: DoorSettings
-  #tickets: LaunchTickets
-  #access: LaunchToken
+  #keys: Keys
   /** The ids of connections of this user, the oldest first. */
   readonly #own = new Set<string>()
-  /** What programs send. */
-  token: string
   /** Where it is reached; empty before the start. */
   url = ''
 
   constructor(settings: DoorSettings, clock: Clock = systemClock) {
-    this.#settings = settings
     this.#clock = clock
-    this.token = newLaunchToken()
-    this.#tickets = new LaunchTickets(this.token, clock)
-    this.#access = this.#newAccess()
+    this.#settings = settings
+    this.#keys = newKeys(settings, clock)
   }
 
   /** For another start of the same server: nothing that was given out before opens it. */
   renew(settings: DoorSettings): void {
     this.#settings = settings
-    this.token = newLaunchToken()
-    this.#tickets = new LaunchTickets(this.token, this.#clock)
-    this.#access = this.#newAccess()
+    this.#keys = newKeys(settings, this.#clock)
   }
 
-  #newAccess(): LaunchToken {
-    // By the name of its cookie, an instance is not taken for another one that had its port before.
-    return new LaunchToken(`weir-local-${this.#settings.name}`, '/', this.token, randomBytes(8).toString('hex'))
+  /** What programs send. */
+  get token(): string {
+    return this.#keys.token
   }
 
   newLaunchUrl(): string {
-    return launchUrl(this.url, this.#tickets.issue())
+    return launchUrl(this.url, this.#keys.tickets.issue())
   }
 
   /** Without a name: no group and no route can replace it. */
@@ -100,8 +107,8 @@ export class Door {
       if (proof !== null) return response.header('Cache-Control', 'no-store').header(PROOF_FIELD, proof).noContent()
     }
     if (request.path === LAUNCH_PATH && opensPage(session)) return this.#page(session, 200)
-    const isProgram = this.#access.isSentBy(session)
-    const why = isProgram ? null : this.#access.hasCookie(session) ? this.#whyNot(session) : 'no credentials'
+    const isProgram = this.#keys.access.isSentBy(session)
+    const why = isProgram ? null : this.#keys.access.hasCookie(session) ? this.#whyNot(session) : 'no credentials'
     if (why === null) return undefined
     if (opensPage(session)) return this.#page(session, 401)
     throw this.#refusal(why)
@@ -128,9 +135,12 @@ export class Door {
     if (why !== null) throw this.#refusal(why)
     const ticket = /^Bearer ([\w-]+)$/i.exec(exchange(session).field('authorization') ?? '')?.[1]
     // A link that was opened twice in the same browser leads on. One that another page has made up does not.
-    if (ticket === undefined || !(this.#tickets.use(ticket) || (this.#tickets.knows(ticket) && this.#access.hasCookie(session))))
+    if (
+      ticket === undefined ||
+      !(this.#keys.tickets.use(ticket) || (this.#keys.tickets.knows(ticket) && this.#keys.access.hasCookie(session)))
+    )
       throw this.#refusal('the launch URL was used, or is too old')
-    return this.#access.giveCookie(session)
+    return this.#keys.access.giveCookie(session)
   }
 
   #refusal(why: string): WeirError {

@@ -1,9 +1,11 @@
 // Whether the server at an address is the one that a file names. After a crash, its port may belong to another program, which must not get the
 // token of the user's next request: so both sides prove that they know the token, and neither sends it.
 
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Buffer } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { LaunchToken } from '../launch/launch-token.ts'
 import type { FoundLocal } from './instance-file.ts'
 import { isAlive } from './is-alive.ts'
 
@@ -13,12 +15,14 @@ export const PROOF_FIELD = 'weir-local'
 export const HELLO_PATH = '/_local/hello'
 /** One that has ended refuses the connection immediately, so the time is only for a machine that is very busy. */
 const TIMEOUT_MS = 10_000
+/** A response of ours has no content. */
+const MOST_BYTES = 10_000
 const NONCE = /^[\w-]{22,64}$/
 
 /** @returns the proof of the server; null if that of the client is wrong */
 export function answerToHello(token: string, field: string | null): string | null {
   const [nonce = '', proof = ''] = (field ?? '').split('.')
-  if (!NONCE.test(nonce) || !isSame(proof, proofOf(token, 'client', nonce))) return null
+  if (!NONCE.test(nonce) || !LaunchToken.isSame(proof, proofOf(token, 'client', nonce))) return null
   return proofOf(token, 'server', nonce)
 }
 
@@ -32,33 +36,26 @@ export async function stateOf({ url, token, pid }: FoundLocal, timeoutMs = TIMEO
   const field = `${nonce}.${proofOf(token, 'client', nonce)}`
   const end = AbortSignal.timeout(timeoutMs)
   try {
-    const { headers } = await ask(url, HELLO_PATH, { [PROOF_FIELD]: field }, end)
-    const proof = headers[PROOF_FIELD]
-    return typeof proof === 'string' && isSame(proof, proofOf(token, 'server', nonce)) ? 'runs' : 'gone'
+    const proof = await ask(url, field, end)
+    return typeof proof === 'string' && LaunchToken.isSame(proof, proofOf(token, 'server', nonce)) ? 'runs' : 'gone'
   } catch {
     return end.aborted && isAlive(pid) ? 'silent' : 'gone'
   }
 }
 
-/** What a server of this user responds to a POST. @throws (rejects) the system's error */
-async function ask(
-  url: string,
-  path: string,
-  headers: Readonly<Record<string, string>>,
-  signal = AbortSignal.timeout(TIMEOUT_MS),
-): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string }> {
+/** The field with which the server at `url` answers, once its response is complete. @throws (rejects) the system's error */
+async function ask(url: string, field: string, signal: AbortSignal): Promise<string | string[] | undefined> {
   const send = url.startsWith('https:') ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
     // Who is there is known by the proof, not by a certificate, which such a server often makes itself.
-    const options = { method: 'POST', headers, agent: false, rejectUnauthorized: false, signal }
-    const request = send(`${url}${path}`, options, (response) => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('data', (piece: string) => {
-        text += piece
-        if (text.length > 10_000) response.destroy(new Error('the response is too long'))
+    const options = { method: 'POST', headers: { [PROOF_FIELD]: field }, agent: false, rejectUnauthorized: false, signal }
+    const request = send(`${url}${HELLO_PATH}`, options, (response) => {
+      let bytes = 0
+      response.on('data', (piece: Buffer) => {
+        bytes += piece.length
+        if (bytes > MOST_BYTES) response.destroy(new Error('the response is too long'))
       })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+      response.on('end', () => resolve(response.headers[PROOF_FIELD]))
       response.on('error', reject)
     })
     request.on('error', reject)
@@ -67,10 +64,5 @@ async function ask(
 }
 
 function proofOf(token: string, side: 'client' | 'server', nonce: string): string {
-  return createHmac('sha256', token).update(`${side} ${nonce}`).digest('base64url')
-}
-
-function isSame(text: string, expected: string): boolean {
-  const digest = (one: string) => createHmac('sha256', 'compare').update(one).digest()
-  return timingSafeEqual(digest(text), digest(expected))
+  return LaunchToken.proofOf(token, `${side} ${nonce}`)
 }

@@ -38,16 +38,11 @@ export class HostRules {
       new EndpointHosts(answered, isServed, (host) => this.#log(host, place, answered))
     if (endpoint.isUnixSocket) return rule('every host, on a Unix socket', () => true)
     if (hosts === 'any') return rule('every host, as "hosts" says', () => true)
-    if (hosts !== null) {
-      const names = new HostNames([...hosts, ...(proxyHosts ?? [])])
-      return rule(listed([...hosts, ...(proxyHosts ?? [])]), (host) => names.has(host))
-    }
-    if (proxyHosts !== null && proxyHosts.length > 0) {
-      const names = new HostNames(proxyHosts)
-      if (!isOwn) return rule(listed(proxyHosts), (host) => names.has(host))
-      return rule(`${listed(proxyHosts)} and ${OWN_NAMES}`, (host) => names.has(host) || isServedHere(host))
-    }
-    return isOwn && proxyHosts === null ? rule(OWN_NAMES, isServedHere) : rule('every host', () => true)
+    const listed = [...(hosts ?? []), ...(proxyHosts ?? [])]
+    if (listed.length === 0) return isOwn && proxyHosts === null ? rule(OWN_NAMES, isServedHere) : rule('every host', () => true)
+    const names = new HostNames(listed)
+    if (hosts !== null || !isOwn) return rule(shownList(listed), (host) => names.has(host))
+    return rule(`${shownList(listed)} and ${OWN_NAMES}`, (host) => names.has(host) || isServedHere(host))
   }
 
   #log(host: string, place: string, answered: string): void {
@@ -75,7 +70,7 @@ function isServedHere(host: string): boolean {
   return host === '' || isOfThisMachine(host)
 }
 
-function listed(hosts: readonly string[]): string {
+function shownList(hosts: readonly string[]): string {
   const some = hosts.slice(0, 5).join(', ')
   return hosts.length > 5 ? `${some} and ${hosts.length - 5} more` : some
 }
