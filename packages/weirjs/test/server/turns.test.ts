@@ -9,6 +9,7 @@ import { cert, key } from '../support/certificate.ts'
 import { ACK, DATA, END_HEADERS, END_STREAM, encodeFields, encodeFrame, HEADERS, PREFACE, SETTINGS } from '../support/http2-client.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { eventually, gate } from '../support/serving.ts'
+import { Turns } from '../support/turns.ts'
 
 /** What a turn reads at most, by docs/limits.md. */
 const REQUESTS = 64
@@ -85,30 +86,6 @@ const cases: readonly Case[] = [
     most: Math.ceil(HEAD_BYTES / (8 * LARGE.length)),
   },
 ]
-
-/** Counts what happens in each turn of the event loop. */
-class Turns {
-  all = 0
-  #inTurn = 0
-  most = 0
-  #isOver = false
-
-  constructor(t: TestContext) {
-    t.after(() => {
-      this.#isOver = true
-    })
-    const next = (): void => {
-      this.#inTurn = 0
-      if (!this.#isOver) setImmediate(next)
-    }
-    next()
-  }
-
-  count(): void {
-    this.all++
-    this.most = Math.max(this.most, ++this.#inTurn)
-  }
-}
 
 async function begin(t: TestContext, { options, bytes, piece }: Case, map: (server: HttpServer) => void): Promise<[HttpServer, RawClient]> {
   const server = new HttpServer({ hosts: 'any', port: 0, logger: null, ...options })

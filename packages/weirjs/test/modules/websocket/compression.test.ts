@@ -7,6 +7,7 @@ import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
 
 import { type WebSocketConnection, websocket } from '../../../src/modules/websocket/index.ts'
 import { eventually, gate, inBothReadModes, within } from '../../support/serving.ts'
+import { Turns } from '../../support/turns.ts'
 import { BINARY, CLOSE, echo, frame, HANDSHAKE, mapEcho, openWs, RawSocket, TEXT } from '../../support/websocket-client.ts'
 
 inBothReadModes('compressed messages of a WebSocket', (serve) => {
@@ -93,21 +94,15 @@ inBothReadModes('compressed messages of a WebSocket', (serve) => {
 
   for (const isAsync of [false, true])
     test(`messages that inflate to much let others come first, also if handlers are ${isAsync ? '' : 'not '}async`, async (t) => {
-      let handled = 0
-      let inTurn = 0
-      let most = 0
-      const message = (): void => {
-        if (inTurn++ === 0) setImmediate(() => (inTurn = 0))
-        most = Math.max(most, inTurn)
-        handled++
-      }
+      const turns = new Turns(t)
+      const message = (): void => turns.count()
       const options = { perMessageDeflate: true, message: isAsync ? async () => message() : message }
       const serving = await serve(t, (server) => mapEcho(server, options))
       const socket = await RawSocket.open(serving, '/', 'Sec-WebSocket-Extensions: permessage-deflate\r\n')
       const small = deflateRawSync(Buffer.alloc(500_000), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
       socket.client.send(Buffer.concat(Array.from({ length: 100 }, () => frame(BINARY, small, { compressed: true }))))
-      await eventually(() => handled === 100, 'all messages')
-      assert.ok(most <= 6, `${most} at once`)
+      await eventually(() => turns.all === 100, 'all messages')
+      assert.ok(turns.most <= 6, `${turns.most} at once`)
     })
 
   test('an unsupported extension is declined, and a malformed field is refused', async (t) => {

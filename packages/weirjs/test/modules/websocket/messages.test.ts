@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { WebSocketConnection } from '../../../src/modules/websocket/index.ts'
 import { eventually, gate, inBothReadModes } from '../../support/serving.ts'
+import { Turns } from '../../support/turns.ts'
 import { CLOSE, frame, HANDSHAKE, mapEcho, PING, PONG, RawSocket, TEXT } from '../../support/websocket-client.ts'
 
 inBothReadModes('messages of a WebSocket', (serve) => {
@@ -48,19 +49,13 @@ inBothReadModes('messages of a WebSocket', (serve) => {
 
   for (const isAsync of [false, true])
     test(`of many small messages, others come first after 1024, also if handlers are ${isAsync ? '' : 'not '}async`, async (t) => {
-      let handled = 0
-      let inTurn = 0
-      let most = 0
-      const message = (): void => {
-        if (inTurn++ === 0) setImmediate(() => (inTurn = 0))
-        most = Math.max(most, inTurn)
-        handled++
-      }
+      const turns = new Turns(t)
+      const message = (): void => turns.count()
       const serving = await serve(t, (server) => mapEcho(server, { message: isAsync ? async () => message() : message }))
       const socket = await RawSocket.open(serving)
       socket.client.send(Buffer.concat(new Array<Buffer>(20_000).fill(frame(TEXT, 'x'))))
-      await eventually(() => handled === 20_000, 'all messages')
-      assert.ok(most <= 2048, `${most} at once`)
+      await eventually(() => turns.all === 20_000, 'all messages')
+      assert.ok(turns.most <= 2048, `${turns.most} at once`)
     })
 
   test('messages are handled in order, one at a time, and the socket is not read in the meantime', async (t) => {
