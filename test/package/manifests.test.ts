@@ -90,6 +90,26 @@ test('the command is of @weirjs/dev alone, so that npx @weirjs/dev never looks f
   assert.deepEqual(Object.keys(manifestOf('dev').bin!), ['weir'])
 })
 
+test('the READMEs of weirjs name every entry, and every other package', () => {
+  const entries = Object.keys(manifestOf('weirjs').exports)
+    .map((entry) => entry.slice(2))
+    .filter((entry) => entry !== '' && entry !== 'package.json')
+  const others = names.filter((name) => name !== 'weirjs')
+  const own = readFileSync('packages/weirjs/README.md', 'utf8')
+  assert.deepEqual(
+    [...entries, ...others].filter((name) => !new RegExp(`\`(?:weirjs/|@weirjs/)?${name}\``).test(own)),
+    [],
+  )
+  const main = readFileSync('README.md', 'utf8')
+  // They have types that programs rarely write.
+  const typesAlone = ['contract', 'explain', 'schema']
+  const listed = entries.filter((entry) => !typesAlone.includes(entry)).map((entry) => `weirjs/${entry}`)
+  assert.deepEqual(
+    [...listed, ...others.map((name) => `@weirjs/${name}`)].filter((name) => !main.includes(`\`${name}\``)),
+    [],
+  )
+})
+
 test('weirjs takes at most 2.5 MB in node_modules', (t) => {
   const folder = staged('weirjs', temporaryDirectory(t))
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => statSync(`${folder}/${path}`))
