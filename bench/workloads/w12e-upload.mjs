@@ -3,7 +3,7 @@ import { textExchange } from '../message.mjs'
 
 /** The body consists of zeros, which is cheapest for the generator. Servers must not read them, and there are as many bytes to move. */
 function exchange(size) {
-  const head = `POST /upload HTTP/1.1\r\nHost: bench.example\r\nContent-Type: application/octet-stream\r\nContent-Length: ${size}\r\n\r\n`
+  const head = `POST /upload HTTP/1.1\r\nHost: bench.localhost\r\nContent-Type: application/octet-stream\r\nContent-Length: ${size}\r\n\r\n`
   const request = Buffer.alloc(head.length + size)
   request.write(head, 'latin1')
   return textExchange(request, String(size))

@@ -14,7 +14,7 @@ function exchange(number) {
     text += `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
   text += `--${boundary}\r\nContent-Disposition: form-data; name="image"; filename="sea.jpg"\r\nContent-Type: image/jpeg\r\n\r\n`
   const body = Buffer.concat([Buffer.from(text), content, Buffer.from(`\r\n--${boundary}--\r\n`)])
-  const head = `POST /uploads HTTP/1.1\r\nHost: bench.example\r\nContent-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: ${body.length}\r\n\r\n`
+  const head = `POST /uploads HTTP/1.1\r\nHost: bench.localhost\r\nContent-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: ${body.length}\r\n\r\n`
   return jsonExchange(Buffer.concat([Buffer.from(head), body]), {
     ...fields,
     file: { name: 'sea.jpg', type: 'image/jpeg', size: FILE_BYTES, first: content[0], last: content[FILE_BYTES - 1] },
