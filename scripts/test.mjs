@@ -113,6 +113,9 @@ function gathered() {
   return [...together, ...files.filter((file) => folderOf(file) === undefined)]
 }
 
+// A person gets node's own list of failures; a log gets ours.
+if (!process.stdout.isTTY && !options.some((option) => option.startsWith('--test-reporter')))
+  options.push('--test-reporter=./scripts/reporter.mjs', '--test-reporter-destination=stdout')
 // Many tests wait for other processes: with two files for each core, the cores do not. The timeout, which is that of a file too, is no
 // expectation: it ends what would never end.
 const runner = ['--test', '--test-timeout=1200000', `--test-concurrency=${2 * availableParallelism()}`, ...options]
