@@ -150,7 +150,7 @@ inBothReadModes('hostile clients', (serve) => {
           made++
           return 'x'.repeat(10_000)
         }),
-      { timeouts: { writeTimeout: 1_000 } },
+      { timeouts: { writeTimeout: 4_000 } },
     )
     await besideGoodClient(serving, async () => {
       const attackers = await Promise.all(Array.from({ length: 10 }, () => serving.connect()))

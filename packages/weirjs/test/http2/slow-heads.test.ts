@@ -83,7 +83,13 @@ for (const frameBytes of [16_384, 1_000, 12]) {
 
 for (const sharedReceiveBuffer of [true, false]) {
   test(`it is read the same through a server, in single bytes and small pieces, ${sharedReceiveBuffer ? 'with the shared receive buffer' : 'by data events'}`, async (t) => {
-    const server = new HttpServer('127.0.0.1', 0, { hosts: 'any', http2: 'cleartext', sharedReceiveBuffer, logger: null })
+    const server = new HttpServer('127.0.0.1', 0, {
+      hosts: 'any',
+      http2: 'cleartext',
+      sharedReceiveBuffer,
+      logger: null,
+      timeouts: { headersTimeout: 120_000 },
+    })
     server.mapGet('/', (_, { request }) => String(request.headers.get(NAME) === VALUE))
     await server.start()
     t.after(() => server.stop({ graceMs: 0 }))

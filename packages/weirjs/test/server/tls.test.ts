@@ -132,7 +132,7 @@ test('stop ends handshakes in progress, on a Unix socket too', async (t) => {
 })
 
 test('a handshake counts as a connection, and may take as long as a head', async (t) => {
-  const server = await serve(t, { tls: localhost, limits: { maxConnections: 1 }, timeouts: { headersTimeout: 100 } })
+  const server = await serve(t, { tls: localhost, limits: { maxConnections: 1 }, timeouts: { headersTimeout: 1_000 } })
   const silent = await RawClient.connect(server.port)
   const other = await RawClient.connect(server.port)
   assert.equal(await other.rest(), '')
