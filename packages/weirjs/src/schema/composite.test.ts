@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
 
 import { MAX_MISMATCHES, Mismatch } from './mismatch.ts'
+import { SchemaError } from './schema-error.ts'
 import { t } from './t.ts'
 
 test('an array reads every element by its schema', () => {
@@ -200,4 +201,105 @@ test('an object is read from a form: texts by name, lists where a name repeats',
   const found = t.object({ name: t.object({}) }).fromForm({ name: 'x' })
   assert.deepEqual(found, new Mismatch('an object', 'x', ['name']))
   assert.deepEqual(t.int.fromForm({}), new Mismatch('a whole number', 'a form'))
+})
+
+test('a partial object needs none of its properties, and replaces none that is absent', () => {
+  const person = t.object({ name: t.string, level: t.int.default(1), address, note: t.string.nullable() })
+  const patch = person.partial()
+  assert.deepEqual(patch.fromValue({}), {})
+  assert.deepEqual(patch.fromValue({ name: 'Ada', note: null }), { name: 'Ada', note: null })
+  assert.deepEqual(patch.fromForm({ level: '2' }), { level: 2 })
+  const wrong = patch.fromValue({ name: null, address: {} })
+  assert.ok(wrong instanceof Mismatch)
+  assert.deepEqual(
+    wrong.all().map(({ pointer }) => pointer),
+    ['/name', '/address/city'],
+  )
+  assert.deepEqual(patch.jsonSchema(), {
+    type: 'object',
+    properties: { ...(person.jsonSchema()['properties'] as object), level: { type: 'integer' } },
+  })
+  assert.deepEqual(person.fromValue({ name: 'Ada', address: { city: 'Graz' }, note: null }), {
+    name: 'Ada',
+    level: 1,
+    address: { city: 'Graz', country: 'AT' },
+    note: null,
+  })
+})
+
+test('a partial object keeps what else was said of the object, apart from its name', () => {
+  const person = t.named('Person', t.object({ name: t.string }).strict())
+  assert.ok(person.partial().fromValue({ age: 36 }) instanceof Mismatch)
+  assert.equal(person.partial().name, null)
+  assert.equal(person.optional().partial().fromValue(undefined), undefined)
+  assert.equal(person.nullable().partial().fromValue(null), null)
+  const hidden = t.object({ a: t.int }).secret().partial().fromValue({ a: 'hunter2' })
+  assert.ok(hidden instanceof Mismatch && !hidden.message.includes('hunter2'))
+})
+
+describe('settings from texts', () => {
+  const Settings = t.object({
+    PORT: t.int.min(1).default(8080),
+    DEBUG: t.bool.default(false),
+    SITE: t.url,
+    NAME: t.string.optional(),
+    TOKEN: t.string.min(8).secret(),
+  })
+
+  test('are converted to the types of the properties, and other names are ignored', () => {
+    const texts = { PORT: '80', DEBUG: '1', SITE: 'https://a.example', TOKEN: 'long enough', HOME: '/root', NAME: undefined }
+    const expected = { PORT: 80, DEBUG: true, SITE: 'https://a.example', TOKEN: 'long enough' }
+    assert.deepEqual(Settings.fromText(texts), expected)
+    assert.deepEqual(Settings.strict().fromText(texts), expected)
+  })
+
+  test('are read from the environment of a process', () => {
+    process.env['WEIR_TEST_PORT'] = '81'
+    try {
+      assert.deepEqual(t.object({ WEIR_TEST_PORT: t.int, WEIR_TEST_NONE: t.int.default(7) }).fromText(process.env), {
+        WEIR_TEST_PORT: 81,
+        WEIR_TEST_NONE: 7,
+      })
+    } finally {
+      Reflect.deleteProperty(process.env, 'WEIR_TEST_PORT')
+    }
+  })
+
+  test('that do not fit are listed at once by their names, without secrets', () => {
+    assert.throws(
+      () => Settings.strict().fromText({ PORT: '', DEBUG: 'maybe', TOKEN: 'hunter2', OTHER: 'hunter3' }),
+      (error) => {
+        assert.ok(error instanceof SchemaError)
+        assert.match(
+          error.message,
+          /PORT: expected a whole number of at least 1, got ; DEBUG: .*; SITE: .*got nothing; TOKEN: .*\(not shown\)$/,
+        )
+        assert.doesNotMatch(error.message, /hunter|OTHER/)
+        assert.doesNotMatch(JSON.stringify(error.mismatches), /hunter/)
+        return true
+      },
+    )
+    const secret = t.object({ A: t.int }).secret()
+    assert.throws(
+      () => secret.fromText({ A: 'hunter2' }),
+      (error) => error instanceof SchemaError && !error.message.includes('hunter2'),
+    )
+  })
+
+  test('are the own properties of what is passed', () => {
+    assert.throws(() => t.object({ toString: t.string }).fromText({}), SchemaError)
+    assert.throws(() => t.object({ A: t.string }).fromText(Object.create({ A: 'x' })), SchemaError)
+  })
+
+  test('cannot be lists or objects, which is a mistake of the program', () => {
+    for (const property of [t.array(t.string), t.object({}), t.record(t.string), t.union(t.string, t.array(t.string))])
+      assert.throws(() => t.object({ A: property.optional() }).fromText({}), { code: 'WEIR_OPTION_INVALID', message: /property "A": / })
+    assert.throws(() => t.object({}).fromText(undefined as never), { code: 'WEIR_OPTION_INVALID', message: /not undefined/ })
+    const anything = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } } as const
+    assert.deepEqual(t.object({ A: anything }).fromText({ A: 'x' }), { A: 'x' })
+  })
+
+  test('one text is still not an object', () => {
+    assert.ok(t.object({}).fromText('x') instanceof Mismatch)
+  })
 })

@@ -1,14 +1,19 @@
 // Arrays and objects of other schemas.
 
 import { WeirError } from '../base/errors.ts'
+import { kindOf } from '../base/kind-of.ts'
 
 import { ANY_COUNT, type Bounds, boundKeywords, saysCount, withCounts } from './bounds.ts'
-import { asSchema } from './foreign.ts'
+import { asSchema, ForeignSchema } from './foreign.ts'
 import type { JsonSchema } from './json-keywords.ts'
 import type { JsonSchemaWriter } from './json-schema.ts'
 import { Mismatch, NOT_SHOWN, shorten, show } from './mismatch.ts'
 import { countOf, type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
+import { SchemaError } from './schema-error.ts'
 import type { AnySchema, InputOf, OutputOf } from './standard.ts'
+
+/** Texts by name, such as `process.env`. A name without a text is absent. */
+type NamedTexts = { readonly [name: string]: string | undefined }
 
 /** An array. From text, it is made of all the values of one name. */
 export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
@@ -132,6 +137,37 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     return new ObjectSchema(this.properties, true, this.presence)
   }
 
+  /**
+   * The same object with all properties optional, for a body that states only what changes. A default is removed: what is not sent stays
+   * absent. Does not apply to objects inside this one. A name that `t.named` gave is removed as well, because the shape is another one.
+   */
+  partial(): ObjectSchema<Partial<T>, Partial<Input>> {
+    const properties = new Map([...this.properties].map(([key, schema]) => [key, schema.optional()]))
+    return new ObjectSchema<Partial<T>, Partial<Input>>(properties, this.isStrict, { ...this.presence, name: null })
+  }
+
+  /**
+   * Reads settings from texts by name: `t.object({ PORT: t.int.default(8080) }).fromText(process.env)`. Each property is read from the text of
+   * its name; other names are ignored, even if the object is `.strict()`. An empty text is a text, and not absent.
+   *
+   * With one text, such as a value of a query, it returns a mismatch, because a text is not an object.
+   * @throws SchemaError that names everything that does not fit; WEIR_OPTION_INVALID for a property that cannot be read from one text
+   */
+  override fromText(texts: NamedTexts): T
+  override fromText(text: string, context?: ReadContext): T | Mismatch
+  override fromText(given: string | NamedTexts, context?: ReadContext): T | Mismatch {
+    if (typeof given === 'string') return super.fromText(given, context)
+    if (typeof given !== 'object' || given === null)
+      throw new WeirError('WEIR_OPTION_INVALID', `fromText() needs an object with texts, such as process.env, not ${kindOf(given)}`)
+    for (const [key, schema] of this.properties) {
+      const reason = schema.reads === 'texts' && !(schema instanceof ForeignSchema) ? 'one text is not a list' : schema.unreadable('text')
+      if (reason !== null) throw new WeirError('WEIR_OPTION_INVALID', `fromText() cannot read property "${key}": ${reason}`)
+    }
+    const { object, found } = this.#readTexts(given, context)
+    if (found === null) return object as T
+    throw new SchemaError(this.conceal(Mismatch.ofAll(found)), 'name')
+  }
+
   override get reads(): Reads {
     return 'json'
   }
@@ -193,16 +229,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
   }
 
   protected override readForm(form: FormTexts, context: ReadContext | undefined): object | Mismatch {
-    const object: Record<string, unknown> = {}
-    let found: Mismatch[] | null = null
-    for (const [key, schema] of this.properties) {
-      const part = readEntry(schema, Object.hasOwn(form, key) ? form[key] : undefined, context)
-      if (part instanceof Mismatch) {
-        if (part.addTo((found ??= []), key)) break
-      } else if (part !== undefined) {
-        object[key] = part
-      }
-    }
+    const { object, found } = this.#readTexts(form, context)
     return this.#finish(object, form, found, context)
   }
 
@@ -240,6 +267,23 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
       ...(required.length > 0 && { required }),
       ...(this.isStrict && { additionalProperties: false }),
     }
+  }
+
+  #readTexts(
+    texts: FormTexts | NamedTexts,
+    context: ReadContext | undefined,
+  ): { readonly object: object; readonly found: Mismatch[] | null } {
+    const object: Record<string, unknown> = {}
+    let found: Mismatch[] | null = null
+    for (const [key, schema] of this.properties) {
+      const part = readEntry(schema, Object.hasOwn(texts, key) ? texts[key] : undefined, context)
+      if (part instanceof Mismatch) {
+        if (part.addTo((found ??= []), key)) break
+      } else if (part !== undefined) {
+        object[key] = part
+      }
+    }
+    return { object, found }
   }
 
   #finish(object: object, source: object, found: Mismatch[] | null, context: ReadContext | undefined): object | Mismatch {

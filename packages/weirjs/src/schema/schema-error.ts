@@ -1,17 +1,22 @@
 // The error for a value that does not fit, where a program reads it with `parse`.
 
 import { WeirError } from '../base/errors.ts'
-import type { Mismatch } from './mismatch.ts'
+import { type Mismatch, nameOf } from './mismatch.ts'
 
-/** A value does not fit the schema whose `parse` was called. It is not the client's fault: a handler that does not catch it answers with 500. */
+/** A value does not fit the schema whose `parse` or `fromText` was called. It is not the client's fault: a handler that does not catch it answers with 500. */
 export class SchemaError extends WeirError {
   override readonly name = 'SchemaError'
   /** Everything that does not fit, at most 100 mismatches. */
   readonly mismatches: readonly Mismatch[]
 
-  constructor(mismatch: Mismatch) {
+  /** @param by how the message calls a part: by a JSON pointer, or by its name */
+  constructor(mismatch: Mismatch, by: 'pointer' | 'name' = 'pointer') {
     const mismatches = mismatch.all()
-    super('WEIR_VALUE_INVALID', mismatches.map(({ pointer, message }) => (pointer === '' ? message : `${pointer}: ${message}`)).join('; '))
+    const placeOf = ({ pointer, path }: Mismatch): string => (by === 'name' ? nameOf('', path) : pointer)
+    super(
+      'WEIR_VALUE_INVALID',
+      mismatches.map((one) => (one.path.length === 0 ? one.message : `${placeOf(one)}: ${one.message}`)).join('; '),
+    )
     this.mismatches = mismatches
   }
 }

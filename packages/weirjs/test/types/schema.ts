@@ -2,7 +2,7 @@
 
 import { asSchema } from '../../src/schema/foreign.ts'
 import type { Mismatch } from '../../src/schema/mismatch.ts'
-import { type AnySchema, type OutputOf, runSchema, type StandardSchema } from '../../src/schema/standard.ts'
+import { type AnySchema, type InputOf, type OutputOf, runSchema, type StandardSchema } from '../../src/schema/standard.ts'
 import { t } from '../../src/schema/t.ts'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -62,6 +62,17 @@ export type _composites = [
   Expect<Equal<OutputOf<typeof composite.nested>, { inner?: { a: number } }>>,
   Expect<Equal<keyof OutputOf<typeof composite.empty>, never>>,
 ]
+
+const partial = t.object({ id: t.uuid, age: t.int.optional(), level: t.int.default(1), at: t.date.nullable() }).partial()
+const settings = t.object({ PORT: t.int, NAME: t.string.optional() })
+export type _partials = [
+  Expect<Equal<OutputOf<typeof partial>, { id?: string; age?: number; level?: number; at?: Date | null }>>,
+  Expect<Equal<InputOf<typeof partial>, { id?: string; age?: number; level?: number; at?: string | null }>>,
+]
+export const _settings: { PORT: number; NAME?: string } = settings.fromText(process.env)
+export type _oneText = Expect<Equal<ReturnType<typeof settings.fromText>, { PORT: number; NAME?: string } | Mismatch>>
+// @ts-expect-error settings are texts
+settings.fromText({ PORT: 80 })
 
 const readings = {
   text: t.int.fromText('5'),
