@@ -12,7 +12,8 @@ import type { HttpSession } from '../../http/session.ts'
 import { challengeOf, credentialsOf, insecureCredentials } from './authorization.ts'
 
 import { type Identity, principalFor } from './identity.ts'
-import { checkPasswordHash, PasswordHasher } from './password.ts'
+import { PasswordHasher } from './password.ts'
+import { checkPasswordHash } from './password-hash.ts'
 import { CredentialsError, type Principal, type Scheme } from './scheme.ts'
 
 /** A user in a table: the hash of the password, as `hashPassword` returns it. */

@@ -1,61 +1,83 @@
-// Hashes of passwords, by scrypt (RFC 7914) of Node. A hash is a text in the PHC format, which holds its parameters:
-// `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. So the parameters can change, and old hashes can still be verified.
+// Hashing of passwords: how much of it runs and waits at once. What a hash is: password-hash.ts.
 
 import { Buffer } from 'node:buffer'
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 
-import { LimitError, WeirError } from '../../base/errors.ts'
-import { isPromise } from '../../base/is-promise.ts'
-import { kindOf } from '../../base/kind-of.ts'
-import { count, text } from '../../base/option-kinds.ts'
+import { LimitError } from '../../base/errors.ts'
+import { count, oneOf, size, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
+import type { Size } from '../../base/size.ts'
 import { networkOf } from '../../formats/client-network.ts'
 
 import { FairQueue } from './fair-queue.ts'
+import {
+  derive,
+  type HashCost,
+  hasArgon2,
+  isSameCost,
+  MOST_HASH_MEMORY,
+  MOST_PASSES,
+  MOST_SCRYPT,
+  memoryOf,
+  readHash,
+  writeHash,
+} from './password-hash.ts'
 
-/** What one hash costs. Memory is 128 × 2^`ln` × `r` bytes; time grows with all three. */
-interface PasswordCost {
-  /** The logarithm of N, to the base of 2. Default 15. At most 20. */
+/** What new hashes are made with, and how many at once. Hashes of both algorithms are verified. */
+interface PasswordOptions {
+  /**
+   * What new hashes are made with. Default `'argon2id'` where Node.js has it (24.7 and newer), otherwise `'scrypt'`. State `'scrypt'` while
+   * machines with an older Node.js read the same hashes: they cannot verify those of argon2id.
+   */
+  readonly algorithm?: 'argon2id' | 'scrypt'
+  /** The memory that one hash of argon2id takes. Default `'19MiB'`. At most 512 MiB. */
+  readonly memory?: Size
+  /** How often argon2id passes over the memory. Default 2. At most 16. */
+  readonly passes?: number
+  /** Of scrypt: the logarithm of N, to the base of 2. Default 15. At most 20. Memory is 128 × 2^`ln` × `r` bytes; time grows with all three. */
   readonly ln?: number
-  /** The size of blocks. Default 8. At most 32. */
+  /** Of scrypt: the size of blocks. Default 8. At most 32. */
   readonly r?: number
-  /** How often the work is repeated. Default 3. At most 16. */
+  /** Of scrypt: how often the work is repeated. Default 3. At most 16. */
   readonly p?: number
-}
-
-interface PasswordOptions extends PasswordCost {
   /** How many hashes are computed at once, each in a thread of libuv's pool, which has four by default. Default 2. */
   readonly maxRunning?: number
   /** How many calls may wait for these. Default 100. When exceeded: WEIR_PASSWORDS_BUSY, for a call of the client that has the most waiting. */
   readonly maxWaiting?: number
 }
 
-const MOST = { ln: 20, r: 32, p: 16 }
+/** Less than this, argon2 does not run with. */
+const LEAST_ARGON2_MEMORY = 8 * 1024
 /** @internal */
 export const PASSWORD_RULES = rules<PasswordOptions>('PasswordHasher')({
-  ln: count({ least: 1, most: MOST.ln }).or(15),
-  r: count({ least: 1, most: MOST.r }).or(8),
-  p: count({ least: 1, most: MOST.p }).or(3),
+  algorithm: oneOf('argon2id', 'scrypt').optional("'argon2id' where Node.js has it"),
+  memory: size({ least: LEAST_ARGON2_MEMORY }).or('19MiB', '19 MiB'),
+  passes: count({ least: 1, most: MOST_PASSES }).or(2),
+  ln: count({ least: 1, most: MOST_SCRYPT.ln }).or(15),
+  r: count({ least: 1, most: MOST_SCRYPT.r }).or(8),
+  p: count({ least: 1, most: MOST_SCRYPT.p }).or(3),
   maxRunning: count({ least: 1 }).or(2),
   maxWaiting: count().or(100),
 })
 const FROM = text()
-const COST_NAMES = ['ln', 'r', 'p'] as const
-/** What one hash may take: a parameter in a hash that somebody has planted must not exhaust the memory. */
-const MOST_MEMORY = 512 * 1024 * 1024
+const OPTIONS_OF = { argon2id: ['memory', 'passes'], scrypt: ['ln', 'r', 'p'] } as const
 /** In bytes of UTF-8. */
 const MOST_PASSWORD_BYTES = 1024
 const SALT_BYTES = 16
 const HASH_BYTES = 32
-const PHC = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/
 
-interface Parsed {
-  readonly ln: number
-  readonly r: number
-  readonly p: number
-  readonly salt: Buffer
-  readonly hash: Buffer
+/** What new hashes cost. An option of one algorithm chooses it. @throws WEIR_OPTION_INVALID */
+function costOf(options: PasswordOptions, settings: typeof PASSWORD_RULES.settings): HashCost {
+  const given = (of: 'argon2id' | 'scrypt'): string | undefined => OPTIONS_OF[of].find((name) => options[name] !== undefined)
+  const algorithm = settings.algorithm ?? (given('scrypt') === undefined && (given('argon2id') || hasArgon2()) ? 'argon2id' : 'scrypt')
+  const other = algorithm === 'scrypt' ? 'argon2id' : 'scrypt'
+  if (given(other) !== undefined)
+    throw invalid('PasswordHasher', `${given(other)} is an option of ${other}, and the algorithm is ${algorithm}`)
+  if (algorithm === 'scrypt') return { algorithm, ln: settings.ln, r: settings.r, p: settings.p }
+  if (!hasArgon2())
+    throw invalid('PasswordHasher', `argon2id needs Node.js 24.7 or newer, not ${process.version}: write algorithm: 'scrypt'`)
+  return { algorithm, m: Math.floor(settings.memory / 1024), t: settings.passes, p: 1 }
 }
 
 /** A call that waits. */
@@ -66,7 +88,7 @@ interface Waiting {
 
 /** Hashes passwords, a bounded number at once. Create one for a program: each has its own bound. */
 export class PasswordHasher {
-  readonly #cost: Required<PasswordCost>
+  readonly #cost: HashCost
   readonly #maxRunning: number
   readonly #maxWaiting: number
   #running = 0
@@ -74,9 +96,11 @@ export class PasswordHasher {
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: PasswordOptions = {}) {
-    const { ln, r, p, maxRunning, maxWaiting } = PASSWORD_RULES.read(options)
-    this.#cost = { ln, r, p }
-    if (memoryOf(this.#cost) > MOST_MEMORY) throw invalid('PasswordHasher', `a hash would take more than ${MOST_MEMORY} bytes of memory`)
+    const settings = PASSWORD_RULES.read(options)
+    const { maxRunning, maxWaiting } = settings
+    this.#cost = costOf(options, settings)
+    if (memoryOf(this.#cost) > MOST_HASH_MEMORY)
+      throw invalid('PasswordHasher', `a hash would take more than ${MOST_HASH_MEMORY} bytes of memory`)
     this.#maxRunning = maxRunning
     this.#maxWaiting = maxWaiting
     this.#waiting = new FairQueue(maxWaiting)
@@ -92,9 +116,7 @@ export class PasswordHasher {
     if (bytes.length > MOST_PASSWORD_BYTES)
       throw new LimitError('WEIR_PASSWORD_TOO_LONG', 'the length of a password in bytes', MOST_PASSWORD_BYTES, bytes.length)
     const salt = randomBytes(SALT_BYTES)
-    const { ln, r, p } = this.#cost
-    const hash = await this.#derive(bytes, salt, HASH_BYTES, this.#cost, from)
-    return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`
+    return writeHash({ cost: this.#cost, salt, hash: await this.#derive(bytes, salt, HASH_BYTES, this.#cost, from) })
   }
 
   /**
@@ -105,29 +127,25 @@ export class PasswordHasher {
    */
   async verify(password: string, hash: string | null, from: string = ''): Promise<boolean> {
     const bytes = bytesOf(password)
-    const known = hash === null ? null : parse(hash)
+    const known = hash === null ? null : readHash(hash)
     const isTooLong = bytes.length > MOST_PASSWORD_BYTES // no such password has a hash
-    const { salt, ...cost } = known ?? { salt: randomBytes(SALT_BYTES), ...this.#cost }
+    const { salt, cost } = known ?? { salt: randomBytes(SALT_BYTES), cost: this.#cost }
     const derived = await this.#derive(isTooLong ? Buffer.alloc(0) : bytes, salt, known?.hash.length ?? HASH_BYTES, cost, from)
     return known !== null && timingSafeEqual(derived, known.hash) && !isTooLong
   }
 
-  /** Whether a hash has other parameters than this hasher: after the next login, replace it. @throws WEIR_PASSWORD_HASH */
+  /** Whether a hash has another algorithm or other parameters than this hasher: after the next login, replace it. @throws WEIR_PASSWORD_HASH */
   needsRehash(hash: string): boolean {
-    const parsed = parse(hash)
-    return COST_NAMES.some((name) => parsed[name] !== this.#cost[name]) || parsed.hash.length < HASH_BYTES
+    const known = readHash(hash)
+    return !isSameCost(known.cost, this.#cost) || known.hash.length < HASH_BYTES
   }
 
-  async #derive(password: Buffer, salt: Buffer, length: number, cost: Required<PasswordCost>, from: string): Promise<Buffer> {
+  async #derive(password: Buffer, salt: Buffer, length: number, cost: HashCost, from: string): Promise<Buffer> {
     FROM.read(from, { owner: 'PasswordHasher', option: 'from' })
     if (this.#running < this.#maxRunning) this.#running++
     else await new Promise<void>((run, refuse) => this.#enqueue(from, { run, refuse })) // whoever ends hands over its place
     try {
-      return await new Promise((resolve, reject) => {
-        const { ln, r, p } = cost
-        const options = { N: 2 ** ln, r, p, maxmem: 2 * memoryOf(cost) }
-        scrypt(password, salt, length, options, (error, derived) => (error === null ? resolve(derived) : reject(error)))
-      })
+      return await derive(password, salt, length, cost)
     } finally {
       const next = this.#waiting.next()
       if (next === null) this.#running--
@@ -165,35 +183,4 @@ export function needsRehash(hash: string): boolean {
 function bytesOf(password: unknown): Buffer {
   if (typeof password !== 'string') throw invalid('password', 'a password must be a string')
   return Buffer.from(password.normalize('NFC'), 'utf8')
-}
-
-/** @param where whose hash it is, such as `basic: user "ann": ` @throws WEIR_PASSWORD_HASH */
-export function checkPasswordHash(hash: string, where: string): void {
-  parse(hash, where)
-}
-
-/** The error does not show the text: it might be a password in the wrong place. @throws WEIR_PASSWORD_HASH */
-function parse(text: string, where = ''): Parsed {
-  const match = typeof text === 'string' ? PHC.exec(text) : null
-  if (match === null) throw new WeirError('WEIR_PASSWORD_HASH', `${where}${mistakenFor(text)}`)
-  const [ln, r, p] = [Number(match[1]), Number(match[2]), Number(match[3])] as const
-  const cost = { ln, r, p }
-  if (COST_NAMES.some((name) => cost[name] < 1 || cost[name] > MOST[name]) || memoryOf(cost) > MOST_MEMORY)
-    throw new WeirError('WEIR_PASSWORD_HASH', 'its parameters are out of range')
-  return { ...cost, salt: Buffer.from(match[4]!, 'base64'), hash: Buffer.from(match[5]!, 'base64') }
-}
-
-function mistakenFor(hash: unknown): string {
-  if (isPromise(hash)) return 'it is a promise: await hashPassword(password)'
-  return typeof hash === 'string'
-    ? 'it is not $scrypt$ln=…,r=…,p=…$salt$hash, which hashPassword(password) resolves with'
-    : `it is ${kindOf(hash)}, not a string`
-}
-
-function memoryOf({ ln, r }: Required<PasswordCost>): number {
-  return 128 * 2 ** ln * r
-}
-
-function unpadded(bytes: Buffer): string {
-  return bytes.toString('base64').replaceAll('=', '') // only at the end (RFC 4648 §4)
 }

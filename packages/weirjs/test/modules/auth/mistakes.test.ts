@@ -40,7 +40,7 @@ for (const [mistake, make, expected] of [
   [
     'a password that is not hashed',
     () => basic({ users: { ann: 'secret' } }),
-    /basic: user "ann": it is not \$scrypt\$.*which hashPassword\(password\)/,
+    /basic: user "ann": it is neither \$argon2id\$.*which hashPassword\(password\)/,
   ],
   [
     'a hash that is not awaited',

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
+import * as crypto from 'node:crypto'
 import { before, describe, type TestContext, test } from 'node:test'
 
 import { HttpServer, type HttpSession } from '../../../src/index.ts'
@@ -23,6 +24,7 @@ import { RawClient } from '../../support/raw-client.ts'
 /** Cheap, so that the tests are fast. */
 const CHEAP = { ln: 4, r: 1, p: 1 }
 const cheap = new PasswordHasher(CHEAP)
+const hasArgon2 = 'argon2' in crypto
 const OVER_TLS = { isSecure: true }
 const encoded = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`
 let annsHash = ''
@@ -44,7 +46,9 @@ describe('password hashes', () => {
 
   test('the default costs what OWASP recommends, and is shared', async () => {
     const [hash] = (await Promise.all(['secret'].map(hashPassword))) as [string]
-    assert.match(hash, /^\$scrypt\$ln=15,r=8,p=3\$/)
+    const expected = hasArgon2 ? /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/ : /^\$scrypt\$ln=15,r=8,p=3\$/
+    assert.match(hash, expected)
+    assert.match(await new PasswordHasher({ algorithm: 'scrypt' }).hash('secret'), /^\$scrypt\$ln=15,r=8,p=3\$/)
     assert.equal(await verifyPassword('secret', hash), true)
     assert.equal(needsRehash(hash), false)
     assert.equal(needsRehash(annsHash), true)
@@ -60,6 +64,39 @@ describe('password hashes', () => {
     const text = `$scrypt$ln=14,r=8,p=1$${salt}$${hash.toString('base64').replace(/=+$/, '')}`
     assert.equal(await cheap.verify('pleaseletmein', text), true)
     assert.equal(await cheap.verify('pleaseletmeout', text), false)
+  })
+
+  test('the test vectors of the reference implementation of argon2id', { skip: !hasArgon2 }, async () => {
+    for (const [parameters, hash] of [
+      ['m=256,t=2,p=1', 'nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4'],
+      ['m=256,t=2,p=2', 'bQk8UB/VmZZF4Oo79iDXuL5/0ttZwg2f/5U52iv1cDc'],
+    ]) {
+      const text = `$argon2id$v=19$${parameters}$c29tZXNhbHQ$${hash}`
+      assert.equal(await cheap.verify('password', text), true, parameters)
+      assert.equal(await cheap.verify('passwords', text), false, parameters)
+      assert.equal(cheap.needsRehash(text), true, 'of another algorithm')
+    }
+  })
+
+  test('argon2id takes the place of scrypt at the next login', { skip: !hasArgon2 }, async () => {
+    const hasher = new PasswordHasher({ memory: '8KiB', passes: 1 })
+    const before = await cheap.hash('x')
+    assert.equal(await hasher.verify('x', before), true)
+    assert.equal(hasher.needsRehash(before), true)
+    const after = await hasher.hash('x')
+    assert.match(after, /^\$argon2id\$v=19\$m=8,t=1,p=1\$/)
+    assert.equal(hasher.needsRehash(after), false)
+    assert.equal(new PasswordHasher({ memory: '8KiB', passes: 2 }).needsRehash(after), true)
+    assert.equal(new PasswordHasher({ memory: '9KiB', passes: 1 }).needsRehash(after), true)
+    assert.equal(await cheap.verify('x', after), true, 'whatever it makes itself')
+    assert.equal(await cheap.verify('y', after), false)
+  })
+
+  test('without argon2 in Node.js, its hashes and options are errors that say so', { skip: hasArgon2 }, async () => {
+    const text = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4'
+    await assert.rejects(verifyPassword('password', text), { code: 'WEIR_PASSWORD_HASH', message: /needs Node\.js 24\.7 or newer, not v/ })
+    for (const options of [{ algorithm: 'argon2id' }, { memory: '19MiB' }, { passes: 3 }] as const)
+      assert.throws(() => new PasswordHasher(options), { code: 'WEIR_OPTION_INVALID', message: /needs Node\.js 24\.7 or newer/ })
   })
 
   test('the same text in another normal form is the same password', async () => {
@@ -88,6 +125,13 @@ describe('password hashes', () => {
       `$scrypt$ln=0,r=8,p=1$${salt}$${hash}`,
       `$scrypt$ln=14,r=8,p=99$${salt}$${hash}`,
       `$argon2id$${parameters}$${salt}$${hash}`,
+      `$argon2i$v=19$m=256,t=2,p=1$${salt}$${hash}`,
+      `$argon2id$v=16$m=256,t=2,p=1$${salt}$${hash}`,
+      `$argon2id$v=19$m=524289,t=2,p=1$${salt}$${hash}`,
+      `$argon2id$v=19$m=256,t=17,p=1$${salt}$${hash}`,
+      `$argon2id$v=19$m=256,t=0,p=1$${salt}$${hash}`,
+      `$argon2id$v=19$m=256,t=2,p=17$${salt}$${hash}`,
+      `$argon2id$v=19$m=31,t=2,p=4$${salt}$${hash}`,
       `$scrypt$${parameters}$${salt}$AAAA`,
       `$scrypt$${parameters}$$${hash}`,
     ]
@@ -146,7 +190,23 @@ describe('password hashes', () => {
   })
 
   test('options are checked', () => {
-    for (const options of [{ ln: 0 }, { ln: 21 }, { r: 33 }, { p: 17 }, { ln: 20, r: 32 }, { maxRunning: 0 }, { maxWaiting: -1 }, { N: 1 }])
+    for (const options of [
+      { ln: 0 },
+      { ln: 21 },
+      { r: 33 },
+      { p: 17 },
+      { ln: 20, r: 32 },
+      { maxRunning: 0 },
+      { maxWaiting: -1 },
+      { N: 1 },
+      { algorithm: 'bcrypt' },
+      { algorithm: 'scrypt', memory: '19MiB' },
+      { algorithm: 'argon2id', ln: 15 },
+      { ln: 15, passes: 2 },
+      { memory: '7KiB' },
+      { memory: '1GiB' },
+      { passes: 17 },
+    ])
       assert.throws(() => new PasswordHasher(options as never), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
   })
 })
