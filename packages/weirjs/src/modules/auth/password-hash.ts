@@ -10,14 +10,14 @@ import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 
 /** Memory is 128 × 2^`ln` × `r` bytes; time grows with all three. */
-export interface ScryptCost {
+interface ScryptCost {
   readonly algorithm: 'scrypt'
   readonly ln: number
   readonly r: number
   readonly p: number
 }
 
-export interface Argon2Cost {
+interface Argon2Cost {
   readonly algorithm: 'argon2id'
   /** In KiB. */
   readonly m: number
@@ -27,7 +27,7 @@ export interface Argon2Cost {
 
 export type HashCost = ScryptCost | Argon2Cost
 
-export interface PasswordHash {
+interface PasswordHash {
   readonly cost: HashCost
   readonly salt: Buffer
   readonly hash: Buffer
