@@ -71,6 +71,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     [
       'auth/authorization.ts',
       'auth/principal-key.ts',
+      'auth/principal-order.ts',
       'auth/scheme.ts',
       'cors/origins.ts',
       'metrics/http-conventions.ts',

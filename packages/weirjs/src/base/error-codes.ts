@@ -130,6 +130,7 @@ export const ERRORS = {
   WEIR_PASSWORDS_BUSY: limit(503, STAYS, 'too many passwords are being checked', 'docs/guide/authentication.md', 1),
   WEIR_PASSWORD_HASH: developer(500, STAYS, 'a text is not the hash of a password', 'docs/guide/authentication.md'),
   WEIR_AUTH_SETUP: developer(500, STAYS, 'the requirements of a route cannot be met', 'docs/guide/authentication.md'),
+  WEIR_POLICY_ORDER: developer(500, STAYS, 'a policy runs before another one that it needs', 'docs/guide/groups.md'),
   WEIR_OPENAPI_INCOMPLETE: developer(500, STAYS, 'the OpenAPI document cannot describe all routes', 'docs/guide/openapi.md'),
   WEIR_INSPECTOR_REFUSED: peer(403, STAYS, 'the inspector is for programs on this machine', 'docs/guide/inspector.md'),
   WEIR_INSPECTOR_LOCKED: peer(

@@ -1,7 +1,7 @@
 // `check` of a policy: called when a server starts, for every chain that has it.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { UsedPolicy } from '../../src/app/policies/policy.ts'
 
 import { Controller, HttpServer, type Policy, routes } from '../../src/index.ts'
@@ -46,6 +46,50 @@ test('sees all policies of each route, of fallbacks, and of requests without a r
     ],
   )
   assert.equal(seen.filter((line) => line.includes('fallback')).length, 2 * 3)
+})
+
+describe('a policy without hooks', () => {
+  const gate = (): undefined => undefined
+  const message = /the policy \{ name: "csfr" \} would remove an outer one/
+
+  test('that removes nothing rejects the start, at every level, and names what it could have meant', async () => {
+    const wrong = { name: 'csfr' }
+    const cases: readonly (readonly [(server: HttpServer) => unknown, string])[] = [
+      [(server) => server.use(wrong), 'requests without a route'],
+      [(server) => server.group('/g', { use: [wrong] }).mapGet('/a', () => ''), 'GET /g/a'],
+      [(server) => server.mapGet('/a', { use: [wrong] }, () => ''), 'GET /a'],
+      [(server) => server.group('/g', { use: [wrong] }).fallback(() => ''), 'fallback'],
+    ]
+    for (const [declare, where] of cases) {
+      const server = serverOf().use({ name: 'csrf', gate }).use({ gate })
+      declare(server)
+      const error = await server.start().then(
+        () => assert.fail(`${where} started`),
+        (error: Error & { code?: string }) => error,
+      )
+      assert.equal(error.code, 'WEIR_ROUTE_DECLARATION', where)
+      assert.match(error.message, message)
+      assert.ok(error.message.includes(where), error.message)
+      assert.match(error.message, /those with a name are "csrf"/)
+    }
+  })
+
+  test('that removes one further out, or another removal, is right', async () => {
+    const server = serverOf()
+    const group = server.group('/g', { use: [{ name: 'late' }] })
+    group.mapGet('/a', { use: [{ name: 'late' }] }, () => '')
+    server.use({ name: 'late', gate }) // added after the removal
+    await server.start()
+    await server.stop()
+  })
+
+  test('that describes itself, or checks others, is no removal', async () => {
+    const server = serverOf()
+      .use({ name: 'noted', describe: () => 1 })
+      .use({ name: 'checks', check: () => {} })
+    await server.start()
+    await server.stop()
+  })
 })
 
 test('what it throws rejects the start, and the server can be started once it is mended', async () => {

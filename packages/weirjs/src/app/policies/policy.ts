@@ -35,7 +35,7 @@ interface NoPromise {
 export interface Policy {
   /**
    * If a route has two policies with the same name, the inner one replaces the outer one. A policy with a name and no hooks removes the
-   * outer one. A policy without a name is never replaced.
+   * outer one; `start` rejects with WEIR_ROUTE_DECLARATION if there is none. A policy without a name is never replaced.
    */
   readonly name?: string
   readonly gate?: Gate
@@ -145,6 +145,11 @@ export function checkPolicies(where: string, usables: unknown): CheckedPolicy[] 
     checked.push(policy)
   }
   return checked
+}
+
+/** Without any, it is there to remove an outer one. */
+export function hasHooks(policy: CheckedPolicy): boolean {
+  return HOOKS.some((hook) => policy[hook] !== null)
 }
 
 export function isNameTaken({ name }: CheckedPolicy, others: readonly CheckedPolicy[]): boolean {

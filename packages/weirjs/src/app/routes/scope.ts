@@ -2,12 +2,13 @@
 // level adds to what it inherits. The policies of a route are composed into one flat chain when it is mapped, and again when a level gets
 // another one later.
 
+import { WeirError } from '../../base/errors.ts'
 import { applyContentTag } from '../../http/answer/precondition.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
-import { type CheckedPolicy, type CheckedRoute, type Gate, isNameTaken, type UsedPolicy } from '../policies/policy.ts'
+import { type CheckedPolicy, type CheckedRoute, type Gate, hasHooks, isNameTaken, type UsedPolicy } from '../policies/policy.ts'
 import type { Parameter } from './declaration.ts'
 import type { Answers } from './route-answers.ts'
 import type { CheckedOptions, SplitDeclaration } from './split-declaration.ts'
@@ -213,11 +214,29 @@ export function usedPolicies({ policies }: Chain): UsedPolicy[] {
   return policies.map(({ policy, depth }) => ({ name: policy.label, depth, description: policy.describe?.() ?? null }))
 }
 
-/** @param where names what the chain belongs to @throws what `check` of a policy throws */
+/**
+ * @param where names what the chain belongs to
+ * @throws WEIR_ROUTE_DECLARATION for a policy that removes an outer one that does not exist; what `check` of a policy throws
+ */
 export function checkChain(chain: Chain, where: string, route: CheckedRoute | null): void {
+  for (const { policy, replaces } of chain.policies)
+    if (replaces.length === 0 && !hasHooks(policy)) throw removesNothing(policy, chain, where)
   if (chain.policies.every(({ policy }) => policy.check === null)) return
   const used = usedPolicies(chain)
   for (const { policy } of chain.policies) policy.check?.(used, where, route)
+}
+
+function removesNothing({ label }: CheckedPolicy, { policies }: Chain, where: string): WeirError {
+  const names = policies.map(({ policy }) => policy).filter((policy) => policy.name !== null && hasHooks(policy))
+  const known =
+    names.length === 0
+      ? 'no policy around it has a name'
+      : `those with a name are ${names.map(({ label }) => JSON.stringify(label)).join(', ')}`
+  const hint = label.startsWith('auth') ? '; what opens a route is auth.open' : ''
+  return new WeirError(
+    'WEIR_ROUTE_DECLARATION',
+    `${where}: the policy { name: ${JSON.stringify(label)} } would remove an outer one with this name, and there is none: ${known}${hint}`,
+  )
 }
 
 /** The innermost level that contains all of them. @param scopes at least one */

@@ -9,6 +9,7 @@ import { WeirError } from '../../base/errors.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
 
+import { notePrincipalSetter } from './principal-order.ts'
 import type { AnyPrincipal, Principal, Scheme, SecurityScheme } from './scheme.ts'
 
 /** Decides whether a principal may do what it requests. Anything but true, or a promise of true, refuses. */
@@ -77,6 +78,7 @@ export function noteRequirement(description: RequirementDescription, allows: All
 /** Makes a description known as that of an `auth`. */
 export function noteAuth(description: AuthDescription, settings: AuthSettings): void {
   AUTHS.set(description, settings)
+  notePrincipalSetter(description, 'auth')
 }
 
 /** The plan of the route of a request, or of the level to which a request without a route belongs. @throws WEIR_AUTH_SETUP */

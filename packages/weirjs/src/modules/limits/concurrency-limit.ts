@@ -1,13 +1,14 @@
 // Limits of how many requests are in progress at once. A request holds its slot until its response has been sent or aborted, or until the
 // protocol that it has switched to has ended.
 
-import type { Policy } from '../../app/policies/policy.ts'
+import type { Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { RetryLaterError, WeirError } from '../../base/errors.ts'
 import { count, duration, forTests, readBy } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { checkAfterPrincipal } from '../auth/principal-order.ts'
 import { exchange } from '../kit/exchange.ts'
 
 import { type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
@@ -37,7 +38,9 @@ const OWNER = 'concurrencyLimit'
 export const CONCURRENCY_RULES = rules<ConcurrencyLimitOptions>(OWNER)({
   name: NAME.or('default'),
   max: count({ least: 1 }),
-  key: readBy((key: LimitKey, owner) => ({ of: keyReader(owner, key), isByClient: key !== 'all' })).or('all'),
+  key: readBy((key: LimitKey, owner) => ({ of: keyReader(owner, key), isByClient: key !== 'all', isByPrincipal: key === 'principal' })).or(
+    'all',
+  ),
   maxQueue: count().or(0),
   queueTimeout: duration().or('5s'),
   clock: forTests(),
@@ -78,6 +81,7 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
   readonly #keyOf: KeyOf
   /** Whether each client has slots of its own. */
   readonly #isByClient: boolean
+  readonly #isByPrincipal: boolean
   readonly #clock: Clock | undefined
   readonly #groups = new Map<string, Group>()
   #held = 0
@@ -95,6 +99,7 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
     this.#queueTimeoutMs = queueTimeout
     this.#keyOf = key.of
     this.#isByClient = key.isByClient
+    this.#isByPrincipal = key.isByPrincipal
     this.#clock = clock
   }
 
@@ -111,6 +116,11 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
   /** What it has accepted and refused. */
   get counts(): LimitCounts {
     return { accepted: this.#accepted, refused: this.#refused, inProgress: this.#held, waiting: this.#waiting, isDegraded: null }
+  }
+
+  /** @internal */
+  check(policies: readonly UsedPolicy[], where: string): void {
+    if (this.#isByPrincipal) checkAfterPrincipal(this.name, policies, where)
   }
 
   /** @internal */

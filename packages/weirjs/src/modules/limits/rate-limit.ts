@@ -1,6 +1,6 @@
 // Limits of how much a client may do in a time: requests, or whatever else a program counts.
 
-import type { Policy } from '../../app/policies/policy.ts'
+import type { Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { RetryLaterError } from '../../base/errors.ts'
@@ -11,6 +11,7 @@ import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import { bagKey } from '../../http/bag.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { checkAfterPrincipal } from '../auth/principal-order.ts'
 import { exchange } from '../kit/exchange.ts'
 
 import { boundedKey, type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
@@ -63,7 +64,7 @@ export const RATE_LIMIT_RULES = rules<RateLimitOptions>(OWNER)({
   quota: count({ least: 1 }),
   window: duration(),
   burst: count({ least: 1 }).optional('quota'),
-  key: readBy((key: LimitKey, owner) => keyReader(owner, key)).or('address'),
+  key: readBy((key: LimitKey, owner) => ({ of: keyReader(owner, key), isByPrincipal: key === 'principal' })).or('address'),
   cost: matching<number | ((session: never) => unknown)>('a whole number of at least 0 or a function', isCost).or(1),
   store: matching<LimitStore>('what memoryStore() or redisStore() returns', hasFunction('open')).optional('in memory'),
   whenStoreFails: oneOf('local', 'pass', 'refuse').or('local'),
@@ -111,6 +112,7 @@ export class RateLimit implements Policy, CountedLimit {
   readonly #limitName: string
   readonly #rule: RateRule
   readonly #keyOf: KeyOf
+  readonly #isByPrincipal: boolean
   readonly #clock: Clock | undefined
   readonly #cost: number | ((session: HttpSession) => number)
   readonly #store: LimitStore
@@ -131,7 +133,8 @@ export class RateLimit implements Policy, CountedLimit {
     this.#limitName = name
     this.name = `${OWNER}:${name}`
     this.#rule = rateRule(OWNER, quota, window, burst)
-    this.#keyOf = key
+    this.#keyOf = key.of
+    this.#isByPrincipal = key.isByPrincipal
     this.#clock = clock
     this.#cost = cost
     this.#whenStoreFails = whenStoreFails
@@ -189,6 +192,11 @@ export class RateLimit implements Policy, CountedLimit {
     }
     const receipt = from.bag.get(RECEIPTS)?.find(({ limit }) => limit === this)
     if (receipt !== undefined) await this.#giveBackReceipt(receipt)
+  }
+
+  /** @internal */
+  check(policies: readonly UsedPolicy[], where: string): void {
+    if (this.#isByPrincipal) checkAfterPrincipal(this.name, policies, where)
   }
 
   /** @internal */

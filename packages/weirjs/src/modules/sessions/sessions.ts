@@ -16,6 +16,7 @@ import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 import type { AnySchema, StandardSchema } from '../../schema/standard.ts'
+import { notePrincipalSetter } from '../auth/principal-order.ts'
 import type { Scheme } from '../auth/scheme.ts'
 import { type CsrfOptions, csrf } from '../csrf/csrf.ts'
 import { exchange } from '../kit/exchange.ts'
@@ -180,6 +181,8 @@ export class SessionsModule implements Sessions {
   install(host: ModuleHost): void {
     if (this.#csrf !== null) host.use(this.#csrf)
     const { idleTimeout, absoluteTimeout, forms } = this.#settings
+    const description = Object.freeze({ cookie: forms.secure.name, idleTimeout, absoluteTimeout })
+    notePrincipalSetter(description, 'sessions')
     host.use({
       name: 'sessions',
       gate: (session) => {
@@ -194,7 +197,7 @@ export class SessionsModule implements Sessions {
         if (committing !== undefined) return committing.then(() => open.describeIn(outgoing))
         return open.describeIn(outgoing)
       },
-      describe: () => ({ cookie: forms.secure.name, idleTimeout, absoluteTimeout }),
+      describe: () => description,
     })
   }
 

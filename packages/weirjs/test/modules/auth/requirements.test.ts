@@ -67,7 +67,6 @@ describe('requirements of several levels add up, and only auth.open removes thos
     ['open inside roles', [[admins], [auth.open]], 'anonymous bob eve ann'],
     ['open around roles', [[auth.open], [admins]], 'ann'],
     ['roles inside open inside other roles', [[admins], [auth.open], [editors]], 'eve'],
-    ['a nameless removal of a policy called auth', [[{ name: 'auth' }], [{ name: 'auth.roles' }]], 'bob eve ann'],
     ['a policy of the program called auth', [[{ name: 'auth', gate: () => undefined }]], 'bob eve ann'],
     ['levels without requirements', [[], [], [admins], []], 'ann'],
   ]
@@ -89,6 +88,18 @@ describe('requirements of several levels add up, and only auth.open removes thos
       await server.start()
       await server.stop()
     })
+
+  test('a removal of a policy called auth opens nothing, and the server does not start with it', async () => {
+    for (const name of ['auth', 'auth.roles']) {
+      const server = closedServer()
+      server.group('/a', { use: [{ name }] }).mapGet('/', { use: [admins] }, () => 'done')
+      assert.equal(await whoPasses(server, '/a'), 'ann')
+      await assert.rejects(server.start(), {
+        code: 'WEIR_ROUTE_DECLARATION',
+        message: new RegExp(`GET /a .*\\{ name: "${name}" \\} would remove an outer one .* none.*auth\\.open`),
+      })
+    }
+  })
 
   test('a controller class is a level, and its methods are levels inside', async () => {
     @Route('/things', { use: [admins] })

@@ -47,7 +47,7 @@ function fullServer(t: TestContext, options: ServerOptions = {}): HttpServer {
   server.useModule(websocket('/socket', { open: (socket) => void socket.send(note('socket')) }))
   mountNode(server, '/node', (_, res) => res.end(note('node')))
   mountFetch(server, '/fetch', () => new Response(note('fetch')))
-  server.group('/group', { use: [{ name: 'local' }] }).mapGet('/in', () => note('group'))
+  server.group('/group', { use: [{ name: 'local', gate: () => undefined }] }).mapGet('/in', () => note('group'))
   server.fallback(() => note('fallback'))
   return server
 }

@@ -1,0 +1,34 @@
+// Gates that ask who has sent a request belong after those that find it out. Otherwise they would take everybody for a stranger, in silence.
+
+import type { UsedPolicy } from '../../app/policies/policy.ts'
+import { WeirError } from '../../base/errors.ts'
+
+/** What policies that set `session.principal` state about themselves, and their names. */
+const SETTERS = new WeakMap<object, 'auth' | 'sessions'>()
+
+/**
+ * For modules: makes a description known as that of a policy whose gate sets the principal.
+ * @param description the object that `describe` of the policy returns each time
+ */
+export function notePrincipalSetter(description: object, name: 'auth' | 'sessions'): void {
+  SETTERS.set(description, name)
+}
+
+/**
+ * For modules: checks a policy whose gate reads the principal, in its `check`. An `auth` decides alone who that is: where there is one, `sessions` before it is not enough.
+ * @param name the policy's own
+ * @param policies all of the route, the outermost first
+ * @param where names the route
+ * @throws WEIR_POLICY_ORDER
+ */
+export function checkAfterPrincipal(name: string, policies: readonly UsedPolicy[], where: string): void {
+  const setters = policies.map(({ description }) =>
+    typeof description === 'object' && description !== null ? SETTERS.get(description) : undefined,
+  )
+  const setter = setters.includes('auth') ? 'auth' : 'sessions'
+  if (setters.indexOf(setter) > policies.findIndex((policy) => policy.name === name))
+    throw new WeirError(
+      'WEIR_POLICY_ORDER',
+      `${where}: "${name}" has the key "principal", but runs before ${setter}, which sets session.principal: add it after ${setter}, at the same level or further inside`,
+    )
+}
