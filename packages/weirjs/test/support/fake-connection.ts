@@ -48,6 +48,8 @@ export class FakeConnection implements Transport {
     return this.fate === 'destroyed' || this.fate === 'reset'
   }
 
+  readonly awaitsResult = false
+
   readonly remoteAddress = '192.0.2.1'
   readonly remotePort = 1
   readonly isSecure = false

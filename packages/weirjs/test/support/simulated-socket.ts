@@ -208,6 +208,8 @@ export class SimulatedSocket implements Transport {
     return this.#isDestroyed
   }
 
+  readonly awaitsResult = false
+
   get unsentBytes(): number {
     return this.#unsent
   }

@@ -96,7 +96,15 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   get hasSentAll(): boolean {
-    return this.#outbox.isEmpty && this.transport.unsentBytes === 0 && !this.transport.isDestroyed
+    return this.#outbox.isEmpty && this.transport.unsentBytes === 0 && !this.hasFailed
+  }
+
+  get awaitsResult(): boolean {
+    return this.transport.awaitsResult
+  }
+
+  get hasFailed(): boolean {
+    return this.transport.isDestroyed
   }
 
   get writesSoon(): boolean {

@@ -69,6 +69,11 @@ export class Output<T extends Watched> implements Flushable {
     return this.#transport.unsentBytes === 0 && !this.#transport.isDestroyed
   }
 
+  /** Whether the result of the last write is told in a later turn. */
+  get awaitsResult(): boolean {
+    return this.#transport.awaitsResult
+  }
+
   /** Whether the client is known to speak HTTP/2. Without TLS it may speak something else, until its preface is complete. */
   get isAgreed(): boolean {
     return this.#transport.isSecure || this.#wire.control.hasBegun

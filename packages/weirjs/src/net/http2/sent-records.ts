@@ -4,7 +4,8 @@
 // after that.
 
 import { WeirError } from '../../base/errors.ts'
-import type { Observers } from '../observe/observers.ts'
+import { MOST_LOOKS } from '../observe/connection-records.ts'
+import type { Observers, Unsent } from '../observe/observers.ts'
 import type { Recording } from '../observe/recording.ts'
 
 /** What is known of the way to the client. */
@@ -15,6 +16,8 @@ interface Sending {
   readonly lastWrite: number
   /** Whether the operating system has taken all of them. */
   readonly hasSentAll: boolean
+  /** Whether the result of the last write is told in a later turn. */
+  readonly awaitsResult: boolean
 }
 
 interface Waiting {
@@ -25,10 +28,12 @@ interface Waiting {
   hasWaited: boolean
 }
 
-export class SentRecords {
+export class SentRecords implements Unsent {
   readonly #observers: Observers
   readonly #sending: Sending
   #waiting: Waiting[] = []
+  /** In how many turns the result of the last write was not known. */
+  #looks = 0
 
   constructor(observers: Observers, sending: Sending) {
     this.#observers = observers
@@ -40,16 +45,19 @@ export class SentRecords {
     this.#waiting.push({ recording, write: this.#sending.lastWrite, hasWaited: false })
   }
 
-  /** Ends the records of what has been sent. Call it whenever something may have been. */
-  settle(): void {
+  /** Ends the records of what has been sent. Call it whenever something may have been. @param now by the clock of the durations, if it has been read */
+  settle(now?: number): void {
     const waiting = this.#waiting
     if (waiting.length === 0) return
-    const { writes, hasSentAll } = this.#sending
+    const { writes, hasSentAll, awaitsResult } = this.#sending
     let done = 0
-    if (hasSentAll) {
+    if (hasSentAll && awaitsResult) {
+      if (this.#looks++ < MOST_LOOKS) this.#observers.lookLater(this)
+    } else if (hasSentAll) {
+      this.#looks = 0
       for (; done < waiting.length && waiting[done]!.write <= writes; done++) {
         const { recording, hasWaited } = waiting[done]!
-        if (hasWaited) recording.markEnd()
+        if (hasWaited) recording.markEnd(now)
         this.#observers.end(recording)
       }
     }

@@ -13,6 +13,10 @@ export interface Sending {
   readonly hasSentAll: boolean
   /** Whether something is waiting in memory, and will be written in this turn of the event loop. */
   readonly writesSoon: boolean
+  /** Whether the result of the last write is told in a later turn. */
+  readonly awaitsResult: boolean
+  /** Nothing more is sent, and the records are about to be closed. */
+  readonly hasFailed: boolean
 }
 
 /** The response to a head that was refused. */
@@ -20,6 +24,9 @@ export interface SentRefusal {
   readonly status: number
   readonly bodyBytes: number
 }
+
+/** In how many turns the result of a write is looked for that the system has taken. After that it is looked for when time is checked. */
+export const MOST_LOOKS = 3
 
 export class ConnectionRecords implements Unsent {
   readonly #observers: Observers
@@ -30,6 +37,8 @@ export class ConnectionRecords implements Unsent {
   #later: Recording[] = []
   /** Whether some had not been sent when they were last checked. */
   #hasWaited = false
+  /** In how many turns the result of the last write was not known. */
+  #looks = 0
   #upgrade: UpgradeRecord | null = null
 
   constructor(observers: Observers, sending: Sending) {
@@ -43,18 +52,21 @@ export class ConnectionRecords implements Unsent {
     else this.#later.push(recording)
   }
 
+  /** @param now by the clock of the durations, if it has been read */
   settle(now?: number): void {
-    if (this.#unsent === null) return
-    if (this.#sending.writesSoon) {
+    const sending = this.#sending
+    if (this.#unsent === null || sending.hasFailed) return
+    if (sending.writesSoon || (sending.hasSentAll && sending.awaitsResult)) {
       this.#hasWaited = true
-      this.#observers.lookLater(this)
-    } else if (!this.#sending.hasSentAll) {
+      if (sending.writesSoon || this.#looks++ < MOST_LOOKS) this.#observers.lookLater(this)
+    } else if (!sending.hasSentAll) {
       this.#hasWaited = true
       markBegun(this.#unsent, now)
       for (const recording of this.#later) markBegun(recording, now)
     } else {
       const hasWaited = this.#hasWaited
       this.#hasWaited = false
+      this.#looks = 0
       const first = this.#unsent
       const later = this.#later
       this.#unsent = null
@@ -98,6 +110,7 @@ export class ConnectionRecords implements Unsent {
     this.#unsent = null
     this.#later = []
     for (const recording of unsent) {
+      if (recording.firstByteMs === null) recording.status = null
       recording.breakOff(error ?? new WeirError('WEIR_CLIENT_GONE'))
       this.#observers.end(recording)
     }

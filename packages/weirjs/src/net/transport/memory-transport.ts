@@ -129,6 +129,8 @@ export class MemoryTransport implements Transport {
     return this.#isClosed
   }
 
+  readonly awaitsResult = false
+
   get sentBytes(): number {
     return this.#written - this.#unsent
   }

@@ -129,7 +129,11 @@ export class SocketTransport implements Transport, Reader {
   }
 
   get isDestroyed(): boolean {
-    return this.#socket.destroyed
+    return this.#socket.destroyed || this.#socket.errored !== null // a write that has failed destroys the socket in the next tick
+  }
+
+  get awaitsResult(): boolean {
+    return this.#kind === 'tls' && this.#socket.writableLength > 0
   }
 
   get sentBytes(): number {

@@ -60,6 +60,10 @@ export class TappedTransport implements Transport {
     return this.#transport.isDestroyed
   }
 
+  get awaitsResult(): boolean {
+    return this.#transport.awaitsResult
+  }
+
   get sentBytes(): number {
     return this.#transport.sentBytes
   }

@@ -27,6 +27,8 @@ export interface Transport {
   readonly unsentBytes: number
   /** Whether it has been closed, or has failed: nothing more is sent, and `onClose` follows if it has not been called. */
   readonly isDestroyed: boolean
+  /** Whether the result of the last write is not known yet. Under TLS it is told a turn of the event loop later, and never after some failures. */
+  readonly awaitsResult: boolean
   /** Bytes that have been sent. Rises while the client reads. */
   readonly sentBytes: number
   /** Checks whether the client is still there when reading would not show it. If it has reset the connection, `onClose` follows. */
