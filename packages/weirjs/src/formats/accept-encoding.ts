@@ -46,6 +46,11 @@ export class EncodingChooser {
   }
 }
 
+/** Whether a client takes content in this coding. Without the field, it takes any (RFC 9110 §12.5.3). */
+export function acceptsCoding(accept: string | null, coding: string): boolean {
+  return accept === null || (accept.length <= MAX_LENGTH && (qualityAmong(accept, ['*', coding]) ?? 0) > 0)
+}
+
 function choose(accept: string, available: readonly string[]): EncodingChoice {
   // No coding is acceptable even if neither `identity` nor `*` is listed, but it is then the last choice.
   const identity = qualityAmong(accept, ['*', 'identity'])

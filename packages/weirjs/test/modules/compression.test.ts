@@ -159,7 +159,7 @@ test('types lets the program decide which types to compress', async () => {
   assert.deepEqual(read(await ask(server, '/text', 'gzip')), [null, TEXT])
 })
 
-test('the ETag of a compressed file is weak, a range is never compressed, and all its responses vary', async (t) => {
+test('the ETag of a compressed file names the coding, a range is never compressed, and all its responses vary', async (t) => {
   const path = join(temporaryDirectory(t), 'page.html')
   await writeFile(path, LARGE)
   const server = serverWith()
@@ -167,7 +167,7 @@ test('the ETag of a compressed file is weak, a range is never compressed, and al
 
   const whole = await ask(server, '/file', 'gzip')
   assert.deepEqual(read(whole), ['gzip', LARGE])
-  assert.deepEqual([whole.headers.get('etag'), whole.headers.get('accept-ranges')], ['W/"1"', null])
+  assert.deepEqual([whole.headers.get('etag'), whole.headers.get('accept-ranges')], ['"1~gzip"', null])
 
   const part = await ask(server, '/file', 'gzip', { Range: 'bytes=0-1999' })
   assert.deepEqual([part.status, read(part)], [206, [null, LARGE.slice(0, 2_000)]])
@@ -176,7 +176,10 @@ test('the ETag of a compressed file is weak, a range is never compressed, and al
   assert.deepEqual([part.headers.get('etag'), part.headers.get('vary')], ['"1"', 'Accept-Encoding'])
 
   for (const [held, sent] of [
-    ['W/"1"', 'W/"1"'],
+    ['"1~gzip"', '"1~gzip"'],
+    ['"0", "1~br", "1~gzip"', '"1~gzip"'],
+    ['"1~gzip", "1"', '"1"'],
+    ['W/"1"', '"1"'],
     ['"1"', '"1"'],
   ] as const) {
     const unchanged = await ask(server, '/file', 'gzip', { 'If-None-Match': held })

@@ -29,6 +29,22 @@ const CASES: readonly (readonly [says: string, current: Validators, fields: Fiel
   ['If-Match fails if it is not a list of tags', STRONG, { 'if-match': 'a' }, 'failed'],
   ['a comma within a tag does not split it', { ...STRONG, etag: '"a,b"' }, { 'if-match': '"x","a,b"' }, 'send'],
 
+  ['If-Match holds for the tag of the state in a coding', STRONG, { 'if-match': '"b", "a~br"' }, 'send'],
+  ['If-Match fails for another state in a coding', STRONG, { 'if-match': '"b~br"' }, 'failed'],
+  ['If-Match fails for two codings', STRONG, { 'if-match': '"a~br~gzip"' }, 'failed'],
+  ['If-Match fails for a weak tag of a coding', STRONG, { 'if-match': 'W/"a~br"' }, 'failed'],
+  ['If-Match fails for the tag of a weak state in a coding', WEAK, { 'if-match': '"a~br"' }, 'failed'],
+  ['a coding that the server does not make is another state', STRONG, { 'if-match': '"a~rot13"' }, 'failed'],
+  ["a program's own tag may end like a coding", { ...STRONG, etag: '"a~br"' }, { 'if-match': '"a~br"' }, 'send'],
+  ["a program's own tag that ends like a coding may have one", { ...STRONG, etag: '"a~br"' }, { 'if-match': '"a~br~gzip"' }, 'send'],
+  ["a program's own tag that ends like a coding is not the tag without it", { ...STRONG, etag: '"a~br"' }, { 'if-match': '"a"' }, 'failed'],
+
+  ['If-None-Match matches the state in a coding', STRONG, { 'if-none-match': '"a~br"' }, 'not modified'],
+  ['If-None-Match matches it weakly', STRONG, { 'if-none-match': 'W/"a~br"' }, 'not modified'],
+  ['If-None-Match matches a coding that is accepted', STRONG, { 'if-none-match': '"a~br"', 'accept-encoding': 'gzip, br' }, 'not modified'],
+  ['If-None-Match does not match one that is not', STRONG, { 'if-none-match': '"a~br"', 'accept-encoding': 'gzip' }, 'send'],
+  ['nor one that is refused', STRONG, { 'if-none-match': '"a~br"', 'accept-encoding': 'br;q=0, *' }, 'send'],
+
   ['If-Unmodified-Since holds at the time of the change', STRONG, { 'if-unmodified-since': CHANGED }, 'send'],
   ['If-Unmodified-Since fails before it', STRONG, { 'if-unmodified-since': BEFORE }, 'failed'],
   ['If-Unmodified-Since is ignored if it is not a date', STRONG, { 'if-unmodified-since': '1990' }, 'send'],

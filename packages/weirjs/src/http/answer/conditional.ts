@@ -1,6 +1,8 @@
 // Evaluates the preconditions of RFC 9110 §13, in the order of §13.2.2: whether the client already has the current state, and whether it is
 // the state that the client expects.
 
+import { acceptsCoding } from '../../formats/accept-encoding.ts'
+import { readCodedTag } from '../../formats/coded-tag.ts'
 import { parseHttpDate } from '../../formats/http-date.ts'
 
 /** What distinguishes one state of a resource from another (RFC 9110 §8.8). */
@@ -62,11 +64,45 @@ function isUnchanged(request: ConditionalRequest, { etag, lastModified }: Valida
   if (noneMatch !== null) {
     const tags = etag === null ? [] : tagsOf(noneMatch)
     // Any of too many tags may be the current one. A client that reads may get it again, and one that writes may not overwrite it.
-    return tags === null ? !isReading(request.method) : tags.some((tag) => opaque(tag) === opaque(etag!))
+    return tags === null ? !isReading(request.method) : heldTag(request, tags, etag!) !== null
   }
   if (lastModified === null || !isReading(request.method)) return false
   const modifiedSince = readDate(request.get('if-modified-since'), now)
   return modifiedSince !== null && lastModified <= modifiedSince
+}
+
+/**
+ * The one of the tags by which a client has the current state: the current tag itself, or the first that stands for it in a coding that the
+ * client accepts now. A cache that keeps several codings may not send any of them to each of its clients.
+ */
+function heldTag(request: ConditionalRequest, tags: readonly string[], etag: string): string | null {
+  if (tags.some((tag) => opaque(tag) === opaque(etag))) return etag
+  const accepts = (coding: string): boolean => !isReading(request.method) || acceptsCoding(request.get('accept-encoding'), coding)
+  const held = tags.map(opaque).find((tag) => {
+    const coded = readCodedTag(tag)
+    return coded !== null && coded.tag === etag && accepts(coded.coding)
+  })
+  return held ?? null
+}
+
+/** The ETag of a 304: that of the response that the client has (RFC 9110 §15.4.5). */
+export function tagOfUnchanged(request: ConditionalRequest, etag: string): string {
+  const noneMatch = request.get('if-none-match')
+  return heldTag(request, (noneMatch === null ? null : tagsOf(noneMatch)) ?? [], etag) ?? etag
+}
+
+/** Why the verdict is `failed`, for the client. It does not show the tag: who may write need not be allowed to read. */
+export function failureOf(request: ConditionalRequest, current: Validators | null): string {
+  const match = request.get('if-match')
+  if (current === null && match !== null) return 'If-Match needs a current state, and there is none'
+  if (match !== null && !matchesStrongly(match, current!.etag)) {
+    if (current!.etag === null) return 'If-Match names a tag, and the current state has none'
+    return isWeak(current!.etag)
+      ? 'If-Match never matches a weak tag, and that of the current state is weak'
+      : 'no tag in If-Match is that of the current state'
+  }
+  if (request.get('if-none-match') !== null) return 'the current state is one that If-None-Match excludes'
+  return 'the current state is newer than If-Unmodified-Since'
 }
 
 /**
@@ -82,10 +118,14 @@ export function rangeApplies(request: ConditionalRequest, current: Validators, n
   return current.isSettled && current.lastModified !== null && readDate(condition, now) === current.lastModified
 }
 
-/** RFC 9110 §13.1.1: the list is `*`, or one of its tags is the current one and neither is weak. */
+/** RFC 9110 §13.1.1: the list is `*`, or one of its tags is the current one, or stands for it in a coding, and neither is weak. */
 function matchesStrongly(list: string, etag: string | null): boolean {
   if (list === '*') return true
-  return etag !== null && !etag.startsWith('W/') && tagsOf(list)?.includes(etag) === true
+  return etag !== null && !isWeak(etag) && tagsOf(list)?.some((tag) => tag === etag || readCodedTag(tag)?.tag === etag) === true
+}
+
+function isWeak(tag: string): boolean {
+  return tag.startsWith('W/')
 }
 
 /** Caches and browsers name one, or a few. */
@@ -111,7 +151,7 @@ function tagsOf(list: string): string[] | null {
 
 /** The tag without its weakness, for the weak comparison (RFC 9110 §8.8.3.2). */
 function opaque(tag: string): string {
-  return tag.startsWith('W/') ? tag.slice(2) : tag
+  return isWeak(tag) ? tag.slice(2) : tag
 }
 
 /** An invalid date counts as absent (RFC 9110 §13.1.3, §13.1.4). */

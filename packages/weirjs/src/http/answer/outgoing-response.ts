@@ -7,6 +7,7 @@
 import { isFieldValue, isToken, LOWER, trimBlanks } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
+import { codedTag } from '../../formats/coded-tag.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { jsonTextOf, type Serialize } from '../json-engine.ts'
 import { type ByteSource, closeSource, onePiece, ownView, takeSource, UNREAD } from './byte-source.ts'
@@ -165,7 +166,7 @@ export class OutgoingResponse {
     const old = this.#content
     this.header('Content-Encoding', coding)
     const etag = this.getHeader('ETag')
-    if (etag?.startsWith('"') === true) this.header('ETag', `W/${etag}`)
+    if (etag !== null) this.header('ETag', codedTag(etag, coding))
     for (const name of OF_THE_BYTES) this.removeHeader(name)
     this.#trailers?.dropDigests()
     this.#json = NO_JSON

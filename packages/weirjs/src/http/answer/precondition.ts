@@ -3,7 +3,7 @@
 import { invalid } from '../../base/options.ts'
 import { asEntityTag } from '../../formats/etag.ts'
 import { formatHttpDate, parseHttpDate } from '../../formats/http-date.ts'
-import { type ConditionalRequest, evaluatePreconditions, isReading, type Validators } from './conditional.ts'
+import { type ConditionalRequest, evaluatePreconditions, failureOf, isReading, tagOfUnchanged, type Validators } from './conditional.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 import { problemOf } from './problem.ts'
 
@@ -54,13 +54,14 @@ export function settlePreconditions(
 ): boolean {
   const verdict = evaluatePreconditions(request, current, now)
   if (verdict === 'failed') {
-    refuse(response, 412)
+    refuse(response, 412, failureOf(request, current))
     return true
   }
   if (current === null || !isReading(request.method)) return false
   const { etag, lastModified } = current
   if (etag !== null && response.getHeader('ETag') === null) response.header('ETag', etag)
   const isUnchanged = verdict === 'not modified'
+  if (isUnchanged && etag !== null) response.header('ETag', tagOfUnchanged(request, response.getHeader('ETag')!))
   // With an ETag, Last-Modified is of no use in a 304 (RFC 9110 §15.4.5).
   const needsDate = lastModified !== null && !(isUnchanged && etag !== null)
   if (needsDate && response.getHeader('Last-Modified') === null) response.header('Last-Modified', formatHttpDate(lastModified))
@@ -69,10 +70,10 @@ export function settlePreconditions(
 }
 
 /** Responds with a problem document. The fields that described another body (a year of Cache-Control, say) are removed. */
-export function refuse(response: OutgoingResponse, status: number): void {
+export function refuse(response: OutgoingResponse, status: number, detail?: string): void {
   response.status(status) // throws if it has been sent
   response.clearRepresentation()
-  response.sendProblem(problemOf(status))
+  response.sendProblem(problemOf(status, detail))
 }
 
 /**

@@ -249,10 +249,13 @@ test('a 304 without an ETag has Last-Modified', async () => {
 })
 
 test('a failed condition is a 412 with a problem document, without the fields of the file', async () => {
-  for (const headers of [{ 'if-match': '"other"' }, { 'if-unmodified-since': 'Sun, 06 Nov 1994 08:49:36 GMT' }]) {
+  for (const [headers, detail] of [
+    [{ 'if-match': '"other"' }, 'no tag in If-Match is that of the current state'],
+    [{ 'if-unmodified-since': 'Sun, 06 Nov 1994 08:49:36 GMT' }, 'the current state is newer than If-Unmodified-Since'],
+  ] as const) {
     const answer = await send(text, { headers, options: { cacheControl: 'immutable' } })
     assert.equal(answer.status, 412)
-    assert.deepEqual(JSON.parse(answer.body), { title: 'Precondition Failed', status: 412 })
+    assert.deepEqual(JSON.parse(answer.body), { title: 'Precondition Failed', status: 412, detail })
     assert.equal(answer.header('Content-Type'), 'application/problem+json')
     assert.equal(answer.header('Cache-Control'), null)
   }

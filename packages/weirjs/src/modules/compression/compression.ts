@@ -106,7 +106,8 @@ class Compressing {
 
   apply(session: HttpSession, response: ResponseHandle): void | Promise<void> {
     if (session.metadata['compression'] === false) return
-    if (response.statusCode === 304) return describeUnchanged(session, response)
+    // It has no Content-Type, so whether the full response varies is unknown: every 304 varies.
+    if (response.statusCode === 304) return void response.vary('Accept-Encoding')
     const bytes = this.#bytesIn(response)
     if (bytes === null) return
     const choice = this.#chooser.choose(session.request.header('accept-encoding'))
@@ -214,16 +215,4 @@ async function encodeLater(
 /** A body that became larger is sent uncompressed, unless the client does not accept that. */
 function encode(response: ResponseHandle, coding: Coding, bytes: Uint8Array, encoded: Uint8Array, takesIdentity: boolean): void {
   if (encoded.length < bytes.length || !takesIdentity) response.encodeAs(coding.name, encoded)
-}
-
-/**
- * A 304 has no Content-Type, so whether the full response varies is unknown: every 304 varies. Its ETag is the weak one if the client
- * received that (RFC 9110 §15.4.5).
- */
-function describeUnchanged(session: HttpSession, response: ResponseHandle): void {
-  response.vary('Accept-Encoding')
-  const etag = response.getHeader('ETag')
-  if (etag?.startsWith('"') === true && session.request.header('if-none-match')?.includes(`W/${etag}`) === true) {
-    response.header('ETag', `W/${etag}`)
-  }
 }

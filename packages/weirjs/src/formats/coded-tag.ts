@@ -1,0 +1,18 @@
+// The entity tags of one state in several content codings. Each has a tag of its own (RFC 9110 §8.8.3.3): `"v1"` is that of the content as it
+// is, and `"v1~gzip"` that of the same state in gzip. A client sends back the tag that it has got, and both name the state.
+
+/** Codings that a server makes of a response. Others make a tag weak: a text after `~` may be the program's own. */
+const SUFFIX = /~(br|dcb|dcz|deflate|gzip|zstd)"$/
+
+/** The tag of the same state in this coding. It is weak if the other tag is, or if the coding is not known. */
+export function codedTag(tag: string, coding: string): string {
+  if (!tag.startsWith('"')) return tag
+  const coded = `${tag.slice(0, -1)}~${coding}"`
+  return SUFFIX.test(coded) ? coded : `W/${tag}`
+}
+
+/** What a coded tag stands for; null for any other. */
+export function readCodedTag(tag: string): { readonly tag: string; readonly coding: string } | null {
+  const found = SUFFIX.exec(tag)
+  return found === null ? null : { tag: `${tag.slice(0, found.index)}"`, coding: found[1]! }
+}
