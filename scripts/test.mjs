@@ -45,6 +45,7 @@ const SLOW = [
   'test/openapi/',
   'test/package/',
   'test/proxies/',
+  'test/site/',
   'test/uploads/',
   'packages/dev/test/recorded-suites',
   'packages/oidc/test/browser',

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+
+import { addressOf, pageOf, REPOSITORY, ROOT, sidebar, slugOf } from '../pages.mjs'
+
+process.chdir(ROOT)
+
+export default {
+  title: 'weir',
+  description: 'An HTTP server that a Node.js program embeds.',
+  lang: 'en',
+  // The pages are rendered where they are: docs/ for GitHub and for the package, and here.
+  srcDir: '..',
+  srcExclude: ['{api,bench,build,decisions,declarations,examples,packages,packed,scripts,test}/**', '{CONTRIBUTING,README,SECURITY}.md'],
+  rewrites: (file) => pageOf(file) ?? file,
+  outDir: 'dist',
+  cacheDir: 'build/cache',
+  cleanUrls: true,
+  metaChunk: true,
+  head: [
+    ['link', { rel: 'icon', href: '/logo.svg', type: 'image/svg+xml' }],
+    ['meta', { name: 'theme-color', content: '#0f6b63' }],
+  ],
+  markdown: {
+    anchor: { slugify: slugOf },
+    languageAlias: { promql: 'bash', haproxy: 'nginx', caddy: 'nginx' },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    config: (md) => {
+      md.core.ruler.push('links', ({ tokens, env }) => linkTokens(tokens, env.realPath ?? env.path))
+      md.core.ruler.push('corners', ({ tokens }) => mendCorners(tokens))
+    },
+  },
+  vite: {
+    publicDir: join(import.meta.dirname, '../public'),
+    server: { fs: { allow: [ROOT] } },
+    plugins: [{ name: 'mend-theme', enforce: 'pre', transform: mended }],
+  },
+  themeConfig: {
+    logo: '/logo.svg',
+    nav: [
+      { text: 'Guide', link: '/guide/', activeMatch: '^/guide/' },
+      { text: 'Errors', link: '/errors' },
+      { text: 'Reference', link: '/reference/', activeMatch: '^/reference/' },
+    ],
+    sidebar: sidebar(),
+    outline: [2, 3],
+    externalLinkIcon: true,
+    socialLinks: [{ icon: 'github', link: REPOSITORY, ariaLabel: 'The repository' }],
+    editLink: { pattern: `${REPOSITORY}/edit/main/:path`, text: 'Edit this page' },
+    search: {
+      provider: 'local',
+      options: { _render: searched, miniSearch: { searchOptions: { boost: { title: 4, text: 2, titles: 1 } } } },
+    },
+  },
+  transformPageData(page) {
+    page.description ||= firstSentences(readFileSync(join(ROOT, page.filePath), 'utf8'))
+    if (!page.filePath.startsWith('docs/')) page.frontmatter.editLink = false
+  },
+}
+
+/** What components of the theme lack for people who do not see the page, or use no mouse: texts, and what replaces them. */
+const MENDED = {
+  // No landmark for its content.
+  'VPHome.vue': [['class="VPHome"', 'class="VPHome" role="main"']],
+  // Another name than the text that it shows, which has the K of a keyboard.
+  'VPNavBarSearchButton.vue': [['>K</kbd>', '></kbd>']],
+  // A button inside a button, and no state.
+  'VPSidebarItem.vue': [
+    [/role="button"\s+aria-label="toggle section"/, 'aria-hidden="true"'],
+    [/@keydown.enter="onCaretClick"\s+tabindex="0"/, ''],
+    [':tabindex="item.items && 0"', ':tabindex="item.items && 0" :aria-expanded="item.items ? !collapsed : undefined"'],
+  ],
+}
+
+function mended(code, id) {
+  let text = code
+  for (const [from, to] of MENDED[id.split('/').at(-1)] ?? []) {
+    if (text.search(from) === -1) throw new Error(`${id} has no ${from}`)
+    text = text.replace(from, to)
+  }
+  return text === code ? null : text
+}
+
+/** Links in Markdown are those of the repository. @param path nothing for a single line, such as the title */
+function linkTokens(tokens, path) {
+  if (path === undefined) return
+  const file = relative(ROOT, path).replaceAll('\\', '/')
+  for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+    if (token.type === 'link_open' && token.attrGet('class') !== 'header-anchor')
+      token.attrSet('href', addressOf(token.attrGet('href'), file))
+  }
+}
+
+/** What the search knows of a page, without colours. The reference is so large that it would bury the guide. */
+function searched(text, env, md) {
+  if (env.path.includes('/reference/')) return ''
+  const { highlight } = md.options
+  md.set({ highlight: null })
+  const html = md.render(text, env)
+  md.set({ highlight })
+  return html
+}
+
+/** An empty corner of a table is no heading. */
+function mendCorners(tokens) {
+  for (const [i, token] of tokens.entries()) {
+    if (token.type !== 'th_open' || tokens[i + 1].content !== '') continue
+    token.tag = 'td'
+    tokens[i + 2].tag = 'td'
+  }
+}
+
+/** The first paragraph of a page, as plain text. */
+function firstSentences(text) {
+  const paragraph = text
+    .replace(/^---\n[\s\S]*?\n---\n/, '')
+    .replace(/<!--[\s\S]*?-->/g, '')
+    .split('\n\n')
+    .map((one) => one.trim())
+    .find((one) => /^[\w`[]/.test(one) && !one.startsWith('```'))
+  return (paragraph ?? '')
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/[`*]/g, '')
+    .replace(/\s+/g, ' ')
+    .slice(0, 200)
+}

@@ -1,0 +1,5 @@
+import DefaultTheme from 'vitepress/theme'
+
+import './style.css'
+
+export default DefaultTheme

@@ -1,0 +1,119 @@
+// The built documentation, served by weir, in Chromium. `npm run site` builds it.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { createInterface } from 'node:readline'
+import { after, before, type TestContext, test } from 'node:test'
+
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+
+import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
+
+const noSite: string | false = existsSync('site/dist/index.html') ? false : 'the site is not built: npm run site'
+const skip = noSite || noChromium
+const WIDE = { width: 1440, height: 900 }
+const NARROW = { width: 390, height: 844 }
+const LOOKS = [
+  { name: 'light and wide', look: { colorScheme: 'light', viewport: WIDE } },
+  { name: 'light and narrow', look: { colorScheme: 'light', viewport: NARROW } },
+  { name: 'dark and wide', look: { colorScheme: 'dark', viewport: WIDE } },
+  { name: 'dark and narrow', look: { colorScheme: 'dark', viewport: NARROW } },
+] as const
+/** One page of each kind: home, examples, tables, the longest, and the reference. */
+const PAGES = ['/', '/guide/', '/guide/routing', '/guide/static', '/errors', '/performance', '/reference/', '/reference/weirjs-static']
+const axe = noSite === false ? readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') : ''
+
+let origin: string
+let browser: Browser
+let stop: () => void = () => {}
+
+before(async () => {
+  if (noSite !== false) return
+  const server = spawn(process.execPath, ['site/serve.js'], { env: { ...process.env, PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] })
+  stop = () => server.kill()
+  const [line] = (await once(createInterface(server.stdout), 'line')) as [string]
+  origin = /http:\/\/[\d.:]+/.exec(line)?.[0] ?? assert.fail(line)
+  if (noChromium === false) browser = await launchChromium()
+})
+after(async () => {
+  await browser?.close()
+  stop()
+})
+
+interface Visit {
+  readonly page: Page
+  readonly complaints: string[]
+}
+
+async function visit(t: TestContext, options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await browser.newContext({ viewport: WIDE, reducedMotion: 'reduce', ...options })
+  t.after(() => context.close())
+  const page = await context.newPage()
+  page.setDefaultTimeout(60_000)
+  const complaints: string[] = []
+  page.on('console', (message) => /^(?:error|warning)$/.test(message.type()) && complaints.push(message.text()))
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  return { page, complaints }
+}
+
+for (const { name, look } of LOOKS) {
+  test(`pages have no fault that axe finds, and fit on the screen: ${name}`, { skip }, async (t) => {
+    const { page, complaints } = await visit(t, look)
+    for (const path of PAGES) {
+      await page.goto(origin + path, { waitUntil: 'load' })
+      await page.locator('.DocSearch-Button').waitFor() // the page's script is running
+      await page.evaluate(axe) // by the browser itself, which no policy of the page forbids
+      const faults = await page.evaluate<string[]>(
+        "axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ': ' + target.join(' '))))",
+      )
+      assert.deepEqual(faults, [], path)
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, `${path} is wider than the screen`)
+    }
+    const isDark = await page.evaluate("document.documentElement.classList.contains('dark')")
+    assert.equal(isDark, look.colorScheme === 'dark')
+    assert.deepEqual(complaints, [])
+  })
+}
+
+test('the search finds a page of the guide and opens it', { skip }, async (t) => {
+  const { page, complaints } = await visit(t)
+  await page.goto(`${origin}/`)
+  await page.locator('.DocSearch-Button').click()
+  await page.locator('.search-input').fill('precompressed')
+  await page.locator('.result', { hasText: 'Precompressed files' }).first().click()
+  await page.waitForURL(/\/guide\/static#precompressed-files$/)
+  await page.locator('h1', { hasText: 'Static files' }).waitFor()
+  assert.deepEqual(complaints, [])
+})
+
+test('every link of the sidebar leads to a page', { skip }, async (t) => {
+  const { page } = await visit(t)
+  await page.goto(`${origin}/guide/`)
+  const links = await page.evaluate<string[]>("[...document.querySelectorAll('.VPSidebar a[href]')].map(({ href }) => href)")
+  const addresses = [...new Set(links)]
+  assert.ok(addresses.length > 90, `${addresses.length} links`)
+  for (const address of addresses) assert.equal((await fetch(address)).status, 200, address)
+})
+
+test('a page is compressed, and Markdown for who prefers it', { skip: noSite }, async () => {
+  const page = await fetch(`${origin}/guide/routing`, { headers: { accept: 'text/html,*/*;q=0.8', 'accept-encoding': 'br' } })
+  assert.equal(page.headers.get('content-encoding'), 'br')
+  assert.match(page.headers.get('vary')!, /Accept, Accept-Encoding/)
+  assert.match(await page.text(), /^<!DOCTYPE html>/)
+  for (const path of ['/guide/routing', '/guide/', '/reference/weirjs-static']) {
+    const markdown = await fetch(origin + path, { headers: { accept: 'text/markdown, text/html;q=0.5' } })
+    assert.match(markdown.headers.get('content-type')!, /^text\/markdown/)
+    assert.match(await markdown.text(), /^# /m)
+  }
+  const browsers = await fetch(`${origin}/guide/routing`, { headers: { accept: 'text/html, text/markdown;q=0.5' } })
+  assert.match(browsers.headers.get('content-type')!, /^text\/html/)
+})
+
+test('a page that does not exist is a 404 that a person can read', { skip: noSite }, async () => {
+  const missing = await fetch(`${origin}/guide/nothing`, { headers: { accept: 'text/html' } })
+  assert.equal(missing.status, 404)
+  assert.match(missing.headers.get('content-type')!, /^text\/html/)
+})
