@@ -16,7 +16,7 @@ const items = JSON.parse(BODY)
 
 function serverWith(use, options = {}) {
   const server = new HttpServer({ logger: null })
-  if (options.compressed) server.useModule(compression())
+  if (options.compressed) server.use(compression())
   server.mapGet('/hello', { use }, () => ({ hello: 'world' }))
   server.mapGet('/items', { use }, () => items)
   return server

@@ -72,7 +72,7 @@ async function startWeir(dist, isSecure, http2 = true) {
     for await (const piece of request.bodyStream()) bytes += piece.length
     return String(bytes)
   })
-  if (app === 'files') server.useModule(staticFiles({ root: siteWithLargeFile(), precompressed: true }))
+  if (app === 'files') server.use(staticFiles({ root: siteWithLargeFile(), precompressed: true }))
   await server.start()
   return { port: server.port }
 }

@@ -42,7 +42,7 @@ const requests = Number(values.requests)
 
 async function serve(withInspector) {
   const server = new HttpServer('127.0.0.1', 0, { logger: null })
-  if (withInspector) server.useModule(inspector())
+  if (withInspector) server.use(inspector())
   server.mapGet('/users/:id', ({ id }) => ({ id, name: 'Ada Lovelace', token: '0123456789abcdef' }))
   server.mapPost('/users', (_, { request }) => request.bodyJson())
   await server.start()

@@ -76,7 +76,7 @@ function observerOf(module) {
     found = observer
     return host
   }
-  host.useModule(module)
+  host.use(module)
   if (middleware === undefined) return found
   const next = () => undefined
   return {

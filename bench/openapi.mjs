@@ -12,7 +12,7 @@ const RUNS = 11
 
 /** Half of the routes have a body of their own, all of them parameters, two answers and a limit. */
 function serverWith(routes) {
-  const server = new HttpServer({ logger: null }).useModule(openapi({ info: { title: 'x', version: '1' } }))
+  const server = new HttpServer({ logger: null }).use(openapi({ info: { title: 'x', version: '1' } }))
   const use = [rateLimit({ quota: 10, window: '1m' })]
   const User = t.named('User', t.object({ id: t.int, name: t.string.max(50), mail: t.string.optional(), tags: t.array(t.string) }))
   for (let i = 0; i < routes; i++) {

@@ -43,7 +43,7 @@ async function serve(redisPort) {
     .connect()
   const relay = values.relay === 'redis' ? redisRelay(client) : redisStreamRelay(client, { maxLength: 10_000 })
   const server = new HttpServer('127.0.0.1', 0)
-  server.useModule(
+  server.use(
     websocket('/', { relay, open: (socket) => void socket.join('all'), message: (socket, data) => void socket.broadcast('all', data) }),
   )
   await server.start()

@@ -32,7 +32,7 @@ const CART = ['7f3b8a62-58a3-4f0c-b7a4-3f5f2b1c9d10', '0d9f5f0e-6b39-4a3e-9a0e-1
 async function subject(storeOf, path, { isKnown = true, fill = '' } = {}) {
   const server = new HttpServer({ logger: null, timeouts: { keepAliveTimeout: null } })
   const users = sessions({ store: storeOf(), data: DATA })
-  server.useModule(users)
+  server.use(users)
   server.mapPost('/login', (_, session) => {
     users.signIn(session, { id: '4711', name: 'Ann Example', roles: ['admin', 'editor'] })
     users.of(session).update({ cart: CART, note: fill })

@@ -37,7 +37,7 @@ const SERVERS = {
     const { HttpServer } = await import('../packages/weirjs/dist/index.js')
     const { websocket } = await import('../packages/weirjs/dist/modules/websocket/index.js')
     const server = new HttpServer(options)
-    server.useModule(websocket('/', { message: (socket, data) => void socket.send(data) }))
+    server.use(websocket('/', { message: (socket, data) => void socket.send(data) }))
     await server.start()
     return server.port
   },

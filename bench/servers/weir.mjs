@@ -75,7 +75,7 @@ function json(server, { t }) {
 
 async function compressed(server, weir) {
   const { compression } = await load('modules/compression/index.js')
-  server.useModule(compression())
+  server.use(compression())
   json(server, weir)
 }
 
@@ -89,5 +89,5 @@ function upload(server) {
 
 async function files(server) {
   const { staticFiles } = await load('modules/static/index.js')
-  server.useModule(staticFiles({ root: keepSite(), precompressed: true }))
+  server.use(staticFiles({ root: keepSite(), precompressed: true }))
 }

@@ -34,13 +34,13 @@ export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions 
   // The browser on this machine plays the proxy: the page states who its client is.
   const server = new HttpServer({ proxies: { trust: ['loopback'], hosts: ['*.example'] }, ...options })
   // First, so that it sees responses before they are compressed. It refuses to work in production. Its link is printed at the start.
-  if (process.env['NODE_ENV'] !== 'production') server.useModule(inspector())
-  server.useModule(compression())
-  server.useModule(openapi({ info: INFO, ui: '/docs', include: isOwn }))
-  server.useModule(staticFiles({ root: siteFolder() }))
-  server.useModule(clock())
-  server.useModule(chat())
-  server.useModule(records())
+  if (process.env['NODE_ENV'] !== 'production') server.use(inspector())
+  server.use(compression())
+  server.use(openapi({ info: INFO, ui: '/docs', include: isOwn }))
+  server.use(staticFiles({ root: siteFolder() }))
+  server.use(clock())
+  server.use(chat())
+  server.use(records())
   const user = { id: t.int, active: t.bool.default(false), summary: 'Binds two values by name', answers: { 200: BoundUser } }
   server.mapGet('/users/:id', user, ({ id, active }) => ({ id, active }))
   server.mapController(UserController, '/api')

@@ -33,18 +33,18 @@ export function inboxServer({ store, folder, log, sessionStore = memorySessions(
 
   const lines = accessLog({ to: log, user: (session) => auth.principal(session)?.id })
   const internal = { endpoint: 'internal', use: [auth.open] }
-  server.useModule(lines)
-  server.useModule(metrics({ ...internal, sources: [lines, limitMetrics(...Object.values(limits))] }))
-  server.useModule(health({ ...internal, ready: { attachments: () => checkAccess(folder, constants.W_OK) } }))
+  server.use(lines)
+  server.use(metrics({ ...internal, sources: [lines, limitMetrics(...Object.values(limits))] }))
+  server.use(health({ ...internal, ready: { attachments: () => checkAccess(folder, constants.W_OK) } }))
   server.use(securityHeaders('page'))
-  server.useModule(users) // and csrf
+  server.use(users) // and csrf
   server.use(auth)
-  server.useModule(staticFiles({ root: 'examples/inbox/site' }))
+  server.use(staticFiles({ root: 'examples/inbox/site' }))
 
-  server.useModule(openapi({ info: { title: 'Inbox', version: '1.0.0' }, ui: '/docs', use: [auth.open] }))
+  server.use(openapi({ info: { title: 'Inbox', version: '1.0.0' }, ui: '/docs', use: [auth.open] }))
 
   const api = server.group('/api', { use: [securityHeaders('api')] })
-  for (const module of [accounts(store, access), messages(store, folder, access), live(store, access)]) api.useModule(module)
-  api.group('/admin', { use: [auth.roles('admin')], tags: ['administration'] }).useModule(administration(store, folder, access))
+  for (const module of [accounts(store, access), messages(store, folder, access), live(store, access)]) api.use(module)
+  api.group('/admin', { use: [auth.roles('admin')], tags: ['administration'] }).use(administration(store, folder, access))
   return server
 }

@@ -26,9 +26,9 @@ export async function createApp({ workers, reusePort }) {
   if (renewed !== null) listen.push({ ...at('RENEWED_PORT', 9000), tls: renewed.tls })
 
   const server = new HttpServer({ listen })
-  server.useModule(compression())
-  if (existsSync(`${DATA}/static`)) server.useModule(staticFiles({ root: `${DATA}/static`, prefix: '/static', precompressed: true }))
-  server.useModule(websocket('/ws', { message: (socket, data) => void socket.send(data) }))
+  server.use(compression())
+  if (existsSync(`${DATA}/static`)) server.use(staticFiles({ root: `${DATA}/static`, prefix: '/static', precompressed: true }))
+  server.use(websocket('/ws', { message: (socket, data) => void socket.send(data) }))
 
   const sum = { a: t.int, b: t.int }
   server.mapGet('/baseline11', sum, ({ a, b }) => String(a + b))

@@ -142,7 +142,7 @@ const MAX_SHOWN_ORIGIN = 200
 /** The providers that sign people in to the same sessions. */
 const INSTALLED = new WeakMap<object, readonly OidcOptions[]>()
 /**
- * Returns a module that logs clients in at an identity provider: `server.useModule(oidc({ sessions: users, … }))`. The provider is asked for
+ * Returns a module that logs clients in at an identity provider: `server.use(oidc({ sessions: users, … }))`. The provider is asked for
  * its configuration with the first login. While it is away, logins are answered with 503, and everything else works.
  * @throws WEIR_OPTION_INVALID
  */

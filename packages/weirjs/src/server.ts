@@ -252,6 +252,18 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
+   * `start`, on this port and address in place of those of the options, which remain the default of each. It returns no server: write
+   * `await`. A failed call changes what the next `start` listens on.
+   * @throws (rejects) WEIR_OPTION_INVALID for a wrong port or address, and for either on a server with several endpoints or an inherited one;
+   * what `start` throws
+   */
+  async listen(port?: number, address?: string): Promise<void> {
+    if (this.#listeners === null && (port !== undefined || address !== undefined))
+      this.#places.move({ ...(port === undefined ? {} : { port }), ...(address === undefined ? {} : { address }) })
+    return this.start()
+  }
+
+  /**
    * Replaces the certificates: new handshakes use `tls`, and open connections continue unchanged. Earlier sessions can still be resumed,
    * unless `tls` has its own `ticketKeys`. If it throws, nothing has changed.
    * @param endpoint index in `endpoints`; default: all that speak TLS
@@ -292,6 +304,11 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    */
   async stop(options: StopOptions = {}): Promise<StopReport> {
     return this.#stop(STOP_RULES.read(options))
+  }
+
+  /** The same as `stop`. */
+  async close(options: StopOptions = {}): Promise<StopReport> {
+    return this.#stop(STOP_RULES.read(options, 'close()'))
   }
 
   async #stop(times: StopTimes): Promise<StopReport> {

@@ -67,7 +67,7 @@ async function answerAbout(server: HttpServer, question: Question): Promise<Answ
 function documentOf(server: HttpServer, module: string | null): string {
   const documents = dev.documentsOf(server)
   const names = [...documents.keys()]
-  if (names.length === 0) throw new Error('it installs no module of @weirjs/openapi on its server: useModule(openapi({ info }))')
+  if (names.length === 0) throw new Error('it installs no module of @weirjs/openapi on its server: use(openapi({ info }))')
   if (module !== null && !documents.has(module)) throw new Error(`it has no module ${JSON.stringify(module)}, only ${names.join(', ')}`)
   if (module === null && names.length > 1) throw new Error(`it has several documents: choose one with --module, ${names.join(' or ')}`)
   return documents.get(module ?? names[0]!)!()

@@ -2,7 +2,7 @@
 
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
-import { kindOf } from '../base/kind-of.ts'
+import { kindOf, shown } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
 import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint } from '../http/session.ts'
@@ -14,9 +14,9 @@ import type { FitsGroup } from './controllers/decorators.ts'
 import { classesOf, MAP_RULES, type MapOptions, routesOfController } from './controllers/mapping.ts'
 import { routesOf } from './controllers/routed.ts'
 import { type Logger, logWarning } from './logger.ts'
-import { checkModule, type InlineHandler, type MapMethod, type Module, type ModuleHost } from './module-host.ts'
+import type { InlineHandler, MapMethod, Module, ModuleHost } from './module-host.ts'
 import type { BeforeSend } from './policies/middleware.ts'
-import { checkPolicy, type Gate, type Policy, type Usable } from './policies/policy.ts'
+import { checkPolicy, type Gate, isModule, type Policy, type Usable } from './policies/policy.ts'
 import type { Contract } from './routes/contract.ts'
 import { type ContractHandlers, type ContractOptions, type HandlersFit, routesOfContract } from './routes/contract-routes.ts'
 import type { Below, Declaration, GroupDeclaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
@@ -106,6 +106,19 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   readonly mapDelete: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('DELETE', path, rest)
 
   readonly mapQuery: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('QUERY', path, rest)
+
+  /** The same as `mapGet`. So are `post`, `put`, `patch` and `delete`. */
+  readonly get: MapMethod<this, P, D> = this.mapGet
+  readonly post: MapMethod<this, P, D> = this.mapPost
+  readonly put: MapMethod<this, P, D> = this.mapPut
+  readonly patch: MapMethod<this, P, D> = this.mapPatch
+  readonly delete: MapMethod<this, P, D> = this.mapDelete
+  /** `map('HEAD', …)`. A route for GET answers HEAD without it. */
+  readonly head: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('HEAD', path, rest)
+  /** `map('OPTIONS', …)`. */
+  readonly options: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('OPTIONS', path, rest)
+  /** `map(null, …)`: any method. */
+  readonly all: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(null, path, rest)
 
   #mapInline(method: string | null, path: string, rest: readonly unknown[]): this {
     const declaration = rest.length > 1 ? rest[0] : {}
@@ -248,11 +261,13 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   }
 
   /**
-   * Adds a middleware or a policy inside the existing ones. It applies to all routes here, including those that were mapped before.
-   * @throws WEIR_OPTION_INVALID for anything else, and for a policy whose name is already used here
+   * Adds a middleware or a policy inside the existing ones, or installs a module. A policy applies to all routes here, including those that
+   * were mapped before. A module is installed once.
+   * @throws WEIR_OPTION_INVALID for anything else, and for a policy whose name is already used here; WEIR_SERVER_STATE for a module that is
+   * already installed here; what `install` of the module throws
    */
-  use(usable: Usable): this {
-    return this.#use('use()', usable)
+  use(usable: Usable | Module): this {
+    return isModule(usable) ? this.#install(usable) : this.#use('use()', usable)
   }
 
   /** `use({ gate })`. */
@@ -282,9 +297,18 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     return this
   }
 
-  /** Installs a module, once. @throws WEIR_OPTION_INVALID for anything else, WEIR_SERVER_STATE for a module that is already installed */
+  /** @deprecated another name of `use`, for modules alone */
   useModule(module: Module): this {
-    checkModule(module)
+    if (!isModule(module)) throw invalid('useModule()', `a module is an object with a name and install(host), not ${kindOf(module)}`)
+    return this.use(module)
+  }
+
+  #install(module: Module): this {
+    const hook = ['gate', 'middleware', 'beforeSend'].find((name) => name in module)
+    if (hook !== undefined)
+      throw invalid('use()', `${JSON.stringify(module.name)} has install and ${hook}: it is a module or a policy, not both`)
+    if (typeof module.name !== 'string' || module.name === '')
+      throw invalid('use()', `name of a module is ${shown(module.name)}, not a string`)
     if (this.#modules.has(module.name)) throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is already installed`)
     this.#modules.add(module.name)
     try {
@@ -301,7 +325,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
 function checkInstalled({ name }: Module, result: unknown): void {
   if (!isPromise(result)) return
   Promise.resolve(result).catch(() => {})
-  throw new WeirError('WEIR_OPTION_INVALID', `install of module "${name}" returned a promise: await what it needs before useModule`)
+  throw new WeirError('WEIR_OPTION_INVALID', `install of module "${name}" returned a promise: await what it needs before use()`)
 }
 
 /** A group of routes. Created by `group` of a server or of another group. Modules can be installed on it. */

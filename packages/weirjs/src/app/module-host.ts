@@ -1,12 +1,10 @@
 // The part of a server that modules can use: the public API, without access to the network.
 
-import { kindOf } from '../base/kind-of.ts'
-import { invalid } from '../base/options.ts'
 import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint, HttpSession, ServerHandle } from '../http/session.ts'
 import type { Logger } from './logger.ts'
 import type { BeforeSend } from './policies/middleware.ts'
-import type { Policy, Usable } from './policies/policy.ts'
+import type { Usable } from './policies/policy.ts'
 import type { ArgsOf, Below, Declaration, GroupDeclaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
 import type { ResultOf } from './routes/route-answers.ts'
 import type { RouteListing } from './routes/route-listing.ts'
@@ -55,37 +53,37 @@ export interface ModuleHost<P extends string = '', D = NoDeclaration> extends Se
   readonly mapPatch: MapMethod<ModuleHost<P, D>, P, D>
   readonly mapDelete: MapMethod<ModuleHost<P, D>, P, D>
   readonly mapQuery: MapMethod<ModuleHost<P, D>, P, D>
+  // The names that Node programs use. `all`: any method.
+  readonly get: MapMethod<ModuleHost<P, D>, P, D>
+  readonly post: MapMethod<ModuleHost<P, D>, P, D>
+  readonly put: MapMethod<ModuleHost<P, D>, P, D>
+  readonly patch: MapMethod<ModuleHost<P, D>, P, D>
+  readonly delete: MapMethod<ModuleHost<P, D>, P, D>
+  readonly head: MapMethod<ModuleHost<P, D>, P, D>
+  readonly options: MapMethod<ModuleHost<P, D>, P, D>
+  readonly all: MapMethod<ModuleHost<P, D>, P, D>
   /** A group of routes below `prefix`, as `HttpServer` has it. */
   group<const Q extends string, const E extends GroupDeclaration<E> = NoDeclaration>(
     prefix: Q,
     declaration?: E & GroupDeclaration<E>,
   ): ModuleHost<Below<P, Q>, Merged<D, E>>
-  /** Adds a middleware or a policy inside the existing ones. */
-  use(usable: Usable): ModuleHost<P, D>
+  /**
+   * Adds a middleware or a policy inside the existing ones, or installs another module, which this one consists of or needs. Names of
+   * modules are unique for each server and each group.
+   */
+  use(usable: Usable | Module): ModuleHost<P, D>
   /** Adds a hook that runs on each response just before it is sent, after the existing hooks. */
   beforeSend(hook: BeforeSend): ModuleHost<P, D>
   /** Adds an observer, after the existing ones. On a group too, it is told about all requests of the server. */
   observe(observer: ExchangeObserver): ModuleHost<P, D>
-  /** Installs another module, which this one consists of or needs. Names are unique for each server and each group. */
+  /** @deprecated another name of `use` */
   useModule(module: Module): ModuleHost<P, D>
 }
 
-/** A part that is added to a server with `useModule`: it maps routes, and adds middleware and hooks. */
+/** A part that is added to a server with `use`: it maps routes, and adds middleware and hooks. */
 export interface Module {
   /** A server cannot have two modules with the same name. */
   readonly name: string
   /** Called once. A module that needs more than a `ModuleHost` declares it: `install(server: HttpServer)`. */
   install(host: ModuleHost): void
-}
-
-/** Checks callers that no compiler has checked. @throws WEIR_OPTION_INVALID */
-export function checkModule(module: Module | null | undefined): void {
-  if (typeof module?.name === 'string' && typeof module.install === 'function') return
-  const hint = typeof module === 'function' ? ': call it, as in useModule(health()); add middleware with use()' : policyHint(module)
-  throw invalid('useModule()', `a module is an object with a name and install(host), not ${kindOf(module)}${hint}`)
-}
-
-function policyHint(module: unknown): string {
-  const { gate, middleware, beforeSend } = (module ?? {}) as Policy
-  return gate === undefined && middleware === undefined && beforeSend === undefined ? '' : ': add a policy with use()'
 }

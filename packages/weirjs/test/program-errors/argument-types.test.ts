@@ -59,7 +59,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a function as module': [
     () => server.useModule((() => {}) as never),
     'WEIR_OPTION_INVALID',
-    /a name and install\(host\), not a function: call it/,
+    /a name and install\(host\), not a function$/,
   ],
   'a module without install': [() => server.useModule({ name: 'x' } as never), 'WEIR_OPTION_INVALID', /install\(host\), not an object/],
   'no module': [() => server.useModule(undefined as never), 'WEIR_OPTION_INVALID', /not undefined/],
@@ -127,10 +127,20 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     'WEIR_OPTION_INVALID',
     /use\(\): a middleware function or a policy is needed, not null$/,
   ],
-  'a module as middleware': [
-    () => server.use({ name: 'x', install: () => {} } as never),
+  'a port that is text': [
+    () => new HttpServer().listen('3000' as never),
     'WEIR_OPTION_INVALID',
-    /use\(\): .* is needed, not a module: install it with useModule$/,
+    /port is the string "3000", not a whole number from 0 to 65535$/,
+  ],
+  'a callback of listen': [
+    () => new HttpServer().listen(0, (() => {}) as never),
+    'WEIR_OPTION_INVALID',
+    /address is a function, not an address or a name such as 127\.0\.0\.1$/,
+  ],
+  'a callback of close': [
+    () => new HttpServer().close((() => {}) as never),
+    'WEIR_OPTION_INVALID',
+    /close\(\): options must be an object, not a function$/,
   ],
   'a limit outside of limits': [
     () => new HttpServer({ maxRequestBodySize: 1 } as never),

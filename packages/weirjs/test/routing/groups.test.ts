@@ -365,8 +365,15 @@ const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   'a hook that is not a function': [() => quiet().use({ gate: 5 } as never), /gate of a policy is 5, not a function$/],
   'a policy without a name and hooks': [() => quiet().use({}), /a policy has a name or a hook/],
   'a name that is not a string': [() => quiet().use({ name: 5 } as never), /name of a policy is 5, not a string$/],
-  'a policy as a module': [() => quiet().useModule({ name: 'a', gate: () => {} } as never), /not an object: add a policy with use\(\)$/],
-  'a module': [() => quiet().use(cors() as never), /not a module: install it with useModule$/],
+  'a policy that is a module too': [
+    () => quiet().use({ name: 'a', gate: () => {}, install: () => {} }),
+    /use\(\): "a" has install and gate: it is a module or a policy, not both$/,
+  ],
+  'a module without a name': [() => quiet().use({ install: () => {} } as never), /name of a module is undefined, not a string$/],
+  'a module in a declaration': [
+    () => quiet().group('/g', { use: [cors() as never] }),
+    /use of group \/g: .* not a module: install it with server\.use\(\)$/,
+  ],
   'a gate that is not a function': [() => quiet().gate({ gate: () => {} } as never), /gate\(\): a function is needed, not an object$/],
   'use that is not a list': [
     () => quiet().mapGet('/', { use: plain('a') as never }, () => ''),

@@ -42,7 +42,7 @@ test('refuses what would never run', () => {
   refused({ name: '' }, /name of a policy is/)
   refused({ name: 'a', gates: () => {} }, /policy "a" has "gates": a policy has name, gate/)
   refused({ gate: true }, /gate of a policy is true, not a function/)
-  refused({ name: 'a', install: () => {} }, /not a module: install it with useModule/)
+  refused({ name: 'a', install: () => {} }, /not a module: install it with server\.use\(\)/)
   refused((_req: unknown, _res: unknown, _next: unknown) => {}, /has two parameters, session and next, not 3.*mountNode/)
   assert.doesNotThrow(() => checkPolicy('', { name: 'auth' }), 'it removes the outer one')
 })

@@ -78,7 +78,7 @@ export interface UsedPolicy {
   readonly description: unknown
 }
 
-/** The argument of `use`: a middleware function, or a policy. */
+/** What applies to routes: a middleware function, or a policy. */
 export type Usable = Middleware | Policy
 
 /** A checked policy or middleware. Its hooks are read only once, so later changes to the object have no effect. */
@@ -110,7 +110,7 @@ export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
   }
   if (typeof usable !== 'object' || usable === null || Array.isArray(usable))
     throw invalid(owner, `a middleware function or a policy is needed, not ${kindOf(usable)}`)
-  if (isModule(usable)) throw invalid(owner, 'a middleware function or a policy is needed, not a module: install it with useModule')
+  if (isModule(usable)) throw invalid(owner, 'a middleware function or a policy is needed, not a module: install it with server.use()')
   checkMembers(owner, usable)
   const policy = usable as Policy
   const { name } = policy
@@ -156,8 +156,8 @@ export function isNameTaken({ name }: CheckedPolicy, others: readonly CheckedPol
   return name !== null && others.some((other) => other.name === name)
 }
 
-function isModule(value: object): boolean {
-  return 'install' in value && typeof value.install === 'function'
+export function isModule(value: unknown): value is { install(...args: never[]): void } {
+  return typeof value === 'object' && typeof (value as { install?: unknown } | null)?.install === 'function'
 }
 
 /** Checks an object literal, in which a misspelt hook would never run. An instance of a class may have other members. */

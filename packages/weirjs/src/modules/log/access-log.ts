@@ -64,7 +64,7 @@ export interface AccessLogOptions {
   readonly name?: string
 }
 
-/** An access log. Install it with `useModule`. */
+/** An access log. Install it with `use`. */
 export interface AccessLog extends Module, MetricSource {
   /** How many lines were dropped, because the stream was slow or closed. */
   readonly dropped: number

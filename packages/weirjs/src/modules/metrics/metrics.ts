@@ -35,7 +35,7 @@ export interface MetricsOptions {
   readonly name?: string
 }
 
-/** The metrics of one server. Install it with `useModule`. */
+/** The metrics of one server. Install it with `use`. */
 export interface Metrics extends Module, MetricSource {
   /**
    * All metrics as text: what the route answers with.

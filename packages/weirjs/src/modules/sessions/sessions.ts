@@ -126,7 +126,7 @@ export const SESSION_SCHEME_RULES = rules<SessionSchemeOptions>('scheme()')({
 })
 
 /**
- * Returns a module: `server.useModule(sessions({ store: sealed({ keys }) }))`. It installs a policy called `sessions` and, unless told
+ * Returns a module: `server.use(sessions({ store: sealed({ keys }) }))`. It installs a policy called `sessions` and, unless told
  * otherwise, `csrf`: on a group or a route, each replaces the outer one.
  * @throws WEIR_OPTION_INVALID
  */
@@ -209,7 +209,7 @@ export class SessionsModule implements Sessions {
     if (exchange(session).failure !== null) return new OpenSession(this.#settings, session)
     throw new WeirError(
       'WEIR_SERVER_STATE',
-      `${session.route ?? 'this level'} does not use the policy "sessions", or has not reached it yet: install it with useModule(), before what reads it`,
+      `${session.route ?? 'this level'} does not use the policy "sessions", or has not reached it yet: install it with use(), before what reads it`,
     )
   }
 

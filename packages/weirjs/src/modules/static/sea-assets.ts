@@ -15,7 +15,7 @@ interface SeaOfNode {
  *
  * ```ts
  * const assets = seaAssets('site/')
- * server.useModule(staticFiles(assets === null ? { root: 'site' } : { assets }))
+ * server.use(staticFiles(assets === null ? { root: 'site' } : { assets }))
  * ```
  *
  * @param prefix selects the assets whose keys begin with it, and is not part of their paths. Default: all of them

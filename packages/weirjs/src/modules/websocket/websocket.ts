@@ -125,7 +125,7 @@ export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown, AnySchema | undef
   onGap: func().optional('nothing'),
 })
 /**
- * Returns a module that maps a WebSocket route: `server.useModule(websocket('/chat/:room', { message(socket, data) { … } }))`. Path and
+ * Returns a module that maps a WebSocket route: `server.use(websocket('/chat/:room', { message(socket, data) { … } }))`. Path and
  * declaration are the same as for `mapGet`.
  *
  * @throws WEIR_OPTION_INVALID

@@ -61,7 +61,7 @@ for (const [mistake, make, expected] of [
   [
     'auth as a module',
     () => new HttpServer().useModule(auth({ schemes: [basic({ users: {} })] }) as never),
-    /not an Auth: add a policy with use\(\)/,
+    /install\(host\), not an Auth$/,
   ],
   ['a key of which the variable is not set', () => sealed({ keys: [undefined as never] }), /keys\[0\] is undefined, not 32 bytes/],
   ['a password as a key', () => sealed({ keys: ['secret'] }), /keys\[0\] is a text of 6 characters, not 32 bytes/],
@@ -110,7 +110,7 @@ test('a login page that does not exist is an error', async () => {
 test('a session that no module opens', async () => {
   const users = sessions({ store: memorySessions() })
   const { message } = await answerOf((server) => server.mapGet('/', (_, session) => users.of(session).data), '/')
-  assert.match(message, /install it with useModule\(\), before what reads it/)
+  assert.match(message, /install it with use\(\), before what reads it/)
 })
 
 test('a session over plain HTTP', async () => {

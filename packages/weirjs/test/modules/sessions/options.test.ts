@@ -41,7 +41,7 @@ test('wrong options are refused', () => {
   ]
   for (const [options, message] of wrongOfRedis) assert.throws(() => redisSessions(client, options), message)
   assert.throws(() => sealed({} as never), /keys/)
-  assert.throws(() => new HttpServer().use(sessions({ store }) as never), /install it with useModule/)
+  assert.throws(() => new HttpServer().group('/', { use: [sessions({ store }) as never] }), /install it with server\.use\(\)/)
 })
 
 test('wrong principals are refused', async () => {
