@@ -5,9 +5,12 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 
 import type { Browser } from 'playwright-core'
 
-import { HttpResponse, HttpServer, type InjectResponse } from '../../src/index.ts'
+import { HttpError, HttpResponse, HttpServer, type InjectResponse, type Policy } from '../../src/index.ts'
+import { auth } from '../../src/modules/auth/index.ts'
 import { type CorsOptions, cors } from '../../src/modules/cors/index.ts'
+import { rateLimit } from '../../src/modules/limits/index.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
+import { testScheme } from './auth/support.ts'
 
 const APP = 'https://app.example.com'
 
@@ -113,6 +116,124 @@ test('a preflight is answered before any route, and even if there is none', asyn
       'access-control-max-age': '600',
     })
   }
+})
+
+describe('a preflight is answered before every gate', () => {
+  const closed = (): Policy => auth({ schemes: [testScheme()] })
+  const refuse: Policy = {
+    gate: () => {
+      throw new HttpError(403, 'never')
+    },
+  }
+  const cases: readonly (readonly [string, (server: HttpServer) => unknown])[] = [
+    [
+      'after auth',
+      (server) =>
+        server
+          .use(closed())
+          .useModule(cors({ origins: APP }))
+          .mapPut('/data', () => ''),
+    ],
+    [
+      'before auth',
+      (server) =>
+        server
+          .useModule(cors({ origins: APP }))
+          .use(closed())
+          .mapPut('/data', () => ''),
+    ],
+    [
+      'after a limit',
+      (server) =>
+        server
+          .use(rateLimit({ quota: 1, window: '1h', cost: 1 }))
+          .useModule(cors({ origins: APP }))
+          .mapPut('/data', () => ''),
+    ],
+    [
+      'after a gate of the program',
+      (server) =>
+        server
+          .use(refuse)
+          .useModule(cors({ origins: APP }))
+          .mapPut('/data', () => ''),
+    ],
+    [
+      'on a group inside auth',
+      (server) =>
+        server
+          .use(closed())
+          .group('/data')
+          .useModule(cors({ origins: APP }))
+          .mapPut('/', () => ''),
+    ],
+    [
+      'where auth is in the group',
+      (server) =>
+        server
+          .useModule(cors({ origins: APP }))
+          .group('/data', { use: [closed()] })
+          .mapPut('/', () => ''),
+    ],
+    [
+      'with auth and requirements on the route',
+      (server) =>
+        server
+          .use(closed())
+          .useModule(cors({ origins: APP }))
+          .mapPut('/data', { use: [auth.roles('a'), refuse] }, () => ''),
+    ],
+    [
+      'with a route for OPTIONS',
+      (server) =>
+        server
+          .use(closed())
+          .useModule(cors({ origins: APP }))
+          .map('OPTIONS', '/data', () => 'own'),
+    ],
+    [
+      'with a route for any method',
+      (server) =>
+        server
+          .use(closed())
+          .useModule(cors({ origins: APP }))
+          .map(null, '/data', () => 'own'),
+    ],
+    [
+      'with a fallback',
+      (server) =>
+        server
+          .use(closed())
+          .useModule(cors({ origins: APP }))
+          .fallback(() => 'own'),
+    ],
+    ['without a route', (server) => server.use(closed()).useModule(cors({ origins: APP }))],
+  ]
+  for (const [title, prepare] of cases)
+    test(title, async () => {
+      const server = new HttpServer({ logger: null })
+      prepare(server)
+      for (let i = 0; i < 3; i++) {
+        const { status, headers } = await preflight(server, APP)
+        assert.deepEqual([status, headers.get('access-control-allow-origin')], [204, APP])
+      }
+      assert.equal((await preflight(server, 'https://evil.example')).status, 403)
+    })
+
+  test('and nothing but a preflight is let through', async () => {
+    const server = new HttpServer({ logger: null })
+    server
+      .use(closed())
+      .useModule(cors({ origins: APP }))
+      .mapPut('/data', () => '')
+    for (const [method, headers] of [
+      ['OPTIONS', {}],
+      ['OPTIONS', { Origin: APP }],
+      ['OPTIONS', { 'Access-Control-Request-Method': 'PUT' }],
+      ['PUT', { Origin: APP, 'Access-Control-Request-Method': 'PUT' }],
+    ] as const)
+      assert.equal((await server.inject({ method, url: '/data', headers })).status, 401, JSON.stringify([method, headers]))
+  })
 })
 
 test('a refused preflight does not reveal what would be allowed', async () => {

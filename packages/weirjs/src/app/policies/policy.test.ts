@@ -41,6 +41,8 @@ test('refuses what would never run', () => {
   refused({}, /a policy has a name or a hook/)
   refused({ name: '' }, /name of a policy is/)
   refused({ name: 'a', gates: () => {} }, /policy "a" has "gates": a policy has name, gate/)
+  refused({ gate: () => {}, runsFirst: 1 }, /runsFirst of a policy is 1: it is true or false/)
+  refused({ name: 'a', beforeSend: () => {}, runsFirst: true }, /true is for a policy with a gate/)
   refused({ gate: true }, /gate of a policy is true, not a function/)
   refused({ name: 'a', install: () => {} }, /not a module: install it with server\.use\(\)/)
   refused((_req: unknown, _res: unknown, _next: unknown) => {}, /has two parameters, session and next, not 3.*mountNode/)

@@ -39,6 +39,11 @@ export interface Policy {
    */
   readonly name?: string
   readonly gate?: Gate
+  /**
+   * Whether the gate runs before those of all policies without this, wherever it is used. For a gate that answers requests which cannot have
+   * credentials, such as preflights, and lets all others pass. Default false.
+   */
+  readonly runsFirst?: boolean
   readonly middleware?: Middleware
   readonly beforeSend?: BeforeSend
   /**
@@ -88,6 +93,7 @@ export interface CheckedPolicy {
   /** Its name, or that of its function. */
   readonly label: string
   readonly gate: Gate | null
+  readonly runsFirst: boolean
   readonly middleware: Middleware | null
   readonly beforeSend: BeforeSend | null
   readonly describe: (() => unknown) | null
@@ -95,7 +101,7 @@ export interface CheckedPolicy {
 }
 
 const HOOKS = ['gate', 'middleware', 'beforeSend', 'describe', 'check'] as const satisfies readonly (keyof Policy)[]
-const MEMBERS: readonly string[] = ['name', ...HOOKS]
+const MEMBERS: readonly string[] = ['name', ...HOOKS, 'runsFirst']
 
 /** @param owner the function that received it, for messages: `use()` @throws WEIR_OPTION_INVALID */
 export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
@@ -106,7 +112,16 @@ export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
         `a middleware has two parameters, session and next, not ${usable.length}: mount code for Express with mountNode()`,
       )
     const label = usable.name === '' ? '(anonymous)' : usable.name
-    return { name: null, label, gate: null, middleware: usable as Middleware, beforeSend: null, describe: null, check: null }
+    return {
+      name: null,
+      label,
+      gate: null,
+      runsFirst: false,
+      middleware: usable as Middleware,
+      beforeSend: null,
+      describe: null,
+      check: null,
+    }
   }
   if (typeof usable !== 'object' || usable === null || Array.isArray(usable))
     throw invalid(owner, `a middleware function or a policy is needed, not ${kindOf(usable)}`)
@@ -120,10 +135,17 @@ export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
   if (known.length === 0 && name === undefined) throw invalid(owner, 'a policy has a name or a hook: gate, middleware or beforeSend')
   for (const hook of known)
     if (typeof policy[hook] !== 'function') throw invalid(owner, `${hook} of ${titleOf(policy)} is ${shown(policy[hook])}, not a function`)
+  const { runsFirst = false } = policy
+  if (typeof runsFirst !== 'boolean' || (runsFirst && policy.gate === undefined))
+    throw invalid(
+      owner,
+      `runsFirst of ${titleOf(policy)} is ${shown(runsFirst)}: it is true or false, and true is for a policy with a gate`,
+    )
   return {
     name: name ?? null,
     label: name ?? nameOfHook(policy),
     gate: bound(policy, policy.gate),
+    runsFirst,
     middleware: bound(policy, policy.middleware),
     beforeSend: bound(policy, policy.beforeSend),
     describe: bound(policy, policy.describe),

@@ -145,9 +145,9 @@ export class Scope {
     return true
   }
 
-  /** As `use`, around all that is at this level: for what must run before anything can answer. */
+  /** As `use`, around all that is at this level: for what must run before anything can answer, preflights included. */
   useOutermost(policy: CheckedPolicy): void {
-    this.#policies.unshift(policy)
+    this.#policies.unshift({ ...policy, runsFirst: true })
     this.#shared.revision++
   }
 
@@ -171,7 +171,7 @@ export class Scope {
     const policies = this.#placed()
     return {
       policies,
-      gates: policies.map(({ policy }) => policy.gate).filter((gate) => gate !== null),
+      gates: gatesOf(policies),
       pipeline: this.#shared.compose(policies.map(({ policy }) => policy.middleware).filter((middleware) => middleware !== null)),
       hooks: [
         ...(this.#hasTags ? [sendTag] : []),
@@ -249,6 +249,13 @@ export function commonScope(scopes: readonly Scope[]): Scope {
     depth = shared
   }
   return first![depth - 1]!
+}
+
+/** In the order in which they run. */
+function gatesOf(policies: readonly PlacedPolicy[]): Gate[] {
+  const first = policies.filter(({ policy }) => policy.runsFirst)
+  const others = policies.filter(({ policy }) => !policy.runsFirst)
+  return [...first, ...others].map(({ policy }) => policy.gate).filter((gate) => gate !== null)
 }
 
 function settingsOf(parent: Scope | null, level: Level, options: CheckedOptions): Settings {

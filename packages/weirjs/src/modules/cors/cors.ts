@@ -61,7 +61,8 @@ export function cors(options: CorsOptions = {}): Module {
     install(host) {
       host.use({
         name: 'cors',
-        // No route answers a preflight, and it has no credentials: it is answered before the gates that are added later.
+        // No route answers a preflight, and it has no credentials: it is answered before all gates that could ask for some.
+        runsFirst: true,
         gate: (session) => (isPreflight(session) ? policy.answerPreflight(session) : undefined),
         beforeSend: (session, response) => policy.describe(session, response),
       })
