@@ -9,6 +9,7 @@ import { anything, flag, func, having, oneOf, readBy } from './base/option-kinds
 import { rules } from './base/option-rules.ts'
 import { invalid } from './base/options.ts'
 import { checkedEngine, type JsonEngine } from './http/json-engine.ts'
+import { checkedFrontEnds } from './net/hosts/front-ends.ts'
 import { checkedHosts, type HostsOption } from './net/hosts/host-names.ts'
 import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
 import { BasePath } from './net/proxies/base-path.ts'
@@ -43,6 +44,12 @@ export interface ServerOptions {
    * loopback address, without `proxies`, the names of this machine; elsewhere those of `proxies.hosts`, or every host if there are none.
    */
   readonly hosts?: HostsOption
+  /**
+   * The origins of the program's own pages that are elsewhere, such as `https://app.example.com`: https, or http on this machine. They may read
+   * responses (`weirjs/cors`), send requests that change something (`weirjs/csrf`) and open WebSockets, unless these modules state origins
+   * of their own. Default none.
+   */
+  readonly frontEnds?: readonly string[]
   /**
    * The path below which the whole application is, such as `/app`: routes, `request.path` and `request.url` do not contain it, and `Location`, the
    * paths of cookies and `session.basePath` do. Requests outside of it get 404. Or the field in which a trusted proxy states the path that it
@@ -84,6 +91,7 @@ export const SERVER_RULES = rules<ServerOptions>(OWNER)({
   listen: anything().optional(),
   proxies: readBy((proxies: ProxyOptions) => new Proxies(proxies)).orNull(),
   basePath: readBy((given: string, owner, option) => BasePath.read(given, owner, option)).orNull('the root'),
+  frontEnds: readBy(checkedFrontEnds).or([]),
   hosts: readBy(checkedHosts).orNull('[Hosts](hosts.md)'),
   limits: readBy((limits: LimitOptions) => resolveLimits(limits)).or({}, '[Limits](../limits.md)'),
   timeouts: readBy((timeouts: TimeoutOptions) => resolveTimeouts(timeouts)).or({}, '[Limits](../limits.md)'),

@@ -87,6 +87,8 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     moveTo = (server, where) => server.#places.move(where)
   }
 
+  /** The option `frontEnds`, frozen. */
+  readonly frontEnds: readonly string[]
   readonly #sharesBuffer: boolean
   readonly #bodySettings: AskedContent['settings']
   readonly #routes: RouteTable
@@ -105,7 +107,8 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   constructor(options?: ServerOptions)
   constructor(first?: string | ServerOptions, port?: number, options?: ServerOptions) {
     const given = settingsOf(first, port, options)
-    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, debug, proxies, hosts, basePath, ...settings } = checkedOptions(given)
+    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, debug, proxies, hosts, basePath, frontEnds, ...settings } =
+      checkedOptions(given)
     const logger = settings.logger === undefined ? console : settings.logger
     const routes = new RouteTable()
     routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
@@ -114,6 +117,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     if (debug) setDebug(this)
     this.#bodySettings = { jsonEngine, invalidBodyStatus }
     this.#routes = routes
+    this.frontEnds = frontEnds
     this.#places = new Places(given, proxies !== null)
     const application = new Dispatcher({
       server: this,

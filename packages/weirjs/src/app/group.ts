@@ -356,6 +356,10 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
     return this.#server.connections
   }
 
+  get frontEnds(): readonly string[] {
+    return this.#server.frontEnds
+  }
+
   get isListening(): boolean {
     return this.#server.isListening
   }

@@ -322,7 +322,6 @@ test("'same' means the host of session.origin", async () => {
 
 test('unsafe and invalid options are refused', () => {
   const wrong: object[] = [
-    { credentials: true },
     { origins: '*', credentials: true },
     { origins: 'same', credentials: true },
     { origins: `${APP}/` },

@@ -230,7 +230,6 @@ test('mistakes in options are errors that name the option', () => {
     [{ onRefused: true }, /onRefused is true, not a function/],
     [{ trusted: '*' }, /nothing is refused/],
     [{ trusted: ['*'] }, /nothing is refused/],
-    [{ trusted: 'same' }, /always trusted/],
     [{ trusted: [TRUSTED, 'null'] }, /sandboxed frame/],
     [{ trusted: `${TRUSTED}/` }, /is not an origin/],
     [{ trusted: 'login.example.com' }, /is not an origin/],

@@ -22,6 +22,7 @@ export const SERVER: ServerHandle = {
   isListening: true,
   isReady: true,
   stopping: new AbortController().signal,
+  frontEnds: [],
   stop: () => Promise.resolve(),
 }
 

@@ -71,6 +71,7 @@ export class FakeConnection implements Transport {
       isListening: true,
       isReady: true,
       stopping: AbortSignal.any([]),
+      frontEnds: [],
       stop: () => Promise.resolve(),
     }
     const logger = { error: (_message: string, error: unknown) => void this.logged.push(error) }

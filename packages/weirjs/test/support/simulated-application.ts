@@ -37,6 +37,7 @@ export function simulatedApplication(
       isListening: true,
       isReady: true,
       stopping: AbortSignal.any([]),
+      frontEnds: [],
       stop: () => Promise.resolve(),
     },
     routes,

@@ -3,7 +3,7 @@
 // A preflight is answered before any route runs. All other requests run as usual, and their responses state who may read them, including
 // errors and refusals. CORS does not keep requests out: it makes browsers withhold responses.
 
-import type { Module } from '../../app/module-host.ts'
+import type { Module, ModuleHost } from '../../app/module-host.ts'
 import { isToken } from '../../base/ascii.ts'
 import type { Duration } from '../../base/duration.ts'
 import { isPromise } from '../../base/is-promise.ts'
@@ -16,10 +16,10 @@ import type { HttpSession } from '../../http/session.ts'
 import { type OriginPredicate, type Origins, predicateOf } from './origins.ts'
 
 export interface CorsOptions {
-  /** Origins whose pages may read responses. Default `'*'`: all. A predicate is also called for preflights, which have no route. */
+  /** Origins whose pages may read responses. Default: the `frontEnds` of the server or, without any, `'*'`: all. A predicate is also called for preflights, which have no route. */
   readonly origins?: Origins
   /**
-   * Whether responses to requests with cookies or HTTP authentication may be read. Requires `origins` other than `'*'` and `'same'`.
+   * Whether responses to requests with cookies or HTTP authentication may be read. Requires `frontEnds` of the server, or `origins` other than `'*'` and `'same'`.
    * Default false.
    */
   readonly credentials?: boolean
@@ -36,12 +36,19 @@ export interface CorsOptions {
   readonly maxAge?: Duration
 }
 
+interface AllowedOrigins {
+  /** As in an option. */
+  readonly named: Origins
+  readonly isAllowed: OriginPredicate
+}
+
+const OWNER = 'cors'
 /** Browsers cache a preflight for whole seconds. */
 const SECOND_MS = 1_000
 
 /** @internal */
-export const CORS_RULES = rules<CorsOptions>('cors')({
-  origins: readBy((origins: Origins, owner) => ({ isAllowed: predicateOf(owner, origins), named: origins })).or('*'),
+export const CORS_RULES = rules<CorsOptions>(OWNER)({
+  origins: readBy((origins: Origins, owner) => ({ isAllowed: predicateOf(owner, origins), named: origins })).optional("frontEnds or '*'"),
   credentials: flag(false),
   methods: tokens().or(['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE']),
   allowedHeaders: tokens().orNull('the requested ones'),
@@ -49,16 +56,20 @@ export const CORS_RULES = rules<CorsOptions>('cors')({
   maxAge: duration({ least: 0, unit: SECOND_MS }).orNull("the browser's, 5 s"),
 })
 
+type CorsSettings = typeof CORS_RULES.settings
+
 /**
  * Returns a module that answers preflights, and states on every response who may read it.
  *
- * @throws WEIR_OPTION_INVALID
+ * @throws WEIR_OPTION_INVALID; `useModule` throws it for `credentials` without any origins
  */
 export function cors(options: CorsOptions = {}): Module {
-  const policy = new Policy(options)
+  const settings = CORS_RULES.read(options)
+  if (settings.origins !== undefined) checkCredentials(settings.origins.named, settings.credentials)
   return {
     name: 'cors',
     install(host) {
+      const policy = new Policy(settings, settings.origins ?? defaultOrigins(host, settings.credentials))
       host.use({
         name: 'cors',
         // No route answers a preflight, and it has no credentials: it is answered before all gates that could ask for some.
@@ -74,6 +85,27 @@ function isPreflight({ request }: HttpSession): boolean {
   return request.method === 'OPTIONS' && request.header('origin') !== null && request.header('access-control-request-method') !== null
 }
 
+/** A list, or everybody where the server names no pages of its own. @throws WEIR_OPTION_INVALID */
+function defaultOrigins({ frontEnds }: ModuleHost, credentials: boolean): AllowedOrigins {
+  const named = frontEnds.length === 0 ? '*' : frontEnds
+  checkCredentials(named, credentials)
+  return { named, isAllowed: predicateOf(OWNER, named) }
+}
+
+/** @throws WEIR_OPTION_INVALID */
+function checkCredentials(named: Origins, credentials: boolean): void {
+  if (!credentials) return
+  if (named === '*')
+    throw invalid(
+      OWNER,
+      "credentials need frontEnds of the server, a list of origins or a predicate: `origins: '*'` would open them to every page",
+    )
+  // `'same'` compares schemes only where the server knows its own. A page that arrived over plain http can be forged on the way, and
+  // could then read what TLS protects.
+  if (named === 'same' || (Array.isArray(named) && named.includes('same')))
+    throw invalid(OWNER, "credentials need a list of origins or a predicate, without 'same': it would open them to pages without TLS")
+}
+
 class Policy {
   readonly #isAllowed: OriginPredicate
   readonly #credentials: boolean
@@ -84,15 +116,9 @@ class Policy {
   /** Whether all responses are the same, whichever origin sends the request. */
   readonly #isOpen: boolean
 
-  constructor(options: CorsOptions) {
-    const { origins, credentials, methods, allowedHeaders, exposedHeaders, maxAge } = CORS_RULES.read(options)
+  constructor(settings: Omit<CorsSettings, 'origins'>, origins: AllowedOrigins) {
+    const { credentials, methods, allowedHeaders, exposedHeaders, maxAge } = settings
     this.#isOpen = origins.named === '*'
-    if (this.#isOpen && credentials)
-      throw invalid('cors', "credentials need a list of origins or a predicate: `origins: '*'` would open them to every page")
-    // `'same'` compares schemes only where the server knows its own. A page that arrived over plain http can be forged on the way, and
-    // could then read what TLS protects.
-    if (origins.named === 'same' && credentials)
-      throw invalid('cors', "credentials need a list of origins or a predicate: `origins: 'same'` would open them to pages without TLS")
     this.#isAllowed = origins.isAllowed
     this.#credentials = credentials
     this.#methods = methods.join(', ')

@@ -11,13 +11,15 @@ export type OriginPredicate = (origin: string, session: HttpSession) => boolean 
 
 /**
  * `'*'` means every page, and `'same'` means pages of the host in `session.origin`: that of the request, or one that a trusted proxy states.
- * Otherwise an origin, an expression, a list of both, or a predicate. The origin `null` (sandboxed frames, files) is allowed by `'*'`, by its name or by a predicate. Expressions never match
+ * Otherwise an origin, an expression, a list of both and of `'same'`, or a predicate. The origin `null` (sandboxed frames, files) is allowed by `'*'`, by its name or by a predicate. Expressions never match
  * it, because that is rarely intended.
  */
 export type Origins = '*' | 'same' | AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
 
 /** The origin of pages that have none. Any page can get it, in a sandboxed frame. */
 const NULL = 'null'
+/** Pages of the host that is requested. */
+const SAME = 'same'
 /** A serialized origin: scheme, host and perhaps a port, in lower case, without a trailing slash. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s@A-Z]+$/
 
@@ -28,17 +30,19 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s@A-Z]+$/
 export function predicateOf(owner: string, origins: Origins): OriginPredicate {
   if (typeof origins === 'function') return origins
   if (origins === '*') return () => true
-  if (origins === 'same') return isSame
   const names = new Set<string>()
   const patterns: RegExp[] = []
+  let withSame = false
   for (const one of Array.isArray(origins) ? (origins as readonly AllowedOrigin[]) : [origins as AllowedOrigin]) {
     // A new expression, because it must match the whole origin and must not keep state from one request to the next, as `g` and `y` do.
-    if (one instanceof RegExp) patterns.push(new RegExp(`^(?:${one.source})$`, one.flags.replace(/[gy]/g, '')))
+    if (one === SAME) withSame = true
+    else if (one instanceof RegExp) patterns.push(new RegExp(`^(?:${one.source})$`, one.flags.replace(/[gy]/g, '')))
     else if (typeof one === 'string' && (one === NULL || ORIGIN.test(one))) names.add(one)
     else
       throw invalid(owner, `${JSON.stringify(one)} is not an origin: write scheme://host[:port] in lower case, without a slash at the end`)
   }
-  return (origin) => names.has(origin) || (origin !== NULL && patterns.some((pattern) => pattern.test(origin)))
+  return (origin, session) =>
+    names.has(origin) || (origin !== NULL && patterns.some((pattern) => pattern.test(origin))) || (withSame && isSame(origin, session))
 }
 
 /**

@@ -14,7 +14,10 @@ import type { HttpSession } from '../../http/session.ts'
 import { type AllowedOrigin, type OriginPredicate, predicateOf } from '../cors/origins.ts'
 import { exchange } from '../kit/exchange.ts'
 
-/** Other origins whose pages may send requests: an origin, an expression that must match the whole origin, a list of both, or a predicate. */
+/**
+ * Other origins whose pages may send requests: an origin, an expression that must match the whole origin, a list of both, or a predicate. `'same'`
+ * stands for the server's own origin, which is always trusted.
+ */
 type TrustedOrigins = AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
 
 /** Why a request is refused. */
@@ -26,7 +29,7 @@ export interface CsrfRefusal {
 }
 
 export interface CsrfOptions {
-  /** Default none: only pages of the server's own origin. */
+  /** Default: the `frontEnds` of the server. Pages of the server's own origin always may. */
   readonly trusted?: TrustedOrigins
   /** `refuse`: the client gets 403. `report`: `onRefused` is called, and the request passes. Default `refuse`. */
   readonly mode?: 'refuse' | 'report'
@@ -36,7 +39,7 @@ export interface CsrfOptions {
 
 /** @internal */
 export const CSRF_RULES = rules<CsrfOptions>('csrf')({
-  trusted: readBy(trustedBy).or([]),
+  trusted: readBy(trustedBy).or(isFrontEnd, 'frontEnds'),
   mode: oneOf('refuse', 'report').or('refuse'),
   onRefused: func().optional(),
 })
@@ -90,8 +93,12 @@ function quoted(value: string | null): string {
 function trustedBy(trusted: TrustedOrigins, owner: string): OriginPredicate {
   for (const one of Array.isArray(trusted) ? (trusted as readonly unknown[]) : [trusted]) {
     if (one === '*') throw invalid(owner, "trusted is '*': with all origins trusted, nothing is refused")
-    if (one === 'same') throw invalid(owner, "trusted is 'same': the server's own origin is always trusted")
     if (one === 'null') throw invalid(owner, "trusted has 'null': every page can have this origin, in a sandboxed frame")
   }
-  return predicateOf(owner, trusted)
+  // Sec-Fetch-Site has told whether a page is the server's own. Its name is not compared again: a proxy may have changed it.
+  return predicateOf(owner, typeof trusted === 'function' ? trusted : [trusted].flat().filter((one) => one !== 'same'))
+}
+
+function isFrontEnd(origin: string, { server }: HttpSession): boolean {
+  return server.frontEnds.includes(origin)
 }

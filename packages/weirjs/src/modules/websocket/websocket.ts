@@ -50,7 +50,7 @@ export interface WebSocketOptions<Args, R extends AnySchema | undefined = undefi
   /** Called before the connection is upgraded. If it throws or rejects, the error becomes the response, as in any handler. */
   accept?(args: Args, session: HttpSession): unknown
   /**
-   * Which pages may connect. Default `'same'`. Others get a 403. A client without Origin is not a page and is accepted; `accept` may refuse
+   * Which pages may connect. Default: those of `'same'` and of the server's `frontEnds`. Others get a 403. A client without Origin is not a page and is accepted; `accept` may refuse
    * it.
    */
   readonly origins?: Origins
@@ -103,6 +103,8 @@ export interface WebSocketRoute<Args, Out = WebSocketData> extends Module {
   readonly relay: WebSocketRelayState | null
 }
 
+const isSame = predicateOf('websocket', 'same')
+const isOwnPage: OriginPredicate = (origin, session) => isSame(origin, session) || session.server.frontEnds.includes(origin)
 const SCHEMA = matching<AnySchema | undefined>('a schema', isSchema).optional('none')
 const HANDLER = func().optional()
 /** @internal */
@@ -114,7 +116,7 @@ export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown, AnySchema | undef
   message: HANDLER,
   pong: HANDLER,
   close: HANDLER,
-  origins: readBy((origins: Origins, owner) => predicateOf(owner, origins)).or('same'),
+  origins: readBy((origins: Origins, owner) => predicateOf(owner, origins)).or(isOwnPage, "'same', frontEnds"),
   protocols: tokens().or([]),
   maxMessageSize: size({ least: 1 }).or('1MiB'),
   maxQueuedBytes: size({ least: 1 }).or('1MiB'),

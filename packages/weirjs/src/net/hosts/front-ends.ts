@@ -1,0 +1,23 @@
+// The origins of a program's own pages that are elsewhere.
+
+import { shown } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
+import { isLocalName } from '../../base/this-machine.ts'
+
+/**
+ * Origins as browsers send them. A page that came over plain HTTP could be changed on its way by anybody, so only pages of this machine may.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+export function checkedFrontEnds(given: readonly string[], owner: string, option: string): readonly string[] {
+  if (!Array.isArray(given)) throw invalid(owner, `${option} is ${shown(given)}, not a list of origins such as ["https://app.example.com"]`)
+  for (const one of given as readonly unknown[]) {
+    const url = typeof one === 'string' && URL.canParse(one) ? new URL(one) : null
+    if (url === null || !/^https?:$/.test(url.protocol))
+      throw invalid(owner, `${option}: ${shown(one)} is not an origin such as "https://app.example.com"`)
+    if (url.origin !== one) throw invalid(owner, `${option}: ${shown(one)} is not an origin: write ${JSON.stringify(url.origin)}`)
+    if (url.protocol === 'http:' && !isLocalName(url.hostname))
+      throw invalid(owner, `${option}: ${shown(one)} is neither https nor on this machine: anybody on the way could change its pages`)
+  }
+  return Object.freeze([...given])
+}
