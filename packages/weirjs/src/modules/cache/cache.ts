@@ -7,7 +7,7 @@
 import type { Next } from '../../app/policies/middleware.ts'
 import type { Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import type { Clock } from '../../base/clock.ts'
-import { WeirError } from '../../base/errors.ts'
+import { LimitError, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { anything } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
@@ -28,6 +28,7 @@ import { Invalidations } from './invalidations.ts'
 import { type Found, MemoryEntries } from './memory-entries.ts'
 import { type Keeper, namedTag, pathTag, type Run, runHandler, statusMember } from './run-handler.ts'
 import { sendEntry } from './send-entry.ts'
+import { LONGEST_RUN_MS } from './shared-entries.ts'
 import { SharedRuns } from './shared-runs.ts'
 
 /** What a cache has done. Frozen at the time of reading. */
@@ -118,7 +119,7 @@ export class Cache implements Policy {
     this.#keeper = {
       settings: this.#settings,
       keep: (run, entry) => this.#keep(run, entry),
-      isInvalidated: ({ flight }, tags) => this.#invalidations.areSince(flight.since, tags),
+      isInvalidated: ({ flight }, tags) => flight.isGivenUp || this.#invalidations.areSince(flight.since, tags),
       mayCollect: () => (this.#unfinished.size + 1) * this.#settings.maxEntryBytes <= this.#settings.maxBytes,
       awaitEnd: ({ flight }, end) => {
         this.#unfinished.add(flight)
@@ -358,11 +359,19 @@ export class Cache implements Policy {
       if (!this.#sharing.mayRun(flight)) return // another process does it
     }
     const mark = {}
-    this.#refreshes.set(mark, { primary: request.primary, flight, stale, clock: this.#clockOf(exchange) })
+    const clock = this.#clockOf(exchange)
+    this.#refreshes.set(mark, { primary: request.primary, flight, stale, clock })
     this.#counts.refreshes++
+    const late = new AbortController()
+    const stop = clock.every(LONGEST_RUN_MS, () => {
+      flight.isGivenUp = true
+      this.#running.delete(flight)
+      late.abort(new LimitError('WEIR_REQUEST_TIMEOUT', 'the time of a run in the background', LONGEST_RUN_MS))
+    })
     try {
-      await rerun(exchange.session, mark, () => flight.hasEnded && !this.#running.has(flight))
+      await rerun(exchange.session, mark, () => flight.hasEnded && !this.#running.has(flight), late.signal)
     } finally {
+      stop()
       this.#refreshes.delete(mark)
       this.#sharing?.release(flight, false)
     }

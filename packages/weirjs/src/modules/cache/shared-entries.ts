@@ -14,6 +14,8 @@ export interface Claim {
   readonly key: string
   /** A time of the store: the response knows nothing that has changed after it. */
   readonly since: number
+  /** The same by the clock of this process. */
+  readonly begunAt: number
   /** Ends it. */
   release(): Promise<void>
 }
@@ -35,9 +37,19 @@ const FOR_ONE_MS = 1_000
 /** How often those who wait look. */
 const FIRST_LOOK_MS = 10
 const LAST_LOOK_MS = 80
-/** Entries are not kept for longer, so that the times of invalidations need not be kept for longer either. */
+/** Entries are not kept for longer. */
 const LONGEST_MS = 7 * 86_400_000
-const MARKS_MS = LONGEST_MS + 3_600_000
+/** A run that takes longer holds its right no more, and its response is not written. */
+export const LONGEST_RUN_MS = 300_000
+/**
+ * The time of an invalidation is kept for this long: as long as a run, and an entry that is kept for no longer than this. For entries that are kept
+ * for longer, it is noted which of `LONG_MS` is enough for those with a tag. Clients invalidate paths, so most of what they invalidate was never
+ * kept.
+ */
+const SHORT_MS = 2 * LONGEST_RUN_MS
+const LONG_MS = [3_600_000, 8 * 3_600_000, 48 * 3_600_000, LONGEST_MS] as const
+/** A process that was suspended in an invalidation for longer than this leaves its time for as long as it is. */
+const SURE_MS = 1_000
 /** Redis deletes nothing that has a shorter time to live. */
 const SHORTEST_MS = 1_000
 
@@ -86,11 +98,15 @@ export class SharedEntries {
     const token = randomUUID()
     const since = await this.#store.claim(key, token, LEASE_MS)
     if (since === null) return null
-    // While this process lives, the handler may take as long as it needs.
-    const stop = clock.every(RENEW_MS, () => void this.#store.claim(key, token, LEASE_MS).catch(() => {}))
+    const begunAt = clock.now()
+    const stop = clock.every(RENEW_MS, () => {
+      if (clock.now() - begunAt > LONGEST_RUN_MS) stop()
+      else this.#store.claim(key, token, LEASE_MS).catch(() => {})
+    })
     return {
       key,
       since,
+      begunAt,
       release: async () => {
         stop()
         await this.#store.release(key, token)
@@ -117,18 +133,39 @@ export class SharedEntries {
     }
   }
 
-  /** @throws (rejects) what the store does */
-  async write(primary: string, key: string, mark: VaryMark | null, entry: CacheEntry, since: number, clock: Clock): Promise<void> {
+  /** Writes what is still valid. @throws (rejects) what the store does */
+  async write(
+    primary: string,
+    key: string,
+    mark: VaryMark | null,
+    entry: CacheEntry,
+    { since, begunAt }: Claim,
+    clock: Clock,
+  ): Promise<void> {
     const now = clock.now()
+    if (now - begunAt > LONGEST_RUN_MS) return
     const ttlMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, Math.ceil(restMs(entry, now))))
+    if (ttlMs > SHORT_MS) await this.#noteLong(entry.tags, ttlMs)
+    // Whoever has invalidated it before that has not seen the note.
+    if (!(await this.#isValid(entry.tags, since))) return
     await this.#store.write(key, packEntry(entry, now, clock.wallTime(), since), ttlMs)
-    if (mark !== null) await this.#store.write(primary, JSON.stringify({ m: mark.id, n: mark.names }), LONGEST_MS)
+    if (mark !== null) await this.#store.write(primary, JSON.stringify({ m: mark.id, n: mark.names }), Math.max(ttlMs, SHORT_MS))
     this.#times.set(entry, since)
   }
 
-  /** @throws (rejects) what the store does */
+  /** Entries with these tags are kept for so long. */
+  async #noteLong(tags: readonly string[], ttlMs: number): Promise<void> {
+    const longMs = LONG_MS.find((ms) => ms >= ttlMs)!
+    await Promise.all(tags.map((tag) => this.#store.mark(longNote(tag, longMs), longMs + SHORT_MS)))
+  }
+
+  /** First for as long as any entry is kept, so that nothing is lost if this process dies. @throws (rejects) what the store does */
   async invalidate(tag: string): Promise<void> {
-    await this.#store.mark(tag, MARKS_MS)
+    const begunAt = performance.now()
+    await this.#store.mark(tag, LONGEST_MS + SHORT_MS)
+    const notes = await Promise.all(LONG_MS.map((ms) => this.#store.markedAt(longNote(tag, ms))))
+    const longMs = LONG_MS.findLast((_, i) => notes[i] !== null) ?? 0
+    if (longMs < LONGEST_MS && performance.now() - begunAt < SURE_MS) await this.#store.mark(tag, longMs + SHORT_MS)
   }
 
   async #isValid(tags: readonly string[], since: number): Promise<boolean> {
@@ -146,6 +183,11 @@ export class SharedEntries {
       return null
     }
   }
+}
+
+/** Like the name of a tag, which begins with another word. */
+function longNote(tag: string, longMs: number): string {
+  return `kept ${longMs} ${tag}`
 }
 
 function markOf(value: object): VaryMark | null {

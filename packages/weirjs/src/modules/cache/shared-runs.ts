@@ -109,7 +109,7 @@ export class SharedRuns {
     if (claim === undefined) return
     this.#claims.delete(flight)
     this.#shared
-      .write(primary, key, mark, entry, claim.since, clock)
+      .write(primary, key, mark, entry, claim, clock)
       .catch(this.#onError)
       .finally(() => claim.release().catch(this.#onError))
   }

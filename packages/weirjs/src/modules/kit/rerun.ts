@@ -21,7 +21,7 @@ interface PlainRequest {
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: null
   readonly bodyUsed: false
-  readonly signal: undefined
+  readonly signal: AbortSignal | undefined
 }
 
 /**
@@ -31,14 +31,15 @@ interface PlainRequest {
  *
  * @param mark of the new exchange, which no client can set
  * @param hasEnded whether the rest of the body is no longer needed
+ * @param signal ends it, as a client that leaves would
  * @throws (rejects) what `server.fetch` does
  */
-export async function rerun(session: HttpSession, mark: object, hasEnded: () => boolean): Promise<void> {
+export async function rerun(session: HttpSession, mark: object, hasEnded: () => boolean, signal?: AbortSignal): Promise<void> {
   const { server, head } = exchangeOf(session)
   const host = hostOf(server as HttpServer)
   const headers: [string, string][] = []
   for (const [name, value] of head.entries()) if (!LEFT_OUT.test(name)) headers.push([name, value])
-  const plain: PlainRequest = { method: 'GET', url: session.origin + head.url, headers, body: null, bodyUsed: false, signal: undefined }
+  const plain: PlainRequest = { method: 'GET', url: session.origin + head.url, headers, body: null, bodyUsed: false, signal }
   const request = plain as unknown as Request
   const { clientAddress, isSecure, endpoint } = session
   const options = {
