@@ -107,6 +107,9 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/csrf.test.ts: QUERY is safe; methods with another case, and unknown ones, are not',
     'packages/weirjs/test/modules/csrf.test.ts: forms and fetches of the own page pass, and those of other pages are refused',
   ],
+  'where the browser says so with Sec-Fetch-Site': [
+    'packages/weirjs/test/modules/compression.test.ts: a page of another site learns nothing from the length of a response to a request with …',
+  ],
   'whatever it would expand to': [
     'packages/weirjs/test/modules/decompression.test.ts: are refused … in little memory, after a part of the received bytes (…)',
     'packages/weirjs/test/modules/decompression.test.ts: six hundred wide windows at the same time take no more memory than a few',

@@ -12,6 +12,7 @@ import { type TestContext, test } from 'node:test'
 import * as zlib from 'node:zlib'
 
 import { HttpError, type HttpResponse, HttpServer, type InjectResponse, type WeirError } from '../../src/index.ts'
+import { cache } from '../../src/modules/cache/index.ts'
 import { type CompressionOptions, compression } from '../../src/modules/compression/index.ts'
 import { curl, noCurl } from '../support/curl.ts'
 import { eventually, gate, within } from '../support/serving.ts'
@@ -358,4 +359,69 @@ test('invalid options are refused', () => {
   for (const options of wrong) {
     assert.throws(() => compression(options as CompressionOptions), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
   }
+})
+
+/** What a browser sends along with a request of another site. */
+const CROSS_SITE = { 'Sec-Fetch-Site': 'cross-site' }
+
+for (const [name, credentials] of [
+  ['a cookie', { Cookie: 'session=1' }],
+  ['Authorization', { Authorization: 'Basic QTpC' }],
+] as const) {
+  test(`a page of another site learns nothing from the length of a response to a request with ${name}`, async () => {
+    const server = serverWith()
+    server.mapGet('/stream', (_, { response }) => response.stream(Readable.from([TEXT]), 'text/csv'))
+    server.mapGet('/search', (_, { request, response }) => {
+      response.text(`${TEXT} token=s3cret-of-the-user <p>Nothing was found for ${request.query.get('q')}`)
+    })
+    server.mapGet('/error', () => {
+      throw new HttpError(400, TEXT)
+    })
+    for (const mode of ['navigate', 'no-cors', 'cors']) {
+      const headers = { ...CROSS_SITE, 'Sec-Fetch-Mode': mode, ...credentials }
+      const lengths = new Set<number>()
+      for (const guess of ['token=s3cret', 'token=a1b2c3']) {
+        const answer = await ask(server, `/search?q=${guess}`, 'gzip, br', headers)
+        lengths.add(answer.body.length)
+        assert.deepEqual([answer.headers.get('content-encoding'), answer.headers.get('vary')], [null, 'Accept-Encoding'])
+      }
+      assert.equal(lengths.size, 1)
+      for (const url of ['/large', '/stream', '/error']) assert.equal(read(await ask(server, url, 'gzip', headers))[0], null)
+    }
+    const head = await server.inject({
+      method: 'HEAD',
+      url: '/text',
+      headers: { 'Accept-Encoding': 'gzip', ...CROSS_SITE, ...credentials },
+    })
+    assert.deepEqual([head.headers.get('content-encoding'), head.headers.get('content-length')], [null, String(TEXT.length)])
+    // A client that takes nothing else is no browser.
+    assert.equal(read(await ask(server, '/text', 'gzip, identity;q=0', { ...CROSS_SITE, ...credentials }))[0], 'gzip')
+  })
+
+  test(`a request with ${name} is compressed if no other site has caused it, or if the program allows it`, async () => {
+    for (const site of ['same-origin', 'same-site', 'none'])
+      assert.equal(read(await ask(serverWith(), '/text', 'gzip', { 'Sec-Fetch-Site': site, ...credentials }))[0], 'gzip')
+    assert.equal(read(await ask(serverWith(), '/text', 'gzip', credentials))[0], 'gzip')
+    assert.equal(read(await ask(serverWith({ crossSite: true }), '/text', 'gzip', { ...CROSS_SITE, ...credentials }))[0], 'gzip')
+  })
+}
+
+test('a request of another site without credentials is compressed', async () => {
+  assert.equal(read(await ask(serverWith(), '/text', 'gzip', CROSS_SITE))[0], 'gzip')
+})
+
+test('whether a request of another site has cookies does not keep the response out of a cache', async () => {
+  const server = new HttpServer({ hosts: 'any', logger: null })
+  const cached = cache({ maxAge: '1h' })
+  server.useModule(compression())
+  server.use(cached)
+  server.mapGet('/text', () => TEXT)
+  server.mapGet('/stream', (_, { response }) => response.stream(Readable.from([TEXT]), 'text/csv'))
+  for (const url of ['/text', '/stream']) {
+    assert.equal(read(await ask(server, url, 'gzip', { ...CROSS_SITE, Cookie: 'a=b' }))[0], null)
+    await eventually(() => cached.counts.stored > 0, 'the response is kept')
+    assert.deepEqual(read(await ask(server, url, 'gzip')), ['gzip', TEXT])
+    assert.equal(read(await ask(server, url, 'gzip', { ...CROSS_SITE, Cookie: 'a=b' }))[0], null)
+  }
+  assert.deepEqual([cached.counts.stored, cached.counts.hit], [2, 4])
 })

@@ -7,13 +7,14 @@
 import { Buffer } from 'node:buffer'
 import type { Module } from '../../app/module-host.ts'
 import type { BeforeSend } from '../../app/policies/middleware.ts'
-import { count, func, listOf, nested, size } from '../../base/option-kinds.ts'
+import { count, flag, func, listOf, nested, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { ContentReader } from '../kit/content-reader.ts'
+import { exchange } from '../kit/exchange.ts'
 import type { ResponseHandle } from '../kit/response.ts'
 import { responseHandle } from '../kit/response.ts'
 import {
@@ -47,6 +48,11 @@ export interface CompressionOptions {
    * stream holds about 0.7 MiB (gzip) to 2 MiB (br) for as long as it lasts.
    */
   readonly maxConcurrent?: number
+  /**
+   * Whether to compress responses to requests that a page of another site has caused, and that carry cookies, Authorization or a client
+   * certificate. Default false: that page could learn a secret of the response from its length (BREACH).
+   */
+  readonly crossSite?: boolean
 }
 
 /** @internal */
@@ -56,6 +62,7 @@ export const COMPRESSION_RULES = rules<CompressionOptions>('compression')({
   types: func().optional('see below'),
   levels: nested(LEVEL_RULES).or({}, '{ br: 4, gzip: 5, deflate: 5, zstd: 3 }'),
   maxConcurrent: count().or(64),
+  crossSite: flag(false),
 })
 /** Up to this size, bodies are compressed synchronously, which blocks the thread for 0.4 ms at most on a machine of 2020. */
 const MAX_BYTES_AT_ONCE = 32 * 1024
@@ -71,7 +78,8 @@ const MAX_TYPES = 256
 
 /**
  * Returns a module that compresses responses. It never compresses partial responses (206), responses that already have a Content-Encoding
- * or carry `no-transform`, and those of a route with `metadata: { compression: false }`.
+ * or carry `no-transform`, those of a route with `metadata: { compression: false }`, and those to requests of other sites with the client's
+ * credentials.
  *
  * @throws WEIR_OPTION_INVALID
  */
@@ -93,13 +101,15 @@ class Compressing {
   readonly #maxConcurrent: number
   readonly #isWorthIt: (contentType: string) => boolean
   readonly #knownTypes = new Map<string, boolean>()
+  readonly #crossSite: boolean
   #running = 0
 
   constructor(options: CompressionOptions) {
-    const { encodings, levels, types, minBytes, maxConcurrent } = COMPRESSION_RULES.read(options)
+    const { encodings, levels, types, minBytes, maxConcurrent, crossSite } = COMPRESSION_RULES.read(options)
     for (const name of encodings.filter(isAvailable)) this.#codings.set(name, createCoding(name, levels[name]))
     this.#minBytes = minBytes
     this.#maxConcurrent = maxConcurrent
+    this.#crossSite = crossSite
     this.#isWorthIt = types ?? isWorthCompressing
     this.#chooser = new EncodingChooser([...this.#codings.keys()])
   }
@@ -118,6 +128,7 @@ class Compressing {
     response.vary('Accept-Encoding')
     const [best] = choice.codings
     if (best === undefined || isPart) return
+    if (!this.#crossSite && choice.takesIdentity && isFromAnotherSite(session)) return
     const coding = this.#codings.get(best)!
     if (session.request.method === 'HEAD') {
       response.encodeAs(coding.name, null)
@@ -210,6 +221,17 @@ async function encodeLater(
   const encoded = await encoding
   // The client may have left in the meantime, or the request may have timed out.
   if (!signal.aborted) encode(response, coding, bytes, encoded, takesIdentity)
+}
+
+/**
+ * Whether a page of another site has made the client's browser send it, with what tells the server whose request it is. Browsers tell so to servers
+ * over TLS and on loopback addresses.
+ */
+function isFromAnotherSite(session: HttpSession): boolean {
+  const handle = exchange(session)
+  if (handle.field('sec-fetch-site') !== 'cross-site') return false
+  // Which cookies there are does not matter to the response, so that it may still be kept for others.
+  return handle.cookies(true).length > 0 || handle.field('authorization') !== null || session.clientCertificate !== null
 }
 
 /** A body that became larger is sent uncompressed, unless the client does not accept that. */
