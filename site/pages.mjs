@@ -39,7 +39,9 @@ export function slugOf(heading) {
 
 const SECTIONS = {
   'Start here': {
-    'docs/guide/README.md': 'The guide',
+    'docs/guide/getting-started.md': 'Getting started',
+    'docs/guide/request-flow.md': 'How a request flows',
+    'docs/guide/README.md': 'All pages of the guide',
     'docs/guide/routing.md': 'Routes',
     'docs/guide/request.md': 'Requests',
     'docs/guide/body.md': 'Bodies',

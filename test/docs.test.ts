@@ -187,6 +187,11 @@ test("README's TypeScript programs are those of examples/first/", () => {
     assert.ok(page('README.md').includes(`\`\`\`ts\n${readFileSync(`examples/first/${name}`, 'utf8')}\`\`\`\n`), name)
 })
 
+test('the diagrams are those that scripts/diagrams.mjs draws', () => {
+  const { stdout } = spawnSync(process.execPath, ['scripts/diagrams.mjs'], { encoding: 'utf8' })
+  assert.equal(stdout, '', 'out of date: node scripts/diagrams.mjs --write')
+})
+
 interface Example {
   readonly file: string
   readonly code: string

@@ -28,6 +28,9 @@ export default {
     config: (md) => {
       md.core.ruler.push('links', ({ tokens, env }) => linkTokens(tokens, env.realPath ?? env.path))
       md.core.ruler.push('corners', ({ tokens }) => mendCorners(tokens))
+      md.core.ruler.push('pictures', ({ tokens }) => mendPictures(tokens))
+      const { fence } = md.renderer.rules
+      md.renderer.rules.fence = (...args) => namedFence(fence(...args), args[0][args[1]])
     },
   },
   vite: {
@@ -108,6 +111,21 @@ function mendCorners(tokens) {
     token.tag = 'td'
     tokens[i + 2].tag = 'td'
   }
+}
+
+/** A picture follows the scheme that the reader has chosen, not only that of the system. */
+function mendPictures(tokens) {
+  for (const token of tokens.filter(({ type }) => type === 'html_block'))
+    token.content = token.content.replace(
+      /<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*<img src="([^"]+)"([^>]*)>\s*<\/picture>/g,
+      '<img class="only-dark" src="$1"$3><img class="only-light" src="$2"$3>',
+    )
+}
+
+/** A block of code that is a file has its name in place of its language: ```ts [main.ts] */
+function namedFence(html, { info }) {
+  const name = /^\w+ \[([\w./-]+)\]/.exec(info)?.[1]
+  return name === undefined ? html : html.replace(/<span class="lang">[^<]*</, `<span class="lang">${name}<`)
 }
 
 /** The first paragraph of a page, as plain text. */
