@@ -14,7 +14,7 @@ import { RouteTable } from './app/routes/route-table.ts'
 import { reportedUrl, shownUrl } from './app/routes/shown-target.ts'
 import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
-import { faultOf, WeirError } from './base/errors.ts'
+import { faultOf, publicCall, WeirError } from './base/errors.ts'
 import type { HostRule } from './http/connection-info.ts'
 import type { ExchangeObserver } from './http/exchange-record.ts'
 import { noJsonForm } from './http/json-engine.ts'
@@ -106,9 +106,11 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   constructor(address: string, port: number, options?: Omit<ServerOptions, 'address' | 'port'>)
   constructor(options?: ServerOptions)
   constructor(first?: string | ServerOptions, port?: number, options?: ServerOptions) {
-    const given = settingsOf(first, port, options)
-    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, debug, proxies, hosts, basePath, frontEnds, ...settings } =
-      checkedOptions(given)
+    const [given, checked] = publicCall(HttpServer, () => {
+      const read = settingsOf(first, port, options)
+      return [read, checkedOptions(read)]
+    })
+    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, debug, proxies, hosts, basePath, frontEnds, ...settings } = checked
     const logger = settings.logger === undefined ? console : settings.logger
     const routes = new RouteTable()
     routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
@@ -118,7 +120,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     this.#bodySettings = { jsonEngine, invalidBodyStatus }
     this.#routes = routes
     this.frontEnds = frontEnds
-    this.#places = new Places(given, proxies !== null)
+    this.#places = publicCall(HttpServer, () => new Places(given, proxies !== null))
     const application = new Dispatcher({
       server: this,
       routes,
@@ -221,13 +223,15 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * OpenSSL's error about a certificate
    */
   async start(): Promise<void> {
-    if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started')
-    if (startHook === null) return this.#listen(this.#takePlaces())
-    return startHook(
-      this,
-      () => this.#takePlaces(),
-      (places) => this.#listen(places),
-    )
+    return publicCall(this.start, () => {
+      if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started')
+      if (startHook === null) return this.#listen(this.#takePlaces())
+      return startHook(
+        this,
+        () => this.#takePlaces(),
+        (places) => this.#listen(places),
+      )
+    })
   }
 
   #takePlaces(): readonly ListenOptions[] {
@@ -362,7 +366,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * @throws WEIR_OPTION_INVALID if it is not an object with a function `end`, or if its `started`, `begin` or `stopped` is not a function
    */
   observe(observer: ExchangeObserver): this {
-    checkObserver(observer)
+    publicCall(this.observe, () => checkObserver(observer))
     this.#host.observers.add(observer)
     return this
   }

@@ -1,9 +1,10 @@
 // Where routes are mapped: a server, or a group of routes below one prefix that share parameters, options and policies.
 
-import { WeirError } from '../base/errors.ts'
+import { publicCall, WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf, shown } from '../base/kind-of.ts'
 import { invalid } from '../base/options.ts'
+import { type Callee, callSite } from '../base/program-frames.ts'
 import type { ExchangeObserver } from '../http/exchange-record.ts'
 import type { Endpoint } from '../http/session.ts'
 import type { StopOptions } from '../http/stop-options.ts'
@@ -96,16 +97,19 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     handler: InlineHandler<Below<P, Q>, Merged<D, E>>,
   ): this
   map(method: string | null, path: string, ...rest: readonly unknown[]): this {
-    return this.#mapInline(method, path, rest)
+    return this.#mapInline(this.map, method, path, rest)
   }
 
-  readonly mapGet: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('GET', path, rest)
-  readonly mapPost: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('POST', path, rest)
-  readonly mapPut: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PUT', path, rest)
-  readonly mapPatch: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('PATCH', path, rest)
-  readonly mapDelete: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('DELETE', path, rest)
+  readonly mapGet: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.mapGet, 'GET', path, rest)
+  readonly mapPost: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.mapPost, 'POST', path, rest)
+  readonly mapPut: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.mapPut, 'PUT', path, rest)
+  readonly mapPatch: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) =>
+    this.#mapInline(this.mapPatch, 'PATCH', path, rest)
+  readonly mapDelete: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) =>
+    this.#mapInline(this.mapDelete, 'DELETE', path, rest)
 
-  readonly mapQuery: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('QUERY', path, rest)
+  readonly mapQuery: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) =>
+    this.#mapInline(this.mapQuery, 'QUERY', path, rest)
 
   /** The same as `mapGet`. So are `post`, `put`, `patch` and `delete`. */
   readonly get: MapMethod<this, P, D> = this.mapGet
@@ -114,15 +118,15 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   readonly patch: MapMethod<this, P, D> = this.mapPatch
   readonly delete: MapMethod<this, P, D> = this.mapDelete
   /** `map('HEAD', …)`. A route for GET answers HEAD without it. */
-  readonly head: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('HEAD', path, rest)
+  readonly head: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.head, 'HEAD', path, rest)
   /** `map('OPTIONS', …)`. */
-  readonly options: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline('OPTIONS', path, rest)
+  readonly options: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.options, 'OPTIONS', path, rest)
   /** `map(null, …)`: any method. */
-  readonly all: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(null, path, rest)
+  readonly all: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.all, null, path, rest)
 
-  #mapInline(method: string | null, path: string, rest: readonly unknown[]): this {
+  #mapInline(callee: Callee, method: string | null, path: string, rest: readonly unknown[]): this {
     const declaration = rest.length > 1 ? rest[0] : {}
-    return this.#add([new Route(this.#scope, method, this.#pathOf(path), declaration, rest.at(-1) as Handler)])
+    return this.#add(callee, () => [new Route(this.#scope, method, this.#pathOf(path), declaration, rest.at(-1) as Handler)])
   }
 
   /**
@@ -133,7 +137,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     const base = this.#pathOf(path).replace(/\/$/, '')
     // Also with a slash after it, and with empty segments: a path that the policies of this group do not see may still be the same to that code.
     const paths = base === '' ? ['/', `/**${rest}`] : [base, `${base}/`, `${base}/**${rest}`]
-    this.#add(paths.map((one) => new Route(this.#scope, null, one, declaration, handler)))
+    this.#add(this.mapBelow, () => paths.map((one) => new Route(this.#scope, null, one, declaration, handler)))
   }
 
   /**
@@ -172,7 +176,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
       pathOf: (path: string) => this.#pathOf(path),
       isTaken: (operationId: string) => this.#home.table.hasOperation(operationId),
     }
-    return this.#add(routesOfContract(mapping, contract, handlers, options))
+    return this.#add(this.mapContract, () => routesOfContract(mapping, contract, handlers, options))
   }
 
   /**
@@ -190,8 +194,10 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     options: MapOptions<T> & Required<Pick<MapOptions<T>, 'create'>>,
   ): this
   mapController<T extends Controller>(Class: ControllerClass<T>, prefix = '', options: MapOptions<T> = {}): this {
-    MAP_RULES.read(options as object as MapOptions, 'mapController()')
-    return this.#add(this.#routesOfController(Class, prefix, options))
+    return this.#add(this.mapController, () => {
+      MAP_RULES.read(options as object as MapOptions, 'mapController()')
+      return this.#routesOfController(Class, prefix, options)
+    })
   }
 
   /**
@@ -209,20 +215,27 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     prefix = '',
     options: MapOptions = {},
   ): this {
-    MAP_RULES.read(options as object as MapOptions, 'mapControllers()')
-    const classes = classesOf(selection, options.exclude ?? []).filter((Class) => Array.isArray(selection) || routesOf(Class).size > 0)
-    return this.#add(classes.flatMap((Class) => this.#routesOfController(Class, prefix, options)))
+    return this.#add(this.mapControllers, () => {
+      MAP_RULES.read(options as object as MapOptions, 'mapControllers()')
+      const classes = classesOf(selection, options.exclude ?? []).filter((Class) => Array.isArray(selection) || routesOf(Class).size > 0)
+      return classes.flatMap((Class) => this.#routesOfController(Class, prefix, options))
+    })
   }
 
   #routesOfController<T extends Controller>(Class: ControllerClass<T>, prefix: string, options: MapOptions<T>): Route[] {
     return routesOfController(this.#scope, Class, joinPaths(this.#scope.prefix, prefix), options)
   }
 
-  /** Adds all of them, or none. */
-  #add(routes: readonly Route[]): this {
-    this.#home.table.addAll(routes)
-    for (const route of routes) warnOfLiteralParameters(route, this.#home.logger)
-    return this
+  /** Adds all routes that `make` makes for a call of `callee`, or none. */
+  #add(callee: Callee, make: () => readonly Route[]): this {
+    return publicCall(callee, () => {
+      const routes = make()
+      const mappedBy = callSite(callee)
+      for (const route of routes) route.mappedBy = mappedBy
+      this.#home.table.addAll(routes)
+      for (const route of routes) warnOfLiteralParameters(route, this.#home.logger)
+      return this
+    })
   }
 
   /**
@@ -234,6 +247,10 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     prefix: Q,
     declaration?: E & GroupDeclaration<E>,
   ): Group<Below<P, Q>, Merged<D, E>> {
+    return publicCall(this.group, () => this.#group(prefix, declaration))
+  }
+
+  #group<Q extends string, E>(prefix: Q, declaration: E | undefined): Group<Below<P, Q>, Merged<D, E>> {
     const path = joinPaths(this.#scope.prefix, prefix)
     const full = path === '/' ? '' : path
     const { parameters } = new Template(path)
@@ -255,9 +272,10 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   fallback(handler: InlineHandler<P, D>): this {
     const base = this.#scope.prefix.replace(/\/$/, '')
     const paths = base === '' ? ['/', `/*${REST}`] : [base, `${base}/`, `${base}/*${REST}`]
-    const routes = paths.map((path) => new Route(this.#scope, null, path, {}, handler as Handler, 'fallback'))
-    this.#home.table.addFallbacks(routes)
-    return this
+    return publicCall(this.fallback, () => {
+      this.#home.table.addFallbacks(paths.map((path) => new Route(this.#scope, null, path, {}, handler as Handler, 'fallback')))
+      return this
+    })
   }
 
   /**
@@ -267,13 +285,15 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
    * already installed here; what `install` of the module throws
    */
   use(usable: Usable | Module): this {
-    return isModule(usable) ? this.#install(usable) : this.#use('use()', usable)
+    return publicCall(this.use, () => (isModule(usable) ? this.#install(usable) : this.#use('use()', usable)))
   }
 
   /** `use({ gate })`. */
   gate(gate: Gate): this {
-    if (typeof gate !== 'function') throw invalid('gate()', `a function is needed, not ${kindOf(gate)}`)
-    return this.#use('gate()', { gate })
+    return publicCall(this.gate, () => {
+      if (typeof gate !== 'function') throw invalid('gate()', `a function is needed, not ${kindOf(gate)}`)
+      return this.#use('gate()', { gate })
+    })
   }
 
   /** @internal Adds a policy without a name around the existing ones: it runs first, wherever a request leads, and nothing replaces it. */
@@ -291,16 +311,20 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
 
   /** Adds a hook that runs on each response just before it is sent, errors and refusals included, after the existing hooks. */
   beforeSend(hook: BeforeSend): this {
-    if (typeof hook !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `beforeSend() takes a function, not ${kindOf(hook)}`)
-    this.#scope.beforeSend(hook)
-    this.#home.table.recompose()
-    return this
+    return publicCall(this.beforeSend, () => {
+      if (typeof hook !== 'function') throw new WeirError('WEIR_OPTION_INVALID', `beforeSend() takes a function, not ${kindOf(hook)}`)
+      this.#scope.beforeSend(hook)
+      this.#home.table.recompose()
+      return this
+    })
   }
 
   /** @deprecated another name of `use`, for modules alone */
   useModule(module: Module): this {
-    if (!isModule(module)) throw invalid('useModule()', `a module is an object with a name and install(host), not ${kindOf(module)}`)
-    return this.use(module)
+    return publicCall(this.useModule, () => {
+      if (!isModule(module)) throw invalid('useModule()', `a module is an object with a name and install(host), not ${kindOf(module)}`)
+      return this.#install(module)
+    })
   }
 
   #install(module: Module): this {

@@ -3,6 +3,7 @@
 import { isFieldValue, isToken } from './ascii.ts'
 import { ERRORS, type ErrorCode, type Fault } from './error-codes.ts'
 import { shown } from './kind-of.ts'
+import { beginInProgram, type Callee, locate } from './program-frames.ts'
 
 /** Fields of a response, by name. A list is sent as several fields. */
 export type ErrorHeaders = { readonly [name: string]: string | readonly string[] }
@@ -56,16 +57,23 @@ interface WeirErrorOptions {
 
 const NO_OPTIONS: WeirErrorOptions = Object.freeze({})
 
+const PAGE = 'https://github.com/weirjs/weir/blob/main/docs/errors.md'
+
 /** An error from weir's catalogue; `code` identifies it. */
 export class WeirError extends HttpError {
   override readonly name: string = 'WeirError'
   declare readonly code: ErrorCode
+  /** Of an error whose `fault` is `developer`: the address of the page that explains its code. */
+  declare readonly help?: string
 
   /** @param detail follows the text of the catalogue in the message */
   constructor(code: ErrorCode, detail?: string, options: WeirErrorOptions = NO_OPTIONS) {
-    const { text, status, retryAfter } = ERRORS[code]
+    const { text, status, retryAfter, fault } = ERRORS[code]
     const headers = retryAfter === null ? options.headers : { 'Retry-After': String(retryAfter), ...options.headers }
     super(options.status ?? status, detail === undefined ? text : `${text}: ${detail}`, { ...options, ...(headers && { headers }), code })
+    if (fault !== 'developer') return
+    this.help = `${PAGE}#${code.toLowerCase()}`
+    beginInProgram(this)
   }
 
   get fault(): Fault {
@@ -96,6 +104,16 @@ export function faultOf(error: unknown): Fault | null {
     return error instanceof WeirError ? error.fault : null
   } catch {
     return null
+  }
+}
+
+/** Calls the work of a public function or method: a developer's error points at the line that called it. */
+export function publicCall<T>(callee: Callee, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (faultOf(error) === 'developer') locate(error as WeirError, callee)
+    throw error
   }
 }
 

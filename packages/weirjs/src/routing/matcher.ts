@@ -7,6 +7,7 @@
 
 import { isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
+import { type CallSite, programPlace } from '../base/program-frames.ts'
 
 import { type Match, MethodTable, NO_VALUES } from './method-table.ts'
 import type { Template } from './template.ts'
@@ -20,6 +21,8 @@ const HOST = /^(?:(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])$/
 /** Where a route was declared, for messages: `UserController.show`, `inline`. */
 interface Sourced {
   readonly source: string
+  /** The call that mapped it; absent if that is not known, or not anymore. */
+  readonly mappedBy?: CallSite | null
 }
 
 export class Matcher<R extends Sourced> {
@@ -42,7 +45,7 @@ export class Matcher<R extends Sourced> {
     const { takesSlashes, parameters } = template
     const match = { route, values: NO_VALUES }
     const taken = table.add(method, { route, takesSlashes, valueCount: parameters.length, match, title })
-    if (taken !== null) throw new WeirError('WEIR_ROUTE_CLASH', `${taken.title} and ${title}`)
+    if (taken !== null) throw new WeirError('WEIR_ROUTE_CLASH', `${placed(taken)} and ${placed({ title, route })}`)
   }
 
   /**
@@ -104,6 +107,12 @@ export class Matcher<R extends Sourced> {
   #tablesFor(path: string, host: string): MethodTable<R>[] {
     return [...this.#routesFor(host), this.#unbound].flatMap((routes) => routes.tablesFor(path))
   }
+}
+
+/** What is mapped, and the line of the program that maps it. */
+function placed({ title, route }: { readonly title: string; readonly route: Sourced }): string {
+  const place = route.mappedBy ? programPlace(route.mappedBy) : null
+  return place === null ? title : `${title} at ${place}`
 }
 
 /** Lengths modulo 32 times ASCII codes. */

@@ -78,7 +78,7 @@ for (const [what, code, map] of mistakes) {
 
 test('a clash names the handlers of the routes', () => {
   const server = new HttpServer(quiet).mapGet('/table/one', () => 'mine').mapPut('/table/one', () => 'mine')
-  assert.throws(() => server.mapController(Tabled), { message: /\(inline\) and .* \(Tabled\.\w+\)$/ })
+  assert.throws(() => server.mapController(Tabled), { message: /\(inline\) at .*mapping.* and .* \(Tabled\.\w+\) at .*mapping/ })
 })
 
 test('legacy decorators are distinguished from standard ones', () => {

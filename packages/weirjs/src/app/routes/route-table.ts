@@ -153,6 +153,7 @@ export class RouteTable {
     checkChain(this.root.chain, 'requests without a route', null)
     for (const route of [...this.#routes, ...this.#fallbackRoutes]) checkRoute(route, names)
     for (const owner of this.#owners) checkOwner(owner, names)
+    for (const route of this.#routes) route.mappedBy = null
     this.#endpointNames = names
   }
 

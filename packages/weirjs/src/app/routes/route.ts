@@ -3,6 +3,7 @@
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
+import type { CallSite } from '../../base/program-frames.ts'
 import type { DeclaredAnswers } from '../../http/answer/declared-answers.ts'
 import type { BodyReader } from '../../http/body/body-reader.ts'
 import { type AcceptField, acceptFieldOf } from '../../http/request/accepted-types.ts'
@@ -64,6 +65,8 @@ export class Route implements RouteInfo {
   readonly checksContentType: boolean
   /** Where it was declared, for messages: `UserController.show`, or `inline`. */
   readonly source: string
+  /** The call that mapped it; null once the server starts, because a stack takes as much memory as a small route. */
+  mappedBy: CallSite | null = null
   /** The protocol that its handler always switches to; null for an ordinary one. */
   readonly upgradesTo: string | null
   /** Its own level, the innermost. */

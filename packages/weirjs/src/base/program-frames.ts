@@ -1,0 +1,77 @@
+// Where the program is on the stack of an error that is its own mistake. Below its line come the functions of weir that it called, and they say
+// nothing to whoever has to mend the line.
+
+/** A function, or a class whose constructor is meant. */
+export type Callee = ((...args: never[]) => unknown) | (abstract new (...args: never[]) => unknown)
+
+/** The stack of a call, which is made into text when it is read. */
+export interface CallSite {
+  readonly stack?: string
+}
+
+const PLACE = /\(?((?:file:\/\/|node:|\/|[a-z]:[\\/])[^()]+:\d{1,7}:\d{1,7})\)?$/i
+const PACKAGE = /[\\/]node_modules[\\/]@weirjs[\\/]/
+
+/** The folder of weir's own code; null if it is not known, such as in a program that a bundler made one file of. */
+let ownFolder: string | null | undefined
+
+/** Found as frames are: with source maps, a stack has other paths than `import.meta.url`. */
+function isOwn(frame: string): boolean {
+  if (ownFolder === undefined) {
+    const here = placeOf(new Error().stack?.split('\n', 2)[1] ?? '') ?? ''
+    ownFolder = /^(.+[\\/])(?:base|parts)[\\/][^\\/]*$/.exec(here)?.[1] ?? null
+  }
+  const place = placeOf(frame)
+  return place !== null && ((ownFolder !== null && place.startsWith(ownFolder)) || PACKAGE.test(place))
+}
+
+/** File, line and column of a frame. */
+function placeOf(frame: string): string | null {
+  return PLACE.exec(frame)?.[1] ?? null
+}
+
+/** The lines after the name and the message; none if it is not certain where they begin. */
+function framesOf({ stack, message }: Error): readonly string[] {
+  if (typeof stack !== 'string') return []
+  const start = stack.indexOf(': ') + 2 + message.length
+  return start > message.length && stack.startsWith(message, start - message.length) && stack[start] === '\n'
+    ? stack.slice(start + 1).split('\n')
+    : []
+}
+
+/** Removes weir's frames from the top of the stack, unless no frame of the program is left: an engine may have no caller of the program's. */
+export function beginInProgram(error: Error): void {
+  const frames = framesOf(error)
+  const first = frames.findIndex((frame) => placeOf(frame) !== null && !isOwn(frame)) // a built-in such as Array.map has no place
+  if (first <= 0 || placeOf(frames[first]!)!.startsWith('node:')) return
+  error.stack = [error.stack!.slice(0, -frames.join('\n').length - 1), ...frames.slice(first)].join('\n')
+}
+
+/** Errors that point at a line of the program. */
+const located = new WeakSet<Error>()
+
+/**
+ * Lets an error point at the line that called `callee`: Node shows it first when the error ends a process. Of several calls, the innermost that
+ * the program itself made counts.
+ */
+export function locate(error: Error, callee: Callee): void {
+  if (located.has(error)) return
+  // Another stack is read, because V8 forgets where an error points once its own has been read.
+  const frame = callSite(callee).stack?.split('\n')[1]
+  if (frame === undefined || isOwn(frame)) return // `callee` was replaced, and is not what was called; or a module of weir called it
+  Error.captureStackTrace(error, callee)
+  located.add(error)
+}
+
+/** The call of `callee`. */
+export function callSite(callee: Callee): CallSite {
+  const site: { stack?: string } = {}
+  Error.captureStackTrace(site, callee)
+  return site
+}
+
+/** File, line and column of the program's frame; null if there is none. */
+export function programPlace({ stack = '' }: CallSite): string | null {
+  const frame = stack.split('\n').find((line) => line.startsWith('    at ') && !isOwn(line))
+  return frame === undefined ? null : placeOf(frame)
+}
