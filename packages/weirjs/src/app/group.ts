@@ -120,7 +120,8 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   /** `map('HEAD', …)`. A route for GET answers HEAD without it. */
   readonly head: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.head, 'HEAD', path, rest)
   /** `map('OPTIONS', …)`. */
-  readonly options: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.options, 'OPTIONS', path, rest)
+  readonly options: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) =>
+    this.#mapInline(this.options, 'OPTIONS', path, rest)
   /** `map(null, …)`: any method. */
   readonly all: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.all, null, path, rest)
 
