@@ -3,6 +3,8 @@
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
+import { flag, oneOf, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
@@ -21,18 +23,56 @@ export interface CookieForm {
   readonly attributes: string
 }
 
-/** The cookies of one module: over TLS with the prefix `__Host-`, over plain HTTP without it. */
+export interface SessionCookieOptions {
+  /**
+   * With which requests of pages on other sites browsers send the cookie. `lax`: when a link leads here. `strict`: never, so that a visitor who
+   * follows a link seems signed out. `none`: with all, for a front end on another site; it needs `csrf`, and TLS. Default `lax`.
+   */
+  readonly sameSite?: 'lax' | 'strict' | 'none'
+  /**
+   * The domain whose hosts all get the cookie, such as `example.com`. Any of them can replace it: the prefix of its name is then `__Secure-`, and no
+   * longer `__Host-`. Default: this host alone.
+   */
+  readonly domain?: string
+  /** The path below which browsers send the cookie. With one, the prefix is `__Secure-`, too. Default `/`. */
+  readonly path?: string
+  /** Whether a page in a frame of another site has a session of its own for each of these sites (CHIPS). Needs TLS. Default false. */
+  readonly partitioned?: boolean
+}
+
+/** @internal */
+export const SESSION_COOKIE_RULES = rules<SessionCookieOptions>('cookie of sessions()')({
+  sameSite: oneOf('lax', 'strict', 'none').or('lax'),
+  domain: text('a domain such as "example.com"', (domain) => DOMAIN.test(domain)).orNull('this host'),
+  path: text('a path such as "/app"', (path) => /^\/[\x21-\x3a\x3c-\x7e]*$/.test(path)).or('/'),
+  partitioned: flag(false),
+})
+/** Browsers ignore the dot that some write in front, and a domain for an address or for a name without a dot. */
+const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z](?:[a-z0-9-]*[a-z0-9])?$/i
+
+type SessionCookieSettings = typeof SESSION_COOKIE_RULES.settings
+
+const SAME_SITE = { lax: 'Lax', strict: 'Strict', none: 'None' } as const
+
+/** The cookies of one module: over TLS with a prefix that only TLS can set, over plain HTTP without it. */
 export class CookieForms {
   readonly secure: CookieForm
   /** Null unless the program allows it. */
   readonly insecure: CookieForm | null
 
   /** @throws WEIR_OPTION_INVALID */
-  constructor(owner: string, name: string, allowInsecure: boolean) {
+  constructor(owner: string, name: string, allowInsecure: boolean, cookie: SessionCookieSettings) {
     if (typeof name !== 'string' || !isToken(name)) throw invalid(owner, `name is ${shown(name)}, not the name of a cookie`)
     if (/^__/.test(name)) throw invalid(owner, `name is ${shown(name)}: the prefix __Host- is added to it`)
-    const attributes = '; Path=/; HttpOnly; SameSite=Lax'
-    this.secure = { name: `__Host-${name}`, isSecure: true, attributes: `${attributes}; Secure` }
+    const { sameSite, domain, path, partitioned } = cookie
+    if (allowInsecure && (sameSite === 'none' || partitioned))
+      throw invalid(
+        owner,
+        `allowInsecure is true, but browsers take a cookie with ${partitioned ? 'partitioned' : "sameSite: 'none'"} over TLS alone`,
+      )
+    const prefix = domain === null && path === '/' ? '__Host-' : '__Secure-'
+    const attributes = `; Path=${path}${domain === null ? '' : `; Domain=${domain}`}; HttpOnly; SameSite=${SAME_SITE[sameSite]}`
+    this.secure = { name: `${prefix}${name}`, isSecure: true, attributes: `${attributes}; Secure${partitioned ? '; Partitioned' : ''}` }
     this.insecure = allowInsecure ? { name, isSecure: false, attributes } : null
   }
 
@@ -43,6 +83,15 @@ export class CookieForms {
   formFor(session: HttpSession): CookieForm | null {
     if (session.isSecure) return this.secure
     return this.insecure ?? (exchange(session).isLocal ? this.secure : null)
+  }
+}
+
+/** The cookie of a module that builds on sessions: for this host alone, and sent when another site leads back here, whatever that of the session is. */
+export function returningForm({ isSecure }: CookieForm, name: string): CookieForm {
+  return {
+    name: `${isSecure ? '__Host-' : ''}${name}`,
+    isSecure,
+    attributes: `; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`,
   }
 }
 

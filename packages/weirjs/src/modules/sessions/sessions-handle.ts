@@ -3,7 +3,7 @@
 import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
 import { KeyRing, type SealedBox, type SealingKey } from './key-ring.ts'
-import { type CookieForm, clearCookieText, insecureSession, setCookieText, soleCookie } from './session-cookie.ts'
+import { type CookieForm, clearCookieText, insecureSession, returningForm, setCookieText, soleCookie } from './session-cookie.ts'
 import type { SessionPrincipal } from './session-record.ts'
 import type { SessionStore } from './session-store.ts'
 import { SessionsModule, type SignIn } from './sessions.ts'
@@ -125,6 +125,6 @@ class Cookies implements SealedCookies {
   #formOf(session: HttpSession, id: string): CookieForm {
     const { form } = this.#sessions.of(session)
     if (form === null) throw insecureSession()
-    return { ...form, name: `${form.isSecure ? '__Host-' : ''}${this.#name}-${id}` }
+    return returningForm(form, `${this.#name}-${id}`)
   }
 }

@@ -9,7 +9,7 @@ import type { Duration } from '../../base/duration.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { duration, flag, having, list, matching, object, readBy, text } from '../../base/option-kinds.ts'
+import { duration, flag, having, list, matching, nested, object, readBy, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
@@ -23,7 +23,7 @@ import { exchange } from '../kit/exchange.ts'
 import { responseHandle } from '../kit/response.ts'
 import { type Keeping, type Kept, SealedKeeping, StoreKeeping } from './keeping.ts'
 import { SealedSessions } from './sealed.ts'
-import { CookieForms, endedAtIn, soleCookie } from './session-cookie.ts'
+import { CookieForms, endedAtIn, SESSION_COOKIE_RULES, type SessionCookieOptions, soleCookie } from './session-cookie.ts'
 import { principalOf, RecordFormat, SCHEME_NAME, type SessionPrincipal } from './session-record.ts'
 import type { SessionStore } from './session-store.ts'
 import { type StoredObject, StoredValue } from './stored-value.ts'
@@ -38,6 +38,8 @@ export interface SessionsOptions<Data extends StoredObject = StoredObject, Claim
   readonly claims?: StandardSchema<unknown, Claims>
   /** The name of the cookie, after `__Host-`. Default `session`. */
   readonly name?: string
+  /** Who gets the cookie: `{ sameSite, domain, path, partitioned }`. Default: this host alone, and no requests of pages on other sites but links. */
+  readonly cookie?: SessionCookieOptions
   /** How long without a request until a session ends. Default 30 minutes. It is renewed when a tenth of that has passed. */
   readonly idleTimeout?: Duration
   /** How long until a session ends, counted from its beginning or the last sign-in. Default 12 hours. */
@@ -104,6 +106,7 @@ export const SESSIONS_RULES = rules<SessionsOptions>(OWNER)({
   data: readBy(stored).or(undefined, 'any object'),
   claims: readBy(stored).or(undefined, 'any object'),
   name: text().or('session'),
+  cookie: nested(SESSION_COOKIE_RULES).or({}, '{}'),
   idleTimeout: duration({ most: MOST_MS }).or('30m'),
   absoluteTimeout: duration({ most: MOST_MS }).or('12h'),
   persistent: flag(false),
@@ -143,16 +146,18 @@ export class SessionsModule implements Sessions {
   readonly #sealing: SealedSessions | null
   readonly #notBefore: NotBefore | null
   readonly #csrf: Policy | null
+  readonly #sameSite: 'lax' | 'strict' | 'none'
+  #warn: ((message: string) => void) | null = null
   /** By request: after a `requestTimeout`, hooks get another session. */
   readonly #open = new WeakMap<HttpRequest, OpenSession>()
 
   constructor(options: SessionsOptions) {
     const settings = SESSIONS_RULES.read(options)
-    const { store, data, claims, name, idleTimeout, absoluteTimeout, persistent, allowInsecure, notBefore } = settings
+    const { store, data, claims, name, idleTimeout, absoluteTimeout, persistent, allowInsecure, notBefore, cookie } = settings
     this.#sealing = store.given instanceof SealedSessions ? store.given : null
     this.#settings = {
       keeping: store.keeping,
-      forms: new CookieForms(OWNER, name, allowInsecure),
+      forms: new CookieForms(OWNER, name, allowInsecure, cookie),
       format: new RecordFormat(data, claims),
       idleTimeout,
       absoluteTimeout,
@@ -160,6 +165,7 @@ export class SessionsModule implements Sessions {
     }
     this.#notBefore = notBefore instanceof Date ? () => notBefore : notBefore
     this.#csrf = settings.csrf
+    this.#sameSite = cookie.sameSite
     this.name = `sessions ${name}`
   }
 
@@ -181,6 +187,7 @@ export class SessionsModule implements Sessions {
   install(host: ModuleHost): void {
     if (this.#csrf !== null) host.use(this.#csrf)
     const { idleTimeout, absoluteTimeout, forms } = this.#settings
+    this.#warn = (message) => host.logger?.warn?.(message)
     const description = Object.freeze({ cookie: forms.secure.name, idleTimeout, absoluteTimeout })
     notePrincipalSetter(description, 'sessions')
     host.use({
@@ -198,6 +205,13 @@ export class SessionsModule implements Sessions {
         return open.describeIn(outgoing)
       },
       describe: () => description,
+      check: (policies, where) => {
+        if (this.#sameSite === 'none' && !policies.some(({ name, description: mode }) => name === 'csrf' && mode !== 'report'))
+          throw invalid(
+            OWNER,
+            `${where}: sameSite is 'none', so pages of every site send the cookie along: it needs csrf, which refuses their requests`,
+          )
+      },
     })
   }
 
@@ -219,6 +233,24 @@ export class SessionsModule implements Sessions {
     const open = this.of(session)
     open.signIn(accepted, extra)
     session.principal = open.principal
+    this.#warnOfOtherSite(session)
+  }
+
+  /** Once: the login of a page whose browser will not send the cookie back. A form that leads here is not one. */
+  #warnOfOtherSite(session: HttpSession): void {
+    const field = (name: string): string | null => exchange(session).field(name)
+    if (
+      this.#warn === null ||
+      this.#sameSite === 'none' ||
+      field('sec-fetch-site') !== 'cross-site' ||
+      field('sec-fetch-mode') === 'navigate'
+    )
+      return
+    const origin = JSON.stringify((field('origin') ?? 'another site').slice(0, 100))
+    this.#warn(
+      `weir: a page of ${origin} has signed in, and its browser sends no cookie back that is SameSite=${this.#sameSite === 'lax' ? 'Lax' : 'Strict'}: serve both from one site, or write cookie: { sameSite: 'none' } for sessions() (docs/guide/sessions.md)`,
+    )
+    this.#warn = null
   }
 
   signOut(session: HttpSession): void {
