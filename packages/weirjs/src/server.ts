@@ -6,7 +6,7 @@ import { Dispatcher } from './app/dispatch.ts'
 import type { AskedContent } from './app/explain/checked-body.ts'
 import type { Explanation } from './app/explain/explanation.ts'
 import { RouteGroup } from './app/group.ts'
-import { logError, logWarning, moduleLogger } from './app/logger.ts'
+import { type Logger, logError, logWarning, moduleLogger } from './app/logger.ts'
 import type { ModuleHost } from './app/module-host.ts'
 import { checkObserver } from './app/observer.ts'
 import type { Route } from './app/routes/route.ts'
@@ -23,10 +23,11 @@ import type { StopOptions } from './http/stop-options.ts'
 import type { ArrivalOptions } from './net/connections/arrival.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { Connections } from './net/connections/connections.ts'
-import { fetch } from './net/fetch/fetch-exchange.ts'
+import { type FetchOptions, fetch } from './net/fetch/fetch-exchange.ts'
 import { HostRules } from './net/hosts/host-rules.ts'
 import { type InjectResponse, inject } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
+import { BackgroundWork } from './net/listen/background-work.ts'
 import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
 import { Listeners } from './net/listen/listeners.ts'
 import { Places, type Where } from './net/listen/places.ts'
@@ -73,8 +74,8 @@ export function replaceStart(hook: StartHook): void {
 
 /** `fetch` of a server. */
 interface FetchFunction {
-  (request: Request, options?: ArrivalOptions): Promise<Response>
-  /** @param options of the runtime that calls it: ignored, unless they have `peer` or `endpoint` */
+  (request: Request, options?: FetchOptions): Promise<Response>
+  /** @param options of the runtime that calls it: ignored, unless they have `peer`, `endpoint` or `waitUntil` */
   (request: Request, ...options: readonly unknown[]): Promise<Response>
 }
 
@@ -95,6 +96,8 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   readonly #host: ConnectionHost & { isStopping: boolean }
   readonly #places: Places
   #hosted: Connections
+  readonly #background = new BackgroundWork()
+  readonly #logger: Logger | null
   #listeners: Listeners | null = null
   /** Null unless a start is in progress. */
   #starting: Promise<void> | null = null
@@ -115,6 +118,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     const routes = new RouteTable()
     routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
     super({ table: routes, limits: { ...timeouts, ...limits }, invalidBodyStatus, logger: moduleLogger(logger) }, routes.root)
+    this.#logger = logger
     this.#sharesBuffer = settings.sharedReceiveBuffer
     if (debug) setDebug(this)
     this.#bodySettings = { jsonEngine, invalidBodyStatus }
@@ -161,6 +165,11 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       },
       reportAccept: (error) => logError(logger, 'weir: a connection could not be accepted', error),
       endpointNames: () => this.#places.names,
+      waitUntil: ({ head, match, requestId, connection }, work) => {
+        const message = `weir: the work of ${match.route?.label ?? head.method} after its response failed`
+        const { connectionId } = connection
+        this.#background.add(work, (error) => logError(logger, message, error, { requestId, connectionId }))
+      },
       forget: (connection) => this.#listeners?.connections.forget(connection),
     }
     this.#hosted = new Connections(null, this.#host.observers)
@@ -307,7 +316,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   /**
    * Stops gracefully: no new connection is accepted, idle ones end after 20 ms, responses in flight carry `Connection: close`, and what is
    * left after `grace` is aborted. `readyDelay` delays all of this. A second call with shorter times shortens them. Resolves when the
-   * last connection is gone, and the handlers of clients that have left have settled.
+   * last connection is gone, the handlers of clients that have left have settled, and so has what was passed to `session.waitUntil`.
    * @throws (rejects) WEIR_OPTION_INVALID, and then nothing has happened
    */
   async stop(options: StopOptions = {}): Promise<StopReport> {
@@ -325,11 +334,12 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       if (graceMs !== undefined) {
         this.#listeners?.connections.shortenGrace(graceMs)
         this.#hosted.shortenGrace(graceMs)
+        this.#background.shorten(graceMs)
       }
       return this.#stopping.report
     }
     const listeners = this.#listeners
-    if (listeners === null && this.#hosted.isEmpty) return { aborted: 0 }
+    if (listeners === null && this.#hosted.isEmpty && this.#background.isEmpty) return { aborted: 0 }
     this.#stopping = new Stopping(times)
     const { report } = this.#stopping
     void this.#stopping.run((graceMs) => {
@@ -342,7 +352,11 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   async #close(listeners: Listeners | null, graceMs: number): Promise<StopReport> {
+    this.#background.limit(graceMs)
     const [ownAborted, hostedAborted] = await Promise.all([listeners?.close(graceMs) ?? 0, this.#hosted.drain(graceMs)])
+    const left = await this.#background.ended()
+    if (left > 0)
+      logWarning(this.#logger, `weir: ${left} of what was passed to session.waitUntil had not ended when the grace of stop was over`)
     await this.#host.observers.finish()
     this.#hosted = new Connections(null, this.#host.observers)
     this.#listeners = null
@@ -377,7 +391,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   /**
    * Runs a Web Request through the whole pipeline, started or not: docs/guide/web-apis.md. Works without `this`, so it can be passed on as
-   * a function. Arguments that a runtime passes to such functions are ignored, unless they have `peer` or `endpoint`.
+   * a function. Arguments that a runtime passes to such functions are ignored, unless they have `peer`, `endpoint` or `waitUntil`.
    * @throws (rejects) the reason of `request.signal`, or the error of its body; WEIR_OPTION_INVALID
    */
   readonly fetch: FetchFunction = (request: Request, options?: unknown): Promise<Response> => fetch(this.#host, request, options)

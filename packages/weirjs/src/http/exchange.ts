@@ -59,6 +59,8 @@ export interface ExchangeCarrier {
    * @param error for observers
    */
   cut(exchange: Exchange, error: Error): void
+  /** Lets the server wait for work of the exchange, even after its end. */
+  waitUntil(exchange: Exchange, work: Promise<unknown>): void
 }
 
 /**
@@ -206,6 +208,10 @@ export class Exchange implements SessionSource {
     const { forwarding } = this.connection
     if (forwarding !== null) this.#client ??= forwarding.clientOf(this.head, this.connection)
     return this.#client
+  }
+
+  waitUntil(work: Promise<unknown>): void {
+    this.carrier?.waitUntil(this, work)
   }
 
   onEnd(listener: () => void): void {

@@ -1,6 +1,9 @@
 // The session that a handler holds: what it may know of one exchange. The exchange that the engine works with is in exchange.ts.
 
 import { originOf } from '../base/authority.ts'
+import { isPromise } from '../base/is-promise.ts'
+import { kindOf } from '../base/kind-of.ts'
+import { invalid } from '../base/options.ts'
 import type { Head } from '../wire/head/head.ts'
 import type { HttpResponse } from './answer/response.ts'
 import { Bag, type BagKey } from './bag.ts'
@@ -56,6 +59,7 @@ export interface SessionSource {
   timing: ServerTiming | null
   note<T>(key: BagKey<T>): T | undefined
   setNote<T>(key: BagKey<T>, value: T): void
+  waitUntil(work: Promise<unknown>): void
 }
 
 const NO_METADATA: RouteMetadata = Object.freeze({})
@@ -181,6 +185,18 @@ export class HttpSession {
   time<T>(name: string, work: () => T): T {
     this.#exchange.timing ??= new ServerTiming()
     return this.#exchange.timing.time(name, work)
+  }
+
+  /**
+   * Lets `work` go on after the response: `session.waitUntil(sendReceipt(order))`. The response does not wait for it, and `stop` does, within
+   * its `grace`. A failure is logged. What it was given may outlive the request, but the request, its signal and its streams do not. Where a
+   * platform calls `server.fetch` with a `waitUntil` of its own, the work is passed on to it.
+   *
+   * @throws WEIR_OPTION_INVALID for anything but a promise
+   */
+  waitUntil(work: Promise<unknown>): void {
+    if (!isPromise(work)) throw invalid('waitUntil()', `the work is ${kindOf(work)}, not a promise: call the function`)
+    this.#exchange.waitUntil(work)
   }
 
   /** The `metadata` of the matched route's declaration. Empty when the route has none, or when no route matched. */

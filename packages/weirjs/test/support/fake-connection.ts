@@ -103,6 +103,7 @@ export class FakeConnection implements Transport {
       isStopping: false,
       report: (error) => void this.reported.push(error),
       reportAccept: (error) => void this.reported.push(error),
+      waitUntil() {},
       forget: () => {},
     }
     this.#owner = new Http1Connection(host, this)

@@ -141,6 +141,7 @@ class Simulation {
       },
       report: (error) => this.#notes.hear(error),
       reportAccept: (error) => this.#notes.hear(error),
+      waitUntil() {},
       forget: (connection) => void this.#forgotten.add(connection),
     }
     const shared = random.chance(0.6) ? Buffer.alloc(random.pick([50, 5_000, 64 * 1024])) : null

@@ -39,6 +39,8 @@ export interface ConnectionHost {
   report(error: Error, connection: ConnectionInfo, exchange?: Exchange | null): void
   /** Reports that a connection could not be accepted (`EMFILE`). The next one may be. */
   reportAccept(error: Error): void
+  /** Waits for work of an exchange when the server stops, and reports its failure. */
+  waitUntil(exchange: Exchange, work: Promise<unknown>): void
   /** The connection is gone, and so is its handler. May be called twice. */
   forget(connection: OpenConnection): void
 }

@@ -19,6 +19,7 @@ export function derivedHost(host: ConnectionHost, changes: Partial<Omit<Connecti
     },
     report: (error, connection, exchange) => host.report(error, connection, exchange),
     reportAccept: (error) => host.reportAccept(error),
+    waitUntil: (exchange, work) => host.waitUntil(exchange, work),
     forget: (connection) => host.forget(connection),
     ...changes,
   }

@@ -367,6 +367,10 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.#carrier.cut(error)
   }
 
+  waitUntil(exchange: Exchange, work: Promise<unknown>): void {
+    this.#connection.host.waitUntil(exchange, work)
+  }
+
   // What interrupts it.
 
   /** Tells the code that works on the request that its result is no longer needed. */

@@ -3,6 +3,8 @@
 import { Buffer } from 'node:buffer'
 import { isInstance, WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
+import { func } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
@@ -10,6 +12,7 @@ import type { Head } from '../../wire/head/head.ts'
 
 import { ARRIVAL_RULES, type Arrival, type ArrivalOptions, arrivalOf } from '../connections/arrival.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
+import { derivedHost } from '../connections/derived-host.ts'
 import { NoConnection } from '../connections/no-connection.ts'
 import { STRANGER } from '../connections/peer.ts'
 import type { Carrier } from '../cycle/carrier.ts'
@@ -23,6 +26,18 @@ import type { Timed } from '../time/ticker.ts'
 import { readFetchHead } from './fetch-head.ts'
 import { FetchWriter, type ResponseOwner } from './fetch-writer.ts'
 
+/** What a caller of `fetch` may state. */
+export interface FetchOptions extends ArrivalOptions {
+  /**
+   * Of the platform: gets what is passed to `session.waitUntil`, so that the platform lets the work go on after the response. Default: only the
+   * server waits for it, when it stops. A context of the platform with such a function can be passed as it is.
+   */
+  readonly waitUntil?: (work: Promise<unknown>) => void
+}
+
+/** @internal */
+export const FETCH_RULES = rules<FetchOptions>('fetch()')({ ...ARRIVAL_RULES.table, waitUntil: func().optional() })
+
 const OVER_TLS: Arrival = Object.freeze({ address: '', port: 0, isSecure: true, peer: STRANGER })
 const IN_CLEAR: Arrival = Object.freeze({ ...OVER_TLS, isSecure: false })
 
@@ -34,10 +49,23 @@ const IN_CLEAR: Arrival = Object.freeze({ ...OVER_TLS, isSecure: false })
 export function fetch(host: ConnectionHost, request: Request, options?: unknown): Promise<Response> {
   try {
     checkRequest('fetch()', request)
-    return fetchOn(new NoConnection(host, fetchArrival('fetch()', host, request, options)), request)
+    const arrival = fetchArrival('fetch()', host, request, options)
+    return fetchOn(new NoConnection(hostAt(host, options), arrival), request)
   } catch (error) {
     return Promise.reject(error)
   }
+}
+
+/** The server as a platform calls it that has a `waitUntil` of its own. */
+function hostAt(host: ConnectionHost, options: unknown): ConnectionHost {
+  const { waitUntil } = Object(options) as FetchOptions
+  if (typeof waitUntil !== 'function') return host
+  return derivedHost(host, {
+    waitUntil: (exchange, work) => {
+      host.waitUntil(exchange, work)
+      waitUntil.call(options, work)
+    },
+  })
 }
 
 /** The same for a request that arrives at `connection`, which is its own. */
@@ -55,7 +83,7 @@ export function checkRequest(owner: string, request: Partial<Request> | null | u
 export function fetchArrival(owner: string, host: ConnectionHost, { url }: Request, options: unknown): Arrival {
   const isSecure = !/^(?:http|ws):/i.test(url)
   if (!isArrivalOptions(options)) return isSecure ? OVER_TLS : IN_CLEAR
-  ARRIVAL_RULES.read(options, owner)
+  FETCH_RULES.read(options, owner)
   return arrivalOf(owner, host, options, isSecure)
 }
 
