@@ -92,6 +92,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       'explain',
       'headers',
       'health',
+      'lambda',
       'limits',
       'log',
       'metrics',

@@ -1,0 +1,108 @@
+// The events of AWS Lambda that are HTTP requests.
+
+import { Buffer } from 'node:buffer'
+
+type Texts = Readonly<Record<string, string | undefined>>
+type Lists = Readonly<Record<string, readonly string[] | undefined>>
+
+/** An event of an HTTP API (payload format 2.0) or of a function URL. */
+interface HttpEvent {
+  readonly version: '2.0'
+  readonly rawPath: string
+  readonly rawQueryString: string
+  readonly cookies?: readonly string[]
+  readonly headers: Texts
+  readonly requestContext: { readonly domainName: string; readonly http: { readonly method: string; readonly sourceIp: string } }
+  readonly body?: string | null
+  readonly isBase64Encoded: boolean
+}
+
+/** What the older events have in common. */
+interface OlderEvent {
+  readonly httpMethod: string
+  readonly path: string
+  readonly queryStringParameters?: Texts | null
+  readonly multiValueQueryStringParameters?: Lists | null
+  readonly headers?: Texts | null
+  readonly multiValueHeaders?: Lists | null
+  readonly body?: string | null
+  readonly isBase64Encoded: boolean
+}
+
+/** An event of a REST API, or of an HTTP API with payload format 1.0. */
+interface RestEvent extends OlderEvent {
+  readonly requestContext: { readonly domainName?: string; readonly identity: { readonly sourceIp: string } }
+}
+
+/** An event of a load balancer, with or without "multi-value headers" in its target group. */
+interface BalancerEvent extends OlderEvent {
+  readonly requestContext: { readonly elb: object }
+}
+
+/** A request as API Gateway (payload formats 1.0 and 2.0), a function URL or an Application Load Balancer passes it to a function. */
+export type LambdaEvent = HttpEvent | RestEvent | BalancerEvent
+
+export type EventKind = 'http' | 'rest' | 'balancer'
+
+/** Undefined for what is not an HTTP request, such as an event of a queue. */
+export function kindOfEvent(event: LambdaEvent | null | undefined): EventKind | undefined {
+  const { http, identity, elb } = Object(event?.requestContext) as Readonly<Record<string, unknown>>
+  return http !== undefined ? 'http' : elb !== undefined ? 'balancer' : identity !== undefined ? 'rest' : undefined
+}
+
+/** The event as a request, and the address of the client as AWS states it. */
+export function requestOf(event: LambdaEvent, kind: EventKind): { request: Request; address: string } {
+  const { headers, address, method, url } = kind === 'http' ? ofHttp(event as HttpEvent) : ofOlder(event as RestEvent | BalancerEvent)
+  const hasBody = typeof event.body === 'string' && event.body !== '' && method !== 'GET' && method !== 'HEAD'
+  if (!hasBody) headers.delete('content-length')
+  const body = hasBody ? Buffer.from(event.body!, event.isBase64Encoded ? 'base64' : 'utf8') : null
+  return { request: new Request(url, { method, headers, body }), address }
+}
+
+interface Parts {
+  readonly headers: Headers
+  readonly address: string
+  readonly method: string
+  readonly url: string
+}
+
+function ofHttp({ headers, cookies, requestContext, rawPath, rawQueryString }: HttpEvent): Parts {
+  const fields = fieldsOf(headers)
+  if (cookies !== undefined) fields.set('cookie', cookies.join('; '))
+  const { method, sourceIp } = requestContext.http
+  return { headers: fields, address: sourceIp, method, url: urlOf('https', requestContext.domainName, rawPath, rawQueryString) }
+}
+
+function ofOlder(event: RestEvent | BalancerEvent): Parts {
+  const { requestContext, httpMethod: method, path } = event
+  const headers = fieldsOf(event.multiValueHeaders ?? event.headers ?? {})
+  // A load balancer passes the query as it was sent, and API Gateway decodes it.
+  const isDecoded = 'identity' in requestContext
+  const written = isDecoded ? encodeURIComponent : String
+  const query = pairsOf(event.multiValueQueryStringParameters ?? event.queryStringParameters ?? {})
+    .map(([name, value]) => `${written(name)}=${written(value)}`)
+    .join('&')
+  if (isDecoded) {
+    const host = headers.get('host') ?? requestContext.domainName ?? 'localhost'
+    return { headers, address: requestContext.identity.sourceIp, method, url: urlOf('https', host, path, query) }
+  }
+  // The load balancer adds the address of its client at the end.
+  const address = headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
+  const scheme = headers.get('x-forwarded-proto') === 'https' ? 'https' : 'http'
+  return { headers, address, method, url: urlOf(scheme, headers.get('host') ?? 'localhost', path, query) }
+}
+
+function fieldsOf(fields: Texts | Lists): Headers {
+  return new Headers(pairsOf(fields))
+}
+
+function pairsOf(values: Texts | Lists): [name: string, value: string][] {
+  return Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [value].flat().map((one): [string, string] => [name, one]),
+  )
+}
+
+/** HTTP APIs decode the path, so it may contain characters that would end it. */
+function urlOf(scheme: string, host: string, path: string, query: string): string {
+  return `${scheme}://${host}${path.replace(/[?#]/g, encodeURIComponent)}${query === '' ? '' : `?${query}`}`
+}

@@ -1,0 +1,184 @@
+// weirjs/lambda, with events in the form that AWS documents.
+
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, type TestContext, test } from 'node:test'
+
+import { HttpServer } from '../../src/index.ts'
+import { type LambdaEvent, type LambdaResult, lambda, lambdaStream } from '../../src/modules/lambda/index.ts'
+import { sse } from '../../src/modules/sse/index.ts'
+
+const EVENTS = 'packages/weirjs/test/support/lambda-events'
+
+function eventCalled(name: string): LambdaEvent {
+  return JSON.parse(readFileSync(`${EVENTS}/${name}.json`, 'utf8')) as LambdaEvent
+}
+
+function server(): HttpServer {
+  const one = new HttpServer({ logger: null })
+  one.mapGet('/users/:name', ({ name }, { request, response, clientAddress, isSecure, origin }) => {
+    response
+      .cookie('a', '1')
+      .cookie('b', '2')
+      .header('X-Seen', String(request.header('user-agent')).slice(0, 4))
+    const tags = request.query.getAll('tag')
+    return {
+      name,
+      tags,
+      q: request.query.get('q'),
+      cookies: [request.cookie('session'), request.cookie('theme')],
+      clientAddress,
+      isSecure,
+      origin,
+    }
+  })
+  one.mapPost('/json', (_, { request, isSecure, clientAddress }) => ({ got: request.bodyJson(), isSecure, clientAddress }))
+  one.mapPost('/upload', async (_, { request }) => {
+    const form = await request.bodyMultipart()
+    return Buffer.from(form!.files[0]!.content)
+  })
+  return one
+}
+
+const handle = lambda(server())
+const SEEN = { name: 'Grüße', tags: ['a', 'b c'], q: 'ü', cookies: ['abc123', 'dark'], isSecure: true }
+
+test('a GET of an HTTP API: decoded path, repeated query values, cookies both ways', async () => {
+  const { body, headers, cookies, ...rest } = await handle(eventCalled('http-api-get'))
+  const origin = 'https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com'
+  assert.deepEqual(JSON.parse(body), { ...SEEN, clientAddress: '203.0.113.7', origin })
+  assert.deepEqual(rest, { statusCode: 200, isBase64Encoded: false })
+  assert.equal(headers!['x-seen'], 'Mozi')
+  assert.equal(headers!['set-cookie'], undefined)
+  assert.deepEqual(
+    cookies!.map((cookie) => cookie.slice(0, 3)),
+    ['a=1', 'b=2'],
+  )
+})
+
+test('a POST of a function URL, with text', async () => {
+  const answer = await handle(eventCalled('function-url-post'))
+  assert.equal(answer.statusCode, 200, answer.body)
+  assert.deepEqual(JSON.parse(answer.body), { got: { name: 'Ünï' }, isSecure: true, clientAddress: '2001:db8::7' })
+})
+
+test('a form with a file in base64, and a binary response', async () => {
+  const answer = await handle(eventCalled('http-api-upload'))
+  assert.equal(answer.isBase64Encoded, true)
+  assert.deepEqual([...Buffer.from(answer.body, 'base64').subarray(0, 4)], [0x89, 0x50, 0x4e, 0x47])
+})
+
+test('a load balancer with multi-value headers', async () => {
+  const answer = await handle(eventCalled('balancer-multi-value-get'))
+  const origin = 'https://weir-1234567890.eu-central-1.elb.amazonaws.com'
+  assert.deepEqual(JSON.parse(answer.body), { ...SEEN, clientAddress: '203.0.113.9', origin })
+  assert.equal(answer.statusDescription, '200 OK')
+  const { 'set-cookie': cookies, 'content-type': type } = answer.multiValueHeaders!
+  assert.deepEqual([cookies?.length, type], [2, ['application/json']])
+})
+
+test('a load balancer without them', async () => {
+  const answer = await handle(eventCalled('balancer-post'))
+  assert.deepEqual(JSON.parse(answer.body), { got: { name: 'Ada' }, isSecure: false, clientAddress: '203.0.113.9' })
+  assert.equal(answer.headers!['content-type'], 'application/json')
+})
+
+test('a path without a route, and a query that would end the path', async () => {
+  const event = { ...(eventCalled('http-api-get') as object), rawPath: '/no?where#' } as LambdaEvent
+  assert.equal((await handle(event)).statusCode, 404)
+})
+
+test('a REST API: a decoded query, and cookies in lists', async () => {
+  const { body, multiValueHeaders, ...rest } = await handle(eventCalled('rest-api-get'))
+  const origin = 'https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com'
+  assert.deepEqual(JSON.parse(body), { ...SEEN, clientAddress: '203.0.113.7', origin })
+  assert.deepEqual(rest, { statusCode: 200, isBase64Encoded: false })
+  assert.deepEqual([multiValueHeaders!['set-cookie']?.length, multiValueHeaders!['x-seen']], [2, ['curl']])
+})
+
+test('every recorded event is used', () => {
+  assert.equal(readdirSync(EVENTS).length, 6)
+})
+
+test('what is not an HTTP request, and what is not a server, is an error that says so', async () => {
+  for (const event of [{ Records: [] }, null, undefined, { requestContext: {} }])
+    await assert.rejects(handle(event as never), { code: 'WEIR_OPTION_INVALID', message: /the event is not an HTTP request/ })
+  assert.throws(() => lambda(undefined as never), { code: 'WEIR_OPTION_INVALID', message: /the server is undefined, not an HttpServer/ })
+  assert.throws(() => lambdaStream(server()), { code: 'WEIR_OPTION_INVALID', message: /only in the Node\.js runtime of AWS Lambda/ })
+})
+
+test('the handler returns when the work after the response has ended, because Lambda freezes the function then', async () => {
+  const one = new HttpServer({ logger: null })
+  const done: string[] = []
+  one.mapGet('/users/:name', (_, session) => {
+    const later = (what: string) => new Promise<void>((resolve) => setImmediate(resolve)).then(() => void done.push(what))
+    session.waitUntil(later('mail').then(() => session.waitUntil(later('more'))))
+    session.waitUntil(Promise.reject(new Error('no paper')))
+    return 'thanks'
+  })
+  assert.equal((await lambda(one)(eventCalled('http-api-get'))).body, 'thanks')
+  assert.deepEqual(done, ['mail', 'more'])
+})
+
+describe('streamed responses', () => {
+  interface Written {
+    readonly head: LambdaResult
+    readonly pieces: string[]
+    hasEnded: boolean
+  }
+
+  /** What the runtime of Lambda has as a global. */
+  function runtime(t: TestContext): Written[] {
+    const all: Written[] = []
+    const from = (_: object, head: LambdaResult): object => {
+      const written: Written = { head, pieces: [], hasEnded: false }
+      all.push(written)
+      return {
+        write(bytes: Uint8Array, then: () => void) {
+          written.pieces.push(Buffer.from(bytes).toString())
+          setImmediate(then)
+        },
+        end(then: () => void) {
+          written.hasEnded = true
+          setImmediate(then)
+        },
+      }
+    }
+    type Handler = (event: LambdaEvent, stream: object) => Promise<void>
+    const awslambda = {
+      streamifyResponse: (handler: Handler) => (event: LambdaEvent) => handler(event, {}),
+      HttpResponseStream: { from },
+    }
+    Object.assign(globalThis, { awslambda })
+    t.after(() => delete (globalThis as { awslambda?: unknown }).awslambda)
+    return all
+  }
+
+  test('each piece is passed on when it is made, after the status, the fields and the cookies', async (t) => {
+    const all = runtime(t)
+    const one = new HttpServer({ logger: null })
+    const seen: number[] = []
+    one.mapGet('/users/:name', (_, session) => {
+      session.response.cookie('a', '1')
+      return sse(session, async function* () {
+        yield 'one'
+        seen.push(all[0]!.pieces.length)
+        yield 'two'
+      })
+    })
+    await lambdaStream(one)(eventCalled('http-api-get'))
+    const [{ head, pieces, hasEnded }] = all as [Written]
+    assert.equal(head.statusCode, 200)
+    assert.equal(head.headers!['content-type'], 'text/event-stream')
+    assert.deepEqual([head.cookies!.length, hasEnded], [1, true])
+    assert.match(pieces.join(''), /data: one\n\ndata: two\n\n$/)
+    assert.ok(seen[0]! >= 1, 'the first piece was written before the second event was made')
+  })
+
+  test('a response without content', async (t) => {
+    const all = runtime(t)
+    const one = new HttpServer({ logger: null }).mapGet('/users/:name', (_, { response }) => response.noContent())
+    await lambdaStream(one)(eventCalled('http-api-get'))
+    assert.deepEqual([all[0]!.head.statusCode, all[0]!.pieces, all[0]!.hasEnded], [204, [], true])
+  })
+})
