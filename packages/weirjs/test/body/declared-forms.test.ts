@@ -142,6 +142,20 @@ describe('a file that its rules refuse ends the form', () => {
       /photo: "application\/octet-stream"/,
     ],
     ['types, malformed', { types: ['image/png'] }, [photo('x', 'a.png', 'image/png image/png')], 415, /photo: "image\/png image\/png"/],
+    [
+      'types, by its bytes',
+      { types: ['image/*'] },
+      [photo('<script>', 'a.png', 'image/png')],
+      415,
+      /photo: something else; accepted: image\/\*$/,
+    ],
+    [
+      'types, by its bytes, in two',
+      { types: ['text/csv'] },
+      [photo('%PDF-1.7', 'a.csv', 'text/csv')],
+      415,
+      /photo: application\/pdf; accepted: text/,
+    ],
     ['extensions', { extensions: ['png', '.jpg'] }, [photo('x', 'a.svg')], 415, /photo: "\.svg"; accepted: \.png, \.jpg$/],
     ['extensions, only the last', { extensions: ['png'] }, [photo('x', 'a.png.html')], 415, /photo: "\.html"/],
     ['extensions, a path', { extensions: ['png'] }, [photo('x', 'a.png/b')], 415, /photo: ""; accepted: \.png/],
@@ -157,12 +171,12 @@ describe('a file that its rules refuse ends the form', () => {
     })
 
   test('and a file that they allow passes', async () => {
-    const rules = { maxBytes: 3, types: ['image/*', 'TEXT/Plain'], extensions: ['.PNG', ''], count: 2 }
+    const rules = { maxBytes: 6, types: ['image/*', 'TEXT/Plain'], extensions: ['.PNG', ''], count: 2 }
     const { value } = await send(multipart({ files: { photo: file(rules) } }), [
-      photo('123', 'A.Png', 'IMAGE/png'),
+      photo('GIF89a', 'A.Png', 'IMAGE/png'),
       photo('', 'README', 'text/plain; charset=x'),
     ])
-    assert.deepEqual(value.files, { photo: ['A.Png IMAGE/png 123', 'README text/plain; charset=x '] })
+    assert.deepEqual(value.files, { photo: ['A.Png IMAGE/png GIF89a', 'README text/plain; charset=x '] })
   })
 
   test('limits of the form hold: parts, fields, and the body', async () => {

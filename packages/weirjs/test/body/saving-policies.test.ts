@@ -206,3 +206,34 @@ describe('onProgress', () => {
     await assert.rejects(saveTo(temporaryDirectory(t), { fileName: 'x' }, FILE, { onProgress }), refused)
   })
 })
+
+describe('types', () => {
+  const PNG = Buffer.from('\x89PNG\r\n\x1a\n and the rest', 'latin1')
+
+  test('are those that the bytes show, whatever the file is called and however it arrives', async (t) => {
+    const directory = temporaryDirectory(t)
+    const types = ['image/*', 'application/pdf']
+    for (const content of [PNG, Readable.from([PNG.subarray(0, 3), PNG.subarray(3)]), Buffer.from('%PDF-1.7')])
+      await saveTo(directory, { fileName: 'a.txt' }, content, { types })
+    assert.equal(readdirSync(directory).length, 3)
+    for (const content of [Buffer.from('<svg>'), Buffer.from('GIF8'), Buffer.alloc(0), Buffer.alloc(100)])
+      await assert.rejects(saveTo(directory, { fileName: 'a.png' }, content, { types }), {
+        code: 'WEIR_FILE_MAGIC',
+        status: 415,
+        message: /something else; accepted: image\/\*, application\/pdf$/,
+      })
+    await assert.rejects(saveTo(directory, { fileName: 'a.pdf' }, PNG, { types: ['application/pdf'] }), { message: /image\/png; accepted/ })
+    assert.equal(readdirSync(directory).length, 3)
+  })
+
+  test('that no bytes can show are errors of the program', async (t) => {
+    const directory = temporaryDirectory(t)
+    for (const types of [['text/csv'], ['image/png', 'image/svg+xml'], ['application/*'], ['*/*']])
+      await assert.rejects(saveTo(directory, { fileName: 'a' }, PNG, { types }), {
+        code: 'WEIR_OPTION_INVALID',
+        message: /types: the first bytes of a file cannot tell whether it is /,
+      })
+    for (const types of ['image/png', ['png']])
+      await assert.rejects(saveTo(directory, { fileName: 'a' }, PNG, { types: types as never }), { code: 'WEIR_OPTION_INVALID' })
+  })
+})

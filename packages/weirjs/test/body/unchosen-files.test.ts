@@ -35,5 +35,6 @@ test('so does the empty file of a browser', async () => {
 test('a file with content, or with a name, is checked', async () => {
   assert.equal(await send('/optional', new File(['x'], '')), '415 WEIR_FILE_TYPE')
   assert.equal(await send('/optional', new File([], 'a.png')), '415 WEIR_FILE_TYPE')
-  assert.equal(await send('/required', new File(['x'], 'a.png', { type: 'image/png' })), '200 a.png')
+  assert.equal(await send('/required', new File(['x'], 'a.png', { type: 'image/png' })), '415 WEIR_FILE_MAGIC')
+  assert.equal(await send('/required', new File(['GIF89a'], 'a.png', { type: 'image/png' })), '200 a.png')
 })

@@ -12,8 +12,9 @@ export interface FileRules {
   /** Size of each file. Default: limited only by `maxRequestBodySize`. When exceeded: 413. */
   readonly maxBytes?: Size
   /**
-   * Content types, or ranges such as `image/*`, without parameters. Only what the client states is checked, not the content. Default:
-   * any. Others: 415.
+   * Content types, or ranges such as `image/*`, without parameters: of what the client states, and of what the first bytes of the file show.
+   * Types whose bytes cannot tell, such as `text/csv` and `image/svg+xml`, count as stated, and are never in the ranges `image/*`, `audio/*`,
+   * `video/*` and `font/*`. Default: any. Others: 415.
    */
   readonly types?: readonly string[]
   /** Extensions of the client's file name: `['.png', 'jpg']`. The case does not matter, and `''` is a name without one. Default: any. Others: 415. */

@@ -1,8 +1,9 @@
 // Reads a multipart form that its route declares: keeps what is declared, and drops or refuses everything else as it arrives.
 
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import { emptyRecord } from '../../base/empty-record.ts'
 import { ContentTypeError, FileRefusedError, InvalidBodyError, PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { fitsTypes, SIGNATURE_BYTES, whatIs } from '../../formats/file-signatures.ts'
 import { type FormRecord, foldForm } from '../../formats/form.ts'
 import { BYTES_TYPE, isInRange, type MediaType, parseMediaType } from '../../formats/media-type.ts'
 import { isFile, type PartHead } from '../../formats/part-head.ts'
@@ -18,6 +19,7 @@ import { MemoryParts, type UploadedFile } from './multipart-form.ts'
 import { type PartReceiver, readMultipart } from './multipart-reading.ts'
 
 const MEMBER = 'args.body'
+const NOTHING = Buffer.alloc(0)
 
 /** Like a record without a prototype, but cheaper: see `emptyRecord`. */
 const Folded = emptyRecord<FormRecord>()
@@ -70,6 +72,8 @@ class DeclaredParts implements PartReceiver {
   #isKept = false
   /** Of the file, so far. */
   #size = 0
+  /** The first bytes of the file, until they are checked; null if they need not be. */
+  #first: Buffer | null = null
 
   constructor(schema: ObjectSchema<unknown>, files: FileFields, limits: FormLimits, isStrict: boolean) {
     this.#schema = schema
@@ -86,6 +90,7 @@ class DeclaredParts implements PartReceiver {
     this.#name = name
     this.#file = file
     this.#size = 0
+    this.#first = file !== null && file.types !== null ? NOTHING : null
     this.#isKept = hasFile ? file !== null : this.#schema.properties.has(name)
     if (!this.#isKept) this.#refuse(name, hasFile)
     else {
@@ -102,6 +107,10 @@ class DeclaredParts implements PartReceiver {
       if (this.#size === 0 && this.#isNameless) this.#checkFile(file) // it is a file, although it has no name
       this.#size += end - start
       if (this.#size > file.maxBytes) throw new PayloadTooLargeError(`${this.#name}.maxBytes`, file.maxBytes)
+      if (this.#first !== null) {
+        this.#first = Buffer.concat([this.#first, buffer.subarray(start, Math.min(end, start + SIGNATURE_BYTES - this.#first.length))])
+        if (this.#first.length === SIGNATURE_BYTES) this.#checkBytes(file)
+      }
     }
     return this.#memory.data(buffer, start, end)
   }
@@ -110,6 +119,7 @@ class DeclaredParts implements PartReceiver {
     if (!this.#isKept) return true
     if (this.#file === null) return this.#memory.end()
     if (this.#size === 0 && this.#isNameless) return true // what clients send when no file was chosen
+    this.#checkBytes(this.#file)
     this.#memory.end()
     const name = this.#name
     const files = this.#files.get(name)
@@ -128,6 +138,15 @@ class DeclaredParts implements PartReceiver {
 
   #checkFile(file: FileField): void {
     checkFile(this.#name, file, this.#head!, this.#files.get(this.#name)?.length ?? 0)
+  }
+
+  /** The first bytes have arrived, or the file is shorter. @throws FileRefusedError */
+  #checkBytes({ types }: FileField): void {
+    const first = this.#first
+    if (first === null || types === null) return
+    this.#first = null
+    if (!fitsTypes(first, types, statedType(this.#head!)))
+      throw new FileRefusedError('WEIR_FILE_MAGIC', `${this.#name}: ${whatIs(first)}`, types)
   }
 
   /** A part that is not declared, or is declared to be of the other kind. */
@@ -161,14 +180,18 @@ function keyOf(name: string): string {
   return name.endsWith('[]') ? name.slice(0, -2) : name
 }
 
+/** Without parameters; null if what the client states is not a type. */
+function statedType({ contentType }: PartHead): string | null {
+  return parseMediaType(contentType ?? BYTES_TYPE)?.type ?? null
+}
+
 /** Refuses a file by its head. @param before how many files of that name have been accepted @throws FileRefusedError, PayloadTooLargeError */
 function checkFile(name: string, { types, extensions, count }: FileField, head: PartHead, before: number): void {
   if (before >= (count ?? 1)) throw new PayloadTooLargeError(`${name}.count`, count ?? 1)
   if (types !== null) {
-    const type = head.contentType ?? BYTES_TYPE
-    const essence = parseMediaType(type)?.type
-    if (essence === undefined || !types.some((range) => isInRange(essence, range)))
-      throw new FileRefusedError('WEIR_FILE_TYPE', `${name}: ${JSON.stringify(type.slice(0, 100))}`, types)
+    const essence = statedType(head)
+    if (essence === null || !types.some((range) => isInRange(essence, range)))
+      throw new FileRefusedError('WEIR_FILE_TYPE', `${name}: ${JSON.stringify((head.contentType ?? BYTES_TYPE).slice(0, 100))}`, types)
   }
   if (extensions !== null) checkExtension(head.fileName ?? '', extensions, name)
 }

@@ -7,10 +7,12 @@ import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { func, readBy, size } from '../../base/option-kinds.ts'
+import { func, list, readBy, size } from '../../base/option-kinds.ts'
 import type { SettingsOf } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
+import { fitsTypes, isTold, SIGNATURE_BYTES, whatIs } from '../../formats/file-signatures.ts'
+import { rangeOf } from '../body/plain-body.ts'
 import { extensionsOf } from '../multipart/allowed-extensions.ts'
 import { checkExtension } from '../multipart/file-extensions.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
@@ -25,6 +27,12 @@ export interface ContentPolicy {
    * extension. Default: any. Your own `fileName` is not checked.
    */
   readonly extensions?: readonly string[]
+  /**
+   * Types that the file may have, such as `application/pdf`, or ranges such as `image/*`. Its first bytes tell, whatever the client states:
+   * common images, sound, videos, fonts, archives, PDF and office documents. Default: any. Types whose bytes cannot tell, such as `text/csv` and
+   * `image/svg+xml`, are an error.
+   */
+  readonly types?: readonly string[]
   /**
    * Byte sequences with which the file may begin, such as `[[0x89, 0x50, 0x4e, 0x47]]`, or a function that returns whether the first 64
    * bytes (fewer for a shorter file) are allowed. Default: any.
@@ -44,9 +52,6 @@ export interface UploadInfo {
   readonly fileName: string | null
 }
 
-/** Enough to recognise any common file type. */
-const MAGIC_BYTES = 64
-
 /** Checks every byte before it is written. If it throws, the write fails. */
 export interface ByteInspector {
   look(bytes: Buffer): void
@@ -64,6 +69,7 @@ export interface CheckedPolicy {
 export const CONTENT_RULES = {
   maxBytes: size().also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY),
   extensions: readBy((extensions: readonly string[], owner) => extensionsOf(owner, extensions)).orNull(),
+  types: readBy(checkedTypes).orNull('any'),
   magic: readBy(checkedMagic).optional(),
   hash: readBy(hashOf).orNull(),
   onProgress: func().optional(),
@@ -71,6 +77,7 @@ export const CONTENT_RULES = {
 
 interface ContentSettings {
   readonly maxBytes: number
+  readonly types: readonly string[] | null
   readonly magic: ContentPolicy['magic'] | undefined
   readonly onProgress: ContentPolicy['onProgress'] | undefined
   readonly extensions: readonly string[] | null
@@ -112,8 +119,9 @@ export function saveChecked<T, O extends ContentPolicy, S extends PolicySettings
   }
 }
 
-function contentPolicy({ maxBytes, extensions, magic, hash, onProgress }: ContentSettings): CheckedPolicy {
-  return { extensions, hash, inspector: new Inspector(maxBytes, magic, onProgress === undefined ? null : AsyncResource.bind(onProgress)) }
+function contentPolicy({ maxBytes, extensions, types, magic, hash, onProgress }: ContentSettings): CheckedPolicy {
+  const progress = onProgress === undefined ? null : AsyncResource.bind(onProgress)
+  return { extensions, hash, inspector: new Inspector(maxBytes, types, magic, progress) }
 }
 
 /**
@@ -181,6 +189,16 @@ function hashOf(algorithm: string, owner: string): Hash {
   }
 }
 
+/** @throws WEIR_OPTION_INVALID also for types that no bytes can show: such a policy would refuse every file, or none */
+function checkedTypes(types: readonly string[], owner: string, option: string): readonly string[] {
+  list().read(types, { owner, option })
+  return types.map((type) => {
+    const range = rangeOf(owner, type)
+    if (!isTold(range)) throw invalid(owner, `types: the first bytes of a file cannot tell whether it is ${range}: check it another way`)
+    return range
+  })
+}
+
 function checkedMagic(magic: NonNullable<ContentPolicy['magic']>, owner: string): NonNullable<ContentPolicy['magic']> {
   if (typeof magic === 'function') return magic
   if (!Array.isArray(magic)) throw invalid(owner, `magic is ${shown(magic)}, not a list`)
@@ -192,16 +210,23 @@ function checkedMagic(magic: NonNullable<ContentPolicy['magic']>, owner: string)
 /** Checks the bytes against the policy before they are written. */
 class Inspector implements ByteInspector {
   readonly #maxBytes: number
+  readonly #types: readonly string[] | null
   readonly #magic: ContentPolicy['magic'] | undefined
   readonly #onProgress: ((bytes: number) => void) | null
   #size = 0
   #first: Buffer | null
 
-  constructor(maxBytes: number, magic: ContentPolicy['magic'] | undefined, onProgress: ((bytes: number) => void) | null) {
+  constructor(
+    maxBytes: number,
+    types: readonly string[] | null,
+    magic: ContentPolicy['magic'] | undefined,
+    onProgress: ((bytes: number) => void) | null,
+  ) {
     this.#maxBytes = maxBytes
+    this.#types = types
     this.#magic = magic
     this.#onProgress = onProgress
-    this.#first = magic === undefined ? null : Buffer.alloc(0)
+    this.#first = magic === undefined && types === null ? null : Buffer.alloc(0)
   }
 
   look(bytes: Buffer): void {
@@ -209,16 +234,19 @@ class Inspector implements ByteInspector {
     if (this.#size > this.#maxBytes) throw new PayloadTooLargeError('maxBytes', this.#maxBytes)
     this.#onProgress?.(this.#size)
     if (this.#first === null) return
-    this.#first = Buffer.concat([this.#first, bytes.subarray(0, MAGIC_BYTES - this.#first.length)])
-    if (this.#first.length === MAGIC_BYTES) this.end()
+    this.#first = Buffer.concat([this.#first, bytes.subarray(0, SIGNATURE_BYTES - this.#first.length)])
+    if (this.#first.length === SIGNATURE_BYTES) this.end()
   }
 
   /** The first bytes have arrived, or the file is shorter than that. */
   end(): void {
     const first = this.#first
+    const types = this.#types
     const magic = this.#magic
-    if (first === null || magic === undefined) return
+    if (first === null) return
     this.#first = null
+    if (types !== null && !fitsTypes(first, types, null)) throw new FileRefusedError('WEIR_FILE_MAGIC', whatIs(first), types)
+    if (magic === undefined) return
     const isAllowed =
       typeof magic === 'function'
         ? magic(first)
