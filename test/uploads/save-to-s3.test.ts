@@ -6,8 +6,8 @@ import { Readable } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 
 import { GetObjectCommand } from '@aws-sdk/client-s3'
-import { type S3SavePolicy, saveToS3 } from '../../packages/s3/src/index.ts'
-import { HttpServer, type WeirError } from '../../packages/weirjs/src/index.ts'
+import { type S3SavePolicy, s3Files, saveToS3 } from '../../packages/s3/src/index.ts'
+import { file, HttpServer, multipart, t as schema, type WeirError } from '../../packages/weirjs/src/index.ts'
 import { encodeForm, FORM_FIELD, patternBytes } from '../../packages/weirjs/test/support/forms.ts'
 import { RawClient } from '../../packages/weirjs/test/support/raw-client.ts'
 import { noS3, type S3Server, startS3 } from '../../packages/weirjs/test/support/s3.ts'
@@ -281,5 +281,37 @@ describe('saveToS3', { skip: noS3 }, () => {
       await eventually(() => errors.length === 1, 'the end of the save')
       await assertNothingLeft(s3)
     })
+  })
+})
+
+describe('s3Files', { skip: noS3 }, () => {
+  test('the files of a declared form are objects, and none is left of a form that is refused', async (t) => {
+    const s3 = await startS3(t)
+    const store = s3Files(s3.client, { bucket: s3.bucket, prefix: 'new/' }, { partSize: PART })
+    const body = multipart({ fields: { title: schema.string }, files: { photo: file({ saveTo: store, count: 2 }) } })
+    const server = new HttpServer({ logger: null })
+    server.mapPost('/', { body, maxRequestBodySize: 30 * MIB }, ({ body: { files } }) =>
+      files.photo.map(({ key, size }) => ({ key, size })),
+    )
+    const send = (parts: Parameters<typeof encodeForm>[0]) =>
+      server.inject({ method: 'POST', url: '/', body: encodeForm(parts), headers: { 'Content-Type': FORM_FIELD.slice(14).trim() } })
+    const photo = { name: 'photo', fileName: 'a.png', content: FILE }
+    const refused = await send([photo, { ...photo, content: 'small' }])
+    assert.equal(refused.status, 400, refused.text())
+    await assertNothingLeft(s3)
+    const answer = await send([photo, { name: 'title', content: 'Sea' }])
+    const [{ key, size }] = answer.json() as [{ key: string; size: number }]
+    assert.equal(size, FILE.length)
+    assert.ok((await s3.bytes(key)).equals(FILE))
+    assert.deepEqual(await s3.keys(), [key])
+  })
+
+  test('a key for all files is an error', async (t) => {
+    const s3 = await startS3(t)
+    assert.throws(() => s3Files(s3.client, { bucket: 'b', key: 'k' } as never), {
+      code: 'WEIR_OPTION_INVALID',
+      message: /key is for one object/,
+    })
+    assert.throws(() => s3Files({} as never, { bucket: 'b' }), { code: 'WEIR_OPTION_INVALID' })
   })
 })

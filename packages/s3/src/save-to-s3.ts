@@ -125,7 +125,7 @@ async function send(
 }
 
 /** @throws WEIR_OPTION_INVALID */
-function checkedTarget(target: S3Target): typeof S3_TARGET_RULES.settings {
+export function checkedTarget(target: S3Target): typeof S3_TARGET_RULES.settings {
   const given: unknown = target
   if (typeof given !== 'object' || given === null)
     throw invalid(OWNER, `target is ${shown(given)}, not an object such as { bucket: 'photos' }`)

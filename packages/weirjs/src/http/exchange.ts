@@ -59,8 +59,10 @@ export interface ExchangeCarrier {
    * @param error for observers
    */
   cut(exchange: Exchange, error: Error): void
-  /** Lets the server wait for work of the exchange, even after its end. */
-  waitUntil(exchange: Exchange, work: Promise<unknown>): void
+  readonly connection: {
+    /** Lets the server wait for work of an exchange, even after its end. */
+    readonly host: { waitUntil(exchange: Exchange, work: Promise<unknown>): void }
+  }
 }
 
 /**
@@ -211,7 +213,7 @@ export class Exchange implements SessionSource {
   }
 
   waitUntil(work: Promise<unknown>): void {
-    this.carrier?.waitUntil(this, work)
+    this.carrier?.connection.host.waitUntil(this, work)
   }
 
   onEnd(listener: () => void): void {

@@ -251,7 +251,7 @@ describe('when it is declared', () => {
     assert.deepEqual([body?.kind, body?.types, bodyMode], ['multipart', ['multipart/form-data'], 'stream'])
     assert.deepEqual(
       { ...Upload.files['photo'] },
-      { maxBytes: Number.POSITIVE_INFINITY, types: null, extensions: null, count: null, isOptional: false },
+      { maxBytes: Number.POSITIVE_INFINITY, types: null, extensions: null, count: null, saveTo: null, isOptional: false },
     )
   })
 })

@@ -184,3 +184,20 @@ export class OrderTable extends Controller {
 
   unread() {}
 }
+
+// Files that go elsewhere are what their place makes of them.
+const onDisk = multipart({
+  files: {
+    film: file({ saveTo: 'films' }),
+    more: file({ saveTo: 'films', count: 2 }).optional(),
+    own: file({ saveTo: { save: async (info, content) => ({ name: info.fieldName, isRead: content.destroyed }), discard: () => {} } }),
+  },
+})
+server.mapPost('/', { body: onDisk }, ({ body: { files } }) => {
+  const path: string = files.film.path
+  const sizes: number[] | undefined = files.more?.map(({ size }) => size)
+  const name: string = files.own.name
+  // @ts-expect-error it is not in memory
+  files.film.content
+  return { path, sizes, name }
+})

@@ -8,7 +8,7 @@ import { SchemaBody } from '../../http/body/schema-body.ts'
 import { SchemaBodyReader } from '../../http/body/schema-body-reader.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
 import { MultipartBody } from '../../http/multipart/form-body.ts'
-import { MultipartBodyReader } from '../../http/multipart/form-body-reader.ts'
+import { MultipartBodyReader } from '../../http/uploads/form-body-reader.ts'
 
 import type { BodyOption } from './declaration.ts'
 

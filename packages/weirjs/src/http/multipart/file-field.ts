@@ -5,6 +5,7 @@ import { rules } from '../../base/option-rules.ts'
 import type { Size } from '../../base/size.ts'
 import { rangeOf } from '../body/plain-body.ts'
 import { extensionsOf } from './allowed-extensions.ts'
+import { checkedStore, type FileStore, type SavedFile } from './file-store.ts'
 import type { UploadedFile } from './multipart-form.ts'
 
 /** What `file` accepts. A limit of N allows N and refuses N + 1. */
@@ -21,6 +22,12 @@ export interface FileRules {
   readonly extensions?: readonly string[]
   /** The handler gets an array of one file up to this number. Default: one file, and no array. When exceeded: 413. */
   readonly count?: number
+  /**
+   * A directory, which must exist, or a store such as `s3Files` of `@weirjs/s3`. The file goes there while it arrives, and is never in memory as
+   * a whole; the handler gets a `SavedFile`, or what the store has made. If the form is refused after all, by a later field or file or because
+   * the client has left, what was saved is removed. Default: the file is kept in memory.
+   */
+  readonly saveTo?: string | FileStore
 }
 
 /** @internal */
@@ -32,6 +39,7 @@ export const FILE_FIELD_RULES = rules<FileRules>('file()')({
   }).orNull(),
   extensions: readBy((extensions: readonly string[], owner) => Object.freeze(extensionsOf(owner, extensions))).orNull(),
   count: countOf({ least: 1 }).orNull(),
+  saveTo: readBy(checkedStore).orNull('memory'),
 })
 
 /** One or several files of a multipart form, which the handler gets as `T`. Made by `file`. It never changes. */
@@ -46,6 +54,8 @@ export class FileField<T = unknown> {
   readonly extensions: readonly string[] | null
   /** Most files. Null: one, and the handler gets no array. */
   readonly count: number | null
+  /** Null: memory. */
+  readonly saveTo: string | FileStore | null
   readonly isOptional: boolean
 
   /** @internal */
@@ -54,6 +64,7 @@ export class FileField<T = unknown> {
     this.types = rules.types
     this.extensions = rules.extensions
     this.count = rules.count
+    this.saveTo = rules.saveTo
     this.isOptional = rules.isOptional
     Object.freeze(this)
   }
@@ -64,14 +75,15 @@ export class FileField<T = unknown> {
   }
 }
 
+/** What the handler gets of a file. */
+type KeptAs<R> = R extends { readonly saveTo: string } ? SavedFile : R extends { readonly saveTo: FileStore<infer T> } ? T : UploadedFile
+
 /**
  * One file of a multipart form, or several with `count`. It is required unless it is `.optional()`. If no file was chosen, browsers send an
  * empty one without a name, which counts as none.
  * @throws WEIR_OPTION_INVALID
  */
-export function file<const R extends FileRules = Record<never, never>>(
-  rules?: R,
-): FileField<R extends { readonly count: number } ? UploadedFile[] : UploadedFile>
+export function file<const R extends FileRules>(rules?: R): FileField<R extends { readonly count: number } ? KeptAs<R>[] : KeptAs<R>>
 export function file(given: FileRules = {}): FileField {
   return new FileField({ ...FILE_FIELD_RULES.read(given), isOptional: false })
 }

@@ -10,6 +10,7 @@ import { BodyAlreadyReadError, isInstance } from '../../base/errors.ts'
 import { flag, matching, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { OpenFile } from '../disk/open-file.ts'
+import type { SavedFile } from '../multipart/file-store.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import {
   type ByteInspector,
@@ -33,18 +34,6 @@ export interface SavePolicy extends ContentPolicy {
   readonly mode?: number
   /** Whether to flush the bytes to the disk (fsync) before the file gets its final name. Default `false`. */
   readonly sync?: boolean
-}
-
-/** A saved file. */
-export interface SavedFile {
-  /** Path of the file: the directory and `fileName`. */
-  readonly path: string
-  /** Its name in the directory. */
-  readonly fileName: string
-  /** Size in bytes. */
-  readonly size: number
-  /** Digest in hexadecimal; null unless `hash` was set. */
-  readonly hash: string | null
 }
 
 /** Named in errors. */

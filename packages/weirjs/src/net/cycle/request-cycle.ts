@@ -28,7 +28,7 @@ import { refusalOf } from './misdirection.ts'
 
 export class RequestCycle implements ExchangeCarrier, BodyEngine, state.ExchangeState {
   readonly #carrier: Carrier
-  readonly #connection: RequestConnection
+  readonly connection: RequestConnection
   readonly deadlines: Deadlines
   // For carriers to read. The three states change only by exchange-states.ts.
   request: number = state.NONE
@@ -48,7 +48,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   constructor(carrier: Carrier, connection: RequestConnection, deadlines: Deadlines) {
     this.#carrier = carrier
-    this.#connection = connection
+    this.connection = connection
     this.deadlines = deadlines
   }
 
@@ -61,8 +61,8 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   /** The head is complete. */
   open(head: Head): void {
-    const { application, limits, observers } = this.#connection.host
-    const connection = this.#connection
+    const { application, limits, observers } = this.connection.host
+    const connection = this.connection
     const refusal = refusalOf(head, connection)
     const match = refusal === null ? application.match(head, connection.peer.endpointName) : application.unmatched
     this.owesContinue = head.expectsContinue
@@ -91,9 +91,9 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   /** The head is not valid, so there is no request that could be handled. */
   refuseHead(error: WeirError, protocol: string | null, isHead: boolean): void {
-    const { observers, debug } = this.#connection.host
-    this.#connection.host.report(error, this.#connection)
-    if (observers.hears('head')) this.#recording = observers.head(error, this.#connection, protocol)
+    const { observers, debug } = this.connection.host
+    this.connection.host.report(error, this.connection)
+    if (observers.hears('head')) this.#recording = observers.head(error, this.connection, protocol)
     state.begin(this, state.HELD)
     state.moveWork(this, state.SETTLED)
     this.#send(new OutgoingResponse().sendProblem(problemFor(error, debug)), isHead)
@@ -133,7 +133,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   #handle(): void {
     state.moveWork(this, state.HANDLER)
-    this.#settle(this.exchange!, this.#connection.host.application.handle(this.exchange!))
+    this.#settle(this.exchange!, this.connection.host.application.handle(this.exchange!))
   }
 
   // The body.
@@ -230,7 +230,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   #refuse(exchange: Exchange, error: Error): void {
     state.moveWork(this, state.INSTEAD)
-    this.#settle(exchange, this.#connection.host.application.refuse(exchange, error))
+    this.#settle(exchange, this.connection.host.application.refuse(exchange, error))
   }
 
   #settle(exchange: Exchange, result: OutgoingResponse | Promise<OutgoingResponse>): void {
@@ -272,7 +272,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     const { trailers } = head.basePath === '' ? response : placeBelow(response, head.basePath)
     const isHead = head.method === 'HEAD'
     if (trailers !== null) response.settleTrailers(mayHaveBody(response, isHead) && this.#carrier.takesTrailers(head, trailers.mustBeAsked))
-    if (isAwaited && this.#recording === null) this.#recording = this.#connection.host.observers.beginUnheard(exchange, this.#connection)
+    if (isAwaited && this.#recording === null) this.#recording = this.connection.host.observers.beginUnheard(exchange, this.connection)
     const timing = exchange.timing?.field ?? ''
     if (timing !== '') response.appendHeader('Server-Timing', timing) // an empty field would not be valid
     this.#send(response, isHead)
@@ -282,7 +282,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     const carrier = this.#carrier
     try {
       const response = carrier.prepare(made)
-      const bodyBytes = sendWhole(carrier.writer, response, isHead, this.#connection.host.debug ? this.body : null)
+      const bodyBytes = sendWhole(carrier.writer, response, isHead, this.connection.host.debug ? this.body : null)
       if (bodyBytes !== NOT_WHOLE && state.isCut(this)) this.#expire()
       else if (bodyBytes !== NOT_WHOLE) {
         if (this.#recording !== null) this.#recording.status = response.statusCode
@@ -345,7 +345,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   }
 
   #release(): void {
-    if (this.exchange !== null) expireRequest(this.exchange.request, this.#connection.host.debug)
+    if (this.exchange !== null) expireRequest(this.exchange.request, this.connection.host.debug)
     this.exchange = null
     this.body = null
     this.streamed = null
@@ -365,10 +365,6 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     if (exchange !== this.exchange || state.isCut(this)) return
     this.#loseRecording(error)
     this.#carrier.cut(error)
-  }
-
-  waitUntil(exchange: Exchange, work: Promise<unknown>): void {
-    this.#connection.host.waitUntil(exchange, work)
   }
 
   // What interrupts it.
@@ -404,14 +400,14 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     }
     recording.breakOff(error)
     this.#takeRecording(recording, this.streamed?.bodyBytes ?? 0)
-    this.#connection.host.observers.end(recording)
+    this.connection.host.observers.end(recording)
   }
 
   /** Something happened that must not happen, or a response cannot be completed: the client sees an aborted response, never a wrong one. */
   crash(error: Error): void {
     // A source that stops because its client has left has not failed.
     const { exchange } = this
-    if (exchange === null || !isEndedBy(exchange.request, error)) this.#connection.host.report(error, this.#connection, exchange)
+    if (exchange === null || !isEndedBy(exchange.request, error)) this.connection.host.report(error, this.connection, exchange)
     this.#loseRecording(exchange === null ? error : causeOf(exchange.request, error))
     this.#carrier.cut(error)
   }
@@ -443,7 +439,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     const late = this.deadlines.checkWrite(elapsedMs, waits, progress)
     const slow = this.deadlines.checkPhase(elapsedMs)
     if (late !== null) {
-      this.#connection.host.report(late, this.#connection, this.exchange)
+      this.connection.host.report(late, this.connection, this.exchange)
       this.#carrier.cut(late)
     } else if (slow !== null) {
       this.dropRest()

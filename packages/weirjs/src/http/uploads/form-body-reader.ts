@@ -11,12 +11,12 @@ import type { ObjectSchema } from '../../schema/composite.ts'
 import { MAX_MISMATCHES, Mismatch, shorten } from '../../schema/mismatch.ts'
 import type { RequestBody } from '../body/body.ts'
 import { BodyReader, type BodySettings } from '../body/body-reader.ts'
-import { checkExtension } from './file-extensions.ts'
-import type { FileField } from './file-field.ts'
-import type { FileFields, MultipartBody } from './form-body.ts'
-import type { FormLimits } from './form-limits.ts'
-import { MemoryParts, type UploadedFile } from './multipart-form.ts'
-import { type PartReceiver, readMultipart } from './multipart-reading.ts'
+import { checkExtension } from '../multipart/file-extensions.ts'
+import type { FileField } from '../multipart/file-field.ts'
+import type { FileFields, MultipartBody } from '../multipart/form-body.ts'
+import { MemoryParts } from '../multipart/multipart-form.ts'
+import { type MultipartReading, type PartReceiver, readMultipart } from '../multipart/multipart-reading.ts'
+import { SavedParts } from './saved-parts.ts'
 
 const MEMBER = 'args.body'
 const NOTHING = Buffer.alloc(0)
@@ -45,13 +45,20 @@ export class MultipartBodyReader<T> extends BodyReader<T> {
   }
 
   override async read(contentType: string | null, body: RequestBody | null, { invalidBodyStatus }: BodySettings): Promise<T> {
-    const { fields, files, limits, isStrict, types } = this.declared
+    const { limits, types } = this.declared
     if (body === null) throw new WeirError('WEIR_BODY_MISSING', `as ${types[0]}`)
     if (contentType === null) throw new ContentTypeError(null, types)
-    const parts = new DeclaredParts(fields, files, limits, isStrict)
-    if (!(await readMultipart(contentType, body, MEMBER, limits, () => parts))) throw new WeirError('WEIR_MULTIPART_INVALID')
+    let parts!: DeclaredParts
+    const isValid = await readMultipart(contentType, body, MEMBER, limits, (reading) => {
+      parts = new DeclaredParts(this.declared, reading)
+      return parts
+    })
+    if (!isValid) throw new WeirError('WEIR_MULTIPART_INVALID')
     const form = parts.form()
-    if (form instanceof Mismatch) throw new InvalidBodyError(form.failures('', 'body', ''), invalidBodyStatus)
+    if (form instanceof Mismatch) {
+      await parts.discard()
+      throw new InvalidBodyError(form.failures('', 'body', ''), invalidBodyStatus)
+    }
     return form as T
   }
 }
@@ -62,7 +69,9 @@ class DeclaredParts implements PartReceiver {
   readonly #fileFields: FileFields
   readonly #isStrict: boolean
   readonly #memory: MemoryParts
-  readonly #files = new Map<string, UploadedFile[]>()
+  /** Those that go elsewhere; null if none does. */
+  readonly #saved: SavedParts | null
+  readonly #files = new Map<string, unknown[]>()
   /** The first mistake of each part, by name. */
   readonly #failures = new Map<string, Mismatch>()
   #head: PartHead | null = null
@@ -70,16 +79,19 @@ class DeclaredParts implements PartReceiver {
   /** The part is a file with these rules; null: a field. */
   #file: FileField | null = null
   #isKept = false
+  /** The file goes elsewhere while it arrives. */
+  #isSaving = false
   /** Of the file, so far. */
   #size = 0
   /** The first bytes of the file, until they are checked; null if they need not be. */
   #first: Buffer | null = null
 
-  constructor(schema: ObjectSchema<unknown>, files: FileFields, limits: FormLimits, isStrict: boolean) {
-    this.#schema = schema
+  constructor({ fields, files, limits, isStrict }: MultipartBody, reading: MultipartReading) {
+    this.#schema = fields
     this.#fileFields = files
     this.#isStrict = isStrict
     this.#memory = new MemoryParts(limits)
+    this.#saved = Object.values(files).some(({ saveTo }) => saveTo !== null) ? new SavedParts(reading, limits) : null
   }
 
   begin(head: PartHead): boolean {
@@ -90,13 +102,12 @@ class DeclaredParts implements PartReceiver {
     this.#name = name
     this.#file = file
     this.#size = 0
+    this.#isSaving = false
     this.#first = file !== null && file.types !== null ? NOTHING : null
     this.#isKept = hasFile ? file !== null : this.#schema.properties.has(name)
     if (!this.#isKept) this.#refuse(name, hasFile)
-    else {
-      if (file !== null && !this.#isNameless) this.#checkFile(file)
-      this.#memory.begin(head)
-    }
+    else if (file === null) this.#memory.begin(head)
+    else if (!this.#isNameless) this.#beginFile(file)
     return true
   }
 
@@ -104,7 +115,7 @@ class DeclaredParts implements PartReceiver {
     if (!this.#isKept) return true
     const file = this.#file
     if (file !== null) {
-      if (this.#size === 0 && this.#isNameless) this.#checkFile(file) // it is a file, although it has no name
+      if (this.#size === 0 && this.#isNameless) this.#beginFile(file) // it is a file, although it has no name
       this.#size += end - start
       if (this.#size > file.maxBytes) throw new PayloadTooLargeError(`${this.#name}.maxBytes`, file.maxBytes)
       if (this.#first !== null) {
@@ -112,7 +123,7 @@ class DeclaredParts implements PartReceiver {
         if (this.#first.length === SIGNATURE_BYTES) this.#checkBytes(file)
       }
     }
-    return this.#memory.data(buffer, start, end)
+    return this.#isSaving ? this.#saved!.data(buffer, start, end) : this.#memory.data(buffer, start, end)
   }
 
   end(): boolean {
@@ -120,24 +131,38 @@ class DeclaredParts implements PartReceiver {
     if (this.#file === null) return this.#memory.end()
     if (this.#size === 0 && this.#isNameless) return true // what clients send when no file was chosen
     this.#checkBytes(this.#file)
+    if (this.#isSaving) return this.#saved!.end()
     this.#memory.end()
-    const name = this.#name
-    const files = this.#files.get(name)
-    const one = this.#memory.lastFile!
-    if (files === undefined) this.#files.set(name, [one])
-    else files.push(one)
+    this.#add(this.#memory.lastFile!)
     return true
   }
 
-  async abort(): Promise<void> {}
+  async abort(error: Error): Promise<void> {
+    await this.#saved?.abort(error)
+  }
+
+  /** Removes what has been saved elsewhere. */
+  async discard(): Promise<void> {
+    await this.#saved?.discard()
+  }
+
+  #add(one: unknown): void {
+    const files = this.#files.get(this.#name)
+    if (files === undefined) this.#files.set(this.#name, [one])
+    else files.push(one)
+  }
 
   /** Browsers send an empty file name if no file was chosen, and Node sends none. */
   get #isNameless(): boolean {
     return (this.#head!.fileName ?? '') === ''
   }
 
-  #checkFile(file: FileField): void {
-    checkFile(this.#name, file, this.#head!, this.#files.get(this.#name)?.length ?? 0)
+  #beginFile(file: FileField): void {
+    const head = this.#head!
+    checkFile(this.#name, file, head, this.#files.get(this.#name)?.length ?? 0)
+    this.#isSaving = file.saveTo !== null
+    if (file.saveTo === null) this.#memory.begin(head)
+    else this.#saved!.begin(head, file.saveTo, (saved) => this.#add(saved))
   }
 
   /** The first bytes have arrived, or the file is shorter. @throws FileRefusedError */
@@ -161,13 +186,13 @@ class DeclaredParts implements PartReceiver {
   /** What the handler gets, or everything that is wrong. */
   form(): object | Mismatch {
     const fields = this.#schema.fromForm(foldForm(this.#memory.fieldPairs, new Folded()))
-    const files: Record<string, UploadedFile | UploadedFile[]> = {}
+    const files: Record<string, unknown> = {}
     const found = [...this.#failures.values()]
     if (fields instanceof Mismatch)
       for (const one of fields.all()) if (found.length < MAX_MISMATCHES && !this.#failures.has(String(one.path[0]))) found.push(one)
     for (const [name, { count, isOptional }] of Object.entries(this.#fileFields)) {
       const given = this.#files.get(name)
-      if (given !== undefined) files[name] = count === null ? given[0]! : given
+      if (given !== undefined) files[name] = count === null ? given[0] : given
       else if (!isOptional && found.length < MAX_MISMATCHES && !this.#failures.has(name))
         found.push(new Mismatch('a file', undefined, [name]))
     }

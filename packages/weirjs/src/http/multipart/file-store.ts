@@ -1,0 +1,37 @@
+// Where the files of a form are kept that are not read into memory.
+
+import type { Readable } from 'node:stream'
+import { shown } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
+import type { UploadedFileInfo } from './multipart-stream.ts'
+
+/** A saved file. */
+export interface SavedFile {
+  /** Path of the file: the directory and `fileName`. */
+  readonly path: string
+  /** Its name in the directory. */
+  readonly fileName: string
+  /** Size in bytes. */
+  readonly size: number
+  /** Digest in hexadecimal; null unless `hash` was set. */
+  readonly hash: string | null
+}
+
+/** What keeps the files of a form elsewhere than in memory: `file({ saveTo })`. */
+export interface FileStore<T = unknown> {
+  /**
+   * Called when the head of the file has arrived, to keep what then arrives. It begins to read `content` before its first `await`, and leaves
+   * nothing behind if it rejects. `saveTo` and `saveToS3` are such functions. What it resolves with is what the handler gets.
+   */
+  save(info: UploadedFileInfo, content: Readable): Promise<T>
+  /** Called for what has been saved of a form that is refused after all. Its failure is a warning of the process. */
+  discard(saved: T): unknown
+}
+
+/** @throws WEIR_OPTION_INVALID */
+export function checkedStore(store: string | FileStore, owner: string): string | FileStore {
+  if (typeof store === 'string' && store !== '') return store
+  const { save, discard } = Object(store) as Partial<FileStore>
+  if (typeof save === 'function' && typeof discard === 'function') return store
+  throw invalid(owner, `saveTo is ${shown(store)}, neither a directory nor an object with save(info, content) and discard(saved)`)
+}
