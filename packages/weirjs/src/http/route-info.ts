@@ -17,6 +17,8 @@ export interface RouteInfo {
   readonly requestTimeout: number | null | undefined
   /** In milliseconds; `null` for no timeout, `undefined` for the server's timeout. */
   readonly writeTimeout: number | null | undefined
+  /** In bytes a second; `undefined` for the server's rate. */
+  readonly minBodyRate: number | undefined
 }
 
 /** The matched route and the values of its parameters. The route is null when none matched. */

@@ -48,6 +48,7 @@ const SERVER_OPTION_NAMES: readonly string[] = Object.keys({
   maxRequestBodySize: true,
   requestTimeout: true,
   writeTimeout: true,
+  minBodyRate: true,
   etag: true,
   metadata: true,
 } satisfies Readonly<Record<keyof ServerSideOptions, true>>)

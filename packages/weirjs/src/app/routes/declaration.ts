@@ -53,6 +53,11 @@ export interface GroupOptions {
    */
   readonly writeTimeout?: Duration | null
   /**
+   * The average rate in bytes a second that a body must reach. 0: none, for bodies that pause, such as the messages of a stream. Default: the
+   * server's `minBodyRate`. When missed: 408.
+   */
+  readonly minBodyRate?: number
+  /**
    * Whether responses with status 200 to GET and HEAD get an ETag made of their bytes, and conditional requests are answered with 304 or 412.
    * Streams get none. Default false.
    */

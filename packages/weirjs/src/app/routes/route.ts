@@ -57,6 +57,7 @@ export class Route implements RouteInfo {
   readonly maxRequestBodySize: number | null | undefined
   readonly requestTimeout: number | null | undefined
   readonly writeTimeout: number | null | undefined
+  readonly minBodyRate: number | undefined
   readonly parameterNames: readonly string[]
   readonly label: string
   /** What OPTIONS and refusals state of the types that it accepts; null for nothing. */
@@ -95,6 +96,7 @@ export class Route implements RouteInfo {
     this.maxRequestBodySize = settings.maxRequestBodySize?.value
     this.requestTimeout = settings.requestTimeout?.value
     this.writeTimeout = settings.writeTimeout?.value
+    this.minBodyRate = settings.minBodyRate?.value ?? undefined
     this.parameterNames = this.template.parameters.map(({ name }) => name)
     this.label = `${method ?? 'ANY'} ${this.host ?? ''}${path}`
     this.source = source

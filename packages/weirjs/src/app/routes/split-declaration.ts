@@ -2,7 +2,7 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { anything, duration, flag, matching, object, size, text, texts } from '../../base/option-kinds.ts'
+import { anything, duration, flag, matching, object, rate, size, text, texts } from '../../base/option-kinds.ts'
 import { type Rule, rules } from '../../base/option-rules.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
 import { isSchema } from '../../schema/standard.ts'
@@ -27,6 +27,7 @@ export const GROUP_RULES = rules<GroupOptions>('a group')({
   maxRequestBodySize: size().nullable().optional("the server's"),
   requestTimeout: TIME,
   writeTimeout: TIME,
+  minBodyRate: rate().optional("the server's"),
   etag: flag(false).optional('false'),
   answers: anything().optional(),
   metadata: object().optional('{}'),

@@ -113,6 +113,11 @@ export class OutgoingResponse {
     return this
   }
 
+  followWith(fields: () => readonly string[]): void {
+    this.#change()
+    this.ownTrailers().setUnannounced(fields)
+  }
+
   ownTrailers(): ResponseTrailers {
     this.#trailers ??= new ResponseTrailers()
     return this.#trailers

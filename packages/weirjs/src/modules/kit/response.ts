@@ -30,6 +30,11 @@ export interface ResponseHandle {
   readonly isTaken: boolean
   /** Fields that follow the body: whether Trailer announces them, and whether a stream adds others. Null without any. */
   readonly trailers: { readonly areAnnounced: boolean; readonly areUnannounced: boolean } | null
+  /**
+   * Sends fields behind the body that Trailer does not announce. Over HTTP/2 every client gets them. What may not follow a body is left out.
+   * @param fields returns name, value, name, value. It is called when the body is complete
+   */
+  followWith(fields: () => readonly string[]): void
   /** The first value of a field; null if it is not set. */
   getHeader(name: string): string | null
   /** All values of a field whose value is a list, joined; null if it is not set. */

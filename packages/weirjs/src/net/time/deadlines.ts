@@ -33,6 +33,7 @@ export class Deadlines {
   /** The timeout of the current request, or of the last one: a route may set its own. */
   #requestTimeout: number | null
   #writeTimeout: number | null
+  #minBodyRate: number
   /** How long the handler has been working on the current request; -1 if there is none. */
   #workedMs = -1
   /** Whether bytes of the body have arrived since the last tick. */
@@ -50,6 +51,7 @@ export class Deadlines {
     this.#since = ticker.now
     this.#requestTimeout = timeouts.requestTimeout
     this.#writeTimeout = timeouts.writeTimeout
+    this.#minBodyRate = timeouts.minBodyRate
   }
 
   get phase(): number {
@@ -69,9 +71,10 @@ export class Deadlines {
 
   /** The head of a request is complete. @param route that matches; null if none does */
   startRequest(route: RouteInfo | null): void {
-    const { requestTimeout, writeTimeout } = this.#timeouts
+    const { requestTimeout, writeTimeout, minBodyRate } = this.#timeouts
     this.#requestTimeout = route?.requestTimeout === undefined ? requestTimeout : route.requestTimeout
     this.#writeTimeout = route?.writeTimeout === undefined ? writeTimeout : route.writeTimeout
+    this.#minBodyRate = route?.minBodyRate === undefined ? minBodyRate : route.minBodyRate
     this.#workedMs = this.#bodyBytes = this.#bodyMs = 0
     this.#hasReceived = false
   }
@@ -117,7 +120,8 @@ export class Deadlines {
 
   /** The error to respond with if the client has been too slow; otherwise null. */
   checkPhase(elapsedMs: number): LimitError | null {
-    const { headersTimeout, minBodyRate, bodyGracePeriod } = this.#timeouts
+    const { headersTimeout, bodyGracePeriod } = this.#timeouts
+    const minBodyRate = this.#minBodyRate
     if (this.#phase === HEAD && headersTimeout !== null && this.#isOver(this.#since, headersTimeout)) {
       return new LimitError('WEIR_HEAD_TIMEOUT', 'headersTimeout', headersTimeout)
     }

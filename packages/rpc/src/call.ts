@@ -1,0 +1,136 @@
+// One call: what its handler may know and set.
+
+import type { DescMethod } from '@bufbuild/protobuf'
+import type { HttpSession } from 'weirjs'
+
+import { timeoutOf } from './deadline.ts'
+import { RpcError } from './rpc-error.ts'
+import type { RpcProtocol, Wire } from './wire.ts'
+
+/** The second argument of a handler. Valid until its call has ended. */
+export interface RpcCall {
+  /** The request of HTTP: principal, client address, `bag` and everything else that policies have found out. */
+  readonly session: HttpSession
+  /** Aborts when the client has left or cancelled, when the deadline has passed, and when `stop` ends the call. */
+  readonly signal: AbortSignal
+  /** Until when the client waits. The call then fails with `deadline_exceeded`, whatever its handler does. Null: no limit. */
+  readonly deadline: Date | null
+  readonly method: DescMethod
+  readonly protocol: RpcProtocol
+  /** Metadata of the client, with all fields of the request. */
+  readonly requestHeaders: Headers
+  /** Metadata that is sent before the first message. What is set later has no effect. */
+  readonly responseHeaders: Headers
+  /** Metadata that is sent behind the last message, or with the error. */
+  readonly responseTrailers: Headers
+}
+
+export class Call implements RpcCall {
+  readonly session: HttpSession
+  readonly wire: Wire
+  readonly method: DescMethod
+  readonly deadline: Date | null
+  #timer: NodeJS.Timeout | null = null
+  #controller: AbortController | null = null
+  #requestHeaders: Headers | null = null
+  #responseHeaders: Headers | null = null
+  #responseTrailers: Headers | null = null
+  /** Why it has ended before its handler did. */
+  #ended: RpcError | null = null
+  /** Rejects what is waited for. */
+  #interrupt: ((error: RpcError) => void) | null = null
+  #isWatching = false
+
+  /** @throws RpcError for a deadline that is not a time */
+  constructor(session: HttpSession, wire: Wire, method: DescMethod) {
+    this.session = session
+    this.wire = wire
+    this.method = method
+    const timeout = timeoutOf(session.request.header(wire.timeoutField), wire)
+    this.deadline = timeout === null ? null : new Date(Date.now() + timeout)
+    if (timeout !== null)
+      this.#timer = setTimeout(() => this.#end(new RpcError('deadline_exceeded', 'the deadline has passed')), timeout).unref()
+  }
+
+  get protocol(): RpcProtocol {
+    return this.wire.protocol
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController()
+      this.#watch()
+      if (this.#ended !== null) this.#controller.abort(this.#ended)
+    }
+    return this.#controller.signal
+  }
+
+  get requestHeaders(): Headers {
+    this.#requestHeaders ??= new Headers([...this.session.request.headers])
+    return this.#requestHeaders
+  }
+
+  get responseHeaders(): Headers {
+    this.#responseHeaders ??= new Headers()
+    return this.#responseHeaders
+  }
+
+  get responseTrailers(): Headers {
+    this.#responseTrailers ??= new Headers()
+    return this.#responseTrailers
+  }
+
+  /** Null: nothing was set. */
+  get sentHeaders(): Headers | null {
+    return this.#responseHeaders
+  }
+
+  /** Null: nothing was set. */
+  get sentTrailers(): Headers | null {
+    return this.#responseTrailers
+  }
+
+  /** Waits for `work`, but no longer than the client does. One at a time. */
+  race<T>(work: Promise<T>): Promise<T> {
+    if (this.#ended !== null) {
+      work.catch(() => {})
+      return Promise.reject(this.#ended)
+    }
+    return new Promise((resolve, reject) => {
+      this.#interrupt = reject
+      work.then(resolve, reject)
+    })
+  }
+
+  /** As `race`, for a call that answers once: the server watches its client. */
+  inTime<T>(work: T | Promise<T>): T | Promise<T> {
+    return this.#timer === null || !(work instanceof Promise) ? work : this.race(work)
+  }
+
+  /** A stream ends when its client leaves, even if its handler waits for something else. */
+  watch(): void {
+    this.#watch()
+  }
+
+  #watch(): void {
+    if (this.#isWatching) return
+    this.#isWatching = true
+    const { signal } = this.session
+    const leave = (): void => this.#end(new RpcError('canceled', 'the client has left, or the server stops', [], { cause: signal.reason }))
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave, { once: true })
+  }
+
+  #end(error: RpcError): void {
+    if (this.#ended !== null) return
+    this.#ended = error
+    this.#interrupt?.(error)
+    this.#controller?.abort(error)
+  }
+
+  /** The outcome is known. */
+  finish(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#interrupt = null
+  }
+}

@@ -1,0 +1,43 @@
+// Compressed messages: gzip, and nothing else. In the thread pool, so that no message holds up the event loop.
+
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+
+import type { HttpRequest } from 'weirjs'
+
+import { RpcError } from './rpc-error.ts'
+
+const compress = promisify(gzip)
+const expand = promisify(gunzip)
+
+export function compressed(bytes: Uint8Array): Promise<Buffer> {
+  return compress(bytes)
+}
+
+/** @throws (rejects) RpcError for what is not gzip, and for more than `maxSize` bytes */
+export async function expanded(bytes: Uint8Array, maxSize: number): Promise<Buffer> {
+  try {
+    return await expand(bytes, { maxOutputLength: Math.max(maxSize, 1) })
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE')
+      throw new RpcError('resource_exhausted', `a message may have at most ${maxSize} bytes (maxMessageSize), decompressed`)
+    throw new RpcError('invalid_argument', 'a message is not in the compression that it states')
+  }
+}
+
+/** @returns whether messages are compressed. @throws RpcError for another compression than gzip */
+export function isCompressing(encoding: string | null): boolean {
+  if (encoding === null || encoding === '' || encoding === 'identity') return false
+  if (encoding === 'gzip') return true
+  throw new RpcError('unimplemented', 'the messages are in a compression that this server does not know; it knows gzip')
+}
+
+/**
+ * Whether the client takes gzip. A page of another site that sends cookies does not get it: the length of what is compressed would show which
+ * of its guesses occur in it.
+ */
+export function acceptsGzip(request: HttpRequest, field: string): boolean {
+  const accepted = request.header(field)
+  if (accepted === null || !/(?:^|[,\s])gzip(?:[,;\s]|$)/.test(accepted) || /gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)/.test(accepted)) return false
+  return !(request.header('sec-fetch-site') === 'cross-site' && request.cookies > 0)
+}

@@ -1,0 +1,69 @@
+// Routers of `@connectrpc/connect`, as they are: their handlers read and write the protocols themselves.
+
+import type { HttpResponse, HttpSession } from 'weirjs'
+import { responseHandle } from 'weirjs/kit'
+
+import type { RpcHost } from './map-service.ts'
+
+/** What is needed of a router that `createConnectRouter` of `@connectrpc/connect` returns. */
+export interface ConnectRouter {
+  readonly handlers: readonly ConnectHandler[]
+}
+
+/** A `UniversalHandler` of `@connectrpc/connect`. */
+export interface ConnectHandler {
+  (request: UniversalRequest): Promise<UniversalResponse>
+  readonly requestPath: string
+  readonly allowedMethods: readonly string[]
+}
+
+/** A `UniversalServerRequest`. */
+export interface UniversalRequest {
+  httpVersion: string
+  url: string
+  method: string
+  header: Headers
+  body: AsyncIterable<Uint8Array>
+  signal: AbortSignal
+}
+
+/** A `UniversalServerResponse`. */
+export interface UniversalResponse {
+  readonly status: number
+  readonly header?: Headers | undefined
+  readonly body?: AsyncIterable<Uint8Array> | Uint8Array | undefined
+  readonly trailer?: Headers | undefined
+}
+
+/** Maps all methods of a router of Connect, streams included. Policies of the server and its groups apply, and answer as for any route. */
+export function mountConnect(server: RpcHost, router: ConnectRouter): void {
+  server.useModule({
+    name: 'connect router',
+    install(host) {
+      for (const handler of router.handlers)
+        for (const method of handler.allowedMethods) {
+          const body = method === 'GET' ? {} : ({ body: 'stream', maxRequestBodySize: null, minBodyRate: 0 } as const)
+          host.map(method, handler.requestPath, { ...body, requestTimeout: null }, (_, session) => respond(handler, session))
+        }
+    },
+  })
+}
+
+async function respond(handler: ConnectHandler, { request, response, origin }: HttpSession): Promise<HttpResponse> {
+  const { status, header, body, trailer } = await handler({
+    httpVersion: request.protocol.replace('HTTP/', ''),
+    url: new URL(request.url, origin).href,
+    method: request.method,
+    header: new Headers([...request.headers]),
+    body: request.method === 'GET' ? nothing() : (request.bodyStream() as AsyncIterable<Uint8Array>),
+    signal: request.signal,
+  })
+  response.status(status)
+  for (const [name, value] of header ?? []) response.appendHeader(name, value)
+  if (trailer !== undefined) responseHandle(response).followWith(() => [...trailer].flat())
+  const type = header?.get('content-type') ?? 'application/octet-stream'
+  if (body === undefined) return response.body(new Uint8Array(0), type)
+  return body instanceof Uint8Array ? response.body(body, type) : response.stream(body, type)
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}

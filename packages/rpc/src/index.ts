@@ -1,0 +1,15 @@
+// The public API of @weirjs/rpc: services of protocol buffers beside the routes of a server, over gRPC, gRPC-Web and Connect.
+
+export type { RpcCall } from './call.ts'
+export type { RpcCode } from './codes.ts'
+export { type ConnectHandler, type ConnectRouter, mountConnect, type UniversalRequest, type UniversalResponse } from './connect-router.ts'
+export { type HealthOptions, health } from './health.ts'
+export type { RpcHandler, RpcImplementation } from './implementation.ts'
+export { mapService, type RpcHost, type RpcOptions, rpcMethod } from './map-service.ts'
+export { decodeBinaryHeader, encodeBinaryHeader } from './metadata.ts'
+export { Health } from './proto/grpc/health/v1/health_pb.ts'
+export { ServerReflection } from './proto/grpc/reflection/v1/reflection_pb.ts'
+export { ServerReflection as ServerReflectionV1alpha } from './proto/grpc/reflection/v1alpha/reflection_pb.ts'
+export { reflection } from './reflection.ts'
+export { type BinaryDetail, errorDetail, RpcError, type RpcErrorDetail, type RpcErrorOptions } from './rpc-error.ts'
+export type { RpcProtocol } from './wire.ts'

@@ -1,0 +1,273 @@
+// Maps the methods of a service as routes of a server.
+
+import type { DescMethod, DescService, Registry } from '@bufbuild/protobuf'
+import { type HttpResponse, type HttpSession, type Module, metadataKey, type Policy, type RouteOptions, type Size } from 'weirjs'
+import { exchange, invalid, option, responseHandle, rules } from 'weirjs/kit'
+
+import { Call, type RpcCall } from './call.ts'
+import { Codec } from './codec.ts'
+import { codeOfStatus } from './codes.ts'
+import type { RpcImplementation } from './implementation.ts'
+import { messages, onlyMessage, queryMessage, type ReadSettings } from './request-messages.ts'
+import { sendError, sendMessage, sendMessages } from './response-messages.ts'
+import { RpcError, rpcErrorOf } from './rpc-error.ts'
+import { type Wire, WireTable } from './wire.ts'
+
+/** A server, or a group of one. */
+export interface RpcHost {
+  useModule(module: Module): unknown
+}
+
+export interface RpcOptions {
+  /** Middleware and policies of all methods, the outermost first. A refusal is sent as the protocol of the call says it. */
+  readonly use?: RouteOptions['use']
+  /** The largest message, compressed or not, in either form. Default 4 MiB. When exceeded: `resource_exhausted`. */
+  readonly maxMessageSize?: Size
+  /** How many messages a client may send in one stream. Default null: any number. When exceeded: `resource_exhausted`. */
+  readonly maxMessages?: number | null
+  /** Messages larger than this are compressed with gzip if the client takes it. Default 1 KiB. Null: never. */
+  readonly compressAbove?: Size | null
+  /** The types of messages within `google.protobuf.Any`, which JSON needs. */
+  readonly registry?: Registry
+  /** As for a group of routes. */
+  readonly host?: string
+  /** As for a group of routes. */
+  readonly endpoint?: string
+  /** As for a group of routes. */
+  readonly metadata?: object
+  /** As for a group of routes. */
+  readonly tags?: readonly string[]
+}
+
+const RULES = rules<RpcOptions>('mapService()')({
+  use: option.anything().optional(),
+  maxMessageSize: option.size({ least: 1 }).or('4MiB'),
+  maxMessages: option.count({ least: 1 }).nullable().orNull(),
+  compressAbove: option.size().nullable().or('1KiB'),
+  registry: option.object('a registry of @bufbuild/protobuf').optional(),
+  host: option.anything().optional(),
+  endpoint: option.anything().optional(),
+  metadata: option.object().optional(),
+  tags: option.anything().optional(),
+})
+type Settings = typeof RULES.settings
+
+/** In `metadata` of the routes that `mapService` maps: the names of OpenTelemetry for the call. */
+export const rpcMethod = metadataKey<{ readonly service: string; readonly method: string; readonly kind: DescMethod['methodKind'] }>('rpc')
+
+const UNARY = new WireTable(false)
+const STREAMED = new WireTable(true)
+/** The calls that a handler has been given, for the hook that sends their failures. */
+const CALLS = new WeakMap<object, Call>()
+
+type AnyHandler = (input: unknown, call: RpcCall) => unknown
+
+/**
+ * Maps the methods of a service: for gRPC over HTTP/2, and for gRPC-Web and Connect over both versions, at `/package.Service/Method`.
+ * Methods without side effects can be called with GET too (Connect).
+ *
+ * @param implementation a function for each method. Others respond `unimplemented`
+ * @throws WEIR_OPTION_INVALID for an unknown option or method
+ */
+export function mapService<S extends DescService>(
+  server: RpcHost,
+  service: S,
+  implementation: RpcImplementation<S>,
+  options: RpcOptions = {},
+): void {
+  const settings = RULES.read(options)
+  const handlers = implementation as Readonly<Record<string, AnyHandler | undefined>>
+  for (const name of Object.keys(handlers))
+    if (!(name in service.method))
+      throw invalid('mapService()', `${service.typeName} has no method ${name}; it has ${Object.keys(service.method).join(', ')}`)
+  server.useModule({
+    name: `rpc ${service.typeName}`,
+    install(host) {
+      const log = (message: string, error: unknown): void => host.logger?.error(message, error)
+      for (const [name, method] of Object.entries<DescMethod>(service.method)) {
+        const path = `/${service.typeName}/${method.name}`
+        const handler = new MethodHandler(method, handlers[name]?.bind(implementation) ?? null, settings, log)
+        host.map('POST', path, declarationOf(method, options, settings, handler.policy), (_, session) => handler.respond(session))
+        if (isReading(method))
+          host.map('GET', path, sharedOf(method, options, handler.queryPolicy), (_, session) => handler.respondToQuery(session))
+      }
+    },
+  })
+}
+
+function isReading(method: DescMethod): boolean {
+  return method.methodKind === 'unary' && method.idempotency === 1 // NO_SIDE_EFFECTS
+}
+
+/** A body with one message is read before its handler is called. Others are streams, which pause for as long as they like. */
+function declarationOf(method: DescMethod, options: RpcOptions, settings: Settings, policy: Policy): RouteOptions {
+  const takesOne = method.methodKind === 'unary' || method.methodKind === 'server_streaming'
+  return {
+    ...sharedOf(method, options, policy),
+    ...(takesOne
+      ? { body: 'buffer', maxRequestBodySize: Math.ceil(((settings.maxMessageSize + 5) * 4) / 3) + 4 }
+      : { body: 'stream', maxRequestBodySize: null, minBodyRate: 0 }),
+    ...(method.methodKind !== 'unary' && { requestTimeout: null }),
+  }
+}
+
+function sharedOf(method: DescMethod, { use = [], host, endpoint, metadata, tags }: RpcOptions, policy: Policy): RouteOptions {
+  return {
+    ...(host !== undefined && { host }),
+    ...(endpoint !== undefined && { endpoint }),
+    ...(tags && { tags }),
+    metadata: { ...metadata, ...rpcMethod({ service: method.parent.typeName, method: method.name, kind: method.methodKind }) },
+    use: [...use, policy],
+  }
+}
+
+class MethodHandler {
+  readonly #method: DescMethod
+  readonly #handler: AnyHandler | null
+  readonly #codec: Codec
+  readonly #read: ReadSettings
+  readonly #compressAbove: number | null
+  readonly #log: (message: string, error: unknown) => void
+  readonly #wires: WireTable
+  readonly policy: Policy
+  readonly queryPolicy: Policy
+
+  constructor(method: DescMethod, handler: AnyHandler | null, settings: Settings, log: (message: string, error: unknown) => void) {
+    this.#method = method
+    this.#handler = handler
+    this.#codec = new Codec(method, settings.registry)
+    this.#read = { maxMessageSize: settings.maxMessageSize, maxMessages: settings.maxMessages }
+    this.#compressAbove = settings.compressAbove
+    this.#log = log
+    this.#wires = method.methodKind === 'unary' ? UNARY : STREAMED
+    const sendIn =
+      (wireOf: (session: HttpSession) => Wire | null) =>
+      (session: HttpSession, response: HttpResponse): void => {
+        const wire = wireOf(session)
+        if (wire !== null) failIn(wire, session, response)
+      }
+    this.policy = {
+      name: 'rpc',
+      gate: ({ request, response }) => this.#admit(request.protocol, this.#wires.find(request), response),
+      beforeSend: sendIn(({ request }) => this.#wires.find(request)),
+    }
+    this.queryPolicy = { name: 'rpc', beforeSend: sendIn(({ request }) => this.#wires.ofCodec(request.query.get('encoding'))) }
+  }
+
+  /** Before the body is read. */
+  #admit(protocol: string, wire: Wire | null, response: HttpResponse): HttpResponse | undefined {
+    if (wire === null) {
+      const accepted = this.#wires.types.join(', ')
+      return response.status(415).header('Accept-Post', accepted).text(`${this.#method.toString()} takes ${accepted}`)
+    }
+    if (wire.protocol === 'grpc' && protocol !== 'HTTP/2.0') return response.status(505).text('gRPC needs HTTP/2')
+    return undefined
+  }
+
+  respond(session: HttpSession): HttpResponse | Promise<HttpResponse> {
+    const call = this.#begin(session, this.#wires.find(session.request)!)
+    const handler = this.#implemented()
+    const { methodKind } = this.#method
+    if (methodKind === 'unary') return this.#one(call, async () => handler(await onlyMessage(call, this.#codec, this.#read), call))
+    if (methodKind === 'client_streaming') return this.#one(call, async () => handler(messages(call, this.#codec, this.#read), call))
+    const isBidi = methodKind === 'bidi_streaming'
+    return isBidi ? this.#many(call, () => handler(messages(call, this.#codec, this.#read), call)) : this.#manyForOne(call, handler)
+  }
+
+  respondToQuery(session: HttpSession): Promise<HttpResponse> {
+    const { query } = session.request
+    const wire = this.#wires.ofCodec(query.get('encoding'))
+    if (wire === null) throw new RpcError('invalid_argument', 'the query must state encoding=proto or encoding=json')
+    const call = this.#begin(session, wire)
+    const handler = this.#implemented()
+    return this.#one(call, async () => handler(await queryMessage(call, this.#codec, this.#read), call))
+  }
+
+  #begin(session: HttpSession, wire: Wire): Call {
+    const call = new Call(session, wire, this.#method)
+    CALLS.set(session.request, call)
+    return call
+  }
+
+  #implemented(): AnyHandler {
+    if (this.#handler === null) throw new RpcError('unimplemented', `${this.#method.toString()} is not implemented`)
+    return this.#handler
+  }
+
+  async #one(call: Call, work: () => Promise<unknown>): Promise<HttpResponse> {
+    try {
+      const value = await call.inTime(work())
+      return await sendMessage(call, this.#encoded(value, call.wire), this.#compressAbove)
+    } catch (error) {
+      throw asHttp(error)
+    } finally {
+      call.finish()
+    }
+  }
+
+  async #manyForOne(call: Call, handler: AnyHandler): Promise<HttpResponse> {
+    const message = await onlyMessage(call, this.#codec, this.#read)
+    return this.#many(call, () => handler(message, call))
+  }
+
+  /** The head is sent before the first message is there. */
+  #many(call: Call, work: () => unknown): HttpResponse {
+    const values = work()
+    if (typeof (values as AsyncIterable<unknown> | null)?.[Symbol.asyncIterator] !== 'function')
+      throw new TypeError(
+        `the handler of ${this.#method.toString()} returns no AsyncIterable: write it as async *${this.#method.localName}() {…}`,
+      )
+    const iterator = (values as AsyncIterable<unknown>)[Symbol.asyncIterator]()
+    const encoded: AsyncIterator<Uint8Array> = {
+      next: async () => {
+        const { done, value } = await iterator.next()
+        return done === true ? { done, value: undefined } : { done: false, value: this.#encoded(value, call.wire) }
+      },
+      return: async () => {
+        await iterator.return?.()
+        return { done: true, value: undefined }
+      },
+    }
+    return sendMessages(call, encoded, this.#compressAbove, (error) => this.#failed(error))
+  }
+
+  #encoded(value: unknown, { codec }: Wire): Uint8Array {
+    if (typeof value !== 'object' || value === null)
+      throw new TypeError(`the handler of ${this.#method.toString()} returns no ${this.#method.output.typeName}, but ${String(value)}`)
+    return this.#codec.encode(value, codec)
+  }
+
+  /** The server no longer sees what fails behind the head. */
+  #failed(error: unknown): RpcError {
+    const known = rpcErrorOf(error)
+    if (known.code === 'internal') this.#log(`weir: ${this.#method.toString()} failed`, known.cause ?? error)
+    return known
+  }
+}
+
+/** What the server logs and what observers are told is the error itself, if it has a status already. */
+function asHttp(error: unknown): unknown {
+  const known = rpcErrorOf(error)
+  return known.cause === error ? error : known
+}
+
+/** Sends what has refused the call, or failed, in the form of its protocol. */
+function failIn(wire: Wire, session: HttpSession, response: HttpResponse): void {
+  const { failure } = exchange(session)
+  const { type, content, statusCode } = responseHandle(response)
+  if (failure === null || failure === undefined) {
+    if (type === wire.type && statusCode === 200) return
+
+    sendError(wire, CALLS.get(session.request) ?? null, response, new RpcError(codeOfStatus(statusCode), messageIn(content, type)))
+  } else {
+    sendError(wire, CALLS.get(session.request) ?? null, response, rpcErrorOf(failure))
+  }
+}
+
+/** What a refusal says to people. */
+function messageIn(content: { readonly kind: string; readonly text?: string }, type: string | null): string {
+  if (content.kind !== 'text' || content.text === undefined) return 'refused'
+  if (type?.startsWith('application/problem+json') !== true) return type?.startsWith('text/plain') === true ? content.text : 'refused'
+  const { title, detail } = JSON.parse(content.text) as { readonly title?: string; readonly detail?: string }
+  return detail ?? title ?? 'refused'
+}
