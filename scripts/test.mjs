@@ -49,6 +49,7 @@ const SLOW = [
   'test/uploads/',
   'packages/dev/test/recorded-suites',
   'packages/oidc/test/browser',
+  'packages/rpc/test/conformance/',
   'packages/weirjs/test/modules/relay/rooms-processes',
   'packages/weirjs/test/slow-clients', // by a program that lasts for seconds, whatever the load
 ]

@@ -19,7 +19,7 @@ export interface RpcCall {
   readonly protocol: RpcProtocol
   /** Metadata of the client, with all fields of the request. */
   readonly requestHeaders: Headers
-  /** Metadata that is sent before the first message. What is set later has no effect. */
+  /** Metadata that is sent with the first message. What is set later has no effect. */
   readonly responseHeaders: Headers
   /** Metadata that is sent behind the last message, or with the error. */
   readonly responseTrailers: Headers

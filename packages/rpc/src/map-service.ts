@@ -210,8 +210,8 @@ class MethodHandler {
     return this.#many(call, () => handler(message, call))
   }
 
-  /** The head is sent before the first message is there. */
-  #many(call: Call, work: () => unknown): HttpResponse {
+  /** The head is sent with the first message. What fails before it fails as any other call. */
+  async #many(call: Call, work: () => unknown): Promise<HttpResponse> {
     const values = work()
     if (typeof (values as AsyncIterable<unknown> | null)?.[Symbol.asyncIterator] !== 'function')
       throw new TypeError(
@@ -228,7 +228,15 @@ class MethodHandler {
         return { done: true, value: undefined }
       },
     }
-    return sendMessages(call, encoded, this.#compressAbove, (error) => this.#failed(error))
+    call.watch()
+    try {
+      const first = await call.race(encoded.next())
+      return sendMessages(call, first, encoded, this.#compressAbove, (error) => this.#failed(error))
+    } catch (error) {
+      encoded.return!().catch(() => {})
+      call.finish()
+      throw asHttp(error)
+    }
   }
 
   #encoded(value: unknown, { codec }: Wire): Uint8Array {

@@ -35,11 +35,13 @@ export async function sendMessage(call: Call, bytes: Uint8Array, compressAbove: 
 }
 
 /**
- * Sends messages as they come. Once the first bytes are sent, a failure is part of the stream.
- * @param onFailure is told of it
+ * Sends messages as they come. A failure is part of the stream.
+ * @param first the first message: until it is there, its handler may set what the head has
+ * @param onFailure is told of a failure
  */
 export function sendMessages(
   call: Call,
+  first: IteratorResult<Uint8Array>,
   values: AsyncIterator<Uint8Array>,
   compressAbove: number | null,
   onFailure: (error: unknown) => RpcError,
@@ -49,7 +51,7 @@ export function sendMessages(
   const mayCompress = compressAbove !== null && acceptsGzip(session.request, wire.acceptField)
   addFields(response, fieldsOf(call.sentHeaders))
   if (mayCompress) response.header(wire.encodingField, 'gzip')
-  const source = new MessageSource(call, values, mayCompress ? compressAbove : null, onFailure)
+  const source = new MessageSource(call, first, values, mayCompress ? compressAbove : null, onFailure)
   if (wire.protocol === 'grpc') follow(response, () => source.failure, call)
   return response.stream(source, wire.type)
 }
@@ -80,14 +82,21 @@ class MessageSource implements AsyncIterableIterator<Uint8Array> {
   readonly #compressAbove: number | null
   readonly #onFailure: (error: unknown) => RpcError
   failure: RpcError | null = null
+  #first: IteratorResult<Uint8Array> | null
   #isDone = false
 
-  constructor(call: Call, values: AsyncIterator<Uint8Array>, compressAbove: number | null, onFailure: (error: unknown) => RpcError) {
+  constructor(
+    call: Call,
+    first: IteratorResult<Uint8Array>,
+    values: AsyncIterator<Uint8Array>,
+    compressAbove: number | null,
+    onFailure: (error: unknown) => RpcError,
+  ) {
     this.#call = call
+    this.#first = first
     this.#values = values
     this.#compressAbove = compressAbove
     this.#onFailure = onFailure
-    call.watch()
   }
 
   [Symbol.asyncIterator](): this {
@@ -97,7 +106,8 @@ class MessageSource implements AsyncIterableIterator<Uint8Array> {
   async next(): Promise<IteratorResult<Uint8Array>> {
     if (this.#isDone) return { done: true, value: undefined }
     try {
-      const { done, value } = await this.#call.race(this.#values.next())
+      const { done, value } = this.#first ?? (await this.#call.race(this.#values.next()))
+      this.#first = null
       if (done !== true) return { done: false, value: asSent(this.#call.wire, await this.#framed(value)) }
     } catch (error) {
       this.failure = this.#onFailure(error)
