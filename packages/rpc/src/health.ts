@@ -18,7 +18,8 @@ export interface HealthOptions {
   readonly interval?: Duration
 }
 
-const RULES = rules<HealthOptions>('health()')({
+/** @internal */
+export const RPC_HEALTH_RULES = rules<HealthOptions>('health()')({
   services: option.list<DescService>().or([]),
   isServing: option.func().optional(),
   interval: option.duration({ least: 1 }).or('1s'),
@@ -26,7 +27,7 @@ const RULES = rules<HealthOptions>('health()')({
 
 /** The implementation of `Health`, for `mapService`. @throws WEIR_OPTION_INVALID */
 export function health(server: ServerHandle, options: HealthOptions = {}): RpcImplementation<typeof Health> {
-  const { services, isServing = () => true, interval } = RULES.read(options)
+  const { services, isServing = () => true, interval } = RPC_HEALTH_RULES.read(options)
   const names = ['', ...services.map(({ typeName }) => typeName)]
 
   const statusOf = (service: string): Status => {

@@ -39,7 +39,8 @@ export interface RpcOptions {
   readonly tags?: readonly string[]
 }
 
-const RULES = rules<RpcOptions>('mapService()')({
+/** @internal */
+export const RPC_RULES = rules<RpcOptions>('mapService()')({
   use: option.anything().optional(),
   maxMessageSize: option.size({ least: 1 }).or('4MiB'),
   maxMessages: option.count({ least: 1 }).nullable().orNull(),
@@ -50,7 +51,7 @@ const RULES = rules<RpcOptions>('mapService()')({
   metadata: option.object().optional(),
   tags: option.anything().optional(),
 })
-type Settings = typeof RULES.settings
+type Settings = typeof RPC_RULES.settings
 
 /** In `metadata` of the routes that `mapService` maps: the names of OpenTelemetry for the call. */
 export const rpcMethod = metadataKey<{ readonly service: string; readonly method: string; readonly kind: DescMethod['methodKind'] }>('rpc')
@@ -75,7 +76,7 @@ export function mapService<S extends DescService>(
   implementation: RpcImplementation<S>,
   options: RpcOptions = {},
 ): void {
-  const settings = RULES.read(options)
+  const settings = RPC_RULES.read(options)
   const handlers = implementation as Readonly<Record<string, AnyHandler | undefined>>
   for (const name of Object.keys(handlers))
     if (!(name in service.method))
@@ -160,7 +161,7 @@ class MethodHandler {
       const accepted = this.#wires.types.join(', ')
       return response.status(415).header('Accept-Post', accepted).text(`${this.#method.toString()} takes ${accepted}`)
     }
-    if (wire.protocol === 'grpc' && protocol !== 'HTTP/2.0') return response.status(505).text('gRPC needs HTTP/2')
+    if (wire.protocol === 'grpc' && protocol !== 'HTTP/2.0') throw new RpcError('unimplemented', 'gRPC needs HTTP/2')
     return undefined
   }
 

@@ -108,19 +108,17 @@ export class OutgoingResponse {
   }
 
   trailer(name: string, value: TrailerSource): this {
-    this.#change()
     this.ownTrailers().set(name, value)
     return this
   }
 
   followWith(fields: () => readonly string[]): void {
-    this.#change()
     this.ownTrailers().setUnannounced(fields)
   }
 
   ownTrailers(): ResponseTrailers {
-    this.#trailers ??= new ResponseTrailers()
-    return this.#trailers
+    this.#change()
+    return (this.#trailers ??= new ResponseTrailers())
   }
 
   vary(...names: readonly string[]): this {
