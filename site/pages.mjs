@@ -41,7 +41,6 @@ const SECTIONS = {
   'Start here': {
     'docs/guide/getting-started.md': 'Getting started',
     'docs/guide/request-flow.md': 'How a request flows',
-    'docs/guide/README.md': 'All pages of the guide',
     'docs/guide/routing.md': 'Routes',
     'docs/guide/request.md': 'Requests',
     'docs/guide/body.md': 'Bodies',
@@ -55,6 +54,10 @@ const SECTIONS = {
     'docs/guide/lifecycle.md': 'Server and options',
     'docs/guide/static.md': 'Static files',
     'docs/guide/uploads.md': 'Uploads',
+    'docs/guide/tasks.md': 'I want to …',
+    'docs/guide/traps.md': 'Traps',
+    'docs/guide/why.md': 'Why weir, and when not',
+    'docs/guide/README.md': 'All pages of the guide',
   },
   'While you develop': {
     'docs/guide/command-line.md': 'weir dev and the command',

@@ -5,7 +5,7 @@ import { entries, exportsOf } from '../scripts/declared.mjs'
 import { fileOf, ROOT } from './pages.mjs'
 
 const FOLDER = 'site/build/reference'
-const WIDTH = 84
+const WIDTH = 78
 
 /** Writes the pages, and one that lists them in the order of the packages. */
 export function writeReference() {
@@ -50,7 +50,7 @@ function guideOf(name) {
 }
 
 function pageOf(name, names) {
-  const main = `import { ${names.find((one) => /^[a-z]/.test(one.name))?.name ?? names[0].name} } from '${name}'`
+  const main = `import { ${nameFor(name, names)} } from '${name}'`
   return `---
 search: false
 outline: 2
@@ -65,6 +65,13 @@ ${main}
 \`\`\`
 
 ${names.map((one) => sectionOf(one)).join('\n')}`
+}
+
+/** The function that an entry is named after, otherwise its first function or name. */
+function nameFor(entry, names) {
+  const functions = names.filter((one) => /^[a-z]/.test(one.name))
+  const own = functions.find((one) => one.name.startsWith(entry.split('/').at(-1)))
+  return (entry === 'weirjs' ? names.find((one) => one.name === 'HttpServer') : (own ?? functions[0] ?? names[0])).name
 }
 
 function sectionOf({ name, as, within, declarations }) {

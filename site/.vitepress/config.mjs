@@ -11,7 +11,11 @@ export default {
   lang: 'en',
   // The pages are rendered where they are: docs/ for GitHub and for the package, and here.
   srcDir: '..',
-  srcExclude: ['{api,bench,build,decisions,declarations,examples,packages,packed,scripts,test}/**', '{CONTRIBUTING,README,SECURITY}.md'],
+  srcExclude: [
+    '{api,bench,build,decisions,declarations,examples,packages,packed,scripts,test}/**',
+    '{CONTRIBUTING,README,SECURITY}.md',
+    'site/hero.md',
+  ],
   rewrites: (file) => pageOf(file) ?? file,
   outDir: 'dist',
   cacheDir: 'build/cache',
@@ -30,7 +34,10 @@ export default {
       md.core.ruler.push('corners', ({ tokens }) => mendCorners(tokens))
       md.core.ruler.push('pictures', ({ tokens }) => mendPictures(tokens))
       const { fence } = md.renderer.rules
-      md.renderer.rules.fence = (...args) => namedFence(fence(...args), args[0][args[1]])
+      md.renderer.rules.fence = (tokens, i, ...rest) => {
+        const { info } = tokens[i] // the fence of VitePress takes the name away
+        return namedFence(fence(tokens, i, ...rest), info)
+      }
     },
   },
   vite: {
@@ -123,8 +130,8 @@ function mendPictures(tokens) {
 }
 
 /** A block of code that is a file has its name in place of its language: ```ts [main.ts] */
-function namedFence(html, { info }) {
-  const name = /^\w+ \[([\w./-]+)\]/.exec(info)?.[1]
+function namedFence(html, info) {
+  const name = /^\w+ \[([\w ./-]+)\]/.exec(info)?.[1]
   return name === undefined ? html : html.replace(/<span class="lang">[^<]*</, `<span class="lang">${name}<`)
 }
 

@@ -1,4 +1,5 @@
-// docs/guide/getting-started.md: its files are those of examples/notes/, and its calls print what the page shows.
+// docs/guide/getting-started.md: its files are those of examples/notes/, and its calls print what the page shows. And the program of the
+// site's home page.
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
@@ -52,6 +53,28 @@ test('the calls print what the page shows', { skip: hasCurl ? false : 'curl 7.82
   for await (const one of createInterface(client.stdout)) lines.push(one)
   const [, shown] = /^\$ node client\.ts\n([\s\S]*?)^```$/m.exec(PAGE) ?? assert.fail('no output of the client')
   assert.deepEqual(lines, shown!.trim().split('\n'))
+})
+
+test('the program of the home page prints what stands below it', async (t) => {
+  const page = readFileSync('site/hero.md', 'utf8')
+  const [, program, calls] = /^```ts \[main\.ts\]\n([\s\S]*?)^```\n\n```sh \[.+\]\n([\s\S]*?)^```$/m.exec(page) ?? assert.fail('no program')
+  const copy = `${COMPILED}/hero-${process.pid}.js` // it has no types
+  writeFileSync(copy, `${program!.replace('2015', '0')}console.log(server.port)\n`)
+  const child = spawn(process.execPath, [copy], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => {
+    child.kill('SIGKILL')
+    rmSync(copy)
+  })
+  const [port] = (await once(createInterface(child.stdout), 'line')) as [string]
+  for (const call of calls!.trim().split('\n\n')) {
+    const [command, ...printed] = call.split('\n')
+    const [, body, path, rest] = /^curl --json '(.+)' 127\.0\.0\.1:2015(\/\w+)(.*)$/.exec(command!) ?? assert.fail(command)
+    const headers = { 'Content-Type': 'application/json' }
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body: body! })
+    const text = await response.text()
+    const shown = rest === '' ? text : (JSON.parse(text) as { detail: string }).detail
+    assert.equal(shown, printed.map((one) => one.replace(/^# /, '')).join(' '), command)
+  }
 })
 
 test('the tests of the page pass', () => {

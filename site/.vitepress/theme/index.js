@@ -1,5 +1,10 @@
 import DefaultTheme from 'vitepress/theme'
+import { h } from 'vue'
 
+import Hero from '../../hero.md'
 import './style.css'
 
-export default DefaultTheme
+/** The first screen shows a program and what it does with a wrong request. */
+const Layout = () => h(DefaultTheme.Layout, null, { 'home-hero-image': () => h('div', { class: 'vp-doc hero-program' }, [h(Hero)]) })
+
+export default { extends: DefaultTheme, Layout }
