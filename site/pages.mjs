@@ -95,6 +95,7 @@ const SECTIONS = {
   Clients: {
     'docs/guide/contracts.md': 'Contracts and the typed client',
     'docs/guide/openapi.md': 'OpenAPI',
+    'docs/guide/rpc.md': 'gRPC and Connect',
     'docs/guide/web-apis.md': 'Web Request and Response',
   },
   Production: {

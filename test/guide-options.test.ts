@@ -1,6 +1,7 @@
 // The guide's tables of options agree with the rules that check them: the same names, and the same defaults.
 
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
@@ -133,3 +134,9 @@ function states(text: string, rule: Rule<unknown, unknown>): boolean {
   if (kind === 'size') return bytesOf(plain.replace(/ bytes$/, 'B').replace(' ', '')) === setting
   return kind === 'duration' && parsedDuration(plain.replace(/ min$/, 'm').replace(' ', '')) === setting
 }
+
+test('every page of docs/ is in the sidebar of the site', () => {
+  const program = "import { sidebar } from './site/pages.mjs'; sidebar()"
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' })
+  assert.equal(stderr, '')
+})
