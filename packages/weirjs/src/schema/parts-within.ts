@@ -3,6 +3,7 @@
 import { ArraySchema, ObjectSchema } from './composite.ts'
 import { ForeignSchema } from './foreign.ts'
 import { LazySchema } from './lazy.ts'
+import { MergePatchSchema } from './merge-patch.ts'
 import { RecordSchema } from './records.ts'
 import { Schema } from './schema.ts'
 import type { AnySchema } from './standard.ts'
@@ -33,5 +34,6 @@ function partsOf<N>(schema: Schema<unknown>, name: N): (readonly [part: AnySchem
   if (schema instanceof ArraySchema) return [[schema.element, name]]
   if (schema instanceof RecordSchema) return [[schema.value, name]]
   if (schema instanceof UnionSchema) return schema.members.map((member) => [member, name])
+  if (schema instanceof MergePatchSchema) return [[schema.object, name]]
   return schema instanceof LazySchema ? [[schema.target, name]] : []
 }

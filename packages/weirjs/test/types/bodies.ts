@@ -13,7 +13,10 @@ import {
   form,
   HttpServer,
   header,
+  type InputOf,
   json,
+  type MergePatch,
+  mergePatch,
   multipart,
   type OutputOf,
   Route,
@@ -32,6 +35,30 @@ interface Order {
   count: number
   note?: string
 }
+const Person = t.object({
+  name: t.string,
+  born: t.date,
+  note: t.string.optional(),
+  tags: t.array(t.string).default([]),
+  home: t.object({ zip: t.int }),
+})
+const patching = mergePatch(Person)
+declare const stored: { id: number } & OutputOf<typeof Person>
+export const _patched = (patch: OutputOf<typeof patching>): void => {
+  is<typeof patch, MergePatch<OutputOf<typeof Person>, InputOf<typeof Person>>>(true)
+  is<(typeof patch.changes)['born'], string | undefined>(true)
+  is<(typeof patch.changes)['note'], string | null | undefined>(true)
+  is<(typeof patch.changes)['tags'], string[] | null | undefined>(true)
+  is<(typeof patch.changes)['home'], { readonly zip?: number } | undefined>(true)
+  const changed = patch.applyTo(stored)
+  is<typeof changed.id, number>(true)
+  is<typeof changed.born, Date>(true)
+  // @ts-expect-error the current object lacks properties
+  patch.applyTo({ name: 'Ada' })
+}
+// @ts-expect-error only an object is patched
+mergePatch(t.string)
+
 const NewOrder = t.object({ name: t.string, count: t.int.default(1), note: t.string.optional() })
 const server = new HttpServer()
 

@@ -3,6 +3,8 @@
 import { WeirError } from '../../base/errors.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import type { BodyReader } from '../../http/body/body-reader.ts'
+import { MergePatchBody } from '../../http/body/merge-patch-body.ts'
+import { MergePatchReader } from '../../http/body/merge-patch-reader.ts'
 import { BytesBodyReader, TextBodyReader } from '../../http/body/plain-body-reader.ts'
 import { SchemaBody } from '../../http/body/schema-body.ts'
 import { SchemaBodyReader } from '../../http/body/schema-body-reader.ts'
@@ -35,6 +37,7 @@ export function bodyReaderOf(option: BodyOption | undefined, method: string | nu
 
 function readerOf(declared: TypedBody): BodyReader {
   if (declared instanceof MultipartBody) return new MultipartBodyReader(declared)
+  if (declared instanceof MergePatchBody) return new MergePatchReader(declared)
   if (declared instanceof SchemaBody) return new SchemaBodyReader(declared)
   return declared.kind === 'text'
     ? new TextBodyReader(declared as TypedBody<string>)

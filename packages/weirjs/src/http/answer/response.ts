@@ -1,7 +1,10 @@
 // The response, as a handler builds it.
 
 import { WeirError } from '../../base/errors.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
 import { noJsonForm, type Serialize } from '../json-engine.ts'
+import { attachment } from './attachment.ts'
 import type { ByteSource } from './byte-source.ts'
 import type { ConditionalRequest } from './conditional.ts'
 import { checkedOverHttp1, type EarlyHintsOptions, hintFields } from './early-hints.ts'
@@ -144,6 +147,19 @@ export class HttpResponse<Status = any, Body = any> {
   /** Sets Content-Type. A body keeps it, unless it is set with a type of its own. @throws WEIR_RESPONSE_HEADER_SYNTAX */
   contentType(value: string): this {
     this.#outgoing.contentType(value)
+    return this
+  }
+
+  /**
+   * Asks the client to save the body as a file instead of showing it: sets Content-Disposition (RFC 6266), in UTF-8 where the name needs it
+   * (RFC 8187). Control characters are removed from the name, and slashes become `_`. It does not set Content-Type.
+   *
+   * @param fileName default: the client chooses a name, usually the last segment of the path
+   * @throws WEIR_OPTION_INVALID for a name that is not a string
+   */
+  attachment(fileName = ''): this {
+    if (typeof fileName !== 'string') throw invalid('attachment()', `the name of the file is ${kindOf(fileName)}, not a string`)
+    this.#outgoing.header('Content-Disposition', attachment(fileName))
     return this
   }
 

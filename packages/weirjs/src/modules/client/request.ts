@@ -113,7 +113,7 @@ function textsOf(value: unknown): string[] {
 
 /** The body, and its content type unless `fetch` knows it. */
 function bodyOf(value: unknown, { kind, types }: OutlinedPart): [body: RawBody, type?: string | undefined] {
-  if (kind === 'json') return [JSON.stringify(value), 'application/json']
+  if (kind === 'json') return [JSON.stringify(value), types?.[0] ?? 'application/json']
   if (kind === 'form') return [append(new URLSearchParams(), value)]
   if (kind === 'multipart') {
     const { fields, files = {} } = value as {

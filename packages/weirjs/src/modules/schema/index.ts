@@ -14,6 +14,7 @@ export {
   type Writable as JsonSchemaWritable,
 } from '../../schema/json-schema.ts'
 export type { LazySchema } from '../../schema/lazy.ts'
+export type { MergePatchInput } from '../../schema/merge-patch.ts'
 export type { Mismatch, PathPart } from '../../schema/mismatch.ts'
 export type { BigIntSchema, NumberSchema } from '../../schema/numbers.ts'
 export type { RecordSchema } from '../../schema/records.ts'

@@ -1,0 +1,31 @@
+// Reads a JSON merge patch.
+
+import { ContentTypeError, WeirError } from '../../base/errors.ts'
+import type { MediaType } from '../../formats/media-type.ts'
+import type { RequestBody } from './body.ts'
+import { BodyReader, type BodySettings } from './body-reader.ts'
+import { requireJsonInUtf8 } from './json-text.ts'
+import { MergePatch, type MergePatchBody } from './merge-patch-body.ts'
+import { SchemaBody } from './schema-body.ts'
+import { SchemaBodyReader } from './schema-body-reader.ts'
+
+export class MergePatchReader extends BodyReader<MergePatch<unknown>> {
+  declare readonly declared: MergePatchBody
+  readonly #json: SchemaBodyReader<object>
+
+  constructor(declared: MergePatchBody) {
+    super(declared)
+    this.#json = new SchemaBodyReader(new SchemaBody<object>('json', declared.schema))
+  }
+
+  override accepts(type: MediaType): boolean {
+    return this.types.includes(type.type) && requireJsonInUtf8(type)
+  }
+
+  override read(contentType: string | null, body: RequestBody | null, settings: BodySettings): MergePatch<unknown> {
+    if (body === null || body.length('args.body') === 0) throw new WeirError('WEIR_BODY_MISSING', this.types.join(' or '))
+    if (contentType === null) throw new ContentTypeError(null, this.types)
+    const changes = this.#json.read(contentType, body, settings) as object // a `t` returns no promise
+    return new MergePatch(this.declared.schema, changes, settings.invalidBodyStatus)
+  }
+}
