@@ -1,9 +1,11 @@
 // Whether a body fits what its route declares: read by the same reader as that of a real request.
 
+import { systemClock } from '../../base/clock.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import type { RequestHead } from '../../http/application.ts'
 import { RequestBody } from '../../http/body/body.ts'
 import type { BodySettings } from '../../http/body/body-reader.ts'
+import { VerifiedBody } from '../../http/body/verified-body.ts'
 import { holdsForeign } from '../../schema/parts-within.ts'
 import type { Route } from '../routes/route.ts'
 
@@ -28,12 +30,18 @@ export function checkedBody(route: Route | null, head: RequestHead, content: Ask
   const { bytes } = content
   const { declared } = reader
   if (bytes.length === 0 || head.contentLength !== bytes.length || head.get('content-encoding') !== null) return NOT_CHECKED
-  if (declared.kind === 'multipart' || reader.isStreamed || (declared.schema !== null && holdsForeign(declared.schema))) return NOT_CHECKED
+  if (
+    declared instanceof VerifiedBody ||
+    declared.kind === 'multipart' ||
+    reader.isStreamed ||
+    (declared.schema !== null && holdsForeign(declared.schema))
+  )
+    return NOT_CHECKED
   const body = new RequestBody(bytes.length, null)
   body.push(bytes, 0, bytes.length, false)
   body.finish()
   try {
-    const value = reader.read(head.contentType, body, content.settings)
+    const value = reader.read(head.contentType, body, content.settings, { head, clock: systemClock })
     return isPromise(value) ? NOT_CHECKED : { isChecked: true, error: null }
   } catch (error) {
     return { isChecked: true, error }

@@ -9,6 +9,8 @@ import { BytesBodyReader, TextBodyReader } from '../../http/body/plain-body-read
 import { SchemaBody } from '../../http/body/schema-body.ts'
 import { SchemaBodyReader } from '../../http/body/schema-body-reader.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
+import { VerifiedBody } from '../../http/body/verified-body.ts'
+import { VerifiedBodyReader } from '../../http/body/verified-body-reader.ts'
 import { MultipartBody } from '../../http/multipart/form-body.ts'
 import { MultipartBodyReader } from '../../http/uploads/form-body-reader.ts'
 
@@ -36,6 +38,7 @@ export function bodyReaderOf(option: BodyOption | undefined, method: string | nu
 }
 
 function readerOf(declared: TypedBody): BodyReader {
+  if (declared instanceof VerifiedBody) return new VerifiedBodyReader(declared, readerOf(declared.inner))
   if (declared instanceof MultipartBody) return new MultipartBodyReader(declared)
   if (declared instanceof MergePatchBody) return new MergePatchReader(declared)
   if (declared instanceof SchemaBody) return new SchemaBodyReader(declared)

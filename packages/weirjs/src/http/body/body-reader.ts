@@ -1,5 +1,6 @@
 // How the server reads a body that a route declares. One reader is made when the route is mapped.
 
+import type { Clock } from '../../base/clock.ts'
 import type { MediaType } from '../../formats/media-type.ts'
 import type { JsonEngine } from '../json-engine.ts'
 import type { RequestBody } from './body.ts'
@@ -11,6 +12,12 @@ export interface BodySettings {
   readonly jsonEngine: JsonEngine | null
   /** Status of the response to a body that does not fit its schema. */
   readonly invalidBodyStatus: 400 | 422
+}
+
+/** What a body may be verified by, beside its bytes. */
+export interface Sender {
+  readonly head: { get(name: string): string | null }
+  readonly clock: Clock
 }
 
 export abstract class BodyReader<T = unknown> {
@@ -57,7 +64,8 @@ export abstract class BodyReader<T = unknown> {
    * Reads a body whose content type is accepted, or missing. Content without a type is refused here if the head did not tell that there
    * would be any.
    * @param body null for a request without one
+   * @param sender for a body that is verified
    * @throws ContentTypeError, WEIR_BODY_MISSING, WEIR_BODY_MALFORMED, InvalidBodyError, PayloadTooLargeError; thrown, or rejected where a promise is returned
    */
-  abstract read(contentType: string | null, body: RequestBody | null, settings: BodySettings): T | Promise<T>
+  abstract read(contentType: string | null, body: RequestBody | null, settings: BodySettings, sender: Sender): T | Promise<T>
 }

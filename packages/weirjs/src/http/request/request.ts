@@ -102,7 +102,10 @@ export class HttpRequest {
       request.#head.hasShownCookies ? 'read' : (shows ? (request.#webs ??= []) : request.#webs) ? 'shown' : 'none'
     bodyOf = (request, replacement) => (replacement === undefined ? request.#given : (request.#given = replacement))
     webRequestOf = (request, url) => request.#toWeb(url)
-    readBodyWith = (request, reader) => reader.read(request.#head.contentType, request.#given, request.#settings)
+    readBodyWith = (request, reader) => {
+      const head = request.#head
+      return reader.read(head.contentType, request.#given, request.#settings, { head, clock: request.#connection.clock })
+    }
   }
 
   readonly #head: Head

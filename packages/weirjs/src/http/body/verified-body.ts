@@ -1,0 +1,52 @@
+// A body that is verified before anything parses it: by its bytes and the header fields of the request.
+
+import { kindOf } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
+import { TypedBody } from './typed-body.ts'
+
+/** What a body is verified by. */
+interface ReceivedBody {
+  /** The whole body as it was sent, without its content coding. The memory is only valid until it is verified. */
+  readonly bytes: Uint8Array
+  /** The server's time, in milliseconds since 1970. */
+  readonly now: number
+  /** Returns the value of a header field, or null. @param name in lower case */
+  field(name: string): string | null
+}
+
+/** Made by `verified`. */
+export class VerifiedBody<T, Input> extends TypedBody<T, Input> {
+  /** What the handler gets. */
+  readonly inner: TypedBody<T, Input>
+  readonly verify: (received: ReceivedBody) => void | Promise<void>
+
+  /** @internal */
+  constructor(inner: TypedBody<T, Input>, verify: (received: ReceivedBody) => void | Promise<void>) {
+    super(inner.kind, inner.types, inner.schema)
+    this.inner = inner
+    this.verify = verify
+  }
+
+  /** A request without content is verified too. */
+  override get isOptional(): boolean {
+    return this.inner.isOptional
+  }
+}
+
+/**
+ * A body that is read as `body`, but only after `verify` has let it pass: what `json`, `form`, `text` or `bytes` returns, from a sender that signs
+ * it. `verify` is called when the whole body has arrived and before it is parsed, and refuses it by throwing, such as `new HttpError(401, '…')`.
+ * A promise is awaited. To return anything else, such as a verdict, is an error. `weirjs/webhooks` has the schemes of well-known senders.
+ *
+ * @throws WEIR_OPTION_INVALID for a multipart form, which is not gathered
+ */
+export function verified<T, Input>(
+  body: TypedBody<T, Input>,
+  verify: (received: ReceivedBody) => void | Promise<void>,
+): TypedBody<T, Input> {
+  const isForm = body instanceof TypedBody && body.kind === 'multipart'
+  if (isForm || !(body instanceof TypedBody))
+    throw invalid('verified()', `the body is ${isForm ? 'a multipart form' : kindOf(body)}, not json(), form(), text() or bytes()`)
+  if (typeof verify !== 'function') throw invalid('verified()', `the second argument is ${kindOf(verify)}, not a function`)
+  return new VerifiedBody(body, verify)
+}

@@ -1,0 +1,3 @@
+// The public API of weirjs/signing.
+
+export { type Signing, type SigningOptions, type SignOptions, signing } from './signing.ts'

@@ -1,0 +1,3 @@
+// The public API of weirjs/webhooks.
+
+export { type WebhookOptions, webhook } from './webhook.ts'

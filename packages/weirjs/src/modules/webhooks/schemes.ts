@@ -1,0 +1,68 @@
+// How senders sign: which fields have the signature, what it is made of, and in what form secrets are shown.
+
+import { Buffer } from 'node:buffer'
+
+/** A signature that a request states. */
+export interface Signature {
+  /** What is signed before the body. */
+  readonly prefix: string
+  readonly encoding: 'hex' | 'base64'
+  /** One for each secret of the sender. */
+  readonly given: readonly string[]
+  /** When it was made, in milliseconds since 1970; null if the scheme has no time. */
+  readonly time: number | null
+}
+
+interface SigningScheme {
+  /** The key of a secret; null if it is not one of this scheme. */
+  readonly keyOf: (secret: string) => Buffer | null
+  /** The signature of a request; null if there is none, or its form is another. */
+  readonly signatureOf: (field: (name: string) => string | null) => Signature | null
+}
+
+const HEX = /^[\da-f]{64}$/i
+const BASE64 = /^[\w+/]{43}=$/
+const SECONDS = /^\d{1,12}$/
+/** Standard Webhooks: from 24 to 64 bytes. */
+const LEAST_KEY_BYTES = 24
+
+/** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
+const standard: SigningScheme = {
+  keyOf(secret) {
+    const text = secret.startsWith('whsec_') ? secret.slice('whsec_'.length) : secret
+    const key = /^[\w+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null
+    return key !== null && key.length >= LEAST_KEY_BYTES ? key : null
+  },
+  signatureOf(field) {
+    const id = field('webhook-id')
+    const time = field('webhook-timestamp')
+    // Those of other versions are asymmetric.
+    const given = (field('webhook-signature') ?? '').split(' ').flatMap((one) => (one.startsWith('v1,') ? one.slice('v1,'.length) : []))
+    if (id === null || id === '' || time === null || !SECONDS.test(time) || given.length === 0) return null
+    return { prefix: `${id}.${time}.`, encoding: 'base64', given: given.filter((one) => BASE64.test(one)), time: Number(time) * 1000 }
+  },
+}
+
+/** https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
+const github: SigningScheme = {
+  keyOf: (secret) => Buffer.from(secret),
+  signatureOf(field) {
+    const [, given] = /^sha256=([\da-f]{64})$/i.exec(field('x-hub-signature-256') ?? '') ?? []
+    return given === undefined ? null : { prefix: '', encoding: 'hex', given: [given], time: null }
+  },
+}
+
+/** https://docs.stripe.com/webhooks#verify-manually */
+const stripe: SigningScheme = {
+  keyOf: (secret) => Buffer.from(secret),
+  signatureOf(field) {
+    const parts = (field('stripe-signature') ?? '').split(',').map((part) => part.trim().split('='))
+    const valuesOf = (name: string): string[] => parts.flatMap(([key, value]) => (key === name && value !== undefined ? value : []))
+    const [time, ...more] = valuesOf('t')
+    const given = valuesOf('v1').filter((one) => HEX.test(one))
+    if (time === undefined || more.length > 0 || !SECONDS.test(time) || given.length === 0) return null
+    return { prefix: `${time}.`, encoding: 'hex', given, time: Number(time) * 1000 }
+  },
+}
+
+export const SCHEMES: Readonly<Record<'standard' | 'github' | 'stripe', SigningScheme>> = { standard, github, stripe }
