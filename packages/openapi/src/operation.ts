@@ -59,6 +59,13 @@ function parametersOf(route: RouteListing, path: DocumentPath, names: readonly s
     const shown = source === 'path' ? names[path.names.indexOf(name)]! : name
     return [parameterOf(binding, shown, source === 'path' && name === path.rest, `parameter "${name}" of ${nameOf(route)}`, schemas)]
   })
+  if (route.policies.some(({ name }) => name === 'requireIfMatch') && !seen.has('header if-match'))
+    declared.push({
+      name: 'If-Match',
+      in: 'header',
+      description: 'The ETag of the version that the request changes.',
+      schema: { type: 'string' },
+    })
   const key = idempotencyOf(route)
   if (key === null || seen.has(`header ${key.idempotencyHeader.toLowerCase()}`)) return declared
   const schema = { type: 'string', minLength: 1, maxLength: 255 }

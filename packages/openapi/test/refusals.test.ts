@@ -3,7 +3,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { form, HttpServer, type InjectRequest, multipart, type Policy, Problem, t, text, type Usable } from '../../weirjs/src/index.ts'
+import {
+  form,
+  HttpServer,
+  type InjectRequest,
+  mergePatch,
+  multipart,
+  type Policy,
+  Problem,
+  t,
+  text,
+  type Usable,
+} from '../../weirjs/src/index.ts'
 import { csrf } from '../../weirjs/src/modules/csrf/index.ts'
 import { decompression } from '../../weirjs/src/modules/decompression/index.ts'
 import { concurrencyLimit, rateLimit, shed } from '../../weirjs/src/modules/limits/index.ts'
@@ -207,5 +218,31 @@ describe('what a document describes follows the server', () => {
     assert.deepEqual(await pathsOf(first!), ['/a'])
     assert.deepEqual(await pathsOf(second!), ['/b'])
     assert.deepEqual(await pathsOf(first!), ['/a'])
+  })
+})
+
+test('a route that requires If-Match says so, and how it refuses', async () => {
+  const map = (server: HttpServer): unknown => server.mapPut('/x', { requireIfMatch: true }, () => 'x')
+  assert.ok((await statusesOf(map)).includes('428'))
+  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  map(server)
+  const { paths } = (await server.inject('/openapi.json')).json() as { paths: { '/x': { put: { parameters: { name: string }[] } } } }
+  assert.deepEqual(
+    paths['/x'].put.parameters.map(({ name }) => name),
+    ['If-Match'],
+  )
+})
+
+test('a merge patch is described by its type, with null where it removes', async () => {
+  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  server.mapPatch('/x', { body: mergePatch(t.object({ a: t.int, b: t.string.optional() })) }, () => 'x')
+  const document = (await documentOf(server)) as unknown as { paths: { '/x': { patch: { requestBody: object } } } }
+  assert.deepEqual(document.paths['/x'].patch.requestBody, {
+    required: true,
+    content: {
+      'application/merge-patch+json': {
+        schema: { type: 'object', properties: { a: { type: 'integer' }, b: { type: ['string', 'null'] } } },
+      },
+    },
   })
 })

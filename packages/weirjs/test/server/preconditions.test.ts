@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 
-import { type Declaration, HttpResponse, HttpServer, type InjectResponse } from '../../src/index.ts'
+import { type Declaration, HttpError, HttpResponse, HttpServer, type InjectResponse, t } from '../../src/index.ts'
+import { get, put } from '../../src/modules/client/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { eventually } from '../support/serving.ts'
 
@@ -197,4 +198,88 @@ test('etag is true or false', () => {
     code: 'WEIR_ROUTE_DECLARATION',
     message: /option "etag" of \/ is the string "weak", not true or false/,
   })
+})
+
+test('requireIfMatch refuses what would change something without a condition, before the body is read', async () => {
+  const server = new HttpServer({ logger: null })
+  let handled = 0
+  server.map(null, '/note', { requireIfMatch: true, body: t.object({ a: t.int }).optional() }, () => {
+    handled++
+    return 'done'
+  })
+  for (const method of ['PUT', 'PATCH', 'POST', 'DELETE', 'UNKNOWN']) {
+    const refused = await server.inject({ method, url: '/note', body: '{', headers: { 'Content-Type': 'application/json' } })
+    assert.deepEqual([refused.status, (refused.json() as { code: string }).code], [428, 'WEIR_CONDITION_REQUIRED'], method)
+    for (const headers of [{ 'If-Match': '"v1"' }, { 'If-Match': '*' }, { 'If-None-Match': '*' }])
+      assert.equal((await ask(server, method, headers)).status, 200)
+    for (const headers of [{ 'If-None-Match': '"v1"' }, { 'If-Unmodified-Since': CHANGED_FIELD }])
+      assert.equal((await ask(server, method, headers)).status, 428)
+  }
+  assert.equal(handled, 15)
+  for (const method of ['GET', 'HEAD']) assert.equal((await ask(server, method, {})).status, 200)
+})
+
+test('requireIfMatch applies to a group, and a route in it may say otherwise; policies around the route come first', async () => {
+  const server = new HttpServer({ logger: null })
+  const closed = {
+    gate(): void {
+      throw new HttpError(401, 'no')
+    },
+  }
+  const notes = server.group('/notes', { requireIfMatch: true })
+  notes.mapPost('/new', { requireIfMatch: false }, () => 'created')
+  notes.mapPut('/:id', () => 'replaced')
+  notes.mapGet('/:id', () => 'read')
+  notes.mapDelete('/:id', { use: [closed] }, () => 'removed')
+  assert.equal((await ask(server, 'POST', {}, '/notes/new')).status, 200)
+  assert.equal((await ask(server, 'PUT', {}, '/notes/1')).status, 428)
+  assert.equal((await ask(server, 'GET', {}, '/notes/1')).status, 200)
+  assert.equal((await ask(server, 'DELETE', {}, '/notes/1')).status, 401)
+  const { policies } = server.routes.find(({ method }) => method === 'PUT')!
+  assert.deepEqual(
+    policies.map(({ name, description }) => [name, description]),
+    [['requireIfMatch', { refuses: [428] }]],
+  )
+})
+
+test('requireIfMatch of a route that changes nothing is a mistake of the program', () => {
+  const server = new HttpServer({ logger: null })
+  assert.throws(() => server.mapGet('/', { requireIfMatch: true }, () => 'x'), {
+    code: 'WEIR_ROUTE_DECLARATION',
+    message: /GET changes nothing/,
+  })
+  assert.throws(() => server.mapPut('/', { requireIfMatch: 'yes' as never }, () => 'x'), { code: 'WEIR_ROUTE_DECLARATION' })
+})
+
+test('the routes of a contract have tags of their bytes, versions, and required conditions', async () => {
+  const Note = t.object({ text: t.string })
+  const api = {
+    show: get('/note', { answers: { 200: Note } }),
+    list: get('/notes', { answers: { 200: t.array(Note) } }),
+    save: put('/note', { body: Note, answers: { 200: Note } }),
+  }
+  const server = new HttpServer({ logger: null })
+  const note = { version: 1, text: 'milk', secret: 'x' }
+  const handlers = {
+    show: (_: unknown, { response }: { response: HttpResponse }) => (response.precondition({ etag: `v${note.version}` }) ? response : note),
+    list: () => [note],
+    save: ({ body }: { body: { text: string } }, { response }: { response: HttpResponse }) => {
+      if (response.precondition({ etag: `v${note.version}` })) return response
+      return Object.assign(note, body, { version: note.version + 1 })
+    },
+  }
+  server.mapContract(api, handlers, { list: { etag: true }, save: { requireIfMatch: true } })
+
+  const list = await ask(server, 'GET', {}, '/notes')
+  assert.equal(list.text(), '[{"text":"milk"}]')
+  const etag = list.headers.get('etag')!
+  assert.equal((await ask(server, 'GET', { 'If-None-Match': etag }, '/notes')).status, 304)
+  const first = await ask(server, 'GET', {})
+  assert.deepEqual([first.status, first.headers.get('etag')], [200, '"v1"'])
+  assert.equal((await ask(server, 'GET', { 'If-None-Match': '"v1"' })).status, 304)
+
+  const save = async (headers: Record<string, string>): Promise<number> =>
+    (await server.inject({ method: 'PUT', url: '/note', json: { text: 'bread' }, headers })).status
+  assert.deepEqual([await save({}), await save({ 'If-Match': '"v1"' }), await save({ 'If-Match': '"v1"' })], [428, 200, 412])
+  assert.notEqual((await ask(server, 'GET', {}, '/notes')).headers.get('etag'), etag)
 })

@@ -50,6 +50,7 @@ const SERVER_OPTION_NAMES: readonly string[] = Object.keys({
   writeTimeout: true,
   minBodyRate: true,
   etag: true,
+  requireIfMatch: true,
   metadata: true,
 } satisfies Readonly<Record<keyof ServerSideOptions, true>>)
 

@@ -63,6 +63,12 @@ export interface GroupOptions {
    */
   readonly etag?: boolean
   /**
+   * Whether requests that change something must name the version that they expect: without If-Match, they are refused with 428 before their body
+   * is read (RFC 6585 §3). `If-None-Match: *`, which creates what does not exist yet, counts as well. The handler compares the version:
+   * see `response.precondition`. Requests with GET, HEAD, OPTIONS, QUERY and TRACE pass. Default false.
+   */
+  readonly requireIfMatch?: boolean
+  /**
    * What the handler may answer with, by status: a schema for JSON, what `text` or `bytes` returns for other content, and null for no body. The
    * compiler checks what the handler returns, and only declared properties of objects are sent. A value that the handler returns has the
    * lowest declared status from 200 to 299, unless it sets one. If a status below 400 is declared, JSON, bytes and streams with an undeclared

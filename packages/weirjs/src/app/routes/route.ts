@@ -16,6 +16,7 @@ import type { BeforeSend } from '../policies/middleware.ts'
 import { type Args, Binder, type Step } from './binder.ts'
 import { type Binding, bindingsOf } from './binding.ts'
 import { STANDARD_METHODS } from './declaration.ts'
+import { isSafe, REQUIRED_CONDITION } from './required-condition.ts'
 import { declaredAnswers } from './route-answers.ts'
 import { bodyModeOf, bodyReaderOf } from './route-body.ts'
 import { type Chain, type NoRoute, Scope } from './scope.ts'
@@ -108,6 +109,9 @@ export class Route implements RouteInfo {
     const { summary = null, description = null, operationId = null, deprecated = false } = options
     this.documentation = { summary, description, operationId, deprecated }
     if (deprecated !== false) scope.beforeSend(deprecation(deprecated))
+    if (settings.requireIfMatch?.value === true && !isSafe(method)) scope.use(REQUIRED_CONDITION)
+    else if (options.requireIfMatch === true)
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${where} cannot require If-Match: ${method} changes nothing`)
     this.scope = scope
     this.chain = scope.chain
     if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler`)

@@ -29,6 +29,7 @@ export const GROUP_RULES = rules<GroupOptions>('a group')({
   writeTimeout: TIME,
   minBodyRate: rate().optional("the server's"),
   etag: flag(false).optional('false'),
+  requireIfMatch: flag(false).optional('false'),
   answers: anything().optional(),
   metadata: object().optional('{}'),
   tags: texts('a string', () => true).optional(),
