@@ -158,7 +158,10 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
   override fromText(given: string | NamedTexts, context?: ReadContext): T | Mismatch {
     if (typeof given === 'string') return super.fromText(given, context)
     if (typeof given !== 'object' || given === null)
-      throw new WeirError('WEIR_OPTION_INVALID', `fromText() needs an object with texts, such as process.env, not ${kindOf(given)}`)
+      throw new WeirError(
+        'WEIR_OPTION_INVALID',
+        `fromText() needs an object with texts by name, such as the environment, not ${kindOf(given)}`,
+      )
     for (const [key, schema] of this.properties) {
       const reason = schema.reads === 'texts' && !(schema instanceof ForeignSchema) ? 'one text is not a list' : schema.unreadable('text')
       if (reason !== null) throw new WeirError('WEIR_OPTION_INVALID', `fromText() cannot read property "${key}": ${reason}`)
