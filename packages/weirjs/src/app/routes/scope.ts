@@ -75,7 +75,16 @@ export interface NoRoute extends RouteMatch {
 }
 
 /** Options whose innermost value applies. */
-const SETTINGS = ['host', 'endpoint', 'maxRequestBodySize', 'requestTimeout', 'writeTimeout', 'minBodyRate', 'etag', 'requireIfMatch'] as const
+const SETTINGS = [
+  'host',
+  'endpoint',
+  'maxRequestBodySize',
+  'requestTimeout',
+  'writeTimeout',
+  'minBodyRate',
+  'etag',
+  'requireIfMatch',
+] as const
 type Settings = { readonly [K in (typeof SETTINGS)[number]]?: Setting<NonNullable<CheckedOptions[K]> | null> }
 
 const NOTHING: SplitDeclaration = { bindings: Object.create(null), options: {}, policies: [] }
