@@ -68,7 +68,7 @@ export class Dispatcher implements Application {
     this.#serialize = options.debug ? this.#serializeInTests : serialize
     const runRoute: Pipeline = (exchange) => this.#route(exchange)
     if (options.debug) loadShowError().catch(() => {}) // the first error tries again
-    options.routes.composeWith((middlewares) => compose(middlewares, runRoute, options.debug ? this.#warnOfSilence : null))
+    options.routes.composeWith((middlewares) => compose(middlewares, runRoute, this.#warnOfSilence))
   }
 
   /** Warns once for each middleware: a refusal should respond explicitly, and otherwise a call of `next()` was forgotten. */

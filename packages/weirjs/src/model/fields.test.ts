@@ -127,3 +127,22 @@ test('@Field refuses members that cannot be populated', () => {
     return Private
   }, TypeError)
 })
+
+test('a default is refused where it is declared: the initial value of the property is what it would be', () => {
+  const message = /"age" has a default, which has no effect in a model: give the property an initial value, as in age = …/
+  assert.throws(
+    () =>
+      class {
+        @Field(t.int.default(3)) age = 0
+      },
+    { code: 'WEIR_OPTION_INVALID', message },
+  )
+  assert.throws(
+    () =>
+      class Person {
+        static fields = fields(Person, { age: t.int.default(3) })
+        age = 0
+      },
+    { code: 'WEIR_OPTION_INVALID', message },
+  )
+})

@@ -31,7 +31,8 @@ type FieldDecorator<S extends AnySchema> = <V>(target: undefined, context: Class
  * Declares the schema of a model's property, when its initial value does not determine the type: a UUID, a number in a range, one of
  * several strings. Accepts any schema from `t` and any synchronous Standard Schema. It does not compile if the property cannot hold the
  * schema's output.
- * @throws TypeError for private and static members, and with legacy (`experimentalDecorators`) decorators
+ * @throws TypeError for private and static members, and with legacy (`experimentalDecorators`) decorators; WEIR_OPTION_INVALID for a schema
+ * with a default, which is what the initial value of the property is for
  */
 export function Field<S extends AnySchema>(schema: S): FieldDecorator<S> {
   const field = asSchema(schema) as Schema<unknown>
@@ -40,13 +41,17 @@ export function Field<S extends AnySchema>(schema: S): FieldDecorator<S> {
     const name = context.name
     if (typeof name !== 'string' || context.private || context.static)
       throw new TypeError('@Field can decorate only public instance properties')
+    checkDefault('@Field', name, field)
     context.addInitializer(function (this: object) {
       declare(decorated, this.constructor, name, field)
     })
   }
 }
 
-/** Declares schemas like `Field`, without decorators: `static fields = fields(this, { id: t.uuid })`. */
+/**
+ * Declares schemas like `Field`, without decorators: `static fields = fields(this, { id: t.uuid })`.
+ * @throws WEIR_OPTION_INVALID for what is not a schema, and for a schema with a default
+ */
 export function fields<C extends abstract new (...args: never[]) => object>(
   target: C,
   table: { readonly [K in keyof InstanceType<C>]?: StandardSchema<unknown, InstanceType<C>[K]> },
@@ -54,9 +59,17 @@ export function fields<C extends abstract new (...args: never[]) => object>(
   const given = table as Readonly<Record<string, AnySchema>>
   for (const [name, schema] of Object.entries(given)) {
     if (!isSchema(schema)) throw invalid('fields()', `"${name}" is ${shown(schema)}, not a schema such as t.string`)
-    declare(tabled, target, name, asSchema(schema) as Schema<unknown>)
+    const field = asSchema(schema) as Schema<unknown>
+    checkDefault('fields()', name, field)
+    declare(tabled, target, name, field)
   }
   return given
+}
+
+/** A property that the body does not have keeps its initial value, and no schema runs. @throws WEIR_OPTION_INVALID */
+function checkDefault(owner: string, name: string, { hasDefault }: Schema<unknown>): void {
+  if (hasDefault)
+    throw invalid(owner, `"${name}" has a default, which has no effect in a model: give the property an initial value, as in ${name} = …`)
 }
 
 /**

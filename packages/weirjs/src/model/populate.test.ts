@@ -379,7 +379,7 @@ describe('conversion is strict', () => {
   test('an ignored null leaves a declared property unchanged: no default, no null, no failure', () => {
     class Rating {
       @Field(t.uuid) id = 'none yet'
-      @Field(t.int.default(5)) stars = 3
+      @Field(t.int) stars = 3
       @Field(t.string.nullable()) note: string | null = 'fine'
     }
     const model = new Rating()

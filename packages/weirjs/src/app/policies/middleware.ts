@@ -31,11 +31,11 @@ export type Pipeline = (exchange: Exchange) => OutgoingResponse | Promise<Outgoi
 type OnSilence = (middleware: Middleware) => void
 
 /** Returns one function that runs `middlewares` around `route`. */
-export function compose(middlewares: readonly Middleware[], route: Pipeline, onSilence: OnSilence | null): Pipeline {
+export function compose(middlewares: readonly Middleware[], route: Pipeline, onSilence: OnSilence): Pipeline {
   return middlewares.reduceRight<Pipeline>((inner, middleware) => wrap(inner, middleware, onSilence), route)
 }
 
-function wrap(inner: Pipeline, middleware: Middleware, onSilence: OnSilence | null): Pipeline {
+function wrap(inner: Pipeline, middleware: Middleware, onSilence: OnSilence): Pipeline {
   return (exchange) => {
     let hasCalledNext = false
     let answer: OutgoingResponse | Promise<OutgoingResponse> | null = null
@@ -56,7 +56,7 @@ function wrap(inner: Pipeline, middleware: Middleware, onSilence: OnSilence | nu
     const finish = (result: unknown): OutgoingResponse | Promise<OutgoingResponse> => {
       if (answer !== null && (result === undefined || result === shown)) return completed(exchange, answer)
       if (failure !== null && result === undefined) throw failure.error
-      if (onSilence !== null && result === undefined && !hasCalledNext && !exchange.own.isAnswered) onSilence(middleware)
+      if (result === undefined && !hasCalledNext && !exchange.own.isAnswered) onSilence(middleware)
       return reply(exchange, result)
     }
     const result = middleware(exchange.session, next)
