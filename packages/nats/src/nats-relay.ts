@@ -53,7 +53,7 @@ export const NATS_RELAY_RULES = rules<NatsRelayOptions>(OWNER)({
   }).optional('nothing is kept'),
   stream: words(/^[\w-]+$/).optional('prefix, with _ for .'),
   maxLength: count({ least: 1 }).optional('1,000'),
-  maxAge: duration().optional("'1d'"),
+  maxAge: duration({ leastNumber: 1_000 }).optional("'1d'"),
   maxQueuedBytes: size({ least: 1 }).or('16MiB'),
   timeout: duration().optional("'10s', or 500 ms without JetStream"),
   prefix: words(/^[\w-]+(?:\.[\w-]+)*$/).or('weir'),

@@ -20,7 +20,7 @@ export const UPLOADS_RULES = rules<UploadsOptions>(OWNER)({
   storage: having(STORAGE, 'write diskStorage(directory) or s3Storage(client, { bucket })'),
   onComplete: func(),
   maxSize: size().also(Number.POSITIVE_INFINITY).or('1GiB'),
-  expiresAfter: duration().or('24h'),
+  expiresAfter: duration({ leastNumber: 1_000 }).or('24h'),
   maxOpenUploads: count().also(Number.POSITIVE_INFINITY).or(100),
   maxOpenBytes: size().also(Number.POSITIVE_INFINITY).optional('10 times maxSize'),
   maxMetadataSize: count().or(4_096),

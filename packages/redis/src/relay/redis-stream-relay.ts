@@ -35,7 +35,7 @@ const OWNER = 'redisStreamRelay()'
 export const REDIS_STREAM_RELAY_RULES = rules<RedisStreamRelayOptions>(OWNER)({
   ...MESSENGER_RULES,
   maxLength: count({ least: 1 }),
-  keepFor: duration().or('1d'),
+  keepFor: duration({ leastNumber: 1_000 }).or('1d'),
   timeout: duration().or('10s'),
 })
 

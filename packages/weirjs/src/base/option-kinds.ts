@@ -68,6 +68,11 @@ const DAY_MS = 86_400_000
 export interface TimeRange {
   /** Default 1. */
   readonly least?: number
+  /**
+   * The least that a bare number may be; a text may be less. For times of minutes and days: who writes 60 there means seconds, and who means 60 ms
+   * writes `'60ms'`. Default: `least`.
+   */
+  readonly leastNumber?: number
   /** What it must be a multiple of, in milliseconds: 1,000 where the protocol counts seconds. Default 1. */
   readonly unit?: 1 | 1_000
   /** In milliseconds. Default 366 days: longer times are more likely to be a mistake in the unit. */
@@ -77,15 +82,24 @@ export interface TimeRange {
 }
 
 /** Milliseconds: a whole number, or a text such as `'30s'`. */
-export function duration({ least = 1, unit = 1, most = LONGEST_MS, fractions = false }: TimeRange = {}): Rule<Duration, number> {
+export function duration({
+  least = 1,
+  leastNumber = least,
+  unit = 1,
+  most = LONGEST_MS,
+  fractions = false,
+}: TimeRange = {}): Rule<Duration, number> {
   const whole = `${fractions ? '' : 'whole '}${unit === 1 ? 'milliseconds' : 'seconds in milliseconds'}${least === 0 ? ', 0' : ''}`
   const shortest = least > 1 ? `, of at least ${least} ms` : ''
   const longest = most === Number.MAX_SAFE_INTEGER ? '' : `, of at most ${most < DAY_MS ? `${most} ms` : `${most / DAY_MS} days`}`
   const expected = `${whole} or a time such as "30s", "15m" or "12h"${shortest}${longest}`
   return new Rule<Duration, number>('duration', expected, (value, place, words) => {
     const ms = parsedDuration(value)
-    if ((fractions || (Number.isSafeInteger(ms) && ms % unit === 0)) && ms >= least && ms <= most) return ms
-    const hint = unit > 1 && ms === value && ms >= 1 ? `: write "${ms}s" if these are seconds` : ''
+    const isBare = ms === value
+    const isTooFew = isBare && ms >= least && ms < leastNumber
+    if ((fractions || (Number.isSafeInteger(ms) && ms % unit === 0)) && ms >= least && ms <= most && !isTooFew) return ms
+    const isMeant = isTooFew && Number.isSafeInteger(ms) ? `, and "${ms}ms" if they are milliseconds` : ''
+    const hint = isBare && ms >= 1 && (unit > 1 || isTooFew) ? `: write "${ms}s" if these are seconds${isMeant}` : ''
     throw unexpected(place, value, words + hint)
   })
 }

@@ -132,3 +132,20 @@ test('a value of several kinds', () => {
   assert.throws(() => MANY.read({ name: true as never }), /name is true, not a string or false/)
   assert.throws(() => MANY.read({ key: 'al' as never }), /key is the string "al", not "all" or a function/)
 })
+
+test('a bare number that means seconds is refused where it would be milliseconds, with what to write', () => {
+  const table = rules<{ readonly ttl?: number | `${number}ms` | `${number}s`; readonly age?: number }>('thing')({
+    ttl: duration({ leastNumber: 1_000 }).or('1m'),
+    age: duration({ unit: 1_000 }).or('1m'),
+  })
+  const refused = (options: object, message: RegExp): void =>
+    assert.throws(() => table.read(options), { code: 'WEIR_OPTION_INVALID', message }, JSON.stringify(options))
+  for (const ttl of [1, 60, 999])
+    refused({ ttl }, new RegExp(`ttl is ${ttl}, .*: write "${ttl}s" if these are seconds, and "${ttl}ms" if they are milliseconds$`))
+  refused({ ttl: 0 }, /ttl is 0, not whole milliseconds.*366 days$/)
+  refused({ ttl: 1.5 }, /ttl is 1\.5/)
+  refused({ age: 60 }, /age is 60, .*: write "60s" if these are seconds$/)
+  assert.equal(table.read({ ttl: 1_000 }).ttl, 1_000)
+  assert.equal(table.read({ ttl: '60ms' }).ttl, 60)
+  assert.equal(table.read({ ttl: '60s' }).ttl, 60_000)
+})

@@ -87,7 +87,7 @@ const limits: readonly [RateLimit, ConcurrencyLimit, Shed] = [rateLimit({ quota:
 const kept: LimitStore = memoryStore({ maxKeys: 10 })
 server.group('/limited', { use: limits, metadata: priority('high') })
 export type _taken = Expect<Equal<ReturnType<RateLimit['take']>, Taken | Promise<Taken>>>
-rateLimit({ quota: 1, window: 500, store: kept, key: ({ request }) => request.header('x-tenant') })
+rateLimit({ quota: 1, window: '500ms', store: kept, key: ({ request }) => request.header('x-tenant') })
 // @ts-expect-error a result that may be a promise has to be awaited
 limits[0].take('key').isAllowed
 // @ts-expect-error a window without a unit

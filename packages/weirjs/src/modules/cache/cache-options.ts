@@ -72,9 +72,9 @@ const LONGEST_TAG = 256
 
 /** @internal */
 export const CACHE_RULES = rules<CacheOptions>(OWNER)({
-  maxAge: duration().orNull(),
-  staleWhileRevalidate: duration().orNull(),
-  staleIfError: duration().orNull(),
+  maxAge: duration({ leastNumber: 1_000 }).orNull(),
+  staleWhileRevalidate: duration({ leastNumber: 1_000 }).orNull(),
+  staleIfError: duration({ leastNumber: 1_000 }).orNull(),
   vary: tokens().or([]),
   tags: readBy(tagReader).orNull(),
   key: oneOfOr('all', 'principal').orNull('see below'),

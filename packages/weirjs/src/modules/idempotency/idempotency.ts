@@ -82,7 +82,7 @@ export const IDEMPOTENCY_RULES = rules<IdempotencyOptions>(OWNER)({
   header: text('the name of a field', isToken).or('Idempotency-Key'),
   required: flag(false),
   methods: tokens().or(['POST', 'PATCH'], 'POST and PATCH'),
-  ttl: duration().or('24h'),
+  ttl: duration({ leastNumber: 1_000 }).or('24h'),
   store: having(STORE_FUNCTIONS, 'for a client of Redis, write redisIdempotency(client)').optional('in memory'),
   scope: oneOfOr('principal').or('principal'),
   lease: duration({ least: 1_000 }).or('10s'),

@@ -62,7 +62,7 @@ const OWNER = 'rateLimit'
 export const RATE_LIMIT_RULES = rules<RateLimitOptions>(OWNER)({
   name: NAME.or('default'),
   quota: count({ least: 1 }),
-  window: duration(),
+  window: duration({ leastNumber: 1_000 }),
   burst: count({ least: 1 }).optional('quota'),
   key: readBy((key: LimitKey, owner) => ({ of: keyReader(owner, key), isByPrincipal: key === 'principal' })).or('address'),
   cost: matching<number | ((session: never) => unknown)>('a whole number of at least 0 or a function', isCost).or(1),

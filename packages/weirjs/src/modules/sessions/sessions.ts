@@ -98,6 +98,7 @@ export interface Sessions<Data extends StoredObject = StoredObject, Claims exten
 }
 
 const OWNER = 'sessions()'
+const MINUTE_MS = 60_000
 /** Ten years. */
 const MOST_MS = 3_660 * 86_400_000
 /** @internal */
@@ -107,8 +108,8 @@ export const SESSIONS_RULES = rules<SessionsOptions>(OWNER)({
   claims: readBy(stored).or(undefined, 'any object'),
   name: text().or('session'),
   cookie: nested(SESSION_COOKIE_RULES).or({}, '{}'),
-  idleTimeout: duration({ most: MOST_MS }).or('30m'),
-  absoluteTimeout: duration({ most: MOST_MS }).or('12h'),
+  idleTimeout: duration({ leastNumber: MINUTE_MS, most: MOST_MS }).or('30m'),
+  absoluteTimeout: duration({ leastNumber: MINUTE_MS, most: MOST_MS }).or('12h'),
   persistent: flag(false),
   allowInsecure: flag(false),
   notBefore: matching<Date | NotBefore>('a valid Date or a function', isMoment).orNull(),

@@ -83,7 +83,7 @@ test('a refusal is a problem document with Retry-After and the RateLimit fields 
 })
 
 test('a window that is not whole seconds has no w', async () => {
-  const { get } = serverWith({ quota: 5, window: 250 })
+  const { get } = serverWith({ quota: 5, window: '250ms' })
   assert.equal((await get()).headers.get('ratelimit-policy'), '"default";q=5')
 })
 
