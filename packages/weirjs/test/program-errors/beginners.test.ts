@@ -46,7 +46,7 @@ describe('mapping', () => {
     ],
     'a rule that does not exist': [
       () => file({ maxSize: 5 } as never),
-      /no option "maxSize"; the options are maxBytes, types, extensions, count$/,
+      /no option "maxSize"; the options are maxBytes, types, extensions, count, saveTo$/,
     ],
   }
   for (const [what, [attempt, message]] of Object.entries(mistakes)) test(what, () => assert.throws(attempt, message))
