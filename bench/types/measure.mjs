@@ -3,15 +3,10 @@
 // Each program has that many routes with parameters, bodies and answers, ten in each group, two levels deep. A fifth of them are controllers
 // with two routes, one declared by a table and one by a decorator. The cost of a route is the difference from the program without routes,
 // which only loads weir's types, divided by the number of routes.
-import { readFileSync } from 'node:fs'
-
-import { ROOT, readOptions, withCompiler } from './compile.mjs'
+import { readOptions, withCompiler } from './compile.mjs'
 
 const GROUP = 10
 const { counts, runs } = readOptions('100,200,400,500')
-
-/** A build from before `answers` has none. */
-const hasAnswers = /\breadonly answers\?/.test(readFileSync(`${ROOT}packages/weirjs/dist/app/routes/declaration.d.ts`, 'utf8'))
 
 const HEAD = `import { Controller, HttpServer, Route, cookie, file, header, json, multipart, routes, t } from 'weirjs'
 const server = new HttpServer()
@@ -30,7 +25,7 @@ function programOf(count) {
 /** Bodies by a schema and in JSON, a form with a file, a GET, and controllers in both notations. */
 function routeOf(i, group) {
   const model = `const Model${i} = t.object({ name${i}: t.string.max(${i + 10}), count: t.int.min(0).default(${i}), tags: t.array(t.string), owner: t.object({ id: t.uuid, email: t.email.optional() }), since: t.dateTime.optional(), state: t.enum('a${i}', 'b') })\n`
-  const answers = hasAnswers ? `, answers: { 200: Model${i}, 404: t.object({ reason${i}: t.string }) }` : ''
+  const answers = `, answers: { 200: Model${i}, 404: t.object({ reason${i}: t.string }) }`
   const value = `{ ...body, name${i}: body.name${i} + org.toFixed() + team }`
   switch (i % 5) {
     case 0:
@@ -57,7 +52,7 @@ ${group}.mapController(Table${i}).mapController(Decorated${i})
 
 withCompiler('bench-types', runs, (measure) => {
   const empty = measure(programOf(0))
-  console.log(`tsc for routes with bodies${hasAnswers ? ' and answers' : ''}, the shortest of ${runs} runs\n`)
+  console.log(`tsc for routes with bodies and answers, the shortest of ${runs} runs\n`)
   console.log('| routes | seconds | ms per route | instantiations per route |\n| --- | --- | --- | --- |')
   console.log(`| 0 | ${empty.seconds.toFixed(2)} | | |`)
   for (const count of counts) {

@@ -15,7 +15,7 @@ import type { FitsGroup } from './controllers/decorators.ts'
 import { classesOf, MAP_RULES, type MapOptions, routesOfController } from './controllers/mapping.ts'
 import { routesOf } from './controllers/routed.ts'
 import { type Logger, logWarning } from './logger.ts'
-import type { InlineHandler, MapMethod, Module, ModuleHost } from './module-host.ts'
+import type { InlineHandler, MapGet, MapMethod, Module, ModuleHost } from './module-host.ts'
 import type { BeforeSend } from './policies/middleware.ts'
 import { checkPolicy, type Gate, isModule, type Policy, type Usable } from './policies/policy.ts'
 import type { Contract } from './routes/contract.ts'
@@ -100,7 +100,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     return this.#mapInline(this.map, method, path, rest)
   }
 
-  readonly mapGet: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.mapGet, 'GET', path, rest)
+  readonly mapGet: MapGet<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.mapGet, 'GET', path, rest)
   readonly mapPost: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.mapPost, 'POST', path, rest)
   readonly mapPut: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.mapPut, 'PUT', path, rest)
   readonly mapPatch: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) =>
@@ -112,13 +112,13 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     this.#mapInline(this.mapQuery, 'QUERY', path, rest)
 
   /** The same as `mapGet`. So are `post`, `put`, `patch` and `delete`. */
-  readonly get: MapMethod<this, P, D> = this.mapGet
+  readonly get: MapGet<this, P, D> = this.mapGet
   readonly post: MapMethod<this, P, D> = this.mapPost
   readonly put: MapMethod<this, P, D> = this.mapPut
   readonly patch: MapMethod<this, P, D> = this.mapPatch
   readonly delete: MapMethod<this, P, D> = this.mapDelete
   /** `map('HEAD', …)`. A route for GET answers HEAD without it. */
-  readonly head: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.head, 'HEAD', path, rest)
+  readonly head: MapGet<this, P, D> = (path: string, ...rest: readonly unknown[]) => this.#mapInline(this.head, 'HEAD', path, rest)
   /** `map('OPTIONS', …)`. */
   readonly options: MapMethod<this, P, D> = (path: string, ...rest: readonly unknown[]) =>
     this.#mapInline(this.options, 'OPTIONS', path, rest)

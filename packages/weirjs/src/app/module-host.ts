@@ -5,20 +5,32 @@ import type { Endpoint, HttpSession, ServerHandle } from '../http/session.ts'
 import type { Logger } from './logger.ts'
 import type { BeforeSend } from './policies/middleware.ts'
 import type { Usable } from './policies/policy.ts'
-import type { ArgsOf, Below, Declaration, GroupDeclaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
+import type { ArgsOf, Below, Declaration, GetDeclaration, GroupDeclaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
 import type { ResultOf } from './routes/route-answers.ts'
 import type { RouteListing } from './routes/route-listing.ts'
 
-/** The handler of an inline route: what it gets, and what it may return. */
-export type InlineHandler<P extends string, D> = (args: ArgsOf<P, D>, session: HttpSession) => ResultOf<D>
+/** The handler of an inline route: what it gets, and what it may return. `R` is what it does return. */
+export type InlineHandler<P extends string, D, R = unknown> = (args: ArgsOf<P, D>, session: HttpSession) => R & ResultOf<D, R>
 
-/** `mapGet`, `mapPost` and so on. `Prefix` and `Outer` are the path and the declaration of a group around the routes. */
+/**
+ * `mapGet`, `mapPost` and so on. `Prefix` and `Outer` are the path and the declaration of a group around the routes.
+ */
 export interface MapMethod<Host, Prefix extends string = '', Outer = NoDeclaration> {
-  <const P extends string>(path: P, handler: InlineHandler<Below<Prefix, P>, Outer>): Host
-  <const P extends string, const D extends Declaration<D>>(
+  <const P extends string, R>(path: P, handler: InlineHandler<Below<Prefix, P>, Outer, R>): Host
+  <const P extends string, const D extends Declaration<D>, R>(
     path: P,
     declaration: D & Declaration<D>,
-    handler: InlineHandler<Below<Prefix, P>, Merged<Outer, D>>,
+    handler: InlineHandler<Below<Prefix, P>, Merged<Outer, D>, R>,
+  ): Host
+}
+
+/** `mapGet`: its declaration has no schema of a body. */
+export interface MapGet<Host, Prefix extends string = '', Outer = NoDeclaration> {
+  <const P extends string, R>(path: P, handler: InlineHandler<Below<Prefix, P>, Outer, R>): Host
+  <const P extends string, const D extends GetDeclaration<D>, R>(
+    path: P,
+    declaration: D & GetDeclaration<D>,
+    handler: InlineHandler<Below<Prefix, P>, Merged<Outer, D>, R>,
   ): Host
 }
 
@@ -47,7 +59,7 @@ export interface ModuleHost<P extends string = '', D = NoDeclaration> extends Se
   /** For a group: only those in it. */
   readonly routes: readonly RouteListing[]
   readonly map: MapAny<ModuleHost<P, D>, P, D>
-  readonly mapGet: MapMethod<ModuleHost<P, D>, P, D>
+  readonly mapGet: MapGet<ModuleHost<P, D>, P, D>
   readonly mapPost: MapMethod<ModuleHost<P, D>, P, D>
   readonly mapPut: MapMethod<ModuleHost<P, D>, P, D>
   readonly mapPatch: MapMethod<ModuleHost<P, D>, P, D>

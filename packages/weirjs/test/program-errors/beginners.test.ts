@@ -16,12 +16,20 @@ const missing = undefined as never
 describe('mapping', () => {
   const mistakes: Record<string, [attempt: () => unknown, message: RegExp]> = {
     'an option that does not exist': [
+      () => quiet().mapGet('/a', { timeot: 5 } as never, handler),
+      /"timeot" of \/a is neither a schema nor an option of a route; the options are use, .*requestTimeout/,
+    ],
+    'an option by its name elsewhere': [
       () => quiet().mapGet('/a', { timeout: 5 } as never, handler),
-      /"timeout" of \/a is neither a schema nor an option of a route; the options are use, .*requestTimeout/,
+      /"timeout" of \/a is not an option of a route: it is called "requestTimeout"$/,
+    ],
+    'parameters gathered under one name': [
+      () => quiet().mapGet('/a/:id', { params: { id: t.int } } as never, handler),
+      /"params" of \/a\/:id is not an option of a route: declare each parameter by its own name, such as \{ id: t\.int \}$/,
     ],
     'a gate as an option of a group': [
       () => quiet().group('/a', { gate: handler } as never),
-      /"gate" of group \/a is neither a schema nor an option of a group; the options are use, /,
+      /"gate" of group \/a is not an option of a group: it is called "use"$/,
     ],
     'a schema that does not exist': [
       () => quiet().mapGet('/a/:id', { id: missing }, handler),

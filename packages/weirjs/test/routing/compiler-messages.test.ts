@@ -1,4 +1,4 @@
-// What the compiler says of a controller's method that its route cannot call: the last line must be a sentence.
+// What the compiler says of a controller's method that its route cannot call, and of a declaration that is wrong: the last line must be a sentence.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -17,6 +17,28 @@ const ROWS: readonly [argument: string, declaration: string, ending: string][] =
   ['{ body }: { body: { owner: { id: string; key: string } } }', '{ body: NewOrder }', "the route has no 'body.owner.key'"],
   ['{ body }: { body: string }', '{ body: NewOrder }', "'body' is an object, but the method declares a string"],
   ['_: object, session: HttpSession, more: number', '{ id: t.int }', 'a method gets its arguments and the session, and nothing else'],
+]
+
+/** A property of a route's declaration, and what the last line says. */
+const DECLARATIONS: readonly (readonly [property: string, says: string])[] = [
+  ...['timeout', 'timeoutMs'].map((name) => [`${name}: 5`, `'${name}' is not an option: it is called 'requestTimeout'`] as const),
+  ...['bodyLimit', 'limit', 'maxBodySize'].map(
+    (name) => [`${name}: 5`, `'${name}' is not an option: it is called 'maxRequestBodySize'`] as const,
+  ),
+  ...['middleware', 'middlewares', 'guards', 'onRequest', 'preHandler', 'auth', 'gate'].map(
+    (name) => [`${name}: [() => 1]`, `'${name}' is not an option: it is called 'use'`] as const,
+  ),
+  ...['input', 'json', 'validate'].map((name) => [`${name}: true`, `'${name}' is not an option: it is called 'body'`] as const),
+  ...['responses', 'returns', 'output'].map((name) => [`${name}: null`, `'${name}' is not an option: it is called 'answers'`] as const),
+  ['name: "x"', "'name' is not an option: it is called 'operationId'"],
+  ['title: "x"', "'title' is not an option: it is called 'summary'"],
+  ['tag: "x"', "'tag' is not an option: it is called 'tags'"],
+  ['meta: 1', "'meta' is not an option: it is called 'metadata'"],
+  ['params: ["id"]', "'params' is not an option: declare each parameter by its own name, such as { id: t.int }"],
+  ['query: "q"', "'query' is not an option: declare each parameter by its own name, such as { id: t.int }"],
+  ['requestTimout: 5', 'neither a schema, such as t.string, nor the name of an option'],
+  ['id: Number', 'neither a schema, such as t.string, nor the name of an option'],
+  ['id: "int"', 'neither a schema, such as t.string, nor the name of an option'],
 ]
 
 const HEAD = `import { Controller, HttpServer, type HttpSession, Route, routes, t } from 'weirjs'
@@ -61,6 +83,20 @@ const api = contract({ user: get('/users/:id', { id: t.int }), save: post('/user
 new HttpServer().mapContract(api, { user: () => 1 })
 new HttpServer().mapContract(api, { user: () => 1, save: () => 1, load: () => 1 })
 get('/', { use: [] })
+const server = new HttpServer()
+server.mapGet('/', { body: NewOrder }, () => 1)
+server.mapGet('/', () => new Map([['a', 1]]))
+server.mapPost('/', { body: NewOrder }, async () => new Set(['a']))
+server.group('/', { summary: 'x' })
+${DECLARATIONS.map(([property]) => `server.mapPost('/:id', { ${property} }, () => 1)\n`).join('')}
+// These fit, and so do types of which nothing is known.
+const any = JSON.parse('1')
+const known: unknown = any
+server.mapGet('/', () => any)
+server.mapGet('/', async () => known)
+server.mapGet('/', async () => { throw new Error() })
+server.mapGet('/', function* () { yield 'a' })
+server.mapGet('/', { name: t.string, limit: t.int, title: t.string, query: t.string, use: [(_, next) => next()] }, ({ name, limit }) => name.repeat(limit))
 `
 
 test('the last line of the compiler says what does not fit, in each notation', () => {
@@ -84,7 +120,9 @@ test('the last line of the compiler says what does not fit, in each notation', (
   const { stdout } = spawnSync('node_modules/.bin/tsc', ['-p', FOLDER], { encoding: 'utf8' })
   rmSync(FOLDER, { recursive: true })
   const errors = stdout.split(/^(?=\S)/m)
-  const endings = errors.map((error) => /is not assignable to type '"(.*)"'\.$/.exec(error.trimEnd())?.[1] ?? error)
+  const endings = errors.map(
+    (error) => /is not assignable to type '"((?:[^"\\]|\\.)*)"(?: \| ["\w]+)*'\.$/.exec(error.trimEnd())?.[1] ?? error,
+  )
   assert.deepEqual(endings, [
     ...ROWS.flatMap(([, , ending]) => [ending, ending, ending]),
     'the class has no public method of this name',
@@ -93,5 +131,10 @@ test('the last line of the compiler says what does not fit, in each notation', (
     "'save' of the contract has no handler",
     "the contract has no entry 'load'",
     "clients do not need 'use': pass it to mapContract",
+    'a GET request has no body: use QUERY (mapQuery) or POST, or declare parameters of the query by their names',
+    'a Map or a Set has no JSON form: return Object.fromEntries(map), or [...set]',
+    'a Map or a Set has no JSON form: return Object.fromEntries(map), or [...set]',
+    "a group has no option 'summary': each of its routes declares its own",
+    ...DECLARATIONS.map(([, says]) => says),
   ])
 })

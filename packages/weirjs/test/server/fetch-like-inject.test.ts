@@ -223,7 +223,7 @@ describe('results of every kind', () => {
       .mapGet('/rejects', async () => {
         throw new HttpError(418, 'a teapot')
       })
-      .mapGet('/unsendable', () => new Map())
+      .mapGet('/unsendable', () => new Map() as object)
       .mapGet('/status', (_, { response }) => response.status(599).text('599'))
       .mapPost('/echo', (_, { request }) => request.bodyStream())
       .mapPost('/small', { maxRequestBodySize: 3 }, (_, { request }) => request.body)

@@ -115,6 +115,66 @@ export type BodyOption = AnySchema | TypedBody | 'buffer' | 'stream'
 /** A schema for a parameter from the path or the query, or one from elsewhere. */
 export type Parameter = AnySchema | ParameterSource
 
+/** What people call an option who know it from elsewhere, and what it is called here. */
+export const KNOWN_ELSEWHERE = {
+  accepts: 'body',
+  auth: 'use',
+  authorize: 'use',
+  before: 'use',
+  bodyLimit: 'maxRequestBodySize',
+  bodySchema: 'body',
+  config: 'metadata',
+  gate: 'use',
+  gates: 'use',
+  guards: 'use',
+  hidden: 'metadata',
+  hooks: 'use',
+  input: 'body',
+  json: 'body',
+  limit: 'maxRequestBodySize',
+  maxBodySize: 'maxRequestBodySize',
+  meta: 'metadata',
+  middleware: 'use',
+  middlewares: 'use',
+  name: 'operationId',
+  onRequest: 'use',
+  operationID: 'operationId',
+  output: 'answers',
+  plugins: 'use',
+  policies: 'use',
+  preHandler: 'use',
+  preValidation: 'use',
+  response: 'answers',
+  responses: 'answers',
+  returns: 'answers',
+  schema: 'body',
+  tag: 'tags',
+  timeout: 'requestTimeout',
+  timeoutMs: 'requestTimeout',
+  title: 'summary',
+  validate: 'body',
+} as const satisfies Readonly<Record<string, keyof RouteOptions>>
+
+/** Parameters that other frameworks gather under a name. */
+export const GATHERED_ELSEWHERE = [
+  'cookies',
+  'headers',
+  'params',
+  'parameters',
+  'query',
+  'queryString',
+  'querystring',
+  'searchParams',
+] as const
+
+/** The sentences that the compiler shows for a name whose value is no schema. */
+type Misnamed = {
+  readonly [K in keyof typeof KNOWN_ELSEWHERE]: `'${K}' is not an option: it is called '${(typeof KNOWN_ELSEWHERE)[K]}'`
+} & {
+  readonly [K in (typeof GATHERED_ELSEWHERE)[number]]: `'${K}' is not an option: declare each parameter by its own name, such as { id: t.int }`
+}
+type NoOption = 'neither a schema, such as t.string, nor the name of an option'
+
 /**
  * The third part of a route: parameters, by their names, and options. A name that is in the template is a route value, any other is a query
  * parameter unless it is a `header` or a `cookie`. A schema under the name of an option binds a parameter of that name, except `body`.
@@ -126,7 +186,16 @@ export type Declaration<D> = {
       ? D[K] extends Parameter
         ? Parameter
         : RouteOptions[K]
-      : Parameter
+      : K extends keyof Misnamed
+        ? Parameter | Misnamed[K]
+        : Parameter | NoOption
+}
+
+/** The same for a GET request, whose body no schema reads. */
+export type GetDeclaration<D> = {
+  readonly [K in keyof D]: K extends 'body'
+    ? 'buffer' | 'stream' | 'a GET request has no body: use QUERY (mapQuery) or POST, or declare parameters of the query by their names'
+    : Declaration<D>[K]
 }
 
 /** The same for a group: what its routes bind, and options for all of them. */
@@ -137,7 +206,11 @@ export type GroupDeclaration<D> = {
       ? D[K] extends Parameter
         ? Parameter
         : GroupOptions[K]
-      : Parameter
+      : K extends keyof Misnamed
+        ? Parameter | Misnamed[K]
+        : K extends keyof RouteOptions
+          ? Parameter | `a group has no option '${K}': each of its routes declares its own`
+          : Parameter | NoOption
 }
 
 /** An empty declaration. */

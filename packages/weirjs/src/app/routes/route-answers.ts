@@ -17,11 +17,17 @@ type AnswerOption = AnySchema | TypedBody | null
  * What a handler may return whose declaration is `D`: anything, unless it declares an answer below 400. Then a value that fits an answer from 200
  * to 299, or a response with a declared status and a body that fits it; or a promise of one.
  */
-export type ResultOf<D> = [D] extends [{ readonly answers: infer A }]
+export type ResultOf<D, R = unknown> = [D] extends [{ readonly answers: infer A }]
   ? [StatusIn<A, 2 | 3>] extends [never]
-    ? unknown
+    ? SentAs<R>
     : ResultIn<A> | PromiseLike<ResultIn<A>>
-  : unknown
+  : SentAs<R>
+
+/** `unknown` if an `R` can be sent, or a promise of one; otherwise a sentence. */
+type SentAs<R> = [Extract<Awaited<R>, Collection>] extends [never]
+  ? unknown
+  : 'a Map or a Set has no JSON form: return Object.fromEntries(map), or [...set]'
+type Collection = ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
 
 /** The statuses of `A` whose first digit is `Digit`. */
 type StatusIn<A, Digit extends number> = { [S in keyof A & number]: `${S}` extends `${Digit}${string}` ? S : never }[keyof A & number]

@@ -7,7 +7,14 @@ import { type Rule, rules } from '../../base/option-rules.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
 import { isSchema } from '../../schema/standard.ts'
 import { type CheckedPolicy, checkPolicies } from '../policies/policy.ts'
-import type { BodyOption, GroupOptions, Parameter, RouteOptions } from './declaration.ts'
+import {
+  type BodyOption,
+  GATHERED_ELSEWHERE,
+  type GroupOptions,
+  KNOWN_ELSEWHERE,
+  type Parameter,
+  type RouteOptions,
+} from './declaration.ts'
 import { ParameterSource } from './parameter-source.ts'
 import { checkAnswers } from './route-answers.ts'
 
@@ -102,6 +109,9 @@ function whyNot(name: string, value: unknown, owner: Owner): string {
   if (owner === 'group' && isOption(name, 'route')) return 'is not an option of a group: it belongs to each route'
   // Such as `t.integer`, which does not exist: without a schema, the parameter would be accepted as any text.
   if (value === undefined) return 'is undefined, not a schema'
+  if (Object.hasOwn(KNOWN_ELSEWHERE, name)) return `is not an option of a ${owner}: it is called "${KNOWN_ELSEWHERE[name as 'schema']}"`
+  if ((GATHERED_ELSEWHERE as readonly string[]).includes(name))
+    return `is not an option of a ${owner}: declare each parameter by its own name, such as { id: t.int }`
   return `is neither a schema nor an option of a ${owner}; the options are ${optionsOf(owner).join(', ')}`
 }
 

@@ -200,7 +200,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     this.#host = host
     const { mapGet }: { mapGet: MapMethod<unknown> } = host
     const answer = upgradesTo('websocket', (args: Args, session: HttpSession) => this.#answer(args, session))
-    mapGet<string, object>(this.#path, this.#declaration, answer)
+    mapGet<string, object, unknown>(this.#path, this.#declaration, answer)
   }
 
   broadcast(room: string | null, data: WebSocketData): number {
