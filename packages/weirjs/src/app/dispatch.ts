@@ -4,13 +4,13 @@ import type { ErrorCode } from '../base/error-codes.ts'
 import { ContentTypeError, faultOf, HttpError, isInstance, RetryLaterError, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
 import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
-import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import { NO_JSON, OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { problemFor } from '../http/answer/problem.ts'
 import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo, HostRule } from '../http/connection-info.ts'
 import { Exchange } from '../http/exchange.ts'
-import { type JsonEngine, refusingPromises, type Serialize } from '../http/json-engine.ts'
+import { type JsonEngine, lossOf, refusingLosses, type Serialize } from '../http/json-engine.ts'
 import { OTHER_METHODS } from '../http/notes.ts'
 import { type AcceptField, acceptFieldOf, checkContentType } from '../http/request/accepted-types.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
@@ -24,6 +24,10 @@ import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply
 import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import { reportedUrl } from './routes/shown-target.ts'
+
+/** Searches of the responses of a route, and objects that each looks at: a warning may come too late, but not cost much. */
+const MOST_SEARCHES = 20
+const MOST_SEARCHED = 1_000
 
 const NO_METHODS: readonly string[] = Object.freeze([])
 
@@ -57,15 +61,19 @@ export class Dispatcher implements Application {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
   readonly #serializeInTests: Serialize
-  /** Middleware about which a warning was logged. */
-  readonly #silent = new WeakSet<Middleware>()
+  /** Middleware and routes about which a warning was logged. */
+  readonly #silent = new WeakSet<object>()
+  /** How often the JSON of a route was searched for what it has lost. */
+  readonly #searches = new WeakMap<object, number>()
+  readonly #findsLosses: boolean
 
   constructor(options: DispatcherOptions) {
     this.#options = options
     const engine = options.jsonEngine
     const serialize: Serialize = engine === null ? JSON.stringify : (value) => engine.serialize(value)
-    this.#serializeInTests = refusingPromises(serialize)
+    this.#serializeInTests = refusingLosses(serialize, engine !== null)
     this.#serialize = options.debug ? this.#serializeInTests : serialize
+    this.#findsLosses = !options.debug && options.logger !== null && engine === null
     const runRoute: Pipeline = (exchange) => this.#route(exchange)
     if (options.debug) loadShowError().catch(() => {}) // the first error tries again
     options.routes.composeWith((middlewares) => compose(middlewares, runRoute, this.#warnOfSilence))
@@ -143,11 +151,28 @@ export class Dispatcher implements Application {
     let answer: OutgoingResponse | Promise<OutgoingResponse>
     try {
       answer = chainOf(exchange.match).pipeline(exchange)
-      if (!(answer instanceof OutgoingResponse)) answer = this.#catchLater(exchange, answer)
+      answer = answer instanceof OutgoingResponse ? this.#findLoss(exchange, answer) : this.#catchLater(exchange, answer)
     } catch (error) {
       answer = this.#answerError(exchange, error)
     }
     return this.#prepare(exchange, answer)
+  }
+
+  /** Warns once for each route: `{}` is sent for what has no JSON form. Only then, the value is searched, so that other responses cost nothing. */
+  #findLoss(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {
+    const { content } = response
+    if (content.kind === 'text' && this.#findsLosses && response.jsonValue !== NO_JSON && content.text.includes('{}'))
+      this.#warnOfLoss(exchange, response.jsonValue)
+    return response
+  }
+
+  #warnOfLoss(exchange: Exchange, value: unknown): void {
+    const route = exchange.match.route as Route | null
+    const searches = route === null ? MOST_SEARCHES : (this.#searches.get(route) ?? 0)
+    if (route === null || searches >= MOST_SEARCHES) return
+    const loss = lossOf(value, MOST_SEARCHED)
+    this.#searches.set(route, loss === null ? searches + 1 : MOST_SEARCHES)
+    if (loss !== null) logWarning(this.#options.logger, `weir: {} was sent in the JSON of ${route.label}: ${loss}`)
   }
 
   refuse(exchange: Exchange, error: Error): OutgoingResponse | Promise<OutgoingResponse> {
@@ -217,7 +242,10 @@ export class Dispatcher implements Application {
 
   /** A separate method: V8 makes room for the variables of a closure in every call of the method around it. */
   #catchLater(exchange: Exchange, answer: Promise<OutgoingResponse>): Promise<OutgoingResponse> {
-    return answer.catch((error: unknown) => this.#answerError(exchange, error))
+    return answer.then(
+      (response) => this.#findLoss(exchange, response),
+      (error: unknown) => this.#answerError(exchange, error),
+    )
   }
 
   /** The request has already been answered, because its time was over: there is no client to tell. */
@@ -234,7 +262,18 @@ export class Dispatcher implements Application {
     if (route === null) return this.#answerWithoutRoute(exchange)
     exchange.hasReachedRoute = true
     if (route.answers !== null) return this.#routeDeclared(exchange, route, route.answers)
-    return reply(exchange, route.run(exchange.session, exchange.request, values))
+    const result = route.run(exchange.session, exchange.request, values)
+    return reply(exchange, this.#options.debug ? this.#warnOfNothing(exchange, route, result) : result)
+  }
+
+  /** With `debug`, warns once for each route: a GET has something to return, and otherwise a `return` was forgotten. */
+  #warnOfNothing(exchange: Exchange, route: Route, result: unknown): unknown {
+    if (isLater(result)) return result.then((value) => this.#warnOfNothing(exchange, route, value))
+    if (result !== undefined || exchange.head.method !== 'GET' || exchange.own.isAnswered || this.#silent.has(route)) return result
+    this.#silent.add(route)
+    const hint = 'return a value, or say so with response.noContent()'
+    logWarning(this.#options.logger, `weir: the handler of ${route.label} returned nothing, and the client gets 204: ${hint}`)
+    return result
   }
 
   /** The same for a route that declares its answers: what part of a value leaves is decided when the handler has settled. */

@@ -11,6 +11,7 @@ import type { FileContent } from '../http/answer/response-content.ts'
 import { copyWebResponse, isWebResponse } from '../http/answer/web-response.ts'
 import type { RequestHead } from '../http/application.ts'
 import type { Exchange } from '../http/exchange.ts'
+import { hasNoJson } from '../http/json-engine.ts'
 import { upgradeOf } from '../http/request/upgrade.ts'
 
 /**
@@ -162,17 +163,4 @@ async function openFile({ head }: Exchange, response: OutgoingResponse, file: Fi
   prepareFile ??= (await import('../http/files/file.ts')).prepareFile
   await prepareFile({ method: head.method, header: (name) => head.get(name) }, response, file)
   return response
-}
-
-const NO_JSON = /^\[object (?:Blob|File|FormData|Headers|URLSearchParams|RegExp|Weak(?:Map|Set|Ref)|Generator|.* Iterator)\]$/
-
-/** It would be sent as `{}`, which is never intended. Errors are thrown, not returned. weir's own objects have a `toJSON` that throws. */
-function hasNoJson(result: object): boolean {
-  if ('toJSON' in result) return false
-  if (result instanceof Error || result instanceof Map || result instanceof Set) return true
-  return NO_JSON.test(tagOf(result))
-}
-
-function tagOf(value: object): string {
-  return Object.prototype.toString.call(value)
 }

@@ -101,15 +101,31 @@ export function jsonTextOf(value: unknown, serialize: Serialize): string {
 }
 
 /**
- * The same for tests and debugging, where a promise inside a value is an error. It would be sent as `{}`. Looking for it takes about as long as
- * serializing the value.
+ * The same for tests and debugging, where a value that would be sent as `{}` is an error. Looking for it takes about as long as serializing the
+ * value.
+ * @param isOwnEngine whether `serialize` is the program's, which may have a form for what JSON has none for
  */
-export function refusingPromises(serialize: Serialize): Serialize {
+export function refusingLosses(serialize: Serialize, isOwnEngine: boolean): Serialize {
   return (value) => {
-    const found = promiseIn(value)
-    if (found !== null) throw unawaited(found.value, pointerOf(found.path) || 'the value')
-    return serialize(value)
+    const found = lossIn(value, isOwnEngine ? isPromise : isLost, Number.POSITIVE_INFINITY)
+    if (found === null) return serialize(value)
+    const place = pointerOf(found.path) || 'the value'
+    throw isPromise(found.value)
+      ? unawaited(found.value, place)
+      : new WeirError('WEIR_RESULT_UNSENDABLE', `${place} ${whyLost(found.value)}`)
   }
+}
+
+/** What is lost of a value that has been sent as JSON, in words; null for nothing, as far as `most` of its parts show. */
+export function lossOf(value: unknown, most: number): string | null {
+  const found = lossIn(value, isLost, most)
+  return found === null ? null : `${pointerOf(found.path) || 'the value'} ${whyLost(found.value)}`
+}
+
+function whyLost(value: unknown): string {
+  if (value instanceof Map) return 'is a Map: send Object.fromEntries(map)'
+  if (value instanceof Set) return 'is a Set: send [...set]'
+  return isPromise(value) ? 'is a promise: await it' : `is ${kindOf(value)}, which has no JSON form`
 }
 
 /** Its rejection is swallowed: nothing else would handle it. */
@@ -118,20 +134,33 @@ function unawaited(promise: unknown, what: string): WeirError {
   return new WeirError('WEIR_RESULT_UNSENDABLE', `${what} is a promise: await it`)
 }
 
+const NO_JSON = /^\[object (?:Blob|File|FormData|Headers|URLSearchParams|RegExp|Weak(?:Map|Set|Ref)|Generator|.* Iterator)\]$/
+
+/** It would be sent as `{}`, which is never intended. weir's own objects have a `toJSON` that throws. */
+export function hasNoJson(result: object): boolean {
+  if ('toJSON' in result) return false
+  if (result instanceof Error || result instanceof Map || result instanceof Set) return true
+  return NO_JSON.test(Object.prototype.toString.call(result))
+}
+
+function isLost(value: object): boolean {
+  return isPromise(value) || hasNoJson(value)
+}
+
 interface Part {
   readonly value: unknown
   readonly path: readonly string[]
 }
 
-/** The first promise in the properties that `JSON.stringify` would read. What `toJSON` returns is not looked at. */
-function promiseIn(value: unknown): Part | null {
+/** The first lost object in the properties that `JSON.stringify` would read, among `most` of them. What `toJSON` returns is not looked at. */
+function lossIn(value: unknown, isLoss: (value: object) => boolean, most: number): Part | null {
   const seen = new Set<unknown>()
   const rest: Part[] = [{ value, path: [] }]
   try {
-    for (let part = rest.pop(); part !== undefined; part = rest.pop()) {
+    for (let part = rest.pop(); part !== undefined && seen.size < most; part = rest.pop()) {
       const { value: one, path } = part
       if (typeof one !== 'object' || one === null || seen.has(one)) continue
-      if (isPromise(one)) return part
+      if (isLoss(one)) return part
       seen.add(one)
       if ('toJSON' in one && typeof one.toJSON === 'function') continue
       for (const [name, inner] of Object.entries(one).reverse()) rest.push({ value: inner, path: [...path, name] })

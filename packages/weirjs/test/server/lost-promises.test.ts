@@ -1,4 +1,5 @@
-// Promises that a program has not awaited, inside a value for JSON: with `debug` and in tests an error, because `{}` would be sent.
+// What has no JSON form inside a value, such as a promise that the program has not awaited: with `debug` and in tests an error, because `{}` would
+// be sent; otherwise a warning.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -62,8 +63,18 @@ describe('a promise inside a value', () => {
     assert.equal((await send(() => ({ user: 1 }), { jsonEngine })).text, '"engine"')
   })
 
-  test('is not looked for in production, where it costs time', async () => {
-    assert.equal((await send(() => ({ user: later() }), {}, false)).text, '{"user":{}}')
+  test('is sent in production, where a warning names it once for each route', async () => {
+    const warnings: string[] = []
+    const server = new HttpServer({ logger: { warn: (text) => void warnings.push(text), error: () => {} } })
+    server.mapGet('/a', async () => ({ user: later(), tags: new Set(['x']) }))
+    server.mapGet('/b', () => [{}, { tags: new Set(['x']) }])
+    server.mapGet('/c', () => ({ empty: {}, list: [{}] }))
+    for (const path of ['/a', '/b', '/c', '/a', '/b'])
+      assert.match(await (await server.fetch(new Request(`http://localhost${path}`))).text(), /\{\}/)
+    assert.deepEqual(warnings, [
+      'weir: {} was sent in the JSON of GET /a: /user is a promise: await it',
+      'weir: {} was sent in the JSON of GET /b: /1/tags is a Set: send [...set]',
+    ])
   })
 
   test('and what is not one is sent', async () => {
@@ -74,6 +85,39 @@ describe('a promise inside a value', () => {
     circular['self'] = circular
     assert.match((await send(() => circular)).logged, /circular/)
   })
+})
+
+describe('what JSON would lose inside a value', () => {
+  const rows: [value: unknown, says: string][] = [
+    [new Map([['a', 1]]), '/a/0 is a Map: send Object.fromEntries(map)'],
+    [new Set(['a']), '/a/0 is a Set: send [...set]'],
+    [new Error('secret'), '/a/0 is an Error, which has no JSON form'],
+    [new URLSearchParams('a=1'), '/a/0 is a URLSearchParams, which has no JSON form'],
+    [/a/, '/a/0 is a RegExp, which has no JSON form'],
+  ]
+  for (const [value, says] of rows)
+    test(`is a 500 that says what to send: ${says}`, async () => {
+      const { status, logged } = await send(() => ({ a: [value] }))
+      assert.deepEqual([status, logged], [500, `this value cannot be sent: ${says}`])
+    })
+
+  test('is left to a JSON engine of the program', async () => {
+    const jsonEngine: JsonEngine = { serialize: () => '"engine"', deserialize: JSON.parse, populate: () => {} }
+    assert.equal((await send(() => ({ a: new Map() }), { jsonEngine })).text, '"engine"')
+  })
+})
+
+test('with debug, a warning says once that the handler of a GET returned nothing', async () => {
+  const warnings: string[] = []
+  const server = new HttpServer({ debug: true, logger: { warn: (text) => void warnings.push(text), error: () => {} } })
+  server.mapGet('/now', () => {})
+  server.mapGet('/later', async () => {})
+  server.mapGet('/meant', (_, { response }) => void response.noContent())
+  server.mapPost('/post', () => {})
+  for (const url of ['/now', '/later', '/meant', '/now', '/later']) assert.equal((await server.inject(url)).status, 204)
+  assert.equal((await server.inject({ method: 'POST', url: '/post' })).status, 204)
+  const says = 'returned nothing, and the client gets 204: return a value, or say so with response.noContent()'
+  assert.deepEqual(warnings, [`weir: the handler of GET /now ${says}`, `weir: the handler of GET /later ${says}`])
 })
 
 test('a promise in place of the value is an error everywhere', async () => {
