@@ -70,7 +70,7 @@ export interface ServerOptions {
   readonly invalidBodyStatus?: 400 | 422
   /**
    * Shows errors to clients, explained, and in browsers as a page (docs/guide/explaining.md), and overwrites the memory of expired bodies.
-   * Never in production. Default false.
+   * Never in production. Default false, or true for a program that `weir dev` runs.
    */
   readonly debug?: boolean
   /**

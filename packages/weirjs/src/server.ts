@@ -62,14 +62,18 @@ export type StartHook = (
 ) => Promise<void>
 
 let startHook: StartHook | null = null
+/** Of servers whose options do not say. */
+let defaultDebug = false
 
 /**
  * Replaces the start of every server of the process. Only a command can do so: it is loaded before the program, and nobody can do so again.
+ * @param debug whether servers whose options do not say have `debug`
  * @throws WEIR_SERVER_STATE if it has been replaced
  */
-export function replaceStart(hook: StartHook): void {
+export function replaceStart(hook: StartHook, debug = false): void {
   if (startHook !== null) throw new WeirError('WEIR_SERVER_STATE', 'a command has replaced the start of servers already')
   startHook = hook
+  defaultDebug = debug
 }
 
 /** `fetch` of a server. */
@@ -113,7 +117,8 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       const read = settingsOf(first, port, options)
       return [read, checkedOptions(read)]
     })
-    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, debug, proxies, hosts, basePath, frontEnds, ...settings } = checked
+    const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, proxies, hosts, basePath, frontEnds, ...settings } = checked
+    const debug = given.debug ?? defaultDebug
     const logger = settings.logger === undefined ? console : settings.logger
     const routes = new RouteTable()
     routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))

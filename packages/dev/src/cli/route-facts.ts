@@ -1,6 +1,7 @@
 // What `weir routes` shows of a route: as JSON, and as a line of a table.
 
 import type { Binding, RouteListing } from 'weirjs'
+import { accessOf } from 'weirjs/auth'
 import type { Level, Setting } from 'weirjs/explain'
 import { dev } from 'weirjs/kit'
 
@@ -28,6 +29,10 @@ export interface RouteFacts {
   readonly bodyMode: RouteListing['bodyMode']
   /** The statuses that it declares. */
   readonly answers: readonly number[]
+  /** The protocol that its handler always switches to, such as `websocket`; null for an ordinary one. */
+  readonly upgradesTo: string | null
+  /** Who may call it: `anyone`, `any principal` or `some principals`; null without an `auth`. */
+  readonly access: string | null
   readonly policies: readonly { readonly name: string; readonly level: Level }[]
   readonly limits: { readonly [name: string]: Setting<number | null> }
   readonly summary: string | null
@@ -38,7 +43,7 @@ export interface RouteFacts {
 }
 
 export function routeFactsOf(route: RouteListing): RouteFacts {
-  const { method, path, host, endpoint, source, bodyMode, limits, summary, operationId, deprecated, tags } = route
+  const { method, path, host, endpoint, source, bodyMode, limits, summary, operationId, deprecated, tags, upgradesTo } = route
   return {
     method,
     path,
@@ -49,6 +54,8 @@ export function routeFactsOf(route: RouteListing): RouteFacts {
     body: route.body === null ? null : { kind: route.body.kind, types: route.body.types },
     bodyMode,
     answers: Object.keys(route.answers).map(Number),
+    upgradesTo,
+    access: accessText(route),
     policies: route.policies.map(({ name, level }) => ({ name, level })),
     limits,
     summary,
@@ -62,6 +69,13 @@ function parameterFactsOf(name: string, { source, name: key, schema }: Binding):
   return { name, in: source, key, expected: schema === null ? 'a string' : dev.expectationOf(schema) }
 }
 
+function accessText({ policies }: RouteListing): string | null {
+  const access = accessOf(policies.map(({ description }) => description))
+  if (access === null) return null
+  if (access.isOpen) return 'anyone'
+  return access.isNarrowed ? 'some principals' : 'any principal'
+}
+
 /** Method, host and path, as they identify a route. */
 export function routeLabel({ method, host, path, endpoint }: Pick<RouteListing, 'method' | 'host' | 'path' | 'endpoint'>): string {
   return `${(method ?? 'any').padEnd(7)} ${host ?? ''}${dev.visible(path)}${endpoint === null ? '' : ` (endpoint ${endpoint})`}`
@@ -69,14 +83,26 @@ export function routeLabel({ method, host, path, endpoint }: Pick<RouteListing, 
 
 export function routesText(routes: readonly RouteFacts[]): string {
   if (routes.length === 0) return 'The server has no routes.'
+  const shared = routes.length === 1 ? [] : sharedPolicies(routes)
   const rows = routes.map((route) => [
-    route.method ?? 'any',
+    route.upgradesTo ?? route.method ?? 'any',
     `${route.host ?? ''}${dev.visible(route.path)}`,
     route.source,
-    route.policies.map(({ name }) => name).join(', '),
+    route.access ?? '',
+    route.policies
+      .map(({ name }) => name)
+      .filter((name) => !shared.includes(name))
+      .join(', '),
     notesOf(route).join('; '),
   ])
-  return tableOf(['METHOD', 'PATH', 'HANDLER', 'POLICIES', 'NOTES'], rows)
+  const table = tableOf(['METHOD', 'PATH', 'HANDLER', 'ACCESS', 'POLICIES', 'NOTES'], rows)
+  return shared.length === 0 ? table : `All routes have: ${shared.join(', ')}\n\n${table}`
+}
+
+/** The policies that every route has, in the order of the first. */
+function sharedPolicies([first, ...others]: readonly RouteFacts[]): readonly string[] {
+  const names = first!.policies.map(({ name }) => name)
+  return names.filter((name) => others.every(({ policies }) => policies.some((one) => one.name === name)))
 }
 
 function notesOf({ endpoint, parameters, body, bodyMode, answers, deprecated }: RouteFacts): string[] {

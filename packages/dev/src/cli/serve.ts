@@ -51,7 +51,7 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
       routes: all.flatMap(({ routes }) => routes.map(routeLabel)),
       links,
     })
-  })
+  }, true)
 
   // Ctrl+C reaches the whole process group. The command decides what it means.
   process.on('SIGINT', () => {})

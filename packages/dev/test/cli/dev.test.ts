@@ -65,6 +65,22 @@ test('a change restarts the program on the same socket, prints what has changed,
   assert.equal(await weir.end('SIGINT'), 0)
 })
 
+test('servers have debug unless their options say otherwise', { skip }, async (t) => {
+  for (const [options, shows] of [
+    ['', true],
+    [', { debug: false }', false],
+  ] as const) {
+    const text = APP.replace("'127.0.0.1', 0", `'127.0.0.1', 0${options}`).replace(
+      "'/', () => name",
+      "'/', () => { throw new Error(name) }",
+    )
+    const weir = new RunningWeir(t, programFolder(t, { 'app.js': text, ...nameIs('why') }), 'dev', 'app.js')
+    const port = Number((await weir.prints(URL_PRINTED))[1])
+    assert.equal((await ask(port)).includes('why'), shows)
+    assert.equal(await weir.end('SIGINT'), 0)
+  }
+})
+
 test('a program that fails keeps its clients waiting until it is mended', { skip }, async (t) => {
   const folder = programFolder(t, { 'app.js': APP, ...nameIs('good') })
   const weir = new RunningWeir(t, folder, 'dev', 'app.js')

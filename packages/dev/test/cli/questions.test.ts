@@ -15,9 +15,11 @@ const SERVER = `import { HttpServer, t } from 'weirjs'
   export const server = new HttpServer('127.0.0.1', PORT, { limits: { maxRequestHeaders: 50 } })
   ${ROUTES}`
 
-const TABLE = `METHOD  PATH        HANDLER  POLICIES  NOTES
-GET     /users/:id  inline   auth
-POST    /users      inline   auth      body: schema; 201
+const TABLE = `All routes have: auth
+
+METHOD  PATH        HANDLER  NOTES
+GET     /users/:id  inline
+POST    /users      inline   body: schema; 201
 `
 
 /** The ways in which a file may have a server. */
@@ -52,6 +54,36 @@ test('routes as JSON have parameters, bodies, answers, policies and limits', (t)
   assert.deepEqual(save!['answers'], [201])
   assert.deepEqual(save!['policies'], [{ name: 'auth', level: 'server' }])
   assert.deepEqual((save!['limits'] as Record<string, unknown>)['maxRequestBodySize'], { value: 5_000_000, level: 'route' })
+})
+
+test('routes show who may call them, and which are WebSockets', (t) => {
+  const text = `import { HttpServer } from 'weirjs'
+    import { auth, basic } from 'weirjs/auth'
+    import { websocket } from 'weirjs/websocket'
+    export const server = new HttpServer()
+    const access = auth({ schemes: [basic({ users: {} })], roles: ['admin'] })
+    server.use({ name: 'audit', gate() {} })
+    server.mapGet('/open', { use: [access, auth.open] }, () => 'x')
+    server.mapGet('/own', { use: [access] }, () => 'x')
+    server.mapGet('/admin', { use: [access, auth.roles('admin')] }, () => 'x')
+    server.use(websocket('/chat', { message() {} }))`
+  const folder = programFolder(t, { 'app.js': text })
+  const [shared, , ...rows] = runWeir(folder, 'routes', 'app.js').out.split('\n')
+  assert.equal(shared, 'All routes have: audit')
+  assert.match(
+    rows.join('\n'),
+    /\/open +inline +anyone[\s\S]*\/own +inline +any principal[\s\S]*\/admin +inline +some principals[\s\S]*websocket +\/chat/,
+  )
+  const facts = JSON.parse(runWeir(folder, 'routes', 'app.js', '--json').out) as { access: string | null; upgradesTo: string | null }[]
+  assert.deepEqual(
+    facts.map(({ access, upgradesTo }) => [access, upgradesTo]),
+    [
+      ['anyone', null],
+      ['any principal', null],
+      ['some principals', null],
+      [null, 'websocket'],
+    ],
+  )
 })
 
 test('explains a request with fields and a body', (t) => {

@@ -12,6 +12,9 @@ import { temporaryDirectory } from '../../../weirjs/test/support/temporary.ts'
 const COMMAND = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const WEIR = new URL('../../../weirjs/src/index.js', import.meta.url).href
 
+const IMPORTED = /'weirjs(?:\/([a-z-]+))?'/g
+const entryOf = (entry: string | undefined): string => (entry === undefined ? WEIR : new URL(`modules/${entry}/index.js`, WEIR).href)
+
 /** A folder with a program. In its files, `weir` is the library that is being tested. */
 export function programFolder(t: TestContext, files: Readonly<Record<string, string>>): string {
   const folder = temporaryDirectory(t)
@@ -24,7 +27,10 @@ export function write(folder: string, files: Readonly<Record<string, string>>): 
   const unfinished = join(folder, '.unfinished')
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(unfinished, text.replaceAll("'weirjs'", JSON.stringify(WEIR)))
+    writeFileSync(
+      unfinished,
+      text.replace(IMPORTED, (_, entry?: string) => JSON.stringify(entryOf(entry))),
+    )
     renameSync(unfinished, join(folder, name))
   }
 }
