@@ -74,6 +74,8 @@ const SECTIONS = {
     'docs/guide/csrf.md': 'CSRF',
     'docs/guide/cors.md': 'CORS',
     'docs/guide/headers.md': 'Security headers',
+    'docs/guide/signing.md': 'Links that expire',
+    'docs/guide/webhooks.md': 'Webhooks',
     'docs/guide/limits.md': 'Limiting clients and load',
     'docs/guide/hosts.md': 'Hosts',
     'docs/guide/local.md': 'A server on one computer',
