@@ -18,7 +18,7 @@ const servers = {
     server.mapPost('/upload', { maxRequestBodySize: null }, async (_, { request, response }) => {
       let saved = null
       const isValid = await request.bodyMultipartStream({
-        maxFileBytes: Number.POSITIVE_INFINITY,
+        maxFileSize: Number.POSITIVE_INFINITY,
         async onFile(info, content) {
           saved = await saveTo(folder, info, content)
         },

@@ -5,13 +5,11 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
 
 import { parsedDuration } from '../packages/weirjs/src/base/duration.ts'
-import { OptionRules, Rule } from '../packages/weirjs/src/base/option-rules.ts'
+import { Rule } from '../packages/weirjs/src/base/option-rules.ts'
 import { bytesOf } from '../packages/weirjs/src/base/size.ts'
-
-type Table = OptionRules<object, Readonly<Record<string, unknown>>>
+import { type OptionTable, optionTables } from './option-tables.ts'
 
 interface GuideTable {
   /** `docs/guide/cors.md:25` */
@@ -23,8 +21,7 @@ interface GuideTable {
   readonly rows: readonly (readonly string[])[]
 }
 
-const known = new Map<string, Table>()
-const sources = readdirSync('packages', { recursive: true, encoding: 'utf8' }).filter((file) => /^\w+\/src\/.*(?<!\.test)\.ts$/.test(file))
+const known = new Map<string, OptionTable>()
 const guide = readdirSync('docs/guide').filter((file) => file.endsWith('.md'))
 const tables = guide.flatMap((file) => tablesIn(join('docs/guide', file)))
 
@@ -47,18 +44,7 @@ function cellsOf(row: string): string[] {
 }
 
 before(async () => {
-  for (const file of sources) {
-    const text = readFileSync(join('packages', file), 'utf8')
-    const declared = [...text.matchAll(/^(?:export )?const (\w+) =\s+rules</gm)].map(([, name]) => name!)
-    if (declared.length === 0) continue
-    const module = (await import(pathToFileURL(join('build/packages', file.replace(/ts$/, 'js'))).href)) as Record<string, unknown>
-    for (const name of declared) {
-      const table = module[name]
-      assert.ok(table instanceof OptionRules, `packages/${file} does not export ${name}: this test could not compare it`)
-      assert.ok(!known.has(name), `two tables of rules are called ${name}`)
-      known.set(name, table as Table)
-    }
-  }
+  for (const [name, table] of await optionTables()) known.set(name, table)
 })
 
 test('every table of options in the guide names its rules', () => {
@@ -112,7 +98,7 @@ function entriesIn(tokens: readonly string[], where: string): [name: string, rul
   return all.filter(([name]) => !all.some(([other]) => other.startsWith(`${name}.`)))
 }
 
-function entriesOf({ table }: Table): [name: string, rule: Rule<unknown, unknown>][] {
+function entriesOf({ table }: OptionTable): [name: string, rule: Rule<unknown, unknown>][] {
   return Object.entries(table).filter(
     (entry): entry is [string, Rule<unknown, unknown>] => entry[1] instanceof Rule && entry[1].kind !== 'for tests',
   )

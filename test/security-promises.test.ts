@@ -174,8 +174,8 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/cache/cache.test.ts: Vary, the option vary and declared header parameters select the variant',
     'packages/weirjs/test/modules/cache/cache.test.ts: method, host, path and query are the key; X-Forwarded-Host is not',
   ],
-  'no more memory than `maxBytes`': [
-    'packages/weirjs/test/modules/cache/setup.test.ts: no more than maxBytes is kept, and those that were used last stay',
+  'no more memory than `maxSize`': [
+    'packages/weirjs/test/modules/cache/setup.test.ts: no more than maxSize is kept, and those that were used last stay',
     'packages/weirjs/test/modules/kept-texts.test.ts: keeps no heads: …',
   ],
   'does not complete twice': [

@@ -12,7 +12,7 @@ const Reading = t.object(reading)
 const StoredReading = t.object({ id: t.int, ...reading })
 const Photo = multipart({
   fields: { title: t.string.min(1).max(60) },
-  files: { photo: file({ maxBytes: MAX_PHOTO_BYTES, types: ['image/png', 'image/jpeg'], extensions: ['.png', '.jpg', '.jpeg'] }) },
+  files: { photo: file({ maxSize: MAX_PHOTO_BYTES, types: ['image/png', 'image/jpeg'], extensions: ['.png', '.jpg', '.jpeg'] }) },
 })
 
 /** As they are stored. What may leave the server is in `Keeper`. */

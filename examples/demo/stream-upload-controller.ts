@@ -33,7 +33,7 @@ export class StreamUploadController extends Controller {
     try {
       isValid = await request.bodyMultipartStream({
         maxParts: 200,
-        maxFileBytes: request.maxRequestBodySize,
+        maxFileSize: request.maxRequestBodySize,
         onField(name, value) {
           if (name.toLowerCase() === 'title') title = value
         },

@@ -21,7 +21,7 @@ export function messages(store: Store, folder: string, { limits, senderOf }: Acc
       const draft = { summary: 'Sends a message', to: Name, body: t.object({ text: Text }), answers }
       mapPost('/users/:to/messages', draft, ({ to, body }, session) => store.post(senderOf(session), store.find(to), body.text))
 
-      const body = multipart({ fields: { text: Text }, files: { picture: file({ types: ['image/png', 'image/jpeg'], maxBytes: MIB }) } })
+      const body = multipart({ fields: { text: Text }, files: { picture: file({ types: ['image/png', 'image/jpeg'], maxSize: MIB }) } })
       const upload = { to: Name, use: [limits.uploads], answers }
       const picture = { ...upload, summary: 'Sends a message with a picture', body, maxRequestBodySize: 2 * MIB }
       mapPost('/users/:to/pictures', picture, async ({ to, body }, session) => {
@@ -39,7 +39,7 @@ export function messages(store: Store, folder: string, { limits, senderOf }: Acc
         try {
           const isForm = await session.request.bodyMultipartStream({
             maxParts: 1,
-            maxFileBytes: session.request.maxRequestBodySize,
+            maxFileSize: session.request.maxRequestBodySize,
             onFile: async (info, content) => {
               const { fileName, size } = await saveTo(folder, info, content)
               kept.push({ fileName, size })

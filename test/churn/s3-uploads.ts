@@ -35,7 +35,7 @@ async function serve(endpoint: string): Promise<void> {
   server.mapPost('/form', { maxRequestBodySize: null }, async (_, { request }) => {
     let saved: unknown = null
     await request.bodyMultipartStream({
-      maxFileBytes: Number.POSITIVE_INFINITY,
+      maxFileSize: Number.POSITIVE_INFINITY,
       async onFile(info, content) {
         saved = await saveToS3(client, { bucket: BUCKET, key: 'form' }, info, content)
       },
@@ -46,7 +46,7 @@ async function serve(endpoint: string): Promise<void> {
     uploads('/files', {
       storage: s3Storage(client, { bucket: BUCKET }),
       maxSize: Number.POSITIVE_INFINITY,
-      maxOpenBytes: Number.POSITIVE_INFINITY,
+      maxOpenSize: Number.POSITIVE_INFINITY,
       onComplete: (upload) => upload.moveTo(`resumable/${upload.size}`),
     }),
   )

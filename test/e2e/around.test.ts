@@ -142,7 +142,7 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
       assert.match(await send(page, 'files', '415 Unsupported Media Type'), /WEIR_FILE_TYPE/)
       await card(page, 'files').getByLabel('title').fill('River')
       await photo(1024 * 1024 + 1)
-      assert.match(await send(page, 'files', '413 Content Too Large'), /photo\.maxBytes/)
+      assert.match(await send(page, 'files', '413 Content Too Large'), /photo\.maxSize/)
       await photo(1024 * 1024)
       assert.equal(await send(page, 'files', '200 OK'), '{"title":"River","type":"image/png","bytes":1048576}')
 

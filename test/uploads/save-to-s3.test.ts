@@ -88,8 +88,8 @@ describe('saveToS3', { skip: noS3 }, () => {
 
   describe('refuses what the policy does not allow, and leaves nothing', () => {
     const rows: [what: string, policy: S3SavePolicy, error: Partial<WeirError>][] = [
-      ['a size in the first part', { maxBytes: 1000 }, { status: 413 }],
-      ['a size in a later part', { maxBytes: FILE.length - 1 }, { status: 413 }],
+      ['a size in the first part', { maxSize: 1000 }, { status: 413 }],
+      ['a size in a later part', { maxSize: FILE.length - 1 }, { status: 413 }],
       ['an extension', { extensions: ['.jpg'] }, { code: 'WEIR_FILE_EXTENSION' }],
       ['a content', { magic: [[1, 2, 3]] }, { code: 'WEIR_FILE_MAGIC' }],
     ]
@@ -244,12 +244,12 @@ describe('saveToS3', { skip: noS3 }, () => {
 
     test('of which a limit is exceeded becomes a 413, and nothing is left', async (t) => {
       const s3 = await startS3(t)
-      const { server } = await serve(t, s3, { maxBytes: PART + 5 })
+      const { server } = await serve(t, s3, { maxSize: PART + 5 })
       const form = new FormData()
       form.append('a', new File([FILE], 'a.png'))
       const response = await fetch(`http://127.0.0.1:${server.port}/`, { method: 'POST', body: form })
       assert.equal(response.status, 413)
-      assert.match(await response.text(), /maxBytes/)
+      assert.match(await response.text(), /maxSize/)
       await assertNothingLeft(s3)
     })
 

@@ -1,4 +1,4 @@
-// The inspector: bodies that are streamed are seen as they pass, up to `maxBodyBytes`, and without secrets.
+// The inspector: bodies that are streamed are seen as they pass, up to `maxBodySize`, and without secrets.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -115,7 +115,7 @@ test('streamed responses and files are kept before they are compressed', async (
 })
 
 test('a long stream is cut, and one that breaks is marked', async (t) => {
-  const { server, last } = inspected(t, { maxBodyBytes: 5 })
+  const { server, last } = inspected(t, { maxBodySize: 5 })
   await server.inject('/count/100')
   assert.deepEqual((await last()).responseBody, { text: '0 1 2', isBase64: false, length: 290, cut: 'large' })
   const other = inspected(t)

@@ -104,8 +104,8 @@ test('keeps no secret: fields, cookies, queries, declared ones, and what the res
   for (const kept of ['Bearer xxxxxxxx', 'note=kept', 'ada']) assert.ok(all.includes(kept), kept)
 })
 
-test('bodies are kept up to maxBodyBytes, bytes as base64', async () => {
-  const { server, details } = inspected({ maxBodyBytes: 8 })
+test('bodies are kept up to maxBodySize, bytes as base64', async () => {
+  const { server, details } = inspected({ maxBodySize: 8 })
   await server.inject({ method: 'POST', url: '/echo', body: `${'x'.repeat(7)}ü and more` })
   await server.inject({ method: 'POST', url: '/echo', body: Uint8Array.of(0xff, 0xfe) })
   const [large, bytes] = await details()

@@ -201,7 +201,7 @@ test('cuts and times are kept, and a timeout happens again without waiting for i
   assert.deepEqual((await replay(server, to)).differences, [])
 })
 
-test('sample, max and maxBytes leave exchanges out, and count them', async (t) => {
+test('sample, max and maxSize leave exchanges out, and count them', async (t) => {
   const server = echoServer()
   const { to } = await recorded(
     t,
@@ -212,7 +212,7 @@ test('sample, max and maxBytes leave exchanges out, and count them', async (t) =
     { sample: ({ target }: { target: string }) => target !== '/hello/b', max: 2 },
   )
   assert.deepEqual(readdirSync(to), ['000001-get-hello-a-200.json', '000002-get-hello-c-200.json'])
-  const recording = record(server, { to, maxBytes: 1_000 })
+  const recording = record(server, { to, maxSize: 1_000 })
   await server.inject({ method: 'POST', url: '/text', body: 'x'.repeat(2_000) })
   await server.inject('/large')
   const report = await recording.stop()

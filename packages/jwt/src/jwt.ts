@@ -14,7 +14,7 @@ import { setFetcher } from './fetch-set.ts'
 import { FetchedKeys, FixedKeys, type KeySource } from './keys.ts'
 import { digestOf, VerifiedTokens } from './verified-tokens.ts'
 
-const { anything, count, duration, func, matching, readBy, size, text } = option
+const { alias, anything, count, duration, func, matching, readBy, size, text } = option
 
 export interface JwtOptions<N extends string = string> {
   /** Who issues the tokens: exactly `iss` of them. */
@@ -52,6 +52,8 @@ export interface JwtOptions<N extends string = string> {
   /** How long fetching `jwks` may take. Default 5 s. */
   readonly jwksTimeout?: Duration
   /** The largest `jwks`. Default 512 KiB. */
+  readonly maxJwksSize?: Size
+  /** @deprecated another name of `maxJwksSize` */
   readonly maxJwksBytes?: Size
   /** Used to fetch `jwks`. Default: that of Node. */
   readonly fetch?: typeof globalThis.fetch
@@ -91,7 +93,8 @@ export const JWT_RULES = rules<JwtOptions>('jwt')({
   maxTokenLength: count().also(Number.POSITIVE_INFINITY).or(8_192),
   maxCachedTokens: count().or(10_000),
   jwksTimeout: duration().or('5s'),
-  maxJwksBytes: size({ least: 1 }).or('512KiB'),
+  maxJwksSize: size({ least: 1 }).or('512KiB'),
+  maxJwksBytes: alias('maxJwksSize'),
   fetch: func().optional('that of Node'),
   onJwksError: func().optional(),
   name: text().or('jwt'),
@@ -198,7 +201,7 @@ function audiencesOf(audience: string | readonly string[]): readonly string[] {
 }
 
 function keysOf(options: Settings, algorithms: readonly JwtAlgorithm[]): KeySource {
-  const { jwks, publicKey, secret, jwksTimeout: timeoutMs, maxJwksBytes: maxBytes, onJwksError = () => {} } = options
+  const { jwks, publicKey, secret, jwksTimeout: timeoutMs, maxJwksSize: maxBytes, onJwksError = () => {} } = options
   if ([jwks, publicKey, secret].filter((one) => one !== undefined).length !== 1)
     throw invalid('jwt', 'exactly one of jwks, publicKey and secret is needed')
   if (secret !== undefined) return new FixedKeys(checkSecret(secret, algorithms))

@@ -15,7 +15,7 @@ interface NatsPublisherOptions {
   readonly link: NatsLink
   readonly clock: Clock
   readonly timeoutMs: number
-  readonly maxQueuedBytes: number
+  readonly maxQueuedSize: number
   /** Finds out whether messages can be sent, on each new connection and when JetStream does not take them. */
   readonly prepare: () => Promise<void>
 }
@@ -58,11 +58,11 @@ export class NatsPublisher {
 
   /** @throws (rejects) WEIR_RELAY_UNAVAILABLE */
   publish(subject: string, data: string, once: string | null): Promise<number> {
-    const { clock, link, maxQueuedBytes, timeoutMs } = this.#options
+    const { clock, link, maxQueuedSize, timeoutMs } = this.#options
     if (this.#isClosed || link.isOver) return Promise.reject(link.error())
     const bytes = Buffer.byteLength(data) + OVERHEAD_BYTES
-    if (this.#bytes + bytes > maxQueuedBytes)
-      return Promise.reject(unavailable(`more than maxQueuedBytes (${maxQueuedBytes}) would wait for NATS`, this.#trouble))
+    if (this.#bytes + bytes > maxQueuedSize)
+      return Promise.reject(unavailable(`more than maxQueuedSize (${maxQueuedSize}) would wait for NATS`, this.#trouble))
     return new Promise((resolve, reject) => {
       const token = once === null ? `${this.#tokens}${(this.#count++).toString(36)}` : onceName(subject, once)
       const message: Waiting = { subject, data, bytes, token, deadline: clock.now() + timeoutMs, isSent: false, resolve, reject }

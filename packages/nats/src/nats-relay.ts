@@ -8,7 +8,7 @@ import { PlainNatsRelay } from './nats-plain-relay.ts'
 import { DEFAULT_AGE_MS } from './nats-stream.ts'
 import { NatsStreamRelay } from './nats-stream-relay.ts'
 
-const { count, duration, forTests, listener, readBy, size, text } = option
+const { alias, count, duration, forTests, listener, readBy, size, text } = option
 
 export interface NatsRelayOptions {
   /**
@@ -23,6 +23,8 @@ export interface NatsRelayOptions {
   /** How long a stream keeps messages, if the relay creates it. Default `'1d'`. */
   readonly maxAge?: Duration
   /** How many bytes of messages may wait for JetStream. Each message counts 200 more. When exceeded, `publish` rejects. Default 16 MiB. */
+  readonly maxQueuedSize?: Size
+  /** @deprecated another name of `maxQueuedSize` */
   readonly maxQueuedBytes?: Size
   /**
    * How long `publish` waits for a confirmation. With `jetstream`, it sends the message again in that time, and the stream stores it once.
@@ -38,7 +40,7 @@ export interface NatsRelayOptions {
 }
 
 const OWNER = 'natsRelay()'
-const OF_STREAMS = ['stream', 'maxLength', 'maxAge', 'maxQueuedBytes'] as const
+const OF_STREAMS = ['stream', 'maxLength', 'maxAge', 'maxQueuedSize', 'maxQueuedBytes'] as const
 const LONGEST_NAME = 100
 const words = (syntax: RegExp): option.Rule<string, option.Same> =>
   text(
@@ -54,7 +56,8 @@ export const NATS_RELAY_RULES = rules<NatsRelayOptions>(OWNER)({
   stream: words(/^[\w-]+$/).optional('prefix, with _ for .'),
   maxLength: count({ least: 1 }).optional('1,000'),
   maxAge: duration({ leastNumber: 1_000 }).optional("'1d'"),
-  maxQueuedBytes: size({ least: 1 }).or('16MiB'),
+  maxQueuedSize: size({ least: 1 }).or('16MiB'),
+  maxQueuedBytes: alias('maxQueuedSize'),
   timeout: duration().optional("'10s', or 500 ms without JetStream"),
   prefix: words(/^[\w-]+(?:\.[\w-]+)*$/).or('weir'),
   onError: listener().or(warn, 'a warning of the process'),
@@ -77,7 +80,7 @@ export function natsRelay(connection: NatsConnection, options: NatsRelayOptions 
     onError,
     maxLength,
     maxAge: maxAgeMs,
-    maxQueuedBytes,
+    maxQueuedSize,
     clock = systemClock,
     ...given
   } = NATS_RELAY_RULES.read(options)
@@ -100,7 +103,7 @@ export function natsRelay(connection: NatsConnection, options: NatsRelayOptions 
     maxLength,
     maxAgeMs,
     clock,
-    maxQueuedBytes,
+    maxQueuedSize,
     timeoutMs,
     onError,
   })

@@ -13,7 +13,7 @@ import { NatsStream, type NatsStreamOptions, type StreamState } from './nats-str
 interface NatsStreamRelayOptions extends NatsStreamOptions {
   readonly connection: NatsConnection
   readonly clock: Clock
-  readonly maxQueuedBytes: number
+  readonly maxQueuedSize: number
   readonly onError: (error: unknown) => void
 }
 
@@ -32,7 +32,7 @@ export class NatsStreamRelay implements Relay {
 
   constructor(options: NatsStreamRelayOptions) {
     this.#options = options
-    const { clock, connection, jetstream, maxQueuedBytes, timeoutMs } = options
+    const { clock, connection, jetstream, maxQueuedSize, timeoutMs } = options
     this.#link = new NatsLink(connection, {
       onDown: () => {
         this.#hasStream = false
@@ -52,7 +52,7 @@ export class NatsStreamRelay implements Relay {
       (channel, onEmpty) => new NatsFeed({ channel, connection, link: this.#link, stream: this.#stream, onEmpty }),
     )
     const prepare = async (): Promise<void> => void (await this.#look())
-    this.#publisher = new NatsPublisher({ clock, jetstream, link: this.#link, maxQueuedBytes, prepare, timeoutMs })
+    this.#publisher = new NatsPublisher({ clock, jetstream, link: this.#link, maxQueuedSize, prepare, timeoutMs })
     this.#stopVerifying = clock.every(VERIFY_MS, () => void this.#verify())
     void this.#begin()
   }

@@ -223,11 +223,11 @@ test('kept: subscriptions that begin anywhere in a busy channel hear all that fo
   for (const [i, one] of heard.entries()) await hears(await one, ...data.slice(from[i]! + 1))
 })
 
-test('kept: more than maxQueuedBytes is refused at once, and a place is free after a confirmation', { skip }, async (t) => {
+test('kept: more than maxQueuedSize is refused at once, and a place is free after a confirmation', { skip }, async (t) => {
   const server = await startNats(t)
-  const relay = keeping(await server.connect(), { maxQueuedBytes: 1_000 })
+  const relay = keeping(await server.connect(), { maxQueuedSize: 1_000 })
   const first = relay.publish('a', 'x'.repeat(700))
-  await assert.rejects(relay.publish('a', 'x'), { ...UNAVAILABLE, message: /maxQueuedBytes \(1000\)/ })
+  await assert.rejects(relay.publish('a', 'x'), { ...UNAVAILABLE, message: /maxQueuedSize \(1000\)/ })
   await first
   await relay.publish('a', 'x')
 })
@@ -368,7 +368,7 @@ test('wrong options are refused', { skip }, async (t) => {
     { jetstream: connection },
     { stream: 'a' },
     { maxLength: 1 },
-    { maxQueuedBytes: 1 },
+    { maxQueuedSize: 1 },
     { prefix: '' },
     { prefix: 'a.*' },
     { prefix: '$JS' },
@@ -380,7 +380,7 @@ test('wrong options are refused', { skip }, async (t) => {
     { jetstream: js, stream: 'a.b' },
     { jetstream: js, maxLength: 0 },
     { jetstream: js, maxAge: '9s' },
-    { jetstream: js, maxQueuedBytes: 0 },
+    { jetstream: js, maxQueuedSize: 0 },
   ]
   for (const options of wrong) assert.throws(() => natsRelay(connection, options as NatsRelayOptions), INVALID)
   for (const one of [null, {}, 'nats://127.0.0.1', Promise.resolve(connection)])

@@ -98,8 +98,8 @@ function formOf(body: MultipartBody, schemas: DocumentSchemas, where: string): P
   const properties: Record<string, unknown> = { ...(fields['properties'] as object) }
   const required = [...((fields['required'] ?? []) as readonly string[])]
   const encoding: Record<string, Part> = {}
-  for (const [name, { types, count, isOptional, maxBytes }] of Object.entries(body.files)) {
-    const limit = Number.isFinite(maxBytes) ? { description: `At most ${maxBytes} bytes.` } : {}
+  for (const [name, { types, count, isOptional, maxSize }] of Object.entries(body.files)) {
+    const limit = Number.isFinite(maxSize) ? { description: `At most ${maxSize} bytes.` } : {}
     const one = { type: 'string', contentMediaType: types?.length === 1 ? types[0] : 'application/octet-stream', ...limit }
     properties[name] = count === null ? one : { type: 'array', items: one, maxItems: count }
     if (!isOptional) required.push(name)

@@ -81,7 +81,7 @@ export function everything(options: Partial<OpenApiOptions> = {}): HttpServer {
       {
         body: multipart({
           fields: { title: t.string, width: t.int.optional() },
-          files: { photo: file({ maxBytes: 1_000_000, types: ['image/png', 'image/jpeg'] }), notes: file({ count: 3 }).optional() },
+          files: { photo: file({ maxSize: 1_000_000, types: ['image/png', 'image/jpeg'] }), notes: file({ count: 3 }).optional() },
         }).strict(),
       },
       () => 'saved',

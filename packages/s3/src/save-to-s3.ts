@@ -34,7 +34,7 @@ export interface S3Target {
 export interface S3SavePolicy extends ContentPolicy {
   /**
    * Size of each part that is sent to S3, at least 5 MiB. S3 accepts 10,000 parts: the default of 8 MiB allows 78 GiB, and grows with
-   * `maxBytes`.
+   * `maxSize`.
    */
   readonly partSize?: Size
   /**
@@ -102,7 +102,7 @@ async function send(
   client: AwsS3Client,
   target: S3Target,
   file: CheckedContent,
-  { extensions, maxBytes, partSize = partSizeFor(maxBytes), concurrency, signal }: typeof S3_SAVE_RULES.settings,
+  { extensions, maxSize, partSize = partSizeFor(maxSize), concurrency, signal }: typeof S3_SAVE_RULES.settings,
 ): Promise<SavedObject> {
   checkClient(OWNER, client)
   const { bucket, prefix = '', params: more, ...given } = checkedTarget(target)
@@ -134,8 +134,8 @@ export function checkedTarget(target: S3Target): typeof S3_TARGET_RULES.settings
   return place
 }
 
-function partSizeFor(maxBytes: number): number {
-  return Math.max(PART_BYTES, Number.isFinite(maxBytes) ? Math.ceil(maxBytes / MOST_PARTS) : 0)
+function partSizeFor(maxSize: number): number {
+  return Math.max(PART_BYTES, Number.isFinite(maxSize) ? Math.ceil(maxSize / MOST_PARTS) : 0)
 }
 
 /**

@@ -23,7 +23,7 @@ export class OpenUploads {
     if (count > this.#maxUploads) throw new LimitError('WEIR_UPLOADS_OPEN', 'maxOpenUploads', this.#maxUploads, count)
     let total = bytes
     for (const taken of share?.values() ?? []) total += taken
-    if (total > this.#maxBytes) throw new LimitError('WEIR_UPLOADS_OPEN', 'maxOpenBytes', this.#maxBytes, total)
+    if (total > this.#maxBytes) throw new LimitError('WEIR_UPLOADS_OPEN', 'maxOpenSize', this.#maxBytes, total)
     this.note(id, client, bytes)
   }
 

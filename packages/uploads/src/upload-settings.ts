@@ -29,9 +29,11 @@ export interface UploadsOptions {
   /** Most unfinished uploads of a principal or, without one, of a client's network. Default 100. When exceeded: 429. */
   readonly maxOpenUploads?: number
   /** Most bytes that these may take together; an upload of unknown length counts as `maxSize`. Default: 10 times `maxSize`. When exceeded: 429. */
+  readonly maxOpenSize?: Size
+  /** @deprecated another name of `maxOpenSize` */
   readonly maxOpenBytes?: Size
-  /** Most characters of Upload-Metadata. Default 4,096. When exceeded: 413. */
-  readonly maxMetadataSize?: number
+  /** Most bytes of Upload-Metadata. Default 4 KiB. When exceeded: 413. */
+  readonly maxMetadataSize?: Size
   /** Who may work on an upload. Default `memoryLocks()`, for a single process; `redisLocks(client)` for several that share the storage. */
   readonly locks?: UploadLocks
   /** Middleware and policies of the routes, such as those that require a login. */

@@ -11,7 +11,7 @@ import { UploadCore } from './upload-core.ts'
 import { sendFields, stateField } from './upload-fields.ts'
 import type { UploadsOptions } from './upload-settings.ts'
 
-const { count, duration, forTests, func, having, list, listener, size, text } = option
+const { alias, count, duration, forTests, func, having, list, listener, size, text } = option
 
 const OWNER = 'uploads'
 const STORAGE = ['create', 'load', 'save', 'append', 'complete', 'read', 'locate', 'moveTo', 'delete', 'list']
@@ -22,8 +22,9 @@ export const UPLOADS_RULES = rules<UploadsOptions>(OWNER)({
   maxSize: size().also(Number.POSITIVE_INFINITY).or('1GiB'),
   expiresAfter: duration({ leastNumber: 1_000 }).or('24h'),
   maxOpenUploads: count().also(Number.POSITIVE_INFINITY).or(100),
-  maxOpenBytes: size().also(Number.POSITIVE_INFINITY).optional('10 times maxSize'),
-  maxMetadataSize: count().or(4_096),
+  maxOpenSize: size().also(Number.POSITIVE_INFINITY).optional('10 times maxSize'),
+  maxOpenBytes: alias('maxOpenSize'),
+  maxMetadataSize: size().or(4_096),
   locks: having(['acquire'], 'for a client of Redis, write redisLocks(client)').optional('memoryLocks()'),
   use: list<Usable>().optional(),
   endpoint: text().optional('every endpoint'),
@@ -45,7 +46,7 @@ export function uploads(path: string, options: UploadsOptions): Module {
   const settings = UPLOADS_RULES.read(options)
   const { storage, onComplete, locks = memoryLocks(), use, endpoint, name = `uploads ${path}`, onError, clock = systemClock } = settings
   const { maxSize, expiresAfter: lifetimeMs, maxMetadataSize } = settings
-  const open = new OpenUploads(settings.maxOpenUploads, settings.maxOpenBytes ?? 10 * maxSize)
+  const open = new OpenUploads(settings.maxOpenUploads, settings.maxOpenSize ?? 10 * maxSize)
   const core = new UploadCore(storage, locks, open, { maxSize, maxMetadataSize, lifetimeMs }, onComplete, clock)
   return {
     name,

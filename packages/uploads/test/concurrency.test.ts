@@ -143,12 +143,12 @@ test('an upload of unknown length cannot grow beyond the limit, nor another beyo
 })
 
 test('a client has so many unfinished uploads, and so many bytes', async (t) => {
-  const up = uploading(t, { maxOpenUploads: 3, maxSize: 100, maxOpenBytes: 250 })
+  const up = uploading(t, { maxOpenUploads: 3, maxSize: 100, maxOpenSize: 250 })
   const create = (length: number, user: string): ReturnType<Uploading['tus']> =>
     up.tus('POST', '/files', { 'Upload-Length': length, 'X-User': user })
   assert.deepEqual([(await create(100, 'ann')).status, (await create(100, 'ann')).status], [201, 201])
   const tooLarge = await create(51, 'ann')
-  assert.deepEqual([tooLarge.status, (tooLarge.json() as { limit: string }).limit], [429, 'maxOpenBytes'])
+  assert.deepEqual([tooLarge.status, (tooLarge.json() as { limit: string }).limit], [429, 'maxOpenSize'])
   const third = await create(1, 'ann')
   const tooMany = await create(1, 'ann')
   assert.deepEqual([tooMany.status, (tooMany.json() as { limit: string }).limit], [429, 'maxOpenUploads'])

@@ -11,7 +11,7 @@ import { read } from '../../../packages/weirjs/test/support/wire-reading.ts'
 import { cutRandomly, type Target } from '../target.ts'
 import { WIRE_WORDS } from './wire.ts'
 
-const FORM_LIMITS = { maxParts: 4, maxFileBytes: 300, maxFieldBytes: 100 }
+const FORM_LIMITS = { maxParts: 4, maxFileSize: 300, maxFieldSize: 100 }
 const TIMEOUTS = { headersTimeout: 100, keepAliveTimeout: 200, bodyGracePeriod: 100, writeTimeout: 200, lingerTimeout: 100 }
 /** Longer than all of them together: a connection that is not over by then never ends. */
 const LONG_MS = 1000

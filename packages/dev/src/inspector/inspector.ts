@@ -12,7 +12,7 @@ import { PAGE } from './page.ts'
 import { SCRIPT } from './script.ts'
 import { STYLE } from './style.ts'
 
-const { count, flag, list, secret, size, text, texts } = option
+const { alias, count, flag, list, secret, size, text, texts } = option
 
 export interface InspectorOptions {
   /** Path of the page. Default `/_weir`. */
@@ -24,6 +24,8 @@ export interface InspectorOptions {
   /** How many exchanges are kept. Default 200. */
   readonly exchanges?: number
   /** How much of each body is kept. Default 64 KiB. */
+  readonly maxBodySize?: Size
+  /** @deprecated another name of `maxBodySize` */
   readonly maxBodyBytes?: Size
   /** More names of fields, parameters and properties whose values are secret. Default: none. */
   readonly mask?: readonly string[]
@@ -54,7 +56,8 @@ export const INSPECTOR_RULES = rules<InspectorOptions>('inspector')({
   endpoint: text().orNull(),
   hosts: texts().or([]),
   exchanges: count({ least: 1 }).or(200),
-  maxBodyBytes: size().or('64KiB'),
+  maxBodySize: size().or('64KiB'),
+  maxBodyBytes: alias('maxBodySize'),
   mask: texts().or([]),
   use: list<Usable>().or([]),
   force: flag(false),
@@ -92,7 +95,7 @@ interface Settings {
   readonly endpoint: string | null
   readonly hosts: readonly string[]
   readonly exchanges: number
-  readonly maxBodyBytes: number
+  readonly maxBodySize: number
   readonly mask: readonly string[]
   readonly use: readonly Usable[]
   readonly token: string
@@ -111,11 +114,11 @@ class InspectorModule implements Inspector {
   }
 
   install(host: ModuleHost): void {
-    const { path, maxBodyBytes, mask } = this.#settings
+    const { path, maxBodySize, mask } = this.#settings
     const own = `${host.prefix}${path}`
     this.#masking = dev.masking(host, mask)
     const isOwn = (asked: string): boolean => asked === own || asked.startsWith(`${own}/`)
-    const capture = new Capture(this.#list, this.#masking, maxBodyBytes, isOwn)
+    const capture = new Capture(this.#list, this.#masking, maxBodySize, isOwn)
     const token = new launch.LaunchToken('weir-inspector', own, this.#settings.token)
     host.observe({
       started: () => this.#tellLinks(host, own, token),

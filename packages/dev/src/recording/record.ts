@@ -9,7 +9,7 @@ import { ExchangeStore } from './exchange-store.ts'
 import { maskedBody, maskedField, secretsOf } from './masked-response.ts'
 import type { RecordedExchange, RecordedResponse } from './recorded-exchange.ts'
 
-const { count, matching, size, text, texts } = option
+const { alias, count, matching, size, text, texts } = option
 
 export interface RecordOptions {
   /** Where to write: a folder, with a file for each exchange, or a file whose name ends in `.jsonl`, with a line for each. */
@@ -27,6 +27,8 @@ export interface RecordOptions {
   /** How many exchanges to keep; later ones are left out. Default 1,000. */
   readonly max?: number
   /** The largest request to keep, and the largest response body of which more than a hash is kept. Default 1 MiB. */
+  readonly maxSize?: Size
+  /** @deprecated another name of `maxSize` */
   readonly maxBytes?: Size
 }
 
@@ -34,7 +36,7 @@ export interface RecordOptions {
 export interface RecordReport {
   readonly exchanges: number
   readonly skipped: {
-    /** The request was larger than `maxBytes`. */
+    /** The request was larger than `maxSize`. */
     readonly size: number
     /** The request has a content coding, so that its secrets cannot be found. */
     readonly coding: number
@@ -59,7 +61,8 @@ export const RECORD_RULES = rules<RecordOptions>('record()')({
   mask: texts().or([]),
   sample: matching<NonNullable<RecordOptions['sample']>>('a number between 0 and 1, or a function', isSample).or(1),
   max: count({ least: 1 }).or(1_000),
-  maxBytes: size({ least: 1 }).or('1MiB'),
+  maxSize: size({ least: 1 }).or('1MiB'),
+  maxBytes: alias('maxSize'),
 })
 
 function isSample(value: unknown): boolean {
@@ -88,11 +91,11 @@ class Recorder implements Recording, dev.ExchangeTap {
   readonly #skipped = { size: 0, coding: 0, incomplete: 0, max: 0, writing: 0 }
 
   constructor(server: HttpServer, options: RecordOptions) {
-    const { to, mask, sample, max, maxBytes } = RECORD_RULES.read(options)
+    const { to, mask, sample, max, maxSize } = RECORD_RULES.read(options)
     this.#masking = dev.masking(server, mask)
     this.#sample = typeof sample === 'function' ? sample : () => Math.random() < sample
     this.#max = max
-    this.maxBytes = maxBytes
+    this.maxBytes = maxSize
     const endTap = dev.tapExchanges(server, this)
     if (endTap === null) throw invalid('record()', 'the server is being recorded already')
     this.#endTap = endTap

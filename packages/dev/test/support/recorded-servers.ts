@@ -15,7 +15,7 @@ const { start, stop } = HttpServer.prototype
 HttpServer.prototype.start = function (this: HttpServer): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'weir-recorded-'))
   const to = join(folder, 'exchanges.jsonl')
-  if (!recordings.has(this)) recordings.set(this, { recording: record(this, { to, maxBytes: 8 * 1024 * 1024 }), to, folder })
+  if (!recordings.has(this)) recordings.set(this, { recording: record(this, { to, maxSize: 8 * 1024 * 1024 }), to, folder })
   return start.call(this)
 }
 

@@ -11,13 +11,15 @@ import { type RedisChannel, RedisChannels } from './redis-channels.ts'
 import { RedisOutbox } from './redis-outbox.ts'
 import type { LiveMessage, RedisSubscription, SubscriptionEvents } from './redis-subscription.ts'
 
-const { forTests, func, listener, size, text } = option
+const { alias, forTests, func, listener, size, text } = option
 
 /** The options that both kinds have. */
 export interface RedisMessengerOptions {
   /** The beginning of all keys and channels in Redis. Relays with the same prefix share their channels. Default `weir:relay:`. */
   readonly prefix?: string
   /** How many bytes of messages may wait for Redis. Each message counts 200 more. When exceeded, `publish` rejects. Default 16 MiB. */
+  readonly maxQueuedSize?: Size
+  /** @deprecated another name of `maxQueuedSize` */
   readonly maxQueuedBytes?: Size
   /**
    * Called when messages no longer reach other processes, and when they do again.
@@ -66,7 +68,8 @@ type Subscribe = (
 /** @internal */
 export const MESSENGER_RULES = {
   prefix: text().or('weir:relay:'),
-  maxQueuedBytes: size({ least: 1 }).or('16MiB'),
+  maxQueuedSize: size({ least: 1 }).or('16MiB'),
+  maxQueuedBytes: alias('maxQueuedSize'),
   onChange: func().optional('nothing'),
   onError: listener().or(warn, 'a warning of the process'),
   clock: forTests(),
@@ -74,7 +77,7 @@ export const MESSENGER_RULES = {
 
 interface MessengerSettings {
   readonly prefix: string
-  readonly maxQueuedBytes: number
+  readonly maxQueuedSize: number
   readonly onChange: ((isDegraded: boolean, error: unknown) => void) | undefined
   readonly onError: (error: unknown) => void
   readonly clock: Clock | undefined
@@ -104,7 +107,7 @@ export class RedisMessenger implements Relay {
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(owner: string, client: RedisSubscribingClient, settings: MessengerSettings, publisher: string, kind: MessengerKind) {
-    const { prefix, maxQueuedBytes, onChange, onError, clock = systemClock } = settings
+    const { prefix, maxQueuedSize, onChange, onError, clock = systemClock } = settings
     const source = subscriberSourceOf(owner, client)
     this.#owner = owner
     this.#kind = kind
@@ -127,7 +130,7 @@ export class RedisMessenger implements Relay {
       clock,
       timeoutMs: kind.timeoutMs,
       retries: kind.retries,
-      maxQueuedBytes,
+      maxQueuedSize,
       send: (channel, number, batch, once) => {
         const names = this.#namesOf(channel)
         return kind.send(this.#access, names, { command, publisherKey: `${names.state}:${publisher}`, number }, batch, once)

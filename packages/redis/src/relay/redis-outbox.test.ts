@@ -11,13 +11,13 @@ const LOADING = new Error('a store did not answer', { cause: new Error('LOADING 
 const NO_REPLY = new Error('no reply within 1000 ms')
 
 /** An outbox whose batches wait for the test, and what became of its messages. */
-function outboxOver({ retries = true, maxQueuedBytes = 100_000 } = {}) {
+function outboxOver({ retries = true, maxQueuedSize = 100_000 } = {}) {
   const clock = new TestClock()
   const batches: { readonly number: number; readonly texts: readonly string[]; reply(error?: Error): Promise<void> }[] = []
   const outcomes: Record<string, string> = {}
   const settled = () => new Promise((resolve) => setImmediate(resolve))
   const outbox = new RedisOutbox({
-    ...{ clock, retries, maxQueuedBytes, timeoutMs: TIMEOUT_MS, access: { isDegraded: false, lastError: null } as RedisAccess },
+    ...{ clock, retries, maxQueuedSize, timeoutMs: TIMEOUT_MS, access: { isDegraded: false, lastError: null } as RedisAccess },
     send: (_, number, texts) =>
       new Promise((resolve, reject) => {
         const reply = async (error?: Error): Promise<void> => {
@@ -31,7 +31,7 @@ function outboxOver({ retries = true, maxQueuedBytes = 100_000 } = {}) {
   const publish = (data: string): void => {
     outbox.publish('a', data).then(
       (id) => (outcomes[data] = String(id)),
-      (error: Error) => (outcomes[data] = /was not published|may have been published|maxQueuedBytes/.exec(error.message)![0]),
+      (error: Error) => (outcomes[data] = /was not published|may have been published|maxQueuedSize/.exec(error.message)![0]),
     )
   }
   const elapse = async (ms: number): Promise<void> => {
@@ -93,9 +93,9 @@ test('messages that wait behind one without a reply have no more time than it', 
 })
 
 test('empty messages take room, too, which is free again after them', async () => {
-  const { outbox, publish, batches, outcomes, settled } = outboxOver({ maxQueuedBytes: 1_000 })
+  const { outbox, publish, batches, outcomes, settled } = outboxOver({ maxQueuedSize: 1_000 })
   const waiting = Array.from({ length: 5 }, () => outbox.publish('a', ''))
-  await assert.rejects(outbox.publish('a', ''), /maxQueuedBytes \(1000\)/)
+  await assert.rejects(outbox.publish('a', ''), /maxQueuedSize \(1000\)/)
   await settled()
   await batches[0]!.reply()
   await Promise.all(waiting)

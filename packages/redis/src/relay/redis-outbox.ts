@@ -15,7 +15,7 @@ interface OutboxOptions {
   readonly timeoutMs: number
   /** Whether a message that has failed is tried again. */
   readonly retries: boolean
-  readonly maxQueuedBytes: number
+  readonly maxQueuedSize: number
   /**
    * Publishes a batch, and returns the ids of its messages.
    * @param number greater than that of every batch before @param once the program's own ids of the messages
@@ -55,11 +55,11 @@ export class RedisOutbox {
 
   /** @throws (rejects) WEIR_RELAY_UNAVAILABLE */
   publish(channel: string, data: string, once: string | null = null): Promise<string | null> {
-    const { clock, maxQueuedBytes, timeoutMs } = this.#options
+    const { clock, maxQueuedSize, timeoutMs } = this.#options
     if (this.#isClosed) return Promise.reject(unavailable('it is closed: the message was not published'))
     const bytes = Buffer.byteLength(data) + MESSAGE_BYTES
-    if (this.#bytes + bytes > maxQueuedBytes)
-      return Promise.reject(unavailable(`more than maxQueuedBytes (${maxQueuedBytes}) would wait for Redis: the message was not published`))
+    if (this.#bytes + bytes > maxQueuedSize)
+      return Promise.reject(unavailable(`more than maxQueuedSize (${maxQueuedSize}) would wait for Redis: the message was not published`))
     this.#bytes += bytes
     return new Promise((resolve, reject) => {
       const message: Waiting = { data, once, bytes, deadline: clock.now() + timeoutMs, resolve, reject }

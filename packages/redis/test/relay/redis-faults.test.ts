@@ -235,7 +235,7 @@ describe('options of relays over Redis', () => {
       { timeout: '1 s' },
       { onChange: 1 },
       { onError: 1 },
-      { maxQueuedBytes: 0 },
+      { maxQueuedSize: 0 },
     ]) {
       assert.throws(() => redisRelay(fake, options as never), refused, JSON.stringify(options))
       assert.throws(() => redisStreamRelay(fake, { maxLength: 1, ...options } as never), refused)

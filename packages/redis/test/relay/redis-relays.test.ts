@@ -163,7 +163,7 @@ for (const [name, clientOf] of Object.entries(SINGLE)) {
       const told: boolean[] = []
       const onChange = (isDegraded: boolean): number => told.push(isDegraded)
       const plain = redisRelay(client, { onChange, timeout: '20s' })
-      const stream = redisStreamRelay(client, { maxLength: 10, timeout: 200, maxQueuedBytes: 1_000 })
+      const stream = redisStreamRelay(client, { maxLength: 10, timeout: 200, maxQueuedSize: 1_000 })
       t.after(() => Promise.all([plain.close(), stream.close()]))
       const { heard, subscription } = hear(plain, 'a')
       await subscription.ready
@@ -171,7 +171,7 @@ for (const [name, clientOf] of Object.entries(SINGLE)) {
       await eventually(() => told.length === 1, 'the news')
       assert.deepEqual([told, plain.isConnected], [[true], false])
       const long = stream.publish('a', 'x'.repeat(700))
-      await assert.rejects(stream.publish('a', 'x'.repeat(101)), { code: 'WEIR_RELAY_UNAVAILABLE', message: /maxQueuedBytes \(1000\)/ })
+      await assert.rejects(stream.publish('a', 'x'.repeat(101)), { code: 'WEIR_RELAY_UNAVAILABLE', message: /maxQueuedSize \(1000\)/ })
       await assert.rejects(long, { code: 'WEIR_RELAY_UNAVAILABLE', message: /the message (?:was not|may have been) published/ })
       await redis.restart()
       await eventually(() => told.length === 2, 'the return')

@@ -91,3 +91,30 @@ test('reads bytes, and whole numbers with a unit of 1,024', () => {
     assert.throws(() => size().read(given, PLACE), { code: 'WEIR_OPTION_INVALID' }, String(given))
   assert.throws(() => size({ least: 1 }).read('0KiB', PLACE), /of at least 1 or a size such as/)
 })
+
+test('what other libraries accept is refused with what to write', () => {
+  const hints: readonly (readonly [given: string, write: string])[] = [
+    ['30', '"30s" if these are seconds'],
+    ['30 s', '"30s"'],
+    ['30min', '"30m"'],
+    ['30 Minutes', '"30m"'],
+    ['1.5h', '"90m"'],
+    ['0.25 sec', '"250ms"'],
+    ['2 weeks', '"14d"'],
+    ['12HOURS', '"12h"'],
+  ]
+  for (const [given, write] of hints)
+    assert.throws(
+      () => duration().read(given as Duration, PLACE),
+      (error: Error) => error.message.endsWith(`: write ${write}`),
+      given,
+    )
+  for (const given of ['30x', '1.5', 'h', '10MiB', '0 days', '1e9s', ' 30s']) {
+    assert.throws(
+      () => duration().read(given as Duration, PLACE),
+      (error: Error) => error.message.endsWith('of at most 366 days'),
+      given,
+    )
+  }
+  assert.throws(() => size().read('30s' as never, PLACE), /or "10MiB"$/, 'a size is not told to be a time')
+})

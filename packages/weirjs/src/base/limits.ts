@@ -75,7 +75,7 @@ export interface Timeouts {
 export type LimitOptions = { readonly [K in keyof Limits]?: K extends `${string}Size` ? Limits[K] | Size : Limits[K] }
 
 /** The option `timeouts` of a server. Times are milliseconds or a text such as `'30s'`. */
-export type TimeoutOptions = { readonly [K in keyof Timeouts]?: K extends 'minBodyRate' ? number : Timeouts[K] | Duration }
+export type TimeoutOptions = { readonly [K in keyof Timeouts]?: Timeouts[K] | (K extends 'minBodyRate' ? Size : Duration) }
 
 const positive = { least: 1 } as const
 const time = duration({ most: Number.MAX_SAFE_INTEGER })

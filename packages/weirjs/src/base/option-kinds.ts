@@ -1,7 +1,7 @@
 // The kinds of values that options accept, for tables of `rules`.
 
 import { isToken } from './ascii.ts'
-import { type Duration, LONGEST_MS, parsedDuration } from './duration.ts'
+import { type Duration, durationHint, LONGEST_MS, parsedDuration } from './duration.ts'
 import { kindOf, shown } from './kind-of.ts'
 import { Alias, type AnyRules, type Place, Rule, type Same, unexpected } from './option-rules.ts'
 import { invalid } from './options.ts'
@@ -43,19 +43,19 @@ export function count({ least = 0, most = Number.MAX_SAFE_INTEGER }: Range = {})
   return plain<number>('count', expected, is) as Rule<number, unknown> as Rule<number, number>
 }
 
-/** Bytes a second. */
-export function rate(): Rule<number, number> {
-  const expected = 'a whole number of at least 0'
-  return plain<number>('rate', expected, (value) => Number.isSafeInteger(value) && (value as number) >= 0) as Rule<number, unknown> as Rule<
-    number,
-    number
-  >
+/** Bytes a second, as sizes are written. */
+export function rate(): Rule<Size, number> {
+  return bytes('rate', 0, ' for each second')
 }
 
 /** Bytes: a whole number, or a text such as `'10MiB'`. */
 export function size({ least = 0 }: Range = {}): Rule<Size, number> {
-  const expected = `a whole number of at least ${least} or a size such as "64KiB" or "10MiB"`
-  return new Rule<Size, number>('size', expected, (value, place, words) => {
+  return bytes('size', least, '')
+}
+
+function bytes(kind: string, least: number, per: string): Rule<Size, number> {
+  const expected = `a whole number of at least ${least} or a size such as "64KiB" or "10MiB"${per}`
+  return new Rule<Size, number>(kind, expected, (value, place, words) => {
     const bytes = bytesOf(value)
     if (Number.isSafeInteger(bytes) && bytes >= least) return bytes
     throw unexpected(place, value, words + sizeHint(value))
@@ -69,7 +69,7 @@ export interface TimeRange {
   /** Default 1. */
   readonly least?: number
   /**
-   * The least that a bare number may be; a text may be less. For times of minutes and days: who writes 60 there means seconds, and who means 60 ms
+   * The least that a bare number may be, except 0; a text may be less. For times of minutes and days: who writes 60 there means seconds, and who means 60 ms
    * writes `'60ms'`. Default: `least`.
    */
   readonly leastNumber?: number
@@ -96,11 +96,11 @@ export function duration({
   return new Rule<Duration, number>('duration', expected, (value, place, words) => {
     const ms = parsedDuration(value)
     const isBare = ms === value
-    const isTooFew = isBare && ms >= least && ms < leastNumber
+    const isTooFew = isBare && ms > 0 && ms >= least && ms < leastNumber
     if ((fractions || (Number.isSafeInteger(ms) && ms % unit === 0)) && ms >= least && ms <= most && !isTooFew) return ms
-    const isMeant = isTooFew && Number.isSafeInteger(ms) ? `, and "${ms}ms" if they are milliseconds` : ''
-    const hint = isBare && ms >= 1 && (unit > 1 || isTooFew) ? `: write "${ms}s" if these are seconds${isMeant}` : ''
-    throw unexpected(place, value, words + hint)
+    const isMeant = isTooFew && Number.isSafeInteger(ms) && ms % unit === 0 ? `, and "${ms}ms" if they are milliseconds` : ''
+    const isSeconds = Number.isSafeInteger(value) && ms >= 1 && (unit > 1 || isTooFew)
+    throw unexpected(place, value, words + (isSeconds ? `: write "${ms}s" if these are seconds${isMeant}` : durationHint(value)))
   })
 }
 

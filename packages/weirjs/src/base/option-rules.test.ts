@@ -105,6 +105,7 @@ test('what is given can be checked alone', () => {
   assert.throws(() => RULES.check({ path: '/', mode: 'c' as never }), /thing: mode is the string "c", not "a" or "b"/)
   assert.throws(() => RULES.check({ path: '/', pat: 1 } as never), /there is no option "pat", perhaps "path"/)
   assert.throws(() => RULES.check({ path: '/', inner: { deep: 0 } }), /inner.deep is 0/)
+  assert.throws(() => RULES.check({ path: '/', waitMs: -1 }), /waitMs is -1, not whole milliseconds/)
 })
 
 test('an alias gives the option, and not both', () => {

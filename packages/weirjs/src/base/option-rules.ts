@@ -170,7 +170,8 @@ export class OptionRules<O, R> {
     const given = this.checkNames(options, within === '' ? owner : `${owner}: ${within}`)
     const table = this.table as Readonly<Record<string, Rule<never, unknown> | Alias>>
     for (const option in given) {
-      const rule = table[option]!
+      const named = table[option]!
+      const rule = named instanceof Alias ? table[named.of] : named
       if (given[option] !== undefined && rule instanceof Rule)
         rule.read(given[option], { owner, option: within === '' ? option : `${within}.${option}` })
     }

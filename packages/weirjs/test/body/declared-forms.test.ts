@@ -129,8 +129,8 @@ describe('a declared form', () => {
 
 describe('a file that its rules refuse ends the form', () => {
   const rows: [what: string, rules: Parameters<typeof file>[0], parts: FormPart[], status: number, detail: RegExp][] = [
-    ['maxBytes', { maxBytes: 3 }, [photo('1234')], 413, /photo\.maxBytes is 3$/],
-    ['maxBytes of the second', { maxBytes: 3, count: 2 }, [photo('123'), photo('1234')], 413, /photo\.maxBytes is 3$/],
+    ['maxSize', { maxSize: 3 }, [photo('1234')], 413, /photo\.maxSize is 3$/],
+    ['maxSize of the second', { maxSize: 3, count: 2 }, [photo('123'), photo('1234')], 413, /photo\.maxSize is 3$/],
     ['count', { count: 2 }, [photo(), photo(), photo()], 413, /photo\.count is 2$/],
     ['one and no more', {}, [photo(), photo()], 413, /photo\.count is 1$/],
     ['types', { types: ['image/*'] }, [photo('x', 'a.png', 'text/html')], 415, /photo: "text\/html"; accepted: image\/\*$/],
@@ -171,7 +171,7 @@ describe('a file that its rules refuse ends the form', () => {
     })
 
   test('and a file that they allow passes', async () => {
-    const rules = { maxBytes: 6, types: ['image/*', 'TEXT/Plain'], extensions: ['.PNG', ''], count: 2 }
+    const rules = { maxSize: 6, types: ['image/*', 'TEXT/Plain'], extensions: ['.PNG', ''], count: 2 }
     const { value } = await send(multipart({ files: { photo: file(rules) } }), [
       photo('GIF89a', 'A.Png', 'IMAGE/png'),
       photo('', 'README', 'text/plain; charset=x'),
@@ -180,10 +180,10 @@ describe('a file that its rules refuse ends the form', () => {
   })
 
   test('limits of the form hold: parts, fields, and the body', async () => {
-    const body = multipart({ fields: { title: t.string }, maxParts: 2, maxFieldBytes: 3 })
+    const body = multipart({ fields: { title: t.string }, maxParts: 2, maxFieldSize: 3 })
     const too = async (parts: FormPart[], options = {}) => (await send(body, parts, options)).value.detail
     assert.match(await too([title, title, title]), /maxParts is 2$/)
-    assert.match(await too([{ ...title, content: 'Seas' }]), /maxFieldBytes is 3$/)
+    assert.match(await too([{ ...title, content: 'Seas' }]), /maxFieldSize is 3$/)
     assert.match(await too([{ name: 'none', content: 'x'.repeat(500) }], { maxRequestBodySize: 400 }), /maxRequestBodySize is 400/)
     assert.equal((await send(body, [title, { name: 'none', content: 'dropped, whatever its size' }])).status, 200)
   })
@@ -226,8 +226,8 @@ describe('when it is declared', () => {
       [() => multipart({ fields: { a: t.string }, files: { a: file() } }), /"a" is both a field and a file/],
       [() => multipart({ files: JSON.parse('{"__proto__":1}') }), /not what file\(\) returns/],
       [() => multipart({ maxParts: -1 }), /maxParts is -1/],
-      [() => file({ maxSize: 5 } as never), /file\(\): there is no option "maxSize"/],
-      [() => file({ maxBytes: 1.5 }), /file\(\): maxBytes is 1\.5/],
+      [() => file({ size: 5 } as never), /file\(\): there is no option "size"/],
+      [() => file({ maxSize: 1.5 }), /file\(\): maxSize is 1\.5/],
       [() => file({ count: 0 }), /file\(\): count is 0, not a whole number of at least 1/],
       [() => file({ types: ['png'] }), /file\(\): the string "png" is not a media type/],
       [() => file({ types: 'image/png' as never }), /file\(\): types is the string "image\/png", not a list/],
@@ -251,7 +251,7 @@ describe('when it is declared', () => {
     assert.deepEqual([body?.kind, body?.types, bodyMode], ['multipart', ['multipart/form-data'], 'stream'])
     assert.deepEqual(
       { ...Upload.files['photo'] },
-      { maxBytes: Number.POSITIVE_INFINITY, types: null, extensions: null, count: null, saveTo: null, isOptional: false },
+      { maxSize: Number.POSITIVE_INFINITY, types: null, extensions: null, count: null, saveTo: null, isOptional: false },
     )
   })
 })

@@ -211,10 +211,10 @@ inBothReadModes('forms in memory', (serve) => {
     ['maxParts', 200, {}, encodeForm(many.slice(1)), encodeForm(many)],
     ['maxParts', 1, { maxParts: 1 }, encodeForm(many.slice(200)), encodeForm(many.slice(199))],
     ['maxParts', 0, { maxParts: 0 }, encodeForm([]), encodeForm(many.slice(200))],
-    ...(['maxFileBytes', 'maxFieldBytes'] as const).flatMap((limit) => {
+    ...(['maxFileSize', 'maxFieldSize'] as const).flatMap((limit) => {
       const part = (size: number) =>
         encodeForm([
-          { name: 'a', content: patternBytes(size).map((byte) => byte & 0x7f), ...(limit === 'maxFileBytes' ? { fileName: 'f' } : {}) },
+          { name: 'a', content: patternBytes(size).map((byte) => byte & 0x7f), ...(limit === 'maxFileSize' ? { fileName: 'f' } : {}) },
         ])
       return [0, 1, 70_000].map((size): [string, number, MultipartOptions, Uint8Array, Uint8Array] => [
         limit,
@@ -279,7 +279,7 @@ inBothReadModes('forms in memory', (serve) => {
 
   for (const wrong of [-1, 1.5, Number.NaN, '5' as unknown as number]) {
     test(`a limit of ${JSON.stringify(wrong)} is the program’s mistake`, async (t) => {
-      for (const limit of ['maxParts', 'maxFileBytes', 'maxFieldBytes']) {
+      for (const limit of ['maxParts', 'maxFileSize', 'maxFieldSize']) {
         for (const read of [
           (request: HttpRequest) => request.bodyMultipart({ [limit]: wrong }),
           (request: HttpRequest) => request.bodyMultipartStream({ [limit]: wrong }),

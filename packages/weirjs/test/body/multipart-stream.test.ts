@@ -310,12 +310,12 @@ inBothReadModes('forms as they arrive', (serve) => {
     encodeForm([{ name: 'p', content: Buffer.alloc(size, 'x'), ...(isFile ? { fileName: 'f' } : {}) }])
   const many = (count: number): Buffer => encodeForm(Array.from({ length: count }, () => ({ name: 'p', content: '' })))
   const limits: [limit: string, maximum: number, options: MultipartStreamOptions, form: (size: number) => Buffer][] = [
-    ['maxFileBytes', 0, { maxFileBytes: 0 }, (size) => part(size, true)],
-    ['maxFileBytes', 100_000, { maxFileBytes: 100_000 }, (size) => part(size, true)],
-    ['maxFileBytes', 50 * 1024 * 1024, {}, (size) => part(size, true)],
-    ['maxFieldBytes', 0, { maxFieldBytes: 0 }, (size) => part(size, false)],
-    ['maxFieldBytes', 100_000, { maxFieldBytes: 100_000 }, (size) => part(size, false)],
-    ['maxFieldBytes', 1024 * 1024, {}, (size) => part(size, false)],
+    ['maxFileSize', 0, { maxFileSize: 0 }, (size) => part(size, true)],
+    ['maxFileSize', 100_000, { maxFileSize: 100_000 }, (size) => part(size, true)],
+    ['maxFileSize', 50 * 1024 * 1024, {}, (size) => part(size, true)],
+    ['maxFieldSize', 0, { maxFieldSize: 0 }, (size) => part(size, false)],
+    ['maxFieldSize', 100_000, { maxFieldSize: 100_000 }, (size) => part(size, false)],
+    ['maxFieldSize', 1024 * 1024, {}, (size) => part(size, false)],
     ['maxParts', 0, { maxParts: 0 }, many],
     ['maxParts', 3, { maxParts: 3 }, many],
     ['maxParts', 200, {}, many],
@@ -339,15 +339,15 @@ inBothReadModes('forms as they arrive', (serve) => {
       assert.deepEqual(fits, { valid: true })
       const { name, status, code, limit: named, maximum: allowed } = tooMuch.error
       assert.deepEqual([name, status, code, named, allowed], ['PayloadTooLargeError', 413, 'WEIR_BODY_TOO_LARGE', limit, maximum])
-      assert.deepEqual(await Promise.all(ends), limit === 'maxFileBytes' ? ['whole', 'WEIR_BODY_TOO_LARGE'] : [])
+      assert.deepEqual(await Promise.all(ends), limit === 'maxFileSize' ? ['whole', 'WEIR_BODY_TOO_LARGE'] : [])
     })
   }
 
   test('Infinity means no limit', async (t) => {
     const { client, outcomes } = await reading(serve, t, {
       maxParts: Number.POSITIVE_INFINITY,
-      maxFieldBytes: Number.POSITIVE_INFINITY,
-      maxFileBytes: Number.POSITIVE_INFINITY,
+      maxFieldSize: Number.POSITIVE_INFINITY,
+      maxFileSize: Number.POSITIVE_INFINITY,
     })
     client.post(
       '/',

@@ -177,7 +177,7 @@ inBothReadModes('onProgress', (serve) => {
 })
 
 describe('onProgress', () => {
-  test('for bytes and any stream; never for an empty file, nor above maxBytes', async (t) => {
+  test('for bytes and any stream; never for an empty file, nor above maxSize', async (t) => {
     const directory = temporaryDirectory(t)
     const seen = async (content: Readable | Uint8Array, policy: SavePolicy = {}): Promise<number[]> => {
       const bytes: number[] = []
@@ -188,7 +188,7 @@ describe('onProgress', () => {
     assert.equal((await seen(FILE)).at(-1), FILE.length)
     assert.deepEqual(await seen(Readable.from([Buffer.alloc(3), Buffer.alloc(4)])), [3, 7])
     assert.deepEqual(await seen(Buffer.alloc(0)), [])
-    assert.deepEqual(await seen(Readable.from([Buffer.alloc(3), Buffer.alloc(4)]), { maxBytes: 5 }), [3])
+    assert.deepEqual(await seen(Readable.from([Buffer.alloc(3), Buffer.alloc(4)]), { maxSize: 5 }), [3])
   })
 
   test('what it throws ends the save, and nothing is left', async (t) => {

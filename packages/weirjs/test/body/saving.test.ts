@@ -83,12 +83,12 @@ for (const [source, of] of SOURCES) {
       )
     })
 
-    test('maxBytes: N is allowed, N + 1 is refused by name, and nothing is left', async (t) => {
+    test('maxSize: N is allowed, N + 1 is refused by name, and nothing is left', async (t) => {
       const directory = temporaryDirectory(t)
       const bytes = patternBytes(3_000)
-      assert.equal((await saveTo(directory, info('fits'), of(bytes), { maxBytes: 3_000 })).size, 3_000)
-      const expected = { name: 'PayloadTooLargeError', status: 413, limit: 'maxBytes', maximum: 2_999 }
-      await assert.rejects(saveTo(directory, info('large'), of(bytes), { maxBytes: 2_999 }), expected)
+      assert.equal((await saveTo(directory, info('fits'), of(bytes), { maxSize: 3_000 })).size, 3_000)
+      const expected = { name: 'PayloadTooLargeError', status: 413, limit: 'maxSize', maximum: 2_999 }
+      await assert.rejects(saveTo(directory, info('large'), of(bytes), { maxSize: 2_999 }), expected)
       assert.deepEqual(readdirSync(directory), ['fits'])
     })
 
@@ -372,7 +372,7 @@ describe('a failed save leaves nothing behind and states the reason', () => {
         for (; given < 1_000; given++) yield Buffer.alloc(100_000)
       })(),
     )
-    await assert.rejects(saveTo(temporaryDirectory(t), info('x'), content, { maxBytes: 150_000 }), PayloadTooLargeError)
+    await assert.rejects(saveTo(temporaryDirectory(t), info('x'), content, { maxSize: 150_000 }), PayloadTooLargeError)
     assert.ok(given < 50, `${given} pieces`)
     assert.ok(content.destroyed)
   })

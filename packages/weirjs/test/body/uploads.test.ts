@@ -224,7 +224,7 @@ inBothReadModes('uploads', (serve) => {
         const { connect } = await serve(t, (server) =>
           server.mapPost('/', { body: mode }, async (_, { request }) => ({
             isValid: await request.bodyMultipartStream({
-              maxFileBytes: 250_000,
+              maxFileSize: 250_000,
               onFile: async (info, content) => void (await saveTo(directory, info, content)),
             }),
           })),
@@ -240,7 +240,7 @@ inBothReadModes('uploads', (serve) => {
   const refusals: [what: string, policy: SavePolicy, status: number, detail: RegExp][] = [
     ['its extension', { extensions: ['.png'] }, 415, /WEIR_FILE_EXTENSION/],
     ['its first bytes', { magic: [[1, 2, 3]] }, 415, /WEIR_FILE_MAGIC/],
-    ['its size', { maxBytes: 999_999 }, 413, /maxBytes is 999999/],
+    ['its size', { maxSize: 999_999 }, 413, /maxSize is 999999/],
   ]
   for (const [what, policy, status, detail] of refusals) {
     test(`a file refused for ${what} leads to ${status}, and nothing is left`, async (t) => {
@@ -404,7 +404,7 @@ function mapSample(server: HttpServer, uploadDir: string): void {
     const files: unknown[] = []
     const isValid = await request.bodyMultipartStream({
       maxParts: 200,
-      maxFileBytes: request.maxRequestBodySize,
+      maxFileSize: request.maxRequestBodySize,
       onField(key, value) {
         if (key.toLowerCase() === 'title') title = value
       },

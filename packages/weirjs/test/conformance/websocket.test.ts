@@ -16,7 +16,7 @@ import { SIZE_CASES } from './websocket/sizes.ts'
 import { CLOSED, closing, lineOf } from './websocket/step.ts'
 import { TEXT_CASES } from './websocket/texts.ts'
 
-const OPTIONS = { maxMessageSize: '16MiB', maxQueuedBytes: '64MiB', perMessageDeflate: true } as const
+const OPTIONS = { maxMessageSize: '16MiB', maxQueuedSize: '64MiB', perMessageDeflate: true } as const
 const CASES: readonly BeyondCase[] = [...FRAME_CASES, ...TEXT_CASES, ...BEYOND_CASES]
 
 /** Of the large cases, which take long, one in so many where all quick tests run. */

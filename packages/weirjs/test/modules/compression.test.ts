@@ -116,7 +116,7 @@ test('the coding that the client prefers is used, and of several equal ones the 
 })
 
 test('a small body is sent uncompressed, unless the client accepts only codings', async () => {
-  const server = serverWith({ minBytes: 10 })
+  const server = serverWith({ minSize: 10 })
   server.mapGet('/nine', () => 'a'.repeat(9))
   server.mapGet('/ten', () => 'ä'.repeat(5))
   server.mapGet('/declared', (_, { response }) => response.header('Content-Length', 9).stream(Readable.from(['a'.repeat(9)]), 'text/plain'))
@@ -346,7 +346,7 @@ test('zstd is preferred if Node supports it', { skip: !hasZstd && 'this Node has
 
 test('invalid options are refused', () => {
   const wrong = [
-    { minBytes: -1 },
+    { minSize: -1 },
     { maxConcurrent: 0.5 },
     { encodings: ['lzma'] },
     { levels: { br: 12 } },

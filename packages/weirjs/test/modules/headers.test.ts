@@ -363,7 +363,10 @@ test('mistakes in options are errors that name the option', () => {
     'an unknown option of a field': [{ strictTransportSecurity: { maxage: 1 } }, /it is called "maxAge"/],
     'a fraction': [{ strictTransportSecurity: { maxAge: 1.5 } }, /maxAge is 1.5/],
     'preload for a short time': [{ strictTransportSecurity: { maxAge: '60s', preload: true } }, /preload needs/],
-    'seconds as a number': [{ strictTransportSecurity: { maxAge: 31_536_000 } }, /maxAge is 31536000 ms: .*as "31536000s"/],
+    'seconds as a number': [
+      { strictTransportSecurity: { maxAge: 31_536_000 } },
+      /maxAge is 31536000, .*: write "31536000s" if these are seconds, and "31536000ms" if they are milliseconds$/,
+    ],
     'preload without subdomains': [{ strictTransportSecurity: { includeSubDomains: false, preload: true } }, /preload needs/],
     'not a feature': [{ permissionsPolicy: { 'camera=*': [] } }, /is not the name of a feature/],
     'not an origin': [{ permissionsPolicy: { camera: ['example.com'] } }, /camera of permissionsPolicy/],

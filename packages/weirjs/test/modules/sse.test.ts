@@ -147,7 +147,7 @@ inBothReadModes('server-sent events', (serve) => {
 
   test('a client that does not read is disconnected from the channel, and the others stay', async (t) => {
     let channel!: SseChannel
-    const { connect } = await serve(t, (server) => (channel = mapChannel(server, {}, { maxQueuedBytes: 64 * 1024 })))
+    const { connect } = await serve(t, (server) => (channel = mapChannel(server, {}, { maxQueuedSize: 64 * 1024 })))
     const slow = await connect()
     const quick = await connect()
     await slow.get('/events').until(': \n\n')
@@ -171,7 +171,7 @@ inBothReadModes('server-sent events', (serve) => {
     let channel!: SseChannel
     const { connect, server } = await serve(
       t,
-      (server) => (channel = mapChannel(server, {}, { whenFull: 'drop-oldest', maxQueuedBytes: 1024 * 1024 })),
+      (server) => (channel = mapChannel(server, {}, { whenFull: 'drop-oldest', maxQueuedSize: 1024 * 1024 })),
       {
         timeouts: { writeTimeout: 200 },
       },

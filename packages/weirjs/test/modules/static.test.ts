@@ -376,7 +376,7 @@ test('precompressed versions are sent to clients that accept them, each with its
 
 for (const [where, options] of [
   ['memory', {}],
-  ['the disk', { maxCacheBytes: 0 }],
+  ['the disk', { maxCacheSize: 0 }],
 ] as const) {
   test(`versions with the same size and time have different ETags, from ${where}`, async (t) => {
     const site = siteOf(t, { precompressed: true, ...options })
@@ -519,8 +519,8 @@ test('fields that middleware has set are kept, and conditions use them', async (
   assert.equal((await twice(site, { url: '/text.txt', headers: { 'If-None-Match': '"own"' } })).status, 304)
 })
 
-test('files are served with maxCacheBytes 0', async (t) => {
-  const site = siteOf(t, { maxCacheBytes: 0 })
+test('files are served with maxCacheSize 0', async (t) => {
+  const site = siteOf(t, { maxCacheSize: 0 })
   assert.equal((await twice(site, '/text.txt')).text(), TEXT)
 })
 
@@ -557,7 +557,7 @@ test('invalid options are refused', (t) => {
     { index: '' },
     { index: '.index.html' },
     { precompressed: ['zip'] },
-    { maxCacheBytes: -1 },
+    { maxCacheSize: -1 },
     { checkInterval: 0.5 },
     { cacheControl: 5 },
     { root: undefined },

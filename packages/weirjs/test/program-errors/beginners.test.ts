@@ -53,8 +53,8 @@ describe('mapping', () => {
       /multipart\(\): fields: "photo" is a file: write it under files$/,
     ],
     'a rule that does not exist': [
-      () => file({ maxSize: 5 } as never),
-      /no option "maxSize"; the options are maxBytes, types, extensions, count, saveTo$/,
+      () => file({ size: 5 } as never),
+      /no option "size"; the options are maxSize, types, extensions, count, saveTo$/,
     ],
   }
   for (const [what, [attempt, message]] of Object.entries(mistakes)) test(what, () => assert.throws(attempt, message))

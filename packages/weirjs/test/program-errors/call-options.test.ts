@@ -18,7 +18,8 @@ test('a misspelt attribute of a cookie is refused, and nothing is set', () => {
   assert.throws(() => response.cookie('a', 'b', 'Secure' as never), { code: 'WEIR_OPTION_INVALID', message: /not a string/ })
   assert.equal(response.getHeader('set-cookie'), null)
   const all = {
-    ...{ maxAge: 1, expires: new Date(0), domain: 'h', path: '/', httpOnly: true, secure: true },
+    ...({ maxAge: '1s' } as const),
+    ...{ expires: new Date(0), domain: 'h', path: '/', httpOnly: true, secure: true },
     ...({ partitioned: true, priority: 'low', sameSite: 'lax' } as const),
   }
   assert.match(response.cookie('a', 'b', all).getHeader('set-cookie')!, /HttpOnly/)
@@ -51,7 +52,7 @@ test('known options are accepted where unknown ones are refused', async () => {
   const settings = { reviver: (_: string, value: unknown) => value, maxDepth: 9, zoneless: 'utc', unknownProperties: 'ignore', nullValues: 'set' } as const // biome-ignore format: one line
   const options = { jsonEngine: null, settings, includeProperties: null, excludeProperties: null }
   assert.equal(await failureIn(({ request }) => request.bodyMap({ a: 1 }, options), { json: { a: 2 } }), null)
-  const limits = { maxParts: 9, maxFileBytes: 9, maxFieldBytes: 9 }
+  const limits = { maxParts: 9, maxFileSize: 9, maxFieldSize: 9 }
   assert.equal(await failureIn(({ request }) => request.bodyMultipart(limits), { body: form }), null)
   const callbacks = { onField: () => {}, onFile: () => {} }
   assert.equal(await failureIn(({ request }) => request.bodyMultipartStream({ ...limits, ...callbacks }), { body: form }), null)
@@ -59,9 +60,9 @@ test('known options are accepted where unknown ones are refused', async () => {
 
 const limitsThatAreNone: Readonly<Record<string, readonly [call: (session: HttpSession) => unknown, sent: object]>> = {
   bodyMultipart: [({ request }) => request.bodyMultipart({ maxParts: '1' as never }), { body: form }],
-  'bodyMultipart where no form came': [({ request }) => request.bodyMultipart({ maxFieldBytes: '1' as never }), {}],
-  bodyMultipartStream: [({ request }) => request.bodyMultipartStream({ maxFileBytes: '1' as never }), { body: form }],
-  'bodyMultipartStream without a form': [({ request }) => request.bodyMultipartStream({ maxFieldBytes: '1' as never }), {}],
+  'bodyMultipart where no form came': [({ request }) => request.bodyMultipart({ maxFieldSize: '1' as never }), {}],
+  bodyMultipartStream: [({ request }) => request.bodyMultipartStream({ maxFileSize: '1' as never }), { body: form }],
+  'bodyMultipartStream without a form': [({ request }) => request.bodyMultipartStream({ maxFieldSize: '1' as never }), {}],
 }
 for (const [what, [call, sent]] of Object.entries(limitsThatAreNone)) {
   test(`an invalid limit is refused: ${what}`, async () => {
@@ -127,17 +128,17 @@ test('a callback of bodyMultipartStream that is not a function is refused', asyn
 
 test('saveTo with an invalid size saves nothing: there would be no limit', async (t) => {
   const folder = temporaryDirectory(t)
-  for (const maxBytes of [Number.NaN, '10 MB', '5', -1, 1.5, null] as never[]) {
-    const saving = saveTo(folder, { fileName: 'a.txt' }, Buffer.from('x'), { maxBytes })
-    await assert.rejects(saving, { code: 'WEIR_OPTION_INVALID', message: /maxBytes is / }, String(maxBytes))
+  for (const maxSize of [Number.NaN, '10 MB', '5', -1, 1.5, null] as never[]) {
+    const saving = saveTo(folder, { fileName: 'a.txt' }, Buffer.from('x'), { maxSize })
+    await assert.rejects(saving, { code: 'WEIR_OPTION_INVALID', message: /maxSize is / }, String(maxSize))
   }
   assert.deepEqual(readdirSync(folder), [])
-  assert.equal((await saveTo(folder, { fileName: 'a.txt' }, Buffer.from('x'), { maxBytes: Number.POSITIVE_INFINITY })).size, 1)
+  assert.equal((await saveTo(folder, { fileName: 'a.txt' }, Buffer.from('x'), { maxSize: Number.POSITIVE_INFINITY })).size, 1)
 })
 
 test('saveTo with an option that does not exist saves nothing', async (t) => {
   const folder = temporaryDirectory(t)
   const saving = saveTo(folder, { fileName: 'a.txt' }, Buffer.from('x'), { maxbytes: 1 } as never)
-  await assert.rejects(saving, { code: 'WEIR_OPTION_INVALID', message: /"maxBytes"/ })
+  await assert.rejects(saving, { code: 'WEIR_OPTION_INVALID', message: /"maxSize"/ })
   assert.deepEqual(readdirSync(folder), [])
 })

@@ -52,12 +52,12 @@ const MISTAKES: ReadonlyArray<readonly [make: () => unknown, message: string]> =
     'limits: maxRequestBodySize is the string "25mb", not a whole number of at least 0 or a size such as "64KiB" or "10MiB", or null: write "25MiB"',
   ],
   [
-    () => cache({ maxBytes: untyped('64kB') }),
-    'cache: maxBytes is the string "64kB", not a whole number of at least 1 or a size such as "64KiB" or "10MiB": write "64KiB"',
+    () => cache({ maxSize: untyped('64kB') }),
+    'cache: maxSize is the string "64kB", not a whole number of at least 1 or a size such as "64KiB" or "10MiB": write "64KiB"',
   ],
   [
-    () => cache({ maxBytes: untyped('many') }),
-    'cache: maxBytes is the string "many", not a whole number of at least 1 or a size such as "64KiB" or "10MiB"',
+    () => cache({ maxSize: untyped('many') }),
+    'cache: maxSize is the string "many", not a whole number of at least 1 or a size such as "64KiB" or "10MiB"',
   ],
   [() => cache({ key: untyped('user') }), 'cache: key is the string "user", not "all", "principal" or a function'],
   [() => cache().invalidate(untyped('/x')), 'invalidate(): either { path } or { tag } is needed, not a string'],

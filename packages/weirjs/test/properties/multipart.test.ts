@@ -21,7 +21,7 @@ interface Reading {
   readonly files: readonly (readonly [name: string, fileName: string | null, contentType: string, content: string])[]
 }
 
-const LIMITS = { maxParts: 20, maxFileBytes: 4_000, maxFieldBytes: 4_000 }
+const LIMITS = { maxParts: 20, maxFileSize: 4_000, maxFieldSize: 4_000 }
 
 const outcomeOf = (error: unknown): string => {
   assert.ok(error instanceof WeirError, String(error))
@@ -278,7 +278,7 @@ test('any bytes have exactly one outcome, which does not depend on how they are 
     { numRuns: 250 },
   )
   assert.deepEqual([faults, unhandled], [[], []], 'no second error')
-  for (const outcome of ['form', 'no form', 'WEIR_BODY_TOO_LARGE maxParts', 'WEIR_BODY_TOO_LARGE maxFileBytes']) {
+  for (const outcome of ['form', 'no form', 'WEIR_BODY_TOO_LARGE maxParts', 'WEIR_BODY_TOO_LARGE maxFileSize']) {
     assert.ok(seen.has(outcome), `${outcome} was among ${[...seen.keys()].join(', ')}`)
   }
 })

@@ -337,7 +337,7 @@ inBothReadModes('response', (serve) => {
     const { connect } = await serve(t, (server) => {
       server.mapGet('/set', (_, { response }) => {
         for (const [i, value] of values.entries())
-          response.cookie(`c${i}`, value, { httpOnly: true, sameSite: 'lax', path: '/', maxAge: 60 })
+          response.cookie(`c${i}`, value, { httpOnly: true, sameSite: 'lax', path: '/', maxAge: '60s' })
         return response
       })
       server.mapGet('/get', (_, { request }) => Array.from({ length: request.cookies }, (_, i) => request.cookie(i)))
@@ -360,10 +360,10 @@ inBothReadModes('response', (serve) => {
   })
 
   test('deleteCookie accepts the options with which the cookie was set: neither its age nor a partition keeps it', async (t) => {
-    const options = { path: '/x', maxAge: 3600, httpOnly: true, secure: true, partitioned: true } as const
+    const options = { path: '/x', maxAge: '1h', httpOnly: true, secure: true, partitioned: true } as const
     const answer = await answerOf(serve, t, ({ response }) => response.deleteCookie('a', options).text(''))
     assert.deepEqual(answer.headers('set-cookie'), ['a=; Path=/x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; Partitioned'])
-    assert.equal(options.maxAge, 3600)
+    assert.equal(options.maxAge, '1h')
   })
 
   // Nothing that a client has sent can become a separate field.

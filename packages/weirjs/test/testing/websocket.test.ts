@@ -142,7 +142,7 @@ test('the clock of the client moves the heartbeat: a client that does not answer
 
 test('a test that does not read makes the server wait, and loses nothing', async () => {
   const sent = 40
-  const { server, route } = newServer({ maxQueuedBytes: '16MiB' })
+  const { server, route } = newServer({ maxQueuedSize: '16MiB' })
   const socket = await connect(server).webSocket('/echo')
   const [theirs] = route.connections
   for (let i = 0; i < sent; i++) theirs!.send(`${i} ${'x'.repeat(20_000)}`)

@@ -108,7 +108,7 @@ server.mapPost('/', { body: form(Schema.toStandardSchemaV1(Schema.Struct({ n: Sc
 // Forms with files.
 const Upload = multipart({
   fields: { title: t.string, tags: t.array(t.string).optional(), size: z.coerce.number() },
-  files: { photo: file({ maxBytes: 10, types: ['image/*'] }), more: file({ count: 3 }).optional(), each: file({ count: 2 }) },
+  files: { photo: file({ maxSize: 10, types: ['image/*'] }), more: file({ count: 3 }).optional(), each: file({ count: 2 }) },
 })
 server.mapPost('/', { body: Upload }, ({ body }) => {
   is<typeof body.fields, { title: string; size: number; tags?: string[] }>(true)
@@ -158,7 +158,7 @@ server.mapPost('/', { body: NewOrder }, ({ body }) => body.nmae)
 // @ts-expect-error not a schema
 json({ name: t.string })
 // @ts-expect-error there is no such rule
-file({ maxSize: 5 })
+file({ size: 5 })
 // @ts-expect-error not a date
 server.mapGet('/', { deprecated: '2026-01-01' }, () => 1)
 

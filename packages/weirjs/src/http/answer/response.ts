@@ -165,7 +165,7 @@ export class HttpResponse<Status = any, Body = any> {
 
   /**
    * Adds a Set-Cookie field (RFC 6265 §4.1). The value is percent-encoded; `request.cookie` decodes it.
-   * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an unknown attribute, and
+   * @throws TypeError for a name, path or domain that cannot be sent; WEIR_OPTION_INVALID for an unknown attribute or a wrong value, and
    * for a cookie that browsers ignore: `__Host-`, `__Secure-`, `sameSite: 'none'` or `partitioned` without what these require
    */
   cookie(name: string, value: string, options?: CookieOptions): this {

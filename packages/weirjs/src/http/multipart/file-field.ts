@@ -1,6 +1,6 @@
 // The files that a part of a form may contain.
 
-import { count as countOf, list, readBy, size } from '../../base/option-kinds.ts'
+import { alias, count as countOf, list, readBy, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import type { Size } from '../../base/size.ts'
 import { rangeOf } from '../body/plain-body.ts'
@@ -11,6 +11,8 @@ import type { UploadedFile } from './multipart-form.ts'
 /** What `file` accepts. A limit of N allows N and refuses N + 1. */
 export interface FileRules {
   /** Size of each file. Default: limited only by `maxRequestBodySize`. When exceeded: 413. */
+  readonly maxSize?: Size
+  /** @deprecated another name of `maxSize` */
   readonly maxBytes?: Size
   /**
    * Content types, or ranges such as `image/*`, without parameters: of what the client states, and of what the first bytes of the file show.
@@ -32,7 +34,8 @@ export interface FileRules {
 
 /** @internal */
 export const FILE_FIELD_RULES = rules<FileRules>('file()')({
-  maxBytes: size().also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY),
+  maxSize: size().also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY),
+  maxBytes: alias('maxSize'),
   types: readBy((types: readonly string[], owner, option) => {
     list().read(types, { owner, option })
     return Object.freeze(types.map((type) => rangeOf(owner, type)))
@@ -47,7 +50,7 @@ export class FileField<T = unknown> {
   /** Never set: it only carries the type. */
   declare readonly output?: T
   /** In bytes; `Infinity` if only the whole form is limited. */
-  readonly maxBytes: number
+  readonly maxSize: number
   /** Null: any. */
   readonly types: readonly string[] | null
   /** In lower case, with the dot. Null: any. */
@@ -60,7 +63,7 @@ export class FileField<T = unknown> {
 
   /** @internal */
   constructor(rules: Omit<FileField, 'output' | 'optional'>) {
-    this.maxBytes = rules.maxBytes
+    this.maxSize = rules.maxSize
     this.types = rules.types
     this.extensions = rules.extensions
     this.count = rules.count

@@ -16,7 +16,8 @@ const FORM_DATA = 'multipart/form-data'
 export type FileFields = { readonly [name: string]: FileField }
 
 /** What `multipart` accepts, and the limits of the form. */
-export interface MultipartShape<F extends Shape = Shape, G extends FileFields = FileFields> extends Omit<MultipartOptions, 'maxFileBytes'> {
+export interface MultipartShape<F extends Shape = Shape, G extends FileFields = FileFields>
+  extends Omit<MultipartOptions, 'maxFileSize' | 'maxFileBytes'> {
   /** Parts without a file: a schema for each, which reads its text. A name that repeats is an array. */
   readonly fields?: F
   /** Parts with a file: what `file` returns. */
@@ -49,12 +50,13 @@ type FileInputsOf<G extends FileFields> = {
 }
 type FileInputOf<T> = T extends readonly unknown[] ? readonly Blob[] : Blob
 
-const { maxParts, maxFieldBytes } = formRules(DEFAULT_FORM_LIMITS)
+const { maxParts, maxFieldSize, maxFieldBytes } = formRules(DEFAULT_FORM_LIMITS)
 /** @internal */
 export const MULTIPART_BODY_RULES = rules<MultipartShape>('multipart()')({
   fields: object().or({}, 'none'),
   files: object().or({}, 'none'),
   maxParts,
+  maxFieldSize,
   maxFieldBytes,
 })
 
@@ -89,7 +91,7 @@ export class MultipartBody<T = unknown, Input = unknown> extends TypedBody<T, In
 }
 
 /**
- * A multipart form, read into memory as it arrives: `multipart({ fields: { title: t.string }, files: { photo: file({ maxBytes: 1_000_000 }) } })`.
+ * A multipart form, read into memory as it arrives: `multipart({ fields: { title: t.string }, files: { photo: file({ maxSize: 1_000_000 }) } })`.
  * The handler gets `{ fields, files }`. Parts that are not declared are dropped without being kept, or refused by `.strict()`. At most
  * `maxParts` parts, by default 200; the whole form is limited by `maxRequestBodySize`.
  *

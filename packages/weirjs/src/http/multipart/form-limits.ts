@@ -1,21 +1,21 @@
 // The limits of a form and of its parts.
 
-import { count, size } from '../../base/option-kinds.ts'
+import { alias, count, size } from '../../base/option-kinds.ts'
 import type { Rule } from '../../base/option-rules.ts'
 import type { Size } from '../../base/size.ts'
 import { DEFAULT_MULTIPART_LIMITS, type MultipartLimits } from '../../formats/multipart-limits.ts'
 
 /** Limits of a form, and of each of its parts in bytes. */
 export interface FormLimits extends MultipartLimits {
-  readonly maxFileBytes: number
-  readonly maxFieldBytes: number
+  readonly maxFileSize: number
+  readonly maxFieldSize: number
 }
 
 /** The sizes of files and fields are limited only by the size of the body. */
 export const DEFAULT_FORM_LIMITS: FormLimits = {
   ...DEFAULT_MULTIPART_LIMITS,
-  maxFileBytes: Number.POSITIVE_INFINITY,
-  maxFieldBytes: Number.POSITIVE_INFINITY,
+  maxFileSize: Number.POSITIVE_INFINITY,
+  maxFieldSize: Number.POSITIVE_INFINITY,
 }
 
 /** The options that two functions share; only their defaults differ. */
@@ -23,7 +23,9 @@ export function formRules(byDefault: FormLimits) {
   const bytes = (most: number): Rule<Size, number> => size().also(Number.POSITIVE_INFINITY).or(most)
   return {
     maxParts: count().also(Number.POSITIVE_INFINITY).or(byDefault.maxParts),
-    maxFileBytes: bytes(byDefault.maxFileBytes),
-    maxFieldBytes: bytes(byDefault.maxFieldBytes),
+    maxFileSize: bytes(byDefault.maxFileSize),
+    maxFileBytes: alias('maxFileSize'),
+    maxFieldSize: bytes(byDefault.maxFieldSize),
+    maxFieldBytes: alias('maxFieldSize'),
   }
 }

@@ -22,8 +22,12 @@ export interface MultipartOptions {
   /** Number of parts in the form: fields and files together. Default 200. */
   readonly maxParts?: number
   /** Size of one file. Default: limited only by `maxRequestBodySize`. */
+  readonly maxFileSize?: Size
+  /** @deprecated another name of `maxFileSize` */
   readonly maxFileBytes?: Size
   /** Size of one field. Default: limited only by `maxRequestBodySize`. */
+  readonly maxFieldSize?: Size
+  /** @deprecated another name of `maxFieldSize` */
   readonly maxFieldBytes?: Size
 }
 
@@ -161,7 +165,7 @@ export class MemoryParts implements PartReceiver {
   }
 
   data(buffer: Buffer, start: number, end: number): boolean {
-    const limit = this.#isFile ? 'maxFileBytes' : 'maxFieldBytes'
+    const limit = this.#isFile ? 'maxFileSize' : 'maxFieldSize'
     const maximum = this.#limits[limit]
     const content = this.#content
     const piece = this.#onlyPiece

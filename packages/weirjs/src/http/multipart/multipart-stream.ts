@@ -40,12 +40,16 @@ export interface MultipartStreamOptions {
   /** Number of parts in the form: fields and files together. Default 200. */
   readonly maxParts?: number
   /** Size of one file. Default 50 MiB. The body as a whole is limited by `maxRequestBodySize`. */
+  readonly maxFileSize?: Size
+  /** @deprecated another name of `maxFileSize` */
   readonly maxFileBytes?: Size
   /** Size of one field. Default 1 MiB. */
+  readonly maxFieldSize?: Size
+  /** @deprecated another name of `maxFieldSize` */
   readonly maxFieldBytes?: Size
 }
 
-const DEFAULT_LIMITS: FormLimits = { ...DEFAULT_MULTIPART_LIMITS, maxFileBytes: 50 * 1024 * 1024, maxFieldBytes: 1024 * 1024 }
+const DEFAULT_LIMITS: FormLimits = { ...DEFAULT_MULTIPART_LIMITS, maxFileSize: 50 * 1024 * 1024, maxFieldSize: 1024 * 1024 }
 
 /** @internal */
 export const MULTIPART_STREAM_RULES = rules<MultipartStreamOptions>('bodyMultipartStream()')({
@@ -70,8 +74,8 @@ class PassingFile implements UploadedFileInfo {
 
 /** @throws WEIR_OPTION_INVALID, also for callbacks that are not functions */
 export function streamLimits(options: MultipartStreamOptions): FormLimits {
-  const { maxParts, maxFileBytes, maxFieldBytes } = MULTIPART_STREAM_RULES.read(options)
-  return { ...DEFAULT_LIMITS, maxParts, maxFileBytes, maxFieldBytes }
+  const { maxParts, maxFileSize, maxFieldSize } = MULTIPART_STREAM_RULES.read(options)
+  return { ...DEFAULT_LIMITS, maxParts, maxFileSize, maxFieldSize }
 }
 
 export class CallbackParts implements PartReceiver {
@@ -111,14 +115,14 @@ export class CallbackParts implements PartReceiver {
   }
 
   data(buffer: Buffer, start: number, end: number): boolean {
-    const { maxFileBytes, maxFieldBytes } = this.#limits
+    const { maxFileSize, maxFieldSize } = this.#limits
     if (this.#file === null) {
-      if (this.#value.size + end - start > maxFieldBytes) throw new PayloadTooLargeError('maxFieldBytes', maxFieldBytes)
+      if (this.#value.size + end - start > maxFieldSize) throw new PayloadTooLargeError('maxFieldSize', maxFieldSize)
       this.#value.add(buffer, start, end)
       return true
     }
     this.#file.length += end - start
-    if (this.#file.length > maxFileBytes) throw new PayloadTooLargeError('maxFileBytes', maxFileBytes)
+    if (this.#file.length > maxFileSize) throw new PayloadTooLargeError('maxFileSize', maxFileSize)
     return this.#stream!.give(buffer, start, end)
   }
 

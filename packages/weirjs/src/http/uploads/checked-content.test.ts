@@ -58,7 +58,7 @@ for (const [kind, content] of Object.entries(contentsOf('some content'))) {
 
   test(`a file that the policy refuses is not saved, and its content is destroyed: ${kind}`, async () => {
     const refusals: readonly [code: string, policy: ContentPolicy][] = [
-      ['WEIR_BODY_TOO_LARGE', { maxBytes: 11 }],
+      ['WEIR_BODY_TOO_LARGE', { maxSize: 11 }],
       ['WEIR_FILE_EXTENSION', { extensions: ['.gif'] }],
       ['WEIR_FILE_MAGIC', { magic: [[0x47]] }],
       ['WEIR_OPTION_INVALID', { hash: 'none' }],

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { func, list, readBy, size } from '../../base/option-kinds.ts'
+import { alias, func, list, readBy, size } from '../../base/option-kinds.ts'
 import type { SettingsOf } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
@@ -21,6 +21,8 @@ import { safeFileName } from './file-name.ts'
 /** What may be saved, and what is computed and reported meanwhile. */
 export interface ContentPolicy {
   /** Largest size; when exceeded, `PayloadTooLargeError` (413). Default: no limit in addition to those of the form. */
+  readonly maxSize?: Size
+  /** @deprecated another name of `maxSize` */
   readonly maxBytes?: Size
   /**
    * Extensions that the client's file name may have, such as `.png` or `png`, case-insensitive. An empty string allows names without an
@@ -41,7 +43,7 @@ export interface ContentPolicy {
   /** Hash to compute while writing, such as `sha256`. Default: none. */
   readonly hash?: string
   /**
-   * Called with the number of bytes received so far, each time more bytes have arrived within `maxBytes`; never for an empty file. If it
+   * Called with the number of bytes received so far, each time more bytes have arrived within `maxSize`; never for an empty file. If it
    * throws, the save fails. A returned promise is not awaited.
    */
   readonly onProgress?: (bytes: number) => void
@@ -67,7 +69,8 @@ export interface CheckedPolicy {
 
 /** The rules of every policy for content. */
 export const CONTENT_RULES = {
-  maxBytes: size().also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY),
+  maxSize: size().also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY),
+  maxBytes: alias('maxSize'),
   extensions: readBy((extensions: readonly string[], owner) => extensionsOf(owner, extensions)).orNull(),
   types: readBy(checkedTypes).orNull('any'),
   magic: readBy(checkedMagic).optional(),
@@ -76,7 +79,7 @@ export const CONTENT_RULES = {
 }
 
 interface ContentSettings {
-  readonly maxBytes: number
+  readonly maxSize: number
   readonly types: readonly string[] | null
   readonly magic: ContentPolicy['magic'] | undefined
   readonly onProgress: ContentPolicy['onProgress'] | undefined
@@ -119,9 +122,9 @@ export function saveChecked<T, O extends ContentPolicy, S extends PolicySettings
   }
 }
 
-function contentPolicy({ maxBytes, extensions, types, magic, hash, onProgress }: ContentSettings): CheckedPolicy {
+function contentPolicy({ maxSize, extensions, types, magic, hash, onProgress }: ContentSettings): CheckedPolicy {
   const progress = onProgress === undefined ? null : AsyncResource.bind(onProgress)
-  return { extensions, hash, inspector: new Inspector(maxBytes, types, magic, progress) }
+  return { extensions, hash, inspector: new Inspector(maxSize, types, magic, progress) }
 }
 
 /**
@@ -209,7 +212,7 @@ function checkedMagic(magic: NonNullable<ContentPolicy['magic']>, owner: string)
 
 /** Checks the bytes against the policy before they are written. */
 class Inspector implements ByteInspector {
-  readonly #maxBytes: number
+  readonly #maxSize: number
   readonly #types: readonly string[] | null
   readonly #magic: ContentPolicy['magic'] | undefined
   readonly #onProgress: ((bytes: number) => void) | null
@@ -217,12 +220,12 @@ class Inspector implements ByteInspector {
   #first: Buffer | null
 
   constructor(
-    maxBytes: number,
+    maxSize: number,
     types: readonly string[] | null,
     magic: ContentPolicy['magic'] | undefined,
     onProgress: ((bytes: number) => void) | null,
   ) {
-    this.#maxBytes = maxBytes
+    this.#maxSize = maxSize
     this.#types = types
     this.#magic = magic
     this.#onProgress = onProgress
@@ -231,7 +234,7 @@ class Inspector implements ByteInspector {
 
   look(bytes: Buffer): void {
     this.#size += bytes.length
-    if (this.#size > this.#maxBytes) throw new PayloadTooLargeError('maxBytes', this.#maxBytes)
+    if (this.#size > this.#maxSize) throw new PayloadTooLargeError('maxSize', this.#maxSize)
     this.#onProgress?.(this.#size)
     if (this.#first === null) return
     this.#first = Buffer.concat([this.#first, bytes.subarray(0, SIGNATURE_BYTES - this.#first.length)])

@@ -117,7 +117,7 @@ class DeclaredParts implements PartReceiver {
     if (file !== null) {
       if (this.#size === 0 && this.#isNameless) this.#beginFile(file) // it is a file, although it has no name
       this.#size += end - start
-      if (this.#size > file.maxBytes) throw new PayloadTooLargeError(`${this.#name}.maxBytes`, file.maxBytes)
+      if (this.#size > file.maxSize) throw new PayloadTooLargeError(`${this.#name}.maxSize`, file.maxSize)
       if (this.#first !== null) {
         this.#first = Buffer.concat([this.#first, buffer.subarray(start, Math.min(end, start + SIGNATURE_BYTES - this.#first.length))])
         if (this.#first.length === SIGNATURE_BYTES) this.#checkBytes(file)

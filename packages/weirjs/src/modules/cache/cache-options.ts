@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { shown } from '../../base/kind-of.ts'
-import { duration, flag, forTests, having, listener, oneOfOr, readBy, size, text, tokens } from '../../base/option-kinds.ts'
+import { alias, duration, flag, forTests, having, listener, oneOfOr, readBy, size, text, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
@@ -44,8 +44,12 @@ export interface CacheOptions {
   /** Whether Cache-Control of requests counts: `no-cache`, `no-store`, `max-age`, `max-stale`, `min-fresh`, `only-if-cached`. Default false. */
   readonly clientDirectives?: boolean
   /** Most memory, with everything that belongs to a response. Default 64 MiB. When exceeded, the least recently used are dropped. */
+  readonly maxSize?: Size
+  /** @deprecated another name of `maxSize` */
   readonly maxBytes?: Size
-  /** Largest body that is kept. Default 1 MiB, or `maxBytes` if that is less. Larger ones are sent as without a cache. */
+  /** Largest body that is kept. Default 1 MiB, or `maxSize` if that is less. Larger ones are sent as without a cache. */
+  readonly maxEntrySize?: Size
+  /** @deprecated another name of `maxEntrySize` */
   readonly maxEntryBytes?: Size
   /** Where processes share responses: `redisCache(client)`. Default: each process has its own. */
   readonly store?: CacheStore
@@ -79,8 +83,10 @@ export const CACHE_RULES = rules<CacheOptions>(OWNER)({
   tags: readBy(tagReader).orNull(),
   key: oneOfOr('all', 'principal').orNull('see below'),
   clientDirectives: flag(false),
-  maxBytes: size({ least: 1 }).or('64MiB'),
-  maxEntryBytes: size({ least: 1 }).optional('1 MiB'),
+  maxSize: size({ least: 1 }).or('64MiB'),
+  maxBytes: alias('maxSize'),
+  maxEntrySize: size({ least: 1 }).optional('1 MiB'),
+  maxEntryBytes: alias('maxEntrySize'),
   store: having(STORE_FUNCTIONS, 'for a client of Redis, write redisCache(client)').orNull(),
   recheckAfter: duration().or('1s'),
   maxWait: duration().or('10s'),
@@ -96,12 +102,11 @@ export type CacheSettings = ReturnType<typeof checkedOptions>
 /** @throws WEIR_OPTION_INVALID */
 export function checkedOptions(options: CacheOptions) {
   const { maxAge, staleWhileRevalidate, staleIfError, vary, tags, clock, cacheStatus, ...given } = CACHE_RULES.read(options)
-  const { maxBytes, maxEntryBytes = Math.min(MOST_ENTRY_BYTES, maxBytes) } = given
-  if (maxEntryBytes > maxBytes)
-    throw invalid(OWNER, `maxEntryBytes is ${maxEntryBytes}, and maxBytes ${maxBytes}: it must be at least that`)
+  const { maxSize, maxEntrySize = Math.min(MOST_ENTRY_BYTES, maxSize) } = given
+  if (maxEntrySize > maxSize) throw invalid(OWNER, `maxEntrySize is ${maxEntrySize}, and maxSize ${maxSize}: it must be at least that`)
   return {
     ...given,
-    maxEntryBytes,
+    maxEntrySize,
     times: { maxAgeMs: maxAge, staleWhileRevalidateMs: staleWhileRevalidate ?? 0, staleIfErrorMs: staleIfError ?? 0 } satisfies CacheTimes,
     vary: [...new Set(vary.map((name) => name.toLowerCase()))] as readonly string[],
     tagsOf: tags,

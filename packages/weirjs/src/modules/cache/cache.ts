@@ -53,7 +53,7 @@ export interface CacheCounts {
   readonly storeErrors: number
   /** Entries in memory now. A URL whose responses depend on request fields has one more. */
   readonly entries: number
-  /** Bytes that they take, as `maxBytes` counts them. */
+  /** Bytes that they take, as `maxSize` counts them. */
   readonly bytes: number
 }
 
@@ -112,7 +112,7 @@ export class Cache implements Policy {
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: CacheOptions) {
     this.#settings = checkedOptions(options)
-    this.#memory = new MemoryEntries(this.#settings.maxBytes)
+    this.#memory = new MemoryEntries(this.#settings.maxSize)
     const { store, maxWait } = this.#settings
     const noteError = (error: unknown): void => this.#noteStoreError(error)
     this.#sharing = store === null ? null : new SharedRuns(store, this.#memory, maxWait, noteError)
@@ -120,7 +120,7 @@ export class Cache implements Policy {
       settings: this.#settings,
       keep: (run, entry) => this.#keep(run, entry),
       isInvalidated: ({ flight }, tags) => flight.isGivenUp || this.#invalidations.areSince(flight.since, tags),
-      mayCollect: () => (this.#unfinished.size + 1) * this.#settings.maxEntryBytes <= this.#settings.maxBytes,
+      mayCollect: () => (this.#unfinished.size + 1) * this.#settings.maxEntrySize <= this.#settings.maxSize,
       awaitEnd: ({ flight }, end) => {
         this.#unfinished.add(flight)
         void end.finally(() => this.#unfinished.delete(flight))

@@ -186,7 +186,7 @@ async function finish(
   const outgoing = responseHandle(response)
   const verdict = judgeOutgoing(keeper, run, outgoing)
   const tags = typeof verdict === 'string' ? [] : tagsOf(keeper, run, response)
-  const gathered = typeof verdict === 'string' ? null : await KeptResponse.gather(outgoing, settings.maxEntryBytes, keeper.mayCollect)
+  const gathered = typeof verdict === 'string' ? null : await KeptResponse.gather(outgoing, settings.maxEntrySize, keeper.mayCollect)
   const tell = (what: string): HttpResponse => {
     const member = statusMember(settings, `fwd=${forward}; ${what}`)
     if (member !== null) outgoing.appendHeader('Cache-Status', member)

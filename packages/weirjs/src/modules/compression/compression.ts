@@ -7,7 +7,7 @@
 import { Buffer } from 'node:buffer'
 import type { Module } from '../../app/module-host.ts'
 import type { BeforeSend } from '../../app/policies/middleware.ts'
-import { count, flag, func, listOf, nested, size } from '../../base/option-kinds.ts'
+import { alias, count, flag, func, listOf, nested, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
@@ -36,6 +36,8 @@ export interface CompressionOptions {
    */
   readonly encodings?: readonly ContentEncoding[]
   /** Responses of fewer bytes are sent uncompressed. A stream without a Content-Length counts as large. Default 1,024. */
+  readonly minSize?: Size
+  /** @deprecated another name of `minSize` */
   readonly minBytes?: Size
   /**
    * Whether to compress a response, by its Content-Type. Default: text, JSON, XML, and the other types that become smaller, but never
@@ -58,7 +60,8 @@ export interface CompressionOptions {
 /** @internal */
 export const COMPRESSION_RULES = rules<CompressionOptions>('compression')({
   encodings: listOf(...CODING_NAMES).or(CODING_NAMES),
-  minBytes: size().or(1_024),
+  minSize: size().or(1_024),
+  minBytes: alias('minSize'),
   types: func().optional('see below'),
   levels: nested(LEVEL_RULES).or({}, '{ br: 4, gzip: 5, deflate: 5, zstd: 3 }'),
   maxConcurrent: count().or(64),
@@ -97,7 +100,7 @@ export function compression(options: CompressionOptions = {}): Module {
 class Compressing {
   readonly #codings = new Map<string, Coding>()
   readonly #chooser: EncodingChooser
-  readonly #minBytes: number
+  readonly #minSize: number
   readonly #maxConcurrent: number
   readonly #isWorthIt: (contentType: string) => boolean
   readonly #knownTypes = new Map<string, boolean>()
@@ -105,9 +108,9 @@ class Compressing {
   #running = 0
 
   constructor(options: CompressionOptions) {
-    const { encodings, levels, types, minBytes, maxConcurrent, crossSite } = COMPRESSION_RULES.read(options)
+    const { encodings, levels, types, minSize, maxConcurrent, crossSite } = COMPRESSION_RULES.read(options)
     for (const name of encodings.filter(isAvailable)) this.#codings.set(name, createCoding(name, levels[name]))
-    this.#minBytes = minBytes
+    this.#minSize = minSize
     this.#maxConcurrent = maxConcurrent
     this.#crossSite = crossSite
     this.#isWorthIt = types ?? isWorthCompressing
@@ -123,7 +126,7 @@ class Compressing {
     const choice = this.#chooser.choose(session.request.header('accept-encoding'))
     // A part may be small even if the whole is not.
     const isPart = response.statusCode === 206
-    if (bytes < this.#minBytes && choice.takesIdentity && !isPart) return
+    if (bytes < this.#minSize && choice.takesIdentity && !isPart) return
     // The response for another client differs, and so does the whole if this is a part.
     response.vary('Accept-Encoding')
     const [best] = choice.codings

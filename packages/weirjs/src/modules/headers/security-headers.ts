@@ -67,7 +67,8 @@ const DAY_MS = 86_400_000
 const YEAR_MS = 365 * DAY_MS
 /** @internal */
 export const HSTS_RULES = rules<StrictTransportSecurity>(OWNER)({
-  maxAge: duration({ least: 0, unit: SECOND_MS, most: 10 * 366 * DAY_MS }).or('365d'),
+  // A short time weakens the protection of a host without anybody noticing.
+  maxAge: duration({ least: 0, unit: SECOND_MS, most: 10 * 366 * DAY_MS, leastNumber: DAY_MS }).or('365d'),
   includeSubDomains: flag(true),
   preload: flag(false),
 })
@@ -151,16 +152,11 @@ function simpleValue(option: SimpleOption, value: string | boolean | undefined, 
   return value === true ? SIMPLE_FIELDS[option][1] : value
 }
 
-/**
- * A short time weakens the protection of a host without anybody noticing, and seconds were what this option took before.
- * @throws WEIR_OPTION_INVALID
- */
+/** @throws WEIR_OPTION_INVALID */
 function checkedHsts(options: StrictTransportSecurity | false, owner: string, option: string): typeof HSTS_RULES.settings | false {
   if (options === false) return false
   const settings = nested(HSTS_RULES, 'an object or false').read(options, { owner, option })
   const { maxAge, includeSubDomains, preload } = settings
-  if (typeof options.maxAge === 'number' && maxAge > 0 && maxAge < DAY_MS)
-    throw invalid(owner, `${option}.maxAge is ${maxAge} ms: write a time of less than a day as a text, and seconds as "${maxAge}s"`)
   if (preload && (!includeSubDomains || maxAge < YEAR_MS))
     throw invalid(owner, 'preload needs includeSubDomains and a maxAge of at least a year: browsers would not list the host')
   return settings

@@ -9,7 +9,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { duration, flag, forTests, having, listener, oneOf, oneOfOr, size, text, tokens } from '../../base/option-kinds.ts'
+import { alias, duration, flag, forTests, having, listener, oneOf, oneOfOr, size, text, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
@@ -65,6 +65,8 @@ export interface IdempotencyOptions {
   /** Whether responses with a status from 500 on are kept as well. Default false: the client may repeat the request, and the handler runs again. */
   readonly keepServerErrors?: boolean
   /** Largest body of a response that is kept. Default 256 KiB. For a larger one, a repeated request gets 409. */
+  readonly maxResponseSize?: Size
+  /** @deprecated another name of `maxResponseSize` */
   readonly maxResponseBytes?: Size
   /**
    * Told about errors of the store that the client is not told, and what failed. Errors of `begin` are told to the client: its handler does not run.
@@ -88,7 +90,8 @@ export const IDEMPOTENCY_RULES = rules<IdempotencyOptions>(OWNER)({
   lease: duration({ least: 1_000 }).or('10s'),
   whenUnknown: oneOf('refuse', 'retry').or('refuse'),
   keepServerErrors: flag(false),
-  maxResponseBytes: size().or('256KiB'),
+  maxResponseSize: size().or('256KiB'),
+  maxResponseBytes: alias('maxResponseSize'),
   onError: listener<[error: unknown, operation: IdempotencyOperation]>().or(() => {}, 'none'),
   clock: forTests(),
 })
@@ -119,7 +122,7 @@ export class Idempotency implements Policy {
   readonly #scope: 'principal' | ((session: HttpSession) => string)
   readonly #retriesUnknown: boolean
   readonly #keepsServerErrors: boolean
-  readonly #maxResponseBytes: number
+  readonly #maxResponseSize: number
   readonly #onError: (error: unknown, operation: IdempotencyOperation) => void
   readonly #forgetting: Forgetting
   readonly #clock: Clock | undefined
@@ -141,7 +144,7 @@ export class Idempotency implements Policy {
     this.#scope = scope
     this.#retriesUnknown = settings.whenUnknown === 'retry'
     this.#keepsServerErrors = settings.keepServerErrors
-    this.#maxResponseBytes = settings.maxResponseBytes
+    this.#maxResponseSize = settings.maxResponseSize
     this.#onError = settings.onError
     this.#store = store ?? memoryIdempotency()
     this.#forgetting = new Forgetting(this.#store, this.#ttlMs, (error) => this.#onError(error, 'abandon'))
@@ -272,7 +275,7 @@ export class Idempotency implements Policy {
     const outgoing = responseHandle(response)
     // The server has answered in the meantime, because time was up, and has dropped the response of the handler.
     if (outgoing.isTaken || exchange.isAnswered || outgoing.trailers?.areAnnounced === true) return NOT_KEPT
-    const gathered = await KeptResponse.gather(outgoing, this.#maxResponseBytes, () => false)
+    const gathered = await KeptResponse.gather(outgoing, this.#maxResponseSize, () => false)
     if (gathered === null || 'later' in gathered || outgoing.trailers?.areUnannounced === true) return NOT_KEPT
     const kept = KeptResponse.of(outgoing, before, gathered.whole)
     const fields = kept.fields.flatMap((name, i) => (i % 2 === 1 || NEVER_KEPT.test(name) ? [] : [name, kept.fields[i + 1]!]))

@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
-import { count, size } from '../../base/option-kinds.ts'
+import { alias, count, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import type { Size } from '../../base/size.ts'
 
@@ -16,6 +16,8 @@ export interface MemoryIdempotencyOptions {
   /** Most keys. Default 100,000. A principal gets at most 38 % of them, a network without one 8 %, all of these together half. When exceeded: 503. */
   readonly maxKeys?: number
   /** Most memory for outcomes, together. Default 64 MiB, shared in the same way. When exceeded: requests are made once, but their responses are not kept. */
+  readonly maxSize?: Size
+  /** @deprecated another name of `maxSize` */
   readonly maxBytes?: Size
 }
 
@@ -23,7 +25,8 @@ const OWNER = 'memoryIdempotency()'
 /** @internal */
 export const MEMORY_IDEMPOTENCY_RULES = rules<MemoryIdempotencyOptions>(OWNER)({
   maxKeys: count({ least: 1 }).or(100_000),
-  maxBytes: size().or('64MiB'),
+  maxSize: size().or('64MiB'),
+  maxBytes: alias('maxSize'),
 })
 
 interface Kept {
@@ -42,8 +45,8 @@ interface Kept {
  * @throws WEIR_OPTION_INVALID
  */
 export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStore {
-  const { maxKeys, maxBytes } = MEMORY_IDEMPOTENCY_RULES.read(options)
-  return new MemoryIdempotency(maxKeys, maxBytes)
+  const { maxKeys, maxSize } = MEMORY_IDEMPOTENCY_RULES.read(options)
+  return new MemoryIdempotency(maxKeys, maxSize)
 }
 
 /** Is kept in place of an outcome for which there is no room. */
@@ -57,10 +60,10 @@ class MemoryIdempotency implements IdempotencyStore {
   /** In the order in which they expire, as far as all have the same `ttl`. */
   readonly #kept = new Map<string, Kept>()
 
-  constructor(maxKeys: number, maxBytes: number) {
+  constructor(maxKeys: number, maxSize: number) {
     this.#maxKeys = maxKeys
     this.#keys = new Shares(maxKeys)
-    this.#bytes = new Shares(maxBytes)
+    this.#bytes = new Shares(maxSize)
   }
 
   async begin(key: string, { owner, fingerprint, token, ttlMs, retriesUnknown }: Attempt, clock: Clock): Promise<Begun> {

@@ -55,6 +55,8 @@ export interface AccessLogOptions {
   /** The user, for the third column of `combined`. */
   readonly user?: (session: HttpSession) => string | null | undefined
   /** The most characters of lines that wait while the stream is slow. More lines are dropped and counted. Default 1 MiB. */
+  readonly maxWaitingSize?: Size
+  /** @deprecated another name of `maxWaitingSize` */
   readonly maxWaitingBytes?: Size
   /** How long `stop` waits for the stream to accept what is left. Default 2 s. */
   readonly flushTimeout?: Duration
@@ -81,7 +83,8 @@ export const ACCESS_LOG_RULES = rules<AccessLogOptions>(OWNER)({
   secretQuery: readBy((names: readonly string[], owner, option) => redaction(owner, option, names)).or(SECRET_QUERY, 'see below'),
   fields: tokens().or([]),
   user: func().orNull(),
-  maxWaitingBytes: size().also(Number.POSITIVE_INFINITY).or('1MiB'),
+  maxWaitingSize: size().also(Number.POSITIVE_INFINITY).or('1MiB'),
+  maxWaitingBytes: alias('maxWaitingSize'),
   flushTimeout: duration({ least: 0 }).also(Number.POSITIVE_INFINITY).or('2s'),
   name: text().or(OWNER),
   slowMs: alias('slow'),
@@ -105,7 +108,7 @@ export function accessLog(options: AccessLogOptions = {}): AccessLog {
 export function accessLogOn(clock: Clock, options: AccessLogOptions): AccessLog {
   const given = ACCESS_LOG_RULES.read(options)
   const to = given.to ?? process.stdout
-  const { format, sample: isSampled, skip, maxWaitingBytes: maxWaiting, flushTimeout: finishMs, name } = given
+  const { format, sample: isSampled, skip, maxWaitingSize: maxWaiting, flushTimeout: finishMs, name } = given
   const settings: EntrySettings = {
     redaction: given.secretQuery,
     fields: [...SHOWN_FIELDS, ...given.fields.map((field) => field.toLowerCase())],
@@ -151,7 +154,7 @@ export function accessLogOn(clock: Clock, options: AccessLogOptions): AccessLog 
         isAscii: typeof format === 'string',
         clock,
         onDropped: (count) => {
-          const why = `"to" is closed, or does not keep up and maxWaitingBytes is ${maxWaiting}`
+          const why = `"to" is closed, or does not keep up and maxWaitingSize is ${maxWaiting}`
           logger?.warn?.(`weir: ${name} has dropped ${count} ${count === 1 ? 'line' : 'lines'}: ${why}`)
         },
         gapLine: format === 'json' ? (count) => `${timeMember(clock.wallTime())},"kind":"dropped","lines":${count}}` : null,

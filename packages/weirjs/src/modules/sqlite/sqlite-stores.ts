@@ -1,6 +1,6 @@
 // The four stores over one database.
 
-import { duration, forTests, hasFunction, size, text } from '../../base/option-kinds.ts'
+import { alias, duration, forTests, hasFunction, size, text } from '../../base/option-kinds.ts'
 import { type Duration, type Size, WeirError } from '../../index.ts'
 import type { CacheStore } from '../cache/index.ts'
 import type { IdempotencyStore } from '../idempotency/index.ts'
@@ -19,6 +19,8 @@ export interface SqliteStoresOptions {
   /** How long a request waits while other processes write. Default 500 ms. When exceeded: 503, or what a module does without its store. */
   readonly timeout?: Duration
   /** Most bytes of cached responses, together. Default 256 MiB. When exceeded, those that would end first are dropped. */
+  readonly cacheSize?: Size
+  /** @deprecated another name of `cacheSize` */
   readonly cacheBytes?: Size
   /** For tests. Default: the system's clock. */
   readonly clock?: Clock
@@ -41,7 +43,8 @@ const OWNER = 'sqliteStores()'
 export const SQLITE_STORES_RULES = rules<SqliteStoresOptions>(OWNER)({
   prefix: text('letters, digits and underscores', (value) => /^[A-Za-z_]\w*$/.test(value)).or('weir_'),
   timeout: duration().or('500ms'),
-  cacheBytes: size({ least: 65_536 }).or('256MiB'),
+  cacheSize: size({ least: 65_536 }).or('256MiB'),
+  cacheBytes: alias('cacheSize'),
   clock: forTests(),
 })
 
@@ -57,13 +60,13 @@ export const SQLITE_STORES_RULES = rules<SqliteStoresOptions>(OWNER)({
 export function sqliteStores(database: SqliteDatabase, options: SqliteStoresOptions = {}): SqliteStores {
   if (!hasFunction('prepare')(database) || !hasFunction('exec')(database))
     throw invalid(OWNER, `the database is ${kindOf(database)}: give new DatabaseSync('app.db') of node:sqlite`)
-  const { prefix, timeout, cacheBytes, clock } = SQLITE_STORES_RULES.read(options)
+  const { prefix, timeout, cacheSize, clock } = SQLITE_STORES_RULES.read(options)
   prepareDatabase(database, prefix)
   const access = new SqliteAccess(database, timeout, (clock as Clock | undefined) ?? systemClock)
   return Object.freeze({
     sessions: sqliteSessions(access, prefix),
     rateLimit: sqliteLimits(access, prefix),
-    cache: sqliteCache(access, prefix, cacheBytes),
+    cache: sqliteCache(access, prefix, cacheSize),
     idempotency: sqliteIdempotency(access, prefix),
   })
 }

@@ -34,28 +34,28 @@ test('a client gets every event from the moment it listens, in order', async () 
 })
 
 test('a full queue disconnects the client: its queue is discarded, and the stream ends', async () => {
-  const { channel, client, queued } = filled({ maxQueuedBytes: 3 * COST }, 5)
+  const { channel, client, queued } = filled({ maxQueuedSize: 3 * COST }, 5)
   assert.deepEqual(queued, [1, 1, 1, 0, 0])
   assert.equal(channel.size, 0)
   assert.deepEqual(await readAll(client), ['end'])
 })
 
 test('with drop-oldest a client misses the oldest events', async () => {
-  const { channel, client, queued } = filled({ maxQueuedBytes: 3 * COST, whenFull: 'drop-oldest' }, 5)
+  const { channel, client, queued } = filled({ maxQueuedSize: 3 * COST, whenFull: 'drop-oldest' }, 5)
   assert.deepEqual(queued, [1, 1, 1, 1, 1])
   assert.deepEqual(await readAll(client), ['data: 2', 'data: 3', 'data: 4'])
   assert.equal(channel.size, 1)
 })
 
 test('with drop-oldest a client misses only an event that is larger than a queue', async () => {
-  const { channel, client } = filled({ maxQueuedBytes: 3 * COST, whenFull: 'drop-oldest' }, 2)
+  const { channel, client } = filled({ maxQueuedSize: 3 * COST, whenFull: 'drop-oldest' }, 2)
   assert.equal(channel.send('x'.repeat(4 * COST)), 0)
   assert.equal(channel.send('y'), 1)
   assert.deepEqual(await readAll(client), ['data: 0', 'data: 1', 'data: y'])
 })
 
 test('with disconnect an event that is larger than a queue ends the stream, even if the queue is empty', async () => {
-  const { channel, client } = filled({ maxQueuedBytes: 3 * COST }, 0)
+  const { channel, client } = filled({ maxQueuedSize: 3 * COST }, 0)
   assert.equal(channel.send('x'.repeat(4 * COST)), 0)
   assert.deepEqual(await readAll(client), ['end'])
   assert.equal(channel.size, 0)
@@ -63,7 +63,7 @@ test('with disconnect an event that is larger than a queue ends the stream, even
 
 for (const whenFull of ['disconnect', 'drop-oldest'] as const) {
   test(`with ${whenFull} a waiting client gets an event of any size`, async () => {
-    const { channel, client } = filled({ maxQueuedBytes: COST, whenFull }, 0)
+    const { channel, client } = filled({ maxQueuedSize: COST, whenFull }, 0)
     const next = client[Symbol.asyncIterator]().next()
     assert.equal(channel.send('x'.repeat(4 * COST)), 1)
     assert.equal((await next).value?.bytes.length, 4 * COST + 8)
@@ -71,7 +71,7 @@ for (const whenFull of ['disconnect', 'drop-oldest'] as const) {
 }
 
 test('an event that was read makes room for another', async () => {
-  const { channel, client } = filled({ maxQueuedBytes: 3 * COST }, 3)
+  const { channel, client } = filled({ maxQueuedSize: 3 * COST }, 3)
   const iterator = client[Symbol.asyncIterator]()
   for (let i = 0; i < 20; i++) {
     await iterator.next()
@@ -80,7 +80,7 @@ test('an event that was read makes room for another', async () => {
 })
 
 test('a client that reconnects gets what it missed, which does not count towards its queue', async () => {
-  const channel = new SseChannel({ history: 4, maxQueuedBytes: 3 * COST })
+  const channel = new SseChannel({ history: 4, maxQueuedSize: 3 * COST })
   for (let i = 0; i < 6; i++) channel.send({ id: `${i}`, data: i })
   channel.send('without an id')
   assert.deepEqual(await readAll(channel.subscribe('3')), ['id: 4 data: 4', 'id: 5 data: 5'])
@@ -110,6 +110,6 @@ test('endAll ends streams after the queued events; clients may connect to the ch
 })
 
 test('invalid options are refused', () => {
-  const wrong: unknown[] = [{ maxQueuedBytes: 0 }, { maxQueuedBytes: Number.NaN }, { whenFull: 'wait' }, { history: -1 }, { maxQueued: 1 }]
+  const wrong: unknown[] = [{ maxQueuedSize: 0 }, { maxQueuedSize: Number.NaN }, { whenFull: 'wait' }, { history: -1 }, { maxQueued: 1 }]
   for (const options of wrong) assert.throws(() => new SseChannel(options as SseChannelOptions), { code: 'WEIR_OPTION_INVALID' })
 })

@@ -37,20 +37,20 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
   }
 
   /** @returns whether the client will get the event */
-  push(event: EncodedEvent, maxQueuedBytes: number, whenFull: FullQueuePolicy): boolean {
+  push(event: EncodedEvent, maxQueuedSize: number, whenFull: FullQueuePolicy): boolean {
     this.hasHeard = true
     if (this.#deliver !== null) {
       this.#give({ value: event })
       return true
     }
     const cost = costOf(event)
-    if (whenFull === 'disconnect' && this.#queuedBytes + cost > maxQueuedBytes) {
+    if (whenFull === 'disconnect' && this.#queuedBytes + cost > maxQueuedSize) {
       this.#queue = []
       this.finish()
       return false
     }
-    if (cost > maxQueuedBytes) return false // it would not fit into an empty queue
-    while (this.#queuedBytes + cost > maxQueuedBytes && this.#queue.length > 0) this.#shift()
+    if (cost > maxQueuedSize) return false // it would not fit into an empty queue
+    while (this.#queuedBytes + cost > maxQueuedSize && this.#queue.length > 0) this.#shift()
     this.#queue.push(event)
     this.#queuedBytes += cost
     return true
@@ -89,7 +89,7 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
   }
 }
 
-/** What an event takes of `maxQueuedBytes`. */
+/** What an event takes of `maxQueuedSize`. */
 export function costOf(event: EncodedEvent): number {
   return event.bytes.length + ENTRY_BYTES
 }

@@ -1,6 +1,6 @@
 // All clients of a channel, and what happens to those that read too slowly.
 
-import { oneOf, size } from '../../base/option-kinds.ts'
+import { alias, oneOf, size } from '../../base/option-kinds.ts'
 import type { Size } from '../../base/size.ts'
 
 import { ClientQueue, type FullQueuePolicy } from './client-queue.ts'
@@ -11,28 +11,31 @@ export interface SseQueueOptions {
    * How many bytes of events may wait for one client, in addition to what its socket buffers. Each event counts 64 bytes more than its
    * size. Default 1 MiB.
    */
+  readonly maxQueuedSize?: Size
+  /** @deprecated another name of `maxQueuedSize` */
   readonly maxQueuedBytes?: Size
   /**
    * What happens to a client that reads too slowly. `'disconnect'`, the default, discards its queue and ends its stream, so that the client
    * reconnects and sends the last id that it saw. `'drop-oldest'` discards the oldest waiting events, or the new event if it alone exceeds
-   * `maxQueuedBytes`.
+   * `maxQueuedSize`.
    */
   readonly whenFull?: FullQueuePolicy
 }
 
 /** @internal For channels of all kinds. */
 export const QUEUE_RULES = {
-  maxQueuedBytes: size({ least: 1 }).or('1MiB'),
+  maxQueuedSize: size({ least: 1 }).or('1MiB'),
+  maxQueuedBytes: alias('maxQueuedSize'),
   whenFull: oneOf('disconnect', 'drop-oldest').or('disconnect'),
 }
 
 export interface QueueSettings {
-  readonly maxQueuedBytes: number
+  readonly maxQueuedSize: number
   readonly whenFull: FullQueuePolicy
 }
 
 export class ClientQueues {
-  readonly #maxQueuedBytes: number
+  readonly #maxQueuedSize: number
   readonly #whenFull: FullQueuePolicy
   readonly #onLeave: () => void
   readonly #clients = new Set<ClientQueue>()
@@ -40,8 +43,8 @@ export class ClientQueues {
   /**
    * @param onLeave called after a client has left
    */
-  constructor({ maxQueuedBytes, whenFull }: QueueSettings, onLeave: () => void = () => {}) {
-    this.#maxQueuedBytes = maxQueuedBytes
+  constructor({ maxQueuedSize, whenFull }: QueueSettings, onLeave: () => void = () => {}) {
+    this.#maxQueuedSize = maxQueuedSize
     this.#whenFull = whenFull
     this.#onLeave = onLeave
   }
@@ -65,7 +68,7 @@ export class ClientQueues {
   /** @returns the number of clients for which it was queued */
   push(event: EncodedEvent): number {
     let queued = 0
-    for (const client of this.#clients) if (client.push(event, this.#maxQueuedBytes, this.#whenFull)) queued++
+    for (const client of this.#clients) if (client.push(event, this.#maxQueuedSize, this.#whenFull)) queued++
     return queued
   }
 

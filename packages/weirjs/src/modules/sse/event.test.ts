@@ -20,6 +20,7 @@ function read(text: string): Record<string, string> {
 
 test('an event has one line for each field, and ends with an empty line', () => {
   assert.equal(encodeEvent({ data: 'a', event: 'b', id: 'c', retry: 5, comment: 'd' }), ': d\nretry: 5\nid: c\nevent: b\ndata: a\n\n')
+  assert.equal(encodeEvent({ retry: '30s' }), 'retry: 30000\n\n')
   assert.equal(encodeEvent('text'), 'data: text\n\n')
   assert.equal(encodeEvent(''), 'data: \n\n')
   assert.equal(encodeEvent({ data: { a: [1] } }), 'data: {"a":[1]}\n\n')
@@ -55,6 +56,7 @@ test('an event that would be read as something else is refused', () => {
     { retry: -1 },
     { retry: 1.5 },
     { retry: '5' },
+    { retry: '5 min' },
     { comment: 5 },
     { data: () => {} },
     { data: Symbol('a') },

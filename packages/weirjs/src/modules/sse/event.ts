@@ -1,8 +1,9 @@
 // Encodes a server-sent event (WHATWG HTML §9.2.5 and §9.2.6).
 
 import { Buffer } from 'node:buffer'
+import { type Duration, durationHint, parsedDuration } from '../../base/duration.ts'
 import { WeirError } from '../../base/errors.ts'
-import { kindOf } from '../../base/kind-of.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
 import { jsonTextOf } from '../../http/json-engine.ts'
 
 /** An event. Every member is optional. */
@@ -16,8 +17,8 @@ export interface SseEvent {
   readonly event?: string
   /** What a client that reconnects sends in Last-Event-ID. An empty string resets it. Must not contain CR, LF or NUL. */
   readonly id?: string
-  /** How long a client waits before it reconnects, in milliseconds. */
-  readonly retry?: number
+  /** How long a client waits before it reconnects. */
+  readonly retry?: Duration
   /** Text that clients ignore, for people who look at the wire. */
   readonly comment?: string
 }
@@ -45,7 +46,7 @@ export function encodeEvent(event: SseEvent | string): string {
   const { comment, retry, id, event: type, data } = event
   let text = ''
   if (comment !== undefined) text += lines('', comment)
-  if (retry !== undefined) text += `retry: ${wholeNumber(retry)}\n`
+  if (retry !== undefined) text += `retry: ${wholeMs(retry)}\n`
   if (id !== undefined) text += `id: ${oneLine('id', id)}\n`
   if (type !== undefined) text += `event: ${oneLine('event', type)}\n`
   if (data !== undefined) text += lines('data', typeof data === 'string' ? data : jsonTextOf(data, JSON.stringify))
@@ -67,10 +68,11 @@ function oneLine(name: string, text: string): string {
   return text
 }
 
-function wholeNumber(ms: number): number {
-  if (!Number.isSafeInteger(ms) || ms < 0)
-    throw new WeirError('WEIR_RESULT_UNSENDABLE', '"retry" of an event is not a number of milliseconds')
-  return ms
+function wholeMs(time: Duration): number {
+  const ms = parsedDuration(time)
+  if (Number.isSafeInteger(ms) && ms >= 0) return ms
+  const what = `"retry" of an event is ${shown(time)}, not whole milliseconds or a time such as "30s"`
+  throw new WeirError('WEIR_RESULT_UNSENDABLE', what + durationHint(time))
 }
 
 function unsendable(name: string, value: unknown): WeirError {

@@ -9,9 +9,9 @@ export class DiskShelf implements Shelf {
   readonly #cache: StaticCache
   readonly #loading = new Map<string, Promise<Found>>()
 
-  constructor(root: StaticRoot, maxCacheBytes: number, checkInterval: number) {
+  constructor(root: StaticRoot, maxCacheSize: number, checkInterval: number) {
     this.#root = root
-    this.#cache = new StaticCache(maxCacheBytes, checkInterval)
+    this.#cache = new StaticCache(maxCacheSize, checkInterval)
   }
 
   get title(): string {

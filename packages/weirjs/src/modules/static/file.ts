@@ -52,7 +52,7 @@ export interface StaticRoot extends Presentation {
   readonly path: string
   readonly followSymlinks: boolean
   /** Larger files are not read into memory. */
-  readonly maxFileBytes: number
+  readonly maxFileSize: number
 }
 
 /** A file, or what was found instead of one: 403 for a file that may not be read, null for nothing. */
@@ -199,7 +199,7 @@ async function read(root: StaticRoot, path: string, coding: PrecompressedEncodin
   const inode = inodeOf(file.stats)
   try {
     const { size, settledAt } = file
-    const bytes = size > root.maxFileBytes ? null : await file.read()
+    const bytes = size > root.maxFileSize ? null : await file.read()
     return { coding, path, inode, size, settledAt, mark, inMemory: bytes === null ? null : (facts) => file.inMemory(bytes, facts) }
   } finally {
     await file.close()

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Middleware, Next } from '../../app/policies/middleware.ts'
 import type { Duration } from '../../base/duration.ts'
-import { duration, flag, listOf, matching, readBy, size, text, texts } from '../../base/option-kinds.ts'
+import { alias, duration, flag, listOf, matching, readBy, size, text, texts } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
@@ -77,8 +77,12 @@ export interface StaticOptions {
    * Memory for files, including 1 KiB for each. When exceeded: the file that has gone unchecked for the longest time is dropped.
    * Default 32 MiB; 0: no file is kept.
    */
+  readonly maxCacheSize?: Size
+  /** @deprecated another name of `maxCacheSize` */
   readonly maxCacheBytes?: Size
   /** Size above which a file is read from the disk each time. Default 256 KiB. */
+  readonly maxCachedFileSize?: Size
+  /** @deprecated another name of `maxCachedFileSize` */
   readonly maxCachedFileBytes?: Size
   /** How long a file in memory is sent without checking the disk. Default 1 s; 0: it is checked each time. */
   readonly checkInterval?: Duration
@@ -103,12 +107,14 @@ export const STATIC_RULES = rules<StaticOptions>('static')({
     .also(true)
     .also(false)
     .or(false),
-  maxCacheBytes: size().or('32MiB'),
-  maxCachedFileBytes: size().or('256KiB'),
+  maxCacheSize: size().or('32MiB'),
+  maxCacheBytes: alias('maxCacheSize'),
+  maxCachedFileSize: size().or('256KiB'),
+  maxCachedFileBytes: alias('maxCachedFileSize'),
   checkInterval: duration({ least: 0 }).or('1s'),
 })
 /** What only files on a disk have. */
-const OF_DISKS = ['followSymlinks', 'maxCacheBytes', 'maxCachedFileBytes', 'checkInterval'] as const
+const OF_DISKS = ['followSymlinks', 'maxCacheSize', 'maxCacheBytes', 'maxCachedFileSize', 'maxCachedFileBytes', 'checkInterval'] as const
 /** How often to look for a file whose name leads elsewhere by the time it is opened. */
 const MOST_ATTEMPTS = 3
 const FILE_METHODS = ['GET']
@@ -150,7 +156,7 @@ class StaticFiles {
 
   constructor(options: StaticOptions) {
     const settings = STATIC_RULES.read(options)
-    const { root, assets, prefix, index, extensions, fallback, cacheControl, precompressed, maxCacheBytes, maxCachedFileBytes } = settings
+    const { root, assets, prefix, index, extensions, fallback, cacheControl, precompressed, maxCacheSize, maxCachedFileSize } = settings
     this.prefix = prefix.endsWith('/') ? prefix : `${prefix}/`
     const codings = precompressed === true ? CODINGS : precompressed === false ? [] : precompressed
     const presentation = {
@@ -171,9 +177,9 @@ class StaticFiles {
               ...presentation,
               path: root,
               followSymlinks: settings.followSymlinks,
-              maxFileBytes: maxCacheBytes === 0 ? -1 : Math.min(maxCachedFileBytes, maxCacheBytes),
+              maxFileSize: maxCacheSize === 0 ? -1 : Math.min(maxCachedFileSize, maxCacheSize),
             },
-            maxCacheBytes,
+            maxCacheSize,
             settings.checkInterval,
           )
     const needless = OF_DISKS.find((name) => assets !== undefined && options[name] !== undefined)

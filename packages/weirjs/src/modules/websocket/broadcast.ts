@@ -12,7 +12,7 @@ export function broadcast<Args>(
   except: WebSocketConnection<Args> | null,
 ): number {
   const data = host.encode?.(value) ?? value
-  const bytes = messageOf(data, host.maxQueuedBytes)
+  const bytes = messageOf(data, host.maxQueuedSize)
   const queued = deliver(host, room, bytes, typeof data !== 'string', except)
   host.relayed?.publish(room, data)
   return queued

@@ -4,7 +4,7 @@ import type { WebSocketData } from './data.ts'
 
 export interface ConnectionSettings<Out> {
   readonly maxMessageSize: number
-  readonly maxQueuedBytes: number
+  readonly maxQueuedSize: number
   /** Null: no pings. */
   readonly pingInterval: number | null
   /** Makes a message of what the program sends. Absent: texts and bytes are sent as they are. */

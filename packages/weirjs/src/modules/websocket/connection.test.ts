@@ -18,7 +18,7 @@ const frame = (first: number, payload = ''): Buffer =>
   Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), Buffer.from(payload, 'latin1')])
 
 /** A connection over a link that the test feeds. */
-function connected(handlers: WebSocketHandlers<null>, { maxQueuedBytes = 1_000_000, compresses = false, maxMessageSize = 1000 } = {}) {
+function connected(handlers: WebSocketHandlers<null>, { maxQueuedSize = 1_000_000, compresses = false, maxMessageSize = 1000 } = {}) {
   const written: string[] = []
   let owner: LinkOwner | null = null
   const link: { -readonly [K in keyof ByteLink]: ByteLink[K] } & { isEnded: boolean } = {
@@ -38,7 +38,7 @@ function connected(handlers: WebSocketHandlers<null>, { maxQueuedBytes = 1_000_0
   }
   const failures: unknown[] = []
   const host = {
-    ...{ handlers, maxMessageSize, maxQueuedBytes, pingInterval: null },
+    ...{ handlers, maxMessageSize, maxQueuedSize, pingInterval: null },
     report: (error: unknown) => failures.push(error),
     forget() {},
   }
@@ -161,7 +161,7 @@ test('what waits for the client is written once there is room, small frames toge
 })
 
 test('a client that does not read is closed with 1013, behind what was sent before', () => {
-  const { connection, link, written } = connected({}, { maxQueuedBytes: 2000 })
+  const { connection, link, written } = connected({}, { maxQueuedSize: 2000 })
   link.isBlocked = true
   let count = 0
   while (connection.send('x')) count++

@@ -117,7 +117,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     this.#host = host
     this.#link = link
     this.#wire = wire
-    this.#sending = new SendQueue(link, host.maxQueuedBytes)
+    this.#sending = new SendQueue(link, host.maxQueuedSize)
     this.#deflate = deflate
     this.protocol = protocol
     this.args = args
@@ -141,14 +141,14 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
 
   /**
    * Sends a string as text, bytes as a binary message, or on a route with `sends` a value as JSON. The bytes must not change until they are sent. Never waits. If more
-   * than `maxQueuedBytes` would wait for the client, the connection is closed with 1013.
+   * than `maxQueuedSize` would wait for the client, the connection is closed with 1013.
    *
    * @returns whether the message was queued
-   * @throws LimitError for a message larger than `maxQueuedBytes`
+   * @throws LimitError for a message larger than `maxQueuedSize`
    */
   send(value: Out): boolean {
     const data = (this.#host.encode?.(value) ?? value) as WebSocketData
-    const length = lengthOf(data, this.#host.maxQueuedBytes)
+    const length = lengthOf(data, this.#host.maxQueuedSize)
     if (!this.#mayQueue(length)) return false
     const isText = typeof data === 'string'
     const first = FIN | (isText ? TEXT : BINARY)

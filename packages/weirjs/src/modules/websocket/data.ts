@@ -13,17 +13,17 @@ const MAX_PING_BYTES = 125
 /** What is left of them behind the code (§5.5.1). */
 export const MAX_REASON_BYTES = 123
 
-/** How many bytes a message has on the wire. @throws LimitError for more than `maxQueuedBytes` */
-export function lengthOf(data: WebSocketData, maxQueuedBytes: number): number {
-  if (typeof data !== 'string') return checkedBytes(data, 'maxQueuedBytes', maxQueuedBytes).length
+/** How many bytes a message has on the wire. @throws LimitError for more than `maxQueuedSize` */
+export function lengthOf(data: WebSocketData, maxQueuedSize: number): number {
+  if (typeof data !== 'string') return checkedBytes(data, 'maxQueuedSize', maxQueuedSize).length
   const length = Buffer.byteLength(data)
-  if (length > maxQueuedBytes) throw new LimitError('WEIR_RESULT_UNSENDABLE', 'maxQueuedBytes', maxQueuedBytes, length)
+  if (length > maxQueuedSize) throw new LimitError('WEIR_RESULT_UNSENDABLE', 'maxQueuedSize', maxQueuedSize, length)
   return length
 }
 
-/** @throws LimitError for more than `maxQueuedBytes` */
-export function messageOf(data: WebSocketData, maxQueuedBytes: number): Uint8Array {
-  return checkedBytes(data, 'maxQueuedBytes', maxQueuedBytes)
+/** @throws LimitError for more than `maxQueuedSize` */
+export function messageOf(data: WebSocketData, maxQueuedSize: number): Uint8Array {
+  return checkedBytes(data, 'maxQueuedSize', maxQueuedSize)
 }
 
 /** @throws LimitError for more than 125 bytes */

@@ -20,7 +20,7 @@ function connected() {
     write: () => done.push('ping'),
     destroy: () => done.push('terminate'),
   }
-  const host = { handlers: {}, pingInterval: INTERVAL_MS, maxQueuedBytes: 1 }
+  const host = { handlers: {}, pingInterval: INTERVAL_MS, maxQueuedSize: 1 }
   const connection = new WebSocketConnection(
     host as unknown as ConnectionHost<null>,
     link as unknown as ByteLink,

@@ -24,7 +24,7 @@ export interface WebSocketRelayState {
   readonly unpublished: number
   /**
    * How many messages of the relay no client got: those that are not broadcasts, such as messages of other programs, and those larger than
-   * `maxQueuedBytes`.
+   * `maxQueuedSize`.
    */
   readonly ignored: number
 }
@@ -33,7 +33,7 @@ export interface WebSocketRelayState {
 export interface RelayedRoute {
   /** The name of its channel. */
   readonly channel: string
-  readonly maxQueuedBytes: number
+  readonly maxQueuedSize: number
   /** Sends to clients of this process. */
   deliver(broadcast: Broadcast): void
   /** Broadcasts of other processes may have been lost. */
@@ -167,9 +167,9 @@ export class RelayedRooms implements WebSocketRelayState {
       }
       if (this.#heard.isMissing(envelope)) this.#callOnGap()
       if (broadcast === null) return
-      const { maxQueuedBytes } = this.#route
-      if (broadcast.bytes.length > maxQueuedBytes)
-        throw new Error(`${broadcast.bytes.length} bytes, more than maxQueuedBytes = ${maxQueuedBytes}`)
+      const { maxQueuedSize } = this.#route
+      if (broadcast.bytes.length > maxQueuedSize)
+        throw new Error(`${broadcast.bytes.length} bytes, more than maxQueuedSize = ${maxQueuedSize}`)
       this.#route.deliver(broadcast)
     } catch (error) {
       if (this.ignored++ === 0) this.#route.log('ignores messages of the relay that are not broadcasts', error)

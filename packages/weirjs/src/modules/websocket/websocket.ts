@@ -10,7 +10,7 @@ import { addShutdownListener, removeShutdownListener } from '../../app/shutdown-
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
-import { duration, flag, func, matching, readBy, size, text, tokens } from '../../base/option-kinds.ts'
+import { alias, duration, flag, func, matching, readBy, size, text, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
@@ -63,6 +63,8 @@ export interface WebSocketOptions<Args, R extends AnySchema | undefined = undefi
   /**
    * How many bytes may wait for a client that does not read. Each message counts 512 more. Default 1 MiB. When exceeded: closed with 1013.
    */
+  readonly maxQueuedSize?: Size
+  /** @deprecated another name of `maxQueuedSize` */
   readonly maxQueuedBytes?: Size
   /**
    * A client that has been silent for this long is pinged; one that stays silent for as long again is aborted. Default 30 s;
@@ -96,7 +98,7 @@ export interface WebSocketRoute<Args, Out = WebSocketData> extends Module {
    * Sends to all in a room, or to all on the route if the room is null. With a relay, the clients of other processes get it, too.
    *
    * @returns the number of clients of this process for which the message was queued
-   * @throws LimitError for a message larger than `maxQueuedBytes`
+   * @throws LimitError for a message larger than `maxQueuedSize`
    */
   broadcast(room: string | null, data: Out): number
   /** What the relay does; null without one. */
@@ -119,7 +121,8 @@ export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown, AnySchema | undef
   origins: readBy((origins: Origins, owner) => predicateOf(owner, origins)).or(isOwnPage, "'same', frontEnds"),
   protocols: tokens().or([]),
   maxMessageSize: size({ least: 1 }).or('1MiB'),
-  maxQueuedBytes: size({ least: 1 }).or('1MiB'),
+  maxQueuedSize: size({ least: 1 }).or('1MiB'),
+  maxQueuedBytes: alias('maxQueuedSize'),
   pingInterval: duration().nullable().or('30s'),
   perMessageDeflate: flag(false),
   relay: readBy(checkedRelay).optional(),
@@ -162,7 +165,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
   readonly #writing: Writing | null
   readonly encode: ((value: unknown) => string) | undefined
   readonly maxMessageSize: number
-  readonly maxQueuedBytes: number
+  readonly maxQueuedSize: number
   readonly pingInterval: number | null
   readonly connections = new Set<WebSocketConnection<Args>>()
   readonly rooms = new Rooms<WebSocketConnection<Args>>()
@@ -187,7 +190,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     this.encode = writing === null ? undefined : (value) => writing.textOf(value)
     this.#protocols = protocols
     this.maxMessageSize = settings.maxMessageSize
-    this.maxQueuedBytes = settings.maxQueuedBytes
+    this.maxQueuedSize = settings.maxQueuedSize
     this.pingInterval = pingInterval
     this.#compresses = settings.perMessageDeflate
   }

@@ -21,7 +21,7 @@ test('options are checked', () => {
     { vary: ['a b'] },
     { store: {} },
     { cacheStatus: 'a b' },
-    { maxBytes: 10, maxEntryBytes: 11 },
+    { maxSize: 10, maxEntrySize: 11 },
     { clientDirectives: 'yes' },
   ])
     assert.throws(() => cache(options as never), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
@@ -128,8 +128,8 @@ test('its numbers are metrics', async () => {
     assert.ok(text.includes(`\n${line}\n`), line)
 })
 
-test('no more than maxBytes is kept, and those that were used last stay', async () => {
-  const cached = cache({ maxAge: '1h', maxBytes: 100_000, maxEntryBytes: 50_000 })
+test('no more than maxSize is kept, and those that were used last stay', async () => {
+  const cached = cache({ maxAge: '1h', maxSize: 100_000, maxEntrySize: 50_000 })
   const server = new HttpServer({ logger: null })
   server.use(cached)
   server.mapGet('/:name', () => 'x'.repeat(10_000))

@@ -203,7 +203,7 @@ test('a stream that takes its time reaches its client at once, and is kept at it
   assert.equal(runs(), 2)
 })
 
-test('what is larger than maxEntryBytes is passed on whole, and not kept', async () => {
+test('what is larger than maxEntrySize is passed on whole, and not kept', async () => {
   const piece = Buffer.alloc(1_000, 'x')
   let closed = 0
   const { server, runs, cached } = serverWith(
@@ -220,7 +220,7 @@ test('what is larger than maxEntryBytes is passed on whole, and not kept', async
         'text/plain',
       )
     },
-    { maxEntryBytes: 4_096 },
+    { maxEntrySize: 4_096 },
   )
   for (const [url, length] of [
     ['/stream', 100_000],
@@ -305,7 +305,7 @@ test('streams that take their time are collected only as far as there is room, a
         })(),
         request.path === '/events' ? 'text/event-stream' : 'text/plain',
       ),
-    { maxBytes: 20_000, maxEntryBytes: 10_000 },
+    { maxSize: 20_000, maxEntrySize: 10_000 },
   )
   const all = await Promise.all(['/events', '/a', '/b', '/c', '/d'].map((path) => server.fetch(new Request(`http://localhost${path}`))))
   goOn.open()

@@ -226,7 +226,7 @@ for (const [what, callsNext, expected] of [
 }
 
 test('a response that is too large, or streamed slowly, is not kept, and the request is not made again', async () => {
-  const { post, runs } = serverWith({ maxResponseBytes: 10 }, () => 'more than ten bytes')
+  const { post, runs } = serverWith({ maxResponseSize: 10 }, () => 'more than ten bytes')
   assert.equal((await post(KEY)).text(), 'more than ten bytes')
   const again = await post(KEY)
   assert.deepEqual([again.status, codeOf(again), runs()], [409, 'WEIR_IDEMPOTENCY_NOT_KEPT', 1])

@@ -161,7 +161,7 @@ test('wrong options are refused by name', () => {
     [{ secretQuery: 'token' }, /secretQuery is the string "token", not a list/],
     [{ secretQuery: [''] }, /secretQuery/],
     [{ fields: ['a b'] }, /fields: .*a b/],
-    [{ maxWaitingBytes: '1' }, /maxWaitingBytes/],
+    [{ maxWaitingSize: '1' }, /maxWaitingSize/],
     [{ user: 1 }, /user is 1/],
     [{ fromat: 'json' }, /no option "fromat"/],
   ]

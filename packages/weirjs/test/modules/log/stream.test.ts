@@ -90,12 +90,12 @@ test('a slow stream gets larger pieces, and lines beyond the limit are dropped, 
   const to = new SlowStream()
   const logger = { error() {}, warn: (message: string) => warnings.push(message) }
   const server = new HttpServer({ logger })
-  const log = accessLogOn(clock, { to, maxWaitingBytes: 44, format: ({ url }) => `line of ${url}` })
+  const log = accessLogOn(clock, { to, maxWaitingSize: 44, format: ({ url }) => `line of ${url}` })
   server.useModule(log)
   for (let i = 0; i < 6; i++) await server.inject(`/${i}`)
   assert.deepEqual(to.lines, ['line of /0'], 'the stream has not accepted more')
   assert.equal(log.dropped, 1)
-  assert.deepEqual(warnings, ['weir: accessLog has dropped 1 line: "to" is closed, or does not keep up and maxWaitingBytes is 44'])
+  assert.deepEqual(warnings, ['weir: accessLog has dropped 1 line: "to" is closed, or does not keep up and maxWaitingSize is 44'])
   for (let i = 6; i < 10; i++) await server.inject(`/${i}`)
   assert.equal(log.dropped, 5)
   assert.equal(warnings.length, 1, 'at most every ten seconds')
@@ -113,7 +113,7 @@ test('a slow stream gets larger pieces, and lines beyond the limit are dropped, 
 
 test('the JSON log says itself how many lines are missing', async () => {
   const to = new SlowStream()
-  const server = new HttpServer({ logger: null }).useModule(accessLog({ to, maxWaitingBytes: 0 }))
+  const server = new HttpServer({ logger: null }).useModule(accessLog({ to, maxWaitingSize: 0 }))
   await server.inject('/1')
   await server.inject('/2')
   to.accept()
@@ -184,7 +184,7 @@ test('a write that throws is reported, and its lines are counted', async () => {
   await server.inject('/')
   await eventually(() => log.dropped === 1, 'the count')
   assert.deepEqual(errors.slice(0, 1), [
-    'weir: accessLog has dropped 1 line: "to" is closed, or does not keep up and maxWaitingBytes is 1048576',
+    'weir: accessLog has dropped 1 line: "to" is closed, or does not keep up and maxWaitingSize is 1048576',
   ])
 })
 

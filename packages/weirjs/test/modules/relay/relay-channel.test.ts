@@ -368,7 +368,7 @@ test('messages that are not events are ignored, reported once without their cont
 
 test('a client that reads too slowly is disconnected, and resumes with what was discarded', async () => {
   const relay = memoryRelay()
-  const channel = relayChannel(relay, 'news', { maxQueuedBytes: 300 })
+  const channel = relayChannel(relay, 'news', { maxQueuedSize: 300 })
   const slow = new Listener(channel)
   const quick = new Listener(channel).readAll()
   for (let i = 0; i < 10; i++) await channel.publish(String(i))
@@ -418,7 +418,7 @@ test('events that cannot be sent, and invalid options, are refused', async () =>
     [relay, undefined, {}],
     [relay, 'x', null],
     [relay, 'x', { history: 1 }],
-    [relay, 'x', { maxQueuedBytes: 0 }],
+    [relay, 'x', { maxQueuedSize: 0 }],
     [relay, 'x', { whenFull: 'wait' }],
     [relay, 'x', { gapEvent: { id: '1', data: '' } }],
     [relay, 'x', { onError: 1 }],

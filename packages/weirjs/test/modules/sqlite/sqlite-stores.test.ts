@@ -274,9 +274,9 @@ withSqlite(import.meta.filename, () => {
       assert.equal(rows(database, `weir_${table}`), 200, table)
   })
 
-  test('cached responses stay below cacheBytes', async (t) => {
+  test('cached responses stay below cacheSize', async (t) => {
     const { database } = temporaryDatabase(t)
-    const { cache } = sqliteStores(database, { ...PATIENT, cacheBytes: '1MiB' })
+    const { cache } = sqliteStores(database, { ...PATIENT, cacheSize: '1MiB' })
     for (let i = 0; i < 300; i++) await cache.write(String(i), 'x'.repeat(10_000), DAY_MS + i)
     await cache.write('too large', 'x'.repeat(2 ** 20 + 1), DAY_MS)
     const { bytes } = database.prepare('SELECT sum(bytes) AS bytes FROM weir_cache').get() as { bytes: number }
@@ -334,7 +334,7 @@ withSqlite(import.meta.filename, () => {
       ['app.db', {}, /the database is a string: give new DatabaseSync\('app\.db'\) of node:sqlite/],
       [closed, {}, /the database cannot be written, or is closed/],
       [database, { prefix: 'a b' }, /prefix is the string "a b"/],
-      [database, { cacheBytes: 1 }, /cacheBytes/],
+      [database, { cacheSize: 1 }, /cacheSize/],
       [database, { timeOut: 1 }, /it is called "timeout"/],
     ]
     for (const [given, options, message] of cases)

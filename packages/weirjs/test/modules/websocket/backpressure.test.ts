@@ -8,12 +8,12 @@ import { eventually, gate, inBothReadModes, within } from '../../support/serving
 import { CLOSE, fill, frame, mapEcho, openWs, PING, PONG, RawSocket, TEXT } from '../../support/websocket-client.ts'
 
 inBothReadModes('a WebSocket client that reads slowly', (serve) => {
-  test('a client that does not read costs at most maxQueuedBytes, and is closed with 1013', async (t) => {
+  test('a client that does not read costs at most maxQueuedSize, and is closed with 1013', async (t) => {
     let most = 0
     let code = 0
     let route!: WebSocketRoute<unknown>
     const serving = await serve(t, (server) => {
-      route = mapEcho(server, { maxQueuedBytes: 256 * 1024, close: (_, why) => void (code = why) })
+      route = mapEcho(server, { maxQueuedSize: 256 * 1024, close: (_, why) => void (code = why) })
     })
     const slow = await RawSocket.open(serving)
     const quick = await openWs(t, serving.server)
@@ -137,14 +137,14 @@ inBothReadModes('a WebSocket client that reads slowly', (serve) => {
     await client.until('messages are read too slowly')
   })
 
-  test('a single message above maxQueuedBytes throws a LimitError', async (t) => {
+  test('a single message above maxQueuedSize throws a LimitError', async (t) => {
     const errors: unknown[] = []
     const serving = await serve(t, (server) => {
       const route = mapEcho(server, {
-        maxQueuedBytes: 1000,
+        maxQueuedSize: 1000,
         message(socket, data) {
-          assert.throws(() => socket.send('x'.repeat(1001)), { code: 'WEIR_RESULT_UNSENDABLE', limit: 'maxQueuedBytes', actual: 1001 })
-          assert.throws(() => route.broadcast(null, Buffer.alloc(1001)), { limit: 'maxQueuedBytes' })
+          assert.throws(() => socket.send('x'.repeat(1001)), { code: 'WEIR_RESULT_UNSENDABLE', limit: 'maxQueuedSize', actual: 1001 })
+          assert.throws(() => route.broadcast(null, Buffer.alloc(1001)), { limit: 'maxQueuedSize' })
           assert.throws(() => socket.send(5 as never), TypeError)
           socket.send(data)
         },

@@ -30,7 +30,7 @@ inBothReadModes('a message in 65,536 fragments', (serve) => {
 for (const http2 of [false, true])
   test(`messages of every size go both ways over TLS (http2: ${http2})`, async (t) => {
     const server = new HttpServer({ logger: null, tls: { key, cert }, http2 })
-    mapEcho(server, { maxMessageSize: 2 * MIB, maxQueuedBytes: 8 * MIB })
+    mapEcho(server, { maxMessageSize: 2 * MIB, maxQueuedSize: 8 * MIB })
     await server.start()
     t.after(() => server.stop({ graceMs: 0 }))
     const client = new WsClient(`wss://localhost:${server.port}/`, { rejectUnauthorized: false, maxPayload: 4 * MIB })

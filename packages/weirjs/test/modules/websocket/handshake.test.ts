@@ -148,7 +148,7 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
 test('invalid options are refused', () => {
   const wrong: unknown[] = [
     { maxMessageSize: 0 },
-    { maxQueuedBytes: Number.POSITIVE_INFINITY },
+    { maxQueuedSize: Number.POSITIVE_INFINITY },
     { pingInterval: -1 },
     { pingInterval: Number.NaN },
     { protocols: ['a b'] },

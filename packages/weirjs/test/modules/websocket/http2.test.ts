@@ -216,7 +216,7 @@ test('frames that arrive with CONNECT, or before its response, are not lost', as
 })
 
 test('a client that does not read is not sent more than it allows, and hears the rest later', async (t) => {
-  const { server } = await serve(t, { maxQueuedBytes: 10_000_000 })
+  const { server } = await serve(t, { maxQueuedSize: 10_000_000 })
   const client = await RawHttp2.connect(t, server.port)
   client.headers(1, CONNECT_FIELDS, false)
   for (let i = 0; i < 4; i++) client.data(1, frame(TEXT, String(i).repeat(16_000)))

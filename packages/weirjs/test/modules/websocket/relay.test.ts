@@ -252,7 +252,7 @@ test('broadcasts that a relay never takes are bounded in memory', async (t) => {
 
 test('messages that are not broadcasts are ignored, counted and reported once, without their content', async (t) => {
   const relay = new FakeRelay()
-  const { join, route, logged } = await machine(t, relay, { maxQueuedBytes: 1_000 })
+  const { join, route, logged } = await machine(t, relay, { maxQueuedSize: 1_000 })
   const client = await join('r')
   const [subscription] = relay.subscriptions
   const origin = 'another'
@@ -290,7 +290,7 @@ test('messages that are not broadcasts are ignored, counted and reported once, w
 
 test('a client that reads too slowly is closed, as after a broadcast of its own process', async (t) => {
   const relay = memoryRelay()
-  const [one, other] = await Promise.all([machine(t, relay), machine(t, relay, { maxQueuedBytes: 100_000 })])
+  const [one, other] = await Promise.all([machine(t, relay), machine(t, relay, { maxQueuedSize: 100_000 })])
   const { ws } = await other.join('r')
   const closed = once(ws, 'close')
   for (const socket of other.route.connections) while (socket.bufferedBytes === 0) socket.send('x'.repeat(60_000))
