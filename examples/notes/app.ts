@@ -6,7 +6,7 @@ import { type Note, notes } from './contract.ts'
 export function createServer(port = 0) {
   const kept: Note[] = []
   const server = new HttpServer('127.0.0.1', port)
-  server.useModule(openapi({ info: { title: 'Notes', version: '1.0.0' }, ui: '/docs' }))
+  server.use(openapi({ info: { title: 'Notes', version: '1.0.0' }, ui: '/docs' }))
   server.mapContract(notes, {
     list: ({ search }) => kept.filter(({ title }) => title.includes(search)),
     show: ({ id }, { response }) => kept[id - 1] ?? response.notFound(`There is no note ${id}.`),

@@ -61,7 +61,7 @@ type CorsSettings = typeof CORS_RULES.settings
 /**
  * Returns a module that answers preflights, and states on every response who may read it.
  *
- * @throws WEIR_OPTION_INVALID; `useModule` throws it for `credentials` without any origins
+ * @throws WEIR_OPTION_INVALID; `use` of a server throws it for `credentials` without any origins
  */
 export function cors(options: CorsOptions = {}): Module {
   const settings = CORS_RULES.read(options)
