@@ -30,12 +30,12 @@ const misspelt: Readonly<Record<string, readonly [call: (session: HttpSession) =
   bodyMap: [({ request }) => request.bodyMap({ a: 1 }, { exclude: ['a'] } as never), { json: { a: 2 } }],
   'settings of bodyMap': [({ request }) => request.bodyMap({ a: 1 }, { settings: { maxdepth: 1 } as never }), { json: { a: 2 } }],
   bodyMapAnonymous: [({ request }) => request.bodyMapAnonymous({ a: 1 }, { includeProperties: [] } as never), { json: { a: 2 } }],
-  bodyMultipart: [({ request }) => request.bodyMultipart({ maxFileSize: 1 } as never), { body: form }],
+  bodyMultipart: [({ request }) => request.bodyMultipart({ maxFilesize: 1 } as never), { body: form }],
   bodyMultipartStream: [({ request }) => request.bodyMultipartStream({ onfile: () => {} } as never), { body: form }],
   'bodyMultipart after the form was read': [
     async ({ request }) => {
       await request.bodyMultipart()
-      await request.bodyMultipart({ maxFileSize: 1 } as never)
+      await request.bodyMultipart({ maxFilesize: 1 } as never)
     },
     { body: form },
   ],
@@ -138,7 +138,7 @@ test('saveTo with an invalid size saves nothing: there would be no limit', async
 
 test('saveTo with an option that does not exist saves nothing', async (t) => {
   const folder = temporaryDirectory(t)
-  const saving = saveTo(folder, { fileName: 'a.txt' }, Buffer.from('x'), { maxbytes: 1 } as never)
+  const saving = saveTo(folder, { fileName: 'a.txt' }, Buffer.from('x'), { maxsize: 1 } as never)
   await assert.rejects(saving, { code: 'WEIR_OPTION_INVALID', message: /"maxSize"/ })
   assert.deepEqual(readdirSync(folder), [])
 })

@@ -1,9 +1,10 @@
 // Encodes a server-sent event (WHATWG HTML §9.2.5 and §9.2.6).
 
 import { Buffer } from 'node:buffer'
-import { type Duration, durationHint, parsedDuration } from '../../base/duration.ts'
+import type { Duration } from '../../base/duration.ts'
 import { WeirError } from '../../base/errors.ts'
-import { kindOf, shown } from '../../base/kind-of.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { duration } from '../../base/option-kinds.ts'
 import { jsonTextOf } from '../../http/json-engine.ts'
 
 /** An event. Every member is optional. */
@@ -34,6 +35,7 @@ export class EncodedEvent {
   }
 }
 
+const RETRY = duration({ least: 0, most: Number.MAX_SAFE_INTEGER })
 const LINE_END = /\r\n|\r|\n/
 
 /**
@@ -69,10 +71,11 @@ function oneLine(name: string, text: string): string {
 }
 
 function wholeMs(time: Duration): number {
-  const ms = parsedDuration(time)
-  if (Number.isSafeInteger(ms) && ms >= 0) return ms
-  const what = `"retry" of an event is ${shown(time)}, not whole milliseconds or a time such as "30s"`
-  throw new WeirError('WEIR_RESULT_UNSENDABLE', what + durationHint(time))
+  try {
+    return RETRY.read(time, { owner: 'an event', option: 'retry' })
+  } catch (error) {
+    throw new WeirError('WEIR_RESULT_UNSENDABLE', '"retry" of an event is not a time', { cause: error })
+  }
 }
 
 function unsendable(name: string, value: unknown): WeirError {
