@@ -28,7 +28,7 @@ inBothReadModes('a declared form with files on the disk', (serve) => {
     const body = multipart({
       fields: { title: t.string, year: t.int.optional() },
       files: {
-        video: file({ saveTo: directory, maxBytes: 4_000_000 }),
+        video: file({ saveTo: directory, maxSize: 4_000_000 }),
         more: file({ saveTo: directory, count: 3 }).optional(),
         note: file().optional(),
       },
@@ -84,8 +84,8 @@ inBothReadModes('a declared form with files on the disk', (serve) => {
       const body = multipart({
         fields: { title: t.string, year: t.int.optional() },
         files: {
-          video: file({ saveTo: directory, maxBytes: 3_500_000 }),
-          more: file({ saveTo: directory, maxBytes: 10 }).optional(),
+          video: file({ saveTo: directory, maxSize: 3_500_000 }),
+          more: file({ saveTo: directory, maxSize: 10 }).optional(),
           picture: file({ saveTo: directory, types: ['image/*'] }).optional(),
         },
       }).strict()
