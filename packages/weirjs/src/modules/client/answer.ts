@@ -3,7 +3,7 @@
 import type { EventsBody, StreamBody } from '../../http/body/plain-body.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { AnySchema, OutputOf } from '../../schema/standard.ts'
-import { readEvents, type ServerEvent } from './event-stream.ts'
+import { readEvents, type Seen, type ServerEvent } from './event-stream.ts'
 import { type OutlinedEntry, type OutlinedPart, partOf } from './outline.ts'
 
 /** An answer. `status` and `ok` tell which one it is, and so what `body` is. */
@@ -95,7 +95,7 @@ async function bodyOf(response: Response, part: unknown): Promise<[body: unknown
   if (kind === undefined || delivery !== undefined) {
     if (body === null) return [undefined]
     if (delivery === 'stream') return [body, true]
-    if (/^text\/event-stream\b/i.test(type)) return [readEvents(body, delivery === 'json-events'), true]
+    if (/^text\/event-stream\b/i.test(type)) return [readEvents(body, delivery === 'json-events', response as Seen), true]
   }
   const stated = /^[^;]*[/+]json\b/i.test(type) ? 'json' : /^text\//i.test(type) ? 'text' : 'bytes'
   const wanted = kind ?? stated

@@ -7,7 +7,7 @@ import { readEvents, type ServerEvent } from './event-stream.ts'
 
 async function read(chunks: readonly Uint8Array[], isJson = false): Promise<ServerEvent[]> {
   const events: ServerEvent[] = []
-  for await (const event of readEvents(new Blob(chunks as Uint8Array<ArrayBuffer>[]).stream(), isJson)) events.push(event)
+  for await (const event of readEvents(new Blob(chunks as Uint8Array<ArrayBuffer>[]).stream(), isJson, {})) events.push(event)
   return events
 }
 
@@ -21,7 +21,7 @@ async function readCut(text: string, size: number): Promise<ServerEvent[]> {
     },
   })
   const events: ServerEvent[] = []
-  for await (const event of readEvents(stream, false)) events.push(event)
+  for await (const event of readEvents(stream, false, {})) events.push(event)
   return events
 }
 
@@ -50,7 +50,7 @@ test('leaving the loop ends the stream', async () => {
     pull: (controller) => controller.enqueue(new TextEncoder().encode('data: 1\n\n')),
     cancel: (why) => void (reason = why),
   })
-  for await (const { data } of readEvents(stream, false)) {
+  for await (const { data } of readEvents(stream, false, {})) {
     assert.equal(data, '1')
     break
   }
@@ -60,6 +60,6 @@ test('leaving the loop ends the stream', async () => {
 test('a broken stream breaks the loop', async () => {
   const stream = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('reset')) })
   await assert.rejects(async () => {
-    for await (const _ of readEvents(stream, false)) assert.fail('no event')
+    for await (const _ of readEvents(stream, false, {})) assert.fail('no event')
   }, /^Error: reset$/)
 })

@@ -9,15 +9,27 @@ export interface ServerEvent<Name extends string = string, T = unknown> {
   readonly id: string
 }
 
-/** @param isJson whether the data of all events is JSON */
-export async function* readEvents(stream: ReadableStream<Uint8Array>, isJson: boolean): AsyncGenerator<ServerEvent, void, undefined> {
+/** How far a stream was read, for `follow`. */
+export interface Seen {
+  /** Of the last event, whether it had data or not. */
+  id?: string
+  /** Milliseconds, if the server has stated them: any number, or NaN. */
+  retry?: number
+}
+
+/** @param isJson whether the data of all events is JSON @param seen changes while the stream is read */
+export async function* readEvents(
+  stream: ReadableStream<Uint8Array>,
+  isJson: boolean,
+  seen: Seen,
+): AsyncGenerator<ServerEvent, void, undefined> {
   const reader = stream.getReader()
   const decoder = new TextDecoder()
   let line = ''
   let held = ''
   let data = ''
   let event = ''
-  let id = ''
+  let id = seen.id ?? ''
   try {
     for (;;) {
       const { done, value } = await reader.read()
@@ -31,10 +43,12 @@ export async function* readEvents(stream: ReadableStream<Uint8Array>, isJson: bo
       for (const one of lines) {
         const [, field, rest] = /^([^:]*):? ?(.*)/s.exec(one)!
         if (one === '') {
+          seen.id = id
           if (data) yield { event: event || 'message', data: isJson ? JSON.parse(data) : data.slice(1), id }
           data = event = ''
         } else if (field === 'data') data += `\n${rest}`
         else if (field === 'event') event = rest!
+        else if (field === 'retry') seen.retry = +rest!
         else if (field === 'id' && !rest!.includes('\0')) id = rest!
       }
     }

@@ -1,6 +1,7 @@
 // The public API of weirjs/sse.
 
 export { SseChannel, type SseChannelOptions } from './channel.ts'
+export { SseChannels } from './channels.ts'
 export type { SseEvent } from './event.ts'
 export type { SseFeed } from './feed.ts'
 export { openStreams } from './open-streams.ts'

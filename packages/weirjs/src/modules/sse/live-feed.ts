@@ -20,6 +20,10 @@ interface LiveFeedSettings {
   readonly gap: EncodedEvent
   readonly onError: (error: unknown) => void
   readonly clock: Clock
+  /** How much of the latest events is kept here for clients that reconnect. Default 1 MiB. */
+  readonly recentBytes?: number
+  /** Called when its last client has left. */
+  readonly onUnused?: () => void
 }
 
 export class LiveFeed implements PageSource, ResumingHost {
@@ -28,9 +32,10 @@ export class LiveFeed implements PageSource, ResumingHost {
   readonly gap: EncodedEvent
   readonly #onError: (error: unknown) => void
   readonly #clock: Clock
+  readonly #onUnused: () => void
   readonly #live: ClientQueues
   readonly #resuming = new Set<ResumingClient>()
-  readonly #recent = new RecentEvents()
+  readonly #recent: RecentEvents
   /** Clients that go on after the same id share their pages: after a restart, most have seen the same event last. */
   readonly #requests = new Map<string, PageRequest>()
   #subscription: RelaySubscription | null = null
@@ -43,12 +48,14 @@ export class LiveFeed implements PageSource, ResumingHost {
   #isClosed = false
 
   /** @throws WEIR_OPTION_INVALID */
-  constructor({ relay, name, queues, gap, onError, clock }: LiveFeedSettings) {
+  constructor({ relay, name, queues, gap, onError, clock, recentBytes, onUnused = () => {} }: LiveFeedSettings) {
     this.relay = relay
     this.name = name
     this.gap = gap
     this.#onError = onError
     this.#clock = clock
+    this.#recent = new RecentEvents(recentBytes)
+    this.#onUnused = onUnused
     this.#live = new ClientQueues(queues, () => this.#endIfUnused())
   }
 
@@ -154,6 +161,7 @@ export class LiveFeed implements PageSource, ResumingHost {
     this.#opened = null
     this.#waiting.clear()
     this.#recent.clear()
+    this.#onUnused()
   }
 
   #hear(message: RelayMessage): void {

@@ -3,7 +3,7 @@
 import { costOf } from './client-queue.ts'
 import type { EncodedEvent } from './event.ts'
 
-/** The events count as in a client's queue, their ids twice their length. The newest is kept, however large it is. */
+/** By default. The events count as in a client's queue, their ids twice their length. The newest is kept, however large it is. */
 const MOST_BYTES = 1024 * 1024
 /** What a message costs whose event cannot be sent, in addition to its id. */
 const ENTRY_BYTES = 64
@@ -21,6 +21,11 @@ export class RecentEvents {
   /** The numbers of entries, by id. */
   readonly #numbers = new Map<string, number>()
   #bytes = 0
+  readonly #mostBytes: number
+
+  constructor(mostBytes: number = MOST_BYTES) {
+    this.#mostBytes = mostBytes
+  }
 
   has(id: string): boolean {
     return this.#numbers.has(id)
@@ -31,7 +36,7 @@ export class RecentEvents {
     this.#numbers.set(id, this.#first + this.#entries.length)
     this.#entries.push(entry)
     this.#bytes += costOfEntry(entry)
-    while (this.#bytes > MOST_BYTES && this.#entries.length > 1) {
+    while (this.#bytes > this.#mostBytes && this.#entries.length > 1) {
       const oldest = this.#entries.shift()!
       this.#numbers.delete(oldest.id)
       this.#bytes -= costOfEntry(oldest)

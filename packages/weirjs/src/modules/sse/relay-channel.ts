@@ -45,6 +45,27 @@ export function relayChannel(relay: Relay, name: string, options: RelayChannelOp
   return new RelayChannel(relay, name, options, systemClock)
 }
 
+/** What a channel over a relay is made with. @throws WEIR_OPTION_INVALID; WEIR_RESULT_UNSENDABLE @internal */
+export function checkedFeed(owner: string, relay: Relay, name: string, options: RelayChannelOptions) {
+  checkedRelay(relay, owner)
+  if (typeof name !== 'string') throw invalid(owner, `the name is ${kindOf(name)}, not a string`)
+  const { gapEvent, onError, ...queues } = RELAY_CHANNEL_RULES.read(options, owner)
+  if (gapEvent.id !== undefined) throw invalid(owner, 'gapEvent has an id: clients would resume after it')
+  return { relay, queues, gap: new EncodedEvent(gapEvent), onError }
+}
+
+/** @throws WEIR_RESULT_UNSENDABLE; WEIR_OPTION_INVALID for another member, such as an id @internal */
+export function publishEvent(
+  relay: Relay,
+  channel: string,
+  event: RelayEvent | string,
+  options: RelayPublishOptions,
+): Promise<string | null> {
+  const given = typeof event === 'string' ? { data: event } : event
+  RELAY_EVENT_RULES.read(given)
+  return relay.publish(channel, encodeEnvelope(given), options)
+}
+
 /** A source of events for clients on all machines. Listens to the relay while it has clients here. */
 export class RelayChannel extends SseFeed {
   readonly #relay: Relay
@@ -55,14 +76,10 @@ export class RelayChannel extends SseFeed {
   /** @internal */
   constructor(relay: Relay, name: string, options: RelayChannelOptions, clock: Clock) {
     super()
-    checkedRelay(relay, OWNER)
-    if (typeof name !== 'string') throw invalid(OWNER, `the name is ${kindOf(name)}, not a string`)
-    const { gapEvent, onError, ...queues } = RELAY_CHANNEL_RULES.read(options)
-    if (gapEvent.id !== undefined) throw invalid(OWNER, 'gapEvent has an id: clients would resume after it')
+    const settings = checkedFeed(OWNER, relay, name, options)
     this.#relay = relay
     this.#name = `events ${name}`
-    const gap = new EncodedEvent(gapEvent)
-    this.#feed = new LiveFeed({ relay, name: this.#name, queues, gap, onError, clock })
+    this.#feed = new LiveFeed({ ...settings, name: this.#name, clock })
   }
 
   /** The number of clients that listen in this process. */
@@ -81,9 +98,7 @@ export class RelayChannel extends SseFeed {
    */
   async publish(event: RelayEvent | string, options: RelayPublishOptions = {}): Promise<string | null> {
     if (this.#isClosed) throw new WeirError('WEIR_RELAY_UNAVAILABLE', 'the channel is closed')
-    const given = typeof event === 'string' ? { data: event } : event
-    RELAY_EVENT_RULES.read(given)
-    return this.#relay.publish(this.#name, encodeEnvelope(given), options)
+    return publishEvent(this.#relay, this.#name, event, options)
   }
 
   /** Ends the streams of the clients of this process once they have read what is queued. The channel stays usable. */
