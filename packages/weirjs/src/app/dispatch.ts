@@ -98,7 +98,11 @@ export class Dispatcher implements Application {
   open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange {
     const request = new HttpRequest(head, body, connection, match, this.#options)
     // Two calls, not one with a choice between the arguments, which V8 would turn into slower code for every request.
-    if (connection.isTest) return new Exchange(this.#options.server, head, connection, request, match, this.#serializeInTests)
+    if (connection.isTest) {
+      const exchange = new Exchange(this.#options.server, head, connection, request, match, this.#serializeInTests)
+      exchange.session.principal = connection.testPrincipal
+      return exchange
+    }
     return new Exchange(this.#options.server, head, connection, request, match, this.#serialize)
   }
 

@@ -63,6 +63,8 @@ export interface ConnectionInfo {
   readonly endpointName: string | null
   /** Whether the client is a test: `inject`, or one of `weirjs/testing`. */
   readonly isTest: boolean
+  /** What a test has said who the client is; null for every other client. */
+  readonly testPrincipal: object | null
   /** The server's source of time: modules take it from here, so that a test client can move it. */
   readonly clock: Clock
   /** Reads the fields in which the peer states who its clients are; null if it may not. */

@@ -76,7 +76,7 @@ export class ClientConnection {
   #reason: Error | null = null
   readonly #waiters = new Set<() => void>()
 
-  constructor(host: ConnectionHost, options: ClientOptions) {
+  constructor(host: ConnectionHost, options: ClientOptions, testPrincipal: object | null) {
     const { behaviour, clock, patience } = CONNECT_RULES.read(options)
     const { address, port, isSecure, peer } = arrivalOf('connect()', host, options)
     this.#host = host
@@ -87,7 +87,7 @@ export class ClientConnection {
     this.#transport.onOutput = (bytes) => this.#receive(bytes)
     this.#transport.onTaken = () => this.#onTaken?.()
     const timed = clock === undefined ? host : derivedHost(host, { ticker: new Ticker(clock, host.timeouts) })
-    this.#transport.start(new Http1Connection(timed, this.#transport, { ...peer, isTest: true }))
+    this.#transport.start(new Http1Connection(timed, this.#transport, { ...peer, isTest: true, testPrincipal }))
   }
 
   /** Whether no more of a response can arrive: the server has ended its side, or either side has left. */

@@ -2,7 +2,8 @@
 // way that a client can.
 
 import { Buffer } from 'node:buffer'
-import { checkNames } from '../base/options.ts'
+import { shown } from '../base/kind-of.ts'
+import { checkNames, invalid } from '../base/options.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import type { AnswerHead } from '../net/inject/answer-reader.ts'
 import type { InjectResponse } from '../net/inject/inject.ts'
@@ -15,6 +16,17 @@ import { CookieJar } from './cookie-jar.ts'
 import { TestAnswer } from './test-answer.ts'
 import { type PreparedRequest, prepareRequest, type TestRequest } from './test-request.ts'
 import { HANDSHAKE, TestWebSocket, type TestWebSocketOptions, WebSocketRefused } from './test-websocket.ts'
+
+/** Who a client is: a principal of `weirjs/auth`, of which only the id is required. */
+export interface TestPrincipal {
+  readonly id: string
+  readonly name?: string | null
+  readonly roles?: readonly string[]
+  readonly scopes?: readonly string[]
+  readonly claims?: object
+  /** The name of a scheme of `auth`. Default: the first one that the route accepts. */
+  readonly scheme?: string
+}
 
 /** A request without its method and its URL. */
 type TestRequestOptions = Omit<TestRequest, 'method' | 'url'>
@@ -35,17 +47,42 @@ export class TestClient implements AsyncDisposable {
   readonly #connection: ClientConnection
   readonly #jar: CookieJar | null
   readonly #webSockets: TestWebSocket[] = []
+  /** What it was told who it is, and those that it has made. */
+  readonly #principal: object | null
+  readonly #others: TestClient[] = []
   /** Resolves when the last request has been sent. */
   #sent: Promise<unknown> = Promise.resolve()
   /** Resolves when the last response has been read to its end. */
   #read: Promise<void> = Promise.resolve()
 
   /** @internal */
-  constructor(host: ConnectionHost, options: ClientOptions, jar: CookieJar | null = options.cookies === true ? new CookieJar() : null) {
+  constructor(
+    host: ConnectionHost,
+    options: ClientOptions,
+    jar: CookieJar | null = options.cookies === true ? new CookieJar() : null,
+    principal: object | null = null,
+  ) {
     this.#host = host
     this.#options = options
-    this.#connection = new ClientConnection(host, options)
+    this.#connection = new ClientConnection(host, options, principal)
     this.#jar = jar
+    this.#principal = principal
+  }
+
+  /**
+   * Returns a client with the options of this one and a connection of its own, whose requests are those of `principal`: gates of `weirjs/auth`
+   * see it as authenticated, without credentials and without asking a scheme, and then decide by its roles and scopes as for anybody else. What
+   * it does not have is empty; `scheme` is the first one that the route accepts. Without `weirjs/auth`, it is the `session.principal` that the
+   * program begins with. It ends with this client. No client on a network can do so.
+   *
+   * @throws WEIR_OPTION_INVALID for a principal without an id
+   */
+  as(principal: TestPrincipal): TestClient {
+    if (typeof principal?.id !== 'string' || principal.id === '')
+      throw invalid('as()', `the principal is ${shown(principal)}, not an object with an id`)
+    const client = new TestClient(this.#host, this.#options, undefined, Object.freeze({ ...principal }))
+    this.#others.push(client)
+    return client
   }
 
   get(url: string, request: TestRequestOptions = {}): Promise<InjectResponse> {
@@ -107,7 +144,7 @@ export class TestClient implements AsyncDisposable {
     const { headers = [], protocols = [], signal } = options
     const fields = [...HANDSHAKE, ...fieldsOf(headers)]
     if (protocols.length > 0) fields.push(['Sec-WebSocket-Protocol', protocols.join(', ')])
-    const client = new TestClient(this.#host, this.#options, this.#jar)
+    const client = new TestClient(this.#host, this.#options, this.#jar, this.#principal)
     try {
       const answer = await client.stream({ url: path, headers: fields, ...(signal !== undefined && { signal }) })
       if (answer.status !== 101) throw new WebSocketRefused(path, await answer.whole())
@@ -190,6 +227,7 @@ export class TestClient implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.reset()
     for (const one of this.#webSockets) one.reset()
+    for (const one of this.#others) await one[Symbol.asyncDispose]()
     await this.#connection.observed()
   }
 

@@ -34,6 +34,7 @@ export const CONNECTION: ConnectionInfo = {
   connectionId: 'c1',
   endpointName: null,
   isTest: false,
+  testPrincipal: null,
   clock: new TestClock(),
   forwarding: null,
   hosts: null,

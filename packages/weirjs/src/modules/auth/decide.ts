@@ -19,8 +19,16 @@ import { type AnyPrincipal, CredentialsError, type Principal, type Scheme } from
 export function decide(session: HttpSession, plan: Plan, isOpen: boolean): ReturnType<Gate> {
   session.principal = null
   exchange(session).claim('principal')
-  const found = authenticate(session, plan.schemes, 0, null, isOpen)
+  const { testPrincipal } = exchange(session)
+  const found = testPrincipal === null ? authenticate(session, plan.schemes, 0, null, isOpen) : ofTest(testPrincipal, plan.schemes)
   return isPromise(found) ? found.then((one) => conclude(session, plan, isOpen, one)) : conclude(session, plan, isOpen, found)
+}
+
+/** The principal that a test has given its client, of the first scheme that the route accepts unless it names another. Null if that is not accepted. */
+function ofTest(given: { readonly id?: string; readonly scheme?: string }, schemes: readonly Scheme[]): AnyPrincipal | null {
+  const { id = 'test', scheme = schemes[0]?.name } = given
+  if (scheme === undefined || !schemes.some(({ name }) => name === scheme)) return null
+  return Object.freeze({ name: id, roles: [], scopes: [], claims: {}, ...given, id, scheme })
 }
 
 /** The first principal, or why there is none: what the first scheme found wrong that did, null for no credentials. */

@@ -130,6 +130,8 @@ export interface ExchangeHandle {
    */
   readonly personal: 'nonce' | 'session' | null
   markPersonal(how: 'nonce' | 'session'): void
+  /** Who the client is because a test says so (`client.as` of `weirjs/testing`), in place of credentials; null for every other client. */
+  readonly testPrincipal: object | null
   /** Claims a decision about the exchange for the module that calls it, so that others leave it alone. @param what such as `principal` */
   claim(what: string): void
   /** Whether a module has claimed the decision. */
@@ -337,6 +339,10 @@ class Handle implements ExchangeHandle {
 
   markPersonal(how: 'nonce' | 'session'): void {
     if (how === 'nonce' || this.personal === null) this.#exchange.setNote(PERSONAL, how)
+  }
+
+  get testPrincipal(): object | null {
+    return this.#exchange.connection.testPrincipal
   }
 
   claim(what: string): void {

@@ -18,6 +18,7 @@ export class NoConnection {
   readonly forwarding: Forwarding | null
   readonly hosts = null
   readonly isTest = false
+  readonly testPrincipal = null
   readonly peer: Peer
   #id: string | null = null
 

@@ -22,6 +22,8 @@ export interface Peer {
   readonly hosts: EndpointHosts | null
   /** Whether it is a client in memory, which tests use. */
   readonly isTest: boolean
+  /** Who a client in memory is, whatever it sends (`client.as` of `weirjs/testing`); null for all others. Nothing that is received can set it. */
+  readonly testPrincipal: object | null
   /** The PROXY header that its connection began with; null if the endpoint does not require one. */
   readonly proxyHeader: ProxyHeader | null
 }
@@ -34,6 +36,7 @@ export const STRANGER: Peer = Object.freeze({
   endpointName: null,
   hosts: null,
   isTest: false,
+  testPrincipal: null,
   proxyHeader: null,
 })
 

@@ -89,6 +89,10 @@ export abstract class RequestSource {
     return this.peer.hosts
   }
 
+  get testPrincipal(): object | null {
+    return this.peer.testPrincipal
+  }
+
   get endpointName(): string | null {
     return this.peer.endpointName
   }
