@@ -32,6 +32,8 @@ export interface DevelopCommand extends AppCommand {
   readonly watch: readonly string[]
   /** How long requests in progress may take when the program restarts, in milliseconds. */
   readonly graceMs: number
+  /** Whether endpoints without a certificate get one for development. */
+  readonly tls: boolean
 }
 
 export interface TypesCommand {
@@ -99,6 +101,7 @@ Explains why a request would be answered as it is. Nothing of the program handle
 Runs the program, and restarts it when a source file changes. Connections wait in the meantime.
 
   --listen <[address:]port>  a socket to pass to a program with listen: 'inherited'; may be repeated
+  --tls                      speaks TLS with a certificate for localhost, of mkcert if it is there
   --watch <path>             one more file or folder to watch; may be repeated
   --grace <ms>               how long requests in progress may take at a restart. Default ${GRACE_MS}
   --export <name>            the export of the file that has the server
@@ -216,7 +219,7 @@ function parseDev(own: string[], args: readonly string[]): ParsedCommand {
   const { values, positionals } = parseArgs({
     args: own,
     allowPositionals: true,
-    options: { listen: TEXTS, watch: TEXTS, grace: TEXT, export: TEXT, ...HELP },
+    options: { listen: TEXTS, watch: TEXTS, grace: TEXT, tls: FLAG, export: TEXT, ...HELP },
   })
   if (values.help === true) return { name: 'help', topic: 'dev' }
   const { grace = String(GRACE_MS), listen = [], watch = [] } = values
@@ -229,6 +232,7 @@ function parseDev(own: string[], args: readonly string[]): ParsedCommand {
     listen: listen.map(placeOf),
     watch,
     graceMs: Number(grace),
+    tls: values.tls === true,
   }
 }
 

@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import { launch } from 'weirjs/kit'
 
 import type { DevelopCommand } from './arguments.ts'
+import { type CertificateFiles, certificateFolder, certificateIn } from './certificate.ts'
 import { HeldSockets } from './held-sockets.ts'
 import type { News } from './messages.ts'
 import { Run } from './run.ts'
@@ -29,6 +30,7 @@ class Development {
   readonly #sockets = new HeldSockets()
   readonly #watch: SourceWatch
   readonly #compiled: string | null
+  #tls: CertificateFiles | null = null
   readonly #signal: Promise<Event>
   #signals = 0
   #run: Run | null = null
@@ -67,6 +69,7 @@ class Development {
 
   async play(): Promise<number> {
     try {
+      if (this.#command.tls) this.#tls = certificateIn(certificateFolder(), tell)
       if (!HeldSockets.isPossible) tell('sockets cannot be passed on here: clients that connect during a restart are refused')
       else await this.#sockets.openInherited(this.#command.listen)
       while (await this.#runOnce());
@@ -120,7 +123,7 @@ class Development {
 
   #newRun(): Run {
     const { file, args, exportName } = this.#command
-    return new Run({ file, args, exportName, sockets: this.#sockets, compileCache: this.#compiled })
+    return new Run({ file, args, exportName, sockets: this.#sockets, compileCache: this.#compiled, tls: this.#tls })
   }
 
   #dropNext(): void {

@@ -1,6 +1,7 @@
 // What the `weir` command and the process of the program say to each other.
 
 import type { Explanation } from 'weirjs/explain'
+import type { CertificateFiles } from './certificate.ts'
 import type { LimitsFacts } from './limits-facts.ts'
 import type { RouteFacts } from './route-facts.ts'
 
@@ -57,6 +58,8 @@ export type Order =
       readonly holdsSockets: boolean
       /** A folder for compiled code; null for none. */
       readonly compileCache: string | null
+      /** The certificate of endpoints that have none; null: they speak no TLS. */
+      readonly tls: CertificateFiles | null
     }
 
 /** The environment variable with the order, as JSON. */

@@ -2,6 +2,7 @@
 
 import type { ChildProcess } from 'node:child_process'
 
+import type { CertificateFiles } from './certificate.ts'
 import { HeldSockets } from './held-sockets.ts'
 import { type Command, isNews, type News } from './messages.ts'
 import { startProgram } from './program.ts'
@@ -15,6 +16,7 @@ interface RunOptions {
   readonly exportName: string | null
   readonly sockets: HeldSockets
   readonly compileCache: string | null
+  readonly tls: CertificateFiles | null
 }
 
 export class Run {
@@ -26,11 +28,11 @@ export class Run {
   onNews: (news: News) => void = () => {}
 
   /** Starts the process. The program waits for `begin`. */
-  constructor({ file, args, exportName, sockets: held, compileCache }: RunOptions) {
+  constructor({ file, args, exportName, sockets: held, compileCache, tls }: RunOptions) {
     const { sockets, descriptors } = held.passed()
     const { inherited } = held
     const holdsSockets = HeldSockets.isPossible
-    this.#process = startProgram(args, { task: 'serve', file, exportName, sockets, inherited, holdsSockets, compileCache }, [
+    this.#process = startProgram(args, { task: 'serve', file, exportName, sockets, inherited, holdsSockets, compileCache, tls }, [
       'inherit',
       'inherit',
       'inherit',

@@ -1,5 +1,6 @@
 // In the process of a program that `weir dev` runs: gives its servers the sockets that the command holds, and stops them on its order.
 
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -25,6 +26,7 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
   const passed = new Map(order.sockets.map((socket) => [socket.key, socket.fd]))
   for (const { listenBy } of order.sockets) if (listenBy !== null) listenOnce(listenBy)
   if (inherited > 0) Object.assign(process.env, { LISTEN_FDS: String(inherited), LISTEN_PID: String(process.pid) })
+  const certificate = order.tls === null ? null : { key: readFileSync(order.tls.key), cert: readFileSync(order.tls.cert) }
   const servers = new Set<HttpServer>()
   const links: Link[] = []
   const seen = new Map<string, number>()
@@ -42,7 +44,9 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
       say({ weir: 'places', places: missing })
       return new Promise(() => {}) // the command starts this program again, with these sockets
     }
-    await listen(named.map(({ options, key }) => withSocket(options, key === null ? undefined : passed.get(key))))
+    await listen(
+      named.map(({ options, key }) => withTls(withSocket(options, key === null ? undefined : passed.get(key)), options, certificate)),
+    )
     servers.add(server)
     const all = [...servers]
     say({
@@ -115,9 +119,23 @@ function placeOf(options: ListenOptions): Place | null {
 
 function withSocket(options: ListenOptions, fd: number | undefined): ListenOptions {
   if (fd === undefined) return options
-  const { name, tls, http2, proxyProtocol } = options
-  const common = { ...(name === undefined ? {} : { name }), ...(tls === undefined ? {} : { tls }) }
+  const { name, tls, http2, proxyProtocol, hosts } = options
+  const common = {
+    ...(name === undefined ? {} : { name }),
+    ...(tls === undefined ? {} : { tls }),
+    ...(hosts === undefined ? {} : { hosts }),
+  }
   return { fd, ...common, ...(http2 === undefined ? {} : { http2 }), ...(proxyProtocol === undefined ? {} : { proxyProtocol }) }
+}
+
+/** An endpoint on a port that has no certificate gets that of `--tls`. @param given what the program has stated for it */
+function withTls(
+  options: ListenOptions,
+  given: ListenOptions,
+  certificate: { readonly key: Buffer; readonly cert: Buffer } | null,
+): ListenOptions {
+  if (certificate === null || given.tls !== undefined || given.unixSocket !== undefined || given.http2 === 'cleartext') return options
+  return { ...options, tls: certificate }
 }
 
 function urlOf({ address, port, isSecure, isUnixSocket }: Endpoint): string {
