@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { bodySecrets } from '../../src/formats/masking/body-secrets.ts'
-import { masked, repeatable, withoutRepeated } from '../../src/formats/masking/ranges.ts'
+import { fieldSecrets, masked, repeatable, urlSecrets, withoutRepeated } from '../../src/formats/masking/ranges.ts'
 import { refusedHeadSecrets } from '../../src/formats/masking/refused-head.ts'
 import { SecretSegments } from '../../src/formats/masking/secret-segments.ts'
 import { SecretNames } from '../../src/formats/masking/secret-words.ts'
@@ -55,6 +55,40 @@ const PUMPED = [
   '\n',
   '--b\n',
   'a: 1\n',
+  'name=',
+  'name=password',
+  'value=',
+  'value=name=password',
+  'value="name":"token"',
+  'key:',
+  '<a><',
+  '<token><',
+  '<![CDATA[',
+  '<token><![CDATA[',
+  "token='''",
+  '"token",',
+  '"',
+  '"a',
+  '"/*',
+  '"//',
+  '"%',
+  '"\\u',
+  '"\\\\',
+  "'",
+  '%25',
+  '%253d',
+  '\\u003d',
+  'bearer ',
+  'basic a',
+  '//a@',
+  '//',
+  '@',
+  '?a=/',
+  '&next=/reset/',
+  '/reset',
+  '%2f',
+  '; name*0=a',
+  'password: |\n\n',
 ]
 
 for (const piece of PUMPED)
@@ -69,6 +103,8 @@ for (const piece of PUMPED)
     ]) {
       assert.equal(masked(text, bodySecrets(text, null, names)).length, text.length)
       assert.equal(masked(text, refusedHeadSecrets(text, names, segments)).length, text.length)
+      assert.equal(masked(text, fieldSecrets('x-note', text, names, segments)).length, text.length)
+      assert.equal(masked(text, [...urlSecrets(text, names), ...segments.in(text)]).length, text.length)
     }
   })
 

@@ -9,9 +9,9 @@ export function pairSecrets(text: string, names: SecretNames): Range[] {
   const found: Range[] = []
   let at = 0
   for (const pair of text.split('&')) {
-    const equals = pair.indexOf('=')
-    if (equals !== -1 && isSecretPair(pair.slice(0, equals), pair.slice(equals + 1), (name) => names.has(name)))
-      found.push([at + equals + 1, at + pair.length])
+    const { index = -1, 0: sign = '' } = EQUALS.exec(pair) ?? {}
+    if (index !== -1 && isSecretPair(pair.slice(0, index), pair.slice(index + sign.length), (name) => names.has(name)))
+      found.push([at + index + sign.length, at + pair.length])
     at += pair.length + 1
   }
   return found
@@ -55,10 +55,12 @@ function indexOrEnd(what: RegExp, text: string, from: number): number {
 const EQUALS = /=|%(?:25)*3d/i
 /** An encoded one is part of a name, unless a client has encoded too much. */
 const SIGNS = new RegExp(EQUALS, 'gi')
-/** What is in every value that has a pair, JSON or a URL with a password in it. */
-const NESTING = /[="@]|%(?:25)*(?:3d|22|40)/i
-/** A name in JSON. */
-const JSON_NAME = /"([^"\\]*)"\s*:/g
+/** What is in every value that has a pair, JSON, a field or a URL with a password in it. */
+const NESTING = /[="'@:]|%(?:25)*(?:3d|22|27|40|3a)/i
+/** A quoted name, or the first of two strings in a list. */
+const QUOTED_NAME = /["']((?:[^"'\\]|\\.)*)["']\s*[:,]/g
+/** The name of a field. */
+const FIELD_NAME = /(?<![\w-])([\w-]{1,128}):/g
 /** User name and password of a URL. */
 const USER_INFO = /\/\/[^/?#\s]*@/
 /** How often what is encoded several times is decoded. */
@@ -70,16 +72,32 @@ const MOST_DECODINGS = 3
  */
 function isSecretPair(name: string, value: string, isSecret: (name: string) => boolean): boolean {
   if (isSecretName(name, isSecret)) return true
+  return holdsSecret(value, isSecret)
+}
+
+/** Whether there is a pair with a secret name in a text, however often it is encoded, or a URL with a password. */
+export function holdsSecret(value: string, isSecret: (name: string) => boolean): boolean {
   if (!NESTING.test(value)) return false
   return decodings(value).some((text) => {
     if (text.includes('@') && USER_INFO.test(text)) return true
-    if (text.includes('"') && [...text.matchAll(JSON_NAME)].some(([, key]) => isSecretName(key!, isSecret))) return true
+    for (const [, key] of text.matchAll(QUOTED_NAME)) if (isSecretName(unescaped(key!), isSecret)) return true
+    for (const [, key] of text.matchAll(FIELD_NAME)) if (isSecret(key!)) return true
     return (
       text.includes('=') &&
       text.split(/[?&#;]/).some((pair) => pair.includes('=') && isSecretName(pair.slice(0, pair.indexOf('=')), isSecret))
     )
   })
 }
+
+/** What a string of JSON means, as far as it can be read: a name may be written `passw\\u006frd`. */
+export function unescaped(text: string): string {
+  if (!text.includes('\\')) return text
+  return text.replace(/\\(?:u([0-9a-f]{4})|(.))/gi, (_, code: string | undefined, char: string) =>
+    code === undefined ? (ESCAPED[char] ?? char) : String.fromCharCode(Number.parseInt(code, 16)),
+  )
+}
+
+const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }
 
 /** The name of a pair as a server decodes it, without the brackets of a list. */
 export function pairName(sent: string): string {

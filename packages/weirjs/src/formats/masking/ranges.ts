@@ -1,8 +1,11 @@
 // Where the secrets of a text are: half-open ranges of its characters. Every function here reads its text once, and reads malformed text too:
 // what a client sent is masked even where the server refuses it.
 
+import { Buffer } from 'node:buffer'
+
 import { replaceEach } from './long-search.ts'
-import { decoded, type Range, urlPairSecrets } from './pairs.ts'
+import { looseSecrets } from './loose-secrets.ts'
+import { decoded, decodings, holdsSecret, type Range, unescaped, urlPairSecrets } from './pairs.ts'
 import type { SecretNames } from './secret-words.ts'
 
 export type { Range }
@@ -18,6 +21,7 @@ const BACKSLASH = 0x5c
 /** The values of secret properties in JSON, whatever surrounds it. All of an object or a list under a secret name is secret. */
 export function jsonSecrets(text: string, names: SecretNames): Range[] {
   const found: Range[] = []
+  const isSecret = (name: string): boolean => names.has(name)
   let at = 0
   while (at < text.length) {
     const open = text.indexOf('"', at)
@@ -25,10 +29,23 @@ export function jsonSecrets(text: string, names: SecretNames): Range[] {
     const close = stringEnd(text, open)
     at = close
     const colon = skipBlanks(text, close)
-    if (text[colon] !== ':' || !names.has(nameOf(text, open, close))) continue
-    at = addValue(text, skipBlanks(text, colon + 1), found)
+    const string = nameOf(text, open, close)
+    const next = text[colon]
+    if (next !== ':' && UNREADABLE.test(text.slice(open, close)) && holdsSecret(string, isSecret)) found.push([open + 1, close - 1])
+    // The first of two strings in a list may be the name of the second one.
+    else if ((next === ':' || (next === ',' && string.length <= MOST_WORD_CHARS)) && isNameOfSecret(string, names)) {
+      const value = skipBlanks(text, colon + 1)
+      if (next === ':' || (text[value] === '"' && !skipBlanksIsColon(text, stringEnd(text, value)))) at = addValue(text, value, found)
+    }
   }
   return found
+}
+
+/** Escapes through which a name can be read only once they are decoded. */
+const UNREADABLE = /\\u|\\\\|%/
+
+function isNameOfSecret(string: string, names: SecretNames): boolean {
+  return names.has(string) || (string.includes('%') && decodings(string).some((text) => names.has(text)))
 }
 
 /** @returns the index after the closing quote; the end of the text without one */
@@ -43,20 +60,22 @@ function stringEnd(text: string, open: number): number {
 
 /** A name may be escaped: `passw\u006frd`. */
 function nameOf(text: string, open: number, close: number): string {
-  const quoted = text.slice(open, close)
-  if (!quoted.includes('\\')) return quoted.slice(1, -1)
-  try {
-    return JSON.parse(quoted) as string
-  } catch {
-    return quoted
-  }
+  return unescaped(text.slice(open + 1, close - 1))
 }
 
+/** Blanks, and a comment of some dialect of JSON. */
 function skipBlanks(text: string, at: number): number {
   let i = at
   while (i < text.length && text.charCodeAt(i) <= 0x20) i++
+  const comment = text[i] === '/' ? COMMENT.exec(text.slice(i, i + MOST_COMMENT_CHARS)) : null
+  if (comment === null) return i
+  i += comment[0].length
+  while (i < text.length && text.charCodeAt(i) <= 0x20) i++
   return i
 }
+
+const COMMENT = /^\/(?:\*[^*]*\*\/|\/[^\n]*\n)/
+const MOST_COMMENT_CHARS = 200
 
 /** Adds the strings and numbers of the value that begins at `at`. @returns where it ends */
 function addValue(text: string, at: number, found: Range[]): number {
@@ -118,11 +137,30 @@ const PARAMETER = /;\s*([\w*-]+)[ \t]*=[ \t]*(?:"((?:[^"\\\r\n]|\\.)*)"?|([^;\r\
 
 /** What may be the name of a part, by the fields of its head. */
 function partNames(head: string): string[] {
-  return [...head.matchAll(PARAMETER)].flatMap(([, parameter, quoted, token]) => {
+  const found: string[] = []
+  let pieces = ''
+  for (const [, parameter, quoted, token] of head.matchAll(PARAMETER)) {
     const value = quoted ?? token!
-    if (parameter!.toLowerCase() === 'name') return [value, decoded(value)]
-    return parameter!.toLowerCase() === 'name*' ? [decoded(value.slice(value.lastIndexOf("'") + 1))] : []
-  })
+    const [whole, number = ''] = /^name(\*\d*)?\*?$/i.exec(parameter!) ?? []
+    if (whole === undefined) continue
+    if (number === '') found.push(...meaningsOf(value))
+    else pieces += decoded(number === '*' || number === '*0' ? value.slice(value.lastIndexOf("'") + 1) : value)
+  }
+  return [...found, pieces]
+}
+
+/** What some server may read in the name of a part. */
+function meaningsOf(sent: string): string[] {
+  const texts = [...decodings(sent), unescaped(sent), sent.replace(/\\(.)/g, '$1'), fromPrintable(sent)]
+  const [, coding, word] = /^=\?[^?]*\?([bq])\?([^?]*)/i.exec(sent) ?? []
+  if (coding !== undefined)
+    texts.push(coding.toLowerCase() === 'b' ? Buffer.from(word!, 'base64').toString('latin1') : fromPrintable(word!))
+  return texts
+}
+
+/** Out of quoted-printable. */
+function fromPrintable(text: string): string {
+  return text.replace(/=([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
 const HEAD_END = /\r?\n\r?\n/g
@@ -172,13 +210,46 @@ export function fieldSecrets(name: string, value: string, names: SecretNames, se
       const scheme = /^[!#-'*+.^-z|~\w-]+[ \t]+/.exec(value)?.[0] ?? ''
       return [[scheme.length, value.length]]
     }
+    case 'sec-websocket-protocol':
+      return protocolSecrets(value, names)
     default: {
       if (names.has(name)) return [[0, value.length]]
-      // Many fields have URLs, such as Referer, Location and those that proxies add.
-      const isUrl = /^(?:[a-z][a-z0-9+.-]*:\/)?\/./i.test(value)
-      return [...urlSecrets(value, names), ...(isUrl ? (segments?.in(value) ?? []) : [])]
+      const found = [...urlSecrets(value, names), ...credentialsIn(value), ...looseSecrets(value, names)]
+      // Many fields have URLs, such as Referer, Location, Link and those that proxies add.
+      if (segments !== null && value.includes('/'))
+        for (const { index, 0: url } of value.matchAll(URLS)) if (IS_URL.test(url)) addAll(found, shifted(segments.in(url), index))
+      return found
     }
   }
+}
+
+const URLS = /[^\s<>"',]+/g
+/** A media type has one slash, and does not begin with it. */
+const IS_URL = /^\/.|:\/|\/[^/]*\//
+/** Credentials as in Authorization, wherever they are. In a challenge, the scheme is followed by parameters. */
+const CREDENTIALS = /\b(?:bearer|basic|dpop|negotiate)[ \t+]{1,9}([\w.~+/-]+=*)(["\w]?)/gi
+
+export function credentialsIn(text: string): Range[] {
+  return [...text.matchAll(CREDENTIALS)].flatMap(({ index, 0: whole, 1: token, 2: next }) => {
+    const end = index + whole.length - next!.length
+    return token!.endsWith('=') && next !== '' ? [] : [[end - token!.length, end] as const]
+  })
+}
+
+/** Pages can send a token to a WebSocket in the list of protocols alone: behind the name of one that says so. */
+function protocolSecrets(value: string, names: SecretNames): Range[] {
+  const found: Range[] = []
+  let isSecret = false
+  for (const { index, 0: item } of value.matchAll(/[^\s,]+/g)) {
+    const dot = item.lastIndexOf('.')
+    const name = item.slice(0, dot === -1 ? item.length : dot)
+    if (isSecret) found.push([index, index + item.length])
+    else if (names.has(name) || /^auth/i.test(name)) {
+      if (dot !== -1) found.push([index + dot + 1, index + item.length])
+      isSecret = true
+    }
+  }
+  return found
 }
 
 function cookieSecrets(text: string): Range[] {
@@ -195,11 +266,16 @@ function cookieSecrets(text: string): Range[] {
 /** User name and password of a URL. */
 const USER_INFO = /\/\/([^/?#\s@]*(?:@[^/?#\s@]*)*)@/g
 
+export function userInfoIn(text: string): Range[] {
+  const found: Range[] = []
+  if (text.includes('@'))
+    for (const { index, 0: user } of text.matchAll(USER_INFO)) addAll(found, wordsIn(text, index + 2, index + user.length - 1))
+  return found
+}
+
 /** The user name and the password of a URL, and the secrets in its parameters. The text may have more than a URL. */
 export function urlSecrets(url: string, names: SecretNames): Range[] {
-  const found: Range[] = []
-  if (url.includes('@'))
-    for (const { index, 0: user } of url.matchAll(USER_INFO)) addAll(found, wordsIn(url, index + 2, index + user.length - 1))
+  const found = userInfoIn(url)
   addAll(
     found,
     urlPairSecrets(url, (name) => names.hasInQuery(name)),
@@ -256,15 +332,19 @@ export function withoutRepeated(text: string, secrets: readonly string[]): strin
 /** A secret shorter than this is not looked for elsewhere in its exchange: it would be found by chance. */
 const LEAST_REPEATED = 6
 const MOST_REPEATED = 100
+/** So many are looked for in every coding: each form costs a search. */
+const MOST_IN_ALL_FORMS = 20
 
 /** The secrets of a text that are looked for in the rest of its exchange. */
 export function repeatable(text: string, ranges: readonly Range[]): string[] {
   const secrets = new Set(ranges.map(([start, end]) => text.slice(start, end)).filter((secret) => secret.length >= LEAST_REPEATED))
-  return [...secrets].slice(0, MOST_REPEATED).flatMap((secret) => formsOf(secret).filter(({ length }) => length >= LEAST_REPEATED))
+  return [...secrets]
+    .slice(0, MOST_REPEATED)
+    .flatMap((secret, i) => formsOf(secret, i < MOST_IN_ALL_FORMS).filter(({ length }) => length >= LEAST_REPEATED))
 }
 
 /** A secret as it may be written elsewhere: decoded, or encoded in another way. */
-function formsOf(sent: string): string[] {
+function formsOf(sent: string, inAllForms: boolean): string[] {
   const forms = [sent]
   const add = (text: string): void => {
     if (text !== sent) forms.push(text)
@@ -272,9 +352,47 @@ function formsOf(sent: string): string[] {
   const plain = sent.includes('\\') ? nameOf(`"${sent}"`, 0, sent.length + 2) : sent
   const text = plain.includes('%') || plain.includes('+') ? decoded(plain.replaceAll('+', ' ')) : plain
   add(text)
-  if (/[^\w.~-]/.test(text) && !/[\ud800-\udfff]/.test(text)) {
-    add(encodeURIComponent(text))
-    add(JSON.stringify(text).slice(1, -1))
-  }
+  if (inAllForms) for (const own of [text, ...passwordIn(text)]) addForms(own, add)
   return forms
+}
+
+/** The password of Basic, which is in base64 with its user's name. */
+function passwordIn(text: string): string[] {
+  if (!/^[\w+/-]{8,}=*$/.test(text)) return []
+  const plain = Buffer.from(text, 'base64').toString()
+  return /^[^\x00-\x1f\x7f\ufffd]*:[^\x00-\x1f\x7f\ufffd]+$/.test(plain) ? [plain, plain.slice(plain.indexOf(':') + 1)] : []
+}
+
+const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+function addForms(text: string, add: (form: string) => void): void {
+  if (/[\ud800-\udfff]/.test(text)) return
+  const bytes = Buffer.from(text)
+  const base64 = bytes.toString('base64').replace(/=+$/, '')
+  add(text)
+  add(base64)
+  if (/[+/]/.test(base64)) add(base64.replaceAll('+', '-').replaceAll('/', '_'))
+  if (!/[^\w.~-]/.test(text)) return
+  const percent = encodeURIComponent(text)
+  const json = JSON.stringify(text).slice(1, -1)
+  const html = text.replace(/[&<>"]/g, (char) => HTML[char]!)
+  const forms = [
+    percent,
+    percent.replace(/%../g, (code) => code.toLowerCase()),
+    new URLSearchParams([['', text]]).toString().slice(1),
+    json,
+  ]
+  forms.push(json.replace(/[<>&'\x7f-\uffff]/g, unicodeOf), json.replace(/[<>&']/g, unicodeOf), json.replace(/[\x7f-\uffff]/g, unicodeOf))
+  forms.push(JSON.stringify(json).slice(1, -1), html, ...['&#39;', '&#x27;', '&apos;'].map((quote) => html.replaceAll("'", quote)))
+  // Texts of recordings have a character for each byte.
+  const isLong = bytes.length > text.length
+  for (const form of new Set(forms)) {
+    add(form)
+    if (isLong) add(Buffer.from(form).toString('latin1'))
+  }
+  if (isLong) add(bytes.toString('latin1'))
+}
+
+function unicodeOf(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -12,6 +12,8 @@ interface Segment {
 
 /** What other servers and clients take for a slash, however often it is encoded. */
 const SLASHES = /[/\\]|%(?:25)*(?:2f|5c)/gi
+const VALUES = /=[^&#]*/g
+const IS_URL = /^(?:[a-z][a-z0-9+.-]*:)?\/./i
 /** What may hide which route a path was meant for. */
 const UNUSUAL = /[\\;%]|\/\/|\/\.\.?(?:\/|$)/
 
@@ -25,7 +27,10 @@ export class SecretSegments {
 
   /** Of a request target, whichever route would match it. */
   in(target: string): Range[] {
-    if (this.#templates.length === 0) return []
+    return this.#templates.length === 0 ? [] : [...this.#inPath(target), ...this.inQuery(target)]
+  }
+
+  #inPath(target: string): Range[] {
     const start = target.startsWith('/') ? 0 : Math.max(0, target.indexOf('/', target.indexOf('//') + 2))
     const end = target.search(/[?#]/)
     const segments = target.slice(start, end === -1 ? undefined : end).split('/')
@@ -47,6 +52,19 @@ export class SecretSegments {
     return found
   }
 
+  /** The values of parameters of a URL that are URLs with secrets themselves, such as that of the page to return to. */
+  inQuery(target: string): Range[] {
+    const found: Range[] = []
+    const start = this.#templates.length === 0 ? -1 : target.search(/[?#]/)
+    if (start === -1) return found
+    for (const { index, 0: value } of target.slice(start).matchAll(VALUES)) {
+      const from = start + index + 1
+      if (value.length > 1 && decodings(value.slice(1)).some((url) => IS_URL.test(url) && this.#inPath(url).length > 0))
+        found.push([from, from + value.length - 1])
+    }
+    return found
+  }
+
   /**
    * What a path may have been meant as whose slashes are doubled or encoded, or that has dot segments or parameters: no route of this server
    * matches it, but that of another one would. All after the place of a secret is one.
@@ -54,7 +72,8 @@ export class SecretSegments {
    */
   #addMeant(sent: readonly Segment[], hasHost: boolean, found: Range[]): void {
     const meant = withoutDots(sent)
-    for (const segments of hasHost ? [meant, meant.slice(1)] : [meant])
+    const literal = sent.filter(({ text }) => !isDots(text)) // whose dots mean nothing
+    for (const segments of hasHost ? [meant, meant.slice(1), literal] : [meant, literal])
       for (const { segments: template, secret } of this.#templates) {
         const wanted = template.slice(1)
         const place = wanted.findIndex((name) => /^[:*]/.test(name) && secret.has(name.slice(1)))

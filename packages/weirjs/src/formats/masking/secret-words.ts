@@ -4,9 +4,9 @@ import { ownText } from '../../base/own-text.ts'
 
 /** Parts of names that are always secret, without `-` and `_`. */
 const PARTS =
-  /passw(?:or)?d|passphrase|secret|token|apikey|authkey|accesskey|privatekey|credential|authorization|cookie|session|assertion|subscriptionkey/
+  /passw(?:or)?d|passphrase|passcode|passkey|bearer|samlresponse|codeverifier|signingkey|encryptionkey|secret|token|apikey|authkey|accesskey|privatekey|credential|authorization|cookie|session|assertion|subscriptionkey/
 /** Whole names that are. */
-const WHOLE: ReadonlySet<string> = new Set(['pwd', 'pin', 'otp', 'totp', 'cvv', 'cvc', 'auth', 'dpop', 'jwt', 'sid'])
+const WHOLE: ReadonlySet<string> = new Set(['pass', 'pwd', 'pin', 'otp', 'totp', 'cvv', 'cvc', 'auth', 'dpop', 'jwt', 'sid'])
 
 /**
  * Parameters of queries whose values are usually secret: those of OAuth, and of URLs that are signed. Elsewhere, a `code` or a `signature`
@@ -52,13 +52,19 @@ export class SecretNames {
   }
 
   #isSecret(text: string): boolean {
-    return PARTS.test(text) || WHOLE.has(text) || this.#more.has(text)
+    // Fields are often written with `X-` before their name.
+    return PARTS.test(text) || WHOLE.has(text.startsWith('x') ? text.slice(1) : text) || WHOLE.has(text) || this.#more.has(text)
   }
 
   /** Whether a parameter of a query with this name is secret. */
   hasInQuery(name: string): boolean {
-    return this.#knownInQueries.get(name) ?? remember(this.#knownInQueries, name, this.has(name) || IN_QUERIES.has(plainName(name)))
+    return this.#knownInQueries.get(name) ?? remember(this.#knownInQueries, name, this.has(name) || isInQueries(plainName(name)))
   }
+}
+
+/** `X-Amz-Signature` and `X-Goog-Signature` are in URLs that clouds have signed. */
+function isInQueries(text: string): boolean {
+  return IN_QUERIES.has(text) || text.endsWith('signature')
 }
 
 /** Those that every program has. */

@@ -8,8 +8,9 @@ import type { RouteListing } from '../../app/routes/route-listing.ts'
 import type { NoRoute } from '../../app/routes/scope.ts'
 import { NOT_SHOWN } from '../../app/routes/shown-target.ts'
 import { invalid, listOf } from '../../base/options.ts'
+import { looseSecrets } from '../../formats/masking/loose-secrets.ts'
 import { urlPairSecrets } from '../../formats/masking/pairs.ts'
-import { masked } from '../../formats/masking/ranges.ts'
+import { credentialsIn, masked } from '../../formats/masking/ranges.ts'
 import { isRequestLine, refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
 import { plainName, SECRET_QUERY, USUAL_SECRETS } from '../../formats/masking/secret-words.ts'
 import { exchangeOf } from '../../http/exchange.ts'
@@ -65,7 +66,10 @@ export class Redaction implements RedactedReader {
   urlOf(session: HttpSession): string {
     const { head, match } = exchangeOf(session)
     const route = match.route as Route | null
-    if (route !== null && factsOf(route).isPlain) return this.query(head.url)
+    if (route !== null && factsOf(route).isPlain) {
+      const nested = head.url.includes('=') ? this.#secrets.segments.inQuery(head.url) : []
+      return this.query(nested.length === 0 ? head.url : masked(head.url, nested, () => NOT_SHOWN))
+    }
     const { showUrl } = route === null ? (match as NoRoute).scope : route.scope
     const shown = showUrl(head, route)
     if (route !== null) return this.query(shown)
@@ -124,7 +128,10 @@ export class Redaction implements RedactedReader {
 
   #shown(name: string, value: string, route: Route | null): string {
     if (USUAL_SECRETS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
-    return value.includes('/') ? this.link(value) : value
+    if (!/[/=:]/.test(value)) return value
+    const found = [...looseSecrets(value, this.#secrets.names), ...credentialsIn(value)]
+    const shown = found.length === 0 ? value : masked(value, found, () => NOT_SHOWN)
+    return shown.includes('/') ? this.link(shown) : shown
   }
 }
 
