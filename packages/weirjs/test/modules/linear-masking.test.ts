@@ -14,6 +14,7 @@ import { masking } from '../../src/modules/kit/masking.ts'
 import { Redaction } from '../../src/modules/kit/redaction.ts'
 
 const LENGTH = 1024 * 1024
+const PUMPED_LENGTH = LENGTH / 4
 
 for (const [name, start] of Object.entries({
   'question marks': '/=%?',
@@ -97,9 +98,9 @@ for (const piece of PUMPED)
     const segments = new SecretSegments()
     segments.add('/reset/:token', ['token'])
     for (const text of [
-      piece.repeat(LENGTH / piece.length),
-      `password${piece.repeat(LENGTH / piece.length)}`,
-      `GET /${piece.repeat(LENGTH / piece.length)}`,
+      piece.repeat(PUMPED_LENGTH / piece.length),
+      `password${piece.repeat(PUMPED_LENGTH / piece.length)}`,
+      `GET /${piece.repeat(PUMPED_LENGTH / piece.length)}`,
     ]) {
       assert.equal(masked(text, bodySecrets(text, null, names)).length, text.length)
       assert.equal(masked(text, refusedHeadSecrets(text, names, segments)).length, text.length)
