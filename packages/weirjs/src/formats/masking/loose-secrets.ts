@@ -1,8 +1,7 @@
 // Where the secrets of a text are whose form nobody has stated: `name=value`, `name: value` and `<name>value</name>`, also inside the
 // strings of JSON. Each character is looked at a limited number of times.
 
-import { pairName } from './pairs.ts'
-import type { Range } from './ranges.ts'
+import { pairName, type Range } from './pairs.ts'
 import type { SecretNames } from './secret-words.ts'
 
 /** What a name is made of, as forms write it. */
