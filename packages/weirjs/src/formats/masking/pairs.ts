@@ -58,7 +58,7 @@ const SIGNS = new RegExp(EQUALS, 'gi')
 /** What is in every value that has a pair, JSON, a field or a URL with a password in it. */
 const NESTING = /[="'@:]|%(?:25)*(?:3d|22|27|40|3a)/i
 /** A quoted name, or the first of two strings in a list. */
-const QUOTED_NAME = /["']((?:[^"'\\]|\\.)*)["']\s*[:,]/g
+const QUOTED_NAME = /["']((?:[^"'\\]|\\.){0,128})["']\s{0,16}[:,]/g
 /** The name of a field. */
 const FIELD_NAME = /(?<![\w-])([\w-]{1,128}):/g
 /** User name and password of a URL. */

@@ -360,7 +360,7 @@ function formsOf(sent: string, inAllForms: boolean): string[] {
 function passwordIn(text: string): string[] {
   if (!/^[\w+/-]{8,}=*$/.test(text)) return []
   const plain = Buffer.from(text, 'base64').toString()
-  return /^[^\x00-\x1f\x7f\ufffd]*:[^\x00-\x1f\x7f\ufffd]+$/.test(plain) ? [plain, plain.slice(plain.indexOf(':') + 1)] : []
+  return plain.includes(':') && !/[\x00-\x1f\x7f\ufffd]/.test(plain) ? [plain, plain.slice(plain.indexOf(':') + 1)] : []
 }
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
@@ -368,7 +368,7 @@ const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>':
 function addForms(text: string, add: (form: string) => void): void {
   if (/[\ud800-\udfff]/.test(text)) return
   const bytes = Buffer.from(text)
-  const base64 = bytes.toString('base64').replace(/=+$/, '')
+  const base64 = bytes.toString('base64').replace(/={1,2}$/, '')
   add(text)
   add(base64)
   if (/[+/]/.test(base64)) add(base64.replaceAll('+', '-').replaceAll('/', '_'))
