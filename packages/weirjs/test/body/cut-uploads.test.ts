@@ -64,7 +64,7 @@ for (const [name, options, send] of PROTOCOLS)
       }
     })
     await server.start()
-    t.after(() => server.stop({ graceMs: 0 }))
+    t.after(() => server.stop({ grace: 0 }))
     const leaves = Array.from({ length: UPLOADS }, (_, i) => send(server.port, i))
     await eventually(() => began === UPLOADS, 'the files')
     for (const [i, leave] of leaves.entries()) leave(i % 2 === 0)
