@@ -81,6 +81,16 @@ export interface ServerOptions {
 }
 
 const OWNER = 'new HttpServer()'
+/** What other servers call an option. */
+const KNOWN_ELSEWHERE: readonly (readonly [name: string, meant: keyof ServerOptions])[] = [
+  ['host', 'address'],
+  ['hostname', 'address'],
+  ['https', 'tls'],
+  ['ssl', 'tls'],
+  ['trustProxy', 'proxies'],
+  ['prefix', 'basePath'],
+  ['errorHandler', 'onError'],
+]
 /** @internal `Places` reads those that say where to listen. */
 export const SERVER_RULES = rules<ServerOptions>(OWNER)({
   address: anything().optional('127.0.0.1'),
@@ -120,8 +130,13 @@ export function settingsOf(first?: string | ServerOptions, port?: number, option
  */
 export function checkedOptions(options: ServerOptions): ServerSettings {
   if (typeof options !== 'object' || options === null) {
-    throw new WeirError('WEIR_OPTION_INVALID', `new HttpServer(address, port, options) or (options), not ${kindOf(options)}`)
+    throw new WeirError(
+      'WEIR_OPTION_INVALID',
+      `new HttpServer(address, port, options) or (options), not ${kindOf(options)}${typeof options === 'number' ? `: write { port: ${options} }` : ''}`,
+    )
   }
+  for (const [name, meant] of KNOWN_ELSEWHERE)
+    if (name in options) throw invalid(OWNER, `${name} is called ${meant} here`)
   for (const [group, { names }] of [
     ['limits', LIMIT_RULES],
     ['timeouts', TIMEOUT_RULES],

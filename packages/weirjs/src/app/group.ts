@@ -304,6 +304,8 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   }
 
   #use(owner: string, usable: Usable): this {
+    if ((usable as object) instanceof RouteGroup)
+      throw invalid(owner, 'a group or a server is no policy: routes of a group are answered without it')
     const policy = checkPolicy(owner, usable)
     if (!this.#scope.use(policy)) throw invalid(owner, `there already is a policy ${JSON.stringify(policy.name)} at this level`)
     this.#home.table.recompose()

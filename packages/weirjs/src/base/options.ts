@@ -45,12 +45,17 @@ export function unknownName(name: string, names: readonly string[]): string {
   const meant = names.find((one) => plain(one) === plain(name))
   if (meant !== undefined) return `${quoted}: it is called "${meant}"`
   if (names.length === 0) return quoted
-  const near = names.find((one) => isNear(one.toLowerCase(), name.toLowerCase()))
+  const near = names.find((one) => isNear(one.toLowerCase(), name.toLowerCase()) || plain(one) === bare(name))
   return `${quoted}${near === undefined ? '' : `, perhaps "${near}"`}; the options are ${names.join(', ')}`
 }
 
 function plain(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '')
+}
+
+/** Without a unit, and without the `on` of an event: `windowMs`, `onMessage`. */
+function bare(name: string): string {
+  return plain(name.replace(/^on(?=[A-Z])/, '').replace(/(?:Ms|Millis|Secs|Seconds|Bytes)$/, ''))
 }
 
 /** Whether one letter was added, left out or replaced, or two were exchanged. */

@@ -2,6 +2,7 @@
 
 import { WeirError } from '../base/errors.ts'
 import { shown } from '../base/kind-of.ts'
+import { invalid } from '../base/options.ts'
 
 import type { JsonSchema } from './json-keywords.ts'
 import type { Mismatch } from './mismatch.ts'
@@ -76,6 +77,7 @@ export class EnumSchema<T, Input = T> extends Schema<T, Input> {
 
 /** @throws WEIR_OPTION_INVALID without members, or if two are the same as text */
 export function enumOf<const Members extends readonly (string | number)[]>(...members: Members): EnumSchema<Members[number]> {
+  if (Array.isArray(members[0])) throw invalid('t.enum()', "the members are arguments, not a list: t.enum('a', 'b')")
   for (const member of members as readonly unknown[]) if (typeof member !== 'string') checkNumber(member, 'a member of an enumeration')
   return new EnumSchema<Members[number]>(new Set(members))
 }

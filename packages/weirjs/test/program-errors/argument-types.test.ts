@@ -202,7 +202,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'an unknown body mode': [
     () => server.mapPost('/', { body: 'streaming' as never }, () => ''),
     'WEIR_ROUTE_DECLARATION',
-    /option "body" of \/ is the string "streaming", not a schema, .*, "buffer" or "stream"/,
+    /option "body" of \/ is the string "streaming", not a schema such as .*, "buffer" or "stream"/,
   ],
   'chaos without requests': [() => chaos(server, {} as never), 'WEIR_OPTION_INVALID', /requests is undefined, not a list/],
   'chaos without options': [() => chaos(server, undefined as never), 'WEIR_OPTION_INVALID', /options must be an object, not undefined/],

@@ -2,6 +2,7 @@
 // policies apply.
 
 import { WeirError } from '../../base/errors.ts'
+import { isPromise } from '../../base/is-promise.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -124,7 +125,8 @@ export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
     }
   }
   if (typeof usable !== 'object' || usable === null || Array.isArray(usable))
-    throw invalid(owner, `a middleware function or a policy is needed, not ${kindOf(usable)}`)
+    throw invalid(owner, `a middleware function or a policy is needed, not ${kindOf(usable)}${insteadOf(usable)}`)
+  if (isPromise(usable)) throw invalid(owner, 'a middleware function or a policy is needed, not a promise: await it')
   if (isModule(usable)) throw invalid(owner, 'a middleware function or a policy is needed, not a module: install it with server.use()')
   checkMembers(owner, usable)
   const policy = usable as Policy
@@ -180,6 +182,11 @@ export function isNameTaken({ name }: CheckedPolicy, others: readonly CheckedPol
 
 export function isModule(value: unknown): value is { install(...args: never[]): void } {
   return typeof value === 'object' && typeof (value as { install?: unknown } | null)?.install === 'function'
+}
+
+function insteadOf(usable: unknown): string {
+  if (typeof usable === 'string') return `: for a path, write server.group(${JSON.stringify(usable)}).use(…)`
+  return Array.isArray(usable) ? ': call it for each of them' : ''
 }
 
 /** Checks an object literal, in which a misspelt hook would never run. An instance of a class may have other members. */

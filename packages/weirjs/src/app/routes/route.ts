@@ -2,7 +2,7 @@
 
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
-import { shown } from '../../base/kind-of.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
 import type { CallSite } from '../../base/program-frames.ts'
 import type { DeclaredAnswers } from '../../http/answer/declared-answers.ts'
 import type { BodyReader } from '../../http/body/body-reader.ts'
@@ -114,7 +114,8 @@ export class Route implements RouteInfo {
       throw new WeirError('WEIR_ROUTE_DECLARATION', `${where} cannot require If-Match: ${method} changes nothing`)
     this.scope = scope
     this.chain = scope.chain
-    if (typeof handler !== 'function') throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler`)
+    if (typeof handler !== 'function')
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler: the last argument is ${kindOf(handler)}, not a function`)
     this.acceptField = acceptFieldOf(method, this.body?.types ?? null)
     this.checksContentType = method === 'QUERY' || this.body !== null
     this.upgradesTo = upgradeOfHandler(handler)

@@ -45,7 +45,7 @@ export const GROUP_RULES = rules<GroupOptions>('a group')({
 export const ROUTE_RULES = rules<RouteOptions>('a route')({
   ...GROUP_RULES.table,
   absolute: anything().optional('false'),
-  body: matching<BodyOption>('a schema, a body such as json(schema), "buffer" or "stream"', isBody).optional(
+  body: matching<BodyOption>('a schema such as t.object({ … }), a body such as json(schema), "buffer" or "stream"', isBody).optional(
     'buffer; stream for multipart/form-data',
   ),
   summary: WORDS,
@@ -104,6 +104,14 @@ function optionsOf(owner: Owner): readonly string[] {
   return owner === 'route' ? ROUTE_RULES.names : GROUP_RULES.names
 }
 
+/** What stands for a type elsewhere. */
+const SCHEMAS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+  [String, 't.string'],
+  [Number, 't.number'],
+  [Boolean, 't.bool'],
+  [Date, 't.dateTime'],
+])
+
 function whyNot(name: string, value: unknown, owner: Owner): string {
   if (owner === 'class') return 'is not an option of a class: parameters and body belong to the routes of its methods'
   if (owner === 'group' && isOption(name, 'route')) return 'is not an option of a group: it belongs to each route'
@@ -112,6 +120,8 @@ function whyNot(name: string, value: unknown, owner: Owner): string {
   if (Object.hasOwn(KNOWN_ELSEWHERE, name)) return `is not an option of a ${owner}: it is called "${KNOWN_ELSEWHERE[name as 'schema']}"`
   if ((GATHERED_ELSEWHERE as readonly string[]).includes(name))
     return `is not an option of a ${owner}: declare each parameter by its own name, such as { id: t.int }`
+  const schema = typeof value === 'function' ? SCHEMAS.get(value) : undefined
+  if (schema !== undefined) return `is ${(value as { name: string }).name}, not a schema: write ${schema}`
   return `is neither a schema nor an option of a ${owner}; the options are ${optionsOf(owner).join(', ')}`
 }
 

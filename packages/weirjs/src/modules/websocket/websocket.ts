@@ -173,6 +173,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
   #host: ModuleHost | null = null
 
   constructor(path: string, declaration: object, options: WebSocketOptions<Args>) {
+    if (typeof path !== 'string') throw invalid('websocket()', 'the first argument is a path, such as /chat')
     this.name = `websocket ${path}`
     const settings = WEBSOCKET_RULES.read(options, this.name)
     const { relay, channel, onGap, protocols, pingInterval, receives, sends } = settings
