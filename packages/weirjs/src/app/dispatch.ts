@@ -272,12 +272,17 @@ export class Dispatcher implements Application {
 
   /** With `debug`, warns once for each route: a GET has something to return, and otherwise a `return` was forgotten. */
   #warnOfNothing(exchange: Exchange, route: Route, result: unknown): unknown {
-    if (isLater(result)) return result.then((value) => this.#warnOfNothing(exchange, route, value))
+    if (isLater(result)) return this.#warnOfNothingLater(exchange, route, result)
     if (result !== undefined || exchange.head.method !== 'GET' || exchange.own.isAnswered || this.#silent.has(route)) return result
     this.#silent.add(route)
     const hint = 'return a value, or say so with response.noContent()'
     logWarning(this.#options.logger, `weir: the handler of ${route.label} returned nothing, and the client gets 204: ${hint}`)
     return result
+  }
+
+  /** Uses `await`: see `replyLater`. */
+  async #warnOfNothingLater(exchange: Exchange, route: Route, result: Promise<unknown>): Promise<unknown> {
+    return this.#warnOfNothing(exchange, route, await result)
   }
 
   /** The same for a route that declares its answers: what part of a value leaves is decided when the handler has settled. */
