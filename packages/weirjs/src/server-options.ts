@@ -135,8 +135,7 @@ export function checkedOptions(options: ServerOptions): ServerSettings {
       `new HttpServer(address, port, options) or (options), not ${kindOf(options)}${typeof options === 'number' ? `: write { port: ${options} }` : ''}`,
     )
   }
-  for (const [name, meant] of KNOWN_ELSEWHERE)
-    if (name in options) throw invalid(OWNER, `${name} is called ${meant} here`)
+  for (const [name, meant] of KNOWN_ELSEWHERE) if (name in options) throw invalid(OWNER, `${name} is called ${meant} here`)
   for (const [group, { names }] of [
     ['limits', LIMIT_RULES],
     ['timeouts', TIMEOUT_RULES],
