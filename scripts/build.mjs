@@ -56,6 +56,7 @@ async function buildPackage(folder) {
       codeSplitting: { groups: groupsOf(folder) },
     },
   })
+  if (entries.length === 0) return // a command, which nobody imports
   await build({
     input: Object.fromEntries(entries.map((entry) => [`${entry}.d`, `${DECLARATIONS}/${folder}/src/${entry}.d.ts`])),
     external,
