@@ -1,19 +1,37 @@
-// Copies into a package what its tarball holds beside dist/: the licence, and into weirjs the guide. Runs before npm packs it, from the
-// package's folder; with --undo it removes the copies again.
+// Copies into a package what its tarball holds beside dist/: the licence, and the pages of the guide that are about it. Runs before npm packs
+// it, from the package's folder; with --undo it removes the copies again.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
 const { name, homepage } = JSON.parse(readFileSync('package.json', 'utf8'))
-/** Pages about the inside, measurements and other people’s test suites: of no use to a program. */
-const NOT_CARRIED = /^docs\/(?:architecture|http|performance|reliability|guests)[\w-]*\.md$/
-const copies = ['LICENSE', ...(name === 'weirjs' ? ['docs', 'SECURITY.md'] : [])]
+/** The pages about other packages than weirjs, which carry them themselves. */
+const PAGES = {
+  '@weirjs/acme': ['acme'],
+  '@weirjs/dev': ['command-line', 'inspector', 'replay'],
+  '@weirjs/jwt': ['jwt'],
+  '@weirjs/mcp': ['mcp'],
+  '@weirjs/oidc': ['oidc'],
+  '@weirjs/openapi': ['openapi'],
+  '@weirjs/opentelemetry': ['tracing'],
+  '@weirjs/rpc': ['rpc'],
+  '@weirjs/uploads': ['resumable-uploads'],
+}
+const others = Object.values(PAGES).flat().join('|')
+/** Beside those: pages about the inside, measurements, other people’s test suites and other servers, and pictures. */
+const NOT_CARRIED = new RegExp(
+  `^docs/(?:(?:architecture|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|guide/(?:from-[\\w-]+|why|${others})\\.md)$`,
+)
+const own = (PAGES[name] ?? []).map((page) => `docs/guide/${page}.md`).filter((page) => existsSync(`${ROOT}/${page}`))
+const copies = ['LICENSE', ...(name === 'weirjs' ? ['docs', 'SECURITY.md'] : own)]
 
+rmSync('docs', { recursive: true, force: true })
 for (const copy of copies) {
   rmSync(copy, { recursive: true, force: true })
   if (process.argv.includes('--undo')) continue
   if (!existsSync(`${ROOT}/${copy}`)) throw new Error(`${copy} is missing`)
-  cpSync(`${ROOT}/${copy}`, copy, { recursive: true, filter: (path) => !NOT_CARRIED.test(path.slice(ROOT.length + 1)) })
+  const isCarried = (path) => name !== 'weirjs' || !NOT_CARRIED.test(path.slice(ROOT.length + 1))
+  cpSync(`${ROOT}/${copy}`, copy, { recursive: true, filter: isCarried })
 }
 if (!process.argv.includes('--undo')) for (const page of pages()) finish(page)
 
