@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 export const TEMPLATES = ['api', 'app', 'local'] as const
 export type Template = (typeof TEMPLATES)[number]
 
-export interface Answers {
+interface Answers {
   /** The folder, as it was given. */
   readonly folder: string
   readonly template: Template
@@ -29,7 +29,7 @@ Creates a folder with a program that runs, its tests, and what a TypeScript edit
 /** The command line makes no sense. */
 export class UsageError extends Error {}
 
-export interface Given {
+interface Given {
   readonly folder: string | undefined
   readonly template: Template | undefined
   readonly install: boolean | undefined
