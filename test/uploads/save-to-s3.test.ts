@@ -191,7 +191,7 @@ describe('saveToS3', { skip: noS3 }, () => {
       ['another client', [{ config: {} }, { bucket: 'b' }, INFO, FILE], /client has no send/],
       ['no bucket', [client, {}, INFO, FILE], /bucket is undefined, not its name$/],
       ['an empty key', [client, { bucket: 'b', key: '' }, INFO, FILE], /key is the string "", not a string that is not empty$/],
-      ['a key and a prefix', [client, { bucket: 'b', key: 'k', prefix: 'p' }, INFO, FILE], /prefix is for generated keys/],
+      ['a key and a prefix', [client, { bucket: 'b', key: 'k', prefix: 'p' }, INFO, FILE], /key and prefix exclude each other/],
       ['a misspelt target', [client, { Bucket: 'b' }, INFO, FILE], /there is no option "Bucket": it is called "bucket"$/],
       ['a parameter of weir', [client, { bucket: 'b', params: { Key: 'k' } }, INFO, FILE], /params: Key is set by weir$/],
       [

@@ -40,6 +40,9 @@ export interface Jwk {
   readonly x5t?: string
 }
 
+/** @internal Those that the issuer signs with. */
+export const ALGORITHMS = option.listOf(...(Object.keys(KEY_OF) as JwtAlgorithm[])).filled('no token could be accepted')
+
 /** Whether there is one key for signing and verifying. */
 function isSymmetric(algorithm: JwtAlgorithm): boolean {
   return typeof KEY_OF[algorithm] === 'number'
@@ -47,12 +50,7 @@ function isSymmetric(algorithm: JwtAlgorithm): boolean {
 
 /** @param hasSecret whether tokens are verified with a secret @throws WEIR_OPTION_INVALID */
 export function checkAlgorithms(algorithms: readonly JwtAlgorithm[], hasSecret: boolean): readonly JwtAlgorithm[] {
-  if (algorithms === undefined) throw invalid('jwt', "algorithms is needed: those that the issuer signs with, such as ['RS256']")
-  option.list().read(algorithms, { owner: 'jwt', option: 'algorithms' })
-  if (algorithms.length === 0) throw invalid('jwt', 'algorithms is empty: no token could be accepted')
   for (const algorithm of algorithms) {
-    if (!Object.hasOwn(KEY_OF, algorithm))
-      throw invalid('jwt', `algorithms: ${JSON.stringify(algorithm)} is not one of ${Object.keys(KEY_OF).join(', ')}`)
     if (isSymmetric(algorithm) && !hasSecret)
       throw invalid('jwt', `algorithms: ${algorithm} needs a secret. With public keys, everybody who has them could sign`)
     if (!isSymmetric(algorithm) && hasSecret) throw invalid('jwt', `algorithms: ${algorithm} needs publicKey or jwks, not a secret`)

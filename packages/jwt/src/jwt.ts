@@ -7,7 +7,7 @@ import type { Duration, Size } from 'weirjs'
 import { CredentialsError, challengeOf, credentialsOf, type Principal, type Scheme } from 'weirjs/auth'
 import { type Clock, exchange, invalid, isSecureUrl, option, rules } from 'weirjs/kit'
 
-import { checkAlgorithms, checkPublicKey, checkSecret, type Jwk, type JwtAlgorithm } from './algorithms.ts'
+import { ALGORITHMS, checkAlgorithms, checkPublicKey, checkSecret, type Jwk, type JwtAlgorithm } from './algorithms.ts'
 import { type ClaimMapping, type JwtClaims, type Mappings, principalOf } from './claims.ts'
 import { checkToken } from './compact-token.ts'
 import { setFetcher } from './fetch-set.ts'
@@ -78,7 +78,7 @@ const mapping = matching<string | ((claims: never) => unknown)>(
 export const JWT_RULES = rules<JwtOptions>('jwt')({
   issuer: text('a string: exactly "iss" of the tokens', (issuer) => issuer !== ''),
   audience: readBy(audiencesOf),
-  algorithms: readBy((algorithms: readonly JwtAlgorithm[]) => algorithms),
+  algorithms: ALGORITHMS,
   jwks: GIVEN,
   publicKey: GIVEN,
   secret: GIVEN,

@@ -40,7 +40,6 @@ export interface NatsRelayOptions {
 }
 
 const OWNER = 'natsRelay()'
-const OF_STREAMS = ['stream', 'maxLength', 'maxAge', 'maxQueuedSize', 'maxQueuedBytes'] as const
 const LONGEST_NAME = 100
 const words = (syntax: RegExp): option.Rule<string, option.Same> =>
   text(
@@ -48,21 +47,24 @@ const words = (syntax: RegExp): option.Rule<string, option.Same> =>
     (name) => syntax.test(name) && name.length <= LONGEST_NAME,
   )
 /** @internal */
-export const NATS_RELAY_RULES = rules<NatsRelayOptions>(OWNER)({
-  jetstream: readBy((jetstream: NatsJetStream, owner) => {
-    checkJetStream(owner, jetstream)
-    return jetstream
-  }).optional('nothing is kept'),
-  stream: words(/^[\w-]+$/).optional('prefix, with _ for .'),
-  maxLength: count({ least: 1 }).optional('1,000'),
-  maxAge: duration({ leastNumber: 1_000 }).optional("'1d'"),
-  maxQueuedSize: size({ least: 1 }).or('16MiB'),
-  maxQueuedBytes: alias('maxQueuedSize'),
-  timeout: duration().optional("'10s', or 500 ms without JetStream"),
-  prefix: words(/^[\w-]+(?:\.[\w-]+)*$/).or('weir'),
-  onError: listener().or(warn, 'a warning of the process'),
-  clock: forTests(),
-})
+export const NATS_RELAY_RULES = rules<NatsRelayOptions>(OWNER)(
+  {
+    jetstream: readBy((jetstream: NatsJetStream, owner) => {
+      checkJetStream(owner, jetstream)
+      return jetstream
+    }).optional('nothing is kept'),
+    stream: words(/^[\w-]+$/).optional('prefix, with _ for .'),
+    maxLength: count({ least: 1 }).optional('1,000'),
+    maxAge: duration({ leastNumber: 1_000 }).optional("'1d'"),
+    maxQueuedSize: size({ least: 1 }).or('16MiB'),
+    maxQueuedBytes: alias('maxQueuedSize'),
+    timeout: duration().optional("'10s', or 500 ms without JetStream"),
+    prefix: words(/^[\w-]+(?:\.[\w-]+)*$/).or('weir'),
+    onError: listener().or(warn, 'a warning of the process'),
+    clock: forTests(),
+  },
+  { needs: { stream: 'jetstream', maxLength: 'jetstream', maxAge: 'jetstream', maxQueuedSize: 'jetstream' } },
+)
 
 /**
  * Returns a relay over NATS 2.9 or later. With `jetstream`, messages are kept, and a subscription can resume after an id. The id is the sequence
@@ -86,7 +88,6 @@ export function natsRelay(connection: NatsConnection, options: NatsRelayOptions 
   } = NATS_RELAY_RULES.read(options)
   const { timeout: timeoutMs = jetstream === undefined ? 500 : 10_000, stream = prefix.replaceAll('.', '_') } = given
   if (jetstream === undefined) {
-    for (const name of OF_STREAMS) if (options[name] !== undefined) throw invalid(OWNER, `${name} needs jetstream`)
     return new PlainNatsRelay({ owner: OWNER, connection, prefix, timeoutMs, onError })
   }
   if ((maxAgeMs ?? DEFAULT_AGE_MS) < timeoutMs)

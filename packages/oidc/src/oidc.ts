@@ -100,29 +100,32 @@ const { alias, anything, duration, flag, func, list, readBy, secret, text, texts
 const isHost = (host: string): boolean => URL.canParse(`http://${host}`) && /^[\w.:[\]-]+$/.test(host) && host === host.toLowerCase()
 const isOrigin = (origin: string): boolean => URL.canParse(origin) && new URL(origin).origin === origin && /^https?:/.test(origin)
 /** @internal */
-export const OIDC_RULES = rules<OidcOptions>(OWNER)({
-  sessions: readBy(handleOf),
-  issuer: readBy((issuer: string) => issuer), // the provider checks it
-  clientId: text('the id of a client', (id) => id !== ''),
-  clientSecret: secret(
-    'a string that is not empty: a public client has { clientSecret: null }',
-    (given) => given === null || (typeof given === 'string' && given !== ''),
-  ).optional('required'),
-  clientAuthentication: func().orNull(),
-  checkSignature: flag(false).optional('see below'),
-  scope: text('scopes with "openid"', (scope) => scope.split(' ').includes('openid')).or('openid profile email'),
-  path: text('a path such as "/auth"', (path) => /^(?:\/[\w.~-]+)+$/.test(path)).or('/auth'),
-  origin: text('an origin such as "https://app.example.com"', isOrigin).optional(),
-  hosts: texts('a host such as "shop.example.com" or "localhost:8080"', isHost).optional(),
-  principal: func().optional('sub and name'),
-  keepTokens: flag(false),
-  keys: anything().optional('those of sealed sessions'), // checked where they are used
-  parameters: readBy(checkedParameters).or({}, 'none'),
-  afterLogout: text().or('/'),
-  timeout: duration().or('5s'),
-  use: list<Usable>().or([]),
-  timeoutMs: alias('timeout'),
-})
+export const OIDC_RULES = rules<OidcOptions>(OWNER)(
+  {
+    sessions: readBy(handleOf),
+    issuer: readBy((issuer: string) => issuer), // the provider checks it
+    clientId: text('the id of a client', (id) => id !== ''),
+    clientSecret: secret(
+      'a string that is not empty: a public client has { clientSecret: null }',
+      (given) => given === null || (typeof given === 'string' && given !== ''),
+    ).optional('required'),
+    clientAuthentication: func().orNull(),
+    checkSignature: flag(false).optional('see below'),
+    scope: text('scopes with "openid"', (scope) => scope.split(' ').includes('openid')).or('openid profile email'),
+    path: text('a path such as "/auth"', (path) => /^(?:\/[\w.~-]+)+$/.test(path)).or('/auth'),
+    origin: text('an origin such as "https://app.example.com"', isOrigin).optional(),
+    hosts: texts('a host such as "shop.example.com" or "localhost:8080"', isHost).filled().optional(),
+    principal: func().optional('sub and name'),
+    keepTokens: flag(false),
+    keys: anything().optional('those of sealed sessions'), // checked where they are used
+    parameters: readBy(checkedParameters).or({}, 'none'),
+    afterLogout: text().or('/'),
+    timeout: duration().or('5s'),
+    use: list<Usable>().or([]),
+    timeoutMs: alias('timeout'),
+  },
+  { excludes: [['origin', 'hosts']] },
+)
 /** What a login sets itself. */
 const OWN_PARAMETERS = [
   'client_id',
@@ -165,22 +168,9 @@ class OidcModule implements Oidc {
 
   constructor(options: OidcOptions) {
     const settings = OIDC_RULES.read(options)
-    const {
-      sessions,
-      issuer,
-      clientId,
-      clientSecret,
-      clientAuthentication,
-      checkSignature,
-      hosts,
-      keys,
-      path,
-      timeout: timeoutMs,
-    } = settings
+    const { sessions, issuer, clientId, clientSecret, clientAuthentication, checkSignature, keys, path, timeout: timeoutMs } = settings
     if (clientSecret === undefined && clientAuthentication === null)
       throw invalid(OWNER, 'clientSecret is missing: a public client has { clientSecret: null }')
-    if (settings.origin !== undefined && hosts !== undefined) throw invalid(OWNER, 'origin and hosts exclude each other')
-    if (hosts?.length === 0) throw invalid(OWNER, 'hosts is empty')
     this.#sessions = sessions
     const { store } = sessions
     if (settings.keepTokens && store === null)

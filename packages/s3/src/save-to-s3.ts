@@ -60,11 +60,14 @@ export interface SavedObject {
 
 const OWNER = 'saveToS3()'
 /** @internal */
-export const S3_TARGET_RULES = rules<S3Target>(OWNER)({
-  ...S3_RULES,
-  key: text('a string that is not empty', (key) => key !== '').optional(),
-  prefix: text().optional(),
-})
+export const S3_TARGET_RULES = rules<S3Target>(OWNER)(
+  {
+    ...S3_RULES,
+    key: text('a string that is not empty', (key) => key !== '').optional(),
+    prefix: text().optional(),
+  },
+  { excludes: [['key', 'prefix']] },
+)
 /** @internal */
 export const S3_SAVE_RULES = rules<S3SavePolicy>(OWNER)({
   ...CONTENT_RULES,
@@ -129,9 +132,7 @@ export function checkedTarget(target: S3Target): typeof S3_TARGET_RULES.settings
   const given: unknown = target
   if (typeof given !== 'object' || given === null)
     throw invalid(OWNER, `target is ${shown(given)}, not an object such as { bucket: 'photos' }`)
-  const place = S3_TARGET_RULES.read(target)
-  if (place.key !== undefined && place.prefix !== undefined) throw invalid(OWNER, 'prefix is for generated keys, and key is given')
-  return place
+  return S3_TARGET_RULES.read(target)
 }
 
 function partSizeFor(maxSize: number): number {

@@ -3,7 +3,7 @@
 // open after the clients have left. Everything is drawn from a seed: the same seed repeats the run.
 
 import { type Duration, type HttpServer, type InjectResponse, WeirError } from 'weirjs'
-import { dev, invalid, option, rules } from 'weirjs/kit'
+import { dev, option, rules } from 'weirjs/kit'
 
 import { Accidents } from './accidents.ts'
 import { type ChaosRequest, ChaosRun, type Trial } from './chaos-run.ts'
@@ -52,7 +52,7 @@ export class ChaosError extends WeirError {
 
 /** @internal */
 export const CHAOS_RULES = rules<ChaosOptions>('chaos()')({
-  requests: list<ChaosRequest | string>(),
+  requests: list<ChaosRequest | string>().filled('pass at least one'),
   seed: count().optional('new for each call'),
   runs: count().or(100),
   patience: duration().or('2s'),
@@ -82,7 +82,6 @@ export function chaos(server: HttpServer, options: ChaosOptions): Promise<ChaosR
 async function runAll(server: HttpServer, options: ChaosOptions): Promise<ChaosReport> {
   const { runs, seed = Math.floor(Math.random() * 1e9), patience, check = () => {}, ...given } = CHAOS_RULES.read(options)
   const requests = given.requests.map((request): ChaosRequest => dev.requestOf(request, CHAOS_REQUEST_RULES.names))
-  if (requests.length === 0) throw invalid('chaos()', 'requests is empty: pass at least one')
   const sizes: number[] = []
   for (const request of requests) {
     const { head, body } = await dev.requestBytes(request)

@@ -114,6 +114,17 @@ test('an alias gives the option, and not both', () => {
   assert.match(messageOf({ path: '/', waitMs: 'x' }), /thing: waitMs is the string "x"/)
 })
 
+test('options that need or exclude each other are told so, whatever name they have', () => {
+  const TIED = rules<{ readonly a?: number; readonly b?: number; readonly c?: readonly number[]; readonly aBytes?: number }>('tied')(
+    { a: size().optional(), b: size().optional(), c: list<number>().filled('say one').optional(), aBytes: alias('a') },
+    { needs: { c: 'a' }, excludes: [['a', 'b']] },
+  )
+  assert.throws(() => TIED.read({ c: [1] }), /tied: c needs a$/)
+  assert.throws(() => TIED.read({ aBytes: 1, b: 1 }), /tied: a and b exclude each other$/)
+  assert.throws(() => TIED.read({ a: 1, c: [] }), /tied: c is empty: say one$/)
+  assert.deepEqual(TIED.read({ aBytes: 1, c: [1] }), { a: 1, b: undefined, c: [1] })
+})
+
 test('a secret is not repeated', () => {
   const KEYS = rules<{ readonly key: string; readonly list?: readonly string[] }>('keys')({
     key: secret('a text of 5 characters', (value) => typeof value === 'string' && value.length === 5),

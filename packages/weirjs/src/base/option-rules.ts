@@ -76,6 +76,17 @@ export class Rule<In, Out> {
     return new Rule(this.kind, this.expected, this.#read, { kind: 'default', value: isMade ? value : setting, words })
   }
 
+  /** A list must have an element. @param why what is wrong with an empty one, for the message */
+  filled(why = ''): Rule<In, Out> {
+    const read = this.#read
+    const filled: Read = (value, place, expected) => {
+      const setting = read(value, place, expected)
+      if (Array.isArray(value) && value.length === 0) throw invalid(place.owner, `${place.option} is empty${why === '' ? '' : `: ${why}`}`)
+      return setting
+    }
+    return new Rule(this.kind, this.expected, filled, this.absent)
+  }
+
   /** Null is accepted, too, and is the setting then. */
   nullable(): Rule<In | null, Out | null> {
     return this.#with(null, ', or null')
@@ -121,6 +132,14 @@ type SettingOf<Declared, Out> = [Same] extends [Out] ? Exclude<Declared, undefin
 
 type NoOthers<O, R> = { readonly [K in Exclude<keyof R, keyof O>]: never }
 
+/** What options of `O` have to do with each other. */
+export interface Relations<O> {
+  /** An option, and the one without which it would have no effect. */
+  readonly needs?: { readonly [K in keyof O]?: keyof O & string }
+  /** Pairs of which only one may be given. */
+  readonly excludes?: readonly (readonly [keyof O & string, keyof O & string])[]
+}
+
 /** The rules of one interface of options. */
 export class OptionRules<O, R> {
   /** For the compiler alone: `typeof CORS_RULES.settings` is the type of the checked options. */
@@ -131,11 +150,13 @@ export class OptionRules<O, R> {
   readonly #rules: readonly (readonly [name: string, rule: Rule<unknown, unknown>])[]
   /** The other name of an option. */
   readonly #aliases: ReadonlyMap<string, string>
+  readonly #relations: Relations<Record<string, unknown>>
   readonly names: readonly string[]
 
-  constructor(owner: string, table: R) {
+  constructor(owner: string, table: R, relations: Relations<O> = {}) {
     this.owner = owner
     this.table = table
+    this.#relations = relations as Relations<Record<string, unknown>>
     const entries = Object.entries(table as Record<string, unknown>)
     this.#rules = entries.filter((entry): entry is [string, Rule<unknown, unknown>] => entry[1] instanceof Rule)
     this.#aliases = new Map(entries.flatMap(([name, rule]) => (rule instanceof Alias ? [[rule.of, name]] : [])))
@@ -150,6 +171,7 @@ export class OptionRules<O, R> {
    */
   read(options: O, owner: string = this.owner, within = ''): SettingsOf<O, R> {
     const given = this.checkNames(options, within === '' ? owner : `${owner}: ${within}`)
+    this.#checkRelations(given, owner)
     const settings: Record<string, unknown> = {}
     for (const [name, rule] of this.#rules) {
       let called = name
@@ -163,6 +185,14 @@ export class OptionRules<O, R> {
       settings[name] = value === undefined ? rule.missing(place) : rule.read(value, place)
     }
     return settings as SettingsOf<O, R>
+  }
+
+  #checkRelations(given: Readonly<Record<string, unknown>>, owner: string): void {
+    const { needs = {}, excludes = [] } = this.#relations
+    const isGiven = (name: string): boolean => given[name] !== undefined || given[this.#aliases.get(name) ?? name] !== undefined
+    for (const [name, other] of Object.entries(needs)) if (isGiven(name) && !isGiven(other!)) throw invalid(owner, `${name} needs ${other}`)
+    for (const [name, other] of excludes)
+      if (isGiven(name) && isGiven(other)) throw invalid(owner, `${name} and ${other} exclude each other`)
   }
 
   /** The check alone, of what is given: for calls that are made for each request and do without settings. @throws WEIR_OPTION_INVALID */
@@ -205,7 +235,8 @@ export interface AnyRules {
  * name does not compile, nor does a rule that refuses what the interface declares.
  */
 export function rules<O extends object>(owner: string) {
-  return <const R extends RulesOf<O>>(table: R & NoOthers<O, R>): OptionRules<O, R> => new OptionRules<O, R>(owner, table)
+  return <const R extends RulesOf<O>>(table: R & NoOthers<O, R>, relations?: Relations<O>): OptionRules<O, R> =>
+    new OptionRules<O, R>(owner, table, relations)
 }
 
 /** The error for a value that a rule does not accept. It names the option, the value and what is expected. */

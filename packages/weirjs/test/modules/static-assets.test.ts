@@ -118,8 +118,8 @@ test('mistakes are errors when the module is made', () => {
     [{ assets: { 'a/../b': '' } }, /"a\/\.\.\/b" is not a path/],
     [{ assets: { a: 5 } }, /a is .*5.*, not bytes or text|a is a number, not bytes or text/],
     [{ assets: {}, fallback: 'index.html' }, /fallback index\.html is not a file/],
-    [{ assets: {}, checkInterval: 0 }, /checkInterval is for root/],
-    [{ assets: {}, followSymlinks: false }, /followSymlinks is for root/],
+    [{ assets: {}, checkInterval: 0 }, /checkInterval needs root$/],
+    [{ assets: {}, followSymlinks: false }, /followSymlinks needs root$/],
   ]
   for (const [options, message] of cases)
     assert.throws(() => staticFiles(options as { root: string }), { code: 'WEIR_OPTION_INVALID', message })

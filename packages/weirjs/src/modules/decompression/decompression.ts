@@ -5,8 +5,7 @@
 
 import type { Policy } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'
-import { kindOf, shown } from '../../base/kind-of.ts'
-import { count, readBy } from '../../base/option-kinds.ts'
+import { count, listOf, readBy } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { ExchangeHandle } from '../kit/exchange.ts'
@@ -23,6 +22,7 @@ export interface DecompressionOptions {
 }
 
 const OWNER = 'decompression'
+const CODINGS = listOf(...CODING_NAMES).filled()
 /** @internal */
 export const DECOMPRESSION_RULES = rules<DecompressionOptions>(OWNER)({
   codings: readBy(codingsOf).or(CODING_NAMES.filter(isAvailable), 'gzip, deflate, br, zstd'),
@@ -79,12 +79,7 @@ function isOneOf(codings: readonly RequestCoding[], coding: string): boolean {
 }
 
 function codingsOf(codings: readonly RequestCoding[]): readonly RequestCoding[] {
-  if (!Array.isArray(codings)) throw invalid(OWNER, `codings is ${shown(codings)}, not a list`)
-  if (codings.length === 0) throw invalid(OWNER, 'codings is empty')
-  for (const one of codings as readonly RequestCoding[]) {
-    if (!CODING_NAMES.includes(one))
-      throw invalid(OWNER, `codings: ${typeof one === 'string' ? shown(one) : kindOf(one)} is not one of ${CODING_NAMES.join(', ')}`)
-    if (!isAvailable(one)) throw invalid(OWNER, `codings: this version of Node does not support ${one}`)
-  }
+  CODINGS.read(codings, { owner: OWNER, option: 'codings' })
+  for (const one of codings) if (!isAvailable(one)) throw invalid(OWNER, `codings: this version of Node does not support ${one}`)
   return Object.freeze([...new Set(codings)])
 }

@@ -83,7 +83,7 @@ const STORE_FUNCTIONS = ['begin', 'extend', 'finish', 'abandon']
 export const IDEMPOTENCY_RULES = rules<IdempotencyOptions>(OWNER)({
   header: text('the name of a field', isToken).or('Idempotency-Key'),
   required: flag(false),
-  methods: tokens().or(['POST', 'PATCH'], 'POST and PATCH'),
+  methods: tokens().filled().or(['POST', 'PATCH'], 'POST and PATCH'),
   ttl: duration({ leastNumber: 1_000 }).or('24h'),
   store: having(STORE_FUNCTIONS, 'for a client of Redis, write redisIdempotency(client)').optional('in memory'),
   scope: oneOfOr('principal').or('principal'),
@@ -134,7 +134,6 @@ export class Idempotency implements Policy {
     this.#header = header.toLowerCase()
     this.#isRequired = settings.required
     this.#methods = new Set(methods)
-    if (this.#methods.size === 0) throw invalid(OWNER, 'methods is empty')
     for (const method of this.#methods)
       if (method !== method.toUpperCase())
         throw invalid(OWNER, `methods: the names of methods are case-sensitive: write "${method.toUpperCase()}", not "${method}"`)

@@ -59,18 +59,21 @@ export interface RateLimitOptions {
 
 const OWNER = 'rateLimit'
 /** @internal */
-export const RATE_LIMIT_RULES = rules<RateLimitOptions>(OWNER)({
-  name: NAME.or('default'),
-  quota: count({ least: 1 }),
-  window: duration({ leastNumber: 1_000 }),
-  burst: count({ least: 1 }).optional('quota'),
-  key: readBy((key: LimitKey, owner) => ({ of: keyReader(owner, key), isByPrincipal: key === 'principal' })).or('address'),
-  cost: matching<number | ((session: never) => unknown)>('a whole number of at least 0 or a function', isCost).or(1),
-  store: matching<LimitStore>('what memoryStore() or redisStore() returns', hasFunction('open')).optional('in memory'),
-  whenStoreFails: oneOf('local', 'pass', 'refuse').or('local'),
-  processes: count({ least: 1 }).optional('1'),
-  clock: forTests(),
-})
+export const RATE_LIMIT_RULES = rules<RateLimitOptions>(OWNER)(
+  {
+    name: NAME.or('default'),
+    quota: count({ least: 1 }),
+    window: duration({ leastNumber: 1_000 }),
+    burst: count({ least: 1 }).optional('quota'),
+    key: readBy((key: LimitKey, owner) => ({ of: keyReader(owner, key), isByPrincipal: key === 'principal' })).or('address'),
+    cost: matching<number | ((session: never) => unknown)>('a whole number of at least 0 or a function', isCost).or(1),
+    store: matching<LimitStore>('what memoryStore() or redisStore() returns', hasFunction('open')).optional('in memory'),
+    whenStoreFails: oneOf('local', 'pass', 'refuse').or('local'),
+    processes: count({ least: 1 }).optional('1'),
+    clock: forTests(),
+  },
+  { needs: { processes: 'store' } },
+)
 
 function isCost(cost: unknown): boolean {
   return typeof cost === 'function' || (Number.isSafeInteger(cost) && Number(cost) >= 0)
@@ -129,7 +132,6 @@ export class RateLimit implements Policy, CountedLimit {
   constructor(options: RateLimitOptions) {
     const { name, quota, window, burst = quota, key, cost, store, whenStoreFails, processes, clock } = RATE_LIMIT_RULES.read(options)
     if (typeof cost === 'number' && cost > burst) throw invalid(OWNER, `cost is ${cost} and burst ${burst}: every request would be refused`)
-    if (processes !== undefined && store === undefined) throw invalid(OWNER, 'processes is set, but no store that they share')
     this.#limitName = name
     this.name = `${OWNER}:${name}`
     this.#rule = rateRule(OWNER, quota, window, burst)

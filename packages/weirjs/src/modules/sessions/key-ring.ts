@@ -10,7 +10,7 @@ import { invalid } from '../../base/options.ts'
 
 import { KEY_BYTES, OVERHEAD_BYTES, Xaes } from './xaes.ts'
 
-const KEYS = list()
+const KEYS = list().filled()
 /** 32 random bytes, or their text in base64, base64url or hexadecimal. */
 export type SealingKey = Uint8Array | string
 
@@ -32,7 +32,6 @@ export class KeyRing {
   /** @param owner whose option `keys` it is @throws WEIR_OPTION_INVALID */
   constructor(owner: string, keys: readonly SealingKey[]) {
     KEYS.read(keys, { owner, option: 'keys' })
-    if (keys.length === 0) throw invalid(owner, 'keys is empty')
     this.#keys = keys.map((key, i) => {
       const bytes = bytesOf(owner, key, i)
       return { bytes, id: derive(bytes, 'key id', ID_BYTES).toString('base64url') }

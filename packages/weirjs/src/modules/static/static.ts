@@ -90,31 +90,32 @@ export interface StaticOptions {
 
 const CODINGS = Object.keys(PRECOMPRESSED) as PrecompressedEncoding[]
 /** @internal */
-export const STATIC_RULES = rules<StaticOptions>('static')({
-  root: readBy(directoryAt).optional('required, or assets'),
-  assets: readBy(checkedAssets).optional('required, or root'),
-  prefix: text('a path such as /assets', (path) => path.startsWith('/') && !/[%?#\\]|\/\//.test(path)).or('/'),
-  index: text('the name of a file', (name) => name !== '' && !/[/\\]/.test(name))
-    .also(false)
-    .or('index.html'),
-  extensions: texts('an extension such as html', (one) => /^[^./\\]+(?:\.[^./\\]+)*$/.test(one)).or([]),
-  fallback: text('the path of a file below the root', isBelow).orNull(),
-  cacheControl: matching<Exclude<StaticOptions['cacheControl'], undefined>>('a string, a function or null', isFieldOption).or('no-cache'),
-  headers: readBy(headersOf).or({}, 'none'),
-  dotfiles: texts().or([]),
-  followSymlinks: flag(false),
-  precompressed: listOf(...CODINGS)
-    .also(true)
-    .also(false)
-    .or(false),
-  maxCacheSize: size().or('32MiB'),
-  maxCacheBytes: alias('maxCacheSize'),
-  maxCachedFileSize: size().or('256KiB'),
-  maxCachedFileBytes: alias('maxCachedFileSize'),
-  checkInterval: duration({ least: 0 }).or('1s'),
-})
-/** What only files on a disk have. */
-const OF_DISKS = ['followSymlinks', 'maxCacheSize', 'maxCacheBytes', 'maxCachedFileSize', 'maxCachedFileBytes', 'checkInterval'] as const
+export const STATIC_RULES = rules<StaticOptions>('static')(
+  {
+    root: readBy(directoryAt).optional('required, or assets'),
+    assets: readBy(checkedAssets).optional('required, or root'),
+    prefix: text('a path such as /assets', (path) => path.startsWith('/') && !/[%?#\\]|\/\//.test(path)).or('/'),
+    index: text('the name of a file', (name) => name !== '' && !/[/\\]/.test(name))
+      .also(false)
+      .or('index.html'),
+    extensions: texts('an extension such as html', (one) => /^[^./\\]+(?:\.[^./\\]+)*$/.test(one)).or([]),
+    fallback: text('the path of a file below the root', isBelow).orNull(),
+    cacheControl: matching<Exclude<StaticOptions['cacheControl'], undefined>>('a string, a function or null', isFieldOption).or('no-cache'),
+    headers: readBy(headersOf).or({}, 'none'),
+    dotfiles: texts().or([]),
+    followSymlinks: flag(false),
+    precompressed: listOf(...CODINGS)
+      .also(true)
+      .also(false)
+      .or(false),
+    maxCacheSize: size().or('32MiB'),
+    maxCacheBytes: alias('maxCacheSize'),
+    maxCachedFileSize: size().or('256KiB'),
+    maxCachedFileBytes: alias('maxCachedFileSize'),
+    checkInterval: duration({ least: 0 }).or('1s'),
+  },
+  { needs: { followSymlinks: 'root', maxCacheSize: 'root', maxCachedFileSize: 'root', checkInterval: 'root' } },
+)
 /** How often to look for a file whose name leads elsewhere by the time it is opened. */
 const MOST_ATTEMPTS = 3
 const FILE_METHODS = ['GET']
@@ -182,8 +183,6 @@ class StaticFiles {
             maxCacheSize,
             settings.checkInterval,
           )
-    const needless = OF_DISKS.find((name) => assets !== undefined && options[name] !== undefined)
-    if (needless !== undefined) throw invalid('static', `${needless} is for root: assets are in memory, and do not change`)
     this.#index = index
     this.#dotfiles = new Set(settings.dotfiles)
     this.#extensions = extensions

@@ -110,25 +110,28 @@ const isOwnPage: OriginPredicate = (origin, session) => isSame(origin, session) 
 const SCHEMA = matching<AnySchema | undefined>('a schema', isSchema).optional('none')
 const HANDLER = func().optional()
 /** @internal */
-export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown, AnySchema | undefined, AnySchema | undefined>>('websocket')({
-  receives: SCHEMA,
-  sends: SCHEMA,
-  accept: HANDLER,
-  open: HANDLER,
-  message: HANDLER,
-  pong: HANDLER,
-  close: HANDLER,
-  origins: readBy((origins: Origins, owner) => predicateOf(owner, origins)).or(isOwnPage, "'same', frontEnds"),
-  protocols: tokens().or([]),
-  maxMessageSize: size({ least: 1 }).or('1MiB'),
-  maxQueuedSize: size({ least: 1 }).or('1MiB'),
-  maxQueuedBytes: alias('maxQueuedSize'),
-  pingInterval: duration().nullable().or('30s'),
-  perMessageDeflate: flag(false),
-  relay: readBy(checkedRelay).optional(),
-  channel: text().optional('the path'),
-  onGap: func().optional('nothing'),
-})
+export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown, AnySchema | undefined, AnySchema | undefined>>('websocket')(
+  {
+    receives: SCHEMA,
+    sends: SCHEMA,
+    accept: HANDLER,
+    open: HANDLER,
+    message: HANDLER,
+    pong: HANDLER,
+    close: HANDLER,
+    origins: readBy((origins: Origins, owner) => predicateOf(owner, origins)).or(isOwnPage, "'same', frontEnds"),
+    protocols: tokens().or([]),
+    maxMessageSize: size({ least: 1 }).or('1MiB'),
+    maxQueuedSize: size({ least: 1 }).or('1MiB'),
+    maxQueuedBytes: alias('maxQueuedSize'),
+    pingInterval: duration().nullable().or('30s'),
+    perMessageDeflate: flag(false),
+    relay: readBy(checkedRelay).optional(),
+    channel: text().optional('the path'),
+    onGap: func().optional('nothing'),
+  },
+  { needs: { channel: 'relay', onGap: 'relay' } },
+)
 /**
  * Returns a module that maps a WebSocket route: `server.use(websocket('/chat/:room', { message(socket, data) { … } }))`. Path and
  * declaration are the same as for `mapGet`.
@@ -176,8 +179,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     if (typeof path !== 'string') throw invalid('websocket()', 'the first argument is a path, such as /chat')
     this.name = `websocket ${path}`
     const settings = WEBSOCKET_RULES.read(options, this.name)
-    const { relay, channel, onGap, protocols, pingInterval, receives, sends } = settings
-    if (relay === undefined && (channel !== undefined || onGap !== undefined)) throw invalid(this.name, 'channel and onGap need a relay')
+    const { relay, protocols, pingInterval, receives, sends } = settings
     this.relayed = relay === undefined ? null : new RelayedRooms(relay, this)
     this.#path = path
     this.#declaration = declaration

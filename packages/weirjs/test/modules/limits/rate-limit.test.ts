@@ -439,7 +439,7 @@ test('wrong options are refused by name', () => {
     [{ quota: 1, window: '1m', name: '' }, /name is the string ""/],
     [{ quota: 1, window: '1m', whenStoreFails: 'open' }, /whenStoreFails is the string "open"/],
     [{ quota: 1, window: '1m', store: {} }, /store is an object/],
-    [{ quota: 1, window: '1m', processes: 2 }, /processes is set, but no store that they share/],
+    [{ quota: 1, window: '1m', processes: 2 }, /processes needs store$/],
     [{ quota: 1, window: '1m', processes: 0, store: memoryStore() }, /processes is 0, not a whole number of at least 1/],
     [{ quota: 1, window: '1m', max: 1 }, /there is no option "max"/],
     [{ quota: 2 ** 52, window: '1m' }, /too large together/],

@@ -321,8 +321,8 @@ test('a relay that is none, and options without a relay, are refused', () => {
     [{ relay: Promise.resolve(relay) }, /relay is a promise: await it/],
     [{ relay: relayChannel(relay, 'news') }, /relay is a RelayChannel without isConnected/],
     [{ relay: { publish() {}, subscribe() {}, close() {} } }, /relay is an object without isConnected/], // as a client of Redis
-    [{ channel: 'x' }, /need a relay/],
-    [{ onGap: () => {} }, /need a relay/],
+    [{ channel: 'x' }, /channel needs relay$/],
+    [{ onGap: () => {} }, /onGap needs relay$/],
     [{ relay, channel: 1 }, /channel is 1, not a string/],
     [{ relay, onGap: 'x' }, /onGap is .*, not a function/],
   ]
