@@ -133,7 +133,7 @@ type SettingOf<Declared, Out> = [Same] extends [Out] ? Exclude<Declared, undefin
 type NoOthers<O, R> = { readonly [K in Exclude<keyof R, keyof O>]: never }
 
 /** What options of `O` have to do with each other. */
-export interface Relations<O> {
+interface Relations<O> {
   /** An option, and the one without which it would have no effect. */
   readonly needs?: { readonly [K in keyof O]?: keyof O & string }
   /** Pairs of which only one may be given. */
