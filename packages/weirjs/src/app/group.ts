@@ -161,7 +161,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
    * Maps each entry of a contract with the handler that has its name. A handler gets and returns what the declaration states, as with `mapGet`.
    * A mapping that throws maps nothing. An entry without an `operationId` has its name as one, unless another route has that.
    * @param handlers an object with a method for each entry, and no other: a literal, or an instance of a class, whose members that are not
-   * public are ignored
+   * public are ignored. A WebSocket is served by what `websocket(entry, options)` of `weirjs/websocket` returns
    * @param options by entry, what its clients do not have to know: `{ createOrder: { use: [auth], requestTimeout: 1000 } }`. Options for all
    * entries belong to a group
    * @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_TEMPLATE, WEIR_ROUTE_DECLARATION
@@ -173,6 +173,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   ): this
   mapContract(contract: unknown, handlers: unknown, options: unknown = {}): this {
     const mapping = {
+      host: this,
       scope: this.#scope,
       pathOf: (path: string) => this.#pathOf(path),
       isTaken: (operationId: string) => this.#home.table.hasOperation(operationId),

@@ -42,7 +42,7 @@ const DECLARATIONS: readonly (readonly [property: string, says: string])[] = [
 ]
 
 const HEAD = `import { Controller, HttpServer, type HttpSession, Route, routes, t } from 'weirjs'
-import { contract, get, post } from 'weirjs/client'
+import { contract, get, header, post, ws } from 'weirjs/client'
 const NewOrder = t.object({ count: t.int, owner: t.object({ id: t.string }) })
 interface Order { count: number; owner: { id: string } }
 `
@@ -83,6 +83,9 @@ const api = contract({ user: get('/users/:id', { id: t.int }), save: post('/user
 new HttpServer().mapContract(api, { user: () => 1 })
 new HttpServer().mapContract(api, { user: () => 1, save: () => 1, load: () => 1 })
 get('/', { use: [] })
+ws('/', { use: [] })
+ws('/', { answers: { 200: t.int } })
+ws('/', { key: header('x-key', t.string) })
 const server = new HttpServer()
 server.mapGet('/', { body: NewOrder }, () => 1)
 server.mapGet('/', () => new Map([['a', 1]]))
@@ -131,6 +134,9 @@ test('the last line of the compiler says what does not fit, in each notation', (
     "'save' of the contract has no handler",
     "the contract has no entry 'load'",
     "clients do not need 'use': pass it to mapContract",
+    "clients do not need 'use': pass it to mapContract",
+    "a WebSocket has no 'answers': declare receives and sends",
+    "pages cannot send 'key' with a WebSocket: declare a parameter of the query",
     'a GET request has no body: use QUERY (mapQuery) or POST, or declare parameters of the query by their names',
     'a Map or a Set has no JSON form: return Object.fromEntries(map), or [...set]',
     'a Map or a Set has no JSON form: return Object.fromEntries(map), or [...set]',

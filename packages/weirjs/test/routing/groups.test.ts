@@ -203,6 +203,7 @@ test('metadata, tags, host and limits are inherited, and the inner ones take pre
       ],
       invalidBodyStatus: 400,
       upgradesTo: null,
+      messages: null,
       bodyMode: 'auto',
       limits: {
         maxRequestBodySize: { value: null, level: 'route' },

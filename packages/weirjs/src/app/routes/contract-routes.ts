@@ -5,7 +5,7 @@ import { kindOf, shown } from '../../base/kind-of.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { isPlainObject } from '../../schema/composite.ts'
 
-import type { Contract, Entry, EntryOptions } from './contract.ts'
+import type { Contract, Entry, EntryOptions, WebSocketEntry } from './contract.ts'
 import type { ArgsOf, Below, GroupOptions, Merged, NoDeclaration } from './declaration.ts'
 import { type Handler, Route } from './route.ts'
 import type { ResultOf } from './route-answers.ts'
@@ -19,9 +19,16 @@ export type ContractHandler<E extends Entry, P extends string = '', D = NoDeclar
   session: HttpSession,
 ) => ResultOf<Merged<D, E['declaration']>>
 
+/** What serves a WebSocket entry: `websocket(entry, options)` of `weirjs/websocket` returns it. */
+export interface EntryServer<E extends Entry = Entry> {
+  readonly entry: E
+  /** The handler of its route. @param host the `ModuleHost` where it is mapped */
+  handlerOn(host: never): (args: never, session: HttpSession) => unknown
+}
+
 /** A handler for each entry of a contract. A class may implement it: `class Shop implements ContractHandlers<typeof api>`. */
 export type ContractHandlers<C extends Contract, P extends string = '', D = NoDeclaration> = {
-  readonly [K in keyof C]: ContractHandler<C[K], P, D>
+  readonly [K in keyof C]: C[K] extends WebSocketEntry ? EntryServer<C[K]> : ContractHandler<C[K], P, D>
 }
 
 /**
@@ -56,6 +63,8 @@ const SERVER_OPTION_NAMES: readonly string[] = Object.keys({
 
 /** What a contract is mapped with. */
 interface Mapping {
+  /** Where the contract is mapped, as modules see it. */
+  readonly host: unknown
   readonly scope: Scope
   /** The full template of the path of an entry. */
   readonly pathOf: (path: string) => string
@@ -84,8 +93,7 @@ function routeOf(mapping: Mapping, name: string, entry: unknown, handlers: Recor
     throw wrong(`"${name}" of a contract is ${shown(entry)}, not what get(), post() or entry() returns`)
   // A client appends the path to its base unchanged.
   if (!path.startsWith('/')) throw wrong(`the path ${JSON.stringify(path)} of "${name}" does not begin with a slash`)
-  const handler = handlers[name]
-  if (typeof handler !== 'function') throw wrong(`"${name}" of a contract (${method} ${path}) has no handler`)
+  const handler = handlerOf(mapping, name, entry as Entry, handlers)
   const ownOptions = recordOf(`the options of "${name}"`, options)
   for (const option of Object.keys(ownOptions)) {
     if (!SERVER_OPTION_NAMES.includes(option))
@@ -100,9 +108,23 @@ function routeOf(mapping: Mapping, name: string, entry: unknown, handlers: Recor
   }
   const known = Object.hasOwn(declaration, 'operationId') || mapping.isTaken(name) ? {} : { operationId: name }
   const full = { ...known, ...declaration, ...ownOptions }
+  return new Route(mapping.scope, method, mapping.pathOf(path), full, handler, `"${name}" of a contract`)
+}
+
+function handlerOf({ host }: Mapping, name: string, entry: Entry, handlers: Record<string, unknown>): Handler {
+  const { method, path } = entry
+  const handler = handlers[name]
+  if ((entry as Partial<WebSocketEntry>).upgradesTo !== undefined) {
+    const { entry: served, handlerOn } = Object(handler) as Partial<EntryServer>
+    if (typeof handlerOn !== 'function')
+      throw wrong(`"${name}" of a contract is a WebSocket: it is served by websocket(contract.${name}, …)`)
+    if (served !== entry)
+      throw wrong(`"${name}" of a contract is served by ${served ? `the websocket() of ${served.path}` : 'a websocket() of its own path'}`)
+    return (handler as EntryServer).handlerOn(host as never) as Handler
+  }
+  if (typeof handler !== 'function') throw wrong(`"${name}" of a contract (${method} ${path}) has no handler`)
   // A class may implement the contract. What an upgrade is known by is the function itself.
-  const bound = upgradeOfHandler(handler) === null ? (handler.bind(handlers) as Handler) : (handler as Handler)
-  return new Route(mapping.scope, method, mapping.pathOf(path), full, bound, `"${name}" of a contract`)
+  return upgradeOfHandler(handler) === null ? (handler.bind(handlers) as Handler) : (handler as Handler)
 }
 
 function recordOf(what: string, value: unknown): Record<string, unknown> {

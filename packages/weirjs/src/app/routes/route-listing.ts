@@ -7,6 +7,7 @@ import type { Binding } from './binding.ts'
 import type { Route } from './route.ts'
 import type { Answers } from './route-answers.ts'
 import type { Level, PlacedPolicy, Setting } from './scope.ts'
+import type { MessageSchemas } from './upgrade-handler.ts'
 
 /** A policy or a middleware of a route. */
 export interface PolicyListing {
@@ -57,6 +58,8 @@ export interface RouteListing {
   readonly invalidBodyStatus: 400 | 422
   /** The protocol that its handler always switches to, such as `websocket`; null for an ordinary one. */
   readonly upgradesTo: string | null
+  /** The schemas of that protocol's messages; null for an ordinary handler. */
+  readonly messages: MessageSchemas | null
   /** `auto`: `stream` for multipart/form-data, otherwise `buffer`. */
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
   /** Each limit in force (`null` for none), and the level that has set it. */
@@ -82,7 +85,22 @@ export interface ListingSettings {
 }
 
 export function listingOf(route: Route, { limits, invalidBodyStatus }: ListingSettings): RouteListing {
-  const { method, template, host, endpoint, bindings, body, documentation, metadata, bodyMode, upgradesTo, scope, source, chain } = route
+  const {
+    method,
+    template,
+    host,
+    endpoint,
+    bindings,
+    body,
+    documentation,
+    metadata,
+    bodyMode,
+    upgradesTo,
+    messages,
+    scope,
+    source,
+    chain,
+  } = route
   return {
     method,
     path: template.text,
@@ -97,6 +115,7 @@ export function listingOf(route: Route, { limits, invalidBodyStatus }: ListingSe
     policies: chain.policies.map(policyListing),
     invalidBodyStatus,
     upgradesTo,
+    messages,
     bodyMode,
     limits: limitsOf(route, limits),
     source,

@@ -21,7 +21,7 @@ import { declaredAnswers } from './route-answers.ts'
 import { bodyModeOf, bodyReaderOf } from './route-body.ts'
 import { type Chain, type NoRoute, Scope } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
-import { upgradeOfHandler } from './upgrade-handler.ts'
+import { type MessageSchemas, upgradeOfHandler } from './upgrade-handler.ts'
 
 /** What a handler may return: see `reply.ts`. */
 export type Handler = (args: Args, session: HttpSession) => unknown
@@ -71,6 +71,8 @@ export class Route implements RouteInfo {
   mappedBy: CallSite | null = null
   /** The protocol that its handler always switches to; null for an ordinary one. */
   readonly upgradesTo: string | null
+  /** The schemas of that protocol's messages; null for an ordinary handler. */
+  readonly messages: MessageSchemas | null
   /** Its own level, the innermost. */
   readonly scope: Scope
   /** The gates, middleware and hooks of all its levels. Not read from the scope for every request, which would take two more steps. */
@@ -118,7 +120,9 @@ export class Route implements RouteInfo {
       throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler: the last argument is ${kindOf(handler)}, not a function`)
     this.acceptField = acceptFieldOf(method, this.body?.types ?? null)
     this.checksContentType = method === 'QUERY' || this.body !== null
-    this.upgradesTo = upgradeOfHandler(handler)
+    const upgrade = upgradeOfHandler(handler)
+    this.upgradesTo = upgrade?.protocol ?? null
+    this.messages = upgrade?.messages ?? null
     this.#handler = handler
     const binds = this.body !== null || Object.keys(this.bindings).length > 0
     this.#binder = binds ? new Binder(this.bindings, this.body) : null

@@ -48,7 +48,7 @@ type EventOf<E> = E extends null
     : { [K in keyof E & string]: ServerEvent<K, E[K] extends AnySchema ? Json<OutputOf<E[K]>> : never> }[keyof E & string]
 
 /** What arrives of a value that was sent as JSON. */
-type Json<T> = 0 extends 1 & T
+export type Json<T> = 0 extends 1 & T
   ? T // any
   : T extends string | number | boolean | null | undefined
     ? T

@@ -1,6 +1,6 @@
 // A client of a contract: a function for each entry, on top of any `fetch`.
 
-import type { Contract, Entry } from '../../app/routes/contract.ts'
+import type { Contract, Entry, WebSocketEntry } from '../../app/routes/contract.ts'
 import { type AnswerOf, answerOf } from './answer.ts'
 import type { Outline, OutlinedEntry } from './outline.ts'
 import { type ArgsFor, type CommonOptions, type HeaderFields, requestOf } from './request.ts'
@@ -22,8 +22,8 @@ export type Call<E extends Entry> =
     ? (args?: ArgsFor<E['path'], E['declaration']>, options?: CallOptions) => Promise<AnswerOf<E['declaration']>>
     : (args: ArgsFor<E['path'], E['declaration']>, options?: CallOptions) => Promise<AnswerOf<E['declaration']>>
 
-/** A function for each entry of a contract. */
-export type Client<C extends Contract> = { readonly [K in keyof C]: Call<C[K]> }
+/** A function for each entry of a contract. `openWebSocket` opens those that are WebSockets. */
+export type Client<C extends Contract> = { readonly [K in keyof C as C[K] extends WebSocketEntry ? never : K]: Call<C[K]> }
 
 /**
  * A client of the server at `base`: `client(api, 'https://shop.example')`. Each entry of the contract is a function, which accepts the

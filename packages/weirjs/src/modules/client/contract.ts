@@ -1,6 +1,6 @@
 // Contracts and their entries. Browsers run this, so it loads nothing, and checks nothing: the server checks a contract when it maps it.
 
-import type { Contract, Entry, EntryDeclaration } from '../../app/routes/contract.ts'
+import type { Contract, Entry, EntryDeclaration, WebSocketDeclaration, WebSocketEntryOf } from '../../app/routes/contract.ts'
 import type { NoDeclaration } from '../../app/routes/declaration.ts'
 
 /** `get`, `post` and so on: `P` is the template and `D` the declaration. */
@@ -44,3 +44,15 @@ export const patch: EntryMaker<'PATCH'> = /* @__PURE__ */ makerOf('PATCH')
 export const del: EntryMaker<'DELETE'> = /* @__PURE__ */ makerOf('DELETE')
 /** An entry for QUERY (RFC 10008): like a GET that has a body. */
 export const query: EntryMaker<'QUERY'> = /* @__PURE__ */ makerOf('QUERY')
+
+/**
+ * A WebSocket: `ws('/chat/:room', { receives: Draft, sends: Line })`. The names are those of the server, which receives what clients send.
+ * `openWebSocket` opens it.
+ */
+export function ws<const P extends string, const D extends WebSocketDeclaration<D> = NoDeclaration>(
+  path: P,
+  declaration?: D & WebSocketDeclaration<D>,
+): WebSocketEntryOf<P, D> {
+  const { receives, sends, ...rest } = (declaration ?? {}) as { readonly receives?: never; readonly sends?: never }
+  return { ...entry('GET', path), declaration: rest as never, upgradesTo: 'websocket', receives: receives as never, sends: sends as never }
+}

@@ -1,6 +1,6 @@
 // What a client needs of a contract: methods, paths, and where each value is sent. It is in the contract itself, and in its outline.
 
-import type { Contract } from '../../app/routes/contract.ts'
+import type { Contract, WebSocketEntry } from '../../app/routes/contract.ts'
 
 /** What a client needs of one entry, as data. An `Entry` has it too. */
 export interface OutlinedEntry {
@@ -9,8 +9,19 @@ export interface OutlinedEntry {
   readonly declaration: object
 }
 
+/** What a client needs of a WebSocket entry, as data. */
+export interface OutlinedWebSocket extends OutlinedEntry {
+  readonly upgradesTo: 'websocket'
+  /** Whether what clients send is JSON. An entry has the schema. */
+  readonly receives?: unknown
+  /** Whether what arrives is JSON. */
+  readonly sends?: unknown
+}
+
 /** What a client needs of a contract, as data: without schemas. */
-export type Outline<C extends Contract = Contract> = { readonly [K in keyof C]: OutlinedEntry }
+export type Outline<C extends Contract = Contract> = {
+  readonly [K in keyof C]: C[K] extends WebSocketEntry ? OutlinedWebSocket : OutlinedEntry
+}
 
 /** What a client needs of a part of a declaration. */
 export interface OutlinedPart {
@@ -31,7 +42,7 @@ export interface OutlinedPart {
  * `client<typeof api>(outline, 'https://shop.example')`, where `outline` is the JSON of `outlineOf(api)`
  */
 export function outlineOf<C extends Contract>(contract: C): Outline<C> {
-  const outlined = Object.entries(contract).map(([name, { method, path, declaration }]) => {
+  const outlined = Object.entries(contract).map(([name, { method, path, declaration, ...more }]) => {
     const segments = path.split('/')
     const parts: Record<string, unknown> = {}
     for (const [key, part] of Object.entries(declaration as { readonly [name: string]: unknown })) {
@@ -42,7 +53,9 @@ export function outlineOf<C extends Contract>(contract: C): Outline<C> {
       else if (key === 'answers')
         parts[key] = Object.fromEntries(Object.entries(part as object).map(([status, answer]) => [status, outlinedContent(answer)]))
     }
-    return [name, { method, path, declaration: parts }]
+    const { upgradesTo, receives, sends } = more as Partial<OutlinedWebSocket>
+    const flags = upgradesTo && { upgradesTo, receives: Boolean(receives), sends: Boolean(sends) }
+    return [name, { method, path, declaration: parts, ...flags }]
   })
   return Object.fromEntries(outlined) as Outline<C>
 }

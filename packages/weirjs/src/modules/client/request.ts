@@ -49,7 +49,8 @@ export type ArgsFor<P extends string, D> = Flatten<
   } & { readonly [K in OptionalNames<SentNames<P, D>, D>]?: Value<K, Sent<D[K]>> | undefined }
 >
 
-type Args = { readonly [name: string]: unknown }
+/** @internal */
+export type Args = { readonly [name: string]: unknown }
 
 /**
  * @param common fields of all calls
@@ -57,39 +58,56 @@ type Args = { readonly [name: string]: unknown }
  * @internal
  */
 export function requestOf(entry: OutlinedEntry, base: string, args: Args, common: HeaderFields, options: CommonOptions): Request {
-  const { method, declaration } = entry
+  const { method } = entry
   const headers = new Headers(common)
-  const search = new URLSearchParams()
-  const inPath = new Set<string>()
-  const path = entry.path.replace(/([:*])([^/]+)/g, (_, kind, name) => {
-    inPath.add(name)
-    return segmentsOf(name, args[name], kind === '*')
-  })
   let body: RawBody | undefined
-  for (const [name, declared] of Object.entries(declaration)) {
-    const part = partOf(declared) as OutlinedPart
-    const value = args[name]
-    if (inPath.has(name) || value === undefined) continue
+  const url = urlOf(entry, base, args, (name, part, value) => {
     if (name === 'body') {
       let type: string | undefined
       ;[body, type] = bodyOf(value, part)
       if (type !== undefined) headers.set('content-type', type)
-    } else if (part.source === 'query') for (const text of textsOf(value)) search.append(name, text)
-    else if (part.source !== undefined) {
+    } else if (part.source !== undefined) {
       const [text, ...more] = textsOf(value)
       if (more.length > 0) throw new TypeError(`"${name}" has several values`)
-      if (text === undefined) continue
+      if (text === undefined) return
       if (part.source === 'header') headers.set(part.name!, text)
       else headers.append('cookie', `${part.name}=${encodeURIComponent(text)}`)
     }
-  }
+  })
   for (const [name, text] of new Headers(options.headers)) headers.set(name, text)
-  const query = `${search}`
-  const url = base.replace(/\/$/, '') + path + (query && `?${query}`)
   // `duplex` is required for a body that is a stream.
   const request = new Request(url, { ...options, method, headers, body: body ?? null, duplex: 'half' } as RequestInit)
   if (headers.has('cookie') && !request.headers.has('cookie')) throw new TypeError('a browser sends its own cookies, and no others')
   return request
+}
+
+/**
+ * The URL of an entry, with what is sent in it.
+ * @param others is called for each argument that is sent elsewhere
+ * @throws TypeError for what cannot be a part of a path; URIError
+ * @internal
+ */
+export function urlOf(
+  { path, declaration }: OutlinedEntry,
+  base: string,
+  args: Args,
+  others: (name: string, part: OutlinedPart, value: unknown) => void,
+): string {
+  const search = new URLSearchParams()
+  const inPath = new Set<string>()
+  const filled = path.replace(/([:*])([^/]+)/g, (_, kind, name) => {
+    inPath.add(name)
+    return segmentsOf(name, args[name], kind === '*')
+  })
+  for (const [name, declared] of Object.entries(declaration)) {
+    const part = partOf(declared) as OutlinedPart
+    const value = args[name]
+    if (inPath.has(name) || value === undefined) continue
+    if (name !== 'body' && part.source === 'query') for (const text of textsOf(value)) search.append(name, text)
+    else others(name, part, value)
+  }
+  const query = `${search}`
+  return base.replace(/\/$/, '') + filled + (query && `?${query}`)
 }
 
 /**

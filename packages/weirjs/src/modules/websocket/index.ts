@@ -2,4 +2,10 @@
 
 export type { WebSocketConnection, WebSocketHandlers } from './connection.ts'
 export type { WebSocketRelayState } from './relayed-rooms.ts'
-export { type WebSocketOptions, type WebSocketRoute, websocket } from './websocket.ts'
+export {
+  type WebSocketEntryHandlers,
+  type WebSocketEntryRoute,
+  type WebSocketOptions,
+  type WebSocketRoute,
+  websocket,
+} from './websocket.ts'

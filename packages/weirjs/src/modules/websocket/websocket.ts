@@ -4,12 +4,16 @@ import type { Buffer } from 'node:buffer'
 
 import { hasDebug } from '../../app/debugged.ts'
 import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
+import type { WebSocketEntry } from '../../app/routes/contract.ts'
+import type { EntryServer } from '../../app/routes/contract-routes.ts'
 import type { ArgsOf, Declaration } from '../../app/routes/declaration.ts'
-import { upgradesTo } from '../../app/routes/upgrade-handler.ts'
+import type { Handler } from '../../app/routes/route.ts'
+import { type MessageSchemas, upgradesTo } from '../../app/routes/upgrade-handler.ts'
 import { addShutdownListener, removeShutdownListener } from '../../app/shutdown-listeners.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
+import { shown } from '../../base/kind-of.ts'
 import { alias, duration, flag, func, matching, readBy, size, text, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
@@ -105,6 +109,17 @@ export interface WebSocketRoute<Args, Out = WebSocketData> extends Module {
   readonly relay: WebSocketRelayState | null
 }
 
+/** A WebSocket route of an entry of a contract: `mapContract` maps it. */
+export interface WebSocketEntryRoute<E extends WebSocketEntry>
+  extends WebSocketRoute<ArgsOf<E['path'], E['declaration']>, Sent<E['sends']>>,
+    EntryServer<E> {}
+
+/** The options of a route for an entry: its schemas are those of the entry. */
+export type WebSocketEntryHandlers<E extends WebSocketEntry> = Omit<
+  WebSocketOptions<ArgsOf<E['path'], E['declaration']>, E['receives'], E['sends']>,
+  'receives' | 'sends'
+>
+
 const isSame = predicateOf('websocket', 'same')
 const isOwnPage: OriginPredicate = (origin, session) => isSame(origin, session) || session.server.frontEnds.includes(origin)
 const SCHEMA = matching<AnySchema | undefined>('a schema', isSchema).optional('none')
@@ -136,8 +151,15 @@ export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown, AnySchema | undef
  * Returns a module that maps a WebSocket route: `server.use(websocket('/chat/:room', { message(socket, data) { … } }))`. Path and
  * declaration are the same as for `mapGet`.
  *
+ * In place of both, it takes a WebSocket entry of a contract, which has the schemas, too:
+ * `server.mapContract(api, { chat: websocket(api.chat, { message(socket, value) { … } }) })`.
+ *
  * @throws WEIR_OPTION_INVALID
  */
+export function websocket<const E extends WebSocketEntry | string>(
+  entry: E & WebSocketEntry,
+  options: WebSocketEntryHandlers<Extract<E, WebSocketEntry>>,
+): WebSocketEntryRoute<Extract<E, WebSocketEntry>>
 export function websocket<const P extends string, R extends AnySchema | undefined = undefined, S extends AnySchema | undefined = undefined>(
   path: P,
   options: WebSocketOptions<ArgsOf<P>, R, S>,
@@ -148,12 +170,30 @@ export function websocket<
   R extends AnySchema | undefined = undefined,
   S extends AnySchema | undefined = undefined,
 >(path: P, declaration: D, options: WebSocketOptions<ArgsOf<P, D>, R, S>): WebSocketRoute<ArgsOf<P, D>, Sent<S>>
-export function websocket(path: string, ...rest: readonly object[]): WebSocketRoute<unknown> {
+export function websocket(path: string | WebSocketEntry, ...rest: readonly object[]): WebSocketRoute<unknown> {
   const options = rest.at(-1) as WebSocketOptions<unknown>
-  return new Route(path, rest.length > 1 ? rest[0]! : {}, options)
+  if (Object(path).upgradesTo !== 'websocket') return new Route(path as string, rest.length > 1 ? rest[0]! : {}, options, null)
+  const entry = path as WebSocketEntry
+  return new Route(entry.path, entry.declaration, options, entry)
 }
 
 type Args = unknown
+
+interface Schemas {
+  readonly receives?: AnySchema | undefined
+  readonly sends?: AnySchema | undefined
+}
+
+/** @throws WEIR_OPTION_INVALID for options that have schemas too */
+function schemasOf(entry: WebSocketEntry, options: Schemas, owner: string): Schemas {
+  const read = (option: 'receives' | 'sends'): AnySchema | undefined => {
+    if (options[option] !== undefined) throw invalid(owner, `${option} belongs to the entry of the contract`)
+    const schema = entry[option]
+    if (schema !== undefined && !isSchema(schema)) throw invalid(owner, `${option} is ${shown(schema)}, not a schema`)
+    return schema
+  }
+  return { receives: read('receives'), sends: read('sends') }
+}
 
 class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute {
   readonly name: string
@@ -173,14 +213,20 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
   readonly connections = new Set<WebSocketConnection<Args>>()
   readonly rooms = new Rooms<WebSocketConnection<Args>>()
   readonly relayed: RelayedRooms | null
+  /** That of a contract; null for a route of its own. */
+  readonly entry: WebSocketEntry | null
+  readonly #messages: MessageSchemas
   #host: ModuleHost | null = null
 
-  constructor(path: string, declaration: object, options: WebSocketOptions<Args>) {
-    if (typeof path !== 'string') throw invalid('websocket()', 'the first argument is a path, such as /chat')
+  constructor(path: string, declaration: object, options: WebSocketOptions<Args>, entry: WebSocketEntry | null) {
+    if (typeof path !== 'string') throw invalid('websocket()', 'the first argument is a path, such as /chat, or a WebSocket of a contract')
     this.name = `websocket ${path}`
     const settings = WEBSOCKET_RULES.read(options, this.name)
-    const { relay, protocols, pingInterval, receives, sends } = settings
+    const { relay, protocols, pingInterval } = settings
+    const { receives, sends } = entry === null ? settings : schemasOf(entry, settings, this.name)
     this.relayed = relay === undefined ? null : new RelayedRooms(relay, this)
+    this.entry = entry
+    this.#messages = { receives: receives ?? null, sends: sends ?? null }
     this.#path = path
     this.#declaration = declaration
     this.#isAllowed = settings.origins
@@ -203,10 +249,13 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
   }
 
   install(host: ModuleHost): void {
-    this.#host = host
     const { mapGet }: { mapGet: MapMethod<unknown> } = host
-    const answer = upgradesTo('websocket', (args: Args, session: HttpSession) => this.#answer(args, session))
-    mapGet<string, object, unknown>(this.#path, this.#declaration, answer)
+    mapGet<string, object, unknown>(this.#path, this.#declaration, this.handlerOn(host))
+  }
+
+  handlerOn(host: ModuleHost): Handler {
+    this.#host = host
+    return upgradesTo('websocket', (args: Args, session: HttpSession) => this.#answer(args, session), this.#messages)
   }
 
   broadcast(room: string | null, data: WebSocketData): number {

@@ -46,13 +46,20 @@ test('the client and what contracts are made of have at most 2 KiB, and no schem
   assert.ok(size <= 2048, `${size} bytes`)
 })
 
+test('the WebSocket client is one more KiB, for those who import it', async () => {
+  const code = await bundled(`export { contract, openWebSocket, ws } from 'weirjs/client'`)
+  assert.doesNotMatch(code, /ClientError/)
+  const size = gzipSync(code, { level: 9 }).length
+  assert.ok(size <= 1536, `${size} bytes`)
+})
+
 test('with schemas, nothing of Node is loaded either', async () => {
   const code = await bundled(`export * from 'weirjs/client'`)
   // A message names process.env, and frames of Node are told from those of the program by their names.
   assert.doesNotMatch(code.replace('such as process.env', ''), /["'`]node:\w|\bBuffer\b|\bprocess\b|\bglobalThis\.require\b/)
   assert.doesNotMatch(code, /HttpServer|createServer/)
   const size = gzipSync(code, { level: 9 }).length
-  assert.ok(size <= 23 * 1024, `${size} bytes: docs/guide/contracts.md states how many`)
+  assert.ok(size <= 24 * 1024, `${size} bytes: docs/guide/contracts.md states how many`)
 })
 
 describe('in Chromium', { skip: noChromium }, () => {
