@@ -45,9 +45,9 @@ interface BuiltDocument {
 const METHODS: ReadonlySet<string> = new Set(['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH', 'TRACE'])
 const VERSIONS = { '3.1': '3.1.1', '3.2': '3.2.0' } as const
 
-/** Routes that switch to another protocol are left out: OpenAPI describes HTTP. */
+/** Of a WebSocket, OpenAPI describes the handshake, and the extension `x-websocket` the messages. Other protocols are left out. */
 export function buildDocument(listed: readonly RouteListing[], settings: DocumentSettings): BuiltDocument {
-  const routes = listed.filter(({ upgradesTo }) => upgradesTo === null)
+  const routes = listed.filter(({ upgradesTo, messages }) => upgradesTo === null || messages !== null)
   const version = settings.version === 'auto' ? (routes.some(needs32) ? '3.2' : '3.1') : settings.version
   const schemas = new DocumentSchemas()
   const shared: Shared = { schemas, security: new SecuritySchemes(), responses: new DocumentResponses(schemas, version === '3.2') }

@@ -26,7 +26,7 @@ export interface OpenApiOptions {
   readonly expose?: boolean
   /**
    * Which routes the document describes. Default: those that clients can reach where the document is served. Routes of another `endpoint` are
-   * not among them. Never the routes of this module, and never WebSockets.
+   * not among them. Never the routes of this module.
    */
   readonly include?: (route: RouteListing) => boolean
   /** Document and page are served only at endpoints with this name in `listen`. Default: at every endpoint. */

@@ -24,6 +24,7 @@ export function operationOf(route: RouteListing, path: DocumentPath, names: read
   const security = shared.security.of(route.policies.map((policy) => policy.description))
   const parameters = parametersOf(route, path, names, shared.schemas)
   const body = requestBodyOf(route, shared.schemas)
+  const messages = messagesOf(route, shared.schemas)
   return {
     ...(tags.length === 0 ? {} : { tags: [...new Set(tags)] }),
     ...(summary === null ? {} : { summary }),
@@ -35,6 +36,7 @@ export function operationOf(route: RouteListing, path: DocumentPath, names: read
     ...(deprecated === false ? {} : { deprecated: true }),
     ...(security === null || security.requirements.length === 0 ? {} : { security: security.requirements }),
     ...(host === null ? {} : { servers: [serverOf(host)] }),
+    ...(messages === null ? {} : { 'x-websocket': messages }),
   }
 }
 
@@ -91,6 +93,17 @@ function requestBodyOf(route: RouteListing, schemas: DocumentSchemas): Part | nu
   if (body.kind === 'multipart') return { ...required, content: { [body.types[0]!]: formOf(body as MultipartBody, schemas, where) } }
   const schema = schemas.ofBody(body, 'input', where)
   return { ...required, content: contentOf(body.types, schema) }
+}
+
+/** The JSON that a WebSocket receives from clients, and that it sends. Messages without a schema are texts and bytes, and have no member. */
+function messagesOf(route: RouteListing, schemas: DocumentSchemas): Part | null {
+  if (route.messages === null) return null
+  const { receives, sends } = route.messages
+  const where = (what: string): string => `what ${nameOf(route)} ${what}`
+  return {
+    ...(receives === null ? {} : { receives: schemas.write(receives, 'input', where('receives')) }),
+    ...(sends === null ? {} : { sends: schemas.write(sends, 'output', where('sends')) }),
+  }
 }
 
 function formOf(body: MultipartBody, schemas: DocumentSchemas, where: string): Part {

@@ -29,8 +29,11 @@ export function refusalsOf(route: RouteListing, security: RouteSecurity | null):
 /** What the server itself refuses. */
 function ownStatuses({ bindings, body, limits, invalidBodyStatus, ...route }: RouteListing): number[] {
   const isForm = body?.kind === 'multipart' || body?.kind === 'form' // these have limits of their own
+  const isUpgrade = route.upgradesTo !== null // its handshake may be wrong, of another origin, or missing
   const mayFail: readonly (readonly [number, boolean])[] = [
-    [400, body !== null || Object.values(bindings).some(({ schema }) => schema !== null)],
+    [400, isUpgrade || body !== null || Object.values(bindings).some(({ schema }) => schema !== null)],
+    [403, isUpgrade],
+    [426, isUpgrade],
     [413, readsBody({ body, bodyMode: route.bodyMode }) && (limits.maxRequestBodySize.value !== null || isForm)],
     [415, body !== null],
     [invalidBodyStatus, body !== null && body.schema !== null],

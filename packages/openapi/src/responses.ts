@@ -69,7 +69,7 @@ export class DocumentResponses {
   of(route: RouteListing, name: string, security: RouteSecurity | null): Part {
     const { statuses, hasQuota, isShort } = refusalsOf(route, security)
     const headers = hasQuota ? this.#headersOf(QUOTA_HEADERS) : {}
-    const responses: Record<string, Part> = {}
+    const responses: Record<string, Part> = route.upgradesTo === null ? {} : { 101: { description: phraseOf(101) } }
     for (const [status, answer] of Object.entries(route.answers)) {
       const description = phraseOf(status)
       if (answer === Problem) responses[status] = this.#refer(refusalName(Number(status), hasQuota, isShort), description)

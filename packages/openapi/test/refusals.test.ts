@@ -18,7 +18,6 @@ import {
 import { csrf } from '../../weirjs/src/modules/csrf/index.ts'
 import { decompression } from '../../weirjs/src/modules/decompression/index.ts'
 import { concurrencyLimit, rateLimit, shed } from '../../weirjs/src/modules/limits/index.ts'
-import { websocket } from '../../weirjs/src/modules/websocket/index.ts'
 import { mountFetch, mountNode } from '../../weirjs/src/node/index.ts'
 import { validated } from '../../weirjs/test/support/openapi-validator.ts'
 import { openapi } from '../src/index.ts'
@@ -168,14 +167,6 @@ describe('what a document describes follows the server', () => {
     const later = server.routes
     assert.throws(() => server.map('get', '/y', () => 'x'))
     assert.deepEqual(server.routes, later)
-  })
-
-  test('WebSockets are left out, without a warning', async (t) => {
-    const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(openapi({ info: INFO, strict: true }))
-    server.useModule(websocket('/socket', { message() {} })).mapGet('/x', () => 'x')
-    await server.start()
-    t.after(() => server.stop({ graceMs: 0 }))
-    assert.deepEqual(await pathsOf(server), ['/x'])
   })
 
   test('mounted code, and routes that a policy hides, are left out without a warning', async (t) => {
