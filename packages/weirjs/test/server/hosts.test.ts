@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 
 import { HttpServer, type ServerOptions } from '../../src/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
+import { mountFetch } from '../../src/node/index.ts'
 import { cert, key } from '../support/certificate.ts'
 import { answerOf } from '../support/http2-client.ts'
 import { RawClient } from '../support/raw-client.ts'
@@ -205,6 +206,32 @@ test('proxies.hosts are answered, as Host and as what a trusted proxy states', a
     'b.example': 421,
     '127.0.0.1': 421,
   })
+})
+
+test('mounted code gets nothing under a foreign name, with or without its Origin', async (t) => {
+  for (const options of [{}, { hosts: 'any' }] as const) {
+    const server = new HttpServer({ logger: null, ...options })
+    const got: (string | null)[] = []
+    mountFetch(server, '/mcp', async (request) => {
+      got.push(request.headers.get('host'))
+      return Response.json(await request.json())
+    })
+    await server.start()
+    t.after(() => server.stop({ grace: 0 }))
+    const body = '{"jsonrpc":"2.0","id":1,"method":"initialize"}'
+    const client = await RawClient.connect(server.port)
+    const ask = async (host: string, fields = ''): Promise<number> => {
+      const head = `POST /mcp HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${fields}\r\n`
+      return (await client.send(head + body).message()).status
+    }
+    const own = `localhost:${server.port}`
+    assert.equal(await ask(own, `Origin: http://${own}\r\n`), 200)
+    const foreign = [await ask('evil.example.com', 'Origin: http://evil.example.com\r\n'), await ask('evil.example.com')]
+    client.destroy()
+    const isOpen = 'hosts' in options
+    assert.deepEqual(foreign, isOpen ? [200, 200] : [421, 421])
+    assert.deepEqual(got, isOpen ? [own, 'evil.example.com', 'evil.example.com'] : [own])
+  }
 })
 
 test('the hosts in the log are bounded, in number and in length', async (t) => {
