@@ -22,6 +22,8 @@ interface Candidate {
   /** Size of head and body. */
   readonly bytes: number
   readonly isEndless: boolean
+  /** Whether it is a WebSocket, which has a connection and a client of its own. */
+  readonly isWebSocket: boolean
 }
 
 export interface ClientPlan {
@@ -62,8 +64,11 @@ function planClient(random: SeededRandom, candidates: readonly Candidate[], mayS
   let isEndless = false
   while (requests.length < most && !isEndless) {
     const chosen = random.below(candidates.length)
+    const { isWebSocket } = candidates[chosen]!
+    if (isWebSocket && requests.length > 0) break
     requests.push(chosen)
     isEndless = candidates[chosen]!.isEndless
+    if (isWebSocket) break
   }
   const size = requests.reduce((sum, one) => sum + candidates[one]!.bytes, 0)
   const habits: string[] = []

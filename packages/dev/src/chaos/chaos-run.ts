@@ -4,7 +4,17 @@ import { setImmediate as settled, setTimeout as sleep } from 'node:timers/promis
 
 import { type HttpServer, type InjectRequest, type InjectResponse, WeirError } from 'weirjs'
 import { dev, isInstance } from 'weirjs/kit'
-import { connect, type Ending, stallAt, type TestAnswer, type TestClient, TestClock } from 'weirjs/testing'
+import {
+  connect,
+  type Ending,
+  stallAt,
+  type TestAnswer,
+  type TestClient,
+  TestClock,
+  type TestWebSocket,
+  type TestWebSocketEnd,
+  type WebSocketRefused,
+} from 'weirjs/testing'
 
 import type { Accidents } from './accidents.ts'
 import { type ClientPlan, planRun } from './chaos-plan.ts'
@@ -14,6 +24,11 @@ import { SeededRandom } from './seeded-random.ts'
 export interface ChaosRequest extends Omit<InjectRequest, 'signal'> {
   /** Whether its response never ends, as with events. Its clients leave at some point. Default false. */
   readonly endless?: boolean
+  /**
+   * Opens a WebSocket, on a connection of its own, sends these messages and closes it: strings as text, bytes as binary messages, anything else
+   * as JSON. The server has to answer the close. Default: it is a request.
+   */
+  readonly messages?: readonly unknown[]
 }
 
 /** What all runs of one chaos share. */
@@ -35,6 +50,8 @@ interface Failure {
   readonly cause: unknown
 }
 
+/** RFC 6455 §7.4.1: without a closing handshake. */
+const ABNORMAL = 1006
 /** The longest time between two ticks of a connection's clock. */
 const MOST_TICK_MS = 1_000
 /** How long after the last run errors are still collected that handlers have left behind. */
@@ -62,7 +79,9 @@ export class ChaosRun {
   /** @param isLast whether no other run follows that would find late errors */
   async play(isLast: boolean): Promise<Failure | null> {
     const { lingerMs, requests, sizes } = this.#trial
-    const candidates = requests.map(({ endless = false }, i) => ({ bytes: sizes[i]!, isEndless: endless }))
+    const candidates = requests.map(({ endless = false, messages }, i) => {
+      return { bytes: sizes[i]!, isEndless: endless, isWebSocket: messages !== undefined }
+    })
     const plans = planRun(new SeededRandom(this.#seed), candidates)
     const timePasses = plans.some(({ stall }) => stall !== null)
     await Promise.all(plans.map((plan, i) => this.#playClient(plan, i + 1, timePasses)))
@@ -105,13 +124,15 @@ export class ChaosRun {
       clock: this.#clock,
       patienceMs: this.#trial.patienceMs,
     })
+    const first = this.#trial.requests[requests[0]!]!
+    const visited = first.messages === undefined ? null : new SocketVisit(client, first)
     const leave = (how: 'abort' | 'reset'): void => {
-      if (client.isClosed) return
+      if ((visited ?? client).isClosed) return
       this.story.push(`client ${number}: leaves by ${how}`)
       if (how === 'reset') this.#watch.noteReset(number)
-      client[how]()
+      ;(visited ?? client)[how]()
     }
-    if (silentTurns > 0) {
+    if (silentTurns > 0 && visited === null) {
       client.pause()
       void turns(silentTurns).then(() => client.resume())
     }
@@ -126,6 +147,11 @@ export class ChaosRun {
         bytes += count
         if (departure.kind === 'bytes' && bytes >= departure.bytes) leave(departure.how)
       },
+    }
+    if (visited !== null) {
+      await this.#visitSocket(visit, visited, silentTurns)
+      leave('reset')
+      return
     }
     const asked: Promise<void>[] = []
     for (const one of requests) {
@@ -171,6 +197,29 @@ export class ChaosRun {
     }
   }
 
+  async #visitSocket({ number, mayEnd, onBytes }: Visit, visited: SocketVisit, silentTurns: number): Promise<void> {
+    const { name } = visited
+    try {
+      const { code } = await visited.run(silentTurns, onBytes)
+      this.story.push(`client ${number}: ${name} is closed with ${code}`)
+      if (code === ABNORMAL && !visited.hasLeft) {
+        this.#trial.counts.breaks++
+        if (!mayEnd) this.#note(`the connection of ${name} ended without a close`)
+      } else this.#trial.counts.answers++
+    } catch (error) {
+      if (visited.hasLeft) return
+      const code = isInstance(error, WeirError) ? error.code : null
+      if (code === 'WEIR_TEST_REFUSED') {
+        const { response } = error as WebSocketRefused
+        this.#trial.counts.answers++
+        this.story.push(`client ${number}: ${name} is refused with ${response.status}`)
+        this.#judge(visited.request, response)
+      } else if (code === 'WEIR_TEST_WAIT') this.#note(`${name} was not ended: ${(error as Error).message}`)
+      else if (code !== 'WEIR_CLIENT_GONE' || !mayEnd) this.#note(`${name} was broken: ${describe(error)}`, error)
+      else this.#trial.counts.breaks++
+    }
+  }
+
   #judge(request: ChaosRequest, answer: InjectResponse): void {
     try {
       this.#trial.check(answer, request)
@@ -190,6 +239,69 @@ export class ChaosRun {
     if (ending === 'reset') this.#trial.counts.breaks++
     else if (answer !== null) this.#note(`the response ${answer.status} to ${name} was cut short, but ended as if it were complete`)
     else if (!mayEnd) this.#note(`the connection was closed without a response to ${name}`)
+  }
+}
+
+/** One WebSocket, from its handshake to its end. */
+class SocketVisit {
+  readonly request: ChaosRequest
+  readonly name: string
+  readonly #client: TestClient
+  readonly #handshake = new AbortController()
+  #socket: TestWebSocket | null = null
+  hasLeft = false
+  isClosed = false
+
+  constructor(client: TestClient, request: ChaosRequest) {
+    this.request = request
+    this.name = `WebSocket ${request.url}`
+    this.#client = client
+  }
+
+  abort(): void {
+    this.#leave('abort')
+  }
+
+  reset(): void {
+    this.#leave('reset')
+  }
+
+  #leave(how: 'abort' | 'reset'): void {
+    this.hasLeft = true
+    this.isClosed = true
+    this.#handshake.abort()
+    this.#socket?.[how]()
+  }
+
+  /** @param silentTurns for how many turns it does not read, once it is open @throws what a client of a test does */
+  async run(silentTurns: number, onBytes: (count: number) => void): Promise<TestWebSocketEnd> {
+    const { url, headers, messages = [] } = this.request
+    this.#client.reset() // a WebSocket has a connection of its own
+    const socket = await this.#client.webSocket(url, { ...(headers && { headers }), signal: this.#handshake.signal })
+    this.#socket = socket
+    if (silentTurns > 0) {
+      socket.pause()
+      void turns(silentTurns).then(() => socket.resume())
+    }
+    let isSending = true
+    const read = async (): Promise<void> => {
+      for (;;)
+        try {
+          for await (const { length } of socket) onBytes(length)
+          return
+        } catch (error) {
+          if (!isSending || !isInstance(error, WeirError) || error.code !== 'WEIR_TEST_WAIT') throw error
+        }
+    }
+    const send = async (): Promise<void> => {
+      for (const message of messages) if (socket.isOpen) await socket.send(message)
+      isSending = false
+      if (socket.isOpen) void socket.close().catch(() => {}) // what it awaits, `read` awaits as well
+    }
+    await Promise.all([read(), send()])
+    const end = await socket.closed()
+    this.isClosed = true
+    return end
   }
 }
 

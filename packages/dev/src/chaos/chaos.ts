@@ -3,7 +3,7 @@
 // open after the clients have left. Everything is drawn from a seed: the same seed repeats the run.
 
 import { type Duration, type HttpServer, type InjectResponse, WeirError } from 'weirjs'
-import { dev, option, rules } from 'weirjs/kit'
+import { dev, invalid, option, rules } from 'weirjs/kit'
 
 import { Accidents } from './accidents.ts'
 import { type ChaosRequest, ChaosRun, type Trial } from './chaos-run.ts'
@@ -61,8 +61,14 @@ export const CHAOS_RULES = rules<ChaosOptions>('chaos()')({
 })
 const { signal: _signal, ...REQUEST } = dev.REQUEST_RULES.table
 /** @internal */
-export const CHAOS_REQUEST_RULES = rules<ChaosRequest>('request')({ ...REQUEST, endless: anything().optional() })
+export const CHAOS_REQUEST_RULES = rules<ChaosRequest>('request')({
+  ...REQUEST,
+  endless: anything().optional(),
+  messages: list<unknown>().optional(),
+})
 const SHOWN_EVENTS = 40
+/** What a frame of a client has besides a short payload. */
+const FRAME_BYTES = 6
 
 /** Only one chaos runs at a time, because it treats every uncaught error in the meantime as its own. */
 let previous: Promise<unknown> = Promise.resolve()
@@ -84,8 +90,11 @@ async function runAll(server: HttpServer, options: ChaosOptions): Promise<ChaosR
   const requests = given.requests.map((request): ChaosRequest => dev.requestOf(request, CHAOS_REQUEST_RULES.names))
   const sizes: number[] = []
   for (const request of requests) {
-    const { head, body } = await dev.requestBytes(request)
-    sizes.push(head.length + body.length)
+    const { messages = [], endless: _, ...asked } = request
+    if (request.messages !== undefined && Object.keys(asked).some((name) => name !== 'url' && name !== 'headers'))
+      throw invalid('chaos()', `the WebSocket ${request.url} has messages, so it has a url and headers, and nothing else of a request`)
+    const { head, body } = await dev.requestBytes(asked)
+    sizes.push(head.length + body.length + messages.reduce<number>((sum, one) => sum + sizeOf(one), 0))
   }
   const counts = { answers: 0, breaks: 0 }
   const accidents = new Accidents()
@@ -101,4 +110,10 @@ async function runAll(server: HttpServer, options: ChaosOptions): Promise<ChaosR
   } finally {
     accidents.stop()
   }
+}
+
+/** About as many bytes as a message takes. */
+function sizeOf(message: unknown): number {
+  if (message instanceof Uint8Array) return message.length + FRAME_BYTES
+  return String(typeof message === 'string' ? message : JSON.stringify(message)).length + FRAME_BYTES
 }
