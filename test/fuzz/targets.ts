@@ -7,6 +7,7 @@ import { hpackTarget } from './targets/hpack.ts'
 import { http2ConnectionTarget } from './targets/http2-connection.ts'
 import { http2FramesTarget } from './targets/http2-frames.ts'
 import { http2HeadTarget } from './targets/http2-head.ts'
+import { inflateTarget } from './targets/inflate.ts'
 import { mediaTypeTarget } from './targets/media-type.ts'
 import { multipartTarget } from './targets/multipart.ts'
 import { partHeadTarget } from './targets/part-head.ts'
@@ -36,5 +37,6 @@ export const TARGETS: readonly Target[] = [
   forwardedTarget,
   proxyProtocolTarget,
   websocketTarget,
+  inflateTarget,
   serverTarget,
 ]
