@@ -7,6 +7,7 @@ import { dev, exchange, isInstance } from 'weirjs/kit'
 
 import type { Entry, KeptBody, KeptError, Stages } from './entry.ts'
 import type { ExchangeList } from './exchange-list.ts'
+import { SocketMessages } from './socket-messages.ts'
 
 /** How much of a head is kept. */
 const MOST_HEAD_CHARS = 64 * 1024
@@ -28,6 +29,8 @@ class Draft {
   responseIsStream = false
   /** Whether it had a content coding before any other module could add one. */
   responseIsCoded = false
+  /** If it becomes a WebSocket. */
+  messages: SocketMessages | null = null
 }
 
 /** The beginning of a body that passes. */
@@ -127,6 +130,7 @@ export class Capture implements ExchangeObserver {
     draft.responseBytes = null
     draft.responseLength = null
     draft.responseIsStream = false
+    draft.messages = null
     if (content.kind === 'text') {
       draft.responseText = content.text.length > this.#mostBody ? content.text.slice(0, this.#mostBody) : content.text
       draft.responseLength = content.text.length
@@ -141,6 +145,11 @@ export class Capture implements ExchangeObserver {
       const declared = response.getHeader('content-length')
       if (declared !== null) draft.responseLength = Number(declared)
       dev.watchContent(response, (piece) => kept.add(piece))
+    } else if (content.kind === 'upgrade' && content.protocol === 'websocket') {
+      this.#masking.refresh() // the record of the request comes after the first messages
+      const messages = new SocketMessages(this.#masking, () => this.#request(session).secrets)
+      draft.messages = messages
+      dev.watchContent(response, (message, isFromClient) => messages.add(isFromClient === true, message as string | Uint8Array))
     }
   }
 
@@ -194,6 +203,7 @@ export class Capture implements ExchangeObserver {
       responseHead: responseHead === null ? null : this.#masking.without(responseHead, secrets),
       responseBody: this.#bodyWithout(responseBody, secrets),
       stages: stagesOf(draft, record),
+      messages: draft?.messages ?? null,
       lines: [],
     }
   }

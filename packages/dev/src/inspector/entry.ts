@@ -2,6 +2,8 @@
 
 import type { ExchangeRecord, Outcome, RecordKind } from 'weirjs'
 
+import { MESSAGES_BYTES, type SocketMessages } from './socket-messages.ts'
+
 /** Part of a body. */
 export interface KeptBody {
   /** Text, or base64 of bytes that are not UTF-8. */
@@ -65,6 +67,8 @@ export interface Entry extends Summary {
   readonly responseHead: string | null
   readonly responseBody: KeptBody | null
   readonly stages: Stages
+  /** Of the WebSocket that the request has opened; null for another one. It grows while that is open. */
+  readonly messages: SocketMessages | null
   /** Null without an error. */
   readonly error: KeptError | null
   readonly firstByteMs: ExchangeRecord['firstByteMs']
@@ -77,8 +81,8 @@ export function summaryOf(entry: Entry): Summary {
   return { number, kind, method, url, route, status, outcome, code, startedAt, durationMs, bytesIn, bytesOut }
 }
 
-/** About how much memory it takes. */
-export function sizeOf({ requestHead, requestBody, responseHead, responseBody, lines, url }: Entry): number {
+/** About how much memory it takes, or may take. */
+export function sizeOf({ requestHead, requestBody, responseHead, responseBody, messages, lines, url }: Entry): number {
   const texts = [requestHead, requestBody?.text, responseHead, responseBody?.text, url, ...lines]
-  return texts.reduce((sum, text) => sum + (text?.length ?? 0) * 2, 1_000)
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0) * 2, messages === null ? 1_000 : 1_000 + MESSAGES_BYTES)
 }

@@ -1,6 +1,7 @@
 // Exchanges as an HTTP Archive (HAR 1.2), which browsers and `replay` read.
 
 import type { Entry, KeptBody } from './entry.ts'
+import type { KeptMessage } from './socket-messages.ts'
 
 interface Pair {
   readonly name: string
@@ -58,7 +59,13 @@ function entryOf(entry: Entry): object {
     cache: {},
     timings: { send: 0, wait, receive: stages.bodyMs ?? 0 },
     connection: entry.connectionId ?? undefined,
+    ...(entry.messages === null ? {} : { _webSocketMessages: entry.messages.kept.map(messageOf) }),
   }
+}
+
+/** In the form of Chromium, as its page sees it. */
+function messageOf({ isFromClient, at, isBinary, text }: KeptMessage): object {
+  return { type: isFromClient ? 'send' : 'receive', time: at / 1000, opcode: isBinary ? 2 : 1, data: text }
 }
 
 function fieldsOf(head: string): Pair[] {

@@ -233,7 +233,7 @@ async function* eventText(events: AsyncIterable<readonly object[]>): AsyncGenera
 }
 
 async function detailOf(entry: Entry, host: Explaining): Promise<object> {
-  const { error, requestHead, requestBody, responseHead, responseBody, stages, lines, protocol, clientAddress, isSecure } = entry
+  const { error, requestHead, requestBody, responseHead, responseBody, stages, messages, lines, protocol, clientAddress, isSecure } = entry
   return {
     ...summaryOf(entry),
     requestId: entry.requestId,
@@ -245,6 +245,7 @@ async function detailOf(entry: Entry, host: Explaining): Promise<object> {
     responseHead,
     responseBody,
     stages,
+    messages: messages === null ? null : { count: messages.count, kept: messages.kept },
     lines,
     error: error === null ? null : { texts: error.texts, frames: await dev.framesOf(error.thrown) },
     explanation: await explained(entry, host),

@@ -141,6 +141,7 @@ function detailOf(one) {
     ...section('Error', one.error === null ? null : errorOf(one.error)),
     ...section('Request', one.requestHead === '' ? null : messageOf(one.requestHead, one.requestBody)),
     ...section('Response', one.responseHead === null ? null : messageOf(one.responseHead, one.responseBody)),
+    ...section('Messages', one.messages === null ? null : messagesOf(one.messages)),
     ...section('Log', one.lines.length === 0 ? null : element('pre', {}, one.lines.join(LF))),
     ...section('Explanation', one.explanation === null ? null : element('pre', {}, one.explanation)),
   ].filter((part) => part !== null)
@@ -169,6 +170,16 @@ function messageOf(head, body) {
     parts.push(element('p', { className: 'note' }, facts.filter((fact) => fact !== null).join(' · ')))
   }
   return element('div', {}, ...parts)
+}
+
+function messagesOf({ count, kept }) {
+  const rows = kept.map((message) => {
+    const facts = [message.isFromClient ? 'received' : 'sent', new Date(message.at).toLocaleTimeString(), message.length + (message.isBinary ? ' bytes' : ' characters'),
+      message.isBinary ? 'shown as base64' : null, message.isCut ? 'only the beginning is kept' : null]
+    return element('li', {}, element('p', { className: 'note' }, facts.filter((fact) => fact !== null).join(' · ')), element('pre', {}, message.text))
+  })
+  const note = count > kept.length ? count + ' in all, of which the last ' + kept.length + ' are kept.' : count + ' so far.'
+  return element('div', {}, element('p', { className: 'note' }, note + ' Choose the exchange again for newer ones.'), element('ol', { className: 'messages' }, ...rows))
 }
 
 function pretty(text) {

@@ -61,6 +61,7 @@ main { flex: 1; min-height: 0; display: grid; grid-template-columns: minmax(18re
 .facts { margin: 0 0 0.75rem; color: var(--soft); font-size: 0.8125rem; overflow-wrap: anywhere; }
 .actions { display: flex; flex-wrap: wrap; gap: 0.5rem; }
 pre { margin: 0; padding: 0.7rem 0.9rem; background: var(--paper); border: 1px solid var(--line); border-radius: 8px; font: 0.8125rem / 1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; max-height: 28rem; overflow: auto; }
+.messages { list-style: none; margin: 0; padding: 0; }
 pre + pre { margin-top: 0.5rem; }
 .note { margin: 0.4rem 0 0; color: var(--soft); font-size: 0.8125rem; }
 .stages { display: grid; grid-template-columns: max-content minmax(3rem, 1fr) max-content; gap: 0.25rem 0.75rem; align-items: center; font-size: 0.8125rem; }

@@ -10,7 +10,12 @@ import type { Route } from './route.ts'
 const api = { show: { method: 'GET', path: '/users/:id', declaration: { id: t.int } } }
 
 function map(contract: unknown, handlers: unknown, options: unknown = {}, taken: readonly string[] = []): Route[] {
-  const mapping = { host: null, scope: tableOf({}).root, pathOf: (path: string) => `/api${path}`, isTaken: (id: string) => taken.includes(id) }
+  const mapping = {
+    host: null,
+    scope: tableOf({}).root,
+    pathOf: (path: string) => `/api${path}`,
+    isTaken: (id: string) => taken.includes(id),
+  }
   return routesOfContract(mapping, contract, handlers, options)
 }
 

@@ -27,7 +27,7 @@ export class DeclaredSecrets {
     this.#count = routes.length
     this.#names = new SecretNames(this.#more)
     this.#segments = new SecretSegments()
-    for (const { path, bindings, body, answers } of routes) {
+    for (const { path, bindings, body, answers, messages } of routes) {
       const secret = Object.values(bindings).filter(({ schema }) => schema instanceof Schema && schema.holdsSecret)
       this.#names.add(secret.filter(({ source }) => source !== 'path').map(({ name }) => name))
       this.#segments.add(
@@ -36,7 +36,8 @@ export class DeclaredSecrets {
       )
       const names = new Set<string>()
       if (body?.schema) addSecretNames(body.schema, null, names)
-      for (const answer of Object.values(answers)) if (answer instanceof Schema) addSecretNames(answer, null, names)
+      const others = [...Object.values(answers), messages?.receives, messages?.sends]
+      for (const one of others) if (one instanceof Schema) addSecretNames(one, null, names)
       this.#names.add(names)
     }
   }

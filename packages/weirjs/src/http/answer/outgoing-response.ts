@@ -15,7 +15,7 @@ import type { CodedForms } from './coded-forms.ts'
 import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES, textOf } from './field-list.ts'
 import { checkedFileOptions, type FileOptions } from './file-options.ts'
 import { PROBLEM_TYPE, type Problem } from './problem.ts'
-import { contentOf, copyOf, NO_CONTENT, type ResponseContent, type TakeOver } from './response-content.ts'
+import { contentOf, copyOf, NO_CONTENT, type PieceWatcher, type ResponseContent, type TakeOver } from './response-content.ts'
 import { ResponseTrailers, type TrailerSource } from './trailers.ts'
 
 const JSON_TYPE = 'application/json'
@@ -327,9 +327,9 @@ export class OutgoingResponse {
     this.#content = { kind: 'stream', source: onePiece(piece), giver: null }
   }
 
-  /** Shows the pieces of a streamed body to `watcher` too, as they are read. */
-  watchStream(watcher: (piece: unknown) => void): void {
-    if (this.#content.kind === 'stream') this.#content = { ...this.#content, watcher }
+  /** Shows the pieces of a streamed body to `watcher` too, as they are read, and the messages of another protocol. */
+  watchStream(watcher: PieceWatcher): void {
+    if (this.#content.kind === 'stream' || this.#content.kind === 'upgrade') this.#content = { ...this.#content, watcher }
   }
 
   /** The value of a body that was set with `json`; `NO_JSON` for other bodies. */

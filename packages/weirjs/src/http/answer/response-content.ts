@@ -29,6 +29,9 @@ export interface UpgradedDuplex extends Duplex {
   onActivity?: (() => void) | null
 }
 
+/** Is shown what is sent, and of another protocol also what the client sends. It must not throw. */
+export type PieceWatcher = (piece: unknown, isFromClient?: boolean) => void
+
 /**
  * What follows the head. Text is sent as UTF-8. `file` is a file that has not been opened yet: after `next()`, and in `beforeSend`, the
  * content is never of that kind.
@@ -51,7 +54,13 @@ export type ResponseContent =
       readonly watcher?: NonNullable<GivenSource['watcher']>
     }
   | { readonly kind: 'file'; readonly file: FileContent }
-  | { readonly kind: 'upgrade'; readonly protocol: string; readonly takeOver: TakeOver }
+  | {
+      readonly kind: 'upgrade'
+      readonly protocol: string
+      readonly takeOver: TakeOver
+      /** @internal */
+      readonly watcher?: PieceWatcher
+    }
 
 export const NO_CONTENT: ResponseContent = Object.freeze({ kind: 'none' })
 

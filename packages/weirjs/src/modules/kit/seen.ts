@@ -32,7 +32,11 @@ export function watchBody(session: HttpSession, watcher: (bytes: Uint8Array) => 
   return true
 }
 
-/** Shows the pieces of a streamed response to `watcher` too, as they are sent. It must not throw. Other content is not shown. */
-export function watchContent(response: HttpResponse, watcher: (piece: unknown) => void): void {
+/**
+ * Shows the pieces of a streamed response to `watcher` too, as they are sent, and of a WebSocket its messages: text as a string, a binary message as
+ * bytes, which are only valid during the call. It must not throw. Other content is not shown.
+ * @param watcher whose second argument is true for a message of the client's
+ */
+export function watchContent(response: HttpResponse, watcher: (piece: unknown, isFromClient?: boolean) => void): void {
   outgoingOf(response).watchStream(watcher)
 }

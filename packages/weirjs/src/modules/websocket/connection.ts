@@ -81,6 +81,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   readonly args: Args
   /** The exchange in which the connection began, with the principal, the header fields and the bag. Body members have expired. */
   readonly session: HttpSession
+  readonly #watcher: Negotiated['watcher']
   #rooms: Set<string> | null = null
   /** A handler's promise is pending. */
   #isHandling = false
@@ -110,7 +111,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     host: ConnectionHost<Args, Out>,
     link: ByteLink,
     wire: WireWebSocket,
-    { protocol, deflate }: Negotiated,
+    { protocol, deflate, watcher }: Negotiated,
     args: Args,
     session: HttpSession,
   ) {
@@ -122,6 +123,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     this.protocol = protocol
     this.args = args
     this.session = session
+    this.#watcher = watcher
   }
 
   /** Whether messages can be sent. */
@@ -150,6 +152,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     const data = (this.#host.encode?.(value) ?? value) as WebSocketData
     const length = lengthOf(data, this.#host.maxQueuedSize)
     if (!this.#mayQueue(length)) return false
+    this.#watcher?.(data, false)
     const isText = typeof data === 'string'
     const first = FIN | (isText ? TEXT : BINARY)
     if (this.#deflate !== null && length >= COMPRESSION_THRESHOLD_BYTES)
@@ -163,6 +166,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   sendShared(message: SharedMessage): boolean {
     const { length } = message.bytes
     if (!this.#mayQueue(length)) return false
+    this.#watcher?.(message.isBinary ? message.bytes : message.bytes.toString(), false)
     const deflate = length >= COMPRESSION_THRESHOLD_BYTES ? this.#deflate : null
     if (deflate === null) this.#sending.sendShared(message.frame)
     else if (deflate.takesShared) {
@@ -242,7 +246,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   /** @internal Begins to handle messages. To be called once the host knows the connection. @param head what has arrived already */
   open(head: Buffer): void {
     this.#wire.receive(head, 0, head.length)
-    this.#handle(() => this.#host.handlers.open?.(this))
+    this.#call((socket) => this.#host.handlers.open?.(socket), undefined)
     if (this.#isGone) return
     this.#read()
     this.#link.resume()
@@ -301,7 +305,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     }
     this.#isOver = true
     this.#wire.abort()
-    this.#handle(() => this.#host.handlers.close?.(this, this.#code, this.#reason))
+    this.#call((socket) => this.#host.handlers.close?.(socket, this.#code, this.#reason), undefined)
   }
 
   // What has arrived.
@@ -355,7 +359,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
       case frames.PONG: {
         const { payload } = wire
         const { pong } = this.#host.handlers
-        if (pong !== undefined && !this.#isEnded) this.#handle(() => pong(this, payload))
+        if (pong !== undefined && !this.#isEnded) this.#call(pong, payload)
         return
       }
       case frames.CLOSE:
@@ -380,19 +384,14 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   }
 
   #onMessage(data: WebSocketData): void {
+    this.#watcher?.(data, true)
     const { message } = this.#host.handlers
-    if (message === undefined) return
-    try {
-      const result = message(this, data)
-      if (isPromise(result)) void this.#handleLater(result)
-    } catch (error) {
-      this.#fail(error)
-    }
+    if (message !== undefined) this.#call(message, data)
   }
 
-  #handle(call: () => unknown): void {
+  #call<Data>(handler: (socket: this, data: Data) => unknown, data: Data): void {
     try {
-      const result = call()
+      const result = handler(this, data)
       if (isPromise(result)) void this.#handleLater(result)
     } catch (error) {
       this.#fail(error)

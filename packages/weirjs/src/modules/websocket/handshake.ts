@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { outgoingOf } from '../../http/answer/response.ts'
+import type { PieceWatcher } from '../../http/answer/response-content.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
@@ -22,6 +23,8 @@ export interface Negotiated {
   readonly protocol: string
   /** Null if messages are not compressed. */
   readonly deflate: PerMessageDeflate | null
+  /** Is shown each message. */
+  readonly watcher?: PieceWatcher | undefined
 }
 
 /** A version is a number up to 255 (§4.1). A 426 must name a protocol in Upgrade, which HTTP/2 does not have. */

@@ -325,13 +325,15 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     const { clock, isTest } = exchangeOf(session).connection
     if (isTest || hasDebug(server)) this.#writing?.check()
     const accepted = this.#compresses ? acceptDeflate(request.header('sec-websocket-extensions')) : null
+    const { content } = outgoingOf(response)
+    const watcher = content.kind === 'upgrade' ? content.watcher : undefined
     const protocol = protocolOf(request, this.#protocols)
     const fields = [...acceptOf(request)]
     if (protocol !== '') fields.push('Sec-WebSocket-Protocol', protocol)
     if (accepted !== null) fields.push('Sec-WebSocket-Extensions', accepted.field)
     const deflate = accepted === null ? null : new PerMessageDeflate(accepted.parameters)
     const wire = new WireWebSocket(this.maxMessageSize, deflate !== null)
-    const connection = new WebSocketConnection(this, link, wire, { protocol, deflate }, args, session)
+    const connection = new WebSocketConnection(this, link, wire, { protocol, deflate, watcher }, args, session)
     link.start(connection)
     link.sendHead('websocket', [...fields, ...(outgoingOf(response).fields ?? [])])
     this.connections.add(connection)
