@@ -66,6 +66,18 @@ test('below a path, the pages load what they need from there', async () => {
   assert.match(page.text(), /data-base="\/app\/_weir"/)
 })
 
+test('below a path, the link contains it', async (t) => {
+  const told: string[] = []
+  const logger = { error: assert.fail, info: (text: string) => void told.push(text) }
+  const server = new HttpServer('127.0.0.1', 0, { logger, basePath: '/app' }).useModule(inspector({ token: TOKEN }))
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  assert.equal(told[0], `weir: the inspector is open to whoever has this link: http://127.0.0.1:${server.port}/app/_weir#token=${TOKEN}`)
+  const silent = new HttpServer({ logger, basePath: '/app' }).useModule(inspector({ token: TOKEN }))
+  await silent.inject({ url: '/app/_weir', headers: { host: 'localhost' }, ...HERE })
+  assert.match(told[1]!, / link: \/app\/_weir#token=/)
+})
+
 test('no client chooses to which server a link leads', async (t) => {
   const unix = join(temporaryDirectory(t), 'socket')
   const told: string[] = []

@@ -94,6 +94,8 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   /** The option `frontEnds`, frozen. */
   readonly frontEnds: readonly string[]
+  /** The path of the option `basePath`; empty at the root, and where a proxy states it. */
+  readonly basePath: string
   readonly #sharesBuffer: boolean
   readonly #bodySettings: AskedContent['settings']
   readonly #routes: RouteTable
@@ -129,6 +131,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     this.#bodySettings = { jsonEngine, invalidBodyStatus }
     this.#routes = routes
     this.frontEnds = frontEnds
+    this.basePath = basePath?.path ?? ''
     this.#places = publicCall(HttpServer, () => new Places(given, proxies !== null))
     const application = new Dispatcher({
       server: this,

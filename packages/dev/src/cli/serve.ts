@@ -51,7 +51,7 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
     const all = [...servers]
     say({
       weir: 'listening',
-      urls: all.flatMap(({ endpoints }) => endpoints.map(urlOf)),
+      urls: all.flatMap(({ endpoints, basePath }) => endpoints.map((one) => urlOf(one, basePath))),
       routes: all.flatMap(({ routes }) => routes.map(routeLabel)),
       links,
     })
@@ -138,7 +138,7 @@ function withTls(
   return { ...options, tls: certificate }
 }
 
-function urlOf({ address, port, isSecure, isUnixSocket }: Endpoint): string {
+function urlOf({ address, port, isSecure, isUnixSocket }: Endpoint, basePath: string): string {
   if (isUnixSocket) return address
-  return `${isSecure ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}:${port}`
+  return `${isSecure ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}:${port}${basePath}`
 }

@@ -142,7 +142,7 @@ class InspectorModule implements Inspector {
     const { endpoint } = this.#settings
     for (const one of host.endpoints)
       if (!one.isUnixSocket && (endpoint === null || one.name === endpoint))
-        this.#tell(host, token.linkTo(`${launch.endpointOrigin(one)}${own}`))
+        this.#tell(host, token.linkTo(`${launch.endpointOrigin(one)}${host.basePath}${own}`))
   }
 
   #tell(host: ModuleHost, link: string): void {
@@ -169,7 +169,7 @@ class InspectorModule implements Inspector {
       if (token.admits(session)) return send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', session.basePath + own))
       // A server that does not listen itself has told nobody. Its origin is not known: that of the request may be of another server, which would get
       // the token from whoever opens the link.
-      if (!this.#isTold) this.#tell(host, token.linkTo(own))
+      if (!this.#isTold) this.#tell(host, token.linkTo(session.basePath + own))
       return send(
         session,
         'text/html; charset=utf-8',

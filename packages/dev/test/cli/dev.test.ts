@@ -122,6 +122,12 @@ test('starts the server that a file exports, and passes sockets to one with list
   assert.equal(await ask(Number((await weir.prints(URL_PRINTED))[1])), 'inherited')
 })
 
+test('the printed address contains the path below which the server is', { skip }, async (t) => {
+  const code = APP.replace("'127.0.0.1', 0", "'127.0.0.1', 0, { basePath: '/app' }")
+  const weir = new RunningWeir(t, programFolder(t, { 'app.js': code, ...nameIs('v0') }), 'dev', 'app.js')
+  await weir.prints(/http:\/\/127\.0\.0\.1:\d+\/app, 2 routes, ready in/)
+})
+
 test('several servers and a Unix socket keep their places; --watch adds a file of any kind', { skip }, async (t) => {
   const folder = programFolder(t, {
     'app.js': `import { readFileSync } from 'node:fs'

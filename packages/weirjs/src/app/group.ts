@@ -388,6 +388,10 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
     return this.#server.frontEnds
   }
 
+  get basePath(): string {
+    return this.#server.basePath
+  }
+
   get isListening(): boolean {
     return this.#server.isListening
   }

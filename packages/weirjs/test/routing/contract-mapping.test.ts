@@ -121,7 +121,7 @@ test('a path begins with a slash, in a group too, because the client writes it a
 })
 
 test('an option is either in the contract or passed to mapContract', () => {
-  const server = 'use, host, endpoint, maxRequestBodySize, requestTimeout, writeTimeout, etag, metadata'
+  const server = 'use, host, endpoint, maxRequestBodySize, requestTimeout, writeTimeout, minBodyRate, etag, requireIfMatch, metadata'
   refuses([api, handlers, { user: { body: t.string } }], `"body" of "user" is not an option of mapContract; the options are ${server}`)
   refuses([api, handlers, { user: 5 }], 'the options of "user" must be an object, not a number')
   const misplaced = { user: { method: 'GET', path: '/', declaration: { requestTimeout: 5 } } }

@@ -23,6 +23,7 @@ export const SERVER: ServerHandle = {
   isReady: true,
   stopping: new AbortController().signal,
   frontEnds: [],
+  basePath: '',
   stop: () => Promise.resolve(),
 }
 

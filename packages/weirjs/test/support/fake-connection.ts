@@ -72,6 +72,7 @@ export class FakeConnection implements Transport {
       isReady: true,
       stopping: AbortSignal.any([]),
       frontEnds: [],
+      basePath: '',
       stop: () => Promise.resolve(),
     }
     const logger = { error: (_message: string, error: unknown) => void this.logged.push(error) }

@@ -38,6 +38,7 @@ export function simulatedApplication(
       isReady: true,
       stopping: AbortSignal.any([]),
       frontEnds: [],
+      basePath: '',
       stop: () => Promise.resolve(),
     },
     routes,

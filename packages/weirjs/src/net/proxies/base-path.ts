@@ -35,6 +35,11 @@ export class BasePath {
     throw invalid(owner, `${option} is ${shown(given)}, not ${expected}`)
   }
 
+  /** Empty if a proxy states it. */
+  get path(): string {
+    return this.#path ?? ''
+  }
+
   /** Whether only a proxy can state it. */
   get isStated(): boolean {
     return this.#path === null
