@@ -1,7 +1,7 @@
 // Where a server listens: the options and their checks.
 
 import { Buffer } from 'node:buffer'
-import type { SecureContextOptions, TlsOptions } from 'node:tls'
+import type { SecureContext, SecureContextOptions, TlsOptions } from 'node:tls'
 
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
@@ -25,6 +25,12 @@ export interface ServerTlsOptions extends Omit<TlsOptions, 'ALPNProtocols' | 'AL
    * refused (421 `WEIR_MISDIRECTED`), and no session is resumed.
    */
   readonly sni?: Readonly<Record<string, SecureContextOptions>>
+  /**
+   * Answers the challenge tls-alpn-01 (RFC 8737), by which a CA checks that a name leads here: returns a certificate with a P-256 key for a handshake
+   * that speaks nothing but `acme-tls/1`, or null to refuse the handshake. The connection ends after it. What `@weirjs/acme` sets. Needs Node
+   * 20.17, 22.5 or newer. Default: such handshakes are refused.
+   */
+  readonly acmeChallenge?: (serverName: string) => SecureContext | null
 }
 
 interface CommonListenOptions {
@@ -214,10 +220,12 @@ function checkedTls(tls: ServerTlsOptions): ServerTlsOptions {
 export function checkTlsOptions(tls: ServerTlsOptions): void {
   if (typeof tls !== 'object' || tls === null) throw invalid('"tls" is not an object of options')
   for (const name of TLS_RESERVED) if (name in tls) throw invalid(`"tls.${name}" cannot be set: the server decides it`)
-  const { key, cert, pfx, sni, SNICallback, pskCallback, minVersion } = tls
+  const { key, cert, pfx, sni, SNICallback, pskCallback, minVersion, acmeChallenge } = tls
   if (sni !== undefined && SNICallback !== undefined) throw invalid('"tls" has both "sni" and "SNICallback"')
   if (!(pfx || (key && cert) || sni || SNICallback || pskCallback))
     throw invalid('"tls" has no certificate: set "key" and "cert", or "pfx"')
+  if (acmeChallenge !== undefined && typeof acmeChallenge !== 'function')
+    throw invalid(`"tls.acmeChallenge" is ${shown(acmeChallenge)}, not a function`)
   if (minVersion === 'TLSv1' || minVersion === 'TLSv1.1')
     throw invalid(`"tls.minVersion" is ${minVersion}: the lowest version allowed is TLS 1.2`)
   for (const name of Object.keys(sni ?? {})) {

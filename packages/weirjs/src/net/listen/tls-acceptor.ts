@@ -32,6 +32,8 @@ type SniCallback = NonNullable<ServerTlsOptions['SNICallback']>
 /** Node's limit, which applies when the server sets none. */
 const NODE_HANDSHAKE_TIMEOUT_MS = 120_000
 const LEAST_VERSION = 'TLSv1.2'
+/** What a CA speaks in the challenge tls-alpn-01, and nothing else (RFC 8737 §6.2). */
+const ACME_PROTOCOL = 'acme-tls/1'
 /** The response to a client that speaks plain HTTP here, sent without TLS so that it can read it. */
 const SPEAK_TLS =
   'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 32\r\nConnection: close\r\n\r\nThis port speaks HTTPS, not HTTP'
@@ -41,6 +43,8 @@ export class TlsAcceptor {
   readonly server: Server
   readonly #tlsServer: TlsServer
   readonly #tls: ServerTlsOptions
+  /** What clients can choose from, the best first. */
+  readonly #protocols: readonly string[]
   readonly #entrance: Entrance
   readonly #http2: typeof Http2Connection | null
   readonly #sharesBuffer: boolean
@@ -50,6 +54,8 @@ export class TlsAcceptor {
   readonly #refused = new WeakSet<Socket>()
   /** Finds the certificate for a server name. Replaced by a reload. */
   #sni: SniCallback
+  /** Answers challenges of a CA. Replaced by a reload. */
+  #challenge: ServerTlsOptions['acmeChallenge']
   /** Whether requests must be for the server name of their handshake. Replaced by a reload. */
   #bindsHosts: boolean
 
@@ -77,8 +83,11 @@ export class TlsAcceptor {
     this.#sharesBuffer = sharesBuffer
     this.#entrance = entrance
     this.#sni = sniOf(tls)
+    this.#challenge = tls.acmeChallenge
     this.#bindsHosts = bindsHosts(tls)
-    const { sni: _, ...options } = tls
+    this.#protocols = http2 === null ? ['http/1.1'] : ['h2', 'http/1.1']
+    const choose = (socket: TLSSocket, offered: readonly string[], name: string): string | undefined => this.#choose(socket, offered, name)
+    const { sni: _, acmeChallenge: __, ...options } = tls
     this.#tlsServer = createServer({
       minVersion: LEAST_VERSION,
       handshakeTimeout: entrance.host.timeouts.headersTimeout ?? NODE_HANDSHAKE_TIMEOUT_MS,
@@ -86,7 +95,9 @@ export class TlsAcceptor {
       ...socketOptions,
       allowHalfOpen: false,
       secureOptions: secureOptionsOf(tls),
-      ALPNProtocols: http2 === null ? ['http/1.1'] : ['h2', 'http/1.1'],
+      ALPNCallback(this: TLSSocket, { servername, protocols }) {
+        return choose(this, protocols, servername)
+      },
       SNICallback: (name, done) => this.#sni(name, done),
     })
     this.#tlsServer.on('secureConnection', (socket) => this.#open(socket))
@@ -100,6 +111,21 @@ export class TlsAcceptor {
       this.server.on('connection', (socket: Socket) => {
         if (this.#admit(socket)) this.#beginHandshake(socket, null)
       })
+    }
+  }
+
+  /** The protocol of a connection; undefined ends the handshake, as RFC 7301 §3.2 demands. */
+  #choose(socket: TLSSocket, offered: readonly string[], serverName: string): string | undefined {
+    if (offered.length !== 1 || offered[0] !== ACME_PROTOCOL) return this.#protocols.find((one) => offered.includes(one))
+    try {
+      const context = this.#challenge?.(serverName) ?? null
+      if (context === null) return undefined
+      socket.setKeyCert(context)
+      return ACME_PROTOCOL
+    } catch (error) {
+      // What is thrown here would end the process.
+      this.#entrance.host.observers.refused('tls', error as Error, { remoteAddress: socket.remoteAddress })
+      return undefined
     }
   }
 
@@ -152,6 +178,11 @@ export class TlsAcceptor {
     // A client that ends its side in the handshake is gone. From now on, it may still read.
     socket.allowHalfOpen = true
     const { host, connections, requiresHeader } = this.#entrance
+    if (socket.alpnProtocol === ACME_PROTOCOL) {
+      socket.on('error', () => {})
+      socket.destroySoon() // the CA has seen the certificate
+      return
+    }
     const handshake = this.#handshakes.get(rawOf(socket))
     if (handshake === undefined && requiresHeader) {
       socket.destroy() // its header is not known
@@ -208,11 +239,13 @@ export class TlsAcceptor {
     const options = contextOptions({ ...tls, requestCert })
     createSecureContext(options)
     const sni = sniOf(tls)
+    const { acmeChallenge } = tls
     const ticketKeys = tls.ticketKeys ?? this.#tlsServer.getTicketKeys()
     return () => {
       this.#tlsServer.setSecureContext(options)
       this.#tlsServer.setTicketKeys(ticketKeys)
       this.#sni = sni
+      this.#challenge = acmeChallenge
       this.#bindsHosts = bindsHosts({ ...tls, requestCert })
     }
   }
@@ -275,7 +308,7 @@ function secureOptionsOf(tls: ServerTlsOptions): number {
 }
 
 function contextOptions(tls: ServerTlsOptions): SecureContextOptions {
-  const { sni: _, SNICallback: __, ...options } = tls
+  const { sni: _, SNICallback: __, acmeChallenge: ___, ...options } = tls
   return { minVersion: LEAST_VERSION, ...options, secureOptions: secureOptionsOf(tls) }
 }
 

@@ -1,0 +1,255 @@
+// Keeps one certificate valid: uses what the store has, renews it in time, and tries again later when that fails.
+
+import { randomUUID } from 'node:crypto'
+
+import type { Logger } from 'weirjs'
+import { type Clock, isInstance } from 'weirjs/kit'
+
+import { type CaClient, CaRefusal } from './ca-client.ts'
+import type { Challenges, ChallengeType } from './challenges.ts'
+import type { Identifier } from './identifiers.ts'
+import { obtain } from './order.ts'
+import { pause } from './pause.ts'
+import { RenewalTime, usualTime } from './renewal.ts'
+import type { AcmeStore } from './store.ts'
+import { StoredCertificate } from './stored-certificate.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+/** Another process may have renewed the certificate. */
+const LOOK_MS = HOUR_MS
+/** While another process has the order. */
+const WAIT_FOR_OTHER_MS = 10 * SECOND_MS
+const LOCK_MS = 2 * MINUTE_MS
+const LONGEST_ATTEMPT_MS = 10 * MINUTE_MS
+const FIRST_DELAY_MS = MINUTE_MS
+const LONGEST_DELAY_MS = 12 * HOUR_MS
+/** A CA with limits by the week may say so. */
+const LONGEST_RETRY_AFTER_MS = 7 * DAY_MS
+/** When so little of the life is left, renewals have failed for a sixth of it. */
+const LATE = 1 / 6
+
+export interface KeeperOptions {
+  readonly identifiers: readonly Identifier[]
+  readonly profile: string | null
+  readonly store: AcmeStore
+  /** The name of the certificate in the store. */
+  readonly name: string
+  readonly lockName: string
+  readonly challenges: Challenges
+  readonly clock: Clock
+  readonly client: () => Promise<CaClient>
+  readonly onChange: () => void
+}
+
+/** What one start of the server adds. */
+export interface KeeperRun {
+  readonly types: readonly ChallengeType[]
+  readonly logger: Logger | null
+  readonly signal: AbortSignal
+}
+
+export class Keeper {
+  readonly #options: KeeperOptions
+  readonly #clock: Clock
+  readonly #label: string
+  readonly #owner = randomUUID()
+  readonly #renewal: RenewalTime
+  #current: StoredCertificate | null = null
+  /** Attempts that have failed since the last that has not. */
+  #failures = 0
+  #allFailures = 0
+  #lastError: string | null = null
+  /** By the wall clock. */
+  #nextAttemptAt = 0
+  #renewAt: number | null = null
+  #logger: Logger | null = null
+
+  constructor(options: KeeperOptions) {
+    this.#options = options
+    this.#clock = options.clock
+    this.#renewal = new RenewalTime(options.clock)
+    this.#label = `the certificate of ${options.identifiers.map(({ value }) => value).join(', ')}`
+  }
+
+  get identifiers(): readonly Identifier[] {
+    return this.#options.identifiers
+  }
+
+  get current(): StoredCertificate | null {
+    return this.#current
+  }
+
+  get failures(): number {
+    return this.#allFailures
+  }
+
+  get lastError(): string | null {
+    return this.#lastError
+  }
+
+  /** Milliseconds since 1970; null if that is not known. */
+  get renewAt(): number | null {
+    return this.#renewAt
+  }
+
+  /** With a fraction; negative when it has expired. Null without a certificate. */
+  get daysLeft(): number | null {
+    return this.#current === null ? null : (this.#current.notAfter - this.#clock.wallTime()) / DAY_MS
+  }
+
+  /** Why somebody should look after it; null if all is well. */
+  get trouble(): string | null {
+    const { daysLeft } = this
+    const because = this.#lastError === null ? '' : `: ${this.#lastError}`
+    if (this.#current === null || daysLeft === null)
+      return `there is no certificate for ${this.#options.identifiers[0]!.value} yet${because}`
+    if (daysLeft <= 0) return `${this.#label} has expired${because}`
+    return daysLeft * DAY_MS < this.#current.lifeMs * LATE
+      ? `${this.#label} is valid for ${inDays(daysLeft)} and has not been renewed${because}`
+      : null
+  }
+
+  /** Takes what is in the store. @throws (rejects) what the store throws */
+  async load(): Promise<void> {
+    const { store, name } = this.#options
+    const pem = await store.get(name)
+    if (pem === null || pem === this.#current?.pem) return
+    try {
+      this.#take(StoredCertificate.parse(pem))
+    } catch (error) {
+      this.#warn(`in the store cannot be used, and is replaced: ${messageOf(error)}`)
+    }
+  }
+
+  /** Rejects with nothing: what fails is tried again. Resolves when the signal has aborted. */
+  async run(run: KeeperRun): Promise<void> {
+    const { signal } = run
+    this.#logger = run.logger
+    if (this.#current !== null) run.logger?.info?.(`weir: ${this.#label} is used from the store, ${this.#validity}`)
+    while (!signal.aborted) {
+      try {
+        await pause(this.#clock, await this.#turn(run), signal)
+      } catch (error) {
+        if (signal.aborted) return
+        this.#fail(error)
+        await pause(this.#clock, this.#untilNext(), signal).catch(() => {})
+      }
+    }
+  }
+
+  /** @returns after how many milliseconds there is something to do */
+  async #turn(run: KeeperRun): Promise<number> {
+    await this.load()
+    const { signal } = run
+    if (this.#current !== null) {
+      const isRight = this.#current.isFor(this.#options.identifiers)
+      this.#renewAt = isRight ? await this.#renewal.of(this.#current, await this.#options.client(), signal) : this.#clock.wallTime()
+      const wait = this.#renewAt - this.#clock.wallTime()
+      if (wait > 0) return Math.min(wait, LOOK_MS, this.#current.lifeMs / 24)
+    }
+    const early = this.#untilNext()
+    if (early > 0) return Math.min(early, LOOK_MS)
+    return this.#attempt(run)
+  }
+
+  #untilNext(): number {
+    return Math.max(0, this.#nextAttemptAt - this.#clock.wallTime())
+  }
+
+  async #attempt(run: KeeperRun): Promise<number> {
+    const { store, lockName } = this.#options
+    if (!(await store.lock(lockName, this.#owner, LOCK_MS))) return WAIT_FOR_OTHER_MS
+    const keepLock = this.#clock.every(LOCK_MS / 4, () => {
+      store.lock(lockName, this.#owner, LOCK_MS).catch(() => {}) // another process then has an order as well
+    })
+    try {
+      const before = this.#current
+      await this.load()
+      if (this.#current !== before) return 0 // another process has renewed it
+      await this.#renew(run)
+      return 0
+    } finally {
+      keepLock()
+      await store.unlock(lockName, this.#owner).catch(() => {}) // its time ends
+    }
+  }
+
+  async #renew({ types, signal }: KeeperRun): Promise<void> {
+    const { identifiers, profile, store, name, challenges } = this.#options
+    const ending = new AbortController()
+    const stopTimer = this.#clock.every(LONGEST_ATTEMPT_MS, () =>
+      ending.abort(new Error(`it took longer than ${LONGEST_ATTEMPT_MS / MINUTE_MS} minutes`)),
+    )
+    try {
+      const client = await this.#options.client()
+      const pendingName = `${name}.order`
+      const replaces = this.#current?.isFor(identifiers) === true ? this.#current.renewalId : null
+      // What did not work is not tried first again: a proxy in front may let only one kind of challenge through.
+      const turned = [...types.slice(this.#failures % types.length), ...types.slice(0, this.#failures % types.length)]
+      const context = { client, challenges, store, clock: this.#clock, pendingName }
+      const certificate = await obtain(context, { identifiers, profile, replaces, types: turned }, AbortSignal.any([signal, ending.signal]))
+      await store.set(name, certificate.pem)
+      await store.delete(pendingName)
+      this.#take(certificate)
+      this.#failures = 0
+      this.#lastError = null
+      this.#logger?.info?.(`weir: ${this.#label} is new, ${this.#validity}`)
+    } finally {
+      stopTimer()
+    }
+  }
+
+  #take(certificate: StoredCertificate): void {
+    this.#current = certificate
+    this.#renewAt = usualTime(certificate)
+    this.#nextAttemptAt = 0
+    this.#options.onChange()
+  }
+
+  #fail(error: unknown): void {
+    this.#failures++
+    this.#allFailures++
+    const message = messageOf(error)
+    this.#lastError = message
+    const asked = isInstance(error, CaRefusal) ? (error.retryAfterMs ?? 0) : 0
+    const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(this.#failures - 1, 16))
+    // So that the servers of one outage do not all return at once.
+    const wait = Math.max(delay * (0.75 + Math.random() / 2), Math.min(asked, LONGEST_RETRY_AFTER_MS))
+    this.#nextAttemptAt = this.#clock.wallTime() + wait
+    const state = this.#current === null ? 'there is none yet' : this.#validity
+    this.#warn(
+      `could not be ${this.#current === null ? 'obtained' : 'renewed'}, ${state}; next attempt ${dateOf(this.#nextAttemptAt)}: ${message}`,
+    )
+  }
+
+  get #validity(): string {
+    const { daysLeft } = this
+    if (this.#current === null || daysLeft === null) return 'there is none'
+    const date = dateOf(this.#current.notAfter)
+    return daysLeft > 0 ? `valid until ${date} (${inDays(daysLeft)})` : `expired ${date}`
+  }
+
+  #warn(text: string): void {
+    const message = `weir: ${this.#label} ${text}`
+    if (this.#logger === null) return
+    if (this.#logger.warn === undefined) this.#logger.error(message)
+    else this.#logger.warn(message)
+  }
+}
+
+function dateOf(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
+}
+
+function inDays(days: number): string {
+  if (days >= 2) return `${Math.floor(days)} days`
+  const hours = Math.max(0, Math.floor(days * 24))
+  return `${hours} ${hours === 1 ? 'hour' : 'hours'}`
+}
+
+function messageOf(error: unknown): string {
+  return isInstance(error, Error) ? error.message : String(error)
+}

@@ -1,0 +1,225 @@
+// One order (RFC 8555 §7.4): from the names to their certificate. The store knows the order, so that one that a process did not complete is
+// continued by the next, which has its key.
+
+import { createPrivateKey } from 'node:crypto'
+
+import type { Clock } from 'weirjs/kit'
+
+import { type CaClient, CaRefusal, objectIn, printable } from './ca-client.ts'
+import type { Challenges, ChallengeType } from './challenges.ts'
+import type { Identifier } from './identifiers.ts'
+import { pause } from './pause.ts'
+import type { AcmeStore } from './store.ts'
+import { StoredCertificate } from './stored-certificate.ts'
+import { newKey, pemOf, signingRequest } from './x509.ts'
+
+const SHORTEST_POLL_MS = 1_000
+const LONGEST_POLL_MS = 10_000
+/** An order that nothing completes makes room for another. */
+const LONGEST_ORDER_MS = 86_400_000
+/** The CA has a certificate already that replaces this one (RFC 9773 §5). */
+const ALREADY_REPLACED = 'urn:ietf:params:acme:error:alreadyReplaced'
+
+interface Problem {
+  readonly type?: string
+  readonly detail?: string
+}
+
+interface Order {
+  readonly status: 'pending' | 'ready' | 'processing' | 'valid' | 'invalid'
+  readonly authorizations: readonly string[]
+  readonly finalize: string
+  readonly certificate?: string
+  readonly error?: Problem
+}
+
+interface Authorization {
+  readonly status: 'pending' | 'valid' | 'invalid' | 'deactivated' | 'expired' | 'revoked'
+  readonly identifier: Identifier
+  readonly challenges: readonly {
+    readonly type: string
+    readonly url: string
+    readonly token: string
+    readonly status: string
+    readonly error?: Problem
+  }[]
+}
+
+/** An order that may not be complete, as the store keeps it. */
+interface Pending {
+  readonly order: string
+  /** Of what it is, so that nothing else is completed by it. */
+  readonly wanted: string
+  readonly key: string
+  /** Milliseconds since 1970. */
+  readonly begun: number
+}
+
+export interface OrderContext {
+  readonly client: CaClient
+  readonly challenges: Challenges
+  readonly store: AcmeStore
+  readonly clock: Clock
+  /** The name of the unfinished order in the store. */
+  readonly pendingName: string
+}
+
+export interface Wanted {
+  readonly identifiers: readonly Identifier[]
+  readonly profile: string | null
+  /** What it replaces, as renewal information calls it; null: nothing. */
+  readonly replaces: string | null
+  /** The kinds of challenges that the server can answer, the best first. */
+  readonly types: readonly ChallengeType[]
+}
+
+/** @throws (rejects) CaRefusal; Error that says what went wrong; the reason of the signal */
+export async function obtain(context: OrderContext, wanted: Wanted, signal: AbortSignal): Promise<StoredCertificate> {
+  const { client, store, pendingName } = context
+  const { pending, order: found } = (await resume(context, wanted, signal)) ?? (await begin(context, wanted, signal))
+  const url = pending.order
+  const key = createPrivateKey(pending.key)
+  try {
+    if (found.status === 'pending') await authorize(context, found, wanted.types, signal)
+    let order = await settled(context, url, found.status === 'pending' ? null : found, ['pending'], signal)
+    if (order.status === 'ready') {
+      await client.post(order.finalize, { csr: signingRequest(wanted.identifiers, key).toString('base64url') }, signal)
+      order = await settled(context, url, null, ['ready', 'processing'], signal)
+    } else order = await settled(context, url, order, ['processing'], signal)
+    if (order.status !== 'valid' || order.certificate === undefined) throw new Error(`the order is ${order.status}${told(order.error)}`)
+    const { text } = await client.post(order.certificate, null, signal)
+    return await checked(pending.key, text, wanted, () => store.delete(pendingName))
+  } catch (error) {
+    // An order that has failed stays failed. One that has not is continued by the next attempt.
+    if (await hasFailed(context, url, signal)) await store.delete(pendingName)
+    throw error
+  }
+}
+
+/** @param onWrong called before an error about what nothing can mend */
+async function checked(key: string, chain: string, wanted: Wanted, onWrong: () => Promise<void>): Promise<StoredCertificate> {
+  try {
+    const certificate = StoredCertificate.of(key, chain)
+    if (certificate.isFor(wanted.identifiers)) return certificate
+    throw new Error('it is for other names')
+  } catch (error) {
+    await onWrong()
+    throw new Error(`the CA has sent a certificate that cannot be used: ${(error as Error).message}`)
+  }
+}
+
+/** The order of an earlier attempt, if the CA still knows it. */
+async function resume({ client, store, clock, pendingName }: OrderContext, wanted: Wanted, signal: AbortSignal): Promise<Begun | null> {
+  const text = await store.get(pendingName)
+  if (text === null) return null
+  try {
+    const pending = JSON.parse(text) as Pending
+    if (pending.wanted !== nameOf(wanted) || clock.wallTime() - pending.begun > LONGEST_ORDER_MS) return null
+    createPrivateKey(pending.key)
+    const { object } = await client.read<Order>(pending.order, signal)
+    return object.status === 'invalid' ? null : { pending, order: object }
+  } catch (error) {
+    if (error instanceof SyntaxError || (error instanceof CaRefusal && error.status < 500 && error.status !== 429)) return null
+    throw error
+  }
+}
+
+interface Begun {
+  readonly pending: Pending
+  readonly order: Order
+}
+
+async function begin({ client, store, clock, pendingName }: OrderContext, wanted: Wanted, signal: AbortSignal): Promise<Begun> {
+  const { newOrder, renewalInfo, meta } = await client.directory(signal)
+  const { identifiers, profile, replaces } = wanted
+  if (profile !== null && !Object.hasOwn(meta?.profiles ?? {}, profile))
+    throw new Error(`the CA has no profile ${JSON.stringify(profile)}: it has ${Object.keys(meta?.profiles ?? {}).join(', ') || 'none'}`)
+  const asked = { identifiers, ...(profile === null ? {} : { profile }) }
+  const isReplacement = replaces !== null && renewalInfo !== undefined
+  const response = await client.post(newOrder, isReplacement ? { ...asked, replaces } : asked, signal).catch((error: unknown) => {
+    if (isReplacement && error instanceof CaRefusal && error.type === ALREADY_REPLACED) return client.post(newOrder, asked, signal)
+    throw error
+  })
+  if (response.location === null) throw new Error('the CA did not state the URL of the order')
+  const pending = { order: response.location, wanted: nameOf(wanted), key: pemOf(newKey()), begun: clock.wallTime() }
+  await store.set(pendingName, JSON.stringify(pending))
+  return { pending, order: objectIn(response.text, newOrder) as Order }
+}
+
+async function authorize(context: OrderContext, order: Order, types: readonly ChallengeType[], signal: AbortSignal): Promise<void> {
+  const { client, challenges } = context
+  const ends: (() => Promise<void>)[] = []
+  try {
+    const open: string[] = []
+    for (const url of order.authorizations) {
+      const { object: authorization } = await client.read<Authorization>(url, signal)
+      if (authorization.status === 'valid') continue
+      if (authorization.status !== 'pending') throw new Error(refusalOf(authorization))
+      const { identifier } = authorization
+      const type = types.find((one) => authorization.challenges.some((challenge) => challenge.type === one))
+      const challenge = authorization.challenges.find((one) => one.type === type)
+      if (type === undefined || challenge === undefined)
+        throw new Error(
+          `for ${identifier.value}, the CA offers ${authorization.challenges.map((one) => one.type).join(', ')}, and this server answers ${types.join(', ')}`,
+        )
+      ends.push(await challenges.present(type, identifier, challenge.token, client.keyAuthorization(challenge.token)))
+      if (challenge.status === 'pending') await client.post(challenge.url, {}, signal)
+      open.push(url)
+    }
+    for (const url of open) {
+      const authorization = await polled<Authorization>(context, url, null, (one) => one.status === 'pending', signal)
+      if (authorization.status !== 'valid') throw new Error(refusalOf(authorization))
+    }
+  } finally {
+    await Promise.allSettled(ends.map((end) => end()))
+  }
+}
+
+function settled(
+  context: OrderContext,
+  url: string,
+  known: Order | null,
+  unsettled: readonly Order['status'][],
+  signal: AbortSignal,
+): Promise<Order> {
+  return polled<Order>(context, url, known, ({ status }) => unsettled.includes(status), signal)
+}
+
+/** Asks until the object is settled, as often as the CA wishes. */
+async function polled<T>(
+  { client, clock }: OrderContext,
+  url: string,
+  known: T | null,
+  isUnsettled: (object: T) => boolean,
+  signal: AbortSignal,
+): Promise<T> {
+  if (known !== null && !isUnsettled(known)) return known
+  for (let wait = SHORTEST_POLL_MS; ; wait = Math.min(LONGEST_POLL_MS, wait * 2)) {
+    const { object, retryAfterMs } = await client.read<T>(url, signal)
+    if (!isUnsettled(object)) return object
+    await pause(clock, Math.max(SHORTEST_POLL_MS, retryAfterMs ?? wait), signal)
+  }
+}
+
+async function hasFailed({ client }: OrderContext, url: string, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return false
+  try {
+    return (await client.read<Order>(url, signal)).object.status === 'invalid'
+  } catch {
+    return false
+  }
+}
+
+/** What is asked for, without what may differ from one attempt to the next. */
+function nameOf({ identifiers, profile }: Wanted): string {
+  return JSON.stringify([identifiers, profile])
+}
+
+function refusalOf({ identifier, status, challenges }: Authorization): string {
+  const failed = challenges.find(({ error }) => error !== undefined)
+  return `${identifier.value} is ${status}${failed === undefined ? '' : `, by ${failed.type}`}${told(failed?.error)}`
+}
+
+function told(error: Problem | undefined): string {
+  return typeof error?.detail === 'string' ? `: ${printable(error.detail)}` : ''
+}
