@@ -25,7 +25,7 @@ export interface ExternalAccount {
 }
 
 /** RFC 8555 §7.1.1. */
-export interface CaDirectory {
+interface CaDirectory {
   readonly newNonce: string
   readonly newAccount: string
   readonly newOrder: string
@@ -34,7 +34,7 @@ export interface CaDirectory {
 }
 
 /** The response to a request. */
-export interface CaResponse {
+interface CaResponse {
   readonly status: number
   readonly location: string | null
   /** Milliseconds; null if the CA states none. */

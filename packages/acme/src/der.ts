@@ -17,7 +17,7 @@ const CONSTRUCTED = 0x20
 /** Where UTCTime ends (RFC 5280 §4.1.2.5). */
 const FIRST_LONG_YEAR = 2050
 
-export function value(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+function value(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(contents)
   const { length } = content
   if (length < 0x80) return Buffer.concat([Buffer.of(tag, length), content])
@@ -70,7 +70,7 @@ interface Piece {
 }
 
 /** Null if no value begins here. */
-export function read(bytes: Buffer): Piece | null {
+function read(bytes: Buffer): Piece | null {
   if (bytes.length < 2) return null
   let length = bytes[1]!
   let at = 2

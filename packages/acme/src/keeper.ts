@@ -31,7 +31,7 @@ const LONGEST_RETRY_AFTER_MS = 7 * DAY_MS
 /** When so little of the life is left, renewals have failed for a sixth of it. */
 const LATE = 1 / 6
 
-export interface KeeperOptions {
+interface KeeperOptions {
   readonly identifiers: readonly Identifier[]
   readonly profile: string | null
   readonly store: AcmeStore
@@ -45,7 +45,7 @@ export interface KeeperOptions {
 }
 
 /** What one start of the server adds. */
-export interface KeeperRun {
+interface KeeperRun {
   readonly types: readonly ChallengeType[]
   readonly logger: Logger | null
   readonly signal: AbortSignal

@@ -55,7 +55,7 @@ interface Pending {
   readonly begun: number
 }
 
-export interface OrderContext {
+interface OrderContext {
   readonly client: CaClient
   readonly challenges: Challenges
   readonly store: AcmeStore
@@ -64,7 +64,7 @@ export interface OrderContext {
   readonly pendingName: string
 }
 
-export interface Wanted {
+interface Wanted {
   readonly identifiers: readonly Identifier[]
   readonly profile: string | null
   /** What it replaces, as renewal information calls it; null: nothing. */
