@@ -1,5 +1,6 @@
 // A source of events that any number of clients share. Each event is encoded once.
 
+import type { HttpSession } from '../../http/session.ts'
 import type { EncodedEvent } from './event.ts'
 
 /** What many clients listen to: an `SseChannel`, or what `relayChannel` of `weirjs/relay` returns. */
@@ -16,5 +17,10 @@ export abstract class SseFeed {
   abstract get size(): number
 
   /** @internal Listens from now on, beginning with the events that were missed since `lastEventId`. */
-  abstract subscribe(lastEventId: string | null): AsyncIterable<EncodedEvent>
+  abstract subscribe(lastEventId: string | null, session: HttpSession): AsyncIterable<EncodedEvent>
+
+  /** @internal Whether nothing will ever come after this id, so that the client need not return. */
+  isOver(_lastEventId: string): boolean {
+    return false
+  }
 }

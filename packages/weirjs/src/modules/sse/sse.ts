@@ -50,6 +50,8 @@ export function sse(session: HttpSession, source: SseSource, options: SseOptions
   if (session?.response === undefined) throw invalid('sse', `the first argument must be the session, not ${kindOf(session)}`)
   if (!isSource(source))
     throw invalid('sse', `the source must be a channel, an async iterable or a function that returns one, not ${kindOf(source)}`)
+  const seen = SseFeed.is(source) ? lastEventId(session.request) : null
+  if (seen !== null && (source as SseFeed).isOver(seen)) return session.response.noContent()
   const stream = new SseStream(sourceOf(session, source), session.server.stopping, {
     greeting: encodeEvent(retry === undefined ? { comment: '' } : { retry }),
     farewell: encodeEvent(farewell),
@@ -67,7 +69,7 @@ function isSource(source: unknown): boolean {
 function sourceOf(session: HttpSession, source: SseSource): AsyncIterable<SourceItem> | OpenSource {
   if (!SseFeed.is(source)) return source
   // Read when it is needed: a stream that kept it would keep what a client has sent for as long as it lasts.
-  return () => source.subscribe(lastEventId(session.request))
+  return () => source.subscribe(lastEventId(session.request), session)
 }
 
 /** The id of the last event that a reconnecting client saw; null if it sent none. Untrusted, like everything that a client sends. */

@@ -10,6 +10,7 @@ import { ContentReader } from '../kit/content-reader.ts'
 import { ClientQueue } from './client-queue.ts'
 import { EncodedEvent, encodeEvent, type SseEvent } from './event.ts'
 import { countStream } from './open-streams.ts'
+import { ResumableClient } from './resumable-client.ts'
 
 /** What a source yields. */
 export type SourceItem = SseEvent | string | EncodedEvent
@@ -66,7 +67,7 @@ export class SseStream implements AsyncIterableIterator<Piece> {
 
   async next(): Promise<IteratorResult<Piece>> {
     if (this.#hasEnded) return DONE
-    if (this.#stopping.aborted) return this.#sayFarewell()
+    if (this.#stopping.aborted && !this.#endsByItself()) return this.#sayFarewell()
     if (this.#items === null) return this.#begin()
     return new Promise((resolve, reject) => {
       this.#waiter = { resolve, reject }
@@ -84,6 +85,7 @@ export class SseStream implements AsyncIterableIterator<Piece> {
 
   /** The server is stopping. The stream itself tells its source. A waiting client gets the farewell now, any other with its next pull. */
   stop(): void {
+    if (this.#endsByItself()) return
     this.#ending.abort()
     this.#take()?.resolve(this.#sayFarewell())
   }
@@ -142,6 +144,11 @@ export class SseStream implements AsyncIterableIterator<Piece> {
     this.#waiter = null
     if (this.#heartbeat !== null) this.#lastPieceAt = this.#heartbeat.now
     return waiter
+  }
+
+  /** Whether its source tells the client itself why it ends now. */
+  #endsByItself(): boolean {
+    return this.#items instanceof ResumableClient && this.#items.endsWith(this.#stopping)
   }
 
   #sayFarewell(): IteratorResult<Piece> {

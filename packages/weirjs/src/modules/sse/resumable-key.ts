@@ -1,0 +1,343 @@
+// One key in this process: its log, those who watch, and the work if this process does it.
+
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../base/clock.ts'
+import { isInstance, WeirError } from '../../base/errors.ts'
+import { BEFORE_FIRST, type Relay, type RelaySubscription } from '../relay/relay-option.ts'
+import type { EncodedEvent } from './event.ts'
+import { ResumableClient, type WatchedKey } from './resumable-client.ts'
+import { type KeptRun, RunLog } from './resumable-log.ts'
+import { type Claim, decodeMessage, encodeMessage, type RunMessage } from './resumable-message.ts'
+import { type Start, Work } from './resumable-work.ts'
+
+/** Of what others that have read it before ignore. */
+const REPAIR = 0
+
+/** All keys of this process, as one of them sees them. */
+export interface KeyHost {
+  /** This process. */
+  readonly id: string
+  readonly relay: Relay | null
+  readonly clock: Clock
+  readonly gap: EncodedEvent
+  readonly settings: {
+    readonly keep: number
+    readonly maxEvents: number
+    readonly maxBytes: number
+    readonly maxTime: number
+    readonly lease: number
+    readonly handOver: boolean
+  }
+  readonly onError: (error: unknown) => void
+  /** When this process last heard of another one that works, or could not have. */
+  lastSeen(process: string): number
+  /** Makes room. @returns whether there is enough for what the keys have now */
+  grow(by: number): boolean
+  forget(key: ResumableKey): void
+}
+
+export class ResumableKey implements WatchedKey {
+  readonly name: string
+  readonly #host: KeyHost
+  readonly #channel: string
+  readonly #log = new RunLog()
+  readonly #clients = new Set<ResumableClient>()
+  #waiting: (() => void)[] = []
+  #start: Start
+  /** The server with which the work ends here. */
+  #stopping: AbortSignal
+  #work: Work | null = null
+  #subscription: RelaySubscription | null = null
+  /** Everything that the log had when it was opened has been read. */
+  #isReady = false
+  /** The beginning of the run has come since the subscription began. */
+  #hasReadClaim = false
+  /** The epoch that this process wants. Null: none. */
+  #claiming: number | null = null
+  /** Since when it has had this owner, or no beginning. */
+  #since: number
+  #failure: Error | null = null
+  #isClosed = false
+  /** What its events count. */
+  bytes = 0
+  /** Resolves when this process has nothing to do for it. */
+  readonly settled: Promise<void>
+  #settle: () => void = () => {}
+
+  constructor(host: KeyHost, name: string, channel: string, start: Start, stopping: AbortSignal) {
+    this.#host = host
+    this.name = name
+    this.#channel = channel
+    this.#start = start
+    this.#stopping = stopping
+    this.#since = host.clock.now()
+    this.settled = new Promise((resolve) => (this.#settle = resolve))
+  }
+
+  get gap(): EncodedEvent {
+    return this.#host.gap
+  }
+
+  get current(): KeptRun | null {
+    if (this.#failure !== null) throw this.#failure
+    return this.#isReady ? this.#kept : null
+  }
+
+  /** The number of clients here. */
+  get size(): number {
+    return this.#clients.size
+  }
+
+  get isWorking(): boolean {
+    return this.#work !== null
+  }
+
+  /** Whether nothing is lost by forgetting it: nobody watches, and the work is over or done elsewhere. */
+  get isIdle(): boolean {
+    return this.size === 0 && this.#work === null && this.#claiming === null
+  }
+
+  /** Whether its time is over. */
+  get isGone(): boolean {
+    return this.#isReady && this.#kept === null
+  }
+
+  watch(lastEventId: string | null, start: Start, stopping: AbortSignal): ResumableClient {
+    this.#start = start
+    if (this.#work === null) this.#stopping = stopping
+    const client = new ResumableClient(this, lastEventId)
+    this.#clients.add(client)
+    if (this.#host.relay !== null && this.#subscription === null) this.#follow(this.#host.relay)
+    else if (this.#host.relay === null) {
+      this.#isReady = true
+      this.#decide()
+    }
+    return client
+  }
+
+  wait(wake: () => void): void {
+    if (this.#failure !== null) throw this.#failure
+    this.#waiting.push(wake)
+  }
+
+  leave(client: ResumableClient): void {
+    this.#clients.delete(client)
+    // Others can read it from the relay.
+    if (this.isIdle && (this.#host.relay !== null || this.#log.run === null)) this.close()
+  }
+
+  endsWith(stopping: AbortSignal): boolean {
+    return this.#work !== null && stopping === this.#stopping && !this.#host.settings.handOver
+  }
+
+  async cancel(): Promise<void> {
+    await this.#publish({ kind: 'cancel', at: this.#host.clock.wallTime() })
+  }
+
+  /** The server of the work is stopping. */
+  stop(stopping: AbortSignal): void {
+    const work = this.#work
+    if (work === null || stopping !== this.#stopping) return
+    if (!this.#host.settings.handOver) {
+      work.end('interrupted')
+      return
+    }
+    this.#endWork()
+    const { epoch, run } = this.#log
+    Promise.resolve(this.#publish({ kind: 'release', run: run!.id, epoch })).then(this.#settle, (error: unknown) => {
+      this.#host.onError(error) // the others notice when the lease is over
+      this.#settle()
+    })
+  }
+
+  /** What is due at this time. */
+  tick(): void {
+    const { clock, settings, id } = this.#host
+    if (!this.#isReady) return
+    if (this.isGone && this.isIdle) this.close()
+    this.#decide()
+    const { owner, isHeadless } = this.#log
+    const now = clock.now()
+    if (isHeadless && now - this.#since > settings.lease)
+      this.fail(
+        new Error(`the relay has dropped the beginning of ${JSON.stringify(this.name)}: it has to keep more than maxEvents messages`),
+      )
+    if (owner === null || owner === id || this.size === 0) return
+    if (now - Math.max(this.#since, this.#host.lastSeen(owner)) > settings.lease) this.#claim()
+  }
+
+  /** Ends the streams here, and the work. */
+  fail(error: Error): void {
+    if (this.#work !== null) {
+      this.#work.fail(error)
+      return
+    }
+    this.#host.onError(error)
+    this.#failure = error
+    this.close()
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#endWork()
+    this.#subscription?.close()
+    this.#wakeAll()
+    this.#settle()
+    this.#host.forget(this)
+  }
+
+  /** The run that may be read. One that ended longer ago than `keep` is gone. */
+  get #kept(): KeptRun | null {
+    const { run } = this.#log
+    const { clock, settings } = this.#host
+    return run === null || (run.end !== null && clock.wallTime() - run.endedAt >= settings.keep) ? null : run
+  }
+
+  #follow(relay: Relay): void {
+    let isCatchingUp = true
+    this.#hasReadClaim = false
+    const subscription = relay.subscribe(
+      this.#channel,
+      ({ data }) => {
+        const message = decodeMessage(data)
+        if (message !== null) this.#hear(message)
+      },
+      {
+        after: BEFORE_FIRST,
+        onGap: () => {
+          if (!isCatchingUp) queueMicrotask(() => this.#readAgain(relay, subscription))
+        },
+      },
+    )
+    this.#subscription = subscription
+    subscription.ready.then(
+      () => {
+        isCatchingUp = false
+        if (this.#isClosed || this.#subscription !== subscription) return
+        if (this.#work !== null) this.#repair(this.#work)
+        this.#isReady = true
+        this.#decide()
+        this.#wakeAll()
+      },
+      () => {},
+    )
+  }
+
+  /** Messages may be missing. What has been read already changes nothing when it comes again. */
+  #readAgain(relay: Relay, subscription: RelaySubscription): void {
+    if (this.#isClosed || this.#subscription !== subscription) return
+    subscription.close()
+    this.#follow(relay)
+  }
+
+  /** Puts what the relay has lost into it again, for those that come later. */
+  #repair(work: Work): void {
+    const { run, epoch } = this.#log
+    if (!this.#hasReadClaim) {
+      const claim: Claim = { kind: 'claim', run: run!.id, epoch, by: this.#host.id, from: 0 }
+      this.#publish(claim)?.catch(this.#host.onError)
+      for (const [n, event] of run!.events.entries())
+        this.#publish({ kind: 'event', run: run!.id, epoch, n, attempt: REPAIR, ...fieldsOf(event) })?.catch(this.#host.onError)
+    }
+    work.repeat()
+  }
+
+  #decide(): void {
+    const run = this.#kept
+    if (this.#isClosed || this.#log.isHeadless || this.size === 0) return
+    if (run === null || (run.end === null && this.#log.owner === null)) this.#claim()
+  }
+
+  #claim(): void {
+    const run = this.#kept
+    const epoch = this.#log.epoch + 1
+    if (this.#claiming === epoch || this.#stopping.aborted) return
+    this.#claiming = epoch
+    const id = run?.id ?? randomBytes(16).toString('base64url')
+    const message: Claim = { kind: 'claim', run: id, epoch, by: this.#host.id, from: run?.events.length ?? 0 }
+    this.#publish(message)?.then(
+      () => {},
+      (error: unknown) => {
+        this.#claiming = null // the next tick tries again, unless the relay keeps nothing
+        if (isInstance(error, WeirError) && error.code === 'WEIR_OPTION_INVALID') this.fail(error)
+        else this.#host.onError(error)
+      },
+    )
+  }
+
+  /** @returns null if everybody has it */
+  #publish(message: RunMessage): Promise<string | null> | null {
+    const { relay } = this.#host
+    if (relay === null) {
+      this.#hear(message)
+      return null
+    }
+    // One of several that claim the same is in the log.
+    return relay.publish(this.#channel, encodeMessage(message), message.kind === 'claim' ? { once: `claim ${message.epoch}` } : {})
+  }
+
+  #hear(message: RunMessage): void {
+    if (this.#isClosed) return
+    const before = this.#log.run
+    const isNews = this.#log.apply(message)
+    const { run } = this.#log
+    if (message.kind === 'claim' && message.run === run?.id) this.#hasReadClaim = true
+    if (!isNews) {
+      if (this.#log.isTooEarly(message)) this.#work?.retryLater()
+      return
+    }
+    if (message.kind === 'event') this.#work?.heard(run!.events.length)
+    else {
+      this.#endWork()
+      this.#since = this.#host.clock.now()
+      if (message.kind === 'claim') this.#onClaim(message, before === run)
+      else if (message.kind !== 'release') this.#settle()
+      else if (this.#isReady) this.#decide()
+    }
+    this.#count(run!.bytes)
+    this.#wakeAll()
+    if (this.isIdle && this.#host.relay !== null) this.close()
+  }
+
+  #onClaim({ by, epoch }: Claim, isTakenOver: boolean): void {
+    const { id, settings, clock, onError } = this.#host
+    const run = this.#log.run!
+    const isOwn = by === id && this.#claiming === epoch
+    this.#claiming = null
+    if (!isOwn) return
+    const { maxEvents, maxBytes, maxTime } = settings
+    const publish = (message: RunMessage): Promise<unknown> | null => this.#publish(message)
+    const kept = run.events.length
+    this.#work = new Work({ run: run.id, epoch, kept, keptBytes: run.bytes, maxEvents, maxBytes, maxTime, clock, onError, publish })
+    if (isTakenOver && !settings.handOver) this.#work.end('interrupted')
+    else this.#work.begin(this.#start)
+  }
+
+  #count(bytes: number): void {
+    if (this.#isClosed) return
+    const by = bytes - this.bytes
+    this.bytes = bytes
+    if (by > 0 && !this.#host.grow(by)) this.fail(new Error('resumable streams have more bytes than maxMemory'))
+    else if (by < 0) this.#host.grow(by)
+  }
+
+  #endWork(): void {
+    this.#work?.stop()
+    this.#work = null
+  }
+
+  #wakeAll(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const wake of waiting) wake()
+  }
+}
+
+/** What was encoded. */
+function fieldsOf({ bytes }: EncodedEvent): { data?: string; event?: string } {
+  const lines = new TextDecoder().decode(bytes).split('\n')
+  const [event] = lines.filter((line) => line.startsWith('event: '))
+  const data = lines.filter((line) => line.startsWith('data: ')).map((line) => line.slice(6))
+  return { ...(event === undefined ? {} : { event: event.slice(7) }), ...(data.length === 0 ? {} : { data: data.join('\n') }) }
+}

@@ -1,0 +1,270 @@
+// Streams that outlive the requests that watch them: the work runs once for each key, and its events are kept.
+
+import { randomBytes } from 'node:crypto'
+import { onStop } from '../../app/shutdown-listeners.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import type { Duration } from '../../base/duration.ts'
+import { isInstance, RetryLaterError } from '../../base/errors.ts'
+import { keepNewest } from '../../base/keep-newest.ts'
+import { shown } from '../../base/kind-of.ts'
+import { count, duration, flag, forTests, listener, object, size, text } from '../../base/option-kinds.ts'
+import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
+import { ownText } from '../../base/own-text.ts'
+import type { Size } from '../../base/size.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { checkedRelay, type Relay, type RelaySubscription } from '../relay/relay-option.ts'
+import { EncodedEvent } from './event.ts'
+import type { RelayEvent } from './event-envelope.ts'
+import { SseFeed } from './feed.ts'
+import { type KeyHost, ResumableKey } from './resumable-key.ts'
+import { isEndId } from './resumable-log.ts'
+import { encodeMessage } from './resumable-message.ts'
+import type { Start } from './resumable-work.ts'
+
+export interface ResumableOptions {
+  /**
+   * A relay that keeps messages: then any process that has the same relay and `name` serves a key, whichever does its work. It has to keep
+   * more messages of a channel than `maxEvents`. Default: the memory of this process.
+   */
+  readonly relay?: Relay
+  /** Tells these streams from others over the same relay. Default `'resumable'`. */
+  readonly name?: string
+  /** How long a stream is replayed after its end. Then its key is free, and the next request begins the work again. Default 5 min. */
+  readonly keep?: Duration
+  /** How many events one run of the work may have. More are an error of the work. Default 20,000. */
+  readonly maxEvents?: number
+  /** How many bytes the events of one run may have, and about 100 more for each. More are an error of the work. Default 1 MiB. */
+  readonly maxBytes?: Size
+  /**
+   * How many keys this process has at a time. Those that have ended, and that nobody watches, make room. If there are none, `resumable` throws.
+   * Default 10,000.
+   */
+  readonly maxStreams?: number
+  /** How many bytes the events of all keys of this process may have, with the same way to make room. Default 64 MiB. */
+  readonly maxMemory?: Size
+  /** How long one process may work on a key. More is an error of the work. Default 1 h. */
+  readonly maxTime?: Duration
+  /**
+   * Whether another process goes on with the work of one that stops or dies. `start` is then called with the number of events that there are
+   * already, and yields those that follow. Needs `relay`. Default false: the stream ends with the reason `interrupted`.
+   */
+  readonly handOver?: boolean
+  /** How long nothing is heard of a process that works before it counts as dead. Default 15 s. */
+  readonly lease?: Duration
+  /** Called with what the work throws, and with errors of the relay. Default: it becomes a warning of the process. */
+  readonly onError?: (error: unknown) => void
+}
+
+const OWNER = 'ResumableStreams'
+/** @internal */
+export const RESUMABLE_RULES = rules<ResumableOptions & { readonly clock?: Clock }>(OWNER)({
+  relay: object().optional('memory'),
+  name: text('a name', (name) => name !== '').or('resumable'),
+  keep: duration().or('5m'),
+  maxEvents: count({ least: 1 }).or(20_000),
+  maxBytes: size({ least: 1 }).or('1MiB'),
+  maxStreams: count({ least: 1 }).or(10_000),
+  maxMemory: size({ least: 1 }).or('64MiB'),
+  maxTime: duration().or('1h'),
+  handOver: flag(false),
+  lease: duration({ least: 1_000 }).or('15s'),
+  onError: listener().or(warn, 'a warning of the process'),
+  clock: forTests(),
+})
+
+/** How long a client waits that comes when all streams are taken. */
+const RETRY_MS = 5_000
+/** Processes whose signs of life are remembered. */
+const MOST_PROCESSES = 1_000
+
+function warn(error: unknown): void {
+  process.emitWarning(isInstance(error, Error) ? error : `the work of a resumable stream threw ${String(error)}`)
+}
+
+/**
+ * Streams of events that outlive the requests that watch them, such as what a model says: `sse(session, streams.resumable(key, start))`. The work
+ * runs once for each key, whoever asks, and its events are kept. Clients come and go with Last-Event-ID. One that leaves does not end the
+ * work: `cancel` does. Create it once, not for each request. Who may see a key is for the handler to check.
+ *
+ * The last event of a stream is `end`, whose data is `{"reason"}`: `done`, `failed` with a `problem`, `cancelled`, or `interrupted` because the
+ * process has stopped or died. A client that has seen it and returns gets 204, so that it does not return again.
+ */
+export class ResumableStreams {
+  readonly #id = randomBytes(16).toString('base64url')
+  readonly #settings: ReturnType<(typeof RESUMABLE_RULES)['read']>
+  readonly #relay: Relay | null
+  readonly #clock: Clock
+  readonly #host: KeyHost
+  readonly #keys = new Map<string, ResumableKey>()
+  #bytes = 0
+  /** When each process was last heard of. */
+  readonly #seen = new Map<string, number>()
+  /** When the relay was last away: nobody could be heard. */
+  #deafAt = 0
+  #life: RelaySubscription | null = null
+  /** While there are keys. */
+  #stopTimer: (() => void) | null = null
+  readonly #servers = new WeakSet<AbortSignal>()
+
+  /** @throws WEIR_OPTION_INVALID */
+  constructor(options: ResumableOptions = {}) {
+    const settings = RESUMABLE_RULES.read(options)
+    this.#settings = settings
+    const { relay, handOver, clock } = settings
+    this.#relay = relay === undefined ? null : checkedRelay(relay as Relay, OWNER)
+    if (handOver && this.#relay === null)
+      throw invalid(OWNER, 'handOver needs a relay: nobody else knows what is in the memory of this process')
+    this.#clock = (clock as Clock | undefined) ?? systemClock
+    this.#host = {
+      id: this.#id,
+      relay: this.#relay,
+      clock: this.#clock,
+      gap: new EncodedEvent({ event: 'gap', data: '' }),
+      settings,
+      onError: settings.onError,
+      lastSeen: (process) => Math.max(this.#deafAt, this.#seen.get(process) ?? 0),
+      grow: (by) => this.#grow(by),
+      forget: (key) => this.#forget(key),
+    }
+  }
+
+  /** The number of keys that this process has in memory: those of its clients, of its work, and without a relay those that are kept. */
+  get size(): number {
+    return this.#keys.size
+  }
+
+  /**
+   * Returns a source for `sse`. The work of the key begins with the first client, and other clients get the same events from the first on, or from
+   * the one after their Last-Event-ID. A client whose id is of a run that is gone gets the event `gap` first.
+   *
+   * @param start does the work: returns the events, without ids. The signal aborts when nothing more is needed: after `cancel`, at a limit,
+   * and when the server stops. `kept` is the number of events that there are already, more than 0 only with `handOver`
+   * @throws WEIR_OVERLOADED if this process has `maxStreams` keys; WEIR_OPTION_INVALID
+   */
+  resumable(key: string, start: (signal: AbortSignal, kept: number) => AsyncIterable<RelayEvent | string>): SseFeed {
+    if (typeof key !== 'string' || key === '') throw invalid(OWNER, `resumable: the key is ${shown(key)}, not a text`)
+    if (typeof start !== 'function') throw invalid(OWNER, `resumable: start is ${shown(start)}, not a function`)
+    if (!this.#keys.has(key)) this.#makeRoom()
+    return new ResumableFeed(
+      (lastEventId, session) => this.#watch(key, start, lastEventId, session),
+      () => this.#keys.get(key)?.size ?? 0,
+    )
+  }
+
+  /**
+   * Ends the work of a key, on whichever machine it runs, and the streams of all that watch, with the reason `cancelled`. Does nothing if the key
+   * has no work.
+   *
+   * @throws (rejects) WEIR_RELAY_UNAVAILABLE
+   */
+  async cancel(key: string): Promise<void> {
+    const known = this.#keys.get(key)
+    if (known !== undefined) await known.cancel()
+    else if (this.#relay !== null)
+      await this.#relay.publish(this.#channelOf(key), encodeMessage({ kind: 'cancel', at: this.#clock.wallTime() }))
+  }
+
+  #watch(name: string, start: Start, lastEventId: string | null, session: HttpSession): ReturnType<ResumableKey['watch']> {
+    const { stopping } = session.server
+    let key = this.#keys.get(name)
+    if (key === undefined) {
+      this.#makeRoom()
+      const own = ownText(name)
+      key = new ResumableKey(this.#host, own, this.#channelOf(own), start, stopping)
+      this.#keys.set(own, key)
+      session.waitUntil(key.settled)
+      this.#begin()
+    }
+    if (!this.#servers.has(stopping)) {
+      this.#servers.add(stopping)
+      onStop(stopping, () => {
+        for (const one of [...this.#keys.values()]) one.stop(stopping)
+      })
+    }
+    return key.watch(lastEventId, start, stopping)
+  }
+
+  #channelOf(key: string): string {
+    return `${this.#settings.name} ${key}`
+  }
+
+  /** @throws WEIR_OVERLOADED */
+  #makeRoom(): void {
+    const { maxStreams } = this.#settings
+    if (this.#keys.size < maxStreams || this.#dropIdle()) return
+    throw new RetryLaterError('WEIR_OVERLOADED', ['maxStreams'], RETRY_MS, `${OWNER} has maxStreams keys, ${maxStreams}`)
+  }
+
+  /** Forgets the oldest stream that has ended, and that nobody watches. */
+  #dropIdle(): boolean {
+    for (const key of this.#keys.values()) {
+      if (!key.isIdle) continue
+      key.close()
+      return true
+    }
+    return false
+  }
+
+  #grow(by: number): boolean {
+    this.#bytes += by
+    while (this.#bytes > this.#settings.maxMemory) if (!this.#dropIdle()) return by <= 0
+    return true
+  }
+
+  #forget(key: ResumableKey): void {
+    if (this.#keys.get(key.name) !== key) return
+    this.#keys.delete(key.name)
+    this.#bytes -= key.bytes
+    if (this.#keys.size > 0) return
+    this.#stopTimer?.()
+    this.#life?.close()
+    this.#stopTimer = this.#life = null
+  }
+
+  #begin(): void {
+    this.#stopTimer ??= this.#clock.every(Math.floor(this.#settings.lease / 3), () => this.#tick())
+    if (this.#relay === null) return
+    this.#life ??= this.#relay.subscribe(this.#lifeChannel, ({ data }) => {
+      this.#seen.delete(data)
+      this.#seen.set(data, this.#clock.now())
+      keepNewest(this.#seen, MOST_PROCESSES)
+    })
+  }
+
+  get #lifeChannel(): string {
+    return this.#settings.name
+  }
+
+  #tick(): void {
+    const keys = [...this.#keys.values()]
+    if (this.#relay !== null) {
+      if (!this.#relay.isConnected) this.#deafAt = this.#clock.now()
+      if (keys.some(({ isWorking }) => isWorking)) this.#relay.publish(this.#lifeChannel, this.#id).catch(() => {})
+    }
+    for (const key of keys) key.tick()
+  }
+}
+
+class ResumableFeed extends SseFeed {
+  readonly #watch: (lastEventId: string | null, session: HttpSession) => AsyncIterable<EncodedEvent>
+  readonly #count: () => number
+
+  constructor(watch: (lastEventId: string | null, session: HttpSession) => AsyncIterable<EncodedEvent>, count: () => number) {
+    super()
+    this.#watch = watch
+    this.#count = count
+  }
+
+  get size(): number {
+    return this.#count()
+  }
+
+  subscribe(lastEventId: string | null, session: HttpSession): AsyncIterable<EncodedEvent> {
+    return this.#watch(lastEventId, session)
+  }
+
+  override isOver(lastEventId: string): boolean {
+    return isEndId(lastEventId)
+  }
+}

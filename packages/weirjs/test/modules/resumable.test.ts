@@ -1,0 +1,580 @@
+// Streams that outlive the requests that watch them, in one process and over several.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+
+import fc from 'fast-check'
+import { EventSource } from 'undici'
+
+import { HttpError, HttpServer } from '../../src/index.ts'
+import { memoryRelay, type Relay, type RelaySubscription } from '../../src/modules/relay/index.ts'
+import { type ResumableOptions, ResumableStreams, sse } from '../../src/modules/sse/index.ts'
+import { RunLog } from '../../src/modules/sse/resumable-log.ts'
+import type { RunMessage } from '../../src/modules/sse/resumable-message.ts'
+import { connect } from '../../src/testing/index.ts'
+import { TestClock } from '../../src/testing/test-clock.ts'
+import { EventReader } from '../support/event-reader.ts'
+import { eventually, gate, within } from '../support/serving.ts'
+
+type Start = Parameters<ResumableStreams['resumable']>[1]
+
+interface Serving {
+  readonly streams: ResumableStreams
+  readonly server: HttpServer
+  readonly errors: unknown[]
+  readonly clock: TestClock
+  reader(key?: string): EventReader
+}
+
+/** A process that serves `/:key`. */
+async function serve(t: TestContext, start: Start, options: ResumableOptions = {}, clock = new TestClock()): Promise<Serving> {
+  const errors: unknown[] = []
+  const streams = new ResumableStreams({ onError: (error) => errors.push(error), clock, ...options } as ResumableOptions)
+  const server = new HttpServer('127.0.0.1', 0, { logger: null })
+  server.mapGet('/:key', ({ key }: { key: string }, session) => sse(session, streams.resumable(key, start), { heartbeat: null }))
+  await server.start()
+  t.after(() => server.stop({ grace: 0 }))
+  return { streams, server, errors, clock, reader: (key = 'a') => new EventReader(`http://127.0.0.1:${server.port}/${key}`) }
+}
+
+/** Work that says a number for each call of `say`, and ends with `finish`. */
+function steps() {
+  let count = 0
+  let room = gate()
+  let isFinished = false
+  const runs: number[] = []
+  const signals: AbortSignal[] = []
+  const poke = (): void => {
+    room.open()
+    room = gate()
+  }
+  return {
+    runs,
+    signals,
+    say(by = 1) {
+      count += by
+      poke()
+    },
+    finish() {
+      isFinished = true
+      poke()
+    },
+    async *start(signal: AbortSignal, kept: number): AsyncGenerator<string> {
+      runs.push(kept)
+      signals.push(signal)
+      signal.addEventListener('abort', poke)
+      for (let n = kept; !signal.aborted; ) {
+        if (n < count) yield String(n++)
+        else if (isFinished) return
+        else await room.promise
+      }
+    },
+  }
+}
+
+const numbers = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, i) => String(from + i))
+const END = 'end {"reason":"done"}'
+
+test('the work runs once for all who watch, goes on when they leave, and is replayed after its end', async (t) => {
+  const work = steps()
+  const { reader, streams, clock } = await serve(t, work.start)
+  work.say(3)
+  const [one, two] = [reader(), reader()]
+  const reading = two.read()
+  assert.equal(await one.read(3), true)
+  assert.deepEqual(one.data, numbers(0, 3))
+  work.say(2)
+  work.finish()
+  await within(reading, 'the end')
+  assert.deepEqual(two.data, [...numbers(0, 5), END])
+  await one.read()
+  assert.deepEqual(one.data, [...numbers(0, 5), END])
+  const late = reader()
+  await late.read()
+  assert.deepEqual(late.heard, one.heard)
+  assert.deepEqual(work.runs, [0])
+  assert.equal(streams.size, 1)
+  await clock.advance(400_000)
+  assert.equal(streams.size, 0)
+  assert.equal(clock.running, 0)
+})
+
+test('work that nobody watches any more goes on', async (t) => {
+  const work = steps()
+  const { reader } = await serve(t, work.start)
+  const one = reader()
+  work.say()
+  await one.read(1)
+  work.say(10)
+  work.finish()
+  await one.read()
+  assert.deepEqual(one.data, [...numbers(0, 11), END])
+  assert.deepEqual(work.runs, [0])
+})
+
+test('whoever has seen the end and returns gets 204, so an EventSource stops by itself', async (t) => {
+  const { reader, server } = await serve(t, async function* () {
+    yield { event: 'word', data: { text: 'hello' } }
+  })
+  const source = new EventSource(`http://127.0.0.1:${server.port}/a`, { node: { reconnectionTime: 1 } })
+  t.after(() => source.close())
+  const heard: string[] = []
+  for (const name of ['word', 'end']) source.addEventListener(name, (event) => void heard.push(`${name} ${(event as MessageEvent).data}`))
+  await eventually(() => source.readyState === EventSource.CLOSED, 'the end of the EventSource')
+  assert.deepEqual(heard, ['word {"text":"hello"}', 'end {"reason":"done"}'])
+  const one = reader()
+  await one.read()
+  await one.read()
+  assert.deepEqual([one.status, one.heard.length], [204, 2])
+})
+
+test('a run that is gone is begun anew: who has seen it is told of a gap', async (t) => {
+  let runs = 0
+  const { reader, clock } = await serve(
+    t,
+    async function* () {
+      yield `run ${++runs}`
+    },
+    { keep: '1m' },
+  )
+  const one = reader()
+  await one.read(1)
+  await clock.advance(59_000)
+  const kept = reader()
+  await kept.read()
+  assert.deepEqual(kept.data, ['run 1', END])
+  await clock.advance(60_000)
+  await one.read()
+  assert.deepEqual(one.data, ['run 1', 'gap', 'run 2', END])
+})
+
+test('cancel ends the work and all streams; without work it does nothing', async (t) => {
+  const work = steps()
+  const { reader, streams } = await serve(t, work.start)
+  await streams.cancel('a')
+  work.say(2)
+  const [one, two] = [reader(), reader()]
+  const reading = [one.read(), two.read()]
+  await eventually(() => two.data.length === 2 && one.data.length === 2, 'the events')
+  await streams.cancel('a')
+  await within(Promise.all(reading), 'the ends')
+  for (const { data } of [one, two]) assert.deepEqual(data, ['0', '1', 'end {"reason":"cancelled"}'])
+  assert.equal(work.signals[0]!.aborted, true)
+  await streams.cancel('a')
+})
+
+test('an error of the work reaches everybody once, without what it says of the program', async (t) => {
+  for (const [error, detail] of [
+    [new Error('password of the database'), undefined],
+    [new HttpError(409, 'the chat is closed'), 'the chat is closed'],
+  ] as const) {
+    const fails = gate()
+    const { reader, errors } = await serve(t, async function* () {
+      yield 'first'
+      await fails.promise
+      throw error
+    })
+    const [one, two] = [reader(), reader()]
+    const reading = [one.read(), two.read()]
+    await eventually(() => one.data.length + two.data.length === 2, 'the first event')
+    fails.open()
+    await within(Promise.all(reading), 'the ends')
+    for (const { heard } of [one, two]) {
+      assert.deepEqual(
+        heard.map(({ event }) => event),
+        ['message', 'end'],
+      )
+      const { reason, problem } = JSON.parse(heard[1]!.data)
+      assert.deepEqual([reason, problem.detail], ['failed', detail])
+      assert.doesNotMatch(heard[1]!.data, /password/)
+    }
+    assert.deepEqual(errors, [error])
+  }
+})
+
+test('what cannot be an event is an error of the work', async (t) => {
+  for (const event of [{ event: 'two\nlines' }, { id: '7', data: '' }, { event: 'end' }, 7]) {
+    const { reader, errors } = await serve(t, async function* () {
+      yield event as never
+    })
+    const one = reader()
+    await one.read()
+    assert.deepEqual(
+      one.heard.map((heard) => heard.event),
+      ['end'],
+      JSON.stringify(event),
+    )
+    assert.equal(errors.length, 1)
+  }
+})
+
+test('each limit ends the work with an error that names it', async (t) => {
+  const endless: Start = async function* (signal) {
+    while (!signal.aborted) {
+      yield 'x'.repeat(872)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  for (const [options, words, most] of [
+    [{ maxEvents: 5 }, /maxEvents, 5/, 5],
+    [{ maxBytes: 5_000 }, /maxBytes, 5000/, 5],
+    [{ maxMemory: 5_000 }, /maxMemory/, 6],
+  ] as const) {
+    const { reader, errors } = await serve(t, endless, options)
+    const one = reader()
+    await one.read()
+    assert.match(String(errors), words)
+    assert.match(one.data.at(-1)!, /^end \{"reason":"failed"/)
+    assert.ok(one.data.length <= most + 1, String(one.data.length))
+  }
+  const work = steps()
+  const { reader, errors, clock } = await serve(t, work.start, { maxTime: '1m' })
+  const reading = reader().read()
+  await eventually(() => work.runs.length === 1, 'the work')
+  await clock.advance(60_000)
+  await within(reading, 'the end')
+  assert.match(String(errors), /maxTime, 60000 ms/)
+})
+
+test('a process has at most maxStreams keys: those that have ended make room, and then others are refused', async (t) => {
+  const work = steps()
+  const { reader, streams } = await serve(t, work.start, { maxStreams: 2 })
+  work.say()
+  await reader('a').read(1)
+  await streams.cancel('a')
+  await reader('b').read(1)
+  await reader('c').read(1)
+  assert.equal(streams.size, 2)
+  const refused = reader('d')
+  await refused.read()
+  assert.equal(refused.status, 503)
+})
+
+test('a server that stops ends its work, and every client gets what there was and why', async (t) => {
+  const work = steps()
+  const { reader, server } = await serve(t, work.start)
+  work.say(2)
+  const [one, other] = [reader('a'), reader('b')]
+  const reading = [one.read(), other.read()]
+  await eventually(() => one.data.length + other.data.length === 4, 'the events')
+  assert.deepEqual(await within(server.stop(), 'the stop'), { aborted: 0 })
+  await Promise.all(reading)
+  for (const { data } of [one, other]) assert.deepEqual(data, ['0', '1', 'end {"reason":"interrupted"}'])
+  assert.equal(work.signals[0]!.aborted, true)
+})
+
+test('handOver and options that are wrong are refused', async () => {
+  for (const options of [{ handOver: true }, { keep: 0 }, { maxStreams: 0 }, { relay: {} }, { name: '' }, { lease: 5 }, { keeps: 1 }])
+    assert.throws(() => new ResumableStreams(options as never), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
+  const streams = new ResumableStreams()
+  assert.throws(() => streams.resumable('', async function* () {}), { code: 'WEIR_OPTION_INVALID' })
+  assert.throws(() => streams.resumable('a', 1 as never), { code: 'WEIR_OPTION_INVALID' })
+})
+
+test('through a connection of weirjs/testing that is cut at each byte, nothing is lost or doubled', async () => {
+  const streams = new ResumableStreams()
+  const server = new HttpServer({ logger: null, hosts: 'any' })
+  server.get('/a', (_: unknown, session) =>
+    sse(
+      session,
+      streams.resumable('a', async function* () {
+        for (const n of numbers(0, 20)) yield n
+      }),
+    ),
+  )
+  let lastId: string | null = null
+  const heard: string[] = []
+  for (let cut = 0; ; cut++) {
+    await using client = connect(server)
+    const headers: Record<string, string> = lastId === null ? {} : { 'Last-Event-ID': lastId }
+    const answer = await client.stream({ url: '/a', method: 'GET', headers })
+    if (answer.status === 204) break
+    let text = ''
+    for await (const piece of answer) {
+      text += piece.toString()
+      if (text.length > cut) break
+    }
+    for (const block of text.split('\n\n').slice(0, -1)) {
+      const id = /^id: (.*)$/m.exec(block)
+      if (id === null) continue
+      lastId = id[1]!
+      heard.push(/^data: (.*)$/m.exec(block)![1]!)
+    }
+  }
+  assert.deepEqual(heard, [...numbers(0, 20), '{"reason":"done"}'])
+})
+
+/** The connection of one process to the relay, which a test can cut. */
+class Plug implements Relay {
+  readonly #relay: Relay
+  readonly #open = new Set<{ cut(): void; heal(): void }>()
+  isConnected = true
+
+  constructor(relay: Relay) {
+    this.#relay = relay
+  }
+
+  publish(...args: Parameters<Relay['publish']>): Promise<string | null> {
+    return this.isConnected ? this.#relay.publish(...args) : Promise.reject(new Error('the plug is out'))
+  }
+
+  subscribe(...[channel, listener, options]: Parameters<Relay['subscribe']>): RelaySubscription {
+    let inner = this.#relay.subscribe(channel, (message) => this.isConnected && listener(message), options)
+    const own = {
+      cut: () => {},
+      heal: () => {
+        inner.close()
+        options?.onGap?.()
+        inner = this.#relay.subscribe(channel, (message) => this.isConnected && listener(message))
+      },
+    }
+    this.#open.add(own)
+    return {
+      ready: inner.ready,
+      close: () => {
+        this.#open.delete(own)
+        inner.close()
+      },
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  heal(): void {
+    this.isConnected = true
+    for (const one of [...this.#open]) one.heal()
+  }
+}
+
+const keeping = (): Relay => memoryRelay({ maxLength: 20_000 })
+
+test('any process serves a key, and its work runs in one of them', async (t) => {
+  const relay = keeping()
+  const work = steps()
+  const processes = await Promise.all([1, 2, 3].map(() => serve(t, work.start, { relay })))
+  work.say(5)
+  const readers = processes.map(({ reader }) => reader())
+  const reading = readers.map((reader) => reader.read())
+  await eventually(() => readers.every(({ data }) => data.length === 5), 'the events')
+  work.say(5)
+  work.finish()
+  await within(Promise.all(reading), 'the ends')
+  for (const { heard } of readers) assert.deepEqual(heard, readers[0]!.heard)
+  assert.deepEqual(readers[0]!.data, [...numbers(0, 10), END])
+  assert.deepEqual(work.runs, [0])
+  await eventually(() => processes.every(({ streams }) => streams.size === 0), 'the memory')
+  const late = processes[2]!.reader()
+  await late.read()
+  assert.deepEqual(late.heard, readers[0]!.heard)
+  assert.deepEqual(work.runs, [0])
+})
+
+test('cancel is heard on every machine, also called where nobody watches', async (t) => {
+  const relay = keeping()
+  const work = steps()
+  const [one, two, three] = await Promise.all([1, 2, 3].map(() => serve(t, work.start, { relay })))
+  work.say(2)
+  const readers = [one!.reader(), two!.reader()]
+  const reading = readers.map((reader) => reader.read())
+  await eventually(() => readers.every(({ data }) => data.length === 2), 'the events')
+  await three!.streams.cancel('a')
+  await within(Promise.all(reading), 'the ends')
+  for (const { data } of readers) assert.deepEqual(data, ['0', '1', 'end {"reason":"cancelled"}'])
+  assert.equal(work.signals[0]!.aborted, true)
+})
+
+test('a server that stops hands its work over, and its clients go on elsewhere', async (t) => {
+  const relay = keeping()
+  const work = steps()
+  const first = await serve(t, work.start, { relay, handOver: true })
+  const second = await serve(t, work.start, { relay, handOver: true })
+  work.say(3)
+  const one = first.reader()
+  const two = second.reader()
+  const reading = one.read()
+  await eventually(() => one.data.length === 3, 'the events')
+  const watching = two.read()
+  await eventually(() => two.data.length === 3, 'the events elsewhere')
+  assert.deepEqual(await within(first.server.stop(), 'the stop'), { aborted: 0 })
+  await reading
+  work.say(3)
+  work.finish()
+  await within(watching, 'the end')
+  await one.read(undefined, `http://127.0.0.1:${second.server.port}/a`)
+  assert.deepEqual(two.data, [...numbers(0, 6), END])
+  assert.deepEqual(one.heard, two.heard)
+  assert.deepEqual(work.runs, [0, 3])
+})
+
+for (const handOver of [true, false])
+  test(`a process that is cut off loses its work after the lease (handOver: ${handOver}), and what it says later is ignored`, async (t) => {
+    const relay = keeping()
+    const plug = new Plug(relay)
+    const clock = new TestClock()
+    const [lost, work] = [steps(), steps()]
+    const first = await serve(t, lost.start, { relay: plug, handOver }, clock)
+    const second = await serve(t, work.start, { relay, handOver }, clock)
+    lost.say(3)
+    const [one, two] = [first.reader(), second.reader()]
+    const reading = one.read()
+    await eventually(() => one.data.length === 3, 'the events')
+    const watching = two.read()
+    await eventually(() => two.data.length === 3, 'the events elsewhere')
+    await clock.advance(60_000)
+    assert.deepEqual(work.runs, [])
+    plug.isConnected = false
+    lost.say(4)
+    await clock.advance(10_000)
+    assert.deepEqual(work.runs, [])
+    await clock.advance(20_000)
+    if (handOver) {
+      await eventually(() => work.runs.length === 1, 'the work elsewhere')
+      work.say(6)
+      work.finish()
+    }
+    await within(watching, 'the end')
+    const expected = handOver ? [...numbers(0, 6), END] : [...numbers(0, 3), 'end {"reason":"interrupted"}']
+    assert.deepEqual(two.data, expected)
+    plug.heal()
+    await clock.advance(60_000)
+    await within(reading, 'the end where it was')
+    assert.deepEqual(one.data, expected)
+    assert.deepEqual([lost.runs, work.runs], [[0], handOver ? [3] : []])
+    assert.equal(lost.signals[0]!.aborted, true)
+  })
+
+test('nobody takes over while the relay is away from himself', async (t) => {
+  const relay = keeping()
+  const plug = new Plug(relay)
+  const clock = new TestClock()
+  const [work, other] = [steps(), steps()]
+  const first = await serve(t, work.start, { relay, handOver: true }, clock)
+  const second = await serve(t, other.start, { relay: plug, handOver: true }, clock)
+  work.say(1)
+  await first.reader().read(1)
+  const two = second.reader()
+  const watching = two.read()
+  await eventually(() => two.data.length === 1, 'the event elsewhere')
+  plug.isConnected = false
+  await clock.advance(60_000)
+  work.say(1)
+  plug.heal()
+  await clock.advance(5_000)
+  work.finish()
+  await within(watching, 'the end')
+  assert.deepEqual(two.data, ['0', '1', END])
+  assert.deepEqual(other.runs, [])
+})
+
+test('10,000 events while servers stop, the relay is cut off and clients are cut: none is lost or doubled', async (t) => {
+  const relay = keeping()
+  const clock = new TestClock()
+  const most = 10_000
+  const runs: number[] = []
+  const start: Start = async function* (signal, kept) {
+    runs.push(kept)
+    for (let n = kept; n < most && !signal.aborted; n++) {
+      yield String(n)
+      if (n % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  const plugs: Plug[] = []
+  const launch = async (): Promise<Serving> => {
+    const plug = new Plug(relay)
+    plugs.push(plug)
+    return serve(t, start, { relay: plug, handOver: true, maxBytes: '8MiB' }, clock)
+  }
+  let current = await launch()
+  const watch = async (cut: number): Promise<EventReader> => {
+    const one = new EventReader('')
+    for (let round = 0; one.status !== 204; round++) {
+      await one.read(cut + ((round * 37) % 400), `http://127.0.0.1:${current.server.port}/a`).catch(() => {})
+    }
+    return one
+  }
+  let isOver = false
+  const watching = Promise.all([300, 700, 1_500].map((cut) => watch(cut))).finally(() => (isOver = true))
+  for (let turn = 0; !isOver && turn < 1_000; turn++) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await clock.advance(2_000)
+    const [before, plug] = [current, plugs.at(-1)!]
+    if (turn % 3 === 1) plug.isConnected = false
+    else if (turn % 3 === 2) plug.heal()
+    else if (turn < 30) {
+      current = await launch()
+      await before.server.stop()
+    }
+  }
+  for (const { data } of await watching) assert.deepEqual(data, [...numbers(0, most), END])
+  assert.ok(runs.length > 1, String(runs))
+})
+
+/** Messages as several processes might write them, also late and twice. */
+const message: fc.Arbitrary<RunMessage> = fc.oneof(
+  fc.record({
+    kind: fc.constant('claim' as const),
+    run: fc.constantFrom('r', 's'),
+    epoch: fc.integer({ min: 1, max: 3 }),
+    by: fc.constantFrom('p', 'q'),
+    from: fc.constantFrom(0, 1),
+  }),
+  fc.record({
+    kind: fc.constant('event' as const),
+    run: fc.constantFrom('r', 's'),
+    epoch: fc.integer({ min: 1, max: 3 }),
+    n: fc.integer({ min: 0, max: 3 }),
+    attempt: fc.integer({ min: 0, max: 2 }),
+    data: fc.string({ maxLength: 2 }),
+  }),
+  fc.record({
+    kind: fc.constant('end' as const),
+    run: fc.constantFrom('r', 's'),
+    epoch: fc.integer({ min: 1, max: 3 }),
+    n: fc.integer({ min: 0, max: 3 }),
+    attempt: fc.integer({ min: 0, max: 2 }),
+    reason: fc.constant('done' as const),
+    at: fc.constant(1),
+  }),
+  fc.record({ kind: fc.constant('release' as const), run: fc.constantFrom('r', 's'), epoch: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({ kind: fc.constant('cancel' as const), at: fc.constant(1) }),
+)
+
+test('a log of one run that is read again from its beginning changes nothing', () => {
+  const ofRun = message.filter((one) => one.kind !== 'cancel' && one.run === 'r')
+  fc.assert(
+    fc.property(fc.array(ofRun, { maxLength: 40 }), (all) => {
+      // Nobody claims what follows a claim, or sends events, before he has read the claim.
+      const claimed = new Set([0])
+      const messages = all.filter((one) => {
+        if (one.kind === 'cancel') return false
+        if (one.kind !== 'claim') return claimed.has(one.epoch)
+        if (!claimed.has(one.epoch - 1) || (one.epoch === 1 && one.from > 0)) return false
+        claimed.add(one.epoch)
+        return true
+      })
+      const state = (log: RunLog): unknown => ({ epoch: log.epoch, events: log.run?.events.length, end: log.run?.end?.id })
+      const log = new RunLog()
+      for (const one of messages) log.apply(one)
+      const before = state(log)
+      for (const one of messages) log.apply(one)
+      assert.deepEqual(state(log), before)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('whatever the relay holds, events of a run have their numbers in order, and none follows its end', () => {
+  fc.assert(
+    fc.property(fc.array(message, { maxLength: 40 }), (messages) => {
+      const log = new RunLog()
+      for (const one of messages) {
+        const { run } = log
+        const wasEnded = run !== null && run.end !== null
+        const before = run?.events.length
+        log.apply(one)
+        if (wasEnded) assert.equal(run.events.length, before)
+      }
+      for (const [n, { id }] of log.run?.events.entries() ?? []) assert.equal(id, `${log.run!.id}-${n}`)
+    }),
+  )
+})
