@@ -3,7 +3,6 @@
 export { SseChannel, type SseChannelOptions } from './channel.ts'
 export { SseChannels } from './channels.ts'
 export type { SseEvent } from './event.ts'
-export type { RelayEvent } from './event-envelope.ts'
 export type { SseFeed } from './feed.ts'
 export { openStreams } from './open-streams.ts'
 export { type ResumableOptions, ResumableStreams } from './resumable-streams.ts'
