@@ -98,6 +98,7 @@ const SECTIONS = {
     'docs/guide/contracts.md': 'Contracts and the typed client',
     'docs/guide/openapi.md': 'OpenAPI',
     'docs/guide/rpc.md': 'gRPC and Connect',
+    'docs/guide/mcp.md': 'Tools for models (MCP)',
     'docs/guide/web-apis.md': 'Web Request and Response',
   },
   Production: {

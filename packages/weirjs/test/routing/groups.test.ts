@@ -195,6 +195,8 @@ test('metadata, tags, host and limits are inherited, and the inner ones take pre
       description: null,
       operationId: null,
       deprecated: false,
+      tool: null,
+      entry: null,
       metadata: { a: 1, b: 2 },
       tags: ['x', 'y', 'z'],
       policies: [

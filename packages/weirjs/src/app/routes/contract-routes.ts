@@ -108,7 +108,9 @@ function routeOf(mapping: Mapping, name: string, entry: unknown, handlers: Recor
   }
   const known = Object.hasOwn(declaration, 'operationId') || mapping.isTaken(name) ? {} : { operationId: name }
   const full = { ...known, ...declaration, ...ownOptions }
-  return new Route(mapping.scope, method, mapping.pathOf(path), full, handler, `"${name}" of a contract`)
+  const route = new Route(mapping.scope, method, mapping.pathOf(path), full, handler, `"${name}" of a contract`)
+  route.entry = entry as Entry
+  return route
 }
 
 function handlerOf({ host }: Mapping, name: string, entry: Entry, handlers: Record<string, unknown>): Handler {

@@ -19,7 +19,10 @@ export interface Entry<M extends string = string, P extends string = string, D =
 export type Contract = { readonly [name: string]: Entry }
 
 /** Options of an entry, apart from what it binds: what its clients have to know, and what documents say. */
-export type EntryOptions = Pick<RouteOptions, 'answers' | 'body' | 'summary' | 'description' | 'operationId' | 'deprecated' | 'tags'>
+export type EntryOptions = Pick<
+  RouteOptions,
+  'answers' | 'body' | 'summary' | 'description' | 'operationId' | 'deprecated' | 'tags' | 'tool'
+>
 
 /** The declaration of an entry: parameters, by their names, and options. */
 export type EntryDeclaration<D> = {

@@ -84,6 +84,18 @@ export interface GroupOptions {
   readonly tags?: readonly string[]
 }
 
+/** How a route is shown to clients of the Model Context Protocol: see `@weirjs/mcp`. */
+export interface ToolOptions {
+  /** Unique among the tools of a server: 1 to 128 of `A-Z`, `a-z`, `0-9`, `_`, `-` and `.`. Default: `operationId`. */
+  readonly name?: string | undefined
+  /** For people. Default: `summary`. */
+  readonly title?: string | undefined
+  /** For the model: what the tool does, and when to use it. Default: `description` or, without one, `summary`. */
+  readonly description?: string | undefined
+  /** Hints for clients, such as `{ destructiveHint: false }`, in addition to those that follow from the method. */
+  readonly annotations?: object
+}
+
 /** The options of a route, apart from what it binds. */
 export interface RouteOptions extends GroupOptions {
   /** Omits the controller's prefix, but not the prefix under which the controller was mapped. */
@@ -108,6 +120,8 @@ export interface RouteOptions extends GroupOptions {
    * deprecation, past or future. `true`: an unknown time, sent as `@0`. Default false.
    */
   readonly deprecated?: boolean | Date
+  /** Lets `@weirjs/mcp` offer the route as a tool to clients of the Model Context Protocol. Default false. */
+  readonly tool?: boolean | ToolOptions
 }
 
 /** How a route reads its body. */

@@ -4,6 +4,8 @@ import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { RouteMetadata } from '../../http/route-info.ts'
 
 import type { Binding } from './binding.ts'
+import type { Entry } from './contract.ts'
+import type { ToolOptions } from './declaration.ts'
 import type { Route } from './route.ts'
 import type { Answers } from './route-answers.ts'
 import type { Level, PlacedPolicy, Setting } from './scope.ts'
@@ -49,6 +51,10 @@ export interface RouteListing {
   readonly operationId: string | null
   /** `true`: since an unknown time. */
   readonly deprecated: boolean | Date
+  /** How `@weirjs/mcp` offers it as a tool; null: it does not. */
+  readonly tool: ToolOptions | null
+  /** The entry of a contract that it was mapped for; null for others. */
+  readonly entry: Entry | null
   readonly metadata: RouteMetadata
   /** The tags of groups and classes come first. */
   readonly tags: readonly string[]
@@ -100,6 +106,7 @@ export function listingOf(route: Route, { limits, invalidBodyStatus }: ListingSe
     scope,
     source,
     chain,
+    entry,
   } = route
   return {
     method,
@@ -110,6 +117,7 @@ export function listingOf(route: Route, { limits, invalidBodyStatus }: ListingSe
     body: body?.declared ?? null,
     answers: scope.answers,
     ...documentation,
+    entry,
     metadata,
     tags: scope.tags,
     policies: chain.policies.map(policyListing),

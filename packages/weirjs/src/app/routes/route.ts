@@ -15,7 +15,8 @@ import { Template } from '../../routing/template.ts'
 import type { BeforeSend } from '../policies/middleware.ts'
 import { type Args, Binder, type Step } from './binder.ts'
 import { type Binding, bindingsOf } from './binding.ts'
-import { STANDARD_METHODS } from './declaration.ts'
+import type { Entry } from './contract.ts'
+import { STANDARD_METHODS, type ToolOptions } from './declaration.ts'
 import { isSafe, REQUIRED_CONDITION } from './required-condition.ts'
 import { declaredAnswers } from './route-answers.ts'
 import { bodyModeOf, bodyReaderOf } from './route-body.ts'
@@ -32,11 +33,14 @@ interface RouteDocumentation {
   readonly description: string | null
   readonly operationId: string | null
   readonly deprecated: boolean | Date
+  /** Null: it is no tool. */
+  readonly tool: ToolOptions | null
 }
 
 /** The arguments of a handler whose route binds nothing. */
 const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
 
+const NO_OPTIONS: ToolOptions = Object.freeze({})
 const NO_STEPS: readonly Step[] = Object.freeze([])
 
 export class Route implements RouteInfo {
@@ -69,6 +73,8 @@ export class Route implements RouteInfo {
   readonly source: string
   /** The call that mapped it; null once the server starts, because a stack takes as much memory as a small route. */
   mappedBy: CallSite | null = null
+  /** The entry of a contract that it was mapped for; null for others. */
+  entry: Entry | null = null
   /** The protocol that its handler always switches to; null for an ordinary one. */
   readonly upgradesTo: string | null
   /** The schemas of that protocol's messages; null for an ordinary handler. */
@@ -108,8 +114,8 @@ export class Route implements RouteInfo {
     this.body = bodyReaderOf(options.body, method, where)
     this.answers = declaredAnswers(this.label, scope.answers)
     this.bodyMode = bodyModeOf(options.body, this.body)
-    const { summary = null, description = null, operationId = null, deprecated = false } = options
-    this.documentation = { summary, description, operationId, deprecated }
+    const { summary = null, description = null, operationId = null, deprecated = false, tool = false } = options
+    this.documentation = { summary, description, operationId, deprecated, tool: tool === true ? NO_OPTIONS : tool || null }
     if (deprecated !== false) scope.beforeSend(deprecation(deprecated))
     if (settings.requireIfMatch?.value === true && !isSafe(method)) scope.use(REQUIRED_CONDITION)
     else if (options.requireIfMatch === true)

@@ -2,7 +2,7 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
-import { anything, duration, flag, matching, object, rate, size, text, texts } from '../../base/option-kinds.ts'
+import { anything, duration, flag, matching, nested, object, rate, size, text, texts } from '../../base/option-kinds.ts'
 import { type Rule, rules } from '../../base/option-rules.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
 import { isSchema } from '../../schema/standard.ts'
@@ -14,13 +14,15 @@ import {
   KNOWN_ELSEWHERE,
   type Parameter,
   type RouteOptions,
+  type ToolOptions,
 } from './declaration.ts'
 import { ParameterSource } from './parameter-source.ts'
 import { checkAnswers } from './route-answers.ts'
 
 const OWNER = 'declaration'
 const isNotEmpty = (value: string): boolean => value !== ''
-const WORDS = text('a string that is not empty', isNotEmpty).optional()
+const WORDS_OR = (absent: string) => text('a string that is not empty', isNotEmpty).optional(absent)
+const WORDS = WORDS_OR('none')
 const TIME = duration({ most: Number.MAX_SAFE_INTEGER }).nullable().optional("the server's")
 const isHost = (host: string): boolean => /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(host)
 const isDeprecation = (value: unknown): boolean => typeof value === 'boolean' || (value instanceof Date && !Number.isNaN(value.getTime()))
@@ -42,6 +44,13 @@ export const GROUP_RULES = rules<GroupOptions>('a group')({
   tags: texts('a string', () => true).optional(),
 })
 /** @internal */
+export const TOOL_RULES = rules<ToolOptions>('tool')({
+  name: text('1 to 128 of the characters A-Z, a-z, 0-9, _, - and .', (name) => /^[\w.-]{1,128}$/.test(name)).optional('operationId'),
+  title: WORDS_OR('summary'),
+  description: WORDS_OR('description, or summary'),
+  annotations: object().or({}, 'by the method'),
+})
+/** @internal */
 export const ROUTE_RULES = rules<RouteOptions>('a route')({
   ...GROUP_RULES.table,
   absolute: anything().optional('false'),
@@ -52,6 +61,7 @@ export const ROUTE_RULES = rules<RouteOptions>('a route')({
   description: WORDS,
   operationId: WORDS,
   deprecated: matching<boolean | Date>('true, false or a date', isDeprecation).optional('false'),
+  tool: nested(TOOL_RULES, 'true, false or an object such as { name: "search" }').also(true).also(false).optional('false'),
 })
 
 /** What a declaration belongs to. */
@@ -64,7 +74,9 @@ const FUNCTION_MISPLACED: Readonly<Record<Owner, string>> = {
 }
 
 /** The options of a route with bytes and milliseconds. */
-export type CheckedOptions = Omit<RouteOptions, Limit> & { readonly [K in Limit]?: number | null }
+export type CheckedOptions = Omit<RouteOptions, Limit | 'tool'> & { readonly [K in Limit]?: number | null } & {
+  readonly tool?: boolean | typeof TOOL_RULES.settings
+}
 type Limit = 'maxRequestBodySize' | 'requestTimeout' | 'writeTimeout'
 
 export interface SplitDeclaration {

@@ -1,0 +1,3 @@
+// The public API of @weirjs/mcp.
+
+export { type McpOptions, mcp } from './mcp.ts'

@@ -1,0 +1,78 @@
+// Runs the route of a tool inside its server, as a request of the client that calls the tool.
+
+import { isIP } from 'node:net'
+
+import { HttpError, type HttpServer, type HttpSession } from 'weirjs'
+
+import { eventData } from './event-data.ts'
+import { ArgumentError, requestOf } from './tool-request.ts'
+import { failure, ResultTooLarge, resultOf, type ToolResult, textContent } from './tool-result.ts'
+import type { Tool } from './tools.ts'
+
+/** What a call has led to: a result, or events that become one. */
+type Called = ToolResult | AsyncGenerator<string, ToolResult>
+
+/**
+ * @param most the largest result, in bytes
+ * @param passesChallenges whether the client is told by a status that the route wants other credentials
+ * @throws HttpError with the challenge of the route
+ */
+export async function callTool(session: HttpSession, tool: Tool, args: unknown, most: number, passesChallenges: boolean): Promise<Called> {
+  try {
+    const response = await send(session, tool, args)
+    const challenge = response.headers.get('www-authenticate')
+    const { status, body } = response
+    if (passesChallenges && challenge !== null && (status === 401 || (status === 403 && challenge.includes('insufficient_scope'))))
+      throw new HttpError(status, `${tool.name} needs other credentials`, { headers: { 'WWW-Authenticate': challenge } })
+    const isStream = status < 400 && body !== null && response.headers.get('content-type')?.startsWith('text/event-stream') === true
+    return isStream ? streamed(body, most) : await resultOf(tool, response, most)
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+/** What the model may know of an error. A failure of the route has been logged by then: the connection of its request has ended. */
+function failed(error: unknown): ToolResult {
+  if (error instanceof HttpError) throw error
+  return failure(error instanceof ArgumentError || error instanceof ResultTooLarge ? error.message : 'the response was aborted')
+}
+
+/** Each event, and at the end the result that has all of them. */
+async function* streamed(body: ReadableStream<Uint8Array>, most: number): AsyncGenerator<string, ToolResult> {
+  const content: object[] = []
+  try {
+    for await (const data of eventData(body, most)) {
+      content.push(textContent(data))
+      yield data
+    }
+    return { content }
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+/** The values of arguments must not lead to another route than that of the tool: `/notes/:id` may stand beside `/notes/all`. */
+async function send(session: HttpSession, tool: Tool, args: unknown): Promise<Response> {
+  const { target, headers, body } = requestOf(tool, args, session)
+  const { clientAddress, isSecure, endpoint, origin, basePath } = session
+  const server = session.server as HttpServer
+  const arrival = {
+    peer: { isSecure, ...(isIP(clientAddress) !== 0 && { address: clientAddress }) },
+    ...(endpoint !== null && { endpoint }),
+  }
+  const { method } = tool
+  // A base path that only a proxy can state is not known inside.
+  for (const base of new Set([basePath, ''])) {
+    const url = origin + base + target
+    const { route } = await server.explain(new Request(url, { method, headers }), arrival)
+    if (route === null || !isSame(route, tool.route)) continue
+    return server.fetch(new Request(url, { method, headers, body, signal: session.request.signal }), arrival)
+  }
+  throw new ArgumentError(`the arguments lead to another route than that of ${tool.name}`)
+}
+
+type Identity = Pick<Tool['route'], 'method' | 'path' | 'host' | 'endpoint'>
+
+function isSame(one: Identity, other: Identity): boolean {
+  return one.method === other.method && one.path === other.path && one.host === other.host && one.endpoint === other.endpoint
+}

@@ -1,0 +1,297 @@
+// Which routes are tools, what clients are told of them, and what a call of one is.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import fc from 'fast-check'
+import { cookie, events, HttpServer, type HttpSession, header, multipart, Problem, t, text } from 'weirjs'
+import { auth } from 'weirjs/auth'
+import { contract, get, post } from 'weirjs/client'
+import { rateLimit } from 'weirjs/limits'
+import { sse } from 'weirjs/sse'
+
+import { mcp } from '../src/index.ts'
+import { ask, call, send, textOf } from './support.ts'
+
+const Note = t.named('Note', t.object({ id: t.int, title: t.string }))
+const api = contract({
+  list: get('/notes', { search: t.string.default(''), tags: t.array(t.string).optional(), tool: true, answers: { 200: t.array(Note) } }),
+  show: get('/notes/:id', { id: t.int, tool: { title: 'Show', description: 'One note.' }, answers: { 200: Note, 404: Problem } }),
+  add: post('/notes', {
+    tool: { annotations: { destructiveHint: false } },
+    summary: 'Adds a note',
+    tenant: header('x-tenant', t.string.optional()),
+    body: t.object({ title: t.string.min(1) }),
+    answers: { 201: Note },
+  }),
+  secret: get('/secret', { answers: { 200: t.object({ key: t.string }) } }),
+})
+
+function notes(options: object = {}) {
+  const server = new HttpServer({ logger: null })
+  const kept = [{ id: 1, title: 'Milk' }]
+  server.mapContract(api, {
+    list: ({ search }) => kept.filter(({ title }) => title.includes(search)),
+    show: ({ id }, { response }) => kept[id - 1] ?? response.notFound(`There is no note ${id}.`),
+    add: ({ body, tenant }, { response }) => response.status(201).json({ id: 2, title: `${body.title} of ${tenant ?? 'nobody'}` }),
+    secret: () => ({ key: 'hidden' }),
+  })
+  mcp(server, options)
+  return server
+}
+
+const list = async (server: HttpServer): Promise<Record<string, unknown>[]> =>
+  (await ask(server, 'tools/list'))['tools'] as Record<string, unknown>[]
+
+test('routes that are declared as tools are listed, with their schemas', async () => {
+  const [all, one, added, ...others] = await list(notes())
+  assert.deepEqual(others, [])
+  assert.equal(all!['name'], 'list')
+  assert.deepEqual(all!['annotations'], { readOnlyHint: true })
+  assert.deepEqual((all!['inputSchema'] as { required: string[] }).required, [])
+  assert.equal(all!['outputSchema'], undefined, 'a list is no object')
+  assert.deepEqual(one, {
+    name: 'show',
+    title: 'Show',
+    description: 'One note.',
+    inputSchema: { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'], additionalProperties: false },
+    outputSchema: { type: 'object', properties: { id: { type: 'integer' }, title: { type: 'string' } }, required: ['id', 'title'] },
+    annotations: { readOnlyHint: true },
+  })
+  assert.equal(added!['description'], 'Adds a note')
+  assert.deepEqual(added!['annotations'], { readOnlyHint: false, destructiveHint: false })
+  assert.deepEqual((added!['inputSchema'] as { required: string[] }).required, ['body'])
+})
+
+test('a call runs the route, and errors are for the model', async () => {
+  const server = notes()
+  assert.equal(textOf(await call(server, 'list', { search: 'Mi' })), '[{"id":1,"title":"Milk"}]')
+  assert.deepEqual((await call(server, 'show', { id: 1 })).structuredContent, { id: 1, title: 'Milk' })
+  assert.equal(textOf(await call(server, 'show', { id: 9 })), 'error: There is no note 9.')
+  assert.match(textOf(await call(server, 'show', { id: 'x' })), /^error: .*"id": expected a whole number, got "x"$/)
+  assert.equal(textOf(await call(server, 'add', { body: { title: 'Tea' }, tenant: 'ann' })), '{"id":2,"title":"Tea of ann"}')
+  assert.match(textOf(await call(server, 'add', { body: { title: '' } })), /^error: .*title/)
+  assert.match(textOf(await call(server, 'add')), /^error: /)
+  assert.equal(textOf(await call(server, 'show')), 'error: "id" is missing')
+  assert.equal(textOf(await call(server, 'show', { id: 1, x: 2 })), 'error: there is no argument "x"; the arguments are id')
+  assert.equal(textOf(await call(server, 'list', { tags: [{}] })), 'error: "tags" is an object, not text, a number, true or false')
+  assert.equal(textOf(await call(server, 'show', [])), 'error: the arguments are an array, not an object')
+  assert.equal(((await ask(server, 'tools/call', { name: 'secret' }))['error'] as { code: number }).code, -32_602)
+})
+
+test('only the entries in "tools" are tools, if it is given', async () => {
+  assert.deepEqual(
+    (await list(notes({ tools: [api.show] }))).map(({ name }) => name),
+    ['show'],
+  )
+  const { show, list: all } = api
+  assert.deepEqual(
+    (await list(notes({ tools: { show, all } }))).map(({ name }) => name),
+    ['list', 'show'],
+  )
+})
+
+test('no argument leads to another route', async () => {
+  const server = new HttpServer({ logger: null })
+  const reached: string[] = []
+  const open = (path: string) => server.mapGet(path as '/x', () => void reached.push(path))
+  server.mapGet('/files/:name', { operationId: 'file', tool: true }, ({ name }) => `file ${name}`)
+  server.mapGet('/tree/*path', { operationId: 'tree', tool: true }, ({ path }) => `tree ${path}`)
+  for (const path of ['/files/all', '/', '/files', '/tree', '/tree/secret', '/admin', '/files/all/x']) open(path)
+  mcp(server)
+  for (const name of [
+    'all',
+    '..',
+    '.',
+    '',
+    '%2e%2e',
+    '../admin',
+    '..\\admin',
+    'all/x',
+    '%2e%2e/admin',
+    '\\..\\admin',
+    '?x',
+    '#',
+    'all#',
+    'all?',
+    '\ud800',
+    '\n',
+    '//',
+  ])
+    for (const tool of ['file', 'tree']) await call(server, tool, { [tool === 'file' ? 'name' : 'path']: name })
+  assert.equal(textOf(await call(server, 'file', { name: 'all' })), 'error: the arguments lead to another route than that of file')
+  assert.equal(textOf(await call(server, 'tree', { path: 'secret' })), 'error: the arguments lead to another route than that of tree')
+  assert.equal(textOf(await call(server, 'tree', { path: 'a/b c' })), 'tree a/b c')
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: fc.constantFrom('.', '/', '\\', '%', '2', 'e', 'a', 'l', '?', '#', ' ') }), async (value) => {
+      const got = textOf(await call(server, 'file', { name: value }))
+      assert.ok(got === `file ${value}` || got.startsWith('error: '), got)
+      await call(server, 'tree', { path: value })
+    }),
+  )
+  assert.deepEqual(reached, [])
+})
+
+test('the policies of the route see the credentials of the call, and its client', async () => {
+  const server = new HttpServer({ logger: null })
+  const scheme = {
+    name: 'key',
+    authenticate: ({ request }: HttpSession) =>
+      request.headers.get('authorization') === 'Key secret'
+        ? { scheme: 'key', id: 'ann', name: null, roles: [], scopes: [], claims: {} }
+        : null,
+    challenge: () => 'Key',
+    description: { type: 'http' as const, scheme: 'key' },
+  }
+  const users = auth({ schemes: [scheme] })
+  server.use(users)
+  const limit = rateLimit({ quota: 2, window: '1h', key: 'address' })
+  const of = { operationId: 'me', tool: true, seen: cookie('seen', t.string.optional()), use: [limit] }
+  server.mapGet('/me', of, ({ seen }, session) => `${users.principal.required(session).id} ${seen} ${session.clientAddress}`)
+  mcp(server, { use: [users.open] })
+  const headers = { Authorization: 'Key secret', Cookie: 'seen=before' }
+  const peer = { peer: { address: '192.0.2.1' } }
+  const me = async (fields: Record<string, string>) => {
+    const { result } = (
+      await send(server, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'me' } }, fields, peer as object)
+    ).json() as { result: Parameters<typeof textOf>[0] }
+    return textOf(result)
+  }
+  assert.deepEqual(((await list(server))[0]!['inputSchema'] as { properties: object }).properties, {}, 'a cookie is no argument')
+  assert.equal(await me(headers), 'ann before 192.0.2.1')
+  assert.match(await me({}), /^error: /)
+  assert.equal(await me(headers), 'ann before 192.0.2.1')
+  assert.match(await me(headers), /^error: .*2/)
+})
+
+test('a 401 of the server or of a tool names the metadata of the resource', async () => {
+  const server = new HttpServer({ logger: null })
+  const bearer = {
+    name: 'bearer',
+    authenticate: () => null,
+    challenge: () => 'Bearer realm="x"',
+    description: { type: 'http' as const, scheme: 'bearer' },
+  }
+  const users = auth({ schemes: [bearer] })
+  server.use(users)
+  server.mapGet('/me', { operationId: 'me', tool: true }, () => 'me')
+  const resource = { resource: 'https://app.example/mcp', authorizationServers: ['https://login.example'] }
+  mcp(server, { resource })
+  mcp(server, { path: '/open', use: [users.open], resource: { ...resource, resource: 'https://app.example/open' } })
+  const metadata = await server.inject('/.well-known/oauth-protected-resource/mcp')
+  assert.deepEqual((metadata.json() as { authorization_servers: unknown }).authorization_servers, ['https://login.example'])
+  const refused = await send(server, { jsonrpc: '2.0', id: 1, method: 'ping' })
+  assert.equal(refused.status, 401)
+  const wanted = 'Bearer resource_metadata="https://app.example/.well-known/oauth-protected-resource/mcp", realm="x"'
+  assert.equal(refused.headers.get('www-authenticate'), wanted)
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'me' } }
+  const called = await send(server, message, {}, { url: '/open' })
+  assert.equal(called.status, 401)
+  assert.equal(called.headers.get('www-authenticate'), wanted.replace('/mcp"', '/open"'))
+})
+
+test('results are text, images, or bytes, and no larger than maxResultSize', async () => {
+  const server = new HttpServer({ logger: null })
+  const map = (name: string, answer: (response: HttpSession['response']) => unknown) =>
+    server.mapGet(`/${name}` as '/x', { operationId: name, tool: true }, (_, { response }) => answer(response) as never)
+  map('html', () => '<p>')
+  map('image', (response) => response.body(new Uint8Array(3), 'image/png'))
+  map('zip', (response) => response.body(new Uint8Array(3), 'application/zip'))
+  map('large', () => 'x'.repeat(2_000))
+  map('nothing', () => undefined)
+  map('broken', () => {
+    throw new Error('a secret')
+  })
+  mcp(server, { maxResultSize: 1_000 })
+  assert.deepEqual((await call(server, 'image')).content, [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }])
+  assert.equal((await call(server, 'zip')).content[0]!.type, 'resource')
+  assert.equal(textOf(await call(server, 'html')), '<p>')
+  assert.equal(textOf(await call(server, 'large')), 'error: the response is larger than maxResultSize, which is 1,000 bytes')
+  assert.deepEqual((await call(server, 'nothing')).content, [])
+  const broken = textOf(await call(server, 'broken'))
+  assert.match(broken, /^error: /)
+  assert.doesNotMatch(broken, /secret/)
+})
+
+test('events of a route are progress for those who ask for it, and the result of all', async () => {
+  const server = new HttpServer({ logger: null })
+  async function* steps() {
+    yield 'one'
+    yield { data: 'two\nlines' }
+  }
+  server.mapGet('/work', { operationId: 'work', tool: true, answers: { 200: events() } }, (_, session) => sse(session, steps))
+  mcp(server)
+  const whole = await call(server, 'work')
+  assert.deepEqual(
+    whole.content.map((one) => one.text),
+    ['one', 'two\nlines'],
+  )
+  const params = { name: 'work', _meta: { progressToken: 'p' } }
+  const streamed = await send(server, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  assert.equal(streamed.headers.get('content-type'), 'text/event-stream')
+  const messages = [...streamed.text().matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!))
+  assert.deepEqual(
+    messages.map(({ method, params: sent, result }) => [method, sent?.message, result?.content.length]),
+    [
+      ['notifications/progress', 'one', undefined],
+      ['notifications/progress', 'two\nlines', undefined],
+      [undefined, undefined, 2],
+    ],
+  )
+  const plain = await send(server, { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, { Accept: 'application/json' })
+  assert.equal(plain.headers.get('content-type'), 'application/json')
+})
+
+test('what cannot be a tool is an error at the start', async () => {
+  const cases: [string, (server: HttpServer) => void, RegExp][] = [
+    ['a name', (server) => server.mapGet('/x', { tool: true }, () => 'x'), /GET \/x \(inline\) is a tool without a name/],
+    ['a method', (server) => server.map(null, '/x', { tool: { name: 'x' } }, () => 'x'), /it has no method/],
+    ['a form', (server) => server.mapPost('/x', { tool: { name: 'x' }, body: multipart({}) }, () => 'x'), /its body is a multipart form/],
+    [
+      'the same name',
+      (server) => server.mapGet('/x', { tool: { name: 'x' } }, () => 'x').mapGet('/y', { tool: { name: 'x' } }, () => 'x'),
+      /GET \/y \(inline\) is a tool of the same name as GET \/x/,
+    ],
+  ]
+  for (const [what, map, message] of cases) {
+    const server = new HttpServer({ logger: null, port: 0, address: '127.0.0.1' })
+    map(server)
+    mcp(server)
+    await assert.rejects(server.start(), message, what)
+  }
+  const unmapped = new HttpServer({ logger: null, port: 0, address: '127.0.0.1' })
+  mcp(unmapped, { tools: [api.show] })
+  await assert.rejects(unmapped.start(), /GET \/notes\/:id is among the tools of mcp\(\), and is not mapped/)
+  const undeclared = new HttpServer({ logger: null, port: 0, address: '127.0.0.1' })
+  undeclared.mapContract(contract({ secret: api.secret }), { secret: () => ({ key: 'x' }) })
+  mcp(undeclared, { tools: [api.secret] })
+  await assert.rejects(undeclared.start(), /is not declared as one: write tool: true/)
+  assert.throws(() => new HttpServer().mapGet('/x', { tool: { name: 'a b' } }, () => 'x'), /"tool" of \/x/)
+})
+
+test('a text body is an argument too', async () => {
+  const server = new HttpServer({ logger: null })
+  server.mapPost('/say', { operationId: 'say', tool: true, body: text() }, ({ body }) => body.toUpperCase())
+  mcp(server)
+  assert.equal(textOf(await call(server, 'say', { body: 'hello' })), 'HELLO')
+  assert.equal(textOf(await call(server, 'say', { body: 1 })), 'error: "body" is a number, not text')
+})
+
+test('below a path, and at an endpoint, the same routes are reached as by clients', async () => {
+  const server = new HttpServer({
+    logger: null,
+    basePath: '/app',
+    listen: [
+      { port: 0, name: 'public' },
+      { port: 0, name: 'internal' },
+    ],
+  })
+  server.mapGet('/a', { operationId: 'a', tool: true }, (_, { basePath }) => `a below ${basePath}`)
+  server.mapGet('/b', { operationId: 'b', tool: true, endpoint: 'internal' }, () => 'b')
+  mcp(server)
+  const at = async (endpoint: string, method: string, params: object) =>
+    (await send(server, { jsonrpc: '2.0', id: 1, method, params }, {}, { url: '/app/mcp', endpoint } as object)).json() as { result: never }
+  assert.equal(textOf((await at('public', 'tools/call', { name: 'a' })).result), 'a below /app')
+  assert.equal(((await at('public', 'tools/list', {})).result as { tools: unknown[] }).tools.length, 1)
+  assert.match(textOf((await at('public', 'tools/call', { name: 'b' })).result), /another route/)
+  assert.equal(textOf((await at('internal', 'tools/call', { name: 'b' })).result), 'b')
+})
