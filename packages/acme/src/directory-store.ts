@@ -72,11 +72,7 @@ class DirectoryStore implements AcmeStore {
     const mine = JSON.stringify({ owner, until: now + ttlMs } satisfies Held)
     const last = await this.#last(name)
     const held = last === 0 ? null : await this.#held(name, last)
-    if (held?.owner === owner) {
-      await this.set(`${name}.${last}`, mine)
-      return true
-    }
-    if (held !== null && held.until > now) return false
+    if (held !== null && held.until > now) return held.owner === owner && this.#extend(name, last, mine)
     const next = last + 1
     const made = await this.#write(name, mine)
     try {
@@ -93,6 +89,14 @@ class DirectoryStore implements AcmeStore {
     }
     if (last > 0) await this.delete(`${name}.${last}`)
     return true
+  }
+
+  /** Its time may have ended while it was written, and another process may have made the next one. */
+  async #extend(name: string, number: number, mine: string): Promise<boolean> {
+    await this.set(`${name}.${number}`, mine)
+    if ((await this.#last(name)) === number) return true
+    await this.delete(`${name}.${number}`)
+    return false
   }
 
   async unlock(name: string, owner: string): Promise<void> {
