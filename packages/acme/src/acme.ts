@@ -123,6 +123,7 @@ class Certificates implements Acme {
   readonly #httpsOnly: HttpsOnly | null
   readonly #placeholder: Pair
   #client: Promise<CaClient> | null = null
+  #isInstalled = false
   /** Gives the servers what is new. */
   readonly #reloads = new Set<() => void>()
 
@@ -133,12 +134,12 @@ class Certificates implements Acme {
     const groups = settings.domains as readonly (readonly Identifier[])[]
     const all = groups.flat().map(({ value }) => value)
     this.name = `acme: ${all[0]}`
-    this.#challenges = new Challenges(store, clock)
     this.#placeholder = placeholder(clock.wallTime())
     const { httpsOnly } = settings
     this.#httpsOnly =
       httpsOnly === false ? null : new HttpsOnly(all, HTTPS_ONLY_RULES.read(httpsOnly === true ? {} : httpsOnly, OWNER, 'httpsOnly'))
     const ca = fileNameOf(new URL(settings.directory).host)
+    this.#challenges = new Challenges(store, clock, `${ca}.challenges`)
     this.#keepers = groups.map(
       (identifiers) =>
         new Keeper({
@@ -214,6 +215,8 @@ class Certificates implements Acme {
       // What the program has set beside `tls` stays.
       for (const { tls, index } of own) server.reloadTls({ ...tls, ...this.tls }, index)
     }
+    if (this.#isInstalled) throw invalid(OWNER, 'these certificates belong to another server: call acme() for each, with the same store')
+    this.#isInstalled = true
     let ending = new AbortController()
     server.observe({
       started: () => {

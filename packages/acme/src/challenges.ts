@@ -13,43 +13,53 @@ export type ChallengeType = 'http-01' | 'tls-alpn-01'
 const PATH = '/.well-known/acme-challenge/'
 const TOKEN = /^[\w-]{1,128}$/
 
+/** Those of one order at a time: the lock of the store sees to it. */
 export class Challenges {
   readonly #store: AcmeStore
   readonly #clock: Clock
+  readonly #name: string
   readonly #texts = new Map<string, string>()
   readonly #contexts = new Map<string, SecureContext>()
 
-  constructor(store: AcmeStore, clock: Clock) {
+  /** @param name of the texts in the store */
+  constructor(store: AcmeStore, clock: Clock, name: string) {
     this.#store = store
     this.#clock = clock
+    this.#name = name
   }
 
-  /** From now on, the challenge is answered: over HTTP, by every process that shares the store. @returns ends that */
-  async present(type: ChallengeType, identifier: Identifier, token: string, keyAuthorization: string): Promise<() => Promise<void>> {
+  /** From now on, the challenge is answered: over HTTP, by every process that shares the store. */
+  async present(type: ChallengeType, identifier: Identifier, token: string, keyAuthorization: string): Promise<void> {
     if (!TOKEN.test(token)) throw new Error('the token of a challenge is malformed')
     if (type === 'tls-alpn-01') {
-      const name = challengedName(identifier)
-      this.#contexts.set(name, createSecureContext(challengeCertificate(identifier, keyAuthorization, this.#clock.wallTime())))
-      return async () => void this.#contexts.delete(name)
+      const context = createSecureContext(challengeCertificate(identifier, keyAuthorization, this.#clock.wallTime()))
+      this.#contexts.set(challengedName(identifier), context)
+      return
     }
     this.#texts.set(token, keyAuthorization)
-    await this.#store.set(keyFor(token), keyAuthorization)
-    return async () => {
-      this.#texts.delete(token)
-      await this.#store.delete(keyFor(token))
-    }
+    await this.#store.set(this.#name, JSON.stringify(Object.fromEntries(this.#texts)))
+  }
+
+  /** Nothing is answered anymore, nor what a process has left that was killed. */
+  async clear(): Promise<void> {
+    this.#texts.clear()
+    this.#contexts.clear()
+    await this.#store.delete(this.#name)
   }
 
   /** What is at this path; null if nothing of ours is. */
   textAt(path: string): string | null | Promise<string | null> {
     if (!path.startsWith(PATH)) return null
     const token = path.slice(PATH.length)
-    return this.#texts.get(token) ?? (TOKEN.test(token) ? this.#store.get(keyFor(token)) : null)
+    return this.#texts.get(token) ?? (TOKEN.test(token) ? this.#textOfOther(token) : null)
   }
 
   readonly contextFor = (serverName: string): SecureContext | null => this.#contexts.get(serverName.toLowerCase()) ?? null
-}
 
-function keyFor(token: string): string {
-  return `token-${token}`
+  /** Another process may have the order. */
+  async #textOfOther(token: string): Promise<string | null> {
+    const texts = await this.#store.get(this.#name)
+    const found = texts === null ? undefined : new Map<string, unknown>(Object.entries(JSON.parse(texts) as object)).get(token)
+    return typeof found === 'string' ? found : null
+  }
 }

@@ -93,6 +93,8 @@ export async function obtain(context: OrderContext, wanted: Wanted, signal: Abor
     // An order that has failed stays failed. One that has not is continued by the next attempt.
     if (await hasFailed(context, url, signal)) await store.delete(pendingName)
     throw error
+  } finally {
+    await context.challenges.clear()
   }
 }
 
@@ -148,30 +150,26 @@ async function begin({ client, store, clock, pendingName }: OrderContext, wanted
 
 async function authorize(context: OrderContext, order: Order, types: readonly ChallengeType[], signal: AbortSignal): Promise<void> {
   const { client, challenges } = context
-  const ends: (() => Promise<void>)[] = []
-  try {
-    const open: string[] = []
-    for (const url of order.authorizations) {
-      const { object: authorization } = await client.read<Authorization>(url, signal)
-      if (authorization.status === 'valid') continue
-      if (authorization.status !== 'pending') throw new Error(refusalOf(authorization))
-      const { identifier } = authorization
-      const type = types.find((one) => authorization.challenges.some((challenge) => challenge.type === one))
-      const challenge = authorization.challenges.find((one) => one.type === type)
-      if (type === undefined || challenge === undefined)
-        throw new Error(
-          `for ${identifier.value}, the CA offers ${authorization.challenges.map((one) => one.type).join(', ')}, and this server answers ${types.join(', ')}`,
-        )
-      ends.push(await challenges.present(type, identifier, challenge.token, client.keyAuthorization(challenge.token)))
-      if (challenge.status === 'pending') await client.post(challenge.url, {}, signal)
-      open.push(url)
+  const open: string[] = []
+  for (const url of order.authorizations) {
+    const { object: authorization } = await client.read<Authorization>(url, signal)
+    if (authorization.status === 'valid') continue
+    if (authorization.status !== 'pending') throw new Error(refusalOf(authorization))
+    const { identifier } = authorization
+    const offered = authorization.challenges
+    const type = types.find((one) => offered.some((challenge) => challenge.type === one))
+    const challenge = offered.find((one) => one.type === type)
+    if (type === undefined || challenge === undefined) {
+      const kinds = offered.map((one) => one.type).join(', ')
+      throw new Error(`for ${identifier.value}, the CA offers ${kinds}, and this server answers ${types.join(', ')}`)
     }
-    for (const url of open) {
-      const authorization = await polled<Authorization>(context, url, null, (one) => one.status === 'pending', signal)
-      if (authorization.status !== 'valid') throw new Error(refusalOf(authorization))
-    }
-  } finally {
-    await Promise.allSettled(ends.map((end) => end()))
+    await challenges.present(type, identifier, challenge.token, client.keyAuthorization(challenge.token))
+    if (challenge.status === 'pending') await client.post(challenge.url, {}, signal)
+    open.push(url)
+  }
+  for (const url of open) {
+    const authorization = await polled<Authorization>(context, url, null, (one) => one.status === 'pending', signal)
+    if (authorization.status !== 'valid') throw new Error(refusalOf(authorization))
   }
 }
 

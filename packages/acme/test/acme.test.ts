@@ -1,0 +1,321 @@
+// Orders and renewals against a CA of the test, on a clock that the test moves.
+
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+
+import { HttpServer } from 'weirjs'
+import { TestClock } from 'weirjs/testing'
+
+import { type Acme, type AcmeOptions, acme } from '../src/index.ts'
+import { MemoryStore } from './memory-store.ts'
+import { type Step, StubCa } from './stub-ca.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const DOMAINS = ['example.org', 'www.example.org']
+/** More turns of the event loop than an order has steps. */
+const TURNS = 150
+
+interface World {
+  readonly clock: TestClock
+  readonly ca: StubCa
+  readonly store: MemoryStore
+}
+
+interface Process {
+  readonly certificates: Acme
+  readonly server: HttpServer
+  readonly logged: string[]
+}
+
+function newWorld(): World {
+  const clock = new TestClock()
+  return { clock, ca: new StubCa(clock), store: new MemoryStore() }
+}
+
+/** A process of its own: with another clock, it is one that stands still. */
+async function start(t: TestContext, { ca, store, clock }: World, options: Partial<AcmeOptions> = {}): Promise<Process> {
+  const logged: string[] = []
+  const note = (message: string): void => void logged.push(message)
+  const certificates = await acme({
+    domains: DOMAINS,
+    store: store.for(clock),
+    directory: ca.directory,
+    fetch: ca.fetch,
+    clock,
+    ...options,
+  })
+  const server = new HttpServer({
+    logger: { error: note, warn: note, info: note },
+    hosts: 'any',
+    listen: [{ port: 0 }, { port: 0, tls: certificates.tls }],
+  })
+  server.use(certificates)
+  server.mapGet('/', () => 'home')
+  ca.visit = async (host, path) => {
+    const response = await server.inject({ url: path, headers: { host } })
+    return response.status === 200 ? response.text() : null
+  }
+  await server.start()
+  t.after(() => server.stop({ grace: 0 }))
+  await turns()
+  return { certificates, server, logged }
+}
+
+async function turns(count = TURNS): Promise<void> {
+  for (let i = 0; i < count; i++) await turn()
+}
+
+/** Moves the clock in steps, and lets everything happen that is due. */
+async function pass(clock: TestClock, ms: number, step: number, look: () => void = () => {}, count = 20): Promise<void> {
+  for (let passed = 0; passed < ms; passed += step) {
+    await clock.advance(step)
+    await turns(count)
+    look()
+  }
+}
+
+test('a certificate is obtained, and renewed at two thirds of its life, for three years', async (t) => {
+  const world = newWorld()
+  const { certificates } = await start(t, world)
+  await pass(world.clock, MINUTE_MS, SECOND_MS)
+  assert.equal(world.ca.issued.length, 1)
+  await pass(world.clock, 3 * 365 * DAY_MS, 6 * HOUR_MS, () => assert.ok(certificates.status()[0]!.daysLeft! > 29))
+  assert.equal(world.ca.issued.length, 1 + Math.floor((3 * 365) / 60))
+  assert.equal(certificates.status()[0]!.failures, 0)
+  assert.equal(world.ca.count('newAccount'), 1)
+})
+
+test('certificates of six days and of one hour are renewed in time, too', async (t) => {
+  for (const lifeMs of [6 * DAY_MS, HOUR_MS]) {
+    const world = newWorld()
+    world.ca.lifeMs = lifeMs
+    const { certificates } = await start(t, world)
+    await pass(world.clock, MINUTE_MS, SECOND_MS)
+    await pass(world.clock, 4 * lifeMs, lifeMs / 100, () => assert.ok(certificates.status()[0]!.daysLeft! * DAY_MS > lifeMs / 4))
+    assert.ok(world.ca.issued.length >= 6, `${world.ca.issued.length}`)
+  }
+})
+
+test('the moment of a renewal is in the window that the CA suggests, the same for all processes', async (t) => {
+  const world = newWorld()
+  world.ca.window = (notBefore) => [notBefore + 20 * DAY_MS, notBefore + 30 * DAY_MS]
+  const first = await start(t, world)
+  await pass(world.clock, MINUTE_MS, SECOND_MS)
+  const second = await start(t, world)
+  const { renewal } = first.certificates.status()[0]!
+  assert.deepEqual(second.certificates.status()[0]!.renewal, renewal)
+  const begin = Date.parse(new X509Certificate(world.ca.issued[0]!).validFrom)
+  assert.ok(renewal!.getTime() > begin + 20 * DAY_MS && renewal!.getTime() < begin + 30 * DAY_MS)
+  await pass(world.clock, 31 * DAY_MS, HOUR_MS)
+  assert.equal(world.ca.issued.length, 2, 'one order for both')
+  assert.deepEqual(first.certificates.status()[0]!.notAfter, second.certificates.status()[0]!.notAfter)
+  assert.match(String(world.ca.calls.filter(({ step }) => step === 'newOrder')[1]!.payload!['replaces']), /^[\w-]+\.AI[\w-]+$/)
+})
+
+test('a window that moves into the past, as after a revocation, renews within a day', async (t) => {
+  const world = newWorld()
+  world.ca.window = (notBefore) => [notBefore + 60 * DAY_MS, notBefore + 61 * DAY_MS]
+  await start(t, world)
+  await pass(world.clock, DAY_MS, HOUR_MS)
+  assert.equal(world.ca.issued.length, 1)
+  const revoked = world.clock.wallTime() - HOUR_MS
+  world.ca.window = (notBefore, notAfter) => (notBefore < revoked ? [0, 1] : [notAfter - 2, notAfter - 1])
+  await pass(world.clock, DAY_MS, HOUR_MS)
+  assert.equal(world.ca.issued.length, 2)
+})
+
+test('bad nonces and slow validation only delay; the CA is asked as seldom as it wishes', async (t) => {
+  const world = newWorld()
+  Object.assign(world.ca, { badNonces: 5, slowness: 4, retryAfter: '7' })
+  await start(t, world)
+  await pass(world.clock, 5 * MINUTE_MS, SECOND_MS)
+  assert.equal(world.ca.issued.length, 1)
+  for (const step of ['authorization', 'order'] as const) {
+    const polls = world.ca.calls.filter((call) => call.step === step).map(({ at }) => at)
+    const gaps = polls.map((at, i) => at - (polls[i - 1] ?? 0)).filter((gap) => gap > 0)
+    assert.ok(
+      gaps.every((gap) => gap >= 7 * SECOND_MS),
+      `${step}: ${gaps.join(' ')}`,
+    )
+  }
+})
+
+test('after a rate limit, no request before its Retry-After; after other failures, ever longer waits', async (t) => {
+  const world = newWorld()
+  const { ca, clock } = world
+  let limit: string | null = '86400'
+  ca.intercept = (step, answer) =>
+    step === 'newOrder'
+      ? Promise.resolve(ca.refuse(limit === null ? 500 : 429, 'rateLimited', limit === null ? {} : { 'retry-after': limit }))
+      : answer()
+  let tried = 0
+  const original = ca.intercept
+  ca.intercept = (step, answer) => {
+    if (step === 'newOrder') tried++
+    return original(step, answer)
+  }
+  const { certificates, logged } = await start(t, world)
+  await pass(clock, 23 * HOUR_MS, 10 * MINUTE_MS)
+  assert.equal(tried, 1)
+  assert.match(
+    logged.join('\n'),
+    /could not be obtained, there is none yet; next attempt 2024-01-02T00:00:0\dZ: ca\.test responded with 429 rateLimited: it is rateLimited/,
+  )
+  assert.throws(() => certificates.check(new AbortController().signal), /no certificate for example\.org yet: ca\.test responded with 429/)
+  limit = null
+  await pass(clock, 10 * DAY_MS, 10 * MINUTE_MS)
+  assert.ok(tried > 15 && tried < 45, `${tried} attempts in ten days`)
+  ca.intercept = (_, answer) => answer()
+  await pass(clock, DAY_MS, 10 * MINUTE_MS)
+  assert.equal(ca.issued.length, 1)
+  certificates.check(new AbortController().signal)
+})
+
+test('while the CA is away, the stored certificate serves, with a line in the log, metrics, and a check that fails near the end', async (t) => {
+  const world = newWorld()
+  const { ca, clock } = world
+  const before = await start(t, world)
+  await pass(clock, MINUTE_MS, SECOND_MS)
+  await before.server.stop()
+  ca.intercept = () => Promise.reject(Object.assign(new TypeError('fetch failed'), { cause: new Error('connect ECONNREFUSED') }))
+  const { certificates, logged } = await start(t, world)
+  assert.match(logged[0]!, /is used from the store, valid until 2024-03-31T00:0\d:\d\dZ \(89 days\)$/)
+  const check = (): void => void certificates.check(new AbortController().signal)
+  await pass(clock, 70 * DAY_MS, HOUR_MS, check)
+  assert.match(
+    logged.at(-1)!,
+    /could not be renewed, valid until .* \(\d+ days\); next attempt .*: ca\.test cannot be reached: connect ECONNREFUSED/,
+  )
+  await pass(clock, 10 * DAY_MS, HOUR_MS)
+  assert.throws(check, /is valid for 9 days and has not been renewed: ca\.test cannot be reached/)
+  const [days, failures] = [...certificates.metrics()]
+  assert.deepEqual(days!.samples[0]!.labels, { domain: 'example.org' })
+  assert.ok(days!.samples[0]!.value > 9 && days!.samples[0]!.value < 10)
+  assert.ok(failures!.samples[0]!.value > 5)
+  await pass(clock, 30 * DAY_MS, HOUR_MS)
+  assert.throws(check, /has expired/)
+  ca.intercept = (_, answer) => answer()
+  await pass(clock, DAY_MS, HOUR_MS)
+  check()
+})
+
+const STEPS: readonly Step[] = [
+  'directory',
+  'newNonce',
+  'newAccount',
+  'newOrder',
+  'authorization',
+  'challenge',
+  'order',
+  'finalize',
+  'certificate',
+]
+for (const step of STEPS)
+  for (const isDone of [false, true])
+    test(`a process that is killed ${isDone ? 'after' : 'before'} "${step}" leaves an order that the next one completes`, async (t) => {
+      const world = newWorld()
+      const { ca } = world
+      const killed: World = { ...world, clock: new TestClock() } // it never moves again, so its lock ends
+      ca.slowness = 1
+      ca.intercept = async (asked, answer) => {
+        if (asked !== step) return answer()
+        if (isDone) await answer()
+        return new Promise<never>(() => {})
+      }
+      await start(t, killed)
+      await pass(killed.clock, 30 * SECOND_MS, SECOND_MS)
+      assert.equal(killed.store.texts.has('ca.test-example.org.pem'), false)
+      ca.intercept = (_, answer) => answer()
+      const { certificates } = await start(t, world)
+      await pass(world.clock, 5 * MINUTE_MS, SECOND_MS)
+      assert.equal(certificates.status()[0]!.lastError, null)
+      assert.ok(certificates.status()[0]!.daysLeft! > 89)
+      assert.equal(ca.issued.length, 1, 'no certificate is wasted')
+      assert.deepEqual(
+        [...world.store.texts.keys()].sort(),
+        ['ca.test-example.org.pem', 'ca.test.account'].filter((one) => world.store.texts.has(one)).sort(),
+      )
+    })
+
+test('when the server stops in the middle of an order, nothing goes on, and the next start completes it', async (t) => {
+  const world = newWorld()
+  world.ca.slowness = 5
+  const { server, certificates } = await start(t, world)
+  await pass(world.clock, 3 * SECOND_MS, SECOND_MS)
+  await server.stop()
+  await turns()
+  const calls = world.ca.calls.length
+  await pass(world.clock, DAY_MS, HOUR_MS)
+  assert.equal(world.ca.calls.length, calls)
+  assert.equal(certificates.status()[0]!.failures, 0, 'to stop is no failure')
+  await server.start()
+  await pass(world.clock, 5 * MINUTE_MS, SECOND_MS)
+  assert.equal(world.ca.issued.length, 1)
+})
+
+test('another list of names gets another certificate, and the stored one serves until then', async (t) => {
+  const world = newWorld()
+  const { server } = await start(t, world)
+  await pass(world.clock, MINUTE_MS, SECOND_MS)
+  await server.stop()
+  const { certificates } = await start(t, world, { domains: ['example.org', 'new.example.org'] })
+  assert.equal(world.ca.issued.length, 2)
+  await pass(world.clock, MINUTE_MS, SECOND_MS)
+  assert.match(String(certificates.tls.cert), /BEGIN/)
+  assert.equal(new X509Certificate(String(certificates.tls.cert)).subjectAltName, 'DNS:example.org, DNS:new.example.org')
+})
+
+test('a profile is asked for by name, and one that the CA does not have is named in the error', async (t) => {
+  const world = newWorld()
+  world.ca.profiles = { classic: 'as ever', shortlived: 'six days' }
+  const { certificates } = await start(t, world, { profile: 'tlsserver' })
+  assert.equal(certificates.status()[0]!.lastError, 'the CA has no profile "tlsserver": it has classic, shortlived')
+  const other = newWorld()
+  other.ca.profiles = { shortlived: 'six days' }
+  await start(t, other, { profile: 'shortlived' })
+  assert.equal(other.ca.calls.find(({ step }) => step === 'newOrder')!.payload!['profile'], 'shortlived')
+})
+
+test('httpsOnly sends plain HTTP to HTTPS, and browsers there from the beginning, for its domains alone', async (t) => {
+  const world = newWorld()
+  const { server } = await start(t, world, { httpsOnly: { maxAge: '30d', includeSubDomains: true } })
+  const plain = await server.inject({ url: '/a?b=c', headers: { host: 'example.org' } })
+  assert.deepEqual([plain.status, plain.headers.get('location')], [308, 'https://example.org/a?b=c'])
+  const port = server.endpoints[1]!.port
+  const named = await server.inject({ url: '/', headers: { host: 'www.example.org:8080' } })
+  assert.equal(named.headers.get('location'), `https://www.example.org:${port}/`)
+  assert.equal((await server.inject({ url: '/', headers: { host: 'internal' } })).text(), 'home')
+  const answer = await server.fetch(new Request('https://example.org/'))
+  assert.equal(answer.headers.get('strict-transport-security'), 'max-age=2592000; includeSubDomains')
+  assert.equal((await server.fetch(new Request('https://other.org/'))).headers.get('strict-transport-security'), null)
+})
+
+test('mistakes are errors of acme() and use(), and name the option', async () => {
+  const world = newWorld()
+  const given = { domains: ['example.org'], store: world.store.for(world.clock) }
+  const wrong: readonly (readonly [Partial<AcmeOptions>, RegExp])[] = [
+    [{ domains: [] }, /domains must be a list of names/],
+    [{ domains: ['*.example.org'] }, /a CA gives such certificates only for a record in DNS/],
+    [{ domains: ['https://example.org'] }, /domains has "https:\/\/example\.org": a name such as/],
+    [{ domains: ['a.test', 'A.test'] }, /domains has a\.test twice/],
+    [{ domains: [['a.test'], []] }, /an empty list/],
+    [{ email: 'nobody' }, /email is the string "nobody", not an address/],
+    [{ store: {} as never }, /it has no function get\(\)/],
+    [{ eab: { kid: '', key: 'x' } }, /eab must be \{ kid, key \}/],
+    [{ challenges: ['dns-01' as never] }, /challenges/],
+    [{ httpsOnly: { maxAge: '1.5' as never } }, /httpsOnly\.maxAge/],
+  ]
+  for (const [options, message] of wrong) await assert.rejects(acme({ ...given, ...options }), message)
+  const certificates = await acme(given)
+  assert.throws(
+    () => new HttpServer({ port: 0 }).use(certificates),
+    /no endpoint of this server has the certificates: give it tls: certificates\.tls/,
+  )
+  const only = await acme({ ...given, challenges: ['http-01'] })
+  assert.throws(() => new HttpServer({ tls: only.tls }).use(only), /needs an endpoint without tls, on port 80/)
+})
