@@ -27,10 +27,14 @@ export class Codec {
     this.#json = { ...(registry && { registry }), ignoreUnknownFields: true }
   }
 
-  /** @param bytes are kept: the values of `bytes` fields refer to them. @throws RpcError */
+  /**
+   * Fields that the message does not declare are left out: each of two bytes would become an object.
+   * @param bytes are kept: the values of `bytes` fields refer to them
+   * @throws RpcError
+   */
   decode(bytes: Uint8Array, codec: 'proto' | 'json'): Message {
     try {
-      return codec === 'proto' ? fromBinary(this.#input, bytes) : fromJsonString(this.#input, utf8.decode(bytes), this.#json)
+      return codec === 'proto' ? fromBinary(this.#input, bytes, KNOWN) : fromJsonString(this.#input, utf8.decode(bytes), this.#json)
     } catch (error) {
       throw new RpcError('invalid_argument', `the message is not a ${this.#input.typeName} in ${NAMES[codec]}`, [], { cause: error })
     }
@@ -43,5 +47,6 @@ export class Codec {
   }
 }
 
+const KNOWN = { readUnknownFields: false }
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const NAMES = { proto: 'the binary form', json: 'JSON' }

@@ -14,14 +14,25 @@ export function compressed(bytes: Uint8Array): Promise<Buffer> {
   return compress(bytes)
 }
 
-/** @throws (rejects) RpcError for what is not gzip, and for more than `maxSize` bytes */
-export async function expanded(bytes: Uint8Array, maxSize: number): Promise<Buffer> {
+export interface ExpansionLimits {
+  readonly maxMessageSize: number
+  readonly maxRatio: number
+}
+
+/** So many bytes cost little, whatever they were compressed from. The test suites of gRPC and Connect send less, of nothing but zeros. */
+const FREE_BYTES = 512 * 1024
+
+/** @throws (rejects) RpcError for what is not gzip, and for what becomes larger than the limits allow */
+export async function expanded(bytes: Uint8Array, { maxMessageSize, maxRatio }: ExpansionLimits): Promise<Buffer> {
+  const largest = Math.max(FREE_BYTES, bytes.length * maxRatio)
   try {
-    return await expand(bytes, { maxOutputLength: Math.max(maxSize, 1) })
+    return await expand(bytes, { maxOutputLength: Math.min(maxMessageSize, largest) })
   } catch (error) {
-    if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE')
-      throw new RpcError('resource_exhausted', `a message may have at most ${maxSize} bytes (maxMessageSize), decompressed`)
-    throw new RpcError('invalid_argument', 'a message is not in the compression that it states')
+    if ((error as { code?: string }).code !== 'ERR_BUFFER_TOO_LARGE')
+      throw new RpcError('invalid_argument', 'a message is not in the compression that it states')
+    throw largest < maxMessageSize
+      ? new RpcError('resource_exhausted', `a message may become at most ${maxRatio} times as large when decompressed (maxRatio)`)
+      : new RpcError('resource_exhausted', `a message may have at most ${maxMessageSize} bytes (maxMessageSize), decompressed`)
   }
 }
 

@@ -25,6 +25,8 @@ export interface RpcOptions {
   readonly maxMessageSize?: Size
   /** How many messages a client may send in one stream. Default null: any number. When exceeded: `resource_exhausted`. */
   readonly maxMessages?: number | null
+  /** Most bytes of a message for each byte that it has compressed, if it has more than 512 KiB. Default 100. When exceeded: `resource_exhausted`. */
+  readonly maxRatio?: number
   /** Messages larger than this are compressed with gzip if the client takes it. Default 1 KiB. Null: never. */
   readonly compressAbove?: Size | null
   /** The types of messages within `google.protobuf.Any`, which JSON needs. */
@@ -44,6 +46,7 @@ export const RPC_RULES = rules<RpcOptions>('mapService()')({
   use: option.anything().optional(),
   maxMessageSize: option.size({ least: 1 }).or('4MiB'),
   maxMessages: option.count({ least: 1 }).nullable().orNull(),
+  maxRatio: option.count({ least: 1 }).also(Number.POSITIVE_INFINITY).or(100),
   compressAbove: option.size().nullable().or('1KiB'),
   registry: option.object('a registry of @bufbuild/protobuf').optional(),
   host: option.anything().optional(),
@@ -137,7 +140,7 @@ class MethodHandler {
     this.#method = method
     this.#handler = handler
     this.#codec = new Codec(method, settings.registry)
-    this.#read = { maxMessageSize: settings.maxMessageSize, maxMessages: settings.maxMessages }
+    this.#read = settings
     this.#compressAbove = settings.compressAbove
     this.#log = log
     this.#wires = method.methodKind === 'unary' ? UNARY : STREAMED
@@ -166,21 +169,20 @@ class MethodHandler {
   }
 
   respond(session: HttpSession): HttpResponse | Promise<HttpResponse> {
-    const call = this.#begin(session, this.#wires.find(session.request)!)
     const handler = this.#implemented()
+    const call = this.#begin(session, this.#wires.find(session.request)!)
     const { methodKind } = this.#method
     if (methodKind === 'unary') return this.#one(call, async () => handler(await onlyMessage(call, this.#codec, this.#read), call))
     if (methodKind === 'client_streaming') return this.#one(call, async () => handler(messages(call, this.#codec, this.#read), call))
-    const isBidi = methodKind === 'bidi_streaming'
-    return isBidi ? this.#many(call, () => handler(messages(call, this.#codec, this.#read), call)) : this.#manyForOne(call, handler)
+    return this.#many(call, handler)
   }
 
   respondToQuery(session: HttpSession): Promise<HttpResponse> {
     const { query } = session.request
     const wire = this.#wires.ofCodec(query.get('encoding'))
     if (wire === null) throw new RpcError('invalid_argument', 'the query must state encoding=proto or encoding=json')
-    const call = this.#begin(session, wire)
     const handler = this.#implemented()
+    const call = this.#begin(session, wire)
     return this.#one(call, async () => handler(await queryMessage(call, this.#codec, this.#read), call))
   }
 
@@ -206,37 +208,39 @@ class MethodHandler {
     }
   }
 
-  async #manyForOne(call: Call, handler: AnyHandler): Promise<HttpResponse> {
-    const message = await onlyMessage(call, this.#codec, this.#read)
-    return this.#many(call, () => handler(message, call))
+  /** The head is sent with the first message. What fails before it fails as any other call. */
+  async #many(call: Call, handler: AnyHandler): Promise<HttpResponse> {
+    let values: AsyncIterator<Uint8Array> | null = null
+    try {
+      const isBidi = this.#method.methodKind === 'bidi_streaming'
+      const input = isBidi ? messages(call, this.#codec, this.#read) : await onlyMessage(call, this.#codec, this.#read)
+      values = this.#valuesOf(handler(input, call), call.wire)
+      call.watch()
+      const first = await call.race(values.next())
+      return sendMessages(call, first, values, this.#compressAbove, (error) => this.#failed(error))
+    } catch (error) {
+      values?.return?.().catch(() => {})
+      call.finish()
+      throw asHttp(error)
+    }
   }
 
-  /** The head is sent with the first message. What fails before it fails as any other call. */
-  async #many(call: Call, work: () => unknown): Promise<HttpResponse> {
-    const values = work()
-    if (typeof (values as AsyncIterable<unknown> | null)?.[Symbol.asyncIterator] !== 'function')
+  /** What a handler yields, encoded. */
+  #valuesOf(returned: unknown, wire: Wire): AsyncIterator<Uint8Array> {
+    if (typeof (returned as AsyncIterable<unknown> | null)?.[Symbol.asyncIterator] !== 'function')
       throw new TypeError(
         `the handler of ${this.#method.toString()} returns no AsyncIterable: write it as async *${this.#method.localName}() {…}`,
       )
-    const iterator = (values as AsyncIterable<unknown>)[Symbol.asyncIterator]()
-    const encoded: AsyncIterator<Uint8Array> = {
+    const iterator = (returned as AsyncIterable<unknown>)[Symbol.asyncIterator]()
+    return {
       next: async () => {
         const { done, value } = await iterator.next()
-        return done === true ? { done, value: undefined } : { done: false, value: this.#encoded(value, call.wire) }
+        return done === true ? { done, value: undefined } : { done: false, value: this.#encoded(value, wire) }
       },
       return: async () => {
         await iterator.return?.()
         return { done: true, value: undefined }
       },
-    }
-    call.watch()
-    try {
-      const first = await call.race(encoded.next())
-      return sendMessages(call, first, encoded, this.#compressAbove, (error) => this.#failed(error))
-    } catch (error) {
-      encoded.return!().catch(() => {})
-      call.finish()
-      throw asHttp(error)
     }
   }
 

@@ -5,12 +5,11 @@ import type { HttpRequest } from 'weirjs'
 
 import type { Call } from './call.ts'
 import type { Codec } from './codec.ts'
-import { expanded, isCompressing } from './compression.ts'
+import { type ExpansionLimits, expanded, isCompressing } from './compression.ts'
 import { COMPRESSED, checkSize, decodedPieces, type Frame, framesOf, fromBase64, onlyFrame } from './frames.ts'
 import { RpcError } from './rpc-error.ts'
 
-export interface ReadSettings {
-  readonly maxMessageSize: number
+export interface ReadSettings extends ExpansionLimits {
   readonly maxMessages: number | null
 }
 
@@ -21,20 +20,20 @@ export async function onlyMessage({ wire, session: { request } }: Call, codec: C
   const isCompressed = isCompressing(request.header(wire.encodingField))
   if (wire.isFramed)
     return whole(onlyFrame(wire.isText ? fromBase64(request.body) : body, maxMessageSize), isCompressed, codec, wire.codec, settings)
-  if (isCompressed) return codec.decode(await expanded(body, maxMessageSize), wire.codec)
+  if (isCompressed) return codec.decode(await expanded(body, settings), wire.codec)
   checkSize(body.length, maxMessageSize)
   return codec.decode(body, wire.codec)
 }
 
 /** The message in the query of a GET (Connect). @throws RpcError */
-export async function queryMessage(call: Call, codec: Codec, { maxMessageSize }: ReadSettings): Promise<Message> {
+export async function queryMessage(call: Call, codec: Codec, settings: ReadSettings): Promise<Message> {
   const { query } = call.session.request
   const text = query.get('message')
   if (text === null) throw new RpcError('invalid_argument', 'the query has no message')
   const sent = query.get('base64') === '1' ? Buffer.from(text, 'base64url') : Buffer.from(text)
   const isCompressed = isCompressing(query.get('compression'))
-  checkSize(sent.length, maxMessageSize)
-  return codec.decode(isCompressed ? await expanded(sent, maxMessageSize) : sent, call.wire.codec)
+  checkSize(sent.length, settings.maxMessageSize)
+  return codec.decode(isCompressed ? await expanded(sent, settings) : sent, call.wire.codec)
 }
 
 /** The messages of a method that takes several, as they arrive, no faster than they are read. @throws RpcError */
@@ -65,10 +64,10 @@ async function whole(
   isCompressed: boolean,
   codec: Codec,
   form: 'proto' | 'json',
-  { maxMessageSize }: ReadSettings,
+  settings: ReadSettings,
 ): Promise<Message> {
   if (flags === 0) return codec.decode(bytes, form)
   if (flags !== COMPRESSED) throw new RpcError('invalid_argument', `a frame has flags that clients do not send: ${flags}`)
   if (!isCompressed) throw new RpcError('internal', 'a message is compressed, and the head states no compression')
-  return codec.decode(await expanded(bytes, maxMessageSize), form)
+  return codec.decode(await expanded(bytes, settings), form)
 }

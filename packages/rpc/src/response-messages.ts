@@ -159,9 +159,14 @@ function follow(response: HttpResponse, failure: (() => RpcError | null) | null,
   })
 }
 
+/** The longest `grpc-message`, before it is encoded. A message may quote a client, and a field belongs to a head, which clients limit to 8 KiB. */
+const MOST_CHARACTERS = 512
+
 function statusFields(error: RpcError | null): string[] {
   if (error === null) return ['grpc-status', '0']
-  const fields = ['grpc-status', String(numberOf(error.code)), 'grpc-message', percentEncoded(error.message)]
+  const { code, message } = error
+  const shown = message.length > MOST_CHARACTERS ? `${message.slice(0, MOST_CHARACTERS)}…` : message
+  const fields = ['grpc-status', String(numberOf(code)), 'grpc-message', percentEncoded(shown)]
   return error.details.length === 0 ? fields : [...fields, 'grpc-status-details-bin', statusDetails(error)]
 }
 

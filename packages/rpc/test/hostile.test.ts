@@ -1,0 +1,195 @@
+// Calls of a client that wants to take more than it gives.
+import assert from 'node:assert/strict'
+import http2 from 'node:http2'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+
+import { create, toBinary } from '@bufbuild/protobuf'
+import { HttpServer } from 'weirjs'
+
+import { frame, framesOf, fromBase64 } from '../src/frames.ts'
+import { Health, health, mapService, type RpcCall, type RpcImplementation, type RpcOptions } from '../src/index.ts'
+import { HealthCheckRequestSchema } from '../src/proto/grpc/health/v1/health_pb.ts'
+import { type EchoRequest, EchoRequestSchema, EchoService } from './proto/echo_pb.ts'
+
+function serverOf(implementation: RpcImplementation<typeof EchoService>, options: RpcOptions = {}): HttpServer {
+  const server = new HttpServer({ logger: null })
+  mapService(server, EchoService, implementation, options)
+  return server
+}
+
+const post = (server: HttpServer, method: string, body: string | Uint8Array, headers: Readonly<Record<string, string>>) =>
+  server.inject({ method: 'POST', url: `/test.v1.EchoService/${method}`, body, headers })
+
+const echo = (text: string, padding = new Uint8Array()): Uint8Array =>
+  toBinary(EchoRequestSchema, create(EchoRequestSchema, { text, padding }))
+
+test('base64 in parts of one byte is read as one piece, and a part that is not whole is refused', () => {
+  const many = 200_000
+  assert.deepEqual(fromBase64('QQ=='.repeat(many)), Buffer.alloc(many, 'A'))
+  assert.deepEqual(fromBase64('QUI='.repeat(many)).subarray(-4), Buffer.from('ABAB'))
+  assert.deepEqual(fromBase64('QQ==QUJDQUI=QUJD'), Buffer.from('AABCABABC'))
+  assert.deepEqual(fromBase64('QQ==QQ'), Buffer.from('AA'))
+  for (const text of ['Q===', 'A=A=', '====', '=QQ=', 'QQ=Q', 'QQ==Q*==', 'QQ==é', 'QQ==\u0141Q=='])
+    assert.throws(() => fromBase64(text), { code: 'invalid_argument' }, text)
+})
+
+test('messages in a row let other connections have their turn, however they are cut', async () => {
+  const count = 1_000
+  async function* pieces() {
+    for (let i = 0; i < count; i++) yield frame(0, Buffer.alloc(0))
+  }
+  let isOver = false
+  let turns = 0
+  const turn = (): void => {
+    turns++
+    if (!isOver) setImmediate(turn)
+  }
+  setImmediate(turn)
+  let seen = 0
+  for await (const _ of framesOf(pieces(), 10)) seen++
+  isOver = true
+  assert.equal(seen, count)
+  assert.ok(turns >= 10, `${turns} turns`)
+})
+
+test('fields that a message does not declare are left out', async () => {
+  let got: EchoRequest | null = null
+  const server = serverOf({
+    say(request) {
+      got = request
+      return { text: request.text }
+    },
+  })
+  const unknown = Buffer.alloc(10_000, Buffer.from([0x78, 1]))
+  const body = Buffer.concat([echo('hi'), unknown])
+  assert.equal((await post(server, 'Say', body, { 'Content-Type': 'application/proto' })).status, 200)
+  assert.deepEqual([got!.text, got!.$unknown], ['hi', undefined])
+})
+
+test('a message becomes at most maxRatio times as large when it is decompressed', async () => {
+  const sizeOf = ({ padding }: EchoRequest) => ({ index: padding.length })
+  const send = async (size: number, options: RpcOptions = {}): Promise<string> => {
+    const one = serverOf({ say: sizeOf, peek: sizeOf }, options)
+    const bytes = gzipSync(echo('', new Uint8Array(size)))
+    const whole = await post(one, 'Say', bytes, { 'Content-Type': 'application/proto', 'Content-Encoding': 'gzip' })
+    const framed = await post(one, 'Say', frame(1, bytes), { 'Content-Type': 'application/grpc-web', 'grpc-encoding': 'gzip' })
+    const query = `message=${bytes.toString('base64url')}&base64=1&compression=gzip&encoding=proto`
+    const get = await one.inject({ url: `/test.v1.EchoService/Peek?${query}` })
+    return `${whole.status} ${/grpc-status: (\d+)/.exec(framed.text())?.[1]} ${get.status}`
+  }
+  assert.equal(await send(500_000), '200 0 200')
+  assert.equal(await send(1_000_000), '429 8 429')
+  assert.equal(await send(1_000_000, { maxRatio: Number.POSITIVE_INFINITY }), '200 0 200')
+  assert.equal(await send(1_000_000, { maxRatio: 2_000, maxMessageSize: '900KiB' }), '429 8 429')
+})
+
+test('no deadline goes on after its call has failed, whatever failed', async (t) => {
+  const running = new Set<unknown>()
+  const { setTimeout: set, clearTimeout: clear } = globalThis
+  t.mock.method(globalThis, 'setTimeout', (work: () => void, ms?: number) => {
+    const timer = set(work, ms)
+    if (ms === 3_599_000) running.add(timer)
+    return timer
+  })
+  t.mock.method(globalThis, 'clearTimeout', (timer: NodeJS.Timeout) => {
+    running.delete(timer)
+    clear(timer)
+  })
+  const server = serverOf({
+    say({ text }) {
+      if (text === 'fail') throw new Error('no')
+      return { text }
+    },
+    repeat({ text }) {
+      if (text === 'fail') throw new Error('no')
+      return (text === 'nothing' ? {} : failing()) as AsyncIterable<object>
+    },
+    async *converse() {
+      yield {}
+    },
+  })
+  async function* failing() {
+    yield {}
+    throw new Error('no')
+  }
+  const broken = Buffer.from([0x0a, 0xff])
+  for (const method of ['Say', 'Peek', 'Repeat', 'Gather', 'Converse'])
+    for (const message of [broken, echo('fail'), echo('nothing'), echo('')])
+      await post(server, method, frame(0, message), { 'Content-Type': 'application/grpc-web', 'grpc-timeout': '3599S' })
+  assert.equal(running.size, 0)
+  t.mock.restoreAll()
+})
+
+async function serve(t: TestContext, map: (server: HttpServer) => void): Promise<http2.ClientHttp2Session> {
+  const server = new HttpServer({ port: 0, address: '127.0.0.1', http2: 'cleartext', logger: null })
+  map(server)
+  await server.start()
+  const client = http2.connect(`http://127.0.0.1:${server.port}`)
+  t.after(async () => {
+    client.destroy()
+    await server.stop({ grace: 0 })
+  })
+  return client
+}
+
+function request(client: http2.ClientHttp2Session, path: string, fields: Readonly<Record<string, string>> = {}): http2.ClientHttp2Stream {
+  return client.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', ...fields })
+}
+
+test('what a client sends comes back in grpc-message only in part', async (t) => {
+  const client = await serve(t, (server) => mapService(server, Health, health(server)))
+  const service = 'ä'.repeat(1_000_000)
+  const stream = request(client, '/grpc.health.v1.Health/Check')
+  const head = new Promise<http2.IncomingHttpHeaders>((resolve, reject) => stream.once('response', resolve).once('error', reject))
+  stream.end(frame(0, toBinary(HealthCheckRequestSchema, create(HealthCheckRequestSchema, { service }))))
+  const { 'grpc-status': status, 'grpc-message': message } = await head
+  assert.equal(status, '5')
+  assert.match(decodeURIComponent(String(message)), /^there is no service ä+…$/)
+  assert.ok(String(message).length < 8_192)
+  stream.close()
+})
+
+test('a deadline ends a call whose client neither sends nor ends', async (t) => {
+  const ended: string[] = []
+  const calls: RpcCall[] = []
+  const client = await serve(t, (server) =>
+    mapService(server, EchoService, {
+      async gather(requests, call) {
+        calls.push(call)
+        try {
+          for await (const _ of requests);
+          return {}
+        } finally {
+          ended.push('gather')
+        }
+      },
+      async *converse(requests, call) {
+        calls.push(call)
+        try {
+          for await (const { text } of requests) yield { text }
+        } finally {
+          ended.push('converse')
+        }
+      },
+    }),
+  )
+  for (const method of ['Gather', 'Converse']) {
+    const stream = request(client, `/test.v1.EchoService/${method}`, { 'grpc-timeout': '200m' })
+    const outcome = new Promise<string>((resolve) => {
+      const read = (fields: http2.IncomingHttpHeaders): void => {
+        if (fields['grpc-status'] !== undefined) resolve(String(fields['grpc-status']))
+      }
+      stream
+        .on('response', read)
+        .on('trailers', read)
+        .on('error', () => resolve('error'))
+    })
+    stream.resume().write(frame(0, echo('x')))
+    assert.equal(await outcome, '4', method)
+    await new Promise((resolve) => (stream.closed ? resolve(null) : stream.once('close', resolve)))
+  }
+  while (ended.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(ended, ['gather', 'converse'])
+  assert.ok(calls.every(({ signal }) => signal.aborted))
+})
