@@ -136,6 +136,36 @@ for (const scheme of ['standard', 'stripe'] as const) {
   })
 }
 
+for (const scheme of ['standard', 'stripe'] as const) {
+  test(`${scheme}: a request that two secrets have signed is the same with any one of its signatures`, async () => {
+    const { at, options, sent } = EVERY[scheme]
+    const [field, signature] = Object.entries(sent.headers).at(-1)!
+    const key = Buffer.alloc(24, 1)
+    const mac = createHmac('sha256', scheme === 'standard' ? key : 'another secret')
+    const other = scheme === 'standard' ? `whsec_${key.toString('base64')}` : 'another secret'
+    const second =
+      scheme === 'standard'
+        ? `v1,${mac.update(`${STANDARD.headers['webhook-id']}.${at}.${sent.body}`).digest('base64')}`
+        : `v1=${mac.update(`${at}.${sent.body}`).digest('hex')}`
+    const only = scheme === 'standard' ? second : `t=${at},${second}`
+    const both = scheme === 'standard' ? `${signature} ${second}` : `${signature},${second}`
+    for (const secrets of [
+      [other, ...options.secrets],
+      [...options.secrets, other],
+    ])
+      for (const [first, again] of [
+        [both, only],
+        [both, signature],
+        [only, signature],
+        [signature, only],
+      ] as const) {
+        const client = clientAt(at, { ...options, secrets })
+        assert.match(await post(client, withField(sent, field, first)), /^200/)
+        assert.equal(await post(client, withField(sent, field, again)), STALE)
+      }
+  })
+}
+
 test('standard: one signature for each secret of the sender', async () => {
   const other = `v1,${Buffer.alloc(32).toString('base64')}`
   const { at, options, sent } = EVERY.standard

@@ -85,14 +85,15 @@ export function webhook<S extends AnySchema = StandardSchema>(options: WebhookOp
   })
 }
 
-/** The signature that one of the keys makes too; null if none does. */
+/**
+ * What a request is remembered by, if one of the keys has made one of its signatures; null if none has. It does not depend on which: a request that is
+ * sent again with only one of its signatures is the same.
+ */
 function matching({ prefix, encoding, given }: Signature, keys: readonly Buffer[], bytes: Uint8Array): string | null {
   const macs = given.slice(0, MOST_SIGNATURES).map((text) => Buffer.from(text, encoding))
-  for (const key of keys) {
-    const expected = createHmac('sha256', key).update(prefix).update(bytes).digest()
-    if (macs.some((mac) => mac.length === expected.length && timingSafeEqual(mac, expected))) return expected.toString('base64')
-  }
-  return null
+  const expected = keys.map((key) => createHmac('sha256', key).update(prefix).update(bytes).digest())
+  const fits = (made: Buffer): boolean => macs.some((mac) => mac.length === made.length && timingSafeEqual(mac, made))
+  return expected.some(fits) ? expected[0]!.toString('base64') : null
 }
 
 /** @throws WEIR_WEBHOOK_STALE if it is known */
