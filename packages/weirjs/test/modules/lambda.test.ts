@@ -88,6 +88,40 @@ test('a path without a route, and a query that would end the path', async () => 
   assert.equal((await handle(event)).statusCode, 404)
 })
 
+test('no part of an event ends another: a host, a path or a query that contains the beginning of the next', async () => {
+  const one = new HttpServer({ hosts: 'any', logger: null })
+  one.mapGet('/*rest', (_, { request, origin }) => ({ url: request.url, origin }))
+  const seen = async (name: string, changes: object, host?: string): Promise<{ url: string; origin: string }> => {
+    const event = { ...(eventCalled(name) as object), ...changes } as Record<string, unknown>
+    for (const key of ['headers', 'multiValueHeaders'])
+      if (host !== undefined && event[key]) {
+        const { Host: _, ...others } = event[key] as Record<string, unknown>
+        event[key] = { ...others, host: key === 'headers' ? host : [host] }
+      }
+    return JSON.parse((await lambda(one)(event as never)).body)
+  }
+  const none = { queryStringParameters: null, multiValueQueryStringParameters: null, path: '/public' }
+  for (const name of ['rest-api-get', 'balancer-multi-value-get'])
+    for (const host of [
+      'a.example/admin?',
+      'a.example/admin#',
+      'a.example\\admin?',
+      'user@a.example',
+      'a.example:1/admin?',
+      'a b',
+      '',
+      ':',
+      '/',
+    ])
+      assert.equal((await seen(name, none, host)).url, '/public', `${name} ${host}`)
+  assert.equal((await seen('rest-api-get', none, 'a.example')).origin, 'https://a.example')
+  const path = async (rawPath: string, rawQueryString = ''): Promise<string> =>
+    (await seen('http-api-get', { rawPath, rawQueryString, cookies: undefined })).url
+  assert.equal(await path('/a?b#c'), '/a%3Fb%23c')
+  assert.equal(await path('/a', 'b=#c'), '/a?b=%23c')
+  assert.equal(await path('@b.example/a'), '/@b.example/a')
+})
+
 test('a REST API: a decoded query, and cookies in lists', async () => {
   const { body, multiValueHeaders, ...rest } = await handle(eventCalled('rest-api-get'))
   const origin = 'https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com'

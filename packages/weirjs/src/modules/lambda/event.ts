@@ -102,7 +102,11 @@ function pairsOf(values: Texts | Lists): [name: string, value: string][] {
   )
 }
 
-/** HTTP APIs decode the path, so it may contain characters that would end it. */
+/** Part by part, so that none can end another: HTTP APIs decode the path, and clients choose the host. What is no host is left out. */
 function urlOf(scheme: string, host: string, path: string, query: string): string {
-  return `${scheme}://${host}${path.replace(/[?#]/g, encodeURIComponent)}${query === '' ? '' : `?${query}`}`
+  const url = new URL(`${scheme}://localhost`)
+  url.host = host
+  url.pathname = path
+  url.search = query
+  return url.href
 }
