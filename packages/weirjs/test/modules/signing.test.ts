@@ -110,7 +110,18 @@ test('mistakes of the program are errors, and never contain a key', () => {
       () => signing({ keys } as never),
       (error: Error & { code?: string }) => error.code === 'WEIR_OPTION_INVALID' && !/secret|xxx/.test(error.message),
     )
-  for (const path of ['files/a', '//evil.example/a', '/\\evil.example', 'https://a.example/', '/a#b', '/a?signature=1', '', 5])
+  for (const path of [
+    'files/a',
+    '//evil.example/a',
+    '/\\evil.example',
+    '/\t/evil.example/a',
+    '/\n\\evil.example/a',
+    'https://a.example/',
+    '/a#b',
+    '/a?signature=1',
+    '',
+    5,
+  ])
     assert.throws(() => links.sign(path as never, { expiresIn: '5m' }), { code: 'WEIR_OPTION_INVALID' }, String(path))
   for (const options of [undefined, {}, { expiresIn: 0 }, { expiresIn: '5 parsecs' }, { expiresIn: 5, method: 'A B' }])
     assert.throws(() => links.sign('/a', options as never), { code: 'WEIR_OPTION_INVALID' })

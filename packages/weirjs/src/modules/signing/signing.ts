@@ -106,8 +106,8 @@ function macOf(key: Uint8Array, method: string, target: string, expires: number)
 
 /** The path as clients send it: what is not allowed in a URL is percent-encoded, and dot segments are resolved. @throws WEIR_OPTION_INVALID */
 function targetOf(path: unknown): string {
-  if (typeof path !== 'string' || !path.startsWith('/') || /^[/\\]{2}|^\/\\|#/.test(path))
-    throw invalid('sign', `the path is ${shown(path)}, not one that begins with a single slash and has no fragment`)
+  if (typeof path !== 'string' || !path.startsWith('/') || /^[/\\]{2}|[#\t\r\n]/.test(path))
+    throw invalid('sign', `the path is ${shown(path)}, not one that begins with a single slash and has neither a fragment nor a line break`)
   const { pathname, search, searchParams } = new URL(path, 'http://localhost')
   if (searchParams.has('signature')) throw invalid('sign', 'the query of the path has a "signature" already')
   return pathname + (search === '?' ? '' : search)
