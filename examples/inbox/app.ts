@@ -2,6 +2,7 @@
 
 import { constants } from 'node:fs'
 import { access as checkAccess } from 'node:fs/promises'
+import { mcp } from '@weirjs/mcp'
 import { openapi } from '@weirjs/openapi'
 import { HttpServer, type ServerOptions } from 'weirjs'
 import { securityHeaders } from 'weirjs/headers'
@@ -46,5 +47,6 @@ export function inboxServer({ store, folder, log, sessionStore = memorySessions(
   const api = server.group('/api', { use: [securityHeaders('api')] })
   for (const module of [accounts(store, access), messages(store, folder, access), live(store, access)]) api.use(module)
   api.group('/admin', { use: [auth.roles('admin')], tags: ['administration'] }).use(administration(store, folder, access))
+  mcp(server) // what says `tool`, for the assistants of those who have signed in
   return server
 }

@@ -18,7 +18,7 @@ export function messages(store: Store, folder: string, { limits, senderOf }: Acc
   return {
     name: 'messages',
     install({ mapGet, mapPost }) {
-      const draft = { summary: 'Sends a message', to: Name, body: t.object({ text: Text }), answers }
+      const draft = { tool: { name: 'send_message' }, summary: 'Sends a message', to: Name, body: t.object({ text: Text }), answers }
       mapPost('/users/:to/messages', draft, ({ to, body }, session) => store.post(senderOf(session), store.find(to), body.text))
 
       const body = multipart({ fields: { text: Text }, files: { picture: file({ types: ['image/png', 'image/jpeg'], maxSize: MIB }) } })
@@ -54,11 +54,15 @@ export function messages(store: Store, folder: string, { limits, senderOf }: Acc
       })
 
       const page = { before: t.int.optional(), limit: t.int.min(1).max(100).default(20), answers: { 200: Page } }
-      mapGet('/messages', { ...page, summary: 'Lists messages, the newest first' }, ({ before = Infinity, limit }, session) => {
-        const older = senderOf(session).inbox.filter(({ id }) => id < before)
-        const messages = older.slice(-limit).reverse()
-        return { messages, next: older.length > limit ? messages.at(-1)!.id : null }
-      })
+      mapGet(
+        '/messages',
+        { ...page, tool: { name: 'list_messages' }, summary: 'Lists messages, the newest first' },
+        ({ before = Infinity, limit }, session) => {
+          const older = senderOf(session).inbox.filter(({ id }) => id < before)
+          const messages = older.slice(-limit).reverse()
+          return { messages, next: older.length > limit ? messages.at(-1)!.id : null }
+        },
+      )
 
       const sent = { summary: 'Sends the file of a message', id: t.int, answers: { 200: bytes(), 404: Problem } }
       mapGet('/messages/:id/attachment', sent, ({ id }, session) => {

@@ -309,3 +309,23 @@ test('the handlers withstand whatever clients do, and leave no half files', asyn
     [],
   )
 })
+
+test('assistants send and read messages in the name of who has signed in', async (t) => {
+  const { server, signIn } = await createInbox(t)
+  const ada = await signIn('ada')
+  const ask = (method: string, params: object, headers: Record<string, string>) =>
+    server.inject({ method: 'POST', url: '/mcp', headers, json: { jsonrpc: '2.0', id: 1, method, params } })
+  assert.equal((await ask('tools/list', {}, {})).status, 401)
+  const { result } = (await ask('tools/list', {}, ada)).json() as { result: { tools: { name: string }[] } }
+  assert.deepEqual(result.tools.map(({ name }) => name).sort(), ['list_messages', 'send_message'])
+  const sent = await ask('tools/call', { name: 'send_message', arguments: { to: 'bob', body: { text: 'Hello' } } }, ada)
+  assert.equal((sent.json() as { result: { structuredContent: Message } }).result.structuredContent.text, 'Hello')
+  const read = await ask('tools/call', { name: 'list_messages' }, await signIn('bob'))
+  const page = (read.json() as { result: { structuredContent: { messages: Message[] } } }).result.structuredContent
+  assert.deepEqual(
+    page.messages.map(({ text }) => text),
+    ['Hello'],
+  )
+  const nobody = await ask('tools/call', { name: 'send_message', arguments: { to: 'nobody', body: { text: 'Hello' } } }, ada)
+  assert.equal((nobody.json() as { result: { isError: boolean } }).result.isError, true)
+})
