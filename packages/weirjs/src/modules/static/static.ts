@@ -21,6 +21,7 @@ import { exchange } from '../kit/exchange.ts'
 import { responseHandle } from '../kit/response.ts'
 
 import { AssetShelf, type Assets, checkedAssets } from './assets.ts'
+import { Dictionaries, hasDictionaries } from './dictionaries.ts'
 import { DiskShelf } from './disk-shelf.ts'
 import { type Found, inodeOf, PRECOMPRESSED, type PrecompressedEncoding, type Shelf, type StaticFile, type StaticVariant } from './file.ts'
 import { headersOf, type StaticHeaders } from './headers.ts'
@@ -74,6 +75,12 @@ export interface StaticOptions {
    */
   readonly precompressed?: boolean | readonly PrecompressedEncoding[]
   /**
+   * Whether a client that has an older version of a file gets the difference (RFC 9842, `dcz`), for files of `root` with a hash in their name, such
+   * as `app-1a2b3c4d.js`. The older version must still be there. Needs Zstandard with dictionaries: Node.js 22.15 or later; elsewhere it is a
+   * warning at the start. Differences take up to a quarter of `maxCacheSize`. Default false.
+   */
+  readonly dictionaries?: boolean
+  /**
    * Memory for files, including 1 KiB for each. When exceeded: the file that has gone unchecked for the longest time is dropped.
    * Default 32 MiB; 0: no file is kept.
    */
@@ -108,13 +115,14 @@ export const STATIC_RULES = rules<StaticOptions>('static')(
       .also(true)
       .also(false)
       .or(false),
+    dictionaries: flag(false),
     maxCacheSize: size().or('32MiB'),
     maxCacheBytes: alias('maxCacheSize'),
     maxCachedFileSize: size().or('256KiB'),
     maxCachedFileBytes: alias('maxCachedFileSize'),
     checkInterval: duration({ least: 0 }).or('1s'),
   },
-  { needs: { followSymlinks: 'root', maxCacheSize: 'root', maxCachedFileSize: 'root', checkInterval: 'root' } },
+  { needs: { followSymlinks: 'root', dictionaries: 'root', maxCacheSize: 'root', maxCachedFileSize: 'root', checkInterval: 'root' } },
 )
 /** How often to look for a file whose name leads elsewhere by the time it is opened. */
 const MOST_ATTEMPTS = 3
@@ -154,6 +162,8 @@ class StaticFiles {
   readonly #dotfiles: ReadonlySet<string>
   /** Null without precompressed versions. */
   readonly #chooser: EncodingChooser | null
+  /** Null: none are used. */
+  readonly #dictionaries: Dictionaries | null
 
   constructor(options: StaticOptions) {
     const settings = STATIC_RULES.read(options)
@@ -170,6 +180,12 @@ class StaticFiles {
         'static',
         root === undefined ? 'either root or assets is needed' : 'root and assets cannot both be given: install the module twice',
       )
+    const useDictionaries = settings.dictionaries && hasDictionaries()
+    if (settings.dictionaries && !useDictionaries)
+      process.emitWarning(
+        `static: dictionaries are not used, because Zstandard of Node.js ${process.versions.node} has none: 22.15 or later has`,
+      )
+    const deltaBytes = useDictionaries ? Math.floor(maxCacheSize / 4) : 0
     this.shelf =
       root === undefined
         ? new AssetShelf(presentation, assets!)
@@ -180,9 +196,10 @@ class StaticFiles {
               followSymlinks: settings.followSymlinks,
               maxFileSize: maxCacheSize === 0 ? -1 : Math.min(maxCachedFileSize, maxCacheSize),
             },
-            maxCacheSize,
+            maxCacheSize - deltaBytes,
             settings.checkInterval,
           )
+    this.#dictionaries = useDictionaries ? new Dictionaries(root!, this.shelf, deltaBytes) : null
     this.#index = index
     this.#dotfiles = new Set(settings.dotfiles)
     this.#extensions = extensions
@@ -276,7 +293,13 @@ class StaticFiles {
     return next()
   }
 
-  #send(session: HttpSession, next: Next, file: StaticFile, attempts = MOST_ATTEMPTS): HttpResponse | Promise<HttpResponse> {
+  #send(session: HttpSession, next: Next, file: StaticFile): HttpResponse | Promise<HttpResponse> {
+    const delta = this.#dictionaries?.offer(session, file) ?? null
+    if (delta === null) return this.#sendVariant(session, next, file)
+    return Promise.resolve(delta).then((sent) => (sent === null ? this.#sendVariant(session, next, file) : sent.send(session)))
+  }
+
+  #sendVariant(session: HttpSession, next: Next, file: StaticFile, attempts = MOST_ATTEMPTS): HttpResponse | Promise<HttpResponse> {
     const variant = this.#variantFor(session.request, file)
     if (variant.memory === null) return this.#sendFromDisk(session, next, file, variant, attempts - 1)
     return variant.memory.send(session)
@@ -297,7 +320,7 @@ class StaticFiles {
     response.removeHeader('Content-Encoding')
     const other = attempts === 0 ? null : await this.shelf.find(file.name)
     if (other === 403) return response.forbidden()
-    return other === null || other === 'directory' ? next() : this.#send(session, next, other, attempts)
+    return other === null || other === 'directory' ? next() : this.#sendVariant(session, next, other, attempts)
   }
 
   #variantFor(request: HttpRequest, { variants }: StaticFile): StaticVariant {

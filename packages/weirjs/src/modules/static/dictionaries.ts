@@ -1,0 +1,205 @@
+// Compression with an older version of a file as the dictionary (RFC 9842): a client that has `app-1a2b3c4d.js` gets `app-5e6f7a8b.js` as the
+// difference. Only files whose names have a hash take part, and only files that everybody may read: nothing of one client is in what another
+// gets.
+
+import { Buffer } from 'node:buffer'
+import { hash } from 'node:crypto'
+import { readdir, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import zlib from 'node:zlib'
+import { keepNewest } from '../../base/keep-newest.ts'
+import { EncodingChooser } from '../../formats/accept-encoding.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { DiskFile } from '../kit/disk-file.ts'
+import { inodeOf, type Shelf, type StaticFile, type StaticVariant } from './file.ts'
+
+type Sent = NonNullable<StaticVariant['memory']>
+
+/** `app-1a2b3c4d.js`, `main.3f2a1b9c.css`: what a bundler makes of the content. A hash has a digit or a capital, other words mostly have not. */
+const HASHED = /^(?<stem>[\w.~-]*?[\w~])(?<mark>[-.])(?=[\w-]*[\dA-Z])[\w-]{8,64}\.(?<extension>[a-z][a-z\d]{0,9})$/
+/** A skippable frame of Zstandard with the hash of the dictionary (RFC 9842 §5). */
+const MAGIC = Buffer.from('5e2a4d1820000000', 'hex')
+/** Of a file and of its dictionary: clients need a window as large (RFC 9842 §5). */
+const MOST_BYTES = 8 * 1024 * 1024
+const LEVEL = 19
+/** How many differences are made at a time, on threads of the pool. A client that comes meanwhile gets the whole file. */
+const MOST_AT_WORK = 2
+/** How many older versions of a file are looked at, the newest first. */
+const MOST_VERSIONS = 32
+/** How often a directory is read again for a hash that is not known. */
+const LOOK_MS = 10_000
+/** Files whose hash is remembered, directories, and differences that are not worth it. */
+const MOST_KNOWN = 10_000
+const ENTRY_BYTES = 1_024
+
+interface ZstdOptions {
+  readonly dictionary: Uint8Array
+  readonly params?: Readonly<Record<number, number>>
+}
+
+/** Zstandard of Node.js 22.15 and later, whose older versions ignore a dictionary. */
+interface Zstd {
+  zstdCompressSync(bytes: Uint8Array, options: ZstdOptions): Uint8Array
+  zstdCompress(bytes: Uint8Array, options: ZstdOptions, callback: (error: Error | null, bytes: Uint8Array) => void): void
+  readonly constants: { readonly ZSTD_c_compressionLevel: number; readonly ZSTD_c_enableLongDistanceMatching: number }
+}
+
+const zstd = zlib as unknown as Zstd
+
+/** Whether this Node.js can compress with a dictionary. */
+export function hasDictionaries(): boolean {
+  if (!('zstdCompressSync' in zlib)) return false
+  const words = Buffer.from(Array.from({ length: 64 }, (_, i) => hash('sha256', String(i))).join(''))
+  return zstd.zstdCompressSync(words, { dictionary: words }).byteLength < words.byteLength / 10
+}
+
+interface Version {
+  /** Below the root. */
+  readonly name: string
+  readonly path: string
+}
+
+export class Dictionaries {
+  readonly #root: string
+  readonly #shelf: Shelf
+  readonly #maxBytes: number
+  readonly #chooser = new EncodingChooser(['dcz'])
+  /** By the base64 of their SHA-256. */
+  readonly #versions = new Map<string, Version>()
+  /** The names and states of files whose hash is known. */
+  readonly #hashed = new Set<string>()
+  /** When a directory was read for a name, by both. */
+  readonly #looked = new Map<string, number>()
+  /** By the file and the dictionary, the one that was used last at the end. Null: the difference is no smaller. */
+  readonly #deltas = new Map<string, { readonly sent: Sent; readonly bytes: number } | null>()
+  readonly #making = new Map<string, Promise<Sent | null>>()
+  #bytes = 0
+
+  /** @param maxBytes for all differences */
+  constructor(root: string, shelf: Shelf, maxBytes: number) {
+    this.#root = root
+    this.#shelf = shelf
+    this.#maxBytes = maxBytes
+  }
+
+  /** States what the file is a dictionary for. @returns the difference; null if the client gets the file itself */
+  offer(session: HttpSession, file: StaticFile): Sent | null | Promise<Sent | null> {
+    const { request, response } = session
+    const base = file.name.slice(file.name.lastIndexOf('/') + 1)
+    const groups = HASHED.exec(base)?.groups
+    if (groups === undefined || file.variants[0].size > MOST_BYTES) return null
+    const { stem, mark, extension } = groups
+    // Relative to the file, so it stays right below any prefix.
+    response.header('Use-As-Dictionary', `match="${stem}${mark}*.${extension}"`)
+    response.vary('Accept-Encoding', 'Available-Dictionary')
+    const available = /^:([A-Za-z\d+/]{43}=):$/.exec(request.header('available-dictionary') ?? '')?.[1]
+    if (available === undefined || !mayRead(session)) return null
+    if (!this.#chooser.choose(request.header('accept-encoding')).codings.includes('dcz')) return null
+    return this.#delta(file, available, (name) => name.startsWith(`${stem}${mark}`) && name.endsWith(`.${extension}`) && HASHED.test(name))
+  }
+
+  async #delta(file: StaticFile, available: string, isVersion: (name: string) => boolean): Promise<Sent | null> {
+    const key = `${available} ${file.fingerprint}`
+    const kept = this.#deltas.get(key)
+    if (kept !== undefined) {
+      this.#deltas.delete(key)
+      this.#deltas.set(key, kept)
+      return kept?.sent ?? null
+    }
+    let making = this.#making.get(key)
+    if (making === undefined) {
+      if (this.#making.size >= MOST_AT_WORK) return null
+      making = this.#make(key, file, available, isVersion)
+        .catch(() => null) // a file that is gone, or may not be read
+        .finally(() => this.#making.delete(key))
+      this.#making.set(key, making)
+    }
+    return making
+  }
+
+  async #make(key: string, file: StaticFile, available: string, isVersion: (name: string) => boolean): Promise<Sent | null> {
+    const version = this.#versions.get(available) ?? (await this.#look(file, available, isVersion))
+    if (version === null || dirname(version.name) !== dirname(file.name) || !isVersion(basename(version.name))) return null
+    const dictionary = await bytesOf(version.path)
+    const bytes = await bytesOf(file.variants[0].path, file.variants[0].inode)
+    if (dictionary === null || hash('sha256', dictionary, 'base64') !== available) {
+      this.#versions.delete(available) // it is gone, or has changed
+      return null
+    }
+    if (bytes === null) return null
+    const { ZSTD_c_compressionLevel, ZSTD_c_enableLongDistanceMatching } = zstd.constants
+    const params = { [ZSTD_c_compressionLevel]: LEVEL, [ZSTD_c_enableLongDistanceMatching]: 1 }
+    const compressed = await promisify<Uint8Array, ZstdOptions, Uint8Array>(zstd.zstdCompress)(bytes, { dictionary, params })
+    const content = Buffer.concat([MAGIC, Buffer.from(available, 'base64'), compressed])
+    const isWorth = content.byteLength < Math.min(...file.variants.map(({ size }) => size))
+    const tag = `${hash('sha256', bytes, 'base64url').slice(0, 22)}-${hash('sha256', content, 'base64url').slice(0, 22)}`
+    const { contentType, cacheControl, fields } = file
+    const facts = { contentType, cacheControl, fields, coding: 'dcz', variesByEncoding: true }
+    const sent = isWorth ? DiskFile.fixed(content, tag, facts) : null
+    if (Date.now() >= file.variants[0].settledAt) this.#keep(key, sent, content.byteLength)
+    return sent
+  }
+
+  #keep(key: string, sent: Sent | null, size: number): void {
+    const bytes = size + ENTRY_BYTES
+    if (sent !== null && bytes > this.#maxBytes) return
+    this.#deltas.set(key, sent === null ? null : { sent, bytes })
+    if (sent !== null) this.#bytes += bytes
+    for (const [first, delta] of this.#deltas) {
+      if (this.#bytes <= this.#maxBytes && this.#deltas.size <= MOST_KNOWN) break
+      this.#deltas.delete(first)
+      this.#bytes -= delta?.bytes ?? 0
+    }
+  }
+
+  /** Looks among the versions of a file for the one with this hash. */
+  async #look(file: StaticFile, available: string, isVersion: (name: string) => boolean): Promise<Version | null> {
+    const directory = dirname(file.name)
+    const looked = this.#looked.get(file.name)
+    if (looked !== undefined && performance.now() - looked < LOOK_MS) return null
+    this.#looked.set(file.name, performance.now())
+    keepNewest(this.#looked, MOST_KNOWN)
+    const names = (await readdir(join(this.#root, directory))).filter(isVersion)
+    const dated = await Promise.all(
+      names.slice(0, MOST_KNOWN).map(async (name) => ({ name, at: (await stat(join(this.#root, directory, name))).mtimeMs })),
+    )
+    const newest = dated.toSorted((a, b) => b.at - a.at).slice(0, MOST_VERSIONS)
+    for (const { name } of newest) await this.#learn(directory === '.' ? name : `${directory}/${name}`)
+    return this.#versions.get(available) ?? null
+  }
+
+  /** Finds the file as a request would: a name that is not served is no dictionary either. */
+  async #learn(name: string): Promise<void> {
+    const found = await this.#shelf.find(name)
+    if (found === null || typeof found !== 'object' || found.variants[0].size > MOST_BYTES) return
+    const mark = found.fingerprint
+    if (this.#hashed.has(`${name} ${mark}`)) return
+    const { path, inode } = found.variants[0]
+    const bytes = await bytesOf(path, inode)
+    if (bytes === null) return
+    const sha256 = hash('sha256', bytes, 'base64')
+    this.#hashed.add(`${name} ${mark}`)
+    this.#versions.set(sha256, { name, path })
+    keepNewest(this.#hashed, MOST_KNOWN)
+    keepNewest(this.#versions, MOST_KNOWN)
+  }
+}
+
+/** Whether the page that asks may read the response (RFC 9842 §9.3.3): others could learn of its content by its length. */
+function mayRead({ request }: HttpSession): boolean {
+  const site = request.header('sec-fetch-site')
+  return site === null || site === 'same-origin' || request.header('sec-fetch-mode') === 'navigate'
+}
+
+/** Null if there is none, or another one than was found. */
+async function bytesOf(path: string, inode?: string): Promise<Uint8Array | null> {
+  const file = await DiskFile.open(path)
+  if (typeof file === 'number') return null
+  try {
+    const isSame = inode === undefined || inodeOf(file.stats) === inode
+    return isSame && file.size <= MOST_BYTES ? await file.read() : null
+  } finally {
+    await file.close()
+  }
+}
