@@ -20,8 +20,10 @@ type Sent = NonNullable<StaticVariant['memory']>
 const HASHED = /^(?<stem>[\w.~-]*?[\w~])(?<mark>[-.])(?=[\w-]*[\dA-Z])[\w-]{8,64}\.(?<extension>[a-z][a-z\d]{0,9})$/
 /** A skippable frame of Zstandard with the hash of the dictionary (RFC 9842 §5). */
 const MAGIC = Buffer.from('5e2a4d1820000000', 'hex')
-/** Of a file and of its dictionary: clients need a window as large (RFC 9842 §5). */
-const MOST_BYTES = 8 * 1024 * 1024
+/** Clients need no larger window than 8 MiB (RFC 9842 §5). In it, the whole dictionary is in reach of a file that is no larger. */
+const WINDOW_LOG = 23
+/** Of a file and of its dictionary. */
+const MOST_BYTES = 2 ** WINDOW_LOG
 const LEVEL = 19
 /** How many differences are made at a time, on threads of the pool. A client that comes meanwhile gets the whole file. */
 const MOST_AT_WORK = 2
@@ -42,7 +44,7 @@ interface ZstdOptions {
 interface Zstd {
   zstdCompressSync(bytes: Uint8Array, options: ZstdOptions): Uint8Array
   zstdCompress(bytes: Uint8Array, options: ZstdOptions, callback: (error: Error | null, bytes: Uint8Array) => void): void
-  readonly constants: { readonly ZSTD_c_compressionLevel: number; readonly ZSTD_c_enableLongDistanceMatching: number }
+  readonly constants: { readonly ZSTD_c_compressionLevel: number; readonly ZSTD_c_windowLog: number }
 }
 
 const zstd = zlib as unknown as Zstd
@@ -128,8 +130,8 @@ export class Dictionaries {
       return null
     }
     if (bytes === null) return null
-    const { ZSTD_c_compressionLevel, ZSTD_c_enableLongDistanceMatching } = zstd.constants
-    const params = { [ZSTD_c_compressionLevel]: LEVEL, [ZSTD_c_enableLongDistanceMatching]: 1 }
+    const { ZSTD_c_compressionLevel, ZSTD_c_windowLog } = zstd.constants
+    const params = { [ZSTD_c_compressionLevel]: LEVEL, [ZSTD_c_windowLog]: WINDOW_LOG }
     const compressed = await promisify<Uint8Array, ZstdOptions, Uint8Array>(zstd.zstdCompress)(bytes, { dictionary, params })
     const content = Buffer.concat([MAGIC, Buffer.from(available, 'base64'), compressed])
     const isWorth = content.byteLength < Math.min(...file.variants.map(({ size }) => size))
