@@ -8,9 +8,12 @@ import { test } from 'node:test'
 
 import { temporaryDirectory } from '../../support/temporary.ts'
 
-const PROGRAM = `import { client, contract, events, file, get, header, multipart, Problem, post, t } from 'weirjs/client'
+const PROGRAM = `import { client, contract, events, file, get, header, mergePatch, multipart, pages, patch, Problem, post, t } from 'weirjs/client'
 const User = t.object({ id: t.int, at: t.dateTime })
+const Users = pages(User)
 const api = contract({
+  users: get('/users', { ...Users.query, answers: { 200: Users.result } }),
+  change: patch('/users/:id', { id: t.int, body: mergePatch(User) }),
   user: get('/users/:id', { id: t.int, tenant: header('x-tenant', t.string), answers: { 200: User, 404: Problem } }),
   changes: get('/changes', { answers: { 200: events(User) } }),
   upload: post('/photos', { body: multipart({ files: { photo: file() } }) }),
@@ -20,6 +23,8 @@ const answer = await shop.user({ id: 5, tenant: '' }, { signal: AbortSignal.time
 document.title = answer.status === 200 ? answer.body.at : answer.body.title
 for await (const { data } of (await shop.changes()).body) document.title = data.at
 await shop.upload({ body: { files: { photo: new File([], 'x') } } })
+await shop.change({ id: 5, body: { at: '2026-01-31T12:00:00Z' } })
+await shop.users({ limit: 5 })
 // @ts-expect-error a number is declared
 await shop.user({ id: '5', tenant: '' })
 // @ts-expect-error a file is declared

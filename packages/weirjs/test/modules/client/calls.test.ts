@@ -18,8 +18,10 @@ import {
   get,
   header,
   json,
+  mergePatch,
   multipart,
   outlineOf,
+  pages,
   patch,
   post,
   put,
@@ -151,6 +153,40 @@ test('bodies of each kind arrive', async () => {
   const image = await shop.image({ body: new Blob(['png'], { type: 'image/png' }) })
   assert.deepEqual(image.body, new TextEncoder().encode('png'))
   assert.equal(image.headers.get('content-type'), 'image/png')
+})
+
+test('a contract may have merge patches and pages', async () => {
+  const Note = t.object({ text: t.string, tag: t.string.optional() })
+  const Notes = pages(Note, { limit: 1 })
+  const notes = contract({
+    list: get('/notes', { ...Notes.query, answers: { 200: Notes.result } }),
+    change: patch('/notes/:id', { id: t.int, body: mergePatch(Note), answers: { 200: Note } }),
+  })
+  const rows = [
+    { text: 'milk', tag: 'shop' },
+    { text: 'tea', tag: 'shop' },
+  ]
+  const server = new HttpServer({ logger: null })
+  server.mapContract(notes, {
+    list: ({ limit, cursor = '0' }, session) => {
+      const end = Number(cursor) + limit
+      return Notes.send(session, { items: rows.slice(Number(cursor), end), next: end < rows.length ? `${end}` : null })
+    },
+    change: ({ id, body }) => body.applyTo(rows[id]!),
+  })
+  for (const outline of [notes, JSON.parse(JSON.stringify(outlineOf(notes))) as typeof notes]) {
+    const caller = client<typeof notes>(outline, 'https://shop.example', { fetch: server.fetch })
+    const first = await caller.list()
+    assert.ok(first.status === 200)
+    assert.deepEqual(first.body, { items: [rows[0]], next: '1' })
+    assert.deepEqual((await caller.list({ cursor: first.body.next })).body, { items: [rows[1]] })
+    assert.deepEqual((await caller.change({ id: 1, body: { tag: null } })).body, { text: 'tea' })
+    await assert.rejects(
+      // @ts-expect-error a required property cannot be removed
+      caller.change({ id: 1, body: { text: null } }),
+      { status: 400 },
+    )
+  }
 })
 
 test('files are sent with their names', async () => {
