@@ -10,14 +10,14 @@ import type { ResultOf } from './routes/route-answers.ts'
 import type { RouteListing } from './routes/route-listing.ts'
 
 /** The handler of an inline route: what it gets, and what it may return. `R` is what it does return. */
-export type InlineHandler<P extends string, D, R = unknown> = (args: ArgsOf<P, D>, session: HttpSession) => R & ResultOf<D, R>
+export type InlineHandler<P extends string, D, R = unknown> = (args: ArgsOf<P, D>, session: HttpSession) => ResultOf<D, R>
 
 /**
  * `mapGet`, `mapPost` and so on. `Prefix` and `Outer` are the path and the declaration of a group around the routes.
  */
 export interface MapMethod<Host, Prefix extends string = '', Outer = NoDeclaration> {
-  <const P extends string, R>(path: P, handler: InlineHandler<Below<Prefix, P>, Outer, R>): Host
-  <const P extends string, const D extends Declaration<D>, R>(
+  <const P extends string, const R>(path: P, handler: InlineHandler<Below<Prefix, P>, Outer, R>): Host
+  <const P extends string, const D extends Declaration<D>, const R>(
     path: P,
     declaration: D & Declaration<D>,
     handler: InlineHandler<Below<Prefix, P>, Merged<Outer, D>, R>,
@@ -26,8 +26,8 @@ export interface MapMethod<Host, Prefix extends string = '', Outer = NoDeclarati
 
 /** `mapGet`: its declaration has no schema of a body. */
 export interface MapGet<Host, Prefix extends string = '', Outer = NoDeclaration> {
-  <const P extends string, R>(path: P, handler: InlineHandler<Below<Prefix, P>, Outer, R>): Host
-  <const P extends string, const D extends GetDeclaration<D>, R>(
+  <const P extends string, const R>(path: P, handler: InlineHandler<Below<Prefix, P>, Outer, R>): Host
+  <const P extends string, const D extends GetDeclaration<D>, const R>(
     path: P,
     declaration: D & GetDeclaration<D>,
     handler: InlineHandler<Below<Prefix, P>, Merged<Outer, D>, R>,

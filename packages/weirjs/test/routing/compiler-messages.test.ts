@@ -41,6 +41,21 @@ const DECLARATIONS: readonly (readonly [property: string, says: string])[] = [
   ['id: "int"', 'neither a schema, such as t.string, nor the name of an option'],
 ]
 
+/** What a handler of a route returns whose `answers` say something else, and what the last line says. */
+const RESULTS: readonly (readonly [handler: string, says: string])[] = [
+  ['() => ({ idd: 1 })', `Type '{ readonly idd: 1; }' is missing the following properties from type '{ readonly id: number; readonly role: "a" | "b"; }': id, role`],
+  ['() => ({ id: "1", role: "a" })', "Type 'string' is not assignable to type 'number'"],
+  ['() => ({ id: 1, role: "c" })', `Type '"c"' is not assignable to type '"a" | "b"'`],
+  ['async () => ({ id: 1, role: "c" })', `Type '"c"' is not assignable to type '"a" | "b"'`],
+  ['() => "text"', `Type 'string' is not assignable to type '{ readonly id: number; readonly role: "a" | "b"; }'`],
+  ['() => {}', `Type 'void' is not assignable to type '{ readonly id: number; readonly role: "a" | "b"; }'`],
+  ['(_, { response }) => response.status(409).json({ id: 1, role: "a" })', "Type '409' is not assignable to type '200 | 404'"],
+  [
+    '(_, { response }) => response.status(404).json({ titel: "" })',
+    `Property 'title' is missing in type '{ readonly titel: ""; }' but required in type '{ readonly title: string; }'`,
+  ],
+]
+
 const HEAD = `import { Controller, HttpServer, type HttpSession, Route, routes, t } from 'weirjs'
 import { contract, get, header, post, ws } from 'weirjs/client'
 const NewOrder = t.object({ count: t.int, owner: t.object({ id: t.string }) })
@@ -92,8 +107,20 @@ server.mapGet('/', () => new Map([['a', 1]]))
 server.mapPost('/', { body: NewOrder }, async () => new Set(['a']))
 server.group('/', { summary: 'x' })
 ${DECLARATIONS.map(([property]) => `server.mapPost('/:id', { ${property} }, () => 1)\n`).join('')}
+const answers = { 200: t.object({ id: t.int, role: t.enum('a', 'b') }), 404: t.object({ title: t.string }) }
+${RESULTS.map(([handler]) => `server.mapGet('/', { answers }, ${handler})\n`).join('')}
+server.mapDelete('/', { answers: { 204: null } }, () => 1)
 // These fit, and so do types of which nothing is known.
 const any = JSON.parse('1')
+server.mapGet('/', { answers }, () => ({ id: 1, role: 'a' }))
+server.mapGet('/', { answers }, async () => ({ id: 1, role: 'a' }))
+server.mapGet('/', { answers }, (_, { response }) => {
+  if (any) return { id: 1, role: 'a' }
+  return response.status(404).json({ title: 'x' })
+})
+server.mapGet('/', { answers }, async (_, { response }) => (any ? { id: 1, role: 'a' } : response.status(404).json({ title: 'x' })))
+server.mapGet('/', { answers }, async () => any)
+server.mapGet('/', { answers: { 200: t.array(t.enum('a')) } }, () => ['a', 'a'])
 const known: unknown = any
 server.mapGet('/', () => any)
 server.mapGet('/', async () => known)
@@ -124,7 +151,10 @@ test('the last line of the compiler says what does not fit, in each notation', (
   rmSync(FOLDER, { recursive: true })
   const errors = stdout.split(/^(?=\S)/m)
   const endings = errors.map(
-    (error) => /is not assignable to type '"((?:[^"\\]|\\.)*)"(?: \| ["\w]+)*'\.$/.exec(error.trimEnd())?.[1] ?? error,
+    (error) =>
+      /is not assignable to type '"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"(?: \| ["\w]+)*'\.$/.exec(error.trimEnd())?.[1] ??
+      /(?:^|: | {2})((?:Type|Property) '.*?)\.?$/.exec(error.trimEnd())?.[1] ??
+      error,
   )
   assert.deepEqual(endings, [
     ...ROWS.flatMap(([, , ending]) => [ending, ending, ending]),
@@ -142,5 +172,7 @@ test('the last line of the compiler says what does not fit, in each notation', (
     'a Map or a Set has no JSON form: return Object.fromEntries(map), or [...set]',
     "a group has no option 'summary': each of its routes declares its own",
     ...DECLARATIONS.map(([, says]) => says),
+    ...RESULTS.map(([, says]) => says),
+    "Type '1' is not assignable to type 'undefined'",
   ])
 })

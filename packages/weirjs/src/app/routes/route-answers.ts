@@ -19,9 +19,23 @@ type AnswerOption = AnySchema | TypedBody | null
  */
 export type ResultOf<D, R = unknown> = [D] extends [{ readonly answers: infer A }]
   ? [StatusIn<A, 2 | 3>] extends [never]
-    ? SentAs<R>
-    : ResultIn<A> | PromiseLike<ResultIn<A>>
-  : SentAs<R>
+    ? R & SentAs<R>
+    : [R] extends [ResultIn<A> | PromiseLike<ResultIn<A>>]
+      ? R
+      : Fitting<A, R>
+  : R & SentAs<R>
+
+/** What an `R` has to be: one kind of result, so that the compiler compares a wrong one with what its author meant. */
+type Fitting<A, R> = unknown extends R
+  ? ResultIn<A> | PromiseLike<ResultIn<A>>
+  : R extends PromiseLike<infer T>
+    ? PromiseLike<unknown extends T ? ResultIn<A> : KindFor<A, T>>
+    : KindFor<A, R>
+type KindFor<A, R> = R extends { readonly '~status': unknown }
+  ? ResponseIn<A>
+  : [BodyIn<A>] extends [void] // a function that returns something fits one that returns void
+    ? BodyIn<A> & undefined
+    : BodyIn<A>
 
 /** `unknown` if an `R` can be sent, or a promise of one; otherwise a sentence. */
 type SentAs<R> = [Extract<Awaited<R>, Collection>] extends [never]
@@ -32,7 +46,8 @@ type Collection = ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
 /** The statuses of `A` whose first digit is `Digit`. */
 type StatusIn<A, Digit extends number> = { [S in keyof A & number]: `${S}` extends `${Digit}${string}` ? S : never }[keyof A & number]
 
-type ResultIn<A> = BodyOf<A[StatusIn<A, 2>]> | ResponseIn<A>
+type BodyIn<A> = BodyOf<A[StatusIn<A, 2>]>
+type ResultIn<A> = BodyIn<A> | ResponseIn<A>
 
 /** An `HttpResponse` whose status and body are in `A`. Only what it carries for the compiler counts. */
 interface ResponseIn<A> {
