@@ -43,7 +43,10 @@ const DECLARATIONS: readonly (readonly [property: string, says: string])[] = [
 
 /** What a handler of a route returns whose `answers` say something else, and what the last line says. */
 const RESULTS: readonly (readonly [handler: string, says: string])[] = [
-  ['() => ({ idd: 1 })', `Type '{ readonly idd: 1; }' is missing the following properties from type '{ readonly id: number; readonly role: "a" | "b"; }': id, role`],
+  [
+    '() => ({ idd: 1 })',
+    `Type '{ readonly idd: 1; }' is missing the following properties from type '{ readonly id: number; readonly role: "a" | "b"; }': id, role`,
+  ],
   ['() => ({ id: "1", role: "a" })', "Type 'string' is not assignable to type 'number'"],
   ['() => ({ id: 1, role: "c" })', `Type '"c"' is not assignable to type '"a" | "b"'`],
   ['async () => ({ id: 1, role: "c" })', `Type '"c"' is not assignable to type '"a" | "b"'`],

@@ -68,7 +68,7 @@ export function requestOf(entry: OutlinedEntry, base: string, args: Args, common
       if (type !== undefined) headers.set('content-type', type)
     } else if (part.source !== undefined) {
       const [text, ...more] = textsOf(value)
-      if (more.length > 0) throw new TypeError(`"${name}" has several values`)
+      if (more.length) throw new TypeError(`"${name}" has several values`)
       if (text === undefined) return
       if (part.source === 'header') headers.set(part.name!, text)
       else headers.append('cookie', `${part.name}=${encodeURIComponent(text)}`)
@@ -77,7 +77,7 @@ export function requestOf(entry: OutlinedEntry, base: string, args: Args, common
   for (const [name, text] of new Headers(options.headers)) headers.set(name, text)
   // `duplex` is required for a body that is a stream.
   const request = new Request(url, { ...options, method, headers, body: body ?? null, duplex: 'half' } as RequestInit)
-  if (headers.has('cookie') && !request.headers.has('cookie')) throw new TypeError('a browser sends its own cookies, and no others')
+  if (headers.has('cookie') && !request.headers.has('cookie')) throw new TypeError('a browser sends its own cookies')
   return request
 }
 
@@ -94,15 +94,15 @@ export function urlOf(
   others: (name: string, part: OutlinedPart, value: unknown) => void,
 ): string {
   const search = new URLSearchParams()
-  const inPath = new Set<string>()
+  const left: Record<string, unknown> = { ...args }
   const filled = path.replace(/([:*])([^/]+)/g, (_, kind, name) => {
-    inPath.add(name)
+    left[name] = undefined
     return segmentsOf(name, args[name], kind === '*')
   })
   for (const [name, declared] of Object.entries(declaration)) {
     const part = partOf(declared) as OutlinedPart
-    const value = args[name]
-    if (inPath.has(name) || value === undefined) continue
+    const value = left[name]
+    if (value === undefined) continue
     if (name !== 'body' && part.source === 'query') for (const text of textsOf(value)) search.append(name, text)
     else others(name, part, value)
   }

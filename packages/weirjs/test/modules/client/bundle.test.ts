@@ -135,7 +135,7 @@ describe('in Chromium', { skip: noChromium }, () => {
     ['x'],
     'AbortError',
     'dark',
-    'a browser sends its own cookies, and no others',
+    'a browser sends its own cookies',
     ['ClientError', 503],
   ]
 
