@@ -11,13 +11,15 @@ const PAGES = {
   '@weirjs/dev': ['command-line', 'inspector', 'replay'],
   '@weirjs/jwt': ['jwt'],
   '@weirjs/mcp': ['mcp'],
+  '@weirjs/nats': ['relay'],
   '@weirjs/oidc': ['oidc'],
   '@weirjs/openapi': ['openapi'],
   '@weirjs/opentelemetry': ['tracing'],
+  '@weirjs/redis': ['relay'],
   '@weirjs/rpc': ['rpc'],
   '@weirjs/uploads': ['resumable-uploads'],
 }
-const others = Object.values(PAGES).flat().join('|')
+const others = [...new Set(Object.values(PAGES).flat())].join('|')
 /** Beside those: pages about the inside, measurements, other people’s test suites and other servers, and pictures. */
 const NOT_CARRIED = new RegExp(
   `^docs/(?:(?:architecture|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|guide/(?:from-[\\w-]+|why|${others})\\.md)$`,
@@ -33,7 +35,11 @@ for (const copy of copies) {
   const isCarried = (path) => name !== 'weirjs' || !NOT_CARRIED.test(path.slice(ROOT.length + 1))
   cpSync(`${ROOT}/${copy}`, copy, { recursive: true, filter: isCarried })
 }
-if (!process.argv.includes('--undo')) for (const page of pages()) finish(page)
+if (!process.argv.includes('--undo')) {
+  for (const page of pages()) finish(page)
+  for (const dashboard of ['docs/grafana/weir.json'])
+    if (existsSync(dashboard)) writeFileSync(dashboard, JSON.stringify(JSON.parse(readFileSync(dashboard, 'utf8'))))
+}
 
 function pages() {
   const inDocs = existsSync('docs') ? readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((path) => `docs/${path}`) : []

@@ -7,8 +7,11 @@ import { test } from 'node:test'
 
 /** The most names of an entry: 140 at the front door, and 45 in the kit. A budget may only become smaller. */
 const BUDGETS: Readonly<Record<string, number>> = { weirjs: 140, 'weirjs/kit': 45 }
-/** The most names of all entries together. 500 are wanted; what programs would otherwise write by hand may cost a few. */
-const ALL = 641
+/**
+ * The most names of all entries together. 500 are wanted; what programs would otherwise write by hand may cost a few. `@weirjs/rpc`,
+ * `@weirjs/mcp` and `@weirjs/acme` have about 50 of them.
+ */
+const ALL = 700
 
 const counts = new Map(
   readdirSync('api').map((file) => {
