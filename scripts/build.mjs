@@ -105,7 +105,7 @@ function finishDeclarations(_options, bundle) {
   for (const [name, chunk] of Object.entries(bundle)) {
     if (chunk.type !== 'chunk') continue
     if (/^export \{ __exportAll as \w+ \};\s*$/.test(chunk.code)) delete bundle[name] // for namespaces, which need nothing as types
-    const code = chunk.code.replace(/^\/\/(?:[^\n]*\.d\.ts|#(?:end)?region[^\n]*)\n/gm, '')
+    const code = chunk.code.replace(/^\/\/(?:[^\n]*\.d\.ts|#(?:end)?region[^\n]*)\n/gm, '').replace(/^[\t ]+(?=\S)(?!\*)/gm, '')
     const seen = ((isMain && NAMED_IN[name]) || []).map(
       (entry) => `import type {} from "./${posix.relative(posix.dirname(name), entry)}";\n`,
     )

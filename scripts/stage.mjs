@@ -20,9 +20,9 @@ const PAGES = {
   '@weirjs/uploads': ['resumable-uploads'],
 }
 const others = [...new Set(Object.values(PAGES).flat())].join('|')
-/** Beside those: pages about the inside, measurements, other people’s test suites and other servers, and pictures. */
+/** Beside those: pages about the inside, measurements, other people’s test suites, other servers and machines, and pictures. */
 const NOT_CARRIED = new RegExp(
-  `^docs/(?:(?:architecture|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|guide/(?:from-[\\w-]+|why|${others})\\.md)$`,
+  `^docs/(?:(?:architecture|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|guide/(?:from-[\\w-]+|first-programs|deploy|why|${others})\\.md)$`,
 )
 const own = (PAGES[name] ?? []).map((page) => `docs/guide/${page}.md`).filter((page) => existsSync(`${ROOT}/${page}`))
 const copies = ['LICENSE', ...(name === 'weirjs' ? ['docs', 'SECURITY.md'] : own)]
@@ -35,11 +35,7 @@ for (const copy of copies) {
   const isCarried = (path) => name !== 'weirjs' || !NOT_CARRIED.test(path.slice(ROOT.length + 1))
   cpSync(`${ROOT}/${copy}`, copy, { recursive: true, filter: isCarried })
 }
-if (!process.argv.includes('--undo')) {
-  for (const page of pages()) finish(page)
-  for (const dashboard of ['docs/grafana/weir.json'])
-    if (existsSync(dashboard)) writeFileSync(dashboard, JSON.stringify(JSON.parse(readFileSync(dashboard, 'utf8'))))
-}
+if (!process.argv.includes('--undo')) for (const page of pages()) finish(page)
 
 function pages() {
   const inDocs = existsSync('docs') ? readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((path) => `docs/${path}`) : []
