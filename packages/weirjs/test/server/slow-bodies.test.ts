@@ -27,3 +27,25 @@ test('minBodyRate: a burst does not allow hours of silence', async () => {
   await connection.clock.advance(300_000)
   assert.equal(connection.answer()?.status, 408)
 })
+
+test('minBodyRate: that of a route counts until its response is complete', async () => {
+  const chunked = 'POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n'
+  const declaration = { body: 'stream', maxRequestBodySize: null, minBodyRate: 0, requestTimeout: null } as const
+  const refusing = new FakeConnection({ declaration, routes: { 'POST /': () => 'early' } })
+  await refusing.send(chunked)
+  assert.equal(refusing.answer()?.status, 200)
+  await refusing.clock.advance(60_000)
+  assert.notEqual(refusing.fate, 'open')
+
+  async function* echo(body: AsyncIterable<Uint8Array>) {
+    yield* body
+  }
+  const answering = new FakeConnection({
+    declaration,
+    routes: { 'POST /': (_, { request, response }) => response.stream(echo(request.bodyStream()), 'text/plain') },
+  })
+  await answering.send(chunked)
+  await answering.clock.advance(3_600_000)
+  await answering.send('1\r\ny\r\n0\r\n\r\n')
+  assert.equal(String(answering.answer()?.body), 'xy')
+})

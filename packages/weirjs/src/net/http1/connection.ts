@@ -246,8 +246,8 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   endCycle(): void {
     const life = this.#wire.endCycle()
     this.#drained = 0
-    if (life === state.DRAINING) return
-    if (life === state.OPEN) {
+    if (life === state.DRAINING) this.#deadlines.endRoute()
+    else if (life === state.OPEN) {
       this.#deadlines.enter(phase.IDLE)
       // This response began before the stop, and announced that the connection stays open.
       if (this.host.isStopping) drainSoon(this)

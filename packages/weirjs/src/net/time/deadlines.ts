@@ -84,6 +84,14 @@ export class Deadlines {
     this.#workedMs = -1
   }
 
+  /** The response is complete, so nobody reads the rest of the body. It has to arrive as the server expects it, whatever its route allows. */
+  endRoute(): void {
+    const { minBodyRate } = this.#timeouts
+    if (this.#minBodyRate === minBodyRate) return
+    this.#minBodyRate = minBodyRate
+    this.#bodyBytes = this.#bodyMs = 0
+  }
+
   countBody(bytes: number): void {
     this.#bodyBytes += bytes
     this.#hasReceived = true
