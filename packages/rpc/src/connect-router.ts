@@ -14,6 +14,7 @@ export interface ConnectRouter {
 export interface ConnectHandler {
   (request: UniversalRequest): Promise<UniversalResponse>
   readonly requestPath: string
+  readonly method: { readonly methodKind: string }
   readonly allowedMethods: readonly string[]
 }
 
@@ -42,8 +43,10 @@ export function mountConnect(server: RpcHost, router: ConnectRouter): void {
     install(host) {
       for (const handler of router.handlers)
         for (const method of handler.allowedMethods) {
-          const body = method === 'GET' ? {} : ({ body: 'stream', maxRequestBodySize: null, minBodyRate: 0 } as const)
-          host.map(method, handler.requestPath, { ...body, requestTimeout: null }, (_, session) => respond(handler, session))
+          // What is no stream has the limits of the server.
+          const limits = handler.method.methodKind === 'unary' ? {} : { maxRequestBodySize: null, minBodyRate: 0, requestTimeout: null }
+          const body = method === 'GET' ? {} : ({ body: 'stream', ...limits } as const)
+          host.map(method, handler.requestPath, body, (_, session) => respond(handler, session))
         }
     },
   })

@@ -5,10 +5,11 @@ import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 
 import { create, toBinary } from '@bufbuild/protobuf'
+import { createConnectRouter } from '@connectrpc/connect'
 import { HttpServer } from 'weirjs'
 
 import { frame, framesOf, fromBase64 } from '../src/frames.ts'
-import { Health, health, mapService, type RpcCall, type RpcImplementation, type RpcOptions } from '../src/index.ts'
+import { Health, health, mapService, mountConnect, type RpcCall, type RpcImplementation, type RpcOptions } from '../src/index.ts'
 import { HealthCheckRequestSchema } from '../src/proto/grpc/health/v1/health_pb.ts'
 import { type EchoRequest, EchoRequestSchema, EchoService } from './proto/echo_pb.ts'
 
@@ -192,4 +193,26 @@ test('a deadline ends a call whose client neither sends nor ends', async (t) => 
   while (ended.length < 2) await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual(ended, ['gather', 'converse'])
   assert.ok(calls.every(({ signal }) => signal.aborted))
+})
+
+test('unary methods of a router of Connect have the limits of the server', async () => {
+  const server = new HttpServer({ logger: null, limits: { maxRequestBodySize: 1_000 } })
+  const called: number[] = []
+  mountConnect(
+    server,
+    createConnectRouter().service(EchoService, {
+      say: ({ text }) => {
+        called.push(text.length)
+        return { text: '' }
+      },
+    }),
+  )
+  const say = (length: number) =>
+    post(server, 'Say', JSON.stringify({ text: 'x'.repeat(length) }), {
+      'Content-Type': 'application/json',
+      'Connect-Protocol-Version': '1',
+    })
+  assert.equal((await say(500)).status, 200)
+  assert.ok((await say(2_000)).status >= 400)
+  assert.deepEqual(called, [500])
 })
