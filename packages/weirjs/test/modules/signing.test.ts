@@ -31,6 +31,14 @@ test('a signed link works, any number of times, and none other does', async () =
   assert.equal(await statusOf('/files/a'), INVALID)
 })
 
+test('a refusal says whether the link lacks a signature in the right form, or has a wrong one', async () => {
+  const link = links.sign('/files/a', { expiresIn: '5m' })
+  const detailOf = async (url: string) => ((await serverOf().inject(url)).json() as { detail: string }).detail
+  for (const url of ['/files/a', `${link}x`, `${link}&x=1`])
+    assert.match(await detailOf(url), /no signature at its end, or one of another form$/)
+  assert.match(await detailOf(link.replace('/a', '/b')), /no key has signed this link for this method$/)
+})
+
 describe('a link that was changed is refused', () => {
   const link = links.sign('/files/a?size=a4', { expiresIn: 300_000 })
   const [, expires] = /signature=1\.(\d+)/.exec(link)!

@@ -85,7 +85,7 @@ export function signing(options: SigningOptions): Signing {
       gate(session): void {
         const { method, url, clock: now } = exchange(session)
         const found = SIGNATURE.exec(url)
-        if (found === null) throw new WeirError('WEIR_SIGNATURE_INVALID', 'the link has no signature')
+        if (found === null) throw new WeirError('WEIR_SIGNATURE_INVALID', 'the link has no signature at its end, or one of another form')
         const expires = Number(found[1])
         const given = Buffer.from(found[2]!)
         const target = url.slice(0, found.index)
