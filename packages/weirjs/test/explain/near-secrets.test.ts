@@ -158,3 +158,13 @@ test('a mapping that fails leaves the secrets of the others known', async () => 
     ['weir: GET /reset/(not shown)/x failed', 'weir: GET /keys/(not shown)/x failed', 'weir: GET /other/x failed'],
   )
 })
+
+test('a request whose own route has no secret is shown, whatever other routes declare', async () => {
+  const server = new HttpServer({ logger: null })
+  server.mapPatch('/files/:id', { id: t.string.secret() }, never)
+  server.mapGet('/receipts/:id', { id: t.int }, never)
+  server.mapGet('/receipts/:id/pdf', { id: t.int.secret() }, never)
+  const { target, path, arguments: args } = await server.explain('/receipts/7')
+  assert.deepEqual([target, path, args[0]?.received], ['/receipts/7', '/receipts/7', '7'])
+  assert.equal((await server.explain('/receipts/7/pdf')).path, '/receipts/(not shown)/pdf')
+})

@@ -21,7 +21,7 @@ import type { Route } from '../routes/route.ts'
 import { limitsOf } from '../routes/route-listing.ts'
 import type { RouteTable } from '../routes/route-table.ts'
 import type { NoRoute, Scope, Setting } from '../routes/scope.ts'
-import { Secrets } from '../routes/shown-target.ts'
+import { secretsOf } from '../routes/shown-target.ts'
 
 import { explainArguments } from './arguments.ts'
 import { type AskedContent, type CheckedBody, checkedBody } from './checked-body.ts'
@@ -76,7 +76,7 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const scope = route === null ? (match as NoRoute).scope : route.scope
   const request = new HttpRequest(head, null, connection, match, { limits, jsonEngine: null, invalidBodyStatus: 400 })
   const considered = consideredRoutes(routes, head.path)
-  const secrets = new Secrets(considered, route)
+  const secrets = secretsOf(route, () => considered)
   const checked = isTooLarge(head, bodyLimit(match, limits)) ? checkedBody(null, head, null) : checkedBody(route, head, asked.content)
   const args = route === null ? [] : explainArguments(route, request, match.values, secrets, checked)
   const body = explainBody(head, match, limits)

@@ -15,15 +15,23 @@ import type { ShownHead } from './scope.ts'
 export { NOT_SHOWN }
 
 /**
- * Path and query for log lines. A route without a rest says what each segment of its paths is. Otherwise the client may have meant another
- * route, and the secrets of all that come into question are hidden.
+ * Path and query for log lines.
  * @param route the one that answers; null if none does
  */
 export function shownUrl(head: ShownHead, route: Route | null, { secretRoutes }: RouteTable): string {
   if (secretRoutes.length === 0) return head.url // usually: logs call it for every request
-  const isSure = route !== null && !route.template.parameters.some(({ rest }) => rest)
-  const secrets = new Secrets(isSure ? [{ route, miss: null }] : consideredAmong(secretRoutes, head.path), route)
+  const secrets = secretsOf(route, () => consideredAmong(secretRoutes, head.path))
   return secrets.isEmpty ? head.url : secrets.shownTarget(head)
+}
+
+/**
+ * What must not be repeated of a request. A route without a rest says what each segment of its paths is. Otherwise the client may have meant
+ * another route, and the secrets of all that come into question are hidden.
+ * @param route the one that answers; null if none does
+ */
+export function secretsOf(route: Route | null, considered: () => readonly ConsideredRoute[]): Secrets {
+  const isSure = route !== null && !route.template.parameters.some(({ rest }) => rest)
+  return new Secrets(isSure ? [{ route, miss: null }] : considered(), route)
 }
 
 /** The same for reports of the server, which nobody has chosen names for: without what is usually secret either. */
