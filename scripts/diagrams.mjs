@@ -48,7 +48,7 @@ const ROW = 62
 const BOX = { left: 40, width: 440, height: 46 }
 const TOP = 64
 
-const DIAGRAMS = { 'request-flow': flow }
+const DIAGRAMS = { 'request-flow': flow, speed }
 
 function flow(colors) {
   const height = TOP + FLOW.length * ROW + 20
@@ -77,6 +77,44 @@ function flow(colors) {
     line(errors, beforeSend, right + 2, beforeSend, colors.bad, 'failed'),
     text(right + 14, beforeSend - 6, 'a problem document', colors.bad, 'font-size="13"'),
     text(right + 14, yOf(last) + ROW * 2 + 4, 'green: code of your program', colors.soft, 'font-size="13"'),
+  ])
+}
+
+/** Which columns of the first table of docs/performance.md are shown, and the names of its rows for people. */
+const SERVERS = ['weir', 'Bun.serve', 'Fastify', 'Hono', 'Express']
+const WORKLOADS = { w1: 'JSON hello', w2: 'routed GET with browser headers', w3: '200 B of JSON, checked', w5: 'form with a 64 KiB file' }
+
+function speed(colors) {
+  const page = readFileSync(join(FOLDER, '../performance.md'), 'utf8').split('\n')
+  const cellsOf = (row) => row.split('|').map((cell) => cell.trim())
+  const columns = cellsOf(page.find((row) => row.startsWith('| | weir |')))
+  const rows = Object.entries(WORKLOADS).map(([key, name]) => ({ name, cells: cellsOf(page.find((row) => row.startsWith(`| ${key} |`))) }))
+  const left = 110
+  const scale = (WIDTH - left - 70) / 2.6
+  const one = left + scale
+  const rowHeight = 22
+  const groupHeight = SERVERS.length * rowHeight + 40
+  const top = 58
+  const height = top + rows.length * groupHeight + 14
+  const parts = rows.flatMap(({ name, cells }, group) => {
+    const start = top + group * groupHeight
+    return [
+      text(24, start + 14, name, colors.ink, 'font-weight="600"'),
+      ...SERVERS.flatMap((server, i) => {
+        const value = Number(cells[columns.indexOf(server)])
+        const y = start + 24 + i * rowHeight
+        return [
+          text(left - 10, y + 13, server, server === 'weir' ? colors.ink : colors.soft, 'text-anchor="end" font-size="13"'),
+          `<rect x="${left}" y="${y}" width="${(value * scale).toFixed(1)}" height="16" rx="3" fill="${server === 'weir' ? colors.edge : colors.line}"/>`,
+          text(left + value * scale + 8, y + 13, value.toFixed(1), colors.ink, 'font-size="13"'),
+        ]
+      }),
+    ]
+  })
+  return svg(height, colors, [
+    text(24, 32, 'Requests for the same CPU time. node:http is 1.', colors.soft),
+    ...parts,
+    `<line x1="${one}" y1="${top}" x2="${one}" y2="${height - 18}" stroke="${colors.ink}" stroke-width="1" stroke-dasharray="3 3"/>`,
   ])
 }
 

@@ -40,6 +40,7 @@ export function slugOf(heading) {
 const SECTIONS = {
   'Start here': {
     'docs/guide/getting-started.md': 'Getting started',
+    'docs/guide/first-programs.md': 'The first program in TypeScript',
     'docs/guide/request-flow.md': 'How a request flows',
     'docs/guide/routing.md': 'Routes',
     'docs/guide/request.md': 'Requests',
@@ -128,6 +129,7 @@ const SECTIONS = {
   },
   'Writing a module': { 'docs/guide/modules.md': 'Modules, policies and stores' },
   Facts: {
+    'docs/packages.md': 'Packages and entries',
     'docs/errors.md': 'Every error code',
     'docs/limits.md': 'Limits and timeouts',
     'docs/http.md': 'HTTP as weir speaks it',

@@ -182,9 +182,9 @@ function proseOf(text: string): string {
   return text.replace(/^```[\s\S]*?^```$/gm, '')
 }
 
-test("README's TypeScript programs are those of examples/first/", () => {
+test('the first programs in TypeScript are those of examples/first/', () => {
   for (const name of readdirSync('examples/first'))
-    assert.ok(page('README.md').includes(`\`\`\`ts\n${readFileSync(`examples/first/${name}`, 'utf8')}\`\`\`\n`), name)
+    assert.ok(page('docs/guide/first-programs.md').includes(`\`\`\`ts\n${readFileSync(`examples/first/${name}`, 'utf8')}\`\`\`\n`), name)
 })
 
 test('the diagrams are those that scripts/diagrams.mjs draws', () => {

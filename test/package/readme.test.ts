@@ -1,12 +1,12 @@
-// The first programs of README.md: each is saved, started and called as the page describes, with the packed package in an empty folder.
+// The first programs of README.md and of the guide: each is saved, started and called as the page describes, with the packed package in an empty folder.
 
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { COMPILERS, installCompiler, installPacked, nodeForTypeScript } from '../../packages/weirjs/test/support/packed-package.ts'
-import { README_CALLS, README_PROGRAMS } from '../../packages/weirjs/test/support/readme-programs.ts'
+import { FIRST_CALLS, FIRST_PROGRAM, README_CALLS, README_PROGRAMS } from '../../packages/weirjs/test/support/readme-programs.ts'
 import { runReadmeProgram } from '../../packages/weirjs/test/support/readme-runs.ts'
 import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
 
@@ -20,6 +20,18 @@ test('the page has three programs, and calls with what they print', () => {
     ['TypeScript with decorators', ['tsconfig.json', 'main.ts'], ['npx tsc', 'node main.js']],
   ])
   assert.equal(README_CALLS.length, 3)
+})
+
+test('README.md has at most 120 lines', () => {
+  assert.ok(readFileSync('README.md', 'utf8').split('\n').length <= 121)
+})
+
+test('the program of README.md works as printed, and refuses as printed', { skip }, async (t) => {
+  assert.deepEqual([[...FIRST_PROGRAM.files.keys()], FIRST_PROGRAM.commands, FIRST_CALLS.length], [['main.js'], ['node main.js'], 2])
+  const folder = temporaryDirectory(t)
+  installPacked(folder)
+  for (const [name, text] of FIRST_PROGRAM.files) writeFileSync(join(folder, name), text)
+  await runReadmeProgram(t, FIRST_PROGRAM, folder, process.execPath, FIRST_CALLS)
 })
 
 for (const program of README_PROGRAMS) {

@@ -1,4 +1,4 @@
-// The first programs of README.md, as printed: their files, and the commands that start and call them.
+// The first programs of README.md and docs/guide/first-programs.md, as printed: their files, and the commands that start and call them.
 
 import { readFileSync } from 'node:fs'
 
@@ -16,8 +16,8 @@ export interface ReadmeCall {
   readonly prints: string
 }
 
-const page = readFileSync('README.md', 'utf8')
-const [, chapter] = /^## A first program\n([\s\S]*?)^## /m.exec(page)!
+const page = readFileSync('docs/guide/first-programs.md', 'utf8')
+const [, first] = /^## The first program\n([\s\S]*?)^## /m.exec(readFileSync('README.md', 'utf8'))!
 
 /** Blocks of a text, each with the line before it: ```js after "Save this as `main.js`:". */
 function blocksOf(text: string): { before: string; language: string; code: string }[] {
@@ -35,10 +35,14 @@ function programOf(section: string): ReadmeProgram {
   return { title: section.split('\n')[0]!, files: new Map(saved), commands: start?.code.trim().split(' && ') ?? [] }
 }
 
-export const README_PROGRAMS: readonly ReadmeProgram[] = chapter!.split(/^### /m).slice(1).map(programOf)
+export const README_PROGRAMS: readonly ReadmeProgram[] = page.split(/^## /m).slice(1).map(programOf)
 
-/** Each call as printed on the page, and below it the output, on a line that begins with `# `. */
-export const README_CALLS: readonly ReadmeCall[] = [...chapter!.matchAll(/^(curl .*)\n# (.*)$/gm)].map(([, command, prints]) => ({
-  command: command!,
-  prints: prints!,
-}))
+/** Each call as printed, and below it the output, on a line that begins with `# `. */
+function callsIn(text: string): ReadmeCall[] {
+  return [...text.matchAll(/^(curl .*)\n# (.*)$/gm)].map(([, command, prints]) => ({ command: command!, prints: prints! }))
+}
+
+export const README_CALLS: readonly ReadmeCall[] = callsIn(page)
+/** That of README.md. */
+export const FIRST_PROGRAM: ReadmeProgram = programOf(first!)
+export const FIRST_CALLS: readonly ReadmeCall[] = callsIn(first!)

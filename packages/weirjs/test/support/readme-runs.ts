@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import type { TestContext } from 'node:test'
 
 import { run, userEnvironment } from './packed-package.ts'
-import { README_CALLS, type ReadmeProgram } from './readme-programs.ts'
+import { README_CALLS, type ReadmeCall, type ReadmeProgram } from './readme-programs.ts'
 import { within } from './serving.ts'
 
 /** The port of the programs, as printed. It is replaced with a free one, so that no two tests use the same. */
@@ -20,8 +20,15 @@ const ANY_PORT = new URL('../../../../test/package/any-port.js', import.meta.url
 /**
  * Runs the commands of a program as printed, the last of which starts it.
  * @param node the program that `node` means in them
+ * @param calls are made once it listens
  */
-export async function runReadmeProgram(t: TestContext, { commands }: ReadmeProgram, folder: string, node: string): Promise<void> {
+export async function runReadmeProgram(
+  t: TestContext,
+  { commands }: ReadmeProgram,
+  folder: string,
+  node: string,
+  calls: readonly ReadmeCall[] = README_CALLS,
+): Promise<void> {
   const env = userEnvironment(node)
   for (const command of commands.slice(0, -1)) runInShell(command, folder, env)
   const [program, ...args] = commands.at(-1)!.split(' ')
@@ -32,14 +39,14 @@ export async function runReadmeProgram(t: TestContext, { commands }: ReadmeProgr
   const closed = once(child, 'close')
   const started = new Promise<string>((resolve, reject) => {
     child.stdout.on('data', () => {
-      const [, origin] = /^Try (http:\/\/127\.0\.0\.1:\d+)\/hello\/world\n$/.exec(printed) ?? []
+      const [, origin] = /^Try (http:\/\/127\.0\.0\.1:\d+)\/\S+\n$/.exec(printed) ?? []
       if (origin !== undefined) resolve(origin)
     })
     closed.then(() => reject(new Error(`it ended: ${printed}`)), reject)
   })
   const origin = await within(started, 'the address')
   if (!hasCurl) t.diagnostic('curl 7.82 is not on the PATH: the program was started, but not called')
-  for (const { command, prints } of hasCurl ? README_CALLS : [])
+  for (const { command, prints } of hasCurl ? calls : [])
     assert.equal(runInShell(command.replace('curl', CURL).replace(PRINTED, origin), folder, env), prints)
   child.kill('SIGINT')
   assert.deepEqual(await within(closed, 'the end'), [0, null], printed)
