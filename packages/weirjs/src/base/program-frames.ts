@@ -9,7 +9,9 @@ export interface CallSite {
   readonly stack?: string
 }
 
-const PLACE = /\(?((?:file:\/\/|node:|\/|[a-z]:[\\/])[^()]+:\d{1,7}:\d{1,7})\)?$/i
+const PLACE = /^(?:file:\/\/|node\W|\/|[a-z]:[\\/])[^()]+:\d{1,7}:\d{1,7}$/i
+/** Of a file of Node. */
+const BUILT_IN = /^node\W/
 const PACKAGE = /[\\/]node_modules[\\/]@weirjs[\\/]/
 
 /** The folder of weir's own code; null if it is not known, such as in a program that a bundler made one file of. */
@@ -25,9 +27,12 @@ function isOwn(frame: string): boolean {
   return place !== null && ((ownFolder !== null && place.startsWith(ownFolder)) || PACKAGE.test(place))
 }
 
-/** File, line and column of a frame. */
+/** File, line and column of a frame: `    at name (place)`, or `    at place`. */
 function placeOf(frame: string): string | null {
-  return PLACE.exec(frame)?.[1] ?? null
+  const end = frame.endsWith(')') ? frame.length - 1 : frame.length
+  const open = frame.lastIndexOf('(', end)
+  const place = open === -1 ? frame.replace(/^ {0,8}at (?:async )?/, '') : frame.slice(open + 1, end)
+  return PLACE.test(place) ? place : null
 }
 
 /** The lines after the name and the message; none if it is not certain where they begin. */
@@ -43,7 +48,7 @@ function framesOf({ stack, message }: Error): readonly string[] {
 export function beginInProgram(error: Error): void {
   const frames = framesOf(error)
   const first = frames.findIndex((frame) => placeOf(frame) !== null && !isOwn(frame)) // a built-in such as Array.map has no place
-  if (first <= 0 || placeOf(frames[first]!)!.startsWith('node:')) return
+  if (first <= 0 || BUILT_IN.test(placeOf(frames[first]!)!)) return
   error.stack = [error.stack!.slice(0, -frames.join('\n').length - 1), ...frames.slice(first)].join('\n')
 }
 
