@@ -70,7 +70,7 @@ function flow(colors) {
         : [line(right, yOf(i), errors, yOf(i), colors.bad), text(right + 14, yOf(i) - 6, ends, colors.bad, 'font-size="13"')]),
     ]
   })
-  return svg(height, colors, [
+  return svg('What happens to a request', height, colors, [
     ...rows,
     text(middle, 28, 'a request arrives', colors.soft, 'text-anchor="middle"'),
     line(errors, yOf(0), errors, beforeSend, colors.bad),
@@ -111,16 +111,17 @@ function speed(colors) {
       }),
     ]
   })
-  return svg(height, colors, [
+  return svg('Requests for the same CPU time, compared with node:http', height, colors, [
     text(24, 32, 'Requests for the same CPU time. node:http is 1.', colors.soft),
     ...parts,
     `<line x1="${one}" y1="${top}" x2="${one}" y2="${height - 18}" stroke="${colors.ink}" stroke-width="1" stroke-dasharray="3 3"/>`,
   ])
 }
 
-function svg(height, colors, parts) {
+function svg(title, height, colors, parts) {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" font-family="system-ui, sans-serif" font-size="15">`,
+    `<title>${title}</title>`,
     '<defs>',
     marker('arrow', colors.line),
     marker('failed', colors.bad),
