@@ -479,7 +479,7 @@ describe('when a route is mapped', () => {
     for (const body of ['json', 5, null, { name: t.string }, []])
       assert.throws(
         map('POST', '/a', { body }),
-        /option "body" of \/a is .*, not a schema, a body such as json\(schema\), "buffer" or "stream"/,
+        /option "body" of \/a is .*, not a schema such as t\.object\(\{ … \}\), a body such as json\(schema\), "buffer" or "stream"/,
       )
   })
 
