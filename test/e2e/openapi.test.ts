@@ -85,6 +85,7 @@ for (const has32 of [false, true])
 
 /** What the demo answers to each operation, as Swagger UI sends it with the values below. */
 const DEMO: Readonly<Record<string, number>> = {
+  'GET /chat/{room}': 426, // a page that tries operations opens no WebSocket
   'GET /clock': 200,
   'POST /clock/end': 204,
   'GET /records': 200,
