@@ -111,7 +111,7 @@ function finishDeclarations(_options, bundle) {
     )
     chunk.code =
       seen.join('').replace(/"\.\/\.\.\//g, '"../') +
-      code.replace(/^(?=import [^\n]* from ["']node:)/gm, '// @ts-ignore\n').replace(/\b(Uint8Array|Buffer)<ArrayBufferLike>/g, '$1')
+      code.replace(/^(?=import [^\n]* from ["']node:)/gm, '// @ts-ignore\n').replace(/\b(Uint8Array|Buffer)<ArrayBuffer(?:Like)?>/g, '$1')
   }
 }
 

@@ -217,7 +217,7 @@ test('each limit ends the work with an error that names it', async (t) => {
   }
   for (const [options, words, most] of [
     [{ maxEvents: 5 }, /maxEvents, 5/, 5],
-    [{ maxBytes: 5_000 }, /maxBytes, 5000/, 5],
+    [{ maxSize: 5_000 }, /maxSize, 5000/, 5],
     [{ maxMemory: 5_000 }, /maxMemory/, 6],
   ] as const) {
     const { reader, errors } = await serve(t, endless, options)
@@ -482,7 +482,7 @@ test('10,000 events while servers stop, the relay is cut off and clients are cut
   const launch = async (): Promise<Serving> => {
     const plug = new Plug(relay)
     plugs.push(plug)
-    return serve(t, start, { relay: plug, handOver: true, maxBytes: '8MiB' }, clock)
+    return serve(t, start, { relay: plug, handOver: true, maxSize: '8MiB' }, clock)
   }
   let current = await launch()
   const watch = async (cut: number): Promise<EventReader> => {

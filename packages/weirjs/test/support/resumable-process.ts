@@ -11,7 +11,7 @@ const [port = '', events = ''] = process.argv.slice(2)
 const client = createClient({ url: `redis://127.0.0.1:${port}` }).on('error', () => {})
 client.connect().catch(() => {}) // Redis may be away at the moment
 const relay = redisStreamRelay(client, { maxLength: 50_000 })
-const streams = new ResumableStreams({ relay, handOver: true, lease: 2_000, maxBytes: '8MiB', onError: () => {} })
+const streams = new ResumableStreams({ relay, handOver: true, lease: 2_000, maxSize: '8MiB', onError: () => {} })
 
 async function* count(signal: AbortSignal, kept: number): AsyncGenerator<string> {
   for (let n = kept; n < Number(events) && !signal.aborted; n++) {

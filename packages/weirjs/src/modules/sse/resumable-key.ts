@@ -23,7 +23,7 @@ export interface KeyHost {
   readonly settings: {
     readonly keep: number
     readonly maxEvents: number
-    readonly maxBytes: number
+    readonly maxSize: number
     readonly maxTime: number
     readonly lease: number
     readonly handOver: boolean
@@ -306,10 +306,10 @@ export class ResumableKey implements WatchedKey {
     const isOwn = by === id && this.#claiming === epoch
     this.#claiming = null
     if (!isOwn) return
-    const { maxEvents, maxBytes, maxTime } = settings
+    const { maxEvents, maxSize, maxTime } = settings
     const publish = (message: RunMessage): Promise<unknown> | null => this.#publish(message)
     const kept = run.events.length
-    this.#work = new Work({ run: run.id, epoch, kept, keptBytes: run.bytes, maxEvents, maxBytes, maxTime, clock, onError, publish })
+    this.#work = new Work({ run: run.id, epoch, kept, keptBytes: run.bytes, maxEvents, maxSize, maxTime, clock, onError, publish })
     if (isTakenOver && !settings.handOver) this.#work.end('interrupted')
     else this.#work.begin(this.#start)
   }

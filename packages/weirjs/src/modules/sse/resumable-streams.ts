@@ -35,7 +35,7 @@ export interface ResumableOptions {
   /** How many events one run of the work may have. More are an error of the work. Default 20,000. */
   readonly maxEvents?: number
   /** How many bytes the events of one run may have, and about 100 more for each. More are an error of the work. Default 1 MiB. */
-  readonly maxBytes?: Size
+  readonly maxSize?: Size
   /**
    * How many keys this process has at a time. Those that have ended, and that nobody watches, make room. If there are none, `resumable` throws.
    * Default 10,000.
@@ -63,7 +63,7 @@ export const RESUMABLE_RULES = rules<ResumableOptions & { readonly clock?: Clock
   name: text('a name', (name) => name !== '').or('resumable'),
   keep: duration().or('5m'),
   maxEvents: count({ least: 1 }).or(20_000),
-  maxBytes: size({ least: 1 }).or('1MiB'),
+  maxSize: size({ least: 1 }).or('1MiB'),
   maxStreams: count({ least: 1 }).or(10_000),
   maxMemory: size({ least: 1 }).or('64MiB'),
   maxTime: duration().or('1h'),

@@ -23,7 +23,7 @@ interface WorkSettings {
   readonly kept: number
   readonly keptBytes: number
   readonly maxEvents: number
-  readonly maxBytes: number
+  readonly maxSize: number
   readonly maxTime: number
   readonly clock: Clock
   readonly onError: (error: unknown) => void
@@ -120,14 +120,14 @@ export class Work {
   }
 
   #say(event: RelayEvent): void {
-    const { run, epoch, maxEvents, maxBytes } = this.#settings
+    const { run, epoch, maxEvents, maxSize } = this.#settings
     RELAY_EVENT_RULES.read(event)
     if (event.event === 'end')
       throw new WeirError('WEIR_RESULT_UNSENDABLE', '"event" of a resumable stream is "end", which tells of its end')
     const stored = storedEvent(event)
     this.#bytes += (stored.data?.length ?? 0) + (stored.event?.length ?? 0) + ENTRY_BYTES
     if (this.#next >= maxEvents) throw new Error(`a resumable stream has more events than maxEvents, ${maxEvents}`)
-    if (this.#bytes > maxBytes) throw new Error(`the events of a resumable stream have more bytes than maxBytes, ${maxBytes}`)
+    if (this.#bytes > maxSize) throw new Error(`the events of a resumable stream have more bytes than maxSize, ${maxSize}`)
     this.#send({ kind: 'event', run, epoch, n: this.#next++, ...stored })
   }
 
