@@ -156,7 +156,9 @@ function maskExchange(raw: dev.RawExchange, masking: dev.Masking, maxBytes: numb
   // The response may repeat its own secrets, and the request may contain them elsewhere.
   const own = secretsOf(masking, [...head.headers, ...trailers], contentType, decoded)
   const secrets = [...new Set([...request.secrets, ...own])]
-  const text = masking.without(request.text, own)
+  // A response may quote the whole request line: the method is no secret, and without it nothing could be replayed.
+  const start = request.text.indexOf(' ') + 1
+  const text = request.text.slice(0, start) + masking.without(request.text.slice(start), own)
   let at = 0
   const pieces = raw.pieces.map(({ atMs, bytes }) => ({ atMs, bytes: text.slice(at, (at += bytes.length)) }))
   const maskedFields = (fields: Headers) => [...fields].map(([name, value]) => [name, maskedField(masking, name, value, secrets)] as const)
