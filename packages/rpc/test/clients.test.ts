@@ -7,35 +7,9 @@ import { Code, ConnectError, createClient, type Transport } from '@connectrpc/co
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
 import { HttpServer, type Policy } from 'weirjs'
 
-import { errorDetail, mapService, RpcError, type RpcImplementation, type RpcOptions } from '../src/index.ts'
+import { mapService, type RpcOptions } from '../src/index.ts'
 import { EchoRequestSchema, EchoService } from './proto/echo_pb.ts'
-
-const ECHO: RpcImplementation<typeof EchoService> = {
-  say({ text }, call) {
-    if (text === 'fail')
-      throw new RpcError('not_found', 'no ä here %', [errorDetail(EchoRequestSchema, { text: 'detail' })], {
-        metadata: { 'x-why': 'gone' },
-      })
-    if (text === 'break') throw new Error('a secret')
-    call.responseHeaders.set('x-head', call.requestHeaders.get('x-sent') ?? 'none')
-    call.responseTrailers.set('x-tail', 'the end')
-    return { text }
-  },
-  peek: ({ text }) => ({ text: `peeked at ${text}` }),
-  async *repeat({ text, count }) {
-    for (let index = 0; index < count; index++) yield { text, index }
-    if (text === 'fail') throw new RpcError('aborted', 'in the middle')
-    if (text === 'break') throw new Error('a secret')
-  },
-  async gather(requests) {
-    let all = ''
-    for await (const { text } of requests) all += text
-    return { text: all }
-  },
-  async *converse(requests) {
-    for await (const { text } of requests) yield { text: `re: ${text}` }
-  },
-}
+import { ECHO } from './support/echo.ts'
 
 async function serve(t: TestContext, transport: keyof typeof TRANSPORTS, options: RpcOptions = {}) {
   const errors: unknown[] = []
