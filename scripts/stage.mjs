@@ -11,11 +11,11 @@ const PAGES = {
   '@weirjs/dev': ['command-line', 'inspector', 'replay'],
   '@weirjs/jwt': ['jwt'],
   '@weirjs/mcp': ['mcp'],
-  '@weirjs/nats': ['relay'],
+  '@weirjs/nats': ['relay', 'relay-servers'],
   '@weirjs/oidc': ['oidc'],
   '@weirjs/openapi': ['openapi'],
   '@weirjs/opentelemetry': ['tracing'],
-  '@weirjs/redis': ['relay'],
+  '@weirjs/redis': ['relay', 'relay-servers'],
   '@weirjs/rpc': ['rpc'],
   '@weirjs/uploads': ['resumable-uploads'],
 }

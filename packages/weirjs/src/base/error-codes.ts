@@ -158,11 +158,11 @@ export const ERRORS = {
   WEIR_BODY_NOT_BUFFERED: developer(500, STAYS, 'the body is streamed here, so await request.bufferBody() first', 'docs/guide/request.md'),
   WEIR_BODY_IN_GATE: developer(500, STAYS, 'the body is not read before all gates have let the request pass', 'docs/guide/groups.md'),
   WEIR_BODY_IS_FORM: peer(415, STAYS, 'multipart forms are not buffered on this route', 'docs/guide/request.md'),
-  WEIR_CHARSET_UNKNOWN: peer(415, STAYS, 'the body is in a character encoding that is not read here', 'docs/guide/models.md'),
+  WEIR_CHARSET_UNKNOWN: peer(415, STAYS, 'the body is in a character encoding that is not read here', 'docs/guide/body-map.md'),
   WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'a body stream can be read only once', 'docs/guide/request.md'),
   WEIR_REQUEST_EXPIRED: developer(500, STAYS, 'the request was used after its handler had settled or timed out', 'docs/guide/request.md'),
 
-  WEIR_VALUE_INVALID: developer(500, STAYS, 'a value does not fit its schema', 'docs/guide/models.md'),
+  WEIR_VALUE_INVALID: developer(500, STAYS, 'a value does not fit its schema', 'docs/guide/schemas.md'),
   WEIR_PRINCIPAL_MISSING: peer(401, STAYS, 'this request needs authentication', 'docs/guide/groups.md'),
 
   // Responses
