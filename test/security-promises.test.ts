@@ -347,6 +347,22 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/headers.test.ts: streams and files have the fields, and upgrades do not (…)',
     'packages/weirjs/test/modules/headers.test.ts: the policy of a route replaces that of the server',
   ],
+  'keys of certificates are kept in the store alone': [
+    'packages/acme/test/directory-store.test.ts: the directory has the mode 700, each file 600, whatever the umask; one that others can read is refused',
+    'packages/acme/test/pebble.test.ts: http-01 for names, with every other nonce refused; the store serves the next start without the CA',
+  ],
+  'and so is an SQLite file': [
+    'packages/acme/test/directory-store.test.ts: the directory has the mode 700, each file 600, whatever the umask; one that others can read is refused',
+    'packages/acme/test/stores.test.ts: SQLite: keys go to no file that others can read',
+  ],
+  'contains a part of a key': ['packages/acme/test/acme.test.ts: no message, log, status or metric has a part of a key, whatever fails'],
+  'for the names and the key of its order': [
+    'packages/acme/test/acme.test.ts: a certificate for other names, or for another key, is not used',
+  ],
+  'Of paths and handshakes for challenges': [
+    'packages/acme/test/acme.test.ts: only the challenges of an order are answered: other requests for such paths are like any request',
+    'packages/weirjs/test/server/acme-challenge.test.ts: without an answer, with an error, and without the option, the handshake fails and the server goes on',
+  ],
   '128 random bits': [
     'packages/weirjs/test/modules/headers.test.ts: are random, and in the sources of scripts and styles of that response only',
     'packages/weirjs/test/modules/cache/setup.test.ts: a nonce is used once, also in responses for one principal that depend on a session',

@@ -42,7 +42,7 @@ export interface AcmeOptions {
    * How the CA may check that the names lead here. The first that both sides can is used, and after a failure the next. Default both:
    * `['http-01', 'tls-alpn-01']`. Without an endpoint for plain HTTP, `http-01` is left out.
    */
-  readonly challenges?: readonly ChallengeType[]
+  readonly challenges?: readonly ('http-01' | 'tls-alpn-01')[]
   /**
    * Sends clients of plain HTTP to HTTPS (308), and tells browsers to begin there (HSTS), for these domains. True, or for how long and for what
    * else. Default false.
@@ -226,6 +226,7 @@ class Certificates implements Acme {
         stopping.addEventListener('abort', () => ending.abort(stopping.reason), { once: true })
         reload() // the store may have had others when the options were read
         this.#reloads.add(reload)
+        if (types.includes('tls-alpn-01')) this.#challenges.watch(signal)
         for (const keeper of this.#keepers) void keeper.run({ types, logger: server.logger, signal })
       },
       end() {},

@@ -2,6 +2,5 @@
 
 export { type Acme, type AcmeOptions, acme, type CertificateStatus } from './acme.ts'
 export type { ExternalAccount } from './ca-client.ts'
-export type { ChallengeType } from './challenges.ts'
 export type { HttpsOnlyOptions } from './https-only.ts'
 export type { AcmeStore } from './store.ts'

@@ -150,7 +150,7 @@ async function begin({ client, store, clock, pendingName }: OrderContext, wanted
 
 async function authorize(context: OrderContext, order: Order, types: readonly ChallengeType[], signal: AbortSignal): Promise<void> {
   const { client, challenges } = context
-  const open: string[] = []
+  const open: { readonly url: string; readonly challenge: Authorization['challenges'][number]; readonly type: ChallengeType }[] = []
   for (const url of order.authorizations) {
     const { object: authorization } = await client.read<Authorization>(url, signal)
     if (authorization.status === 'valid') continue
@@ -164,10 +164,11 @@ async function authorize(context: OrderContext, order: Order, types: readonly Ch
       throw new Error(`for ${identifier.value}, the CA offers ${kinds}, and this server answers ${types.join(', ')}`)
     }
     await challenges.present(type, identifier, challenge.token, client.keyAuthorization(challenge.token))
-    if (challenge.status === 'pending') await client.post(challenge.url, {}, signal)
-    open.push(url)
+    open.push({ url, challenge, type })
   }
-  for (const url of open) {
+  if (open.some(({ type }) => type === 'tls-alpn-01')) await challenges.spread(signal)
+  for (const { challenge } of open) if (challenge.status === 'pending') await client.post(challenge.url, {}, signal)
+  for (const { url } of open) {
     const authorization = await polled<Authorization>(context, url, null, (one) => one.status === 'pending', signal)
     if (authorization.status !== 'valid') throw new Error(refusalOf(authorization))
   }

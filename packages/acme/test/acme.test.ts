@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { connect, type TLSSocket } from 'node:tls'
 
 import { HttpServer } from 'weirjs'
 import { TestClock } from 'weirjs/testing'
@@ -256,6 +258,87 @@ test('when the server stops in the middle of an order, nothing goes on, and the 
   await server.start()
   await pass(world.clock, 5 * MINUTE_MS, SECOND_MS)
   assert.equal(world.ca.issued.length, 1)
+})
+
+test('a renewed certificate is for new connections, and an open one goes on', async (t) => {
+  const world = newWorld()
+  const { server } = await start(t, world)
+  await pass(world.clock, MINUTE_MS, SECOND_MS)
+  const port = server.endpoints[1]!.port!
+  const open = async (): Promise<TLSSocket> => {
+    const socket = connect({ port, host: '127.0.0.1', servername: 'example.org', rejectUnauthorized: false })
+    await once(socket, 'secureConnect')
+    return socket
+  }
+  const asked = async (socket: TLSSocket): Promise<string> => {
+    socket.write('GET / HTTP/1.1\r\nHost: example.org\r\n\r\n')
+    return String((await once(socket, 'data'))[0])
+  }
+  const kept = await open()
+  assert.match(await asked(kept), /^HTTP\/1\.1 200/)
+  await pass(world.clock, 61 * DAY_MS, DAY_MS)
+  assert.equal(world.ca.issued.length, 2)
+  const fresh = await open()
+  assert.notEqual(fresh.getPeerCertificate().serialNumber, kept.getPeerCertificate().serialNumber)
+  for (const socket of [kept, fresh]) assert.match(await asked(socket), /^HTTP\/1\.1 200/)
+  kept.destroy()
+  fresh.destroy()
+})
+
+test('no message, log, status or metric has a part of a key, whatever fails', async (t) => {
+  // A nonce comes with every response, so that step does not fail.
+  for (const failing of STEPS.filter((step) => step !== 'newNonce')) {
+    const world = newWorld()
+    const { ca, store, clock } = world
+    ca.intercept = async (step, answer) => {
+      if (step !== failing) return answer()
+      return ca.refuse(400, 'malformed', {})
+    }
+    const { certificates, logged } = await start(t, world)
+    await pass(clock, 10 * MINUTE_MS, 10 * SECOND_MS)
+    assert.ok(certificates.status()[0]!.failures > 0, failing)
+    const keys = [...store.texts.values()].flatMap((text) => text.match(/[\w+/=]{40,}/g) ?? [])
+    for (const [name, text] of store.texts) store.texts.set(name, text.replace(/.{60}-----END/, '-----END')) // it cannot be read any more
+    const again = await start(t, world)
+    assert.throws(() => certificates.check(new AbortController().signal))
+    const told = JSON.stringify([
+      ...[logged, again.logged, certificates.status(), again.certificates.status()],
+      ...[[...certificates.metrics()], String(again.certificates.status()[0]!.lastError)],
+    ])
+    for (const key of keys) assert.ok(!told.includes(key.slice(0, 20)), failing)
+    assert.doesNotMatch(told, /PRIVATE KEY/)
+    await again.server.stop({ grace: 0 })
+  }
+})
+
+test('a certificate for other names, or for another key, is not used', async (t) => {
+  const other = newWorld()
+  await start(t, other, { domains: ['other.org'] })
+  await pass(other.clock, MINUTE_MS, SECOND_MS)
+  const own = newWorld()
+  own.ca.intercept = async (step, answer) => (step === 'certificate' ? new Response(other.ca.issued[0]!, await answer()) : answer())
+  const { certificates, server } = await start(t, own)
+  await pass(own.clock, MINUTE_MS, SECOND_MS)
+  assert.match(
+    certificates.status()[0]!.lastError!,
+    /the CA has sent a certificate that cannot be used: the certificate is for another key/,
+  )
+  assert.equal(certificates.status()[0]!.notAfter, null)
+  assert.equal(own.store.texts.has('ca.test-example.org.pem'), false)
+  await server.stop()
+})
+
+test('only the challenges of an order are answered: other requests for such paths are like any request', async (t) => {
+  const world = newWorld()
+  const { server } = await start(t, world)
+  server.mapGet('/.well-known/acme-challenge/:token', () => 'of the program')
+  const visit = async (token: string): Promise<string> =>
+    (await server.inject({ url: `/.well-known/acme-challenge/${token}`, headers: { host: 'example.org' } })).text()
+  world.store.texts.set('ca.test.challenges', JSON.stringify({ texts: { known: 'known.thumbprint' }, certificates: {} }))
+  assert.equal(await visit('known'), 'known.thumbprint')
+  for (const token of ['unknown', 'constructor', '__proto__', 'known%00', 'x'.repeat(200)])
+    assert.doesNotMatch(await visit(token), /thumbprint|native code|\[object/, token)
+  assert.equal(await visit('unknown'), 'of the program')
 })
 
 test('another list of names gets another certificate, and the stored one serves until then', async (t) => {

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { connect, type PeerCertificate } from 'node:tls'
 
 import { HttpServer } from 'weirjs'
 
@@ -12,28 +11,7 @@ import { freePort } from '../../../test/proxies/proxy.ts'
 import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
 import { type AcmeOptions, acme } from '../src/index.ts'
 import { noPebble, startPebble } from './pebble.ts'
-
-/** On a busy machine, an order takes long. */
-const PATIENCE_MS = 120_000
-
-async function eventually(condition: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS
-  while (!(await condition())) {
-    assert.ok(performance.now() < end, 'no certificate')
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
-
-/** The certificate that a client with this server name gets. */
-function seen(port: number, servername = ''): Promise<PeerCertificate> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }, () => {
-      resolve(socket.getPeerCertificate())
-      socket.destroy()
-    })
-    socket.on('error', reject)
-  })
-}
+import { eventually, seen } from './seen.ts'
 
 interface Site {
   readonly server: HttpServer

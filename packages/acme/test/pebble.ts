@@ -20,6 +20,8 @@ interface PebbleOptions {
   /** How many good nonces it refuses, in percent. */
   readonly rejected: number
   readonly eab?: Readonly<Record<string, string>>
+  /** How long it sleeps at most before it checks a challenge. Default 0. */
+  readonly sleepsSeconds?: number
 }
 
 export interface Pebble {
@@ -28,7 +30,7 @@ export interface Pebble {
   readonly fetch: typeof globalThis.fetch
 }
 
-export async function startPebble(t: TestContext, { httpPort, tlsPort, rejected, eab }: PebbleOptions): Promise<Pebble> {
+export async function startPebble(t: TestContext, { httpPort, tlsPort, rejected, eab, sleepsSeconds }: PebbleOptions): Promise<Pebble> {
   const folder = temporaryDirectory(t)
   const [port, management, dns] = [await freePort(), await freePort(), await freePort()]
   writeFileSync(join(folder, 'cert.pem'), cert)
@@ -55,7 +57,7 @@ export async function startPebble(t: TestContext, { httpPort, tlsPort, rejected,
   ])
   run(t, 'pebble', ['-config', join(folder, 'config.json'), '-dnsserver', `127.0.0.1:${dns}`], {
     PEBBLE_WFE_NONCEREJECT: String(rejected),
-    PEBBLE_VA_NOSLEEP: '1',
+    ...(sleepsSeconds === undefined ? { PEBBLE_VA_NOSLEEP: '1' } : { PEBBLE_VA_SLEEPTIME: String(sleepsSeconds) }),
   })
   const pebble = { directory: `https://localhost:${port}/dir`, fetch: trusting(cert) }
   for (;;) {

@@ -1,4 +1,4 @@
-// The four stores over one database.
+// The stores over one database.
 
 import { alias, duration, forTests, hasFunction, size, text } from '../../base/option-kinds.ts'
 import { type Duration, type Size, WeirError } from '../../index.ts'
@@ -8,6 +8,7 @@ import { type Clock, invalid, kindOf, rules, systemClock } from '../kit/index.ts
 import type { LimitStore } from '../limits/index.ts'
 import { SqliteAccess } from './sqlite-access.ts'
 import { cacheTables, sqliteCache } from './sqlite-cache.ts'
+import { certificatesTable, type SqliteCertificates, sqliteCertificates } from './sqlite-certificates.ts'
 import { isBusy, type SqliteDatabase } from './sqlite-database.ts'
 import { idempotencyTable, sqliteIdempotency } from './sqlite-idempotency.ts'
 import { limitsTable, sqliteLimits } from './sqlite-limits.ts'
@@ -36,6 +37,8 @@ export interface SqliteStores {
   readonly cache: CacheStore
   /** For `idempotency({ store })`. */
   readonly idempotency: IdempotencyStore
+  /** For `acme({ store })` of `@weirjs/acme`. It has keys, so nobody else may be able to read the file: `set` rejects unless its mode is 600. */
+  readonly certificates: SqliteCertificates
 }
 
 const OWNER = 'sqliteStores()'
@@ -49,7 +52,7 @@ export const SQLITE_STORES_RULES = rules<SqliteStoresOptions>(OWNER)({
 })
 
 /**
- * Keeps sessions, rate limits, cached responses and the outcomes of requests in one SQLite file, which all processes of one machine may share.
+ * Keeps sessions, rate limits, cached responses, the outcomes of requests and certificates in one SQLite file, which all processes of one machine may share.
  * What was confirmed is there after a crash of the process. The database is switched to its write-ahead log, with `synchronous = NORMAL`: after a
  * failure of the power, the last moments may be lost. To change that, run `PRAGMA synchronous = FULL` afterwards. `busy_timeout` becomes 0.
  *
@@ -68,6 +71,7 @@ export function sqliteStores(database: SqliteDatabase, options: SqliteStoresOpti
     rateLimit: sqliteLimits(access, prefix),
     cache: sqliteCache(access, prefix, cacheSize),
     idempotency: sqliteIdempotency(access, prefix),
+    certificates: sqliteCertificates(access, prefix),
   })
 }
 
@@ -76,7 +80,7 @@ const START_TIMEOUT_MS = 5_000
 const START_RETRY_MS = 20
 
 function prepareDatabase(database: SqliteDatabase, prefix: string): void {
-  const tables = [sessionsTable, limitsTable, cacheTables, idempotencyTable].map((table) => table(prefix)).join('\n')
+  const tables = [sessionsTable, limitsTable, cacheTables, idempotencyTable, certificatesTable].map((table) => table(prefix)).join('\n')
   // Some drivers let SQLite wait for seconds, better-sqlite3 by default: meanwhile the whole process would stand still.
   const sql = `PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; ${tables} COMMIT;`
   for (let waited = 0; ; waited += START_RETRY_MS)
