@@ -6,22 +6,36 @@ import type { CacheStore } from '../cache/index.ts'
 import type { SqliteAccess } from './sqlite-access.ts'
 import { columnOf, createTable, keyOf, Sweep } from './sqlite-table.ts'
 
-/** How often the bytes of all responses are added up: whenever this part of the bound has been written. */
-const CHECKED_PARTS = 16
 const DROPPED_AT_ONCE = 64
-/** What a row takes in the file beside its text: its key three times, in the table and in two indexes. */
+/** One write drops no more, so that nobody waits for long: many small responses may be in the way of a large one. */
+const MOST_DROPS = 4
+/** What a row takes in the file beside its text: its key twice, in the table and in the index of ends, in pages that are two thirds full. */
 const ROW_BYTES = 192
 
-export const cacheTables = (prefix: string): string => `${createTable(`${prefix}cache`, 'value TEXT NOT NULL, bytes INTEGER NOT NULL')}
-CREATE INDEX IF NOT EXISTS ${prefix}cache_bytes ON ${prefix}cache (ends, bytes);
-${createTable(`${prefix}cache_notes`, 'value TEXT NOT NULL')}`
+/** Triggers keep the bytes of all rows, whoever writes or removes them: adding them up takes longer the more there are. */
+export const cacheTables = (prefix: string): string => {
+  const table = `${prefix}cache`
+  const change = (event: string, by: string): string =>
+    `CREATE TRIGGER IF NOT EXISTS ${table}_${event} AFTER ${event} ON ${table} BEGIN UPDATE ${table}_size SET bytes = bytes + ${by}; END;`
+  return `${createTable(table, 'value TEXT NOT NULL, bytes INTEGER NOT NULL')}
+CREATE TABLE IF NOT EXISTS ${table}_size (bytes INTEGER NOT NULL);
+INSERT INTO ${table}_size SELECT (SELECT coalesce(sum(bytes), 0) FROM ${table}) WHERE NOT EXISTS (SELECT 1 FROM ${table}_size);
+${change('insert', 'NEW.bytes')}
+${change('update', 'NEW.bytes - OLD.bytes')}
+${change('delete', '-OLD.bytes')}
+${createTable(`${table}_notes`, 'value TEXT NOT NULL')}`
+}
 
 export function sqliteCache(access: SqliteAccess, prefix: string, maxBytes: number): CacheStore {
   const { clock } = access
   const table = `${prefix}cache`
   const select = access.prepare(`SELECT value FROM ${table} WHERE key = ? AND ends > ?`)
-  const upsert = access.prepare(`INSERT OR REPLACE INTO ${table} (key, value, bytes, ends) VALUES (?, ?, ?, ?)`)
-  const total = access.prepare(`SELECT sum(bytes) AS bytes FROM ${table}`)
+  // Not INSERT OR REPLACE, which removes the old row without its trigger.
+  const upsert = access.prepare(
+    `INSERT INTO ${table} (key, value, bytes, ends) VALUES (?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value, bytes = excluded.bytes, ends = excluded.ends`,
+  )
+  const total = access.prepare(`SELECT bytes FROM ${table}_size`)
   const drop = access.prepare(`DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} ORDER BY ends LIMIT ${DROPPED_AT_ONCE})`)
   const sweep = new Sweep(access, table)
   /** Reservations, and the times of tags. */
@@ -32,12 +46,13 @@ export function sqliteCache(access: SqliteAccess, prefix: string, maxBytes: numb
   const sweepNotes = new Sweep(access, notes)
   const noteOf = (id: string): string | null => columnOf(readNote.get(id, clock.wallTime()), 'value') as string | null
 
-  let written = 0
-  /** Those that would end first go first. Several processes may together exceed the bound by a sixteenth each. */
-  const keepWithinBound = (): void => {
-    if (written < maxBytes / CHECKED_PARTS) return
-    written = 0
-    while (Number(columnOf(total.get(), 'bytes')) > maxBytes) drop.run()
+  /** Drops those that would end first. @returns whether there is room for so many bytes now; the next writes go on */
+  const makeRoom = (bytes: number): boolean => {
+    for (let drops = 0; Number(columnOf(total.get(), 'bytes')) + bytes > maxBytes; drops++) {
+      if (drops === MOST_DROPS) return false
+      drop.run()
+    }
+    return true
   }
 
   return {
@@ -52,9 +67,7 @@ export function sqliteCache(access: SqliteAccess, prefix: string, maxBytes: numb
       if (bytes > maxBytes) return
       await access.runAlone(() => {
         const now = clock.wallTime()
-        upsert.run(keyOf(key), text, bytes, now + ttlMs)
-        written += bytes
-        keepWithinBound()
+        if (makeRoom(bytes)) upsert.run(keyOf(key), text, bytes, now + ttlMs)
         sweep.afterWrite(now)
       })
     },
