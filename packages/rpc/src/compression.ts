@@ -3,8 +3,10 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 
-import type { HttpRequest } from 'weirjs'
+import type { HttpRequest, HttpSession } from 'weirjs'
+import { isInstance } from 'weirjs/kit'
 
+import { inTurn } from './expansion-queue.ts'
 import { RpcError } from './rpc-error.ts'
 
 const compress = promisify(gzip)
@@ -23,11 +25,12 @@ export interface ExpansionLimits {
 const FREE_BYTES = 512 * 1024
 
 /** @throws (rejects) RpcError for what is not gzip, and for what becomes larger than the limits allow */
-export async function expanded(bytes: Uint8Array, { maxMessageSize, maxRatio }: ExpansionLimits): Promise<Buffer> {
+export async function expanded(bytes: Uint8Array, session: HttpSession, { maxMessageSize, maxRatio }: ExpansionLimits): Promise<Buffer> {
   const largest = Math.max(FREE_BYTES, bytes.length * maxRatio)
   try {
-    return await expand(bytes, { maxOutputLength: Math.min(maxMessageSize, largest) })
+    return await inTurn(session, () => expand(bytes, { maxOutputLength: Math.min(maxMessageSize, largest) }))
   } catch (error) {
+    if (isInstance(error, RpcError)) throw error
     if ((error as { code?: string }).code !== 'ERR_BUFFER_TOO_LARGE')
       throw new RpcError('invalid_argument', 'a message is not in the compression that it states')
     throw largest < maxMessageSize

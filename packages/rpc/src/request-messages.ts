@@ -1,7 +1,7 @@
 // The messages of a request.
 
 import type { Message } from '@bufbuild/protobuf'
-import type { HttpRequest } from 'weirjs'
+import type { HttpRequest, HttpSession } from 'weirjs'
 
 import type { Call } from './call.ts'
 import type { Codec } from './codec.ts'
@@ -14,13 +14,21 @@ export interface ReadSettings extends ExpansionLimits {
 }
 
 /** The message of a method that takes one, whose body has arrived. @throws RpcError */
-export async function onlyMessage({ wire, session: { request } }: Call, codec: Codec, settings: ReadSettings): Promise<Message> {
+export async function onlyMessage({ wire, session }: Call, codec: Codec, settings: ReadSettings): Promise<Message> {
   const { maxMessageSize } = settings
+  const { request } = session
   const body = request.bodyBytes // a copy: fields of the message refer to it
   const isCompressed = isCompressing(request.header(wire.encodingField))
   if (wire.isFramed)
-    return whole(onlyFrame(wire.isText ? fromBase64(request.body) : body, maxMessageSize), isCompressed, codec, wire.codec, settings)
-  if (isCompressed) return codec.decode(await expanded(body, settings), wire.codec)
+    return whole(
+      onlyFrame(wire.isText ? fromBase64(request.body) : body, maxMessageSize),
+      session,
+      isCompressed,
+      codec,
+      wire.codec,
+      settings,
+    )
+  if (isCompressed) return codec.decode(await expanded(body, session, settings), wire.codec)
   checkSize(body.length, maxMessageSize)
   return codec.decode(body, wire.codec)
 }
@@ -33,7 +41,7 @@ export async function queryMessage(call: Call, codec: Codec, settings: ReadSetti
   const sent = query.get('base64') === '1' ? Buffer.from(text, 'base64url') : Buffer.from(text)
   const isCompressed = isCompressing(query.get('compression'))
   checkSize(sent.length, settings.maxMessageSize)
-  return codec.decode(isCompressed ? await expanded(sent, settings) : sent, call.wire.codec)
+  return codec.decode(isCompressed ? await expanded(sent, call.session, settings) : sent, call.wire.codec)
 }
 
 /** The messages of a method that takes several, as they arrive, no faster than they are read. @throws RpcError */
@@ -45,7 +53,7 @@ export async function* messages(call: Call, codec: Codec, settings: ReadSettings
   for await (const frame of framesOf(wire.isText ? decodedPieces(body) : body, settings.maxMessageSize)) {
     if (settings.maxMessages !== null && ++count > settings.maxMessages)
       throw new RpcError('resource_exhausted', `a stream may have at most ${settings.maxMessages} messages (maxMessages)`)
-    yield whole(frame, isCompressed, codec, wire.codec, settings)
+    yield whole(frame, session, isCompressed, codec, wire.codec, settings)
   }
 }
 
@@ -61,6 +69,7 @@ async function* bodyOf(request: HttpRequest): AsyncGenerator<Uint8Array, void, u
 
 async function whole(
   { flags, bytes }: Frame,
+  session: HttpSession,
   isCompressed: boolean,
   codec: Codec,
   form: 'proto' | 'json',
@@ -69,5 +78,5 @@ async function whole(
   if (flags === 0) return codec.decode(bytes, form)
   if (flags !== COMPRESSED) throw new RpcError('invalid_argument', `a frame has flags that clients do not send: ${flags}`)
   if (!isCompressed) throw new RpcError('internal', 'a message is compressed, and the head states no compression')
-  return codec.decode(await expanded(bytes, settings), form)
+  return codec.decode(await expanded(bytes, session, settings), form)
 }

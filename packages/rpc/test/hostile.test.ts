@@ -6,8 +6,9 @@ import { gzipSync } from 'node:zlib'
 
 import { create, toBinary } from '@bufbuild/protobuf'
 import { createConnectRouter } from '@connectrpc/connect'
-import { HttpServer } from 'weirjs'
+import { HttpServer, type HttpSession } from 'weirjs'
 
+import { inTurn } from '../src/expansion-queue.ts'
 import { frame, framesOf, fromBase64 } from '../src/frames.ts'
 import { Health, health, mapService, mountConnect, type RpcCall, type RpcImplementation, type RpcOptions } from '../src/index.ts'
 import { HealthCheckRequestSchema } from '../src/proto/grpc/health/v1/health_pb.ts'
@@ -21,6 +22,9 @@ function serverOf(implementation: RpcImplementation<typeof EchoService>, options
 
 const post = (server: HttpServer, method: string, body: string | Uint8Array, headers: Readonly<Record<string, string>>) =>
   server.inject({ method: 'POST', url: `/test.v1.EchoService/${method}`, body, headers })
+
+/** What was resolved has gone on. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const echo = (text: string, padding = new Uint8Array()): Uint8Array =>
   toBinary(EchoRequestSchema, create(EchoRequestSchema, { text, padding }))
@@ -83,6 +87,69 @@ test('a message becomes at most maxRatio times as large when it is decompressed'
   assert.equal(await send(1_000_000), '429 8 429')
   assert.equal(await send(1_000_000, { maxRatio: Number.POSITIVE_INFINITY }), '200 0 200')
   assert.equal(await send(1_000_000, { maxRatio: 2_000, maxMessageSize: '900KiB' }), '429 8 429')
+})
+
+test('two messages at a time are decompressed, and the clients that have sent them take turns', async () => {
+  const sessions = ['10.0.0.1', '10.0.0.2', '2001:db8::1', '2001:db8::2'].map(
+    (clientAddress) => ({ clientAddress, signal: new AbortController().signal }) as HttpSession,
+  )
+  const [one, two, three, four] = sessions as [HttpSession, HttpSession, HttpSession, HttpSession]
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const work = (session: HttpSession, name: string): Promise<unknown> =>
+    inTurn(session, () => {
+      begun.push(name)
+      if (name.endsWith('!')) throw new Error('no')
+      return new Promise<void>((resolve) => ends.push(resolve))
+    }).catch(() => {})
+  const all = [1, 2, 3, 4, 5].map((n) => work(one, `a${n}`))
+  all.push(work(two, 'b1'), work(two, 'b2!'), work(three, 'c1'), work(four, 'c2'))
+  const left = { clientAddress: '10.0.0.2', signal: AbortSignal.abort() } as HttpSession
+  await settle()
+  assert.deepEqual(begun, ['a1', 'a2'])
+  all.push(assert.rejects(inTurn(left, assert.fail), { code: 'canceled' }))
+  while (ends.length > 0) {
+    ends.shift()!()
+    await settle()
+  }
+  await Promise.all(all)
+  assert.deepEqual(begun, ['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2!', 'c2', 'a5'])
+  await inTurn(one, async () => {})
+})
+
+test('whoever sends one compressed message does not wait for all that another client has sent, in any form', async () => {
+  const done: string[] = []
+  const reply = ({ text }: EchoRequest) => {
+    done.push(text)
+    return { text }
+  }
+  const server = serverOf({
+    say: reply,
+    peek: reply,
+    async gather(requests) {
+      for await (const request of requests) reply(request)
+      return {}
+    },
+  })
+  const zipped = (text: string): Buffer => gzipSync(echo(text, new Uint8Array(400_000)))
+  const send = (form: number, text: string, address: string): Promise<unknown> => {
+    const peer = { address }
+    if (form === 0) {
+      const url = `/test.v1.EchoService/Peek?message=${zipped(text).toString('base64url')}&base64=1&compression=gzip&encoding=proto`
+      return server.inject({ url, peer })
+    }
+    const isStream = form === 1
+    const headers = isStream
+      ? { 'Content-Type': 'application/connect+proto', 'Connect-Content-Encoding': 'gzip' }
+      : { 'Content-Type': 'application/proto', 'Content-Encoding': 'gzip' }
+    const body = isStream ? frame(1, zipped(text)) : zipped(text)
+    return server.inject({ method: 'POST', url: `/test.v1.EchoService/${isStream ? 'Gather' : 'Say'}`, body, headers, peer })
+  }
+  const flood = Array.from({ length: 90 }, (_, i) => send(i % 3, 'many', '10.0.0.1'))
+  const others = [0, 1, 2].map((form) => send(form, 'one', `10.0.1.${form}`))
+  await Promise.all([...flood, ...others])
+  assert.equal(done.length, 93)
+  assert.ok(done.lastIndexOf('one') < 30, `the last of the others came after ${done.lastIndexOf('one')} messages`)
 })
 
 test('no deadline goes on after its call has failed, whatever failed', async (t) => {
