@@ -208,6 +208,22 @@ test('proxies.hosts are answered, as Host and as what a trusted proxy states', a
   })
 })
 
+test('a host that a page can have is refused, whatever fields of a proxy the page sends', async (t) => {
+  const proxies = { trust: ['loopback'], hosts: ['app.example.org'] }
+  const stated = ['X-Forwarded-Host: app.example.org\r\n', 'Forwarded: for=192.0.2.1;host=app.example.org;proto=https\r\n']
+  const ofPages = ['evil.example', 'app.example.org.evil.example', 'EVIL.EXAMPLE.:8080', '127.0.0.1.evil.example', 'localhost.evil.example']
+  // Nobody can register these.
+  const ofProxies = ['backend', 'weir_app:3000', '10.0.0.7:3000', '[2001:db8::1]', '127.0.0.1', 'localhost']
+  for (const [i, header] of (['x-forwarded', 'forwarded'] as const).entries())
+    for (const hosts of [undefined, ['b.example']]) {
+      const { server } = await serve(t, { proxies: { ...proxies, header }, ...(hosts && { hosts }) })
+      const refused = await statuses(server, ofPages, stated[i])
+      assert.deepEqual(new Set(Object.values(refused)), new Set([421]), JSON.stringify(refused))
+      const answered = await statuses(server, ofProxies, stated[i])
+      assert.deepEqual(new Set(Object.values(answered)), new Set([200]), JSON.stringify(answered))
+    }
+})
+
 test('mounted code gets nothing under a foreign name, with or without its Origin', async (t) => {
   for (const options of [{}, { hosts: 'any' }] as const) {
     const server = new HttpServer({ logger: null, ...options })

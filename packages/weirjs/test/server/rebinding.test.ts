@@ -50,7 +50,8 @@ describe('a name that leads to this machine', { skip: noChromium }, () => {
       form.src = '/secret'
       await new Promise((resolve) => { form.onload = resolve })
       const framed = form.contentDocument?.body?.innerText ?? ''
-      const secrets = [await text('/secret'), await text('/run', { method: 'POST', body: 'evil' }), framed]
+      const headers = { 'X-Forwarded-Host': 'app.example.org', 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https' }
+      const secrets = [await text('/secret'), await text('/secret', { headers }), await text('/run', { method: 'POST', body: 'evil' }), framed]
       return { read: secrets.filter((one) => /^(?:secret|ran)$/.test(one)), opened }
     })()`)
     return { found, done }
@@ -60,9 +61,14 @@ describe('a name that leads to this machine', { skip: noChromium }, () => {
     assert.deepEqual(await attack(t, {}), { found: { read: [], opened: false }, done: [] })
   })
 
+  test('nor does it where proxies on this machine are trusted, although it sends their fields', async (t) => {
+    const proxies = { trust: ['loopback'], hosts: ['app.example.org'] }
+    assert.deepEqual(await attack(t, { proxies }), { found: { read: [], opened: false }, done: [] })
+  })
+
   test('where every host is answered, the same page gets everything: the test would notice', async (t) => {
     const { found, done } = await attack(t, { hosts: 'any' })
-    assert.deepEqual(found, { read: ['secret', 'ran', 'secret'], opened: true })
+    assert.deepEqual(found, { read: ['secret', 'secret', 'ran', 'secret'], opened: true })
     assert.deepEqual(done.toSorted(), ['evil', 'socket'])
   })
 })

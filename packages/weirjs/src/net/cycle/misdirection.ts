@@ -11,6 +11,8 @@ import type { Peer } from '../connections/peer.ts'
 
 /** Matches an IP address in a valid Host. */
 const IP_ADDRESS = /^(?:\[.+\]|\d+(?:\.\d+){3})$/
+/** What a proxy calls the server, and nobody can register as a name of their own: an address, a name without a dot, or nothing. */
+const NOT_OF_PAGES = /^(?:\[.+\]|\d+(?:\.\d+){3}|[^.]*)$/
 
 type Connection = Pick<ConnectionInfo, 'isSecure' | 'clientAddress' | 'clientPort' | 'forwarding'> & { readonly peer: Peer }
 
@@ -42,10 +44,14 @@ export function misdirection(head: Head, connection: Connection): WeirError | nu
   return peer.hosts === null || peer.hosts.serves(host) ? null : new ProtocolError('WEIR_HOST_NOT_SERVED')
 }
 
-/** A proxy may name the host of its client in another field than Host, which then counts: `proxies.hosts` has allowed it. */
+/**
+ * A proxy may name the host of its client in another field than Host, which then counts: `proxies.hosts` has allowed it. A web page that has led its
+ * own name to this server (DNS rebinding) can write that field too, from a browser whose address is trusted, but it cannot change Host.
+ */
 function isServed(head: Head, connection: Connection): boolean {
   const { hosts } = connection.peer
-  return hosts === null || hosts.serves(head.host) || (connection.forwarding?.clientOf(head, connection).host ?? null) !== null
+  if (hosts === null || hosts.serves(head.host)) return true
+  return NOT_OF_PAGES.test(hostName(head.host)) && (connection.forwarding?.clientOf(head, connection).host ?? null) !== null
 }
 
 /** @param serverName empty where the client sent none, as it does for an address (RFC 6066 §3) */
