@@ -99,6 +99,32 @@ test('the work runs once for all who watch, goes on when they leave, and is repl
   assert.equal(clock.running, 0)
 })
 
+test('streams of other names over the same relay stay apart, whatever key a client chooses', async (t) => {
+  const relay = memoryRelay()
+  const secret = await serve(
+    t,
+    async function* () {
+      yield 'secret'
+    },
+    { relay, name: 'chat admin' },
+  )
+  await secret.reader('7').read()
+  const open = await serve(
+    t,
+    async function* () {
+      yield 'own'
+    },
+    { relay, name: 'chat' },
+  )
+  // The last two are channels that the other one has, and has for all its keys.
+  for (const key of ['admin 7', 'admin%207', 'admin']) {
+    const client = open.reader(encodeURIComponent(key))
+    await client.read()
+    assert.deepEqual(client.data, ['own', END], key)
+  }
+  assert.deepEqual([...secret.errors, ...open.errors], [])
+})
+
 test('work that nobody watches any more goes on', async (t) => {
   const work = steps()
   const { reader } = await serve(t, work.start)

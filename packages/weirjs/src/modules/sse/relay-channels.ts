@@ -6,6 +6,7 @@ import { checkKey } from './channels.ts'
 import type { EncodedEvent } from './event.ts'
 import type { RelayEvent } from './event-envelope.ts'
 import { SseFeed } from './feed.ts'
+import { keyedChannel } from './keyed-channel.ts'
 import { LiveFeed } from './live-feed.ts'
 import { checkedFeed, publishEvent, type RelayChannelOptions } from './relay-channel.ts'
 
@@ -82,9 +83,8 @@ export class RelayChannels {
     for (const feed of this.#feeds.values()) feed.finish()
   }
 
-  /** No key has a space then, so that no two names and keys make the same channel; nor does the channel of a `relayChannel` begin like this. */
   #channelOf(key: string): string {
-    return `keyed events ${this.#name} ${encodeURIComponent(key)}`
+    return keyedChannel('keyed events', this.#name, key)
   }
 }
 

@@ -17,6 +17,7 @@ import { checkedRelay, type Relay, type RelaySubscription } from '../relay/relay
 import { EncodedEvent } from './event.ts'
 import type { RelayEvent } from './event-envelope.ts'
 import { SseFeed } from './feed.ts'
+import { keyedChannel } from './keyed-channel.ts'
 import { type KeyHost, ResumableKey } from './resumable-key.ts'
 import { isEndId } from './resumable-log.ts'
 import { encodeMessage } from './resumable-message.ts'
@@ -186,7 +187,7 @@ export class ResumableStreams {
   }
 
   #channelOf(key: string): string {
-    return `${this.#settings.name} ${key}`
+    return keyedChannel('resumable events', this.#settings.name, key)
   }
 
   /** @throws WEIR_OVERLOADED */
@@ -233,7 +234,7 @@ export class ResumableStreams {
   }
 
   get #lifeChannel(): string {
-    return this.#settings.name
+    return `resumable processes ${this.#settings.name}`
   }
 
   #tick(): void {
