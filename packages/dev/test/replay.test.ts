@@ -141,6 +141,17 @@ test('no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, 
   for (const part of ['theme=xxxx', 'Bearer xxxxxxxx', 'user', 'Ada', 'kept', 'a=b']) assert.ok(text.includes(part), part)
 })
 
+test('a secret part of the path of a tool is none of what a call of the tool leaves', async (t) => {
+  const server = echoServer()
+  const { text } = await recorded(t, server, async () => {
+    server.mapGet('/safes/:combination', { operationId: 'open', tool: true, combination: s.string.secret() }, () => 'open')
+    const params = { name: 'open', arguments: { combination: 'SECRET-1' } }
+    await server.inject({ method: 'POST', url: '/text', json: { jsonrpc: '2.0', id: 1, method: 'tools/call', params } })
+  })
+  assert.match(text, /tools\/call/)
+  assert.doesNotMatch(text, /SECRET/)
+})
+
 test('malformed requests are masked too', async (t) => {
   const server = echoServer()
   const { text } = await recorded(t, server, async () => {

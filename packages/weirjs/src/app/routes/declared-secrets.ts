@@ -27,9 +27,10 @@ export class DeclaredSecrets {
     this.#count = routes.length
     this.#names = new SecretNames(this.#more)
     this.#segments = new SecretSegments()
-    for (const { path, bindings, body, answers, messages } of routes) {
+    for (const { path, bindings, body, answers, messages, tool } of routes) {
       const secret = Object.values(bindings).filter(({ schema }) => schema instanceof Schema && schema.holdsSecret)
-      this.#names.add(secret.filter(({ source }) => source !== 'path').map(({ name }) => name))
+      // A call of a tool has what is a part of the path otherwise in an argument, by its name.
+      this.#names.add(secret.filter(({ source }) => source !== 'path' || tool !== null).map(({ name }) => name))
       this.#segments.add(
         path,
         secret.filter(({ source }) => source === 'path').map(({ name }) => name),
