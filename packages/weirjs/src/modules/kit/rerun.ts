@@ -4,8 +4,10 @@ import { isIP } from 'node:net'
 
 import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { derivedHost } from '../../net/connections/derived-host.ts'
 import { NoConnection } from '../../net/connections/no-connection.ts'
 import { fetchArrival, fetchOn } from '../../net/fetch/fetch-exchange.ts'
+import { BasePath } from '../../net/proxies/base-path.ts'
 import { type HttpServer, hostOf } from '../../server.ts'
 
 import { runMarks } from './run-marks.ts'
@@ -36,10 +38,12 @@ interface PlainRequest {
  */
 export async function rerun(session: HttpSession, mark: object, hasEnded: () => boolean, signal?: AbortSignal): Promise<void> {
   const { server, head } = exchangeOf(session)
-  const host = hostOf(server as HttpServer)
+  const { basePath } = session
+  // No proxy is trusted from within: the request cannot state the path again.
+  const host = derivedHost(hostOf(server as HttpServer), { basePath: BasePath.of(basePath) })
   const headers: [string, string][] = []
   for (const [name, value] of head.entries()) if (!LEFT_OUT.test(name)) headers.push([name, value])
-  const plain: PlainRequest = { method: 'GET', url: session.origin + head.url, headers, body: null, bodyUsed: false, signal }
+  const plain: PlainRequest = { method: 'GET', url: session.origin + basePath + head.url, headers, body: null, bodyUsed: false, signal }
   const request = plain as unknown as Request
   const { clientAddress, isSecure, endpoint } = session
   const options = {

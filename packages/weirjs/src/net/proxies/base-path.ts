@@ -35,6 +35,11 @@ export class BasePath {
     throw invalid(owner, `${option} is ${shown(given)}, not ${expected}`)
   }
 
+  /** The one that a request has. @returns null for the root */
+  static of(path: string): BasePath | null {
+    return path === '' ? null : new BasePath(path, '')
+  }
+
   /** Empty if a proxy states it. */
   get path(): string {
     return this.#path ?? ''

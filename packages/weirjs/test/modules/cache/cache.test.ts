@@ -238,6 +238,32 @@ test('a stale response is sent while a new one is made', async () => {
   assert.equal((await get())[1], 'run 3')
 })
 
+for (const [stated, options, prefix, headers] of [
+  ['the program', { basePath: '/app' }, '/app', {}],
+  [
+    'a proxy',
+    { basePath: 'x-forwarded-prefix', proxies: { trust: ['loopback'] } },
+    '',
+    { 'X-Forwarded-Prefix': '/app', 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https' },
+  ],
+] as const)
+  test(`below a path of ${stated}, a stale response is renewed, for that path alone`, async () => {
+    const clock = new TestClock()
+    const server = new HttpServer({ logger: null, ...options })
+    const cached = cache({ clock, maxAge: '10s', staleWhileRevalidate: '20s' })
+    let runs = 0
+    server.use(cached).mapGet('/page', (_, { basePath, origin }) => `run ${++runs} at ${origin}${basePath}`)
+    const get = async (): Promise<string> =>
+      (await server.inject({ url: `${prefix}/page`, headers, peer: { address: '127.0.0.1' } })).text()
+    const place = (await get()).slice('run 1 at '.length)
+    assert.match(place, /\/app$/)
+    await clock.advance(15_000)
+    assert.equal(await get(), `run 1 at ${place}`)
+    await eventually(() => cached.counts.stored === 2, 'the run in the background')
+    assert.equal(await get(), `run 2 at ${place}`)
+    assert.equal(cached.counts.entries, 1)
+  })
+
 test('a stale response is sent if the handler fails, and the program is told', async () => {
   const errors: unknown[] = []
   let isBroken = false
