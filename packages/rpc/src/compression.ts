@@ -3,7 +3,7 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 
-import type { HttpRequest, HttpSession } from 'weirjs'
+import type { HttpSession } from 'weirjs'
 import { isInstance } from 'weirjs/kit'
 
 import { inTurn } from './expansion-queue.ts'
@@ -47,11 +47,12 @@ export function isCompressing(encoding: string | null): boolean {
 }
 
 /**
- * Whether the client takes gzip. A page of another site that sends cookies does not get it: the length of what is compressed would show which
- * of its guesses occur in it.
+ * Whether the client takes gzip. A page of another site that sends cookies, or what else tells whose request it is, does not get it: the length of what
+ * is compressed would show which of its guesses occur in it.
  */
-export function acceptsGzip(request: HttpRequest, field: string): boolean {
+export function acceptsGzip({ request, clientCertificate }: HttpSession, field: string): boolean {
   const accepted = request.header(field)
   if (accepted === null || !/(?:^|[,\s])gzip(?:[,;\s]|$)/.test(accepted) || /gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)/.test(accepted)) return false
-  return !(request.header('sec-fetch-site') === 'cross-site' && request.cookies > 0)
+  if (request.header('sec-fetch-site') !== 'cross-site') return true
+  return request.cookies === 0 && request.header('authorization') === null && clientCertificate === null
 }

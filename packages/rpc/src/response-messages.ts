@@ -19,7 +19,7 @@ const NOTHING = new Uint8Array(0)
 export async function sendMessage(call: Call, bytes: Uint8Array, compressAbove: number | null): Promise<HttpResponse> {
   const { wire, session } = call
   const { response } = session
-  const isCompressed = compressAbove !== null && bytes.length > compressAbove && acceptsGzip(session.request, wire.acceptField)
+  const isCompressed = compressAbove !== null && bytes.length > compressAbove && acceptsGzip(session, wire.acceptField)
   const sent = isCompressed ? await compressed(bytes) : bytes
   addFields(response, fieldsOf(call.sentHeaders))
   if (isCompressed) response.header(wire.encodingField, 'gzip')
@@ -48,7 +48,7 @@ export function sendMessages(
 ): HttpResponse {
   const { wire, session } = call
   const { response } = session
-  const mayCompress = compressAbove !== null && acceptsGzip(session.request, wire.acceptField)
+  const mayCompress = compressAbove !== null && acceptsGzip(session, wire.acceptField)
   addFields(response, fieldsOf(call.sentHeaders))
   if (mayCompress) response.header(wire.encodingField, 'gzip')
   const source = new MessageSource(call, first, values, mayCompress ? compressAbove : null, onFailure)

@@ -152,6 +152,22 @@ test('whoever sends one compressed message does not wait for all that another cl
   assert.ok(done.lastIndexOf('one') < 30, `the last of the others came after ${done.lastIndexOf('one')} messages`)
 })
 
+test('a page of another site gets nothing compressed with what tells whose request it is', async () => {
+  const server = serverOf({ say: ({ text }) => ({ text }) })
+  const codingFor = async (fields: Readonly<Record<string, string>>): Promise<string | null> => {
+    const all = { 'Content-Type': 'application/proto', 'Accept-Encoding': 'gzip', ...fields }
+    return (await post(server, 'Say', echo('a'.repeat(10_000)), all)).headers.get('content-encoding')
+  }
+  const site = { 'Sec-Fetch-Site': 'cross-site' }
+  for (const fields of [
+    { ...site, Cookie: 'id=1' },
+    { ...site, Authorization: 'Basic YTpi' },
+  ])
+    assert.equal(await codingFor(fields), null)
+  for (const fields of [site, { Authorization: 'Basic YTpi' }, { 'Sec-Fetch-Site': 'same-origin', Cookie: 'id=1' }])
+    assert.equal(await codingFor(fields), 'gzip')
+})
+
 test('no deadline goes on after its call has failed, whatever failed', async (t) => {
   const running = new Set<unknown>()
   const { setTimeout: set, clearTimeout: clear } = globalThis
