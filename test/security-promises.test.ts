@@ -46,6 +46,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/server/hosts.test.ts: no WebSocket opens under a foreign name',
     'packages/weirjs/test/server/hosts.test.ts: the same over HTTP/2, with http2: …',
     'packages/weirjs/test/server/rebinding.test.ts: a page whose name leads to this machine reads nothing, sends nothing and opens no WebSocket',
+    'packages/weirjs/test/server/rebinding.test.ts: nor does it where proxies on this machine are trusted, although it sends their fields',
   ],
   'for which only your program can know': [
     'test/security-defaults.test.ts: every limit and timeout is set, except for the three that SECURITY.md names',
@@ -298,7 +299,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/local/instances.test.ts: another user of the machine can read neither the file nor the folder, and reaches nothing',
     'packages/weirjs/test/modules/local/instances.test.ts: refuses … in place of the file, and writes nothing there',
     'packages/weirjs/test/modules/local/instances.test.ts: refuses what another user owns',
-    'packages/weirjs/test/modules/local/door.test.ts: the cookie in the hands of another user of the machine opens nothing, also if they close at once',
+    'packages/weirjs/test/modules/local/door.test.ts: the cookie in the hands of another user of the machine opens nothing, also if they close at once, or come from another address of it',
   ],
   'has the port of a crashed server': [
     'packages/weirjs/test/modules/local/instances.test.ts: another program on the port of a crashed instance is not taken for it, and gets no token',

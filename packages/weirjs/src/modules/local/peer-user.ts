@@ -4,7 +4,10 @@
 // send it from a program of theirs.
 
 import { readFileSync } from 'node:fs'
+import { isIPv4, isIPv6 } from 'node:net'
 import { endianness } from 'node:os'
+
+import { isLoopback } from '../../base/this-machine.ts'
 
 /** The state of a connection that both sides have open. One that its program has closed no longer has a user. */
 const ESTABLISHED = '01'
@@ -17,27 +20,37 @@ interface Row {
   readonly uid: number
 }
 
+/** The other end of a connection, as its socket knows it. */
+interface PeerEnd {
+  readonly address: string
+  /** 0 without a socket. */
+  readonly port: number
+}
+
 /**
- * Whether the program at the other end is one of another user. False where nobody says so.
+ * Whether the program at the other end is one of another user. False where nobody says so, and for what the program has sent to itself without a
+ * socket.
  * @param uid that of this process
+ * @param isExposed whether other machines may connect. If none may, a connection that is in no table is over, and nobody can say whose it was
  * @param readTable reads `/proc/net/tcp` or `tcp6`
  */
 export function isOfAnotherUser(
-  peer: { readonly address: string; readonly port: number },
+  peer: PeerEnd,
   uid: number | undefined,
+  isExposed: boolean,
   readTable: (name: 'tcp' | 'tcp6') => string = tableOf,
 ): boolean {
-  if (uid === undefined) return false
+  if (uid === undefined || peer.port === 0) return false
   const end = endOf(peer)
   if (end === null) return false
   // Each end is in the table of its own socket: one of IPv6 that also speaks IPv4 is in the other one.
   const tables = end.length > LONGEST_END4 ? (['tcp6'] as const) : (['tcp', 'tcp6'] as const)
   const rows = tables.flatMap((name) => rowsOf(readTable, name))
-  // A table that has our end of the connection has the other one too, unless that is gone.
+  if (rows.length === 0) return false
   const ours = rows.filter(({ other }) => other === end)
-  if (ours.length === 0) return false
   const theirs = rows.find(({ own, other, state }) => own === end && state === ESTABLISHED && ours.some((one) => one.own === other))
-  return theirs === undefined || (theirs.uid !== uid && theirs.uid !== 0)
+  if (theirs === undefined) return !isExposed || isLoopback(peer.address)
+  return theirs.uid !== uid && theirs.uid !== 0
 }
 
 /** Four bytes of an address and a port. */
@@ -67,12 +80,23 @@ function tableOf(name: 'tcp' | 'tcp6'): string {
   return process.platform === 'linux' ? readFileSync(`/proc/net/${name}`, 'latin1') : ''
 }
 
-/** As the table writes it: each four bytes of the address are a number of this machine. Null for what is not a loopback address. */
-function endOf({ address, port }: { readonly address: string; readonly port: number }): string | null {
-  const hexPort = port.toString(16).toUpperCase().padStart(4, '0')
-  if (address === '::1') return `${'0'.repeat(24)}${hex([0, 0, 0, 1])}:${hexPort}`
-  const parts = /^(?:::ffff:)?(127\.\d+\.\d+\.\d+)$/.exec(address)?.[1]?.split('.').map(Number)
-  return parts === undefined ? null : `${hex(parts)}:${hexPort}`
+/**
+ * As the tables write it: each four bytes of the address are a number of this machine. Null for what is not an address. A program may connect to a
+ * loopback address from any address of its machine.
+ */
+function endOf({ address, port }: PeerEnd): string | null {
+  const own = isIPv4(address) ? `::ffff:${address}` : address.replace(/%.*$/s, '') // without its zone
+  if (!isIPv6(own)) return null
+  const bytes = groupsOf(own).flatMap((group) => [group >> 8, group & 255])
+  const words = [0, 4, 8, 12].map((at) => hex(bytes.slice(at, at + 4)))
+  return withoutMapping(`${words.join('')}:${port.toString(16).toUpperCase().padStart(4, '0')}`)
+}
+
+/** The eight groups of an address of IPv6. The URL parser normalizes it. */
+function groupsOf(address: string): number[] {
+  const halves = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::')
+  const [left = [], right = []] = halves.map((half) => (half === '' ? [] : half.split(':').map((group) => Number.parseInt(group, 16))))
+  return [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right]
 }
 
 function hex(bytes: readonly number[]): string {

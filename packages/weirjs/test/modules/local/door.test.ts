@@ -251,7 +251,7 @@ test('with the cookie: every combination of site, origin and kind of request pas
       }
 })
 
-test('the cookie in the hands of another user of the machine opens nothing, also if they close at once', {
+test('the cookie in the hands of another user of the machine opens nothing, also if they close at once, or come from another address of it', {
   skip: noOtherUser,
 }, async (t) => {
   const { port, cookie } = await signedIn(t)
@@ -259,10 +259,13 @@ test('the cookie in the hands of another user of the machine opens nothing, also
   reached = []
   const code = `
     const { connect } = require('node:net')
+    const { networkInterfaces } = require('node:os')
     const [port, cookie] = process.argv.slice(1)
     const head = (line) => [line + ' HTTP/1.1', 'Host: 127.0.0.1:' + port, 'Origin: http://127.0.0.1:' + port, 'Cookie: ' + cookie, 'Sec-Fetch-Site: same-origin', 'Content-Length: 0', '', ''].join('\\r\\n')
-    for (const end of ['stay', 'half', 'destroy', 'reset']) {
-      const socket = connect(port, '127.0.0.1', () => socket.write(head('POST /run'), () => {
+    const others = Object.values(networkInterfaces()).flat().filter(({ family, internal }) => family === 'IPv4' && !internal)
+    const ends = ['stay', 'half', 'destroy', 'reset'].map((end) => [end, '127.0.0.1'])
+    for (const [end, localAddress] of [...ends, ['stay', '127.0.0.9'], ...others.map(({ address }) => ['stay', address])]) {
+      const socket = connect({ port, host: '127.0.0.1', localAddress }, () => socket.write(head('POST /run'), () => {
         if (end === 'half') socket.end()
         if (end === 'destroy') socket.destroy()
         if (end === 'reset') socket.resetAndDestroy()
