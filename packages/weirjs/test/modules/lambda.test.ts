@@ -122,6 +122,27 @@ test('no part of an event ends another: a host, a path or a query that contains 
   assert.equal(await path('@b.example/a'), '/@b.example/a')
 })
 
+test('the path is the one that a gateway has let pass: dot segments are refused, and nothing in it is lost', async () => {
+  const one = new HttpServer({ logger: null }).mapGet('/*rest', ({ rest }) => `rest ${rest}`).mapGet('/admin', () => 'admin')
+  for (const [name, member] of [
+    ['http-api-get', 'rawPath'],
+    ['rest-api-get', 'path'],
+    ['balancer-multi-value-get', 'path'],
+  ] as const) {
+    const ask = async (path: string): Promise<string> => {
+      const none = { rawQueryString: '', queryStringParameters: null, multiValueQueryStringParameters: null }
+      const { statusCode, body } = await lambda(one)({ ...(eventCalled(name) as object), ...none, [member]: path } as never)
+      return statusCode === 200 ? body : String(statusCode)
+    }
+    assert.equal(await ask('/admin'), 'admin')
+    for (const path of ['/public/../admin', '/public/%2e%2E/admin', '/./admin', '/public\\..\\admin', '/public/..', '/..//admin'])
+      assert.equal(await ask(path), '400', `${name} ${path}`)
+    for (const path of ['/ad\nmin', '/ad\tmin', '/ad\rmin', '/admin\n', '/ admin', '/admin ', '/admin\\', '/\u00e4"<>`{}^|'])
+      assert.equal(await ask(path), `rest ${path.slice(1)}`, `${name} ${path}`)
+    assert.equal(await ask('/a\ud800b'), 'rest a\ufffdb')
+  }
+})
+
 test('a REST API: a decoded query, and cookies in lists', async () => {
   const { body, multiValueHeaders, ...rest } = await handle(eventCalled('rest-api-get'))
   const origin = 'https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com'

@@ -56,7 +56,10 @@ export function requestOf(event: LambdaEvent, kind: EventKind): { request: Reque
   const hasBody = typeof event.body === 'string' && event.body !== '' && method !== 'GET' && method !== 'HEAD'
   if (!hasBody) headers.delete('content-length')
   const body = hasBody ? Buffer.from(event.body!, event.isBase64Encoded ? 'base64' : 'utf8') : null
-  return { request: new Request(url, { method, headers, body }), address }
+  const request = new Request(url, { method, headers, body })
+  // Its own is another one where the path has dot segments, which the server refuses.
+  if (request.url !== url) Object.defineProperty(request, 'url', { value: url })
+  return { request, address }
 }
 
 interface Parts {
@@ -102,11 +105,17 @@ function pairsOf(values: Texts | Lists): [name: string, value: string][] {
   )
 }
 
-/** Part by part, so that none can end another: HTTP APIs decode the path, and clients choose the host. What is no host is left out. */
+/** What a path in a URL may not contain as it is. */
+const NOT_IN_PATHS = /[^!-~]|["#<>?\\`{}]/gu
+
+/**
+ * Part by part, so that none can end another: HTTP APIs decode the path, and clients choose the host. What is no host is left out. The path stays the
+ * one that the gateway has matched, and may have let pass: a URL would resolve its dot segments, and lose its line breaks.
+ */
 function urlOf(scheme: string, host: string, path: string, query: string): string {
   const url = new URL(`${scheme}://localhost`)
   url.host = host
-  url.pathname = path
   url.search = query
-  return url.href
+  const written = path.replace(/\p{Surrogate}/gu, '\ufffd').replace(NOT_IN_PATHS, encodeURIComponent)
+  return `${url.origin}${written.startsWith('/') ? '' : '/'}${written}${url.search}`
 }
