@@ -299,6 +299,8 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/local/instances.test.ts: another user of the machine can read neither the file nor the folder, and reaches nothing',
     'packages/weirjs/test/modules/local/instances.test.ts: refuses … in place of the file, and writes nothing there',
     'packages/weirjs/test/modules/local/instances.test.ts: refuses what another user owns',
+    'packages/weirjs/test/modules/local/door.test.ts: browsers keep no response, unless a handler says for how long',
+    'test/e2e/local-attacks.test.ts: a program that has the port afterwards finds nothing in the cache of the browser',
     'packages/weirjs/test/modules/local/door.test.ts: the cookie in the hands of another user of the machine opens nothing, also if they close at once, or come from another address of it',
   ],
   'has the port of a crashed server': [

@@ -233,6 +233,23 @@ test('an old cookie, after a crash, opens neither the next instance nor another 
   assert.equal(names.filter((name) => name !== old!.name).length, 1)
 })
 
+test('a program that has the port afterwards finds nothing in the cache of the browser', { skip: noChromium }, async (t) => {
+  const { running, page } = await signedIn(t)
+  await page.goto(`${running.url}/`)
+  const keptOf = (cache: string): string =>
+    `fetch('/data', { cache: '${cache}', mode: 'same-origin' }).then((response) => response.text(), () => 'nothing')`
+  assert.equal(await page.evaluate(keptOf('default')), 'secret')
+  await page.goto('about:blank')
+  await running.stop()
+  const other = new HttpServer('127.0.0.1', running.port, { logger: null })
+  other.mapGet('/', (_, { response }) => response.html('<!doctype html><title>other</title>'))
+  await other.start()
+  t.after(() => other.stop({ grace: 0 }))
+  await page.goto(`${running.url}/`)
+  assert.equal(await page.evaluate(keptOf('only-if-cached')), 'nothing')
+  assert.match(String(await page.evaluate(keptOf('force-cache'))), /WEIR_ROUTE_NOT_FOUND/)
+})
+
 test('two programs on this machine are open in one browser at the same time', { skip: noChromium }, async (t) => {
   const { running, context, page } = await signedIn(t)
   const other = await local(programOf([]), { name: 'other' })

@@ -27,6 +27,9 @@ const FIELDS = [
   ...['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Policy', 'same-origin', 'Cross-Origin-Opener-Policy', 'same-origin'],
 ]
 
+/** What a handler or `staticFiles` says of responses that are to be asked for again each time. Browsers keep them nevertheless. */
+const NOT_FOR_LATER = /^(?:private, *)?(?:no-cache)?$/
+
 /** How many connections are known to be of this user. */
 const MOST_CONNECTIONS = 256
 
@@ -87,7 +90,10 @@ export class Door {
         return door.#admit(session)
       },
       beforeSend: (_, response) => {
-        if (response.content.kind !== 'upgrade') responseHandle(response).addMissing(FIELDS)
+        if (response.content.kind === 'upgrade') return
+        responseHandle(response).addMissing(FIELDS)
+        // After a crash, another program may have the port, and its pages read what the browser has kept of this origin.
+        if (NOT_FOR_LATER.test(response.getHeader('Cache-Control') ?? '')) response.header('Cache-Control', 'no-store')
       },
       check: (policies, where, route) => {
         if (!this.#settings.isExposed) return

@@ -334,6 +334,21 @@ test('own pages cannot be framed or read by others, unless a handler says so', a
   assert.equal((await send(port, 'GET /framed', token)).header('content-security-policy'), "frame-ancestors 'self'")
 })
 
+test('browsers keep no response, unless a handler says for how long', async (t) => {
+  const server = fullServer(t)
+  for (const [path, field] of [
+    ['/checked', 'no-cache'],
+    ['/own', 'private, no-cache'],
+    ['/kept', 'max-age=60'],
+  ] as const)
+    server.mapGet(path, (_, { response }) => response.header('Cache-Control', field).text('ok'))
+  const { port } = await opened(t, server)
+  const fieldOf = async (path: string): Promise<string | null> =>
+    (await send(port, `GET ${path}`, `Authorization: Bearer ${secret}`)).header('cache-control')
+  for (const path of ['/', '/checked', '/own', '/nothing']) assert.equal(await fieldOf(path), 'no-store', path)
+  assert.equal(await fieldOf('/kept'), 'max-age=60')
+})
+
 test('no secret is in what is logged, observed as a URL, or sent back', async (t) => {
   const lines: unknown[] = []
   const write = (...args: unknown[]): void => void lines.push(...args.map((one) => (one instanceof Error ? one.stack : one)))
