@@ -1,7 +1,7 @@
 // `@weirjs/openapi`: a document of OpenAPI from the declarations of routes, and a page that shows it.
 
 import type { HttpSession, Module, ModuleHost, Policy, RouteListing, Usable } from 'weirjs'
-import { invalid, noteDocument, option, rules, shown } from 'weirjs/kit'
+import { invalid, launch, noteDocument, option, rules, shown } from 'weirjs/kit'
 import type { DocumentSettings, OpenApiInfo, OpenApiServer } from './document.ts'
 import { PAGE_POLICY, pageFiles, pageOf, START_NAME, START_SCRIPT } from './page.ts'
 import { relativePath } from './paths.ts'
@@ -80,6 +80,8 @@ export function openapi(options: OpenApiOptions): Module {
         response.header('Cache-Control', 'no-cache').contentType('application/json').text(served.textBelow(basePath)),
       )
       if (ui === null || files === null) return
+      const runner = launch.launchHost()
+      if (runner !== null) host.observe({ started: () => tellPage(runner, host, ui, endpoint), end: () => {} })
       const base = relativePath(ui, `${ui}/`)
       const page = pageOf(info.title, relativePath(ui, path), base)
       host.mapGet(ui, { ...declaration, etag: true }, (_, session) => secured(session).contentType('text/html; charset=utf-8').text(page))
@@ -89,6 +91,13 @@ export function openapi(options: OpenApiOptions): Module {
       for (const [file, location] of files) host.mapGet(`${ui}/${file}`, declaration, (_, session) => secured(session).file(location))
     },
   }
+}
+
+/** Where the page is, to who develops the program. */
+function tellPage(runner: launch.LaunchHost, host: ModuleHost, path: string, endpoint: string | undefined): void {
+  for (const one of host.endpoints)
+    if (!one.isUnixSocket && (endpoint === undefined || one.name === endpoint))
+      runner.tell('documents', `${launch.endpointOrigin(one)}${host.basePath}${host.prefix}${path}`)
 }
 
 function secured({ response }: HttpSession): HttpSession['response'] {

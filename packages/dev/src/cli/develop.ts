@@ -1,7 +1,8 @@
 // `weir dev`: runs a program, and runs it again when a source file has changed. The listening sockets stay open in this process, so clients
 // that connect in the meantime wait.
 
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
+import { styleText } from 'node:util'
 
 import { launch } from 'weirjs/kit'
 
@@ -53,6 +54,7 @@ class Development {
       root,
       command.watch.map((path) => resolve(path)),
     )
+    this.#watch.onPage = () => this.#run?.reloadPages()
     if (this.#watch.isIncomplete) tell(`there are too many folders in ${root}: some are not watched`)
     this.#signal = new Promise((settle) => {
       const onSignal = (): void => {
@@ -72,6 +74,7 @@ class Development {
       if (this.#command.tls) this.#tls = certificateIn(certificateFolder(), tell)
       if (!HeldSockets.isPossible) tell('sockets cannot be passed on here: clients that connect during a restart are refused')
       else await this.#sockets.openInherited(this.#command.listen)
+      tell(`${styled('bold', basename(this.#command.file))} starts again when you save a file; Ctrl+C stops it`)
       while (await this.#runOnce());
       return 0
     } catch (error) {
@@ -116,7 +119,7 @@ class Development {
         await run.stop(graceMs)
         return this.#signals === 0
       case 'ended':
-        tell(`the program has ended (${event.how}); it starts again when a file changes`)
+        tell(`${styled('red', `the program has ended (${event.how})`)}; it starts again when a file changes`)
         return this.#awaitChange(changed)
     }
   }
@@ -150,18 +153,23 @@ class Development {
   #greet({ urls, routes, links }: Extract<News, { readonly weir: 'listening' }>): void {
     const ms = Math.round(performance.now() - this.#askedAt)
     this.#next ??= this.#newRun()
-    tell(`${urls.join(', ')}, ${routes.length} ${routes.length === 1 ? 'route' : 'routes'}, ready in ${ms} ms`)
+    tell(`${styled('cyan', urls.join(', '))}, ${routes.length} ${routes.length === 1 ? 'route' : 'routes'}, ready in ${ms} ms`)
     for (const { name, url } of links) {
       if (this.#links.has(url)) continue
       this.#links.add(url)
-      tell(`  ${name}: ${url}`)
+      tell(`  ${name}: ${styled('cyan', url)}`)
     }
     const before = this.#routes
     this.#routes = routes
     if (before === null) return
-    for (const route of routes) if (!before.includes(route)) tell(`  + ${route}`)
-    for (const route of before) if (!routes.includes(route)) tell(`  - ${route}`)
+    for (const route of routes) if (!before.includes(route)) tell(styled('green', `  + ${route}`))
+    for (const route of before) if (!routes.includes(route)) tell(styled('red', `  - ${route}`))
   }
+}
+
+/** In a terminal, unless NO_COLOR is set. */
+function styled(format: 'bold' | 'cyan' | 'green' | 'red', text: string): string {
+  return styleText(format, text, { stream: process.stderr })
 }
 
 function tell(text: string): void {

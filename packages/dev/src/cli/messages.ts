@@ -80,10 +80,13 @@ export interface Link {
 }
 
 /**
- * To the program, which waits until it may begin, and is told when to stop. The token of its links is not in the environment, which other
- * processes may read or inherit.
+ * To the program, which waits until it may begin, and is told when a file of a page has changed and when to stop. The token of its links is not
+ * in the environment, which other processes may read or inherit.
  */
-export type Command = { readonly weir: 'begin'; readonly token: string } | { readonly weir: 'stop'; readonly graceMs: number }
+export type Command =
+  | { readonly weir: 'begin'; readonly token: string }
+  | { readonly weir: 'reload' }
+  | { readonly weir: 'stop'; readonly graceMs: number }
 
 export function isNews(message: unknown): message is News {
   return typeof message === 'object' && message !== null && typeof (message as { readonly weir?: unknown }).weir === 'string'

@@ -55,6 +55,11 @@ export class Run {
     this.#tell({ weir: 'begin', token })
   }
 
+  /** Reloads the pages that are open in browsers. */
+  reloadPages(): void {
+    this.#tell({ weir: 'reload' })
+  }
+
   /** Stops its servers, and resolves when the process is gone. */
   async stop(graceMs: number): Promise<void> {
     this.#tell({ weir: 'stop', graceMs })

@@ -10,6 +10,7 @@ import { dev, launch } from 'weirjs/kit'
 
 import { exportedServer } from './exported-server.ts'
 import type { Command, Link, News, Order, Place } from './messages.ts'
+import { PageReload } from './page-reload.ts'
 import { placeKey } from './place-key.ts'
 import { routeLabel } from './route-facts.ts'
 
@@ -27,8 +28,10 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
   for (const { listenBy } of order.sockets) if (listenBy !== null) listenOnce(listenBy)
   if (inherited > 0) Object.assign(process.env, { LISTEN_FDS: String(inherited), LISTEN_PID: String(process.pid) })
   const certificate = order.tls === null ? null : { key: readFileSync(order.tls.key), cert: readFileSync(order.tls.cert) }
-  const servers = new Set<HttpServer>()
+  /** With their own routes, as far as they are shown. */
+  const servers = new Map<HttpServer, readonly string[]>()
   const links: Link[] = []
+  const pages = new PageReload()
   const seen = new Map<string, number>()
   let hasStarted = false
   let lacksSockets = false
@@ -44,15 +47,16 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
       say({ weir: 'places', places: missing })
       return new Promise(() => {}) // the command starts this program again, with these sockets
     }
+    const routes = servers.get(server) ?? server.routes.map(routeLabel)
+    if (!servers.has(server)) pages.install(server)
     await listen(
       named.map(({ options, key }) => withTls(withSocket(options, key === null ? undefined : passed.get(key)), options, certificate)),
     )
-    servers.add(server)
-    const all = [...servers]
+    servers.set(server, routes)
     say({
       weir: 'listening',
-      urls: all.flatMap(({ endpoints, basePath }) => endpoints.map((one) => urlOf(one, basePath))),
-      routes: all.flatMap(({ routes }) => routes.map(routeLabel)),
+      urls: [...servers.keys()].flatMap(({ endpoints, basePath }) => endpoints.map((one) => urlOf(one, basePath))),
+      routes: [...servers.values()].flat(),
       links,
     })
   }, true)
@@ -65,9 +69,10 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
       if (message?.weir === 'begin') {
         launch.setLaunchHost({ token: message.token, tell: (name, url) => void links.push({ name, url }) })
         begin()
-      } else if (message?.weir === 'stop') {
+      } else if (message?.weir === 'reload') pages.reload()
+      else if (message?.weir === 'stop') {
         if (lacksSockets) process.exit(0)
-        void stopAll(servers, message.graceMs)
+        void stopAll(servers.keys(), message.graceMs)
       }
     })
   })

@@ -3,6 +3,8 @@
 import { type FSWatcher, readdirSync, type Stats, statSync, watch } from 'node:fs'
 import { basename, dirname, extname, join, relative } from 'node:path'
 
+/** The files of pages: browsers load them again, and the program goes on. */
+const PAGE_EXTENSIONS: ReadonlySet<string> = new Set(['.css', '.htm', '.html'])
 /** The files that restart a program. */
 const EXTENSIONS: ReadonlySet<string> = new Set(['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts'])
 /** Systems limit how many folders one user may watch. */
@@ -20,9 +22,12 @@ export class SourceWatch {
   #timer: NodeJS.Timeout | undefined
   #onChange: ((file: string) => void) | null = null
 
+  /** Called when a file of a page has changed. */
+  onPage: (file: string) => void = () => {}
+
   /**
    * @param root folder of the sources
-   * @param extra more files and folders, whatever their extension
+   * @param extra more files and folders that restart the program, whatever their extension
    * @throws the system's error for an extra file that does not exist
    */
   constructor(root: string, extra: readonly string[]) {
@@ -94,7 +99,12 @@ export class SourceWatch {
       if (event === 'rename') this.#addFolder(path, group, counts)
       return
     }
-    if (!counts(path) || !this.#hasChanged(event, path, stats)) return
+    const isPage = group === 0 && PAGE_EXTENSIONS.has(extname(path))
+    if (!(isPage || counts(path)) || !this.#hasChanged(event, path, stats)) return
+    if (isPage) {
+      this.onPage(relative(this.#root, path))
+      return
+    }
     this.#changed = relative(this.#root, path)
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#tell(), QUIET_MS)

@@ -218,3 +218,46 @@ test('prints the link of the inspector once; it and its cookie stay valid over r
   assert.equal((await enter()).status, 204)
   assert.equal(weir.printed.match(/#token=/g)?.length, 1)
 })
+
+const PAGE_APP = `import { HttpServer } from 'weirjs'
+  import { compression } from 'weirjs/compression'
+  import { staticFiles } from 'weirjs/static'
+  import { name } from './name.js'
+  const server = new HttpServer('127.0.0.1', 0)
+  server.use(compression({ minSize: 1 }))
+  server.mapGet('/', (_, { response }) => response.html('<h1>' + name + '</h1>'))
+  server.mapGet('/fails', () => { throw new Error(name) })
+  server.use(staticFiles({ root: new URL('pages', import.meta.url).pathname, prefix: '/pages' }))
+  await server.run()`
+
+test('pages that a browser opens are loaded again after a restart, and when one of their files has changed', { skip }, async (t) => {
+  const folder = programFolder(t, { 'app.js': PAGE_APP, ...nameIs('v0'), 'pages/index.html': '<h1>static</h1>' })
+  const weir = new RunningWeir(t, folder, 'dev', 'app.js')
+  const port = Number((await weir.prints(URL_PRINTED))[1])
+  assert.match(weir.printed, /, 2 routes, ready/)
+  const origin = `http://127.0.0.1:${port}`
+  const open = async (path: string, headers: Record<string, string> = { 'Sec-Fetch-Dest': 'document', Accept: 'text/html' }) => {
+    // A connection of the run before may have ended: a client repeats what crossed with that.
+    const response = await fetch(origin + path, { headers }).catch(() => fetch(origin + path, { headers }))
+    return { text: await response.text(), policy: response.headers.get('content-security-policy') }
+  }
+  const script = /<script src="(\/_weir-reload\.js)" data-events="(\/_weir-reload)"><\/script>\n$/
+  for (const path of ['/', '/pages/', '/fails', '/nowhere']) assert.match((await open(path)).text, script, path)
+  assert.match((await open('/fails')).policy!, /script-src 'self'; connect-src 'self'$/)
+  assert.equal((await open('/', {})).text, '<h1>v0</h1>', 'what is not opened as a page')
+  assert.match((await open('/_weir-reload.js')).text, /EventSource/)
+
+  const aborter = new AbortController()
+  const events = await fetch(`${origin}/_weir-reload`, { signal: aborter.signal })
+  const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader()
+  assert.deepEqual((await reader.read()).value, 'retry: 100\n\n')
+  write(folder, { 'pages/style.css': 'h1 { color: red }' })
+  assert.deepEqual((await reader.read()).value, 'data: reload\n\n')
+  assert.doesNotMatch(weir.printed, /has changed/)
+  write(folder, nameIs('v1'))
+  assert.equal((await reader.read()).done, true, 'the stream ends with its run')
+  const again = await fetch(`${origin}/_weir-reload`, { signal: aborter.signal }).catch(() => fetch(`${origin}/_weir-reload`))
+  assert.equal(again.status, 200, 'and the next run has one')
+  aborter.abort()
+  assert.match((await open('/')).text, /^<h1>v1</)
+})

@@ -50,5 +50,8 @@ test('nothing is printed about a program that awaits run() when its sockets are 
   const weir = new RunningWeir(t, programFolder(t, { 'app.js': APP }), 'dev', 'app.js')
   await weir.prints(READY)
   assert.equal(await weir.end('SIGINT'), 0)
-  assert.match(weir.printed, /^program \d+\nprogram \d+\nweir: \S+, 1 route, ready in \d+ ms\n$/)
+  assert.match(
+    weir.printed,
+    /^weir: \S+ starts again when you save a file; Ctrl\+C stops it\nprogram \d+\nprogram \d+\nweir: \S+, 1 route, ready in \d+ ms\n$/,
+  )
 })

@@ -16,7 +16,7 @@ export interface Miss {
   readonly kind: 'text' | 'case' | 'slash' | 'empty' | 'short' | 'long'
   /** The index of the segment, counted from 0. Those before it match. */
   readonly segmentIndex: number
-  /** How many letters have to be changed at this segment, if so few that it was probably meant; null otherwise. */
+  /** How many letters have to be changed at this segment, if so few that it was probably meant, and the rest matches; null otherwise. */
   readonly edits: number | null
 }
 
@@ -29,7 +29,7 @@ export function segmentsOf(path: string): readonly string[] {
  * @param segments of the path, by `segmentsOf`
  * @returns null if the template matches the path
  */
-export function missOf({ segments: wanted }: Template, segments: readonly string[]): Miss | null {
+export function missOf({ segments: wanted }: Pick<Template, 'segments'>, segments: readonly string[]): Miss | null {
   const at = wanted.findIndex((segment, i) => {
     const text = segments[i]
     if (text === undefined || segment.kind !== 'text') return text === undefined || text === ''
@@ -37,7 +37,7 @@ export function missOf({ segments: wanted }: Template, segments: readonly string
   })
   const last = wanted.length - 1
   if (at === -1) {
-    if (segments.length === wanted.length || wanted[last]!.kind === 'rest') return null
+    if (segments.length === wanted.length || wanted[last]?.kind === 'rest') return null
     const isSlash = segments.length === wanted.length + 1 && segments[wanted.length] === ''
     return { kind: isSlash ? 'slash' : 'long', segmentIndex: wanted.length, edits: isSlash ? 0 : null }
   }
@@ -49,8 +49,9 @@ export function missOf({ segments: wanted }: Template, segments: readonly string
     return miss(isSlash ? 'slash' : 'short', isSlash ? 0 : null)
   }
   if (segment.kind !== 'text') return miss('empty', at === last ? 0 : null)
-  if (segment.text.length === text.length && segment.text.toLowerCase() === text.toLowerCase()) return miss('case', 0)
-  return miss('text', editsBetween(text, segment.text))
+  const fits = missOf({ segments: wanted.slice(at + 1) }, segments.slice(at + 1)) === null
+  if (segment.text.length === text.length && segment.text.toLowerCase() === text.toLowerCase()) return miss('case', fits ? 0 : null)
+  return miss('text', fits ? editsBetween(text, segment.text) : null)
 }
 
 /** The longest text that is compared letter by letter. */

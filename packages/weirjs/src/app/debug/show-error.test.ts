@@ -6,14 +6,18 @@ import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../../base/limits.ts'
 import { t } from '../../schema/t.ts'
 import { showError } from './show-error.ts'
 
-const routes = tableOf({ 'GET /reset/:token': { token: t.string.secret() } })
+const routes = tableOf({ 'GET /reset/:token': { token: t.string.secret() }, 'GET /users/:id': {}, 'POST /users': {}, 'PUT /customers': {} })
 const server = { routes, limits: DEFAULT_LIMITS, timeouts: DEFAULT_TIMEOUTS, hostsAt: () => null }
 
 async function shown(status: number, line: string, ...fields: string[]) {
+  return showAs('CODE', status, line, ...fields)
+}
+
+async function showAs(code: string, status: number, line: string, ...fields: string[]) {
   const head = askedHead(line, ...fields)
   const exchange = askedExchange(head, routes.find(head, null))
   exchange.failure = new Error('<b>bug</b>')
-  const problem = { title: 'Title', status, code: 'CODE', detail: '<i>detail</i>' }
+  const problem = { title: 'Title', status, code, detail: '<i>detail</i>' }
   exchange.own.sendProblem(problem)
   const response = await showError(server, exchange, exchange.own, problem)
   assert.ok(response.content.kind === 'text')
@@ -38,4 +42,20 @@ test('others get the document, with an explanation where the routes may be the r
   const own = await shown(500, 'GET /other', 'Accept: application/json')
   assert.doesNotMatch(own.text, /explanation/)
   assert.equal(own.response.getHeader('Vary'), 'Accept')
+})
+
+test('a path that is nearly one of a route gets the question whether that was meant', async () => {
+  for (const [line, meant] of [
+    ['GET /user/5', ': did you mean GET /users/:id?'],
+    ['POST /Users', ': did you mean POST /users?'],
+    ['POST /users/', ': did you mean POST /users?'],
+    ['PUT /custommers', ': did you mean PUT /customers?'],
+    ['POST /user/5', ''], // that route is for another method
+    ['GET /orders', ''],
+    ['GET /reset', ''],
+  ] as const) {
+    const { text } = await showAs('WEIR_ROUTE_NOT_FOUND', 404, line)
+    assert.equal((JSON.parse(text) as { detail: string }).detail, `<i>detail</i>${meant}`, line)
+    assert.equal((await showAs('WEIR_ROUTE_NOT_FOUND', 404, line, 'Accept: text/html')).text.includes('did you mean'), meant !== '', line)
+  }
 })

@@ -47,14 +47,15 @@ export interface ExplainedRoute extends Pick<RouteListing, 'method' | 'path' | '
  * Why a route does not answer:
  *
  * - `endpoint`, `host`, `method`: it is for another one.
- * - `text`: a segment of the path differs. `case`: only in upper and lower case.
+ * - `text`: a segment of the path differs.
+ * - `spelling`, `case`: a segment differs only in a letter or two, or in upper and lower case, and the rest of the path matches.
  * - `slash`: only one of path and template ends with a slash.
  * - `empty`: a parameter would be empty.
  * - `short`, `long`: the path ends before the template, or after it.
  * - `order`: it would answer, but another one comes first.
  */
 export interface Rejection {
-  readonly kind: 'endpoint' | 'host' | 'method' | 'text' | 'case' | 'slash' | 'empty' | 'short' | 'long' | 'order'
+  readonly kind: 'endpoint' | 'host' | 'method' | 'text' | 'spelling' | 'case' | 'slash' | 'empty' | 'short' | 'long' | 'order'
   /** The same in words. */
   readonly detail: string
 }

@@ -86,11 +86,18 @@ function reasonsOf(
     })
   if (route.host !== null && !accepts(null, route.host, head.method, host))
     reasons.push({ kind: 'host', detail: `it is for host ${route.host}, not ${quote(host)}` })
-  if (miss !== null) reasons.push({ kind: miss.kind, detail: detailOf(miss, route.template, segments) })
+  if (miss !== null) {
+    reasons.push({ kind: kindOf(miss), detail: detailOf(miss, route.template, segments) })
+  }
   if (!accepts(route.method, null, head.method, ''))
     reasons.push({ kind: 'method', detail: `it is for ${route.method}, not ${head.method}` })
   if (reasons.length === 0) reasons.push({ kind: 'order', detail: orderOf(table, route, chosen) })
   return reasons
+}
+
+function kindOf({ kind, edits }: Miss): Rejection['kind'] {
+  if (edits === null) return kind === 'case' ? 'text' : kind
+  return kind === 'text' ? 'spelling' : kind
 }
 
 /** Whether a route with nothing but that method or that host would answer. */
