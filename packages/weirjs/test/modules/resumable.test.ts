@@ -6,14 +6,16 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { EventSource } from 'undici'
 
-import { HttpError, HttpServer } from '../../src/index.ts'
+import { HttpError, HttpServer, type HttpSession } from '../../src/index.ts'
 import { memoryRelay, type Relay, type RelaySubscription } from '../../src/modules/relay/index.ts'
-import { type ResumableOptions, ResumableStreams, sse } from '../../src/modules/sse/index.ts'
+import type { SseFeed } from '../../src/modules/sse/feed.ts'
+import { type ResumableOptions, ResumableStreams, SseChannel, SseChannels, sse } from '../../src/modules/sse/index.ts'
 import { RunLog } from '../../src/modules/sse/resumable-log.ts'
 import type { RunMessage } from '../../src/modules/sse/resumable-message.ts'
 import { connect } from '../../src/testing/index.ts'
 import { TestClock } from '../../src/testing/test-clock.ts'
 import { EventReader } from '../support/event-reader.ts'
+import { growthOf } from '../support/memory-growth.ts'
 import { eventually, gate, within } from '../support/serving.ts'
 
 type Start = Parameters<ResumableStreams['resumable']>[1]
@@ -137,6 +139,29 @@ test('work that nobody watches any more goes on', async (t) => {
   assert.deepEqual(one.data, [...numbers(0, 11), END])
   assert.deepEqual(work.runs, [0])
 })
+
+const quiet = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) }
+const feeds: readonly (readonly [what: string, feed: SseFeed])[] = [
+  ['a resumable stream', new ResumableStreams().resumable('a', () => quiet)],
+  ['a channel', new SseChannel()],
+  ['a channel for each key', new SseChannels().of('a')],
+]
+for (const [what, feed] of feeds)
+  test(`${what}: clients that leave before the next event leave nothing behind`, async () => {
+    const session = { server: { stopping: new AbortController().signal }, waitUntil() {} } as unknown as HttpSession
+    const visit = async (times: number): Promise<void> => {
+      for (let i = 0; i < times; i++) {
+        const client = feed.subscribe(null, session)[Symbol.asyncIterator]()
+        const next = client.next()
+        await Promise.resolve()
+        await client.return!()
+        assert.equal((await next).done, true)
+      }
+    }
+    const grown = [await growthOf(() => visit(10_000)), await growthOf(() => visit(10_000))] // the first time, code is compiled
+    const bytes = Math.min(...grown)
+    assert.ok(bytes < 500_000, `${bytes} bytes`)
+  })
 
 test('whoever has seen the end and returns gets 204, so an EventSource stops by itself', async (t) => {
   const { reader, server } = await serve(t, async function* () {

@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 
+import { websocket } from '../../src/modules/websocket/index.ts'
 import { INITIAL_WINDOW_SIZE, RawHttp2, RST_STREAM, SETTINGS } from '../support/http2-client.ts'
 import { Http2OnClock } from '../support/http2-on-clock.ts'
 import { eventually, gate } from '../support/serving.ts'
+import { BINARY, frame } from '../support/websocket-client.ts'
 
 const MB = 1_000_000
 /** What may wait for a client that does not read. */
@@ -85,6 +87,74 @@ test('clients that do not read keep 128 MiB together above the limit of each', a
   await clock.elapse(3_000, ...deaf)
   await clock.elapse(9_000, ...deaf)
   await eventually(() => (deaf.length * REQUESTS - all()) * MB <= deaf.length * (MOST_QUEUED + MB), 'all resets')
+})
+
+const CONNECT: [string, string][] = [
+  [':method', 'CONNECT'],
+  [':protocol', 'websocket'],
+  [':scheme', 'https'],
+  [':authority', 'localhost'],
+  [':path', '/'],
+  ['sec-websocket-version', '13'],
+]
+
+/** Starts a server whose WebSockets send ten messages of this size for each that they get, and connects a client with as many of them. */
+async function webSocketsOf(t: TestContext, count: number, size: number, settings: Readonly<Record<number, number>>) {
+  let messages = 0
+  const route = websocket('/', {
+    message(socket) {
+      messages++
+      for (let i = 0; i < 10; i++) socket.send(Buffer.alloc(size, i))
+    },
+  })
+  const clock = await Http2OnClock.start(t, (server) => server.use(route))
+  const connect = async (): Promise<RawHttp2> => {
+    const client = await RawHttp2.connect(t, clock.port, settings)
+    const before = messages
+    const open = route.connections.size
+    for (let i = 0; i < count; i++) client.headers(2 * i + 1, CONNECT, false)
+    await eventually(() => route.connections.size === open + count, 'all WebSockets') // no more begin while too much waits
+    for (let i = 0; i < count; i++) client.data(2 * i + 1, frame(BINARY, 'x'))
+    await eventually(() => messages === before + count, 'all messages')
+    return client
+  }
+  const keptBytes = (): number => [...route.connections].reduce((sum, { bufferedBytes }) => sum + bufferedBytes, 0)
+  return { clock, connect, keptBytes }
+}
+
+for (const [what, size] of [
+  ['large', 90_000],
+  ['small', 200],
+] as const)
+  test(`WebSockets of a client with closed windows keep 4 MiB of their messages together, which are ${what}`, async (t) => {
+    const { clock, connect } = await webSocketsOf(t, REQUESTS, size, { [INITIAL_WINDOW_SIZE]: 0 })
+    const client = await connect()
+    await clock.elapse(9_000, client)
+    assert.deepEqual(resets(client), [], 'a client may stall for a while')
+    await clock.elapse(3_000, client)
+    const kept = Math.min(REQUESTS, Math.floor(MOST_QUEUED / (10 * size)))
+    await eventually(() => resets(client).length >= REQUESTS - kept, 'resets')
+    assert.ok(resets(client).length <= REQUESTS - kept + 1, `${resets(client).length} resets`)
+    assert.ok(resets(client).every(({ code }) => code === 11))
+  })
+
+test('WebSockets of a client that reads slowly get all of their messages', async (t) => {
+  const { clock, connect } = await webSocketsOf(t, 10, 90_000, {})
+  const client = await connect()
+  for (let i = 0; i < 4; i++) {
+    client.allow(0, 64 * 1024)
+    for (let one = 0; one < 10; one++) client.allow(2 * one + 1, 64 * 1024)
+    await clock.elapse(9_000, client)
+  }
+  assert.deepEqual(resets(client), [])
+})
+
+test('WebSockets of clients that do not read keep 128 MiB together above the limit of each', async (t) => {
+  const { connect, keptBytes } = await webSocketsOf(t, REQUESTS, 90_000, { [INITIAL_WINDOW_SIZE]: 0 })
+  await connect()
+  assert.ok(keptBytes() > 80 * MB, 'a client alone keeps its messages')
+  for (let i = 0; i < 3; i++) await connect()
+  assert.ok(keptBytes() <= 128 * 1024 * 1024 + 4 * (MOST_QUEUED + MB), `${Math.round(keptBytes() / MB)} MB`)
 })
 
 test('a client that reads slowly gets all of its responses', async (t) => {

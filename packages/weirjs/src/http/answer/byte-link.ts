@@ -12,6 +12,10 @@ export interface ByteLink {
   readonly isBlocked: boolean
   /** Bytes that wait for the client. */
   readonly waitingBytes: number
+  /** What its engine keeps for the client until `onRoom`: set by the engine, because a connection with many links has to know. */
+  keptBytes: number
+  /** Whether the connection lets so many more bytes wait for the client. Each link has a limit of its engine besides. */
+  hasRoomFor(bytes: number): boolean
   /** All events go to `owner`. Nothing is read before `resume`. */
   start(owner: LinkOwner): void
   /** Sends the head that accepts the protocol: 101, or 200 over HTTP/2. @param fields name, value, name, value */

@@ -9,8 +9,8 @@ export interface WatchedKey {
   readonly current: KeptRun | null
   /** What clients get in place of events that they have seen, or missed, of a run that is gone. */
   readonly gap: EncodedEvent
-  /** Calls the client when something has changed. */
-  wait(wake: () => void): void
+  /** To be called before the client waits for the key to wake it. @throws why there will be nothing */
+  checkFailure(): void
   /** Whether the work ends with this server, and says so. */
   endsWith(stopping: AbortSignal): boolean
   leave(client: ResumableClient): void
@@ -53,10 +53,8 @@ export class ResumableClient implements AsyncIterableIterator<EncodedEvent> {
         return { value: end }
       }
       if (end !== null || isLost) break
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-        this.#key.wait(resolve)
-      })
+      this.#key.checkFailure()
+      await new Promise<void>((resolve) => (this.#wake = resolve))
     }
     this.#leave()
     return DONE
@@ -67,6 +65,13 @@ export class ResumableClient implements AsyncIterableIterator<EncodedEvent> {
     return Promise.resolve(DONE)
   }
 
+  /** Something has changed. */
+  wake(): void {
+    const wake = this.#wake
+    this.#wake = null
+    wake?.()
+  }
+
   /** Whether its stream ends by itself when this server stops, with an event that says so. */
   endsWith(stopping: AbortSignal): boolean {
     return (this.#run !== null && this.#run.end !== null) || this.#key.endsWith(stopping)
@@ -75,7 +80,7 @@ export class ResumableClient implements AsyncIterableIterator<EncodedEvent> {
   #leave(): void {
     if (this.#hasLeft) return
     this.#hasLeft = true
-    this.#wake?.()
+    this.wake()
     this.#key.leave(this)
   }
 }

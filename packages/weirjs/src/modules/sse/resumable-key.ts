@@ -42,7 +42,6 @@ export class ResumableKey implements WatchedKey {
   readonly #channel: string
   readonly #log = new RunLog()
   readonly #clients = new Set<ResumableClient>()
-  #waiting: (() => void)[] = []
   #start: Start
   /** The server with which the work ends here. */
   #stopping: AbortSignal
@@ -115,9 +114,8 @@ export class ResumableKey implements WatchedKey {
     return client
   }
 
-  wait(wake: () => void): void {
+  checkFailure(): void {
     if (this.#failure !== null) throw this.#failure
-    this.#waiting.push(wake)
   }
 
   leave(client: ResumableClient): void {
@@ -328,9 +326,7 @@ export class ResumableKey implements WatchedKey {
   }
 
   #wakeAll(): void {
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const wake of waiting) wake()
+    for (const client of this.#clients) client.wake()
   }
 }
 

@@ -22,7 +22,8 @@ function connected(handlers: WebSocketHandlers<null>, { maxQueuedSize = 1_000_00
   const written: string[] = []
   let owner: LinkOwner | null = null
   const link: { -readonly [K in keyof ByteLink]: ByteLink[K] } & { isEnded: boolean } = {
-    ...{ receivedBytes: 0, writtenBytes: 0, isBlocked: false, isPaused: true, waitingBytes: 0, isEnded: false },
+    ...{ receivedBytes: 0, writtenBytes: 0, isBlocked: false, isPaused: true, waitingBytes: 0, keptBytes: 0, isEnded: false },
+    hasRoomFor: () => true,
     start: (one: LinkOwner) => void (owner = one),
     sendHead() {},
     writeText: (text: string) => void written.push(text),

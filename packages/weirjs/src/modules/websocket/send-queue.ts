@@ -57,8 +57,8 @@ export class SendQueue {
 
   /** Whether so many bytes may wait in addition to those that do. */
   hasRoom(bytes: number): boolean {
-    if (!this.#link.isBlocked) return bytes <= this.#maxBytes
-    return this.#link.waitingBytes + this.#heldBytes + this.#held.length * MESSAGE_BYTES + bytes <= this.#maxBytes
+    const waiting = this.#link.isBlocked ? this.#link.waitingBytes + this.#link.keptBytes : 0
+    return waiting + bytes <= this.#maxBytes && this.#link.hasRoomFor(bytes)
   }
 
   /** Frames are gathered until `endGathering`. Without effect if another connection gathers. */
@@ -142,7 +142,7 @@ export class SendQueue {
   #passOn(): void {
     const held = this.#held
     this.#held = []
-    this.#heldBytes = 0
+    this.#heldBytes = this.#link.keptBytes = 0
     let small: Uint8Array[] = []
     for (const piece of held) {
       if (piece.length <= MOST_JOINED) small.push(piece)
@@ -184,7 +184,7 @@ export class SendQueue {
     this.#hasEnded = true
     if (gatherer === this) gatherer = null
     this.#held = []
-    this.#heldBytes = 0
+    this.#heldBytes = this.#link.keptBytes = 0
     this.#text = ''
     for (const { resolve } of this.#waiters ?? []) resolve()
     this.#waiters = null
@@ -232,6 +232,7 @@ export class SendQueue {
   #hold(bytes: Uint8Array): void {
     this.#held.push(bytes)
     this.#heldBytes += bytes.length
+    this.#link.keptBytes += bytes.length + MESSAGE_BYTES
   }
 }
 

@@ -25,6 +25,7 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
   #sentBefore: number | null = null
   receivedBytes = 0
   writtenBytes = 0
+  keptBytes = 0
 
   /** @param onGone called when the transport has closed */
   constructor(transport: Transport, hasEnded: boolean, onGone: () => void) {
@@ -77,6 +78,10 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
   }
 
   // What the engine calls.
+
+  hasRoomFor(): boolean {
+    return true
+  }
 
   get isBlocked(): boolean {
     return this.#transport.isBlocked

@@ -29,7 +29,18 @@ interface Queued {
   breakOff(error: Error, code: number): void
 }
 
+/** A stream that speaks another protocol, such as a WebSocket. */
+export interface WaitingLink {
+  /** Bytes of its stream that wait for the client. */
+  readonly waitingBytes: number
+  /** What its engine keeps in addition. */
+  readonly keptBytes: number
+  breakOff(): void
+}
+
 export class Backlog {
+  /** Those that have begun and not ended. */
+  readonly links = new Set<WaitingLink>()
   /** How long too much has waited since the client has last taken enough. */
   #waitedMs = 0
   #sentBytes = 0
@@ -45,29 +56,50 @@ export class Backlog {
       this.#waitedMs = 0
       this.#sentBytes = wire.sentDataBytes
     }
-    this.#count(wire.queuedBytes)
-    if (wire.queuedBytes <= MOST_QUEUED_BYTES) return
+    this.#count(this.#bytesOf(wire))
+    if (this.#bytesOf(wire) <= MOST_QUEUED_BYTES) return
     this.#waitedMs += elapsedMs
     if (this.#waitedMs <= (allBytes > MOST_OF_ALL_BYTES ? SHORT_PATIENCE_MS : PATIENCE_MS)) return
     for (const exchange of [...exchanges].reverse()) {
-      if (wire.queuedBytes <= MOST_QUEUED_BYTES) break
+      if (this.#bytesOf(wire) <= MOST_QUEUED_BYTES) break
       if (exchange.stream.isLast && exchange.stream.queuedBytes > 0) breakOff(exchange)
     }
-    this.#count(wire.queuedBytes)
+    for (const link of [...this.links].reverse()) {
+      if (this.#bytesOf(wire) <= MOST_QUEUED_BYTES) break
+      if (link.waitingBytes + link.keptBytes > 0) link.breakOff()
+    }
+    this.#count(this.#bytesOf(wire))
+  }
+
+  /** Whether a link may keep so many more bytes: as many as it likes, unless the client does not read and all keep too much. */
+  hasRoomFor(bytes: number, wire: Queue): boolean {
+    const all = this.#bytesOf(wire) + bytes
+    if (all <= MOST_QUEUED_BYTES) return true
+    this.#count(all)
+    return allBytes <= MOST_OF_ALL_BYTES || this.#isReading(wire)
   }
 
   /** A response is complete, and more waits on its connection than may. Resets its stream, if the client does not read and all keep too much. */
   add(exchange: Queued, wire: Queue): void {
-    this.#count(wire.queuedBytes)
-    const isReading = this.#hasTaken || wire.sentDataBytes - this.#sentBytes >= LEAST_BYTES
-    if (allBytes <= MOST_OF_ALL_BYTES || isReading) return
+    this.#count(this.#bytesOf(wire))
+    if (allBytes <= MOST_OF_ALL_BYTES || this.#isReading(wire)) return
     breakOff(exchange)
-    this.#count(wire.queuedBytes)
+    this.#count(this.#bytesOf(wire))
   }
 
   /** The connection is over. */
   close(): void {
     this.#count(0)
+  }
+
+  #bytesOf({ queuedBytes }: Queue): number {
+    let bytes = queuedBytes
+    for (const { keptBytes } of this.links) bytes += keptBytes
+    return bytes
+  }
+
+  #isReading(wire: Queue): boolean {
+    return this.#hasTaken || wire.sentDataBytes - this.#sentBytes >= LEAST_BYTES
   }
 
   #count(queuedBytes: number): void {

@@ -230,11 +230,11 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
 
   /** Another protocol takes over. The server's timeouts no longer apply. */
   switchOver({ protocol, takeOver }: UpgradeContent, recording: Recording | null): void {
-    const { wire, host, output } = this.#connection
+    const { wire, host, output, backlog } = this.#connection
     const date = dateOf(host.ticker.dateLine)
     const takeLink = linkTakerOf(takeOver)
     if (takeLink !== null) {
-      const link = new TunnelLink(wire, this.stream, this, date)
+      const link = new TunnelLink(wire, this.stream, this, backlog, date)
       this.#switchTo(link, protocol, recording)
       takeLink(link, NOTHING)
       if (!this.stream.isReceiving) link.onEnd()

@@ -6,17 +6,19 @@ import { Buffer } from 'node:buffer'
 
 import type { ByteLink, LinkOwner } from '../../http/answer/byte-link.ts'
 import type { Http2WireConnection } from '../../wire/http2/connection.ts'
-import { CANCEL } from '../../wire/http2/errors.ts'
+import { CANCEL, ENHANCE_YOUR_CALM } from '../../wire/http2/errors.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
+import type { Backlog, WaitingLink } from './backlog.ts'
 import type { StreamUser, TunnelOwner } from './tunnel.ts'
 
 const TUNNEL_STATUS = 200
 
-export class TunnelLink<T> implements ByteLink, StreamUser {
+export class TunnelLink<T> implements ByteLink, StreamUser, WaitingLink {
   readonly #wire: Http2WireConnection<T>
   readonly #stream: Http2Stream<T>
   readonly #exchange: TunnelOwner
+  readonly #backlog: Backlog
   readonly #date: string
   #owner: LinkOwner | null = null
   #wasClosed = false
@@ -29,17 +31,20 @@ export class TunnelLink<T> implements ByteLink, StreamUser {
   #sentBefore: number | null = null
   receivedBytes = 0
   writtenBytes = 0
+  keptBytes = 0
 
   /** @param date for the response */
-  constructor(wire: Http2WireConnection<T>, stream: Http2Stream<T>, exchange: TunnelOwner, date: string) {
+  constructor(wire: Http2WireConnection<T>, stream: Http2Stream<T>, exchange: TunnelOwner, backlog: Backlog, date: string) {
     this.#wire = wire
     this.#stream = stream
     this.#exchange = exchange
+    this.#backlog = backlog
     this.#date = date
   }
 
   start(owner: LinkOwner): void {
     this.#owner = owner
+    this.#backlog.links.add(this)
   }
 
   // What happens on the stream.
@@ -57,6 +62,7 @@ export class TunnelLink<T> implements ByteLink, StreamUser {
   onClose(): void {
     if (this.#hasClosed) return
     this.#hasClosed = true
+    this.#backlog.links.delete(this)
     if (this.#wasDestroyed) this.#wasClosed = true // by the program
     this.#owner!.onClose()
   }
@@ -82,6 +88,15 @@ export class TunnelLink<T> implements ByteLink, StreamUser {
 
   get waitingBytes(): number {
     return this.#stream.queuedBytes
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    return this.#backlog.hasRoomFor(bytes, this.#wire.sender)
+  }
+
+  breakOff(): void {
+    this.#wire.sender.reset(this.#stream, ENHANCE_YOUR_CALM)
+    this.#exchange.onWritten()
   }
 
   get isPaused(): boolean {
