@@ -158,8 +158,12 @@ for (const [what, feed] of feeds)
         assert.equal((await next).done, true)
       }
     }
-    const grown = [await growthOf(() => visit(10_000)), await growthOf(() => visit(10_000))] // the first time, code is compiled
-    const bytes = Math.min(...grown)
+    await visit(1_000)
+    // The runner of tests forgets promises in the turn after they were collected.
+    const bytes = await growthOf(async () => {
+      await growthOf(() => visit(10_000))
+      await new Promise(setImmediate)
+    })
     assert.ok(bytes < 500_000, `${bytes} bytes`)
   })
 

@@ -157,6 +157,57 @@ test('WebSockets of clients that do not read keep 128 MiB together above the lim
   assert.ok(keptBytes() <= 128 * 1024 * 1024 + 4 * (MOST_QUEUED + MB), `${Math.round(keptBytes() / MB)} MB`)
 })
 
+for (const [what, size, mostResets] of [
+  ['large', MB, REQUESTS - Math.floor(MOST_QUEUED / MB)],
+  ['small', 8_000, 0],
+] as const)
+  test(`a client with closed windows keeps ${what} pieces of streams as it does responses`, async (t) => {
+    const go = gate()
+    let calls = 0
+    async function* pieces(): AsyncGenerator<Buffer> {
+      calls++
+      await go.promise
+      for (let i = 0; i < 10; i++) yield Buffer.alloc(size, i)
+    }
+    const clock = await Http2OnClock.start(t, (server) => server.mapGet('/', (_, { response }) => response.stream(pieces(), 'text/plain')))
+    const client = await RawHttp2.connect(t, clock.port, { [INITIAL_WINDOW_SIZE]: 0 })
+    for (let i = 0; i < REQUESTS; i++) client.headers(2 * i + 1, GET)
+    await eventually(() => calls === REQUESTS, 'all requests')
+    go.open()
+    await clock.elapse(9_000, client)
+    assert.deepEqual(resets(client), [], 'a client may stall for a while')
+    await clock.elapse(3_000, client)
+    await eventually(() => resets(client).length >= mostResets, 'resets')
+    assert.equal(resets(client).length, mostResets)
+    client.allow(0, OPEN)
+    client.allow(1, OPEN)
+    assert.equal((await client.body(1)).length, 10 * size)
+  })
+
+test('clients that do not read keep 128 MiB of large pieces together above the limit of each', async (t) => {
+  const go = gate()
+  let calls = 0
+  async function* pieces(): AsyncGenerator<Buffer> {
+    calls++
+    await go.promise
+    yield Buffer.alloc(MB)
+    yield Buffer.alloc(MB)
+  }
+  const clock = await Http2OnClock.start(t, (server) => server.mapGet('/', (_, { response }) => response.stream(pieces(), 'text/plain')))
+  const clients: RawHttp2[] = []
+  for (let n = 1; n <= 3; n++) {
+    const client = await RawHttp2.connect(t, clock.port, { [INITIAL_WINDOW_SIZE]: 0 })
+    clients.push(client)
+    for (let i = 0; i < REQUESTS; i++) client.headers(2 * i + 1, GET)
+    await eventually(() => calls === n * REQUESTS, 'all requests')
+  }
+  go.open()
+  const all = (): number => clients.reduce((sum, client) => sum + resets(client).length, 0)
+  const kept = 128 * 1024 * 1024 + clients.length * (MOST_QUEUED + MB)
+  await eventually(() => (clients.length * REQUESTS - all()) * MB <= kept, 'resets at once')
+  assert.ok((clients.length * REQUESTS - all()) * MB > 100 * MB, 'a client alone keeps its pieces')
+})
+
 test('a client that reads slowly gets all of its responses', async (t) => {
   const clock = await Http2OnClock.start(t, (server) => server.mapGet('/', async () => 'x'.repeat(MB)))
   const client = await RawHttp2.connect(t, clock.port)

@@ -17,6 +17,9 @@ const SHORT_PATIENCE_MS = 2_000
 
 let allBytes = 0
 
+/** A piece of a streamed response that is larger counts as a complete response does: its program made it whole. */
+export const LARGE_PIECE_BYTES = 64 * 1024
+
 /** The responses of one connection. */
 interface Queue {
   readonly queuedBytes: number
@@ -62,7 +65,8 @@ export class Backlog {
     if (this.#waitedMs <= (allBytes > MOST_OF_ALL_BYTES ? SHORT_PATIENCE_MS : PATIENCE_MS)) return
     for (const exchange of [...exchanges].reverse()) {
       if (this.#bytesOf(wire) <= MOST_QUEUED_BYTES) break
-      if (exchange.stream.isLast && exchange.stream.queuedBytes > 0) breakOff(exchange)
+      const { isLast, queuedBytes } = exchange.stream
+      if (queuedBytes > (isLast ? 0 : LARGE_PIECE_BYTES)) breakOff(exchange)
     }
     for (const link of [...this.links].reverse()) {
       if (this.#bytesOf(wire) <= MOST_QUEUED_BYTES) break
@@ -79,7 +83,7 @@ export class Backlog {
     return allBytes <= MOST_OF_ALL_BYTES || this.#isReading(wire)
   }
 
-  /** A response is complete, and more waits on its connection than may. Resets its stream, if the client does not read and all keep too much. */
+  /** A response is complete, or a large piece of it is made, and more waits on its connection than may. Resets its stream, if the client does not read and all keep too much. */
   add(exchange: Queued, wire: Queue): void {
     this.#count(this.#bytesOf(wire))
     if (allBytes <= MOST_OF_ALL_BYTES || this.#isReading(wire)) return

@@ -78,7 +78,9 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     const { timeouts, ticker } = connection.host
     this.#connection = connection
     this.stream = stream
-    this.writer = new Http2Writer(connection.wire.sender, connection.output, stream, ticker)
+    this.writer = new Http2Writer(connection.wire.sender, connection.output, stream, ticker, () =>
+      connection.backlog.add(this, connection.wire.sender),
+    )
     this.cycle = new RequestCycle(this, connection, new Deadlines(timeouts, ticker, phase.NONE))
   }
 

@@ -8,6 +8,7 @@ import type { Http2Stream } from '../../wire/http2/stream.ts'
 import { shownLength, shownType } from '../cycle/answer-head.ts'
 import type { AnswerWriter } from '../cycle/answer-sender.ts'
 import type { Ticker } from '../time/ticker.ts'
+import { LARGE_PIECE_BYTES } from './backlog.ts'
 import type { Output, Watched } from './output.ts'
 
 const MOST_PIECE_BYTES = 64 * 1024
@@ -23,14 +24,17 @@ export class Http2Writer<T extends Watched> implements AnswerWriter {
   readonly #output: Output<T>
   readonly #stream: Http2Stream<T>
   readonly #ticker: Ticker
+  readonly #onBacklog: () => void
   /** The promised length of a response in pieces; -1 for none. */
   #declared = -1
 
-  constructor(sender: FrameSender<T>, output: Output<T>, stream: Http2Stream<T>, ticker: Ticker) {
+  /** @param onBacklog called after a large piece, while much waits for the client: it may reset the stream */
+  constructor(sender: FrameSender<T>, output: Output<T>, stream: Http2Stream<T>, ticker: Ticker, onBacklog: () => void) {
     this.#sender = sender
     this.#output = output
     this.#stream = stream
     this.#ticker = ticker
+    this.#onBacklog = onBacklog
   }
 
   get isGone(): boolean {
@@ -61,6 +65,8 @@ export class Http2Writer<T extends Watched> implements AnswerWriter {
     this.#output.flushSoon()
     this.#sender.sendData(this.#stream, bytes, false, this.#output.isBusy)
     if (!this.mustWait && !this.#isFull) return true
+    // Later: whoever has made the piece waits for room by then.
+    if (bytes.length > LARGE_PIECE_BYTES && this.#sender.queuedBytes > MOST_QUEUED_BYTES) queueMicrotask(this.#onBacklog)
     // The end of a source may be all that follows, and needs no window: END_STREAM.
     if (this.#declared === -1) this.#output.watch(this.#stream.owner!)
     return false
