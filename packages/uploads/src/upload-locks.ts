@@ -13,7 +13,7 @@ export interface UploadLock {
   release(): Promise<void>
 }
 
-/** Made by `memoryLocks` or `redisLocks`. */
+/** Made by `memoryLocks`, `redisLocks` or `sqliteStores`. */
 export interface UploadLocks {
   /**
    * Takes the lock of an upload once its holder has released it, and asks the holder to do so. Null if it does not within `waitMs`.

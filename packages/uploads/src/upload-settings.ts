@@ -34,7 +34,10 @@ export interface UploadsOptions {
   readonly maxOpenBytes?: Size
   /** Most bytes of Upload-Metadata. Default 4 KiB. When exceeded: 413. */
   readonly maxMetadataSize?: Size
-  /** Who may work on an upload. Default `memoryLocks()`, for a single process; `redisLocks(client)` for several that share the storage. */
+  /**
+   * Who may work on an upload. Default `memoryLocks()`, for a single process. For several that share the storage: `uploadLocks` of `sqliteStores` on
+   * one machine, `redisLocks(client)` on several.
+   */
   readonly locks?: UploadLocks
   /** Middleware and policies of the routes, such as those that require a login. */
   readonly use?: readonly Usable[]

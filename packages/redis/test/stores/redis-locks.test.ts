@@ -72,7 +72,7 @@ test('without Redis, a holder counts as one no more when its lease is nearly ove
 test('an upload continues in another process, while the first still waits for it, and when the first was killed', options, async (t) => {
   const redis = await startRedis(t)
   const directory = temporaryDirectory(t)
-  const start = (): ReturnType<typeof startUploadProcess> => startUploadProcess((end) => t.after(end), directory, { redisPort: redis.port })
+  const start = (): ReturnType<typeof startUploadProcess> => startUploadProcess((end) => t.after(end), directory, { shared: redis.port })
   const [first, second, third] = await Promise.all([start(), start(), start()])
   const data = randomBytes(300_000)
   const tus = { 'Tus-Resumable': '1.0.0' }

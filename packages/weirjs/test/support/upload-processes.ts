@@ -18,11 +18,19 @@ export interface UploadProcess {
 export async function startUploadProcess(
   after: (end: () => unknown) => void,
   directory: string,
-  { expiresAfterMs = 86_400_000, port = 0, redisPort }: { expiresAfterMs?: number; port?: number; redisPort?: number } = {},
+  {
+    expiresAfterMs = 86_400_000,
+    port = 0,
+    shared,
+    clockAheadMs = 0,
+  }: { expiresAfterMs?: number; port?: number; shared?: string | number; clockAheadMs?: number } = {},
 ): Promise<UploadProcess> {
   const file = fileURLToPath(new URL('./upload-process.js', import.meta.url))
-  const args = [file, directory, String(expiresAfterMs), String(port), ...(redisPort === undefined ? [] : [String(redisPort)])]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const args = [file, directory, String(expiresAfterMs), String(port), ...(shared === undefined ? [] : [String(shared)])]
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, CLOCK_AHEAD_MS: String(clockAheadMs) },
+  })
   const kill = (): Promise<void> => killed(child)
   after(kill)
   const lines = createInterface(child.stdout)

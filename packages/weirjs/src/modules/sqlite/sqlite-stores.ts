@@ -12,6 +12,7 @@ import { certificatesTable, type SqliteCertificates, sqliteCertificates } from '
 import { isBusy, type SqliteDatabase } from './sqlite-database.ts'
 import { idempotencyTable, sqliteIdempotency } from './sqlite-idempotency.ts'
 import { limitsTable, sqliteLimits } from './sqlite-limits.ts'
+import { locksTable, type SqliteLocks, sqliteLocks } from './sqlite-locks.ts'
 import { type SqliteSessions, sessionsTable, sqliteSessions } from './sqlite-sessions.ts'
 
 export interface SqliteStoresOptions {
@@ -39,6 +40,11 @@ export interface SqliteStores {
   readonly idempotency: IdempotencyStore
   /** For `acme({ store })` of `@weirjs/acme`. It has keys, so nobody else may be able to read the file: `set` rejects unless its mode is 600. */
   readonly certificates: SqliteCertificates
+  /**
+   * For `uploads(path, { locks })` of `@weirjs/uploads`: who may work on an upload, if several processes of this machine share the storage. A
+   * process that has given no sign of life for 10 s counts as dead, and another one may continue its uploads.
+   */
+  readonly uploadLocks: SqliteLocks
 }
 
 const OWNER = 'sqliteStores()'
@@ -52,7 +58,8 @@ export const SQLITE_STORES_RULES = rules<SqliteStoresOptions>(OWNER)({
 })
 
 /**
- * Keeps sessions, rate limits, cached responses, the outcomes of requests and certificates in one SQLite file, which all processes of one machine may share.
+ * Keeps sessions, rate limits, cached responses, the outcomes of requests, the locks of uploads and certificates in one SQLite file, which all
+ * processes of one machine may share.
  * What was confirmed is there after a crash of the process. The database is switched to its write-ahead log, with `synchronous = NORMAL`: after a
  * failure of the power, the last moments may be lost. To change that, run `PRAGMA synchronous = FULL` afterwards. `busy_timeout` becomes 0.
  *
@@ -72,6 +79,7 @@ export function sqliteStores(database: SqliteDatabase, options: SqliteStoresOpti
     cache: sqliteCache(access, prefix, cacheSize),
     idempotency: sqliteIdempotency(access, prefix),
     certificates: sqliteCertificates(access, prefix),
+    uploadLocks: sqliteLocks(access, prefix),
   })
 }
 
@@ -80,7 +88,7 @@ const START_TIMEOUT_MS = 5_000
 const START_RETRY_MS = 20
 
 function prepareDatabase(database: SqliteDatabase, prefix: string): void {
-  const tables = [sessionsTable, limitsTable, cacheTables, idempotencyTable, certificatesTable].map((table) => table(prefix)).join('\n')
+  const tables = [sessionsTable, limitsTable, cacheTables, idempotencyTable, certificatesTable, locksTable].map((table) => table(prefix)).join('\n')
   // Some drivers let SQLite wait for seconds, better-sqlite3 by default: meanwhile the whole process would stand still.
   const sql = `PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; ${tables} COMMIT;`
   for (let waited = 0; ; waited += START_RETRY_MS)
