@@ -2,34 +2,33 @@
 
 import type { HttpSession } from 'weirjs'
 import { auth as authentication } from 'weirjs/auth'
-import { rateLimit } from 'weirjs/limits'
+import { type LimitStore, rateLimit } from 'weirjs/limits'
 import { type SessionStore, sessions } from 'weirjs/sessions'
 
 import type { Account, Store } from './store.ts'
 
-const DAY_MS = 24 * 3_600_000
-const END_OF_TIME = new Date(8.64e15)
-
+export type Stores = { readonly sessions: SessionStore; readonly rateLimit: LimitStore }
 export type Access = ReturnType<typeof accessTo>
 
-export function accessTo(store: Store, kept: SessionStore) {
+export function accessTo(store: Store, kept: Stores) {
   const users = sessions({
-    store: kept,
+    store: kept.sessions,
     persistent: true,
-    idleTimeout: DAY_MS,
-    absoluteTimeout: 7 * DAY_MS,
+    idleTimeout: '1d',
+    absoluteTimeout: '7d',
     // A session ends with its account. It is worth nothing if somebody else takes the name.
-    notBefore: (principal) => (principal === null ? null : (store.accounts.get(principal.id)?.createdAt ?? END_OF_TIME)),
+    notBefore: (principal) => (principal === null ? null : (store.accounts.get(principal.id)?.createdAt ?? new Date(8.64e15))),
   })
   const auth = authentication({ schemes: [users.scheme()], roles: ['user', 'admin'], unrouted: 'allowed' })
   /** The sender of a request, on routes that are not open to anyone. */
   const senderOf = (session: HttpSession): Account => store.find(auth.principal.required(session).id)
+  const shared = { store: kept.rateLimit }
   const limits = {
-    signUps: rateLimit({ name: 'sign-ups', quota: 20, window: '1h' }),
+    signUps: rateLimit({ ...shared, name: 'sign-ups', quota: 20, window: '1h' }),
     // Of sign-ins, only those that fail count. Guesses at one account may come from many addresses.
-    signIns: rateLimit({ name: 'sign-ins', quota: 20, window: '15m' }),
-    guesses: rateLimit({ name: 'guesses', quota: 5, window: '15m' }),
-    uploads: rateLimit({ name: 'uploads', quota: 60, window: '1m', key: 'principal' }),
+    signIns: rateLimit({ ...shared, name: 'sign-ins', quota: 20, window: '15m' }),
+    guesses: rateLimit({ ...shared, name: 'guesses', quota: 5, window: '15m' }),
+    uploads: rateLimit({ ...shared, name: 'uploads', quota: 60, window: '1m', key: 'principal' }),
   }
   return { users, auth, senderOf, limits }
 }

@@ -1,4 +1,4 @@
-// Accounts and messages. They are in memory: in production, this class would use a database.
+// Accounts and messages. They are in memory, and in a file with `executable/store.js`: with many, this class would ask a database.
 
 import { EventEmitter } from 'node:events'
 
@@ -14,15 +14,14 @@ export const Message = t.named('Message', t.object(parts))
 
 export type Attachment = OutputOf<typeof Attachment>
 export type Message = OutputOf<typeof Message>
-export interface Account extends OutputOf<typeof User> {
-  readonly passwordHash: string
-  readonly inbox: Message[]
-}
+export type Account = OutputOf<typeof User> & { readonly passwordHash: string; readonly inbox: Message[] }
 
 /** Emits `message` when one was posted to an account, and `revoked` when sessions of an account have ended. */
 export class Store extends EventEmitter<{ message: [Message, Account]; revoked: [Account] }> {
   readonly accounts = new Map<string, Account>()
-  #lastId = 0
+  lastId = 0
+  /** Gets what is new before anybody sees it. */
+  keep: (added: Account | Message) => void = () => {}
 
   find(name: string): Account {
     const account = this.accounts.get(name)
@@ -34,6 +33,7 @@ export class Store extends EventEmitter<{ message: [Message, Account]; revoked: 
     const passwordHash = await hashPassword(password)
     if (this.accounts.has(name)) throw new HttpError(409, 'The name is taken.')
     const account: Account = { name, role, createdAt: new Date(), passwordHash, inbox: [] }
+    this.keep(account)
     this.accounts.set(name, account)
     return account
   }
@@ -51,7 +51,8 @@ export class Store extends EventEmitter<{ message: [Message, Account]; revoked: 
   }
 
   post(from: Account, to: Account, text: string, attachment: Attachment | null = null): Message {
-    const message: Message = { id: ++this.#lastId, from: from.name, to: to.name, text, sentAt: new Date(), attachment }
+    const message: Message = { id: ++this.lastId, from: from.name, to: to.name, text, sentAt: new Date(), attachment }
+    this.keep(message)
     to.inbox.push(message)
     this.emit('message', message, to)
     return message

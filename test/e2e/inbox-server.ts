@@ -5,9 +5,10 @@ import { readdir } from 'node:fs/promises'
 import type { TestContext } from 'node:test'
 
 import { HttpServer, type InjectResponse, type ServerOptions } from 'weirjs'
-import { memorySessions, type SessionStore } from 'weirjs/sessions'
+import { memoryStore } from 'weirjs/limits'
+import { memorySessions } from 'weirjs/sessions'
 
-import { accessTo } from '../../examples/inbox/access.ts'
+import { accessTo, type Stores } from '../../examples/inbox/access.ts'
 import { inboxServer } from '../../examples/inbox/app.ts'
 import { type Account, Store } from '../../examples/inbox/store.ts'
 import { temporaryFolder } from '../../packages/weirjs/test/support/demo.ts'
@@ -50,7 +51,7 @@ export async function createInbox(t: Pick<TestContext, 'after'>, options: Server
   let server: HttpServer | null = null
   t.after(() => server?.stop({ graceMs: 0 })) // before the folder is removed
   const folder = await temporaryFolder(t)
-  const [store, sessionStore] = [new Store(), memorySessions()]
+  const [store, stores] = [new Store(), { sessions: memorySessions(), rateLimit: memoryStore() }]
   for (const account of await hashed) store.accounts.set(account.name, { ...account, inbox: [] } satisfies Account)
   const lines: LogLine[] = []
   const errors: unknown[] = []
@@ -58,7 +59,7 @@ export async function createInbox(t: Pick<TestContext, 'after'>, options: Server
   server = inboxServer({
     store,
     folder,
-    sessionStore,
+    stores,
     log: {
       write: (text) =>
         void lines.push(
@@ -73,12 +74,12 @@ export async function createInbox(t: Pick<TestContext, 'after'>, options: Server
     ...options,
   })
   const internal = (url: string) => server.inject({ url, endpoint: 'internal' })
-  return { server, store, folder, lines, signIn: signInTo(store, sessionStore), internal, files: () => readdir(folder) }
+  return { server, store, folder, lines, signIn: signInTo(store, stores), internal, files: () => readdir(folder) }
 }
 
 /** Checking a password is slow by design, so another server with the same sessions signs users in. */
-function signInTo(store: Store, sessionStore: SessionStore): InboxRun['signIn'] {
-  const { users } = accessTo(store, sessionStore)
+function signInTo(store: Store, stores: Stores): InboxRun['signIn'] {
+  const { users } = accessTo(store, stores)
   const door = new HttpServer().useModule(users)
   door.mapPost('/:name', ({ name }, session) => {
     users.signIn(session, { id: name, name, roles: [store.find(name).role] })

@@ -1,6 +1,5 @@
 // The responses of an operation: what its route declares, and the refusals of weir and of policies.
 
-import { STATUS_CODES } from 'node:http'
 import { Problem, type RouteListing } from 'weirjs'
 import type { EventsBody, TypedBody } from 'weirjs/contract'
 import type { AnySchema, JsonSchema } from 'weirjs/schema'
@@ -14,7 +13,9 @@ export type Part = { readonly [member: string]: unknown }
 const JSON_TYPE = 'application/json'
 const PROBLEM_TYPE = 'application/problem+json'
 /** What Node calls by older names. */
-const PHRASES: Readonly<Record<string, string | undefined>> = { ...STATUS_CODES, 413: 'Content Too Large', 422: 'Unprocessable Content' }
+const PHRASES: Readonly<Record<string, string | undefined>> = { 413: 'Content Too Large', 422: 'Unprocessable Content' }
+/** Not imported: that would also load what `fetch` and `WebSocket` need, and take tens of milliseconds of each start. */
+const phrasesOfNode = (): Readonly<Record<string, string | undefined>> => process.getBuiltinModule('node:http').STATUS_CODES
 const EVENT_STREAM = 'text/event-stream'
 /** What a client reads of an event stream (https://html.spec.whatwg.org/#event-stream-interpretation). */
 const EVENT_FIELDS = {
@@ -152,7 +153,7 @@ function refusalName(status: number, hasQuota: boolean, isShort: boolean): Refus
 }
 
 function phraseOf(status: string | number): string {
-  return PHRASES[status] ?? `Status ${status}`
+  return PHRASES[status] ?? phrasesOfNode()[status] ?? `Status ${status}`
 }
 
 /** Whether it is a Standard Schema, and no declaration of a body. */

@@ -107,7 +107,8 @@ export class Rule<In, Out> {
 function inWords(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ')
   if (typeof value === 'string') return `'${value}'`
-  return typeof value === 'number' && Number.isFinite(value) ? value.toLocaleString('en-US') : String(value)
+  // Not `toLocaleString`: its first call in a process takes tens of milliseconds, and every start would pay for it.
+  return typeof value === 'number' && Number.isSafeInteger(value) ? String(value).replace(/\B(?=(?:\d{3})+$)/g, ',') : String(value)
 }
 
 /** Another name of an option, which stays for one version. */

@@ -7,7 +7,6 @@ import { hash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import zlib from 'node:zlib'
 import { keepNewest } from '../../base/keep-newest.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -47,11 +46,13 @@ interface Zstd {
   readonly constants: { readonly ZSTD_c_compressionLevel: number; readonly ZSTD_c_windowLog: number }
 }
 
-const zstd = zlib as unknown as Zstd
+/** Not imported, because loading it takes some milliseconds, and few programs have dictionaries. */
+const zlib = (): Zstd => process.getBuiltinModule('node:zlib') as unknown as Zstd
 
 /** Whether this Node.js can compress with a dictionary. */
 export function hasDictionaries(): boolean {
-  if (!('zstdCompressSync' in zlib)) return false
+  const zstd = zlib()
+  if (!('zstdCompressSync' in zstd)) return false
   const words = Buffer.from(Array.from({ length: 64 }, (_, i) => hash('sha256', String(i))).join(''))
   return zstd.zstdCompressSync(words, { dictionary: words }).byteLength < words.byteLength / 10
 }
@@ -130,6 +131,7 @@ export class Dictionaries {
       return null
     }
     if (bytes === null) return null
+    const zstd = zlib()
     const { ZSTD_c_compressionLevel, ZSTD_c_windowLog } = zstd.constants
     const params = { [ZSTD_c_compressionLevel]: LEVEL, [ZSTD_c_windowLog]: WINDOW_LOG }
     const compressed = await promisify<Uint8Array, ZstdOptions, Uint8Array>(zstd.zstdCompress)(bytes, { dictionary, params })

@@ -5,7 +5,7 @@
 // the window. decisions/058-own-websocket-engine.md has the figures.
 
 import { Buffer } from 'node:buffer'
-import { constants, deflateRawSync, type InflateRaw, inflateRawSync } from 'node:zlib'
+import type * as Zlib from 'node:zlib'
 
 import type { DeflateParameters } from '../../wire/websocket/deflate-offer.ts'
 import { TextWindow } from './text-window.ts'
@@ -33,6 +33,10 @@ const MOST_MEMORY = 8
 /** A call of zlib takes as long as so many small messages that are not compressed, and longer by one for each KiB. */
 const WORK_OF_CALL = 16
 const BYTES_OF_WORK = 1024
+
+let loaded: typeof Zlib | null = null
+/** Loaded with the first compressed message, because loading it takes some milliseconds. */
+const zlib = (): typeof Zlib => (loaded ??= process.getBuiltinModule('node:zlib'))
 
 /** `inflate` has failed. */
 export const NOT_DEFLATE = -1
@@ -99,7 +103,7 @@ export class PerMessageDeflate {
     const { length } = output
     if (length < CUT_OFF_BYTES || output.readUInt32BE(length - CUT_OFF_BYTES) !== TAIL.readUInt32BE(0)) return false
     this.#count(input.length + length)
-    const without = inflateOnce(input.subarray(0, -TAIL.length), this.#received?.bytes, length, constants.Z_SYNC_FLUSH)
+    const without = inflateOnce(input.subarray(0, -TAIL.length), this.#received?.bytes, length, zlib().constants.Z_SYNC_FLUSH)
     return without.output.length < length
   }
 
@@ -129,13 +133,13 @@ export function deflateAlone(message: Uint8Array): Buffer {
 function deflateOnce(message: Uint8Array, window: Buffer | undefined, mostBits: number): Buffer {
   // A smaller window needs less memory, which zlib clears each time; whoever inflates does not notice.
   const bits = Math.max(LEAST_BITS, Math.min(mostBits, bitsFor(message.length + (window?.length ?? 0))))
-  const deflated = deflateRawSync(message, {
+  const deflated = zlib().deflateRawSync(message, {
     ...dictionary(window),
     level: message.length > LARGE_BYTES ? LARGE_LEVEL : LEVEL,
     windowBits: bits,
     memLevel: Math.max(LEAST_MEMORY, Math.min(MOST_MEMORY, bits - 7)),
     chunkSize: chunkFor(message.length),
-    finishFlush: constants.Z_SYNC_FLUSH,
+    finishFlush: zlib().constants.Z_SYNC_FLUSH,
   })
   return deflated.subarray(0, -CUT_OFF_BYTES)
 }
@@ -144,11 +148,14 @@ function deflateOnce(message: Uint8Array, window: Buffer | undefined, mostBits: 
  * The window goes before the input, as a block that is not compressed (RFC 1951 §3.2.4). As a dictionary it would take as much memory again, which
  * Node keeps until the next collection, and of which V8 knows nothing: small messages could take a gibibyte.
  */
-function inflateOnce(input: Buffer, window: Buffer = NO_BYTES, most: number, finishFlush: number = constants.Z_FINISH): Inflated {
+function inflateOnce(input: Buffer, window: Buffer = NO_BYTES, most: number, finishFlush: number = zlib().constants.Z_FINISH): Inflated {
   const { length } = window
   const whole = length === 0 ? input : Buffer.concat([storedHead(length), window, input])
   const options = { chunkSize: chunkFor(length + 2 * input.length), maxOutputLength: length + most, finishFlush, info: true }
-  const { buffer, engine } = inflateRawSync(whole, options) as unknown as { readonly buffer: Buffer; readonly engine: InflateRaw }
+  const { buffer, engine } = zlib().inflateRawSync(whole, options) as unknown as {
+    readonly buffer: Buffer
+    readonly engine: Zlib.InflateRaw
+  }
   const output = buffer.subarray(length)
   // A short message must not keep the memory of the window.
   return { output: output.length > 4 * length ? output : Buffer.from(output), taken: engine.bytesWritten - whole.length + input.length }
