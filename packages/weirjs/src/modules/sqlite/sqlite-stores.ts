@@ -88,7 +88,9 @@ const START_TIMEOUT_MS = 5_000
 const START_RETRY_MS = 20
 
 function prepareDatabase(database: SqliteDatabase, prefix: string): void {
-  const tables = [sessionsTable, limitsTable, cacheTables, idempotencyTable, certificatesTable, locksTable].map((table) => table(prefix)).join('\n')
+  const tables = [sessionsTable, limitsTable, cacheTables, idempotencyTable, certificatesTable, locksTable]
+    .map((table) => table(prefix))
+    .join('\n')
   // Some drivers let SQLite wait for seconds, better-sqlite3 by default: meanwhile the whole process would stand still.
   const sql = `PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; ${tables} COMMIT;`
   for (let waited = 0; ; waited += START_RETRY_MS)
