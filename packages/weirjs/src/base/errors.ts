@@ -312,7 +312,8 @@ export class CharsetError extends UnsupportedError {
   }
 }
 
-function describeFailure(failure: BindingFailure): string {
+/** As the message of an error says it. */
+export function describeFailure(failure: BindingFailure): string {
   // A value of a body is already in quotes if it was text.
   const actual = failure.in === 'body' ? failure.actual : JSON.stringify(failure.actual)
   const came = actual === undefined ? 'got nothing' : `got ${actual}`

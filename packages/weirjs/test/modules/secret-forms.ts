@@ -514,7 +514,7 @@ const newRefused = [
 const websocket = (target: string, fields = ''): string =>
   get(target, `Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${fields}`).replace(
     'Connection: close',
-    'Connection: Upgrade',
+    'Connection: Upgrade, close',
   )
 
 export const FORMS: readonly (readonly [name: string, request: string])[] = [

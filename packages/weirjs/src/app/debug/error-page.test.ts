@@ -4,11 +4,19 @@ import { test } from 'node:test'
 import { askedExchange, askedHead } from '../../../test/support/asked.ts'
 import type { Problem } from '../../http/answer/problem.ts'
 import { Secrets } from '../routes/shown-target.ts'
+import { ShownTexts } from '../routes/shown-texts.ts'
 import { errorPage } from './error-page.ts'
 
 async function page(error: unknown, problem: Partial<Problem> = {}, ...fields: string[]): Promise<string> {
   const exchange = askedExchange(askedHead('GET /x?access_token=Zq7canary', ...fields))
-  return errorPage({ problem: { status: 500, title: 'T', ...problem }, error, exchange, explanation: null, secrets: new Secrets([], null) })
+  return errorPage({
+    problem: { status: 500, title: 'T', ...problem },
+    error,
+    exchange,
+    explanation: null,
+    secrets: new Secrets([], null),
+    texts: new ShownTexts([]),
+  })
 }
 
 test('shows causes, and survives what cannot be read', async () => {

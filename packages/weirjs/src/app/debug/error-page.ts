@@ -4,14 +4,14 @@
 import { createHash } from 'node:crypto'
 import { isInstance } from '../../base/errors.ts'
 
-import { masked, urlSecrets } from '../../formats/masking/ranges.ts'
-import { USUAL_SECRETS } from '../../formats/masking/secret-words.ts'
 import type { Problem } from '../../http/answer/problem.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'
 import type { Explanation } from '../explain/explanation.ts'
 import { type Fact, factsOf } from '../explain/explanation-text.ts'
+import type { Route } from '../routes/route.ts'
 import type { Secrets } from '../routes/shown-target.ts'
+import type { ShownTexts } from '../routes/shown-texts.ts'
 import { html, Markup } from './markup.ts'
 import { STYLE } from './page-style.ts'
 import { type Frame, framesOf, type SourceLines } from './source-frames.ts'
@@ -46,12 +46,13 @@ interface ErrorPage {
   /** Null if there is none. */
   readonly explanation: Explanation | null
   readonly secrets: Secrets
+  readonly texts: ShownTexts
 }
 
-export async function errorPage({ problem, error, exchange, explanation, secrets }: ErrorPage): Promise<string> {
+export async function errorPage({ problem, error, exchange, explanation, secrets, texts }: ErrorPage): Promise<string> {
   const { status, title, code = '', detail = title } = problem
   const where = await sourceSections(error)
-  const why = [explanationSection(explanation), requestSection(exchange, secrets)].flat()
+  const why = [explanationSection(explanation), requestSection(exchange, secrets, texts)].flat()
   // A client's mistake is understood from the routes, the program's from its source.
   const sections = [...failureSection(problem), ...(status < 500 ? [...why, ...where] : [...where, ...why])]
   return html`<!doctype html>
@@ -144,20 +145,16 @@ function sourceBlock({ first, lines }: SourceLines, line: number): Markup {
   return html`<pre>${rows}</pre>`
 }
 
-function requestSection({ head, requestId }: Exchange, secrets: Secrets): Markup {
+function requestSection({ head, match, requestId }: Exchange, secrets: Secrets, texts: ShownTexts): Markup {
   const facts: Fact[] = [
-    ['request', [`${head.method} ${withoutSecrets(secrets.shownTarget(head))} ${head.protocol}`]],
+    ['request', [`${head.method} ${texts.target(secrets.shownTarget(head), match.route as Route | null)} ${head.protocol}`]],
     ['id', [requestId]],
   ]
-  const isHidden = (name: string): boolean => USUAL_SECRETS.hasInQuery(name) || secrets.fields.has(name.toLowerCase())
-  const fields = [...head.entries()].map(([name, value]): Fact => [name, [isHidden(name) ? NOT_SHOWN : withoutSecrets(value)]])
+  const fields = [...head.entries()].map(([name, value]): Fact => {
+    return [name, [secrets.fields.has(name.toLowerCase()) ? NOT_SHOWN : texts.field(name, value)]]
+  })
   const details = html`<details><summary>${fields.length} fields</summary>${list(fields)}</details>`
   return section('request', html`Request`, html`${list(facts)}${details}`)
-}
-
-/** The text of a URL, without the values of query parameters that are probably secret. */
-function withoutSecrets(text: string): string {
-  return masked(text, urlSecrets(text, USUAL_SECRETS), () => NOT_SHOWN)
 }
 
 function explanationSection(explanation: Explanation | null): readonly Markup[] {

@@ -10,6 +10,7 @@ import type { Explanation, Rejection } from '../explain/explanation.ts'
 import { consideredRoutes } from '../routes/considered-routes.ts'
 import type { Route } from '../routes/route.ts'
 import { Secrets } from '../routes/shown-target.ts'
+import { ShownTexts } from '../routes/shown-texts.ts'
 import { errorPage, PAGE_FIELDS } from './error-page.ts'
 
 /** Statuses whose reason is often in the routes and their declarations. */
@@ -61,7 +62,8 @@ async function showPage(
 ): Promise<OutgoingResponse> {
   const { head, match, failure } = exchange
   const secrets = new Secrets(consideredRoutes(routes, head.path), match.route as Route | null)
-  const page = await errorPage({ problem, error: failure, exchange, explanation, secrets })
+  const texts = new ShownTexts(routes.secretRoutes)
+  const page = await errorPage({ problem, error: failure, exchange, explanation, secrets, texts })
   if (response.isTaken) return response // the time of the request was up
   response.removeHeader('Content-Type').html(page).vary('Accept')
   for (const [name, value] of Object.entries(PAGE_FIELDS)) response.header(name, value)

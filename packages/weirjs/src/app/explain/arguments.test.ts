@@ -8,6 +8,7 @@ import { consideredRoutes } from '../routes/considered-routes.ts'
 import { cookie, header } from '../routes/parameter-source.ts'
 import type { Route } from '../routes/route.ts'
 import { Secrets } from '../routes/shown-target.ts'
+import { ShownTexts } from '../routes/shown-texts.ts'
 import { explainArguments } from './arguments.ts'
 import type { ExplainedArgument } from './explanation.ts'
 
@@ -30,7 +31,10 @@ function args(line: string, ...fields: string[]): Record<string, ExplainedArgume
   const match = table.find(head, null)
   const route = match.route as Route
   const secrets = new Secrets(consideredRoutes(table, head.path), route)
-  const all = explainArguments(route, askedRequest(head, match), match.values, secrets, { isChecked: false, error: null })
+  const all = explainArguments(route, askedRequest(head, match), match.values, secrets, new ShownTexts([]), {
+    isChecked: false,
+    error: null,
+  })
   return Object.fromEntries(all.map((one) => [one.name, one]))
 }
 

@@ -1,6 +1,7 @@
 // How the arguments of a handler are made of one request, without the values of secrets.
 
 import { InvalidBodyError } from '../../base/errors.ts'
+import { shownFailures } from '../../http/answer/shown-failures.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import { Mismatch, NOT_SHOWN, PASSES_SCHEMA, shorten } from '../../schema/mismatch.ts'
@@ -9,6 +10,7 @@ import type { AnySchema } from '../../schema/standard.ts'
 import { failuresOf, isSecret, isWithheld, readStep, type Step, textsOf } from '../routes/binder.ts'
 import type { Route } from '../routes/route.ts'
 import type { Secrets } from '../routes/shown-target.ts'
+import type { ShownTexts } from '../routes/shown-texts.ts'
 
 import type { CheckedBody } from './checked-body.ts'
 import type { ExplainedArgument } from './explanation.ts'
@@ -22,10 +24,11 @@ export function explainArguments(
   request: HttpRequest,
   values: readonly string[],
   secrets: Secrets,
+  texts: ShownTexts,
   checked: CheckedBody,
 ): ExplainedArgument[] {
   const { steps, body } = route
-  const parameters = steps.map((step) => explainParameter(step, request, values, isHidden(step, route, secrets)))
+  const parameters = steps.map((step) => explainParameter(step, request, values, isHidden(step, route, secrets), texts))
   return body === null ? parameters : [...parameters, explainBodyArgument(body.declared, checked)]
 }
 
@@ -37,17 +40,24 @@ function isHidden({ source, index, key }: Step, { template }: Route, secrets: Se
   return rest ? secrets.hidesRest(segmentIndex) : secrets.hidesSegment(segmentIndex)
 }
 
-function explainParameter(step: Step, request: HttpRequest, values: readonly string[], hidden: boolean): ExplainedArgument {
+function explainParameter(
+  step: Step,
+  request: HttpRequest,
+  values: readonly string[],
+  hidden: boolean,
+  texts: ShownTexts,
+): ExplainedArgument {
   const { name, source, schema } = step
   const isChecked = schema === null || schema instanceof Schema
   const value = isChecked ? readStep(step, request, values) : undefined
+  const received = textsOf(step, request, values)
   return {
     name,
     in: source,
     expected: schema === null ? 'a string' : expectationOf(schema),
     presence: presenceOf(schema),
-    received: receivedOf(textsOf(step, request, values), hidden || isWithheld(step) || isSecret(step)),
-    failures: value instanceof Mismatch ? failuresOf(step, hidden ? value.hidden() : value) : [],
+    received: hidden || isWithheld(step) || isSecret(step) ? hiddenOf(received) : receivedOf(step, received, texts),
+    failures: value instanceof Mismatch ? shownFailures(failuresOf(step, hidden ? value.hidden() : value)) : [],
     isChecked,
   }
 }
@@ -59,7 +69,7 @@ function explainBodyArgument({ kind, schema, isOptional }: TypedBody, { isChecke
     expected: kind === 'multipart' ? 'a multipart form' : schema === null ? kind : expectationOf(schema),
     presence: !isOptional ? 'required' : schema instanceof Schema && schema.hasDefault ? 'default' : 'optional',
     received: null,
-    failures: error instanceof InvalidBodyError ? error.failures : [],
+    failures: error instanceof InvalidBodyError ? shownFailures(error.failures) : [],
     isChecked,
   }
 }
@@ -74,7 +84,13 @@ function presenceOf(schema: AnySchema | null): ExplainedArgument['presence'] {
   return schema.hasDefault ? 'default' : schema.isOptional ? 'optional' : 'required'
 }
 
-function receivedOf(texts: readonly string[], hidden: boolean): string | null {
-  if (texts.length === 0) return null
-  return hidden ? NOT_SHOWN : shorten(texts.join(', '))
+function hiddenOf(received: readonly string[]): string | null {
+  return received.length === 0 ? null : NOT_SHOWN
+}
+
+function receivedOf({ source, key }: Step, received: readonly string[], texts: ShownTexts): string | null {
+  if (received.length === 0) return null
+  return shorten(
+    received.map((text) => (source === 'header' ? texts.field(key, text) : texts.value(source === 'query' ? key : '', text))).join(', '),
+  )
 }

@@ -22,6 +22,7 @@ import { limitsOf } from '../routes/route-listing.ts'
 import type { RouteTable } from '../routes/route-table.ts'
 import type { NoRoute, Scope, Setting } from '../routes/scope.ts'
 import { secretsOf } from '../routes/shown-target.ts'
+import { ShownTexts } from '../routes/shown-texts.ts'
 
 import { explainArguments } from './arguments.ts'
 import { type AskedContent, type CheckedBody, checkedBody } from './checked-body.ts'
@@ -77,14 +78,15 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const request = new HttpRequest(head, null, connection, match, { limits, jsonEngine: null, invalidBodyStatus: 400 })
   const considered = consideredRoutes(routes, head.path)
   const secrets = secretsOf(route, () => considered)
+  const texts = new ShownTexts(routes.secretRoutes)
   const checked = isTooLarge(head, bodyLimit(match, limits)) ? checkedBody(null, head, null) : checkedBody(route, head, asked.content)
-  const args = route === null ? [] : explainArguments(route, request, match.values, secrets, checked)
-  const body = explainBody(head, match, limits)
+  const args = route === null ? [] : explainArguments(route, request, match.values, secrets, texts, checked)
+  const body = explainBody(head, match, limits, texts)
   const planned = plannedResponse(server, asked, match, args, checked)
   return withText({
     method: head.method,
-    target: secrets.shownTarget(head),
-    path: secrets.shownPath(head.path),
+    target: texts.target(secrets.shownTarget(head), route),
+    path: texts.target(secrets.shownPath(head.path), route),
     basePath: head.basePath,
     host: hostName(head.host),
     hostRule: hosts === null ? null : { answered: hosts.answered, isServed: hosts.serves(head.host) },
@@ -92,7 +94,7 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
     client: explainClient(head, connection),
     response: actual === null ? planned : actualResponse(actual, planned),
     route: route === null ? null : explainedRoute(routes, route),
-    ...otherRoutes(routes, head, endpointName, considered, secrets, route),
+    ...otherRoutes(routes, head, endpointName, considered, secrets, texts, route),
     policies: explainPolicies(scope, route),
     arguments: args,
     body,
@@ -112,7 +114,7 @@ export function explainRefusedHead(
   const { clientAddress, isSecure, endpointName } = connection
   return withText({
     method,
-    target,
+    target: new ShownTexts(server.routes.secretRoutes).target(target, null),
     path: null,
     basePath: '',
     host: '',
@@ -213,14 +215,14 @@ function explainPolicies(scope: Scope, route: Route | null): ExplainedPolicy[] {
   ]
 }
 
-function explainBody(head: RequestHead, match: RouteMatch, limits: Limits): ExplainedBody {
+function explainBody(head: RequestHead, match: RouteMatch, limits: Limits, texts: ShownTexts): ExplainedBody {
   const { contentLength, contentType } = head
   const limit = bodyLimit(match, limits)
   const isDiscarded = match.route === null || isTooLarge(head, limit)
   return {
     mode: contentLength === 0 ? 'none' : isDiscarded ? 'discard' : streamsBody(head, match, limit) ? 'stream' : 'buffer',
     length: contentLength === -1 ? null : contentLength,
-    contentType,
+    contentType: contentType === null ? null : texts.field('content-type', contentType),
     accepts: (match.route as Route | null)?.body?.types ?? null,
   }
 }

@@ -5,6 +5,7 @@ import { askedHead, routeOf, tableOf } from '../../../test/support/asked.ts'
 import { consideredRoutes } from '../routes/considered-routes.ts'
 import type { Route } from '../routes/route.ts'
 import { Secrets } from '../routes/shown-target.ts'
+import { ShownTexts } from '../routes/shown-texts.ts'
 import { otherRoutes } from './other-routes.ts'
 
 const table = tableOf({
@@ -29,7 +30,7 @@ function reasons(line: string, endpoint: string | null = null, ...fields: string
   const head = askedHead(line, ...fields)
   const chosen = table.find(head, endpoint).route as Route | null
   const considered = consideredRoutes(table, head.path)
-  const { others } = otherRoutes(table, head, endpoint, considered, new Secrets(considered, chosen), chosen)
+  const { others } = otherRoutes(table, head, endpoint, considered, new Secrets(considered, chosen), new ShownTexts([]), chosen)
   return Object.fromEntries(
     others.map((other) => [
       `${other.method ?? '*'} ${other.endpoint ?? other.host ?? ''}${other.path}`,
@@ -66,6 +67,6 @@ test('at most ten are shown, the nearest, and the others are counted', () => {
   const many = tableOf(Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`GET /x/${'y/'.repeat(i)}z`, {}])))
   const head = askedHead('GET /x/z')
   const considered = consideredRoutes(many, head.path)
-  const { others, othersLeftOut } = otherRoutes(many, head, null, considered, new Secrets(considered, null), null)
+  const { others, othersLeftOut } = otherRoutes(many, head, null, considered, new Secrets(considered, null), new ShownTexts([]), null)
   assert.deepEqual([others.length, othersLeftOut, others[0]?.path], [10, 20, '/x/z'])
 })

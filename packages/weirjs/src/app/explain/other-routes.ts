@@ -11,6 +11,7 @@ import type { ConsideredRoute } from '../routes/considered-routes.ts'
 import type { Route } from '../routes/route.ts'
 import type { RouteTable } from '../routes/route-table.ts'
 import type { Secrets } from '../routes/shown-target.ts'
+import type { ShownTexts } from '../routes/shown-texts.ts'
 
 import type { ExplainedRoute, RejectedRoute, Rejection } from './explanation.ts'
 
@@ -33,6 +34,7 @@ interface Candidate extends ConsideredRoute {
 /**
  * @param considered with the route that answers, if one does
  * @param secrets of these routes
+ * @param texts what else is secret
  * @param chosen the route that answers; null if none does
  */
 export function otherRoutes(
@@ -41,9 +43,12 @@ export function otherRoutes(
   endpoint: string | null,
   considered: readonly ConsideredRoute[],
   secrets: Secrets,
+  texts: ShownTexts,
   chosen: Route | null,
 ): OtherRoutes {
-  const segments = segmentsOf(head.path).map((segment, i) => (segment !== '' && secrets.hidesSegment(i) ? NOT_SHOWN : segment))
+  const segments = segmentsOf(texts.target(head.path, chosen)).map((segment, i) =>
+    segment !== '' && secrets.hidesSegment(i) ? NOT_SHOWN : segment,
+  )
   const candidates = considered
     .filter(({ route }) => route !== chosen)
     .map(({ route, miss }): Candidate => ({ route, miss, distance: distanceOf(route, miss, segments.length) }))

@@ -30,8 +30,12 @@ export function shownUrl(head: ShownHead, route: Route | null, { secretRoutes }:
  * @param route the one that answers; null if none does
  */
 export function secretsOf(route: Route | null, considered: () => readonly ConsideredRoute[]): Secrets {
-  const isSure = route !== null && !route.template.parameters.some(({ rest }) => rest)
+  const isSure = route !== null && !hasRest(route)
   return new Secrets(isSure ? [{ route, miss: null }] : considered(), route)
+}
+
+export function hasRest({ template }: Route): boolean {
+  return template.parameters.some(({ rest }) => rest)
 }
 
 /** The same for reports of the server, which nobody has chosen names for: without what is usually secret either. */

@@ -43,7 +43,7 @@ export class SecretSegments {
         const isParameter = isRest || wanted.startsWith(':')
         if (i >= template.length && !isRest) break
         if (!isParameter && !isSame(wanted, segment)) break
-        if (isParameter && secret.has(wanted.slice(1))) found.push([at, at + segment.length])
+        if (isParameter && segment !== '' && secret.has(wanted.slice(1))) found.push([at, at + segment.length])
         at += segment.length + 1
       }
     }

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../base/error-codes.ts'
 import {
   type BindingFailure,
   ConversionError,
+  describeFailure,
   faultOf,
   HttpError,
   isInstance,
@@ -16,6 +17,7 @@ import { kindOf } from '../../base/kind-of.ts'
 import { STATUS_CODES } from '../../base/status-codes.ts'
 import type { Schema } from '../../schema/schema.ts'
 import { t } from '../../schema/t.ts'
+import { shownFailures } from './shown-failures.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
@@ -113,8 +115,16 @@ export function problemFor(error: unknown, debug: boolean): Problem {
     const [type, title] = RETRY_LATER_TYPES[error.code]!
     return { type, ...problem, title, 'violated-policies': error.violatedPolicies }
   }
-  if (isInstance(error, ConversionError)) problem.errors = error.failures
+  if (isInstance(error, ConversionError)) {
+    problem.errors = shownFailures(error.failures)
+    if (mayShow) problem.detail = detailOf(error, problem.errors)
+  }
   return problem
+}
+
+/** The message, with what is shown of each failure. */
+function detailOf({ message, failures }: ConversionError, shown: readonly BindingFailure[]): string {
+  return failures.reduce((text, failure, i) => text.replace(describeFailure(failure), () => describeFailure(shown[i]!)), message)
 }
 
 function describe(error: unknown): string {

@@ -1,0 +1,52 @@
+// What explanations and the page of `debug` repeat of a request: all of it, in whatever spelling, except what is secret by its name or by the
+// declaration of a route, be it one that the client has missed.
+
+import { looseSecrets } from '../../formats/masking/loose-secrets.ts'
+import { credentialsIn, fieldSecrets, masked, urlSecrets } from '../../formats/masking/ranges.ts'
+import { SecretSegments } from '../../formats/masking/secret-segments.ts'
+import { SecretNames } from '../../formats/masking/secret-words.ts'
+import { NOT_SHOWN } from '../../schema/mismatch.ts'
+import { isSecret } from './binder.ts'
+import type { Route } from './route.ts'
+import { hasRest } from './shown-target.ts'
+
+export class ShownTexts {
+  readonly #names: SecretNames
+  readonly #segments = new SecretSegments()
+
+  /** @param secretRoutes those that declare something secret */
+  constructor(secretRoutes: readonly Route[]) {
+    const names: string[] = []
+    for (const { template, steps } of secretRoutes) {
+      const secret = steps.filter(isSecret)
+      names.push(...secret.filter(({ source }) => source !== 'path').map(({ key }) => key))
+      this.#segments.add(
+        template.text,
+        secret.filter(({ source }) => source === 'path').map(({ name }) => name),
+      )
+    }
+    this.#names = new SecretNames(names)
+  }
+
+  /**
+   * The target of the request, or its path.
+   * @param route the one that answers. One without a rest says what each segment is; otherwise the client may have meant another one
+   */
+  target(text: string, route: Route | null): string {
+    const isSure = route !== null && !hasRest(route)
+    const inSegments = isSure ? this.#segments.inQuery(text) : this.#segments.in(text)
+    return masked(text, [...urlSecrets(text, this.#names), ...inSegments], () => NOT_SHOWN)
+  }
+
+  /** A value of the query or the path. */
+  value(name: string, text: string): string {
+    if (this.#names.hasInQuery(name)) return NOT_SHOWN
+    const found = [...urlSecrets(text, this.#names), ...looseSecrets(text, this.#names), ...credentialsIn(text)]
+    return masked(text, text.includes('/') ? [...found, ...this.#segments.in(text)] : found, () => NOT_SHOWN)
+  }
+
+  field(name: string, text: string): string {
+    if (this.#names.hasInQuery(name)) return NOT_SHOWN
+    return masked(text, fieldSecrets(name, text, this.#names, this.#segments), () => NOT_SHOWN)
+  }
+}
