@@ -137,6 +137,32 @@ for (const scheme of ['standard', 'stripe'] as const) {
 }
 
 for (const scheme of ['standard', 'stripe'] as const) {
+  const { options, sent, at } = EVERY[scheme]
+  const other = scheme === 'standard' ? `whsec_${Buffer.alloc(24, 2).toString('base64')}` : 'another secret'
+
+  test(`${scheme}: a request that one route has received is refused at every other of its server that knows the secret`, async () => {
+    const declared: readonly WebhookOptions[] = [
+      options,
+      { ...options },
+      { ...options, secrets: [other, ...options.secrets] },
+      { ...options, secrets: [...options.secrets, other], tolerance: '1h' },
+    ]
+    for (const first of declared.keys()) {
+      const server = new HttpServer({ logger: null })
+      for (const [i, one] of declared.entries()) server.mapPost(`/${i}`, { body: webhook(one) }, () => 'ok')
+      const headers = { 'Content-Type': 'application/json', ...sent.headers }
+      const client = connect(server, { clock: new ClockAt(at * 1000) })
+      const statusAt = async (i: number): Promise<number> => (await client.post(`/${i}`, { body: sent.body, headers })).status
+      assert.equal(await statusAt(first), 200)
+      for (const i of declared.keys()) assert.equal(await statusAt(i), 400, `received at ${first}, sent again to ${i}`)
+      const later = connect(server, { clock: new ClockAt(at * 1000 + 30 * 60_000) })
+      assert.equal((await later.post('/3', { body: sent.body, headers })).status, 400, 'while the longest tolerance accepts its time')
+      assert.match(await post(clientAt(at, options), sent), /^200/, 'another server knows nothing of it')
+    }
+  })
+}
+
+for (const scheme of ['standard', 'stripe'] as const) {
   test(`${scheme}: a request that two secrets have signed is the same with any one of its signatures`, async () => {
     const { at, options, sent } = EVERY[scheme]
     const [field, signature] = Object.entries(sent.headers).at(-1)!

@@ -7,6 +7,7 @@ import type { RequestBody } from './body.ts'
 import type { TypedBody } from './typed-body.ts'
 
 /** Settings of the server for reading a body. */
+/** One object for each server. */
 export interface BodySettings {
   /** Parses JSON in place of `JSON.parse`; null for none. */
   readonly jsonEngine: JsonEngine | null

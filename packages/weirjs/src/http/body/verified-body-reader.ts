@@ -9,6 +9,8 @@ import { BodyReader, type BodySettings, type Sender } from './body-reader.ts'
 import type { VerifiedBody } from './verified-body.ts'
 
 const NO_BYTES = new Uint8Array(0)
+/** What stands for the server with these settings: the settings themselves are not for programs. */
+const servers = new WeakMap<BodySettings, object>()
 
 export class VerifiedBodyReader<T> extends BodyReader<T> {
   declare readonly declared: VerifiedBody<T, unknown>
@@ -41,7 +43,14 @@ export class VerifiedBodyReader<T> extends BodyReader<T> {
       if (verdict === undefined) return this.#inner.read(contentType, body, settings, sender)
       throw invalid('verified()', `verify returned ${shown(verdict)}: it throws to refuse a body, and returns nothing to let it pass`)
     }
-    const verdict: unknown = this.declared.verify({ bytes, now: sender.clock.wallTime(), field: (name) => sender.head.get(name) })
+    const field = (name: string): string | null => sender.head.get(name)
+    const verdict: unknown = this.declared.verify({ bytes, now: sender.clock.wallTime(), server: serverOf(settings), field })
     return isPromise(verdict) ? Promise.resolve(verdict).then(read) : read(verdict)
   }
+}
+
+function serverOf(settings: BodySettings): object {
+  let server = servers.get(settings)
+  if (server === undefined) servers.set(settings, (server = Object.freeze({})))
+  return server
 }

@@ -10,6 +10,8 @@ interface ReceivedBody {
   readonly bytes: Uint8Array
   /** The server's time, in milliseconds since 1970. */
   readonly now: number
+  /** The same object for all requests of one server: a key for what is remembered of them, such as in a `WeakMap`. */
+  readonly server: object
   /** Returns the value of a header field, or null. @param name in lower case */
   field(name: string): string | null
 }

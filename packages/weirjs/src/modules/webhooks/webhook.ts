@@ -60,8 +60,8 @@ const ANY_JSON: StandardSchema & { readonly '~standard': { readonly jsonSchema: 
 
 /**
  * Returns a body for a route: JSON that a known sender has signed. A request without a signature of one of the secrets is refused with 401; one
- * whose time is not within `tolerance`, or which has been received before, with 400. Received requests are remembered in this process, the last
- * 10,000, for as long as their time is accepted.
+ * whose time is not within `tolerance`, or which has been received before, with 400. All routes of a server remember together what they
+ * have received: the last 10,000 requests of each secret.
  *
  * GitHub signs no time and no id, so a request of GitHub can be sent again by whoever has seen it.
  *
@@ -71,37 +71,54 @@ export function webhook<S extends AnySchema = StandardSchema>(options: WebhookOp
   const { scheme, secrets, body = ANY_JSON, tolerance } = WEBHOOK_RULES.read(options as WebhookOptions)
   const { keyOf, signatureOf } = SCHEMES[scheme]
   const keys = secrets.map((secret, i) => keyOf(secret) ?? refuseSecret(scheme, i))
-  const received = new Map<string, number>()
-
   return verified(json(body as S), (request) => {
     const signature = signatureOf((name) => request.field(name))
     if (signature === null) throw unsigned(scheme, 'the request has no signature, or one of another form')
-    const mac = matching(signature, keys, request.bytes)
-    if (mac === null) throw unsigned(scheme, 'no secret fits the signature')
+    const macs = expectedMacs(signature, keys, request.bytes)
+    if (macs === null) throw unsigned(scheme, 'no secret fits the signature')
     if (signature.time === null) return
     if (Math.abs(request.now - signature.time) > tolerance)
       throw new WeirError('WEIR_WEBHOOK_STALE', 'its time is not within the tolerance')
-    remember(received, mac, signature.time + tolerance, request.now)
+    remember(memoriesOf(request.server, keys), macs)
   })
 }
 
 /**
- * What a request is remembered by, if one of the keys has made one of its signatures; null if none has. It does not depend on which: a request that is
- * sent again with only one of its signatures is the same.
+ * What each of the keys makes of a request, if one of them has made one of its signatures; null if none has. All are remembered: a request that is
+ * sent again with another one of its signatures, or to a route that knows only some of the secrets, is the same.
  */
-function matching({ prefix, encoding, given }: Signature, keys: readonly Buffer[], bytes: Uint8Array): string | null {
+function expectedMacs({ prefix, encoding, given }: Signature, keys: readonly Buffer[], bytes: Uint8Array): readonly Buffer[] | null {
   const macs = given.slice(0, MOST_SIGNATURES).map((text) => Buffer.from(text, encoding))
   const expected = keys.map((key) => createHmac('sha256', key).update(prefix).update(bytes).digest())
   const fits = (made: Buffer): boolean => macs.some((mac) => mac.length === made.length && timingSafeEqual(mac, made))
-  return expected.some(fits) ? expected[0]!.toString('base64') : null
+  return expected.some(fits) ? expected : null
+}
+
+/** What a key makes of the requests that have been received. Those whose time is not accepted any more are refused for that. */
+type Memory = Set<string>
+/** The memories of a server, by key: a request that was sent to one of its routes is not accepted at another. */
+const memories = new WeakMap<object, Map<string, Memory>>()
+
+/** Those of the keys, in their order. */
+function memoriesOf(server: object, keys: readonly Buffer[]): readonly Memory[] {
+  let ofServer = memories.get(server)
+  if (ofServer === undefined) memories.set(server, (ofServer = new Map()))
+  return keys.map((key) => {
+    const name = key.toString('base64')
+    let memory = ofServer.get(name)
+    if (memory === undefined) ofServer.set(name, (memory = new Set()))
+    return memory
+  })
 }
 
 /** @throws WEIR_WEBHOOK_STALE if it is known */
-function remember(received: Map<string, number>, mac: string, until: number, now: number): void {
-  if ((received.get(mac) ?? 0) >= now) throw new WeirError('WEIR_WEBHOOK_STALE', 'it has been received before')
-  received.delete(mac)
-  received.set(mac, until)
-  keepNewest(received, MOST_REMEMBERED)
+function remember(all: readonly Memory[], macs: readonly Buffer[]): void {
+  const names = macs.map((mac) => mac.toString('base64'))
+  if (names.some((name, i) => all[i]!.has(name))) throw new WeirError('WEIR_WEBHOOK_STALE', 'it has been received before')
+  for (const [i, memory] of all.entries()) {
+    memory.add(names[i]!)
+    keepNewest(memory, MOST_REMEMBERED)
+  }
 }
 
 function unsigned(scheme: string, detail: string): WeirError {
