@@ -50,6 +50,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['application.ts', 'exchange-record.ts'],
   ],
   app: [
+    ['repeated-lines.ts'],
     ['debugged.ts', 'documents.ts', 'logger.ts', 'observer.ts', 'reply.ts', 'shutdown-listeners.ts'],
     ['policies'],
     ['routes'],

@@ -168,6 +168,33 @@ test('a page of another site gets nothing compressed with what tells whose reque
     assert.equal(await codingFor(fields), 'gzip')
 })
 
+test('calls whose deadline has passed, or that nobody implements, write one line of the log for each method', async (t) => {
+  const alive = setInterval(() => {}, 1_000) // deadlines keep no process alive
+  t.after(() => clearInterval(alive))
+  const lines: string[] = []
+  const server = new HttpServer({ logger: { error: (message) => void lines.push(message.replace(/ \(request .*/, '')) } })
+  const never = new Promise<never>(() => {})
+  mapService(server, EchoService, {
+    say: () => never,
+    async *repeat() {
+      yield await never
+    },
+  })
+  const call = (method: string, type: string) => post(server, method, frameFor(type), { 'Content-Type': type, 'Connect-Timeout-Ms': '1' })
+  const frameFor = (type: string): Uint8Array =>
+    type.includes('connect') ? Buffer.concat([Buffer.from([0, 0, 0, 0, 4]), echo('hi')]) : echo('hi')
+  for (let i = 0; i < 20; i++) {
+    assert.equal((await call('Say', 'application/proto')).status, 504)
+    assert.match((await call('Repeat', 'application/connect+proto')).text(), /deadline_exceeded/)
+    assert.match((await call('Gather', 'application/connect+proto')).text(), /unimplemented/)
+    assert.match((await call('Say', 'application/grpc')).headers.get('grpc-status') ?? '', /12/)
+  }
+  assert.deepEqual(
+    [...lines].sort(),
+    ['Gather', 'Repeat', 'Say', 'Say'].map((method) => `weir: POST /test.v1.EchoService/${method} failed`),
+  )
+})
+
 test('no deadline goes on after its call has failed, whatever failed', async (t) => {
   const running = new Set<unknown>()
   const { setTimeout: set, clearTimeout: clear } = globalThis

@@ -6,7 +6,7 @@ import { Dispatcher } from './app/dispatch.ts'
 import type { AskedContent } from './app/explain/checked-body.ts'
 import type { Explanation } from './app/explain/explanation.ts'
 import { RouteGroup } from './app/group.ts'
-import { type Logger, logError, logWarning, moduleLogger } from './app/logger.ts'
+import { acceptLog, type Logger, logError, logWarning, moduleLogger } from './app/logger.ts'
 import type { ModuleHost } from './app/module-host.ts'
 import { checkObserver } from './app/observer.ts'
 import type { Route } from './app/routes/route.ts'
@@ -171,7 +171,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
           logError(logger, text, error, { requestId, connectionId })
         }
       },
-      reportAccept: (error) => logError(logger, 'weir: a connection could not be accepted', error),
+      reportAccept: acceptLog(logger),
       endpointNames: () => this.#places.names,
       waitUntil: ({ head, match, requestId, connection }, work) => {
         const message = `weir: the work of ${match.route?.label ?? head.method} after its response failed`

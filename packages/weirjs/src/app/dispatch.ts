@@ -20,6 +20,7 @@ import { type Logger, logError, logWarning } from './logger.ts'
 import { type Held, runGates } from './policies/gates.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
 import type { Gate } from './policies/policy.ts'
+import { RepeatedLines, refusalOf } from './repeated-lines.ts'
 import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
 import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
@@ -66,6 +67,7 @@ export class Dispatcher implements Application {
   /** How often the JSON of a route was searched for what it has lost. */
   readonly #searches = new WeakMap<object, number>()
   readonly #findsLosses: boolean
+  readonly #refusals = new RepeatedLines()
 
   constructor(options: DispatcherOptions) {
     this.#options = options
@@ -374,8 +376,12 @@ export class Dispatcher implements Application {
   #log(exchange: Exchange, error: unknown): void {
     if (isNormal(causeOf(exchange.request, error))) return
     const { head, requestId, match } = exchange
-    const url = reportedUrl(head, match.route as Route | null, this.#options.routes)
-    logError(this.#options.logger, `weir: ${head.method} ${url} failed`, error, { requestId })
+    const route = match.route as Route | null
+    const cause = refusalOf(error)
+    const more = cause === null ? '' : this.#refusals.admit(`${cause} ${route?.label ?? ''}`, exchange.connection.clock.now())
+    if (more === null) return
+    const url = reportedUrl(head, route, this.#options.routes)
+    logError(this.#options.logger, `weir: ${head.method} ${url} failed${more}`, error, { requestId })
   }
 }
 

@@ -1,6 +1,8 @@
 // Reports to the host program what went wrong, whichever order of arguments its logger has.
 
+import { systemClock } from '../base/clock.ts'
 import { isPromise } from '../base/is-promise.ts'
+import { RepeatedLines } from './repeated-lines.ts'
 
 /** Receives reports of what went wrong: `console`, pino, or anything else with an `error` function. */
 export interface Logger {
@@ -47,7 +49,16 @@ function ignoreFailure(result: unknown): void {
   if (isPromise(result)) Promise.resolve(result).catch(() => {})
 }
 
-/** The same, for what may be a mistake in the program. */
+/** Logs connections that could not be accepted. Clients can cause that as often as they like. */
+export function acceptLog(logger: Logger | null): (error: Error) => void {
+  const lines = new RepeatedLines()
+  return (error) => {
+    const more = lines.admit('code' in error ? String(error.code) : error.name, systemClock.now())
+    if (more !== null) logError(logger, `weir: a connection could not be accepted${more}`, error)
+  }
+}
+
+/** Like `logError`, for what may be a mistake in the program. */
 export function logWarning(logger: Logger | null, message: string): void {
   try {
     if (logger === null) return
