@@ -2,6 +2,7 @@
 
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { HttpSession } from 'weirjs'
+import { exchange } from 'weirjs/kit'
 
 import { timeoutOf } from './deadline.ts'
 import { RpcError } from './rpc-error.ts'
@@ -11,7 +12,7 @@ import type { RpcProtocol, Wire } from './wire.ts'
 export interface RpcCall {
   /** The request of HTTP: principal, client address, `bag` and everything else that policies have found out. */
   readonly session: HttpSession
-  /** Aborts when the client has left or cancelled, when the deadline has passed, and when `stop` ends the call. */
+  /** Aborts when the client has left or cancelled, when the deadline has passed, and when the grace of `stop` is over. */
   readonly signal: AbortSignal
   /** Until when the client waits. The call then fails with `deadline_exceeded`, whatever its handler does. Null: no limit. */
   readonly deadline: Date | null
@@ -29,7 +30,7 @@ export class Call implements RpcCall {
   readonly session: HttpSession
   readonly wire: Wire
   readonly method: DescMethod
-  readonly deadline: Date | null
+  deadline: Date | null = null
   #timer: NodeJS.Timeout | null = null
   #controller: AbortController | null = null
   #requestHeaders: Headers | null = null
@@ -41,11 +42,16 @@ export class Call implements RpcCall {
   #interrupt: ((error: RpcError) => void) | null = null
   #isWatching = false
 
-  /** @throws RpcError for a deadline that is not a time */
   constructor(session: HttpSession, wire: Wire, method: DescMethod) {
     this.session = session
     this.wire = wire
     this.method = method
+  }
+
+  /** A handler is about to be called. @throws RpcError for a deadline that is not a time */
+  begin(): void {
+    const { session, wire } = this
+    exchange(session).onGraceOver(() => this.#end(new RpcError('unavailable', 'the server stops')))
     const timeout = timeoutOf(session.request.header(wire.timeoutField), wire)
     this.deadline = timeout === null ? null : new Date(Date.now() + timeout)
     if (timeout !== null)
@@ -90,7 +96,7 @@ export class Call implements RpcCall {
     return this.#responseTrailers
   }
 
-  /** Waits for `work`, but no longer than the client does. One at a time. */
+  /** Waits for `work`, but no longer than the client and `stop` do. One at a time. */
   race<T>(work: Promise<T>): Promise<T> {
     if (this.#ended !== null) {
       work.catch(() => {})
@@ -102,11 +108,6 @@ export class Call implements RpcCall {
     })
   }
 
-  /** As `race`, for a call that answers once: the server watches its client. */
-  inTime<T>(work: T | Promise<T>): T | Promise<T> {
-    return this.#timer === null || !(work instanceof Promise) ? work : this.race(work)
-  }
-
   /** A stream ends when its client leaves, even if its handler waits for something else. */
   watch(): void {
     this.#watch()
@@ -116,7 +117,7 @@ export class Call implements RpcCall {
     if (this.#isWatching) return
     this.#isWatching = true
     const { signal } = this.session
-    const leave = (): void => this.#end(new RpcError('canceled', 'the client has left, or the server stops', [], { cause: signal.reason }))
+    const leave = (): void => this.#end(new RpcError('canceled', 'the client has left', [], { cause: signal.reason }))
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave, { once: true })
   }

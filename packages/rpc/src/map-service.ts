@@ -61,7 +61,7 @@ export const rpcMethod = metadataKey<{ readonly service: string; readonly method
 
 const UNARY = new WireTable(false)
 const STREAMED = new WireTable(true)
-/** The calls that a handler has been given, for the hook that sends their failures. */
+/** The calls of requests: a request keeps its own, whatever responds to it. */
 const CALLS = new WeakMap<object, Call>()
 
 type AnyHandler = (input: unknown, call: RpcCall) => unknown
@@ -91,9 +91,10 @@ export function mapService<S extends DescService>(
       for (const [name, method] of Object.entries<DescMethod>(service.method)) {
         const path = `/${service.typeName}/${method.name}`
         const handler = new MethodHandler(method, handlers[name]?.bind(implementation) ?? null, settings, log)
-        host.map('POST', path, declarationOf(method, options, settings, handler.policy), (_, session) => handler.respond(session))
+        const { maxMessageSize } = settings
+        host.map('POST', path, declarationOf(method, options, handler.policy, maxMessageSize), (_, session) => handler.respond(session))
         if (isReading(method))
-          host.map('GET', path, sharedOf(method, options, handler.queryPolicy), (_, session) => handler.respondToQuery(session))
+          host.map('GET', path, declarationOf(method, options, handler.queryPolicy, null), (_, session) => handler.respondToQuery(session))
       }
     },
   })
@@ -103,24 +104,28 @@ function isReading(method: DescMethod): boolean {
   return method.methodKind === 'unary' && method.idempotency === 1 // NO_SIDE_EFFECTS
 }
 
-/** A body with one message is read before its handler is called. Others are streams, which pause for as long as they like. */
-function declarationOf(method: DescMethod, options: RpcOptions, settings: Settings, policy: Policy): RouteOptions {
-  const takesOne = method.methodKind === 'unary' || method.methodKind === 'server_streaming'
+/**
+ * A body with one message is read before its handler is called. Others are streams, which pause for as long as they like.
+ * @param maxMessageSize null: there is no body
+ */
+function declarationOf(
+  method: DescMethod,
+  { use = [], host, endpoint, metadata, tags }: RpcOptions,
+  policy: Policy,
+  maxMessageSize: number | null,
+): RouteOptions {
+  const { methodKind, parent, name } = method
+  const takesOne = methodKind === 'unary' || methodKind === 'server_streaming'
   return {
-    ...sharedOf(method, options, policy),
-    ...(takesOne
-      ? { body: 'buffer', maxRequestBodySize: Math.ceil(((settings.maxMessageSize + 5) * 4) / 3) + 4 }
-      : { body: 'stream', maxRequestBodySize: null, minBodyRate: 0 }),
-    ...(method.methodKind !== 'unary' && { requestTimeout: null }),
-  }
-}
-
-function sharedOf(method: DescMethod, { use = [], host, endpoint, metadata, tags }: RpcOptions, policy: Policy): RouteOptions {
-  return {
+    ...(maxMessageSize !== null &&
+      (takesOne
+        ? { body: 'buffer', maxRequestBodySize: Math.ceil(((maxMessageSize + 5) * 4) / 3) + 4 }
+        : { body: 'stream', maxRequestBodySize: null, minBodyRate: 0 })),
+    ...(methodKind !== 'unary' && { requestTimeout: null }),
     ...(host !== undefined && { host }),
     ...(endpoint !== undefined && { endpoint }),
     ...(tags && { tags }),
-    metadata: { ...metadata, ...rpcMethod({ service: method.parent.typeName, method: method.name, kind: method.methodKind }) },
+    metadata: { ...metadata, ...rpcMethod({ service: parent.typeName, method: name, kind: methodKind }) },
     use: [...use, policy],
   }
 }
@@ -144,33 +149,43 @@ class MethodHandler {
     this.#compressAbove = settings.compressAbove
     this.#log = log
     this.#wires = method.methodKind === 'unary' ? UNARY : STREAMED
-    const sendIn =
-      (wireOf: (session: HttpSession) => Wire | null) =>
-      (session: HttpSession, response: HttpResponse): void => {
-        const wire = wireOf(session)
-        if (wire !== null) failIn(wire, session, response)
-      }
-    this.policy = {
-      name: 'rpc',
-      gate: ({ request, response }) => this.#admit(request.protocol, this.#wires.find(request), response),
-      beforeSend: sendIn(({ request }) => this.#wires.find(request)),
-    }
-    this.queryPolicy = { name: 'rpc', beforeSend: sendIn(({ request }) => this.#wires.ofCodec(request.query.get('encoding'))) }
+    this.policy = { name: 'rpc', gate: (session) => this.#admit(session), beforeSend: (...sent) => failIn(this.#callOf(sent[0]), ...sent) }
+    this.queryPolicy = { name: 'rpc', beforeSend: (...sent) => failIn(this.#queryCallOf(sent[0]), ...sent) }
+  }
+
+  /** Null: the request is in no protocol of the method. */
+  #callOf(session: HttpSession): Call | null {
+    return CALLS.get(session.request) ?? this.#newCall(session, this.#wires.find(session.request))
+  }
+
+  /** A GET states its codec in the query. */
+  #queryCallOf(session: HttpSession): Call | null {
+    return CALLS.get(session.request) ?? this.#newCall(session, this.#wires.ofCodec(session.request.query.get('encoding')))
+  }
+
+  #newCall(session: HttpSession, wire: Wire | null): Call | null {
+    if (wire === null) return null
+    const call = new Call(session, wire, this.#method)
+    CALLS.set(session.request, call)
+    return call
   }
 
   /** Before the body is read. */
-  #admit(protocol: string, wire: Wire | null, response: HttpResponse): HttpResponse | undefined {
-    if (wire === null) {
+  #admit(session: HttpSession): HttpResponse | undefined {
+    const call = this.#callOf(session)
+    const { request, response } = session
+    if (call === null) {
       const accepted = this.#wires.types.join(', ')
       return response.status(415).header('Accept-Post', accepted).text(`${this.#method.toString()} takes ${accepted}`)
     }
-    if (wire.protocol === 'grpc' && protocol !== 'HTTP/2.0') throw new RpcError('unimplemented', 'gRPC needs HTTP/2')
+    if (call.protocol === 'grpc' && request.protocol !== 'HTTP/2.0') throw new RpcError('unimplemented', 'gRPC needs HTTP/2')
     return undefined
   }
 
   respond(session: HttpSession): HttpResponse | Promise<HttpResponse> {
     const handler = this.#implemented()
-    const call = this.#begin(session, this.#wires.find(session.request)!)
+    const call = this.#callOf(session)!
+    call.begin()
     const { methodKind } = this.#method
     if (methodKind === 'unary') return this.#one(call, async () => handler(await onlyMessage(call, this.#codec, this.#read), call))
     if (methodKind === 'client_streaming') return this.#one(call, async () => handler(messages(call, this.#codec, this.#read), call))
@@ -178,18 +193,11 @@ class MethodHandler {
   }
 
   respondToQuery(session: HttpSession): Promise<HttpResponse> {
-    const { query } = session.request
-    const wire = this.#wires.ofCodec(query.get('encoding'))
-    if (wire === null) throw new RpcError('invalid_argument', 'the query must state encoding=proto or encoding=json')
+    const call = this.#queryCallOf(session)
+    if (call === null) throw new RpcError('invalid_argument', 'the query must state encoding=proto or encoding=json')
     const handler = this.#implemented()
-    const call = this.#begin(session, wire)
+    call.begin()
     return this.#one(call, async () => handler(await queryMessage(call, this.#codec, this.#read), call))
-  }
-
-  #begin(session: HttpSession, wire: Wire): Call {
-    const call = new Call(session, wire, this.#method)
-    CALLS.set(session.request, call)
-    return call
   }
 
   #implemented(): AnyHandler {
@@ -199,7 +207,7 @@ class MethodHandler {
 
   async #one(call: Call, work: () => Promise<unknown>): Promise<HttpResponse> {
     try {
-      const value = await call.inTime(work())
+      const value = await call.race(work())
       return await sendMessage(call, this.#encoded(value, call.wire), this.#compressAbove)
     } catch (error) {
       throw asHttp(error)
@@ -265,15 +273,15 @@ function asHttp(error: unknown): unknown {
 }
 
 /** Sends what has refused the call, or failed, in the form of its protocol. */
-function failIn(wire: Wire, session: HttpSession, response: HttpResponse): void {
+function failIn(call: Call | null, session: HttpSession, response: HttpResponse): void {
+  if (call === null) return
   const { failure } = exchange(session)
   const { type, content, statusCode } = responseHandle(response)
   if (failure === null || failure === undefined) {
-    if (type === wire.type && statusCode === 200) return
-
-    sendError(wire, CALLS.get(session.request) ?? null, response, new RpcError(codeOfStatus(statusCode), messageIn(content, type)))
+    if (type === call.wire.type && statusCode === 200) return
+    sendError(call, response, new RpcError(codeOfStatus(statusCode), messageIn(content, type)))
   } else {
-    sendError(wire, CALLS.get(session.request) ?? null, response, rpcErrorOf(failure))
+    sendError(call, response, rpcErrorOf(failure))
   }
 }
 

@@ -77,6 +77,8 @@ async function whole(
 ): Promise<Message> {
   if (flags === 0) return codec.decode(bytes, form)
   if (flags !== COMPRESSED) throw new RpcError('invalid_argument', `a frame has flags that clients do not send: ${flags}`)
-  if (!isCompressed) throw new RpcError('internal', 'a message is compressed, and the head states no compression')
+  // The code is that of gRPC, and the fault is the client's all the same.
+  if (!isCompressed)
+    throw Object.assign(new RpcError('internal', 'a message is compressed, and the head states no compression'), { fault: 'peer' })
   return codec.decode(await expanded(bytes, session, settings), form)
 }

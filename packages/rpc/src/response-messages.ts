@@ -57,13 +57,13 @@ export function sendMessages(
 }
 
 /** Sends the failure of a call in place of any other response. */
-export function sendError(wire: Wire, call: Call | null, response: HttpResponse, error: RpcError): void {
-  const trailers = merged(call?.sentTrailers ?? null, error.metadata)
+export function sendError({ wire, sentHeaders, sentTrailers }: Call, response: HttpResponse, error: RpcError): void {
+  const trailers = merged(sentTrailers, error.metadata)
   const last = lastFrame(wire, error, trailers)
-  addFields(response, fieldsOf(call?.sentHeaders ?? null))
+  addFields(response, fieldsOf(sentHeaders))
   if (!wire.isFramed) {
     addFields(response, fieldsOf(error.metadata))
-    addFields(response, fieldsOf(call?.sentTrailers ?? null, 'trailer-'))
+    addFields(response, fieldsOf(sentTrailers, 'trailer-'))
     response.status(statusOf(error.code)).body(Buffer.from(JSON.stringify(errorJson(error))), 'application/json')
   } else if (last !== null) {
     response.status(200).body(asSent(wire, last), wire.type)

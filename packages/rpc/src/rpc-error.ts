@@ -31,6 +31,8 @@ export class RpcError extends HttpError {
   declare readonly code: RpcCode
   readonly details: readonly BinaryDetail[]
   readonly metadata: Headers
+  /** `peer`: the client has chosen the method and the deadline, so it is not logged. */
+  readonly fault: 'peer' | null
 
   /**
    * @param code a name such as `not_found`, or its number in gRPC
@@ -45,6 +47,7 @@ export class RpcError extends HttpError {
     super(statusOf(known), message, { code: known, cause: options.cause })
     this.details = details.map(binaryOf)
     this.metadata = new Headers(options.metadata)
+    this.fault = known === 'unimplemented' || known === 'deadline_exceeded' || known === 'canceled' ? 'peer' : null
   }
 }
 

@@ -98,10 +98,10 @@ export function isInstance<T>(value: unknown, type: abstract new (...given: neve
   }
 }
 
-/** Whose fault one of weir's errors is; null for any other value. Safe for a thrown object whose own members throw. */
+/** Whose fault an error says that it is; null for any other value. Safe for a thrown object whose own members throw. */
 export function faultOf(error: unknown): Fault | null {
   try {
-    return error instanceof WeirError ? error.fault : null
+    return error instanceof HttpError ? ((error as Partial<WeirError>).fault ?? null) : null
   } catch {
     return null
   }

@@ -12,5 +12,7 @@ export interface TraceIds {
 export const PERSONAL: BagKey<'nonce' | 'session'> = bagKey('personal')
 /** The span that a module has created for the exchange. */
 export const SPAN: BagKey<TraceIds | null> = bagKey('span')
+/** Ends the response in its own way, because the grace of `stop` is over. */
+export const ON_GRACE_OVER: BagKey<() => void> = bagKey('grace')
 /** Methods that middleware answers at this path, in addition to those of its routes. */
 export const OTHER_METHODS: BagKey<readonly string[]> = bagKey('other methods')

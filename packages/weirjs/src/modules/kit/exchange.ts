@@ -16,7 +16,7 @@ import { type BagKey, bagKey } from '../../http/bag.ts'
 import { DECODED } from '../../http/body/body.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
 import { type Exchange, exchangeOf } from '../../http/exchange.ts'
-import { OTHER_METHODS, PERSONAL, SPAN, type TraceIds } from '../../http/notes.ts'
+import { ON_GRACE_OVER, OTHER_METHODS, PERSONAL, SPAN, type TraceIds } from '../../http/notes.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { bodyOf, cookieOf, cookieUse } from '../../http/request/request.ts'
 import { HttpSession } from '../../http/session.ts'
@@ -130,6 +130,11 @@ export interface ExchangeHandle {
    */
   readonly personal: 'nonce' | 'session' | null
   markPersonal(how: 'nonce' | 'session'): void
+  /**
+   * Calls `work` when the grace of `stop` is over and the response is not complete: a moment before it is aborted, for protocols whose responses
+   * can say so. Replaces what was set before.
+   */
+  onGraceOver(work: () => void): void
   /** Who the client is because a test says so (`client.as` of `weirjs/testing`), in place of credentials; null for every other client. */
   readonly testPrincipal: object | null
   /** Claims a decision about the exchange for the module that calls it, so that others leave it alone. @param what such as `principal` */
@@ -323,6 +328,10 @@ class Handle implements ExchangeHandle {
 
   get failure(): unknown {
     return this.#exchange.failure
+  }
+
+  onGraceOver(work: () => void): void {
+    this.#exchange.setNote(ON_GRACE_OVER, work)
   }
 
   get span(): TraceIds | null {

@@ -22,6 +22,8 @@ export interface OpenConnection {
    * @param isOver whether there is no more time for that
    */
   drain(isOver?: boolean): void
+  /** The grace is over. Responses that can say so are told. @returns whether there are any */
+  hasten?(): boolean
   /** Aborts the connection now, whatever is in progress. */
   abort(error: Error): void
 }
@@ -137,11 +139,18 @@ export class Connections {
     if (this.#onEmpty === null || deadlineAt >= this.#deadlineAt) return
     this.#deadlineAt = deadlineAt
     clearTimeout(this.#deadline)
-    this.#deadline = setTimeout(() => this.#abortAll(), Math.min(graceMs, LONGEST_TIMER_MS))
+    this.#deadline = setTimeout(() => this.#endGrace(), Math.min(graceMs, LONGEST_TIMER_MS))
+  }
+
+  /** Responses that can say so have a moment for it. */
+  #endGrace(): void {
+    this.#aborted = [...this.#open].filter((connection) => connection.isBusy && !connection.isGone).length
+    const told = [...this.#open].filter((connection) => connection.hasten?.() === true)
+    if (told.length === 0) this.#abortAll()
+    else this.#crossing = afterCrossing(() => this.#abortAll())
   }
 
   #abortAll(): void {
-    this.#aborted = [...this.#open].filter((connection) => connection.isBusy && !connection.isGone).length
     const error = new WeirError('WEIR_SERVER_STOPPED')
     for (const connection of this.#open) {
       if (!connection.isBusy) connection.drain(true) // it may not have been drained yet; it has nothing left to send, so it closes normally

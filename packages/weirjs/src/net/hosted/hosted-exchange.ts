@@ -236,6 +236,10 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
 
   drain(): void {}
 
+  hasten(): boolean {
+    return this.cycle.hasten()
+  }
+
   abort(error: Error): void {
     if (!state.isOver(this.cycle)) this.cut(error)
   }

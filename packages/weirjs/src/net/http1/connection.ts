@@ -386,6 +386,10 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     else this.#deadlines.enter(phase.FIRST)
   }
 
+  hasten(): boolean {
+    return this.#cycle.hasten()
+  }
+
   /** Ends the connection now, whatever is in progress. */
   abort(error: Error): void {
     if (this.isGone) this.host.forget(this)

@@ -326,6 +326,11 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     } else this.#deadlines.enter(phase.FIRST)
   }
 
+  hasten(): boolean {
+    const told = [...this.#exchanges].filter((exchange) => exchange.cycle.hasten())
+    return told.length > 0
+  }
+
   /** The one exit for what cannot continue: the client has broken the protocol, or weir has failed. */
   #fail(error: Error): void {
     const { host, wire, transport } = this
