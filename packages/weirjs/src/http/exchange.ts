@@ -7,6 +7,7 @@ import { HttpResponse, outgoingOf } from './answer/response.ts'
 import type { BagKey } from './bag.ts'
 import type { ConnectionInfo, ForwardedClient } from './connection-info.ts'
 import type { Serialize } from './json-engine.ts'
+import { ON_GRACE_OVER } from './notes.ts'
 import type { HttpRequest } from './request/request.ts'
 import type { RouteMatch } from './route-info.ts'
 import type { ServerTiming } from './server-timing.ts'
@@ -145,6 +146,13 @@ export class Exchange implements SessionSource {
     own.take()
     if (other !== null) outgoingOf(other).take()
     return next
+  }
+
+  /** The grace of `stop` is over. @returns whether the response is going to say so itself */
+  hasten(): boolean {
+    const work = this.note(ON_GRACE_OVER)
+    work?.()
+    return work !== undefined
   }
 
   /** What has been noted about it under a key; undefined if nothing has. See notes.ts. */

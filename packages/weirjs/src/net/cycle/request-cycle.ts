@@ -14,7 +14,6 @@ import { problemFor } from '../../http/answer/problem.ts'
 import { type BodyEngine, type FieldList, GATHERED, type RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge } from '../../http/body/body-mode.ts'
 import type { Exchange, ExchangeCarrier } from '../../http/exchange.ts'
-import { ON_GRACE_OVER } from '../../http/notes.ts'
 import { abortRequest, causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
 import type { Head } from '../../wire/head/head.ts'
 
@@ -369,13 +368,6 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   }
 
   // What interrupts it.
-
-  /** The grace of `stop` is over. @returns whether the response is going to say so itself */
-  hasten(): boolean {
-    const work = this.exchange?.note(ON_GRACE_OVER)
-    work?.()
-    return work !== undefined
-  }
 
   /** Tells the code that works on the request that its result is no longer needed. */
   interrupt(error: Error): void {

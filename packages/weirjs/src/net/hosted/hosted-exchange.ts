@@ -237,7 +237,7 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
   drain(): void {}
 
   hasten(): boolean {
-    return this.cycle.hasten()
+    return this.cycle.exchange?.hasten() === true
   }
 
   abort(error: Error): void {

@@ -387,7 +387,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   hasten(): boolean {
-    return this.#cycle.hasten()
+    return this.#cycle.exchange?.hasten() === true
   }
 
   /** Ends the connection now, whatever is in progress. */

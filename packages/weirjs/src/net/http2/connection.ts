@@ -88,8 +88,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   get isBusy(): boolean {
-    for (const exchange of this.#exchanges) if (exchange.isBusy) return true
-    return false
+    return [...this.#exchanges].some((exchange) => exchange.isBusy)
   }
 
   get isIdle(): boolean {
@@ -262,10 +261,9 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   #enterPhase(): void {
-    const deadlines = this.#deadlines
-    if (deadlines.phase === phase.LINGER) return
-    if (this.wire.control.inHead || !this.wire.control.hasBegun) deadlines.enter(phase.HEAD)
-    else deadlines.enter(this.#exchanges.size > 0 ? phase.NONE : phase.IDLE)
+    if (this.#deadlines.phase === phase.LINGER) return
+    const isBeginning = this.wire.control.inHead || !this.wire.control.hasBegun
+    this.#deadlines.enter(isBeginning ? phase.HEAD : this.#exchanges.size > 0 ? phase.NONE : phase.IDLE)
   }
 
   /** Frames may have been written. */
@@ -327,8 +325,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   hasten(): boolean {
-    const told = [...this.#exchanges].filter((exchange) => exchange.cycle.hasten())
-    return told.length > 0
+    return [...this.#exchanges].filter(({ cycle }) => cycle.exchange?.hasten()).length > 0
   }
 
   /** The one exit for what cannot continue: the client has broken the protocol, or weir has failed. */
@@ -369,9 +366,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.wire.control.abort(code)
     this.#records?.settle()
     this.#records?.close(error)
-    const hasAll = hadEnded && this.transport.unsentBytes === 0
     if (!hadEnded) this.output.write()
-    if (hasAll) this.transport.destroy()
+    if (hadEnded && this.transport.unsentBytes === 0) this.transport.destroy()
     else this.transport.reset()
   }
 
