@@ -42,6 +42,7 @@ const isQuick = words.length === 0 && !isAll
  */
 const SLOW = [
   'test/e2e/',
+  'test/mcp/',
   'test/openapi/',
   'test/package/',
   'test/proxies/',

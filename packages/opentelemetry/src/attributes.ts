@@ -65,6 +65,19 @@ export function endAttributes(record: ExchangeRecord): Attributes {
   return attributes
 }
 
+/** What is known of a remote procedure call at its end; null for other requests. The status of gRPC is that of its protocol. */
+export function callAttributes({ session, code, error, outcome }: ExchangeRecord): Attributes | null {
+  const call = session === null ? null : exchange(session).rpc
+  if (call === null) return null
+  const { system, method, status } = call
+  const attributes: Attributes = { 'rpc.system.name': system, 'rpc.method': method }
+  if (status !== null) attributes['rpc.response.status_code'] = status
+  const hasFailed = status !== null && status.toUpperCase() !== 'OK'
+  const type = hasFailed ? status : status === null ? errorType({ code, error, status: null, outcome }) : null
+  if (type !== null) attributes['error.type'] = type
+  return attributes
+}
+
 /** The attributes of the duration: those with few values. */
 export function metricAttributes(record: ExchangeRecord): Attributes {
   const { method, route, session } = record
@@ -85,7 +98,7 @@ export function headAttributes(record: ExchangeRecord): Attributes {
 }
 
 /** weir's code. Without one, the class of the error or the status. Null if nothing went wrong. */
-function errorType({ code, error, status, outcome }: ExchangeRecord): string | null {
+function errorType({ code, error, status, outcome }: Pick<ExchangeRecord, 'code' | 'error' | 'status' | 'outcome'>): string | null {
   if (code !== null && CODE.test(code)) return code
   if (isInstance(error, Error)) return CLASS.test(error.name) ? error.name : OTHER
   if (error !== null) return OTHER

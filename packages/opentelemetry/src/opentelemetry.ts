@@ -16,7 +16,16 @@ import {
 } from 'weirjs/kit'
 
 import type { Meters, RequestSpan, Tracers } from './api-types.ts'
-import { endAttributes, headAttributes, isFailure, metricAttributes, SCHEMA_URL, spanName, startAttributes } from './attributes.ts'
+import {
+  callAttributes,
+  endAttributes,
+  headAttributes,
+  isFailure,
+  metricAttributes,
+  SCHEMA_URL,
+  spanName,
+  startAttributes,
+} from './attributes.ts'
 
 const { func, having, readBy } = option
 
@@ -118,6 +127,7 @@ class Tracing {
   readonly #tracer: Api.Tracer
   /** The API has no meter that waits for a provider, so it is created for the first request. */
   #duration: Api.Histogram | null = null
+  #callDuration: Api.Histogram | null = null
 
   constructor(api: typeof Api, options: Settings) {
     this.#api = api
@@ -157,11 +167,15 @@ class Tracing {
     if (found === null) return
     const { span, context, startTime } = found
     if (span.isRecording()) {
-      span.setAttributes(endAttributes(record))
+      span.setAttributes({ ...endAttributes(record), ...callAttributes(record) })
       this.#setStatus(span, record)
     }
     span.end(startTime + record.durationMs)
     this.#record(record, context)
+    const call = callAttributes(record)
+    if (call === null) return
+    this.#callDuration ??= this.#createDuration('rpc.server.call.duration', 'Duration of inbound remote procedure calls.')
+    this.#callDuration.record(record.durationMs / 1000, call, context)
   }
 
   /** A span that begins and ends now: nobody knew of a request before. */
@@ -182,14 +196,14 @@ class Tracing {
   }
 
   #record(record: ExchangeRecord, context: Api.Context): void {
-    this.#duration ??= this.#createDuration()
+    this.#duration ??= this.#createDuration('http.server.request.duration', 'Duration of HTTP server requests.')
     this.#duration.record(record.durationMs / 1000, metricAttributes(record), context)
   }
 
-  #createDuration(): Api.Histogram {
+  #createDuration(name: string, description: string): Api.Histogram {
     const provider = (this.#options.meterProvider ?? this.#api.metrics) as Api.MeterProvider
-    return provider.getMeter(SCOPE, undefined, { schemaUrl: SCHEMA_URL }).createHistogram('http.server.request.duration', {
-      description: 'Duration of HTTP server requests.',
+    return provider.getMeter(SCOPE, undefined, { schemaUrl: SCHEMA_URL }).createHistogram(name, {
+      description,
       unit: 's',
       advice: { explicitBucketBoundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10] },
     })

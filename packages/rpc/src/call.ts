@@ -4,6 +4,7 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import type { HttpSession } from 'weirjs'
 import { exchange } from 'weirjs/kit'
 
+import type { RpcCode } from './codes.ts'
 import { timeoutOf } from './deadline.ts'
 import { RpcError } from './rpc-error.ts'
 import type { RpcProtocol, Wire } from './wire.ts'
@@ -26,10 +27,30 @@ export interface RpcCall {
   readonly responseTrailers: Headers
 }
 
+/** In the names of OpenTelemetry. */
+class CallRecord {
+  readonly system: 'grpc' | 'connectrpc'
+  readonly method: string
+  status: string | null = null
+
+  constructor({ protocol }: Wire, { parent, name }: DescMethod) {
+    this.system = protocol === 'connect' ? 'connectrpc' : 'grpc'
+    this.method = `${parent.typeName}/${name}`
+  }
+
+  /** The client is told. @param code null: the call has succeeded */
+  tell(code: RpcCode | null): void {
+    if (this.system === 'grpc') this.status = code === null ? 'OK' : code.toUpperCase()
+    else this.status = code === null ? 'ok' : code
+  }
+}
+
 export class Call implements RpcCall {
   readonly session: HttpSession
   readonly wire: Wire
   readonly method: DescMethod
+  /** For observers. */
+  readonly record: CallRecord
   deadline: Date | null = null
   #timer: NodeJS.Timeout | null = null
   #controller: AbortController | null = null
@@ -46,6 +67,8 @@ export class Call implements RpcCall {
     this.session = session
     this.wire = wire
     this.method = method
+    this.record = new CallRecord(wire, method)
+    exchange(session).rpc = this.record
   }
 
   /** A handler is about to be called. @throws RpcError for a deadline that is not a time */

@@ -19,6 +19,7 @@ const NOTHING = new Uint8Array(0)
 export async function sendMessage(call: Call, bytes: Uint8Array, compressAbove: number | null): Promise<HttpResponse> {
   const { wire, session } = call
   const { response } = session
+  call.record.tell(null)
   const isCompressed = compressAbove !== null && bytes.length > compressAbove && acceptsGzip(session, wire.acceptField)
   const sent = isCompressed ? await compressed(bytes) : bytes
   addFields(response, fieldsOf(call.sentHeaders))
@@ -57,7 +58,8 @@ export function sendMessages(
 }
 
 /** Sends the failure of a call in place of any other response. */
-export function sendError({ wire, sentHeaders, sentTrailers }: Call, response: HttpResponse, error: RpcError): void {
+export function sendError({ wire, sentHeaders, sentTrailers, record }: Call, response: HttpResponse, error: RpcError): void {
+  record.tell(error.code)
   const trailers = merged(sentTrailers, error.metadata)
   const last = lastFrame(wire, error, trailers)
   addFields(response, fieldsOf(sentHeaders))
@@ -115,6 +117,7 @@ class MessageSource implements AsyncIterableIterator<Uint8Array> {
     }
     this.#isDone = true
     this.#call.finish()
+    this.#call.record.tell(this.failure?.code ?? null)
     const { wire, sentTrailers } = this.#call
     const last = lastFrame(wire, this.failure, merged(sentTrailers, this.failure?.metadata ?? null))
     return last === null ? { done: true, value: undefined } : { done: false, value: asSent(wire, last) }

@@ -12,6 +12,17 @@ export interface TraceIds {
 export const PERSONAL: BagKey<'nonce' | 'session'> = bagKey('personal')
 /** The span that a module has created for the exchange. */
 export const SPAN: BagKey<TraceIds | null> = bagKey('span')
+/** A remote procedure call, in the names of OpenTelemetry. */
+export interface RpcNote {
+  readonly system: 'grpc' | 'connectrpc'
+  /** The full name, such as `package.Service/Method`. */
+  readonly method: string
+  /** What the client is told, as its protocol writes it, such as `NOT_FOUND`; null if it is told nothing. */
+  readonly status: string | null
+}
+
+/** The call that a request makes. */
+export const RPC: BagKey<RpcNote | null> = bagKey('rpc')
 /** Ends the response in its own way, because the grace of `stop` is over. */
 export const ON_GRACE_OVER: BagKey<() => void> = bagKey('grace')
 /** Methods that middleware answers at this path, in addition to those of its routes. */

@@ -16,7 +16,7 @@ import { type BagKey, bagKey } from '../../http/bag.ts'
 import { DECODED } from '../../http/body/body.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
 import { type Exchange, exchangeOf } from '../../http/exchange.ts'
-import { ON_GRACE_OVER, OTHER_METHODS, PERSONAL, SPAN, type TraceIds } from '../../http/notes.ts'
+import { ON_GRACE_OVER, OTHER_METHODS, PERSONAL, RPC, type RpcNote, SPAN, type TraceIds } from '../../http/notes.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { bodyOf, cookieOf, cookieUse } from '../../http/request/request.ts'
 import { HttpSession } from '../../http/session.ts'
@@ -130,6 +130,11 @@ export interface ExchangeHandle {
    */
   readonly personal: 'nonce' | 'session' | null
   markPersonal(how: 'nonce' | 'session'): void
+  /**
+   * The remote procedure call that the request makes, for metrics, traces and logs; null without one. `system` and `method` are names of
+   * OpenTelemetry. `status` is what the client is told, such as `NOT_FOUND`, and null if it is told nothing.
+   */
+  rpc: { readonly system: 'grpc' | 'connectrpc'; readonly method: string; readonly status: string | null } | null
   /**
    * Calls `work` when the grace of `stop` is over and the response is not complete: a moment before it is aborted, for protocols whose responses
    * can say so. Replaces what was set before.
@@ -332,6 +337,14 @@ class Handle implements ExchangeHandle {
 
   onGraceOver(work: () => void): void {
     this.#exchange.setNote(ON_GRACE_OVER, work)
+  }
+
+  get rpc(): RpcNote | null {
+    return this.#exchange.note(RPC) ?? null
+  }
+
+  set rpc(call: RpcNote | null) {
+    this.#exchange.setNote(RPC, call)
   }
 
   get span(): TraceIds | null {

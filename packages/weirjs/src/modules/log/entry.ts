@@ -29,6 +29,8 @@ export interface AccessLogEntry {
   /** That of the response; 499 if the client left before the response was complete, 0 if there was none. */
   readonly status: number
   readonly outcome: Outcome
+  /** For a call of gRPC or Connect: what its client is told, such as `OK` or `NOT_FOUND`. */
+  readonly rpcStatus: string | null
   /** The code of the error, such as `WEIR_BODY_TOO_LARGE`. */
   readonly code: string | null
   readonly bytesIn: number
@@ -82,6 +84,7 @@ export function entryOf(record: ExchangeRecord, settings: EntrySettings): Access
     route: record.route,
     status: outcome === 'client-gone' && isHttp(kind) ? CLIENT_GONE : (record.status ?? 0),
     outcome,
+    rpcStatus: session === null ? null : (exchange(session).rpc?.status ?? null),
     code: record.code,
     bytesIn: record.bytesIn,
     bytesOut: record.bytesOut,

@@ -89,6 +89,7 @@ export function jsonLine(entry: AccessLogEntry): string {
   if (entry.protocol !== null) line += protocolMember(entry.protocol)
   if (entry.host !== null) line += hostMember(entry.host)
   if (entry.route !== null) line += routeMember(entry.route)
+  if (entry.rpcStatus !== null) line += `,"rpcStatus":"${entry.rpcStatus}"`
   if (entry.code !== null) line += jsonMember(',"code":', entry.code)
   line += `,"durationMs":${millis(entry.durationMs)}`
   if (entry.firstByteMs !== null && entry.firstByteMs !== entry.durationMs) line += `,"firstByteMs":${millis(entry.firstByteMs)}`

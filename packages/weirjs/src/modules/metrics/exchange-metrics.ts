@@ -2,6 +2,7 @@
 
 import type { ExchangeRecord, ExchangeStart } from '../../http/exchange-record.ts'
 
+import { exchange } from '../kit/exchange.ts'
 import { KNOWN_METHODS, OTHER, templateOf } from './http-conventions.ts'
 import type { MetricFamily, MetricSample } from './metric-source.ts'
 
@@ -41,6 +42,8 @@ export class ExchangeMetrics {
   /** By route and method. */
   readonly #routes = new Map<string | null, Map<string, Sizes>>()
   readonly #other: Sizes
+  /** Of remote procedure calls, by system, method and status. */
+  readonly #calls = new Map<string, Series>()
   #seriesCount = 0
   #overflowed = 0
   #active = 0
@@ -93,6 +96,23 @@ export class ExchangeMetrics {
     sizes.count++
     sizes.bytesIn += record.bytesIn
     sizes.bytesOut += record.bytesOut
+    const call = record.session === null ? null : exchange(record.session).rpc
+    if (call !== null) this.#observeCall(call, seconds, at)
+  }
+
+  #observeCall({ system, method, status }: { system: string; method: string; status: string | null }, seconds: number, at: number): void {
+    const key = `${system} ${method} ${status}`
+    let series = this.#calls.get(key)
+    if (series === undefined) {
+      if (this.#calls.size >= this.#maxSeries) {
+        this.#overflowed++
+        return
+      }
+      const labels = { rpc_system_name: system, rpc_method: method, ...(status === null ? {} : { rpc_response_status_code: status }) }
+      this.#calls.set(key, (series = new Series(labels, this.#bounds.length)))
+    }
+    series.counts[at]!++
+    series.sum += seconds
   }
 
   /** Called once for each route and method, and each time for methods that have no label. */
@@ -158,6 +178,13 @@ export class ExchangeMetrics {
       'Time from the complete head of a request to the end of its response.',
       series.flatMap((one) => [...this.#histogram(one)]),
     )
+    if (this.#calls.size > 0)
+      yield family(
+        'rpc_server_call_duration_seconds',
+        'histogram',
+        'Time from the complete head of a remote procedure call to the end of its response.',
+        [...this.#calls.values()].flatMap((one) => [...this.#histogram(one)]),
+      )
     yield gauge('http_server_active_requests', 'Requests that are being received or answered.', this.#active)
     yield sizesFamily('http_server_request_body_size_bytes', 'Bytes of request bodies that were received.', all, ({ bytesIn }) => bytesIn)
     yield sizesFamily('http_server_response_body_size_bytes', 'Bytes of response bodies.', all, ({ bytesOut }) => bytesOut)
