@@ -68,6 +68,7 @@ const SECTIONS = {
     'docs/guide/sessions.md': 'Sessions',
     'docs/guide/oidc.md': 'Login with OpenID Connect',
     'docs/guide/jwt.md': 'Tokens (JWT)',
+    'docs/guide/sign-in.md': 'Sign in with Google, Entra, …',
     'docs/guide/csrf.md': 'CSRF',
     'docs/guide/cors.md': 'CORS',
     'docs/guide/headers.md': 'Security headers',
@@ -96,6 +97,7 @@ const SECTIONS = {
   },
   Clients: {
     'docs/guide/contracts.md': 'Contracts and the typed client',
+    'docs/guide/react.md': 'React, TanStack Query and Vite',
     'docs/guide/openapi.md': 'OpenAPI',
     'docs/guide/rpc.md': 'gRPC and Connect',
     'docs/guide/mcp.md': 'Tools for models (MCP)',
@@ -103,6 +105,7 @@ const SECTIONS = {
   },
   Production: {
     'docs/guide/deploy.md': 'Deploying',
+    'docs/guide/platforms.md': 'Docker compose, Fly, Cloud Run, …',
     'docs/guide/proxies.md': 'Behind a proxy',
     'docs/guide/tls.md': 'TLS and HTTP/2',
     'docs/guide/health.md': 'Health checks',

@@ -1,15 +1,18 @@
 // What the documents state is true: catalogue, limits, states, links, and every example, which is compiled and run.
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import type { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 
 import { ERRORS, type ErrorSpec } from '../packages/weirjs/src/base/error-codes.ts'
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, LIMIT_RULES, TIMEOUT_RULES } from '../packages/weirjs/src/base/limits.ts'
 import * as exchange from '../packages/weirjs/src/net/cycle/exchange-states.ts'
 import { LIFE_MOVES, LIFE_NAMES, READING_MOVES, STATE_NAMES, WRITING_MOVES } from '../packages/weirjs/src/wire/http1/states.ts'
+import { noCurl } from '../packages/weirjs/test/support/curl.ts'
 import { staged } from '../packages/weirjs/test/support/packed-package.ts'
 import { temporaryDirectory } from '../packages/weirjs/test/support/temporary.ts'
 
@@ -205,6 +208,26 @@ const examples: Example[] = [...texts].flatMap(([path, text]) => {
   })
 })
 
+/** What a page begins with: a program, as files with names, and what commands print while its `main.ts` runs. */
+interface Program {
+  readonly name: string
+  readonly files: readonly Example[]
+  readonly calls: readonly { readonly command: string; readonly printed: string }[]
+}
+
+const programs: Program[] = [...texts].flatMap(([path, text]) => {
+  const groups = [...text.matchAll(/((?:^```ts \[[\w.]+\]\n(?:(?!```)[\s\S])*?^```\n\n)+)^```console\n([\s\S]*?)^```$/gm)]
+  return groups.map(([, sources, terminal], i) => {
+    const files = [...sources!.matchAll(/^```ts \[(.+)\]\n([\s\S]*?)^```$/gm)].map(([, file, code]) => ({ file: file!, code: code! }))
+    const calls = [...terminal!.matchAll(/^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)/gm)]
+    return {
+      name: `${path.replace(/\.md$/, '').replace(/[\\/]/g, '-')}-program-${i + 1}`,
+      files,
+      calls: calls.map(([, command, printed]) => ({ command: command!, printed: printed! })),
+    }
+  })
+})
+
 /** Where examples are compiled: inside build/, so that the packages of the repository are found from there. */
 const FOLDER = 'build/docs-examples'
 /** The folder for temporary files of the examples, which is removed with everything in it. */
@@ -227,6 +250,10 @@ function compileExamples(): string {
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(`${FOLDER}/out`, { recursive: true })
   for (const { file, code } of examples) writeFileSync(`${FOLDER}/${file}`, code)
+  for (const { name, files } of programs) {
+    mkdirSync(`${FOLDER}/${name}`)
+    for (const { file, code } of files) writeFileSync(`${FOLDER}/${name}/${file}`, code)
+  }
   writeFileSync(`${FOLDER}/node-sqlite.d.ts`, NODE_SQLITE)
   const compilerOptions = {
     paths: Object.fromEntries(Object.entries(paths).map(([name, [path]]) => [name, [`../../${path}`]])),
@@ -238,7 +265,7 @@ function compileExamples(): string {
     tsBuildInfoFile: null,
     skipLibCheck: true, // the declarations of NATS do not compile with exactOptionalPropertyTypes
   }
-  writeFileSync(`${FOLDER}/tsconfig.json`, JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'] }))
+  writeFileSync(`${FOLDER}/tsconfig.json`, JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts', '*/*.ts'] }))
   const { stdout, stderr } = spawnSync('node_modules/.bin/tsc', ['-p', FOLDER], { encoding: 'utf8' })
   spawnSync(process.execPath, ['scripts/packages.mjs', `${FOLDER}/out`, `${FOLDER}/out/node_modules`], { stdio: 'inherit' })
   return stdout + stderr
@@ -269,16 +296,16 @@ test('every ts block of README and docs compiles, and prints what its comments s
   assert.equal(compileExamples(), '')
   mkdirSync(TEMPORARY)
   t.after(() => rmSync(TEMPORARY, { recursive: true, force: true }))
-  const programs = examples.map(({ file, code }) => ({
+  const runs = examples.map(({ file, code }) => ({
     file,
     isTest: code.includes("from 'node:test'"),
     expected: [...code.matchAll(/^ *console\.log\(.*\) \/\/ (.+)$/gm)].map(([, line]) => `${line}\n`).join(''),
   }))
-  const printing = programs.filter(({ expected, isTest }) => expected !== '' && !isTest).map(({ file }) => file)
+  const printing = runs.filter(({ expected, isTest }) => expected !== '' && !isTest).map(({ file }) => file)
   const printed = new Map<string, string>()
   for (let i = 0; i < printing.length; i += 10)
     for (const [file, output] of runTogether(printing.slice(i, i + 10))) printed.set(file, output)
-  for (const { file, isTest, expected } of programs) {
+  for (const { file, isTest, expected } of runs) {
     if (expected === '' && !isTest) continue
     await t.test(file, () => {
       if (!isTest && printed.get(file) === expected) return
@@ -286,6 +313,55 @@ test('every ts block of README and docs compiles, and prints what its comments s
       assert.deepEqual({ status, stdout: isTest ? '' : stdout, stderr }, { status: 0, stdout: expected, stderr: '' })
     })
   }
+  for (const program of noCurl === false ? programs : []) await t.test(program.name, (t) => runProgram(t, program))
+})
+
+/** The port of the programs, as printed. Each gets a free one in its place, and tells it to this test. */
+const PRINTED_PORT = '2015'
+const TELL_PORT = `data:text/javascript,${encodeURIComponent(`
+  import { writeSync } from 'node:fs'
+  import { Server } from 'node:net'
+  const { listen } = Server.prototype
+  Server.prototype.listen = function (options, ...rest) {
+    this.once('listening', () => writeSync(3, String(this.address().port)))
+    return Reflect.apply(listen, this, [{ ...options, port: 0 }, ...rest])
+  }`)}`
+
+async function runProgram(t: TestContext, { name, files, calls }: Program): Promise<void> {
+  const cwd = temporaryDirectory(t)
+  const compiled = (file: string) => resolve(scriptOf(`${name}/${file}`))
+  const child = spawn(process.execPath, ['--import', TELL_PORT, compiled('main.ts')], { cwd, stdio: ['ignore', 'ignore', 'pipe', 'pipe'] })
+  t.after(() => child.kill('SIGKILL'))
+  let complaint = ''
+  child.stderr!.on('data', (chunk) => (complaint += chunk))
+  const ended = once(child, 'exit').then(() => assert.fail(`it ended: ${complaint}`))
+  const [port] = (await Promise.race([once(child.stdio[3] as Readable, 'data'), ended])) as [Buffer]
+  const here = (text: string) => text.replaceAll(PRINTED_PORT, String(port))
+  for (const { file } of files.filter(({ file }) => file !== 'main.ts'))
+    writeFileSync(compiled(file), here(readFileSync(compiled(file), 'utf8')))
+  for (const { command, printed } of calls) {
+    const run = here(command)
+      .replaceAll('curl ', "curl --disable --silent --show-error --noproxy '*' ")
+      .replace(/^node (\S+)/, (_, file: string) => `${process.execPath} ${compiled(file)}`)
+    const { stdout, stderr } = spawnSync('sh', ['-c', run], { cwd, encoding: 'utf8' })
+    assert.match(squeezed(stdout), new RegExp(`^${squeezed(printed).split('…').map(escaped).join('.+?')}$`), `${command}\n${stderr}`)
+  }
+}
+
+/** Lines of output are as long on the page as they fit. What differs from run to run is `…`. */
+function squeezed(text: string): string {
+  return text.replace(/\s+/g, '')
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}
+
+test('the pages that people read first begin with a program', () => {
+  const pages = 'authentication caching contracts cookies errors events files-and-streams request response routing schemas sessions static'
+  for (const name of [...pages.split(' '), 'typed-bodies', 'uploads', 'websocket'])
+    assert.match(page(`docs/guide/${name}.md`), /^# .+\n\n(?:[^`#].*\n+)*```ts \[[\w.]+\]\n/, name)
+  assert.ok(programs.length >= 16, `${programs.length} programs were found`)
 })
 
 test('docs/local-threats.md names a test for each threat, and each of them exists', () => {

@@ -30,6 +30,9 @@ export default {
     languageAlias: { promql: 'bash', haproxy: 'nginx', caddy: 'nginx' },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config: (md) => {
+      md.core.ruler.before('normalize', 'programs', (state) => {
+        state.src = tabbed(state.src)
+      })
       md.core.ruler.push('links', ({ tokens, env }) => linkTokens(tokens, env.realPath ?? env.path))
       md.core.ruler.push('corners', ({ tokens }) => mendCorners(tokens))
       md.core.ruler.push('pictures', ({ tokens }) => mendPictures(tokens))
@@ -127,6 +130,14 @@ function mendPictures(tokens) {
       /<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*<img src="([^"]+)"([^>]*)>\s*<\/picture>/g,
       '<img class="only-dark" src="$1"$3><img class="only-light" src="$2"$3>',
     )
+}
+
+/** A program and what it prints, one below the other for GitHub, are tabs here. */
+function tabbed(text) {
+  return text.replace(
+    /((?:^```ts \[[\w.]+\]\n(?:(?!```)[\s\S])*?^```\n\n)+)^```console(\n[\s\S]*?^```)$/gm,
+    '::: code-group\n$1```console [In a terminal]$2\n:::',
+  )
 }
 
 /** A block of code that is a file has its name in place of its language: ```ts [main.ts] */
