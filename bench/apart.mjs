@@ -13,6 +13,7 @@ const PATIENCE_MS = 600_000
 export const APART = [
   {
     id: 'w9',
+    name: 'Idle connections',
     title: `memory per idle keep-alive connection, ${IDLE_CONNECTIONS.toLocaleString('en')} of them`,
     async measure({ pinning, say }) {
       say('w9: idle connections')
@@ -29,6 +30,7 @@ export const APART = [
   },
   {
     id: 'w10',
+    name: 'Cold start',
     title: 'cold start: a process that answers its first request',
     async measure({ pinning, quick, say }) {
       const rounds = quick ? COLD_STARTS.quick : COLD_STARTS.full
@@ -38,6 +40,7 @@ export const APART = [
   },
   {
     id: 'w11',
+    name: '1 GiB to disk',
     title: '1 GiB of form streamed to disk',
     isQuick: false,
     async measure({ say }) {

@@ -51,7 +51,9 @@ export function heading(machine, servers, options, command) {
 
 export function table(workload, servers, { rounds, repeated, othersShare, skipped, failed }, generatorName) {
   const lines = [
-    `### ${workload.id}: ${workload.title}`,
+    `### ${workload.name}`,
+    '',
+    `\`${workload.id}\`: ${workload.title}`,
     '',
     `${workload.connections} connections with ${workload.depth === 1 ? '1 request' : `${workload.depth} requests`} in flight on each; load generator: ${generatorName}.`,
     '',

@@ -60,7 +60,7 @@ await own.stop()
 for (const part of parts.filter((one) => APART.includes(one))) {
   const text = await part.measure({ pinning: machine.pinning, quick: options.quick, say }).catch(failed)
   record.apart[part.id] = text
-  tell(`### ${part.id}: ${part.title}\n\n${text}`)
+  tell(`### ${part.name}\n\n\`${part.id}\`: ${part.title}\n\n${text}`)
 }
 if (options.markdown !== null) writeFileSync(options.markdown, document({ head, sections, results, servers, machine, beside }))
 if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(record, null, 2)}\n`)

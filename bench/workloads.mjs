@@ -1,7 +1,7 @@
 // The available workloads and servers. To add one, add a file to its folder; nothing else has to know about it.
 //
-// A workload: { id, title, app, exchanges, depth = 1, connections = 64, requestsPerConnection = Infinity, coding, needs, isQuick = true }.
-//   `app` names the set of routes that a server must have, `exchanges` are the requests with their one right response (message.mjs),
+// A workload: { id, name, title, app, exchanges, depth = 1, connections = 64, requestsPerConnection = Infinity, coding, needs, isQuick = true }.
+//   `name` is what the documents call it, `app` names the set of routes that a server must have, `exchanges` are the requests with their one right response (message.mjs),
 //   `coding` is how the responses are compressed, `needs` is a member that weir may not have yet, and `isQuick` is whether --quick
 //   includes it.
 // A server: { label, version(), start(workload) → { port } or { skipped: reason }, runtime, missing, answersOneBody, isExtra }.

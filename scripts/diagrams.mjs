@@ -82,7 +82,12 @@ function flow(colors) {
 
 /** Which columns of the first table of docs/performance.md are shown, and the names of its rows for people. */
 const SERVERS = ['weir', 'Bun.serve', 'Fastify', 'Hono', 'Express']
-const WORKLOADS = { w1: 'JSON hello', w2: 'routed GET with browser headers', w3: '200 B of JSON, checked', w5: 'form with a 64 KiB file' }
+const WORKLOADS = {
+  'JSON hello': 'JSON hello',
+  'Browser request': 'routed GET with browser headers',
+  'JSON body': '200 B of JSON, checked',
+  'Form with a file': 'form with a 64 KiB file',
+}
 
 function speed(colors) {
   const page = readFileSync(join(FOLDER, '../performance.md'), 'utf8').split('\n')

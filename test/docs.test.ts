@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join, relative, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 
 import { ERRORS, type ErrorSpec } from '../packages/weirjs/src/base/error-codes.ts'
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, LIMIT_RULES, TIMEOUT_RULES } from '../packages/weirjs/src/base/limits.ts'
@@ -290,6 +291,25 @@ function runTogether(files: readonly string[]): [file: string, output: string][]
   return status === 0 && stderr === '' ? files.map((file, i) => [file, outputs[i]!]) : []
 }
 
+/** What the comments of a program state: behind a call of console.log or, if that line would be too long, in lines of their own below it. */
+function printedBy(code: string): string[] {
+  const calls = /^( *)console\.log\((?:.*\)|.*(?:\n\1 {2}.*)*\n\1[\])}].*\))(?: \/\/ (.+)|((?:\n\1\/\/ .+)+))$/gm
+  return [...code.matchAll(calls)].map(
+    ([, , behind, below]) =>
+      behind ??
+      below!
+        .trim()
+        .replace(/\n? *\/\/ /g, ' ')
+        .trim(),
+  )
+}
+
+/** Lines that were printed, as the page has them: there, a line may be broken at any place. */
+function linesOf(stdout: string, expected: readonly string[]): string[] {
+  const lines = stdout.split('\n').slice(0, -1)
+  return lines.map((line, i) => (squeezed(line) === squeezed(expected[i] ?? '') ? expected[i]! : line))
+}
+
 test('every ts block of README and docs compiles, and prints what its comments state', async (t) => {
   assert.ok(examples.length > 10, 'examples were found')
   assert.equal(new Set(examples.map(({ file }) => file)).size, examples.length, 'none replaces another')
@@ -299,18 +319,18 @@ test('every ts block of README and docs compiles, and prints what its comments s
   const runs = examples.map(({ file, code }) => ({
     file,
     isTest: code.includes("from 'node:test'"),
-    expected: [...code.matchAll(/^ *console\.log\(.*\) \/\/ (.+)$/gm)].map(([, line]) => `${line}\n`).join(''),
+    expected: printedBy(code),
   }))
-  const printing = runs.filter(({ expected, isTest }) => expected !== '' && !isTest).map(({ file }) => file)
+  const printing = runs.filter(({ expected, isTest }) => expected.length > 0 && !isTest).map(({ file }) => file)
   const printed = new Map<string, string>()
   for (let i = 0; i < printing.length; i += 10)
     for (const [file, output] of runTogether(printing.slice(i, i + 10))) printed.set(file, output)
   for (const { file, isTest, expected } of runs) {
-    if (expected === '' && !isTest) continue
+    if (expected.length === 0 && !isTest) continue
     await t.test(file, () => {
-      if (!isTest && printed.get(file) === expected) return
+      if (!isTest && isDeepStrictEqual(linesOf(printed.get(file) ?? '', expected), expected)) return
       const { status, stdout, stderr } = runExample([scriptOf(file)])
-      assert.deepEqual({ status, stdout: isTest ? '' : stdout, stderr }, { status: 0, stdout: expected, stderr: '' })
+      assert.deepEqual({ status, lines: isTest ? [] : linesOf(stdout, expected), stderr }, { status: 0, lines: expected, stderr: '' })
     })
   }
   for (const program of noCurl === false ? programs : []) await t.test(program.name, (t) => runProgram(t, program))
@@ -356,6 +376,17 @@ function squeezed(text: string): string {
 function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }
+
+test('no line of code in the guide is longer than 90 characters', () => {
+  const long = [...texts].flatMap(([path, text]) => {
+    if (!path.startsWith('docs/guide')) return []
+    const blocks = [...text.matchAll(/^```(?:ts|tsx|js|console)\b.*\n([\s\S]*?)^```$/gm)].map(([, code]) => code!)
+    return blocks
+      .flatMap((code) => code.split('\n').filter((line) => line.length > 90 && !/^(?:import|export) /.test(line)))
+      .map((line) => `${path}: ${line}`)
+  })
+  assert.deepEqual(long, [])
+})
 
 test('the pages that people read first begin with a program', () => {
   const pages = 'authentication caching contracts cookies errors events files-and-streams request response routing schemas sessions static'

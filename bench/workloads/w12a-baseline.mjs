@@ -16,6 +16,7 @@ function exchange(number) {
 
 export default {
   id: 'w12a',
+  name: 'Sums',
   title:
     'HttpArena baseline: sums of two query values; a third of the requests are GET, a third POST with a number, a third POST with a chunked number',
   app: 'baseline',

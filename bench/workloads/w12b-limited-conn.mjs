@@ -3,6 +3,7 @@ import baseline from './w12a-baseline.mjs'
 export default {
   ...baseline,
   id: 'w12b',
-  title: 'HttpArena limited-conn: w12a, the client closes each connection after 10 requests and opens another',
+  name: 'Short connections',
+  title: 'HttpArena limited-conn: the sums, but the client closes each connection after 10 requests and opens another',
   requestsPerConnection: 10,
 }

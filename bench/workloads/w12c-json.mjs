@@ -9,6 +9,7 @@ const sizes = `${exchanges[0].body.length} to ${exchanges.at(-1).body.length} B`
 
 export default {
   id: 'w12c',
+  name: 'JSON lists',
   title: `HttpArena json: 1 to 50 items with a computed field, ${sizes}`,
   app: 'json',
   exchanges,
@@ -21,7 +22,8 @@ const ALWAYS_COMPRESSED = 1200
 export function compressedAs(coding) {
   return {
     id: `w12d-${coding}`,
-    title: `HttpArena json-comp: w12c, compressed as ${coding} for every request`,
+    name: `JSON lists, ${coding}`,
+    title: `HttpArena json-comp: the JSON lists, compressed as ${coding} for every request`,
     app: 'compressed',
     coding,
     isQuick: coding === 'gzip',

@@ -11,6 +11,7 @@ function exchange(size) {
 
 export default {
   id: 'w12e',
+  name: 'Large uploads',
   title: 'HttpArena upload: bodies of 500 KiB, 2, 10 and 20 MiB in turn, streamed and counted',
   app: 'upload',
   connections: 8,

@@ -26,6 +26,7 @@ function browserFields() {
 
 export default {
   id: 'w2',
+  name: 'Browser request',
   title: 'GET /users/42?active=true, ten browser fields, cookies included, that vary; id and active converted',
   app: 'basic',
   exchanges: Array.from({ length: VARIANTS }, () =>

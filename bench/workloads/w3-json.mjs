@@ -27,6 +27,7 @@ const body = JSON.stringify(sent)
 
 export default {
   id: 'w3',
+  name: 'JSON body',
   title: `POST /people, ${Buffer.byteLength(body)} B of JSON mapped onto a model`,
   app: 'bodies',
   needs: 'bodyMap',

@@ -6,7 +6,8 @@ const body = new URLSearchParams(Object.entries(sent).map(([name, value]) => [na
 
 export default {
   id: 'w4',
-  title: `POST /people, w3 as a url-encoded form, ${body.length} B`,
+  name: 'Form body',
+  title: `POST /people, the values of the JSON body as a url-encoded form, ${body.length} B`,
   app: 'bodies',
   needs: 'bodyMap',
   exchanges: [jsonExchange(requestOf('POST', '/people', { 'Content-Type': 'application/x-www-form-urlencoded' }, body), answer)],

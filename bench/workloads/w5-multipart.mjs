@@ -23,6 +23,7 @@ function exchange(number) {
 
 export default {
   id: 'w5',
+  name: 'Form with a file',
   title: 'POST /uploads, multipart with 3 fields and a file of 64 KiB, in memory',
   app: 'bodies',
   connections: 16,

@@ -11,6 +11,7 @@ for (let i = 0; i < 4; i++) {
 
 export default {
   id: 'w7',
+  name: '200 routes',
   title: `${ROUTES.length} routes, a mix of exact paths and templates`,
   app: 'routes',
   exchanges: order.map((route) => {

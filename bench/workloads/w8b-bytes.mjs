@@ -3,6 +3,7 @@ import { requestOf } from '../message.mjs'
 
 export default {
   id: 'w8b',
+  name: '64 KiB from memory',
   title: `GET /bytes, ${BYTES.length} B from memory`,
   app: 'large',
   isQuick: false,

@@ -10,7 +10,8 @@ class UserController extends Controller {
   @Route('POST', '/save')
   save() {
     const user = { name: '', age: 0 }
-    if (!this.request.bodyMapAnonymous(user)) return this.response.status(400).text('Send a user as JSON.')
+    if (!this.request.bodyMapAnonymous(user))
+      return this.response.status(400).text('Send a user as JSON.')
     return { user }
   }
 }

@@ -13,7 +13,8 @@ class UserController extends Controller {
 
   save() {
     const user = { name: '', age: 0 }
-    if (!this.request.bodyMapAnonymous(user)) return this.response.status(400).text('Send a user as JSON.')
+    if (!this.request.bodyMapAnonymous(user))
+      return this.response.status(400).text('Send a user as JSON.')
     return { user }
   }
 }

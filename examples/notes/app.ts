@@ -9,7 +9,8 @@ export function createServer(port = 0) {
   server.use(openapi({ info: { title: 'Notes', version: '1.0.0' }, ui: '/docs' }))
   server.mapContract(notes, {
     list: ({ search }) => kept.filter(({ title }) => title.includes(search)),
-    show: ({ id }, { response }) => kept[id - 1] ?? response.notFound(`There is no note ${id}.`),
+    show: ({ id }, { response }) =>
+      kept[id - 1] ?? response.notFound(`There is no note ${id}.`),
     add: ({ body }, { response }) => {
       const note = { id: kept.length + 1, ...body }
       kept.push(note)

@@ -36,6 +36,7 @@ export default {
       md.core.ruler.push('links', ({ tokens, env }) => linkTokens(tokens, env.realPath ?? env.path))
       md.core.ruler.push('corners', ({ tokens }) => mendCorners(tokens))
       md.core.ruler.push('pictures', ({ tokens }) => mendPictures(tokens))
+      md.core.ruler.push('code', ({ tokens }) => mendCode(tokens))
       const { fence } = md.renderer.rules
       md.renderer.rules.fence = (tokens, i, ...rest) => {
         const { info } = tokens[i] // the fence of VitePress takes the name away
@@ -121,6 +122,11 @@ function mendCorners(tokens) {
     token.tag = 'td'
     tokens[i + 2].tag = 'td'
   }
+}
+
+/** Code that is only indented scrolls on a narrow screen, as all other code does. */
+function mendCode(tokens) {
+  for (const token of tokens.filter(({ type }) => type === 'code_block')) Object.assign(token, { type: 'fence', info: 'text' })
 }
 
 /** A picture follows the scheme that the reader has chosen, not only that of the system. */
