@@ -123,8 +123,8 @@ function overview(ratios) {
 
 /** The chart that scripts/diagrams.mjs draws of the overview. */
 const CHART = `<picture>
-  <source media="(prefers-color-scheme: dark)" srcset="images/speed-dark.svg">
-  <img src="images/speed-light.svg" alt="Requests for the same CPU time, compared with node:http: a bar for each of weir, Bun, Fastify, Hono and Express" width="720">
+  <source media="(prefers-color-scheme: dark)" srcset="./images/speed-dark.svg">
+  <img src="./images/speed-light.svg" alt="Requests for the same CPU time, compared with node:http: a bar for each of weir, Bun, Fastify, Hono and Express" width="720">
 </picture>`
 
 /** What the summary says, each in one line. */

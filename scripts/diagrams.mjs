@@ -48,7 +48,167 @@ const ROW = 62
 const BOX = { left: 40, width: 440, height: 46 }
 const TOP = 64
 
-const DIAGRAMS = { 'request-flow': flow, speed }
+const DIAGRAMS = {
+  'request-flow': flow,
+  speed,
+  contract: boxes(
+    'One contract, and what follows from it',
+    300,
+    [
+      { id: 'contract', x: 260, y: 110, name: 'contract.ts', does: 'paths, schemas, answers', own: true },
+      { id: 'server', x: 24, y: 24, name: 'The server', does: 'handlers have to fit' },
+      { id: 'client', x: 496, y: 24, name: 'The client', does: 'a function for each route' },
+      { id: 'document', x: 24, y: 200, name: 'OpenAPI document', does: 'clients in other languages' },
+      { id: 'tests', x: 496, y: 200, name: 'Your tests', does: 'no other response passes' },
+    ],
+    [
+      ['contract', 'server'],
+      ['contract', 'client'],
+      ['contract', 'document'],
+      ['contract', 'tests'],
+    ],
+  ),
+  relay: boxes(
+    'A message reaches the clients of every process',
+    322,
+    [
+      { id: 'ann', x: 24, y: 24, name: 'Ann', does: 'says “dinner?”' },
+      { id: 'bob', x: 260, y: 24, name: 'Bob', does: 'hears it' },
+      { id: 'cleo', x: 496, y: 24, name: 'Cleo', does: 'hears it' },
+      { id: 'one', x: 24, y: 132, name: 'Process 1', does: 'broadcasts', own: true },
+      { id: 'two', x: 260, y: 132, name: 'Process 2', does: 'subscribed', own: true },
+      { id: 'three', x: 496, y: 132, name: 'Process 3', does: 'subscribed', own: true },
+      { id: 'relay', x: 260, y: 240, name: 'Redis or NATS', does: 'keeps what was missed' },
+    ],
+    [
+      ['ann', 'one'],
+      ['one', 'relay'],
+      ['relay', 'two'],
+      ['relay', 'three'],
+      ['two', 'bob'],
+      ['three', 'cleo'],
+    ],
+  ),
+  proxies: boxes(
+    'Who may say who the client is',
+    226,
+    [
+      { id: 'client', x: 24, y: 24, name: '203.0.113.7', does: 'a client' },
+      { id: 'proxy', x: 260, y: 24, name: '10.0.0.1', does: 'trusted: its field counts' },
+      { id: 'weir', x: 496, y: 84, name: 'weir', does: 'reads X-Forwarded-For', own: true },
+      { id: 'stranger', x: 24, y: 144, name: '203.0.113.9', does: 'its field is ignored' },
+    ],
+    [
+      ['client', 'proxy'],
+      ['proxy', 'weir'],
+      ['stranger', 'weir'],
+    ],
+  ),
+  timeouts: timeline('Which timeout covers which part of a request', [
+    { name: 'The head arrives', from: 0, to: 14, by: 'headersTimeout' },
+    { name: 'The body arrives', from: 14, to: 40, by: 'minBodyRate, after bodyGracePeriod' },
+    { name: 'The handler works', from: 40, to: 64, by: 'requestTimeout' },
+    { name: 'The client reads the response', from: 64, to: 84, by: 'writeTimeout' },
+    { name: 'Nothing, until the next request', from: 84, to: 100, by: 'keepAliveTimeout' },
+  ]),
+  stop: timeline('What happens after SIGTERM', [
+    { name: 'Not ready, but every request is served', from: 0, to: 25, by: 'readyDelay' },
+    { name: 'Requests in flight end, and no new connection is accepted', from: 25, to: 75, by: 'grace' },
+    { name: 'What is left is aborted, and the process ends', from: 75, to: 80, by: '' },
+    { name: 'systemd or Kubernetes would kill it only now', from: 98, to: 100, by: 'their own limit' },
+  ]),
+  'resumable-upload': sequence(
+    'An upload goes on after a break',
+    ['Client', 'weir'],
+    [
+      { says: 'POST /files', to: 1 },
+      { says: '201, Location: /files/7f3a', to: 0 },
+      { says: 'PATCH: the first 40 MB, then the connection breaks', to: 1, fails: true },
+      { says: 'HEAD /files/7f3a', to: 1 },
+      { says: '204, Upload-Offset: 40000000', to: 0 },
+      { says: 'PATCH: the rest', to: 1 },
+      { says: 'complete', to: 0 },
+    ],
+  ),
+}
+
+const NODE = { width: 200, height: 58 }
+
+/** Boxes with arrows between them, which begin and end at their edges. */
+function boxes(title, height, nodes, arrows) {
+  return (colors) => {
+    const centre = ({ x, y }) => [x + NODE.width / 2, y + NODE.height / 2]
+    /** Where the way from the centre of a box to that of another leaves it. */
+    const edge = (from, to) => {
+      const [x, y] = centre(from)
+      const [dx, dy] = [centre(to)[0] - x, centre(to)[1] - y]
+      const part = Math.min(NODE.width / 2 / Math.abs(dx || 1e-9), NODE.height / 2 / Math.abs(dy || 1e-9))
+      return [x + dx * part, y + dy * part].map((one) => Math.round(one))
+    }
+    const called = (id) => nodes.find((node) => node.id === id)
+    return svg(title, height, colors, [
+      ...arrows.map(([from, to]) => line(...edge(called(from), called(to)), ...edge(called(to), called(from)), colors.line, 'arrow')),
+      ...nodes.flatMap(({ x, y, name, does, own = false }) => [
+        `<rect x="${x}" y="${y}" width="${NODE.width}" height="${NODE.height}" rx="8" fill="${own ? colors.own : colors.box}" stroke="${own ? colors.edge : colors.line}"/>`,
+        text(x + NODE.width / 2, y + 25, name, colors.ink, 'text-anchor="middle" font-weight="600"'),
+        text(x + NODE.width / 2, y + 45, does, colors.soft, 'text-anchor="middle" font-size="13"'),
+      ]),
+    ])
+  }
+}
+
+/** Phases, one below the other, from left to right. `from` and `to` are parts of a hundred: they are not to scale. */
+function timeline(title, phases) {
+  return (colors) => {
+    const row = 58
+    const [left, width] = [24, WIDTH - 48]
+    const height = phases.length * row + 40
+    return svg(title, height, colors, [
+      ...phases.flatMap(({ name, from, to, by }, i) => {
+        const y = 24 + i * row
+        const [start, length] = [left + (from / 100) * width, ((to - from) / 100) * width]
+        const isLate = from > 50
+        const [at, anchor] = isLate ? [start + length, 'end'] : [start, 'start']
+        return [
+          text(
+            at,
+            y + 14,
+            by === '' ? name : `${name}: <tspan fill="${colors.edge}" font-weight="600">${by}</tspan>`,
+            colors.ink,
+            `text-anchor="${anchor}" font-size="14"`,
+          ),
+          `<rect x="${start.toFixed(0)}" y="${y + 22}" width="${length.toFixed(0)}" height="14" rx="4" fill="${by === '' ? colors.bad : colors.own}" stroke="${by === '' ? colors.bad : colors.edge}"/>`,
+        ]
+      }),
+      line(left, height - 14, left + width, height - 14, colors.line, 'arrow'),
+    ])
+  }
+}
+
+/** What two sides say to each other, from above. */
+function sequence(title, sides, messages) {
+  return (colors) => {
+    const row = 48
+    const at = [110, WIDTH - 110]
+    const height = messages.length * row + 96
+    return svg(title, height, colors, [
+      ...sides.flatMap((side, i) => [
+        text(at[i], 36, side, colors.ink, 'text-anchor="middle" font-weight="600"'),
+        line(at[i], 48, at[i], height - 20, colors.line),
+      ]),
+      ...messages.flatMap(({ says, to, fails = false }, i) => {
+        const y = 88 + i * row
+        const [start, goal] = [at[1 - to], at[to]]
+        const end = fails ? start + (goal - start) * 0.6 : goal
+        const color = fails ? colors.bad : colors.line
+        return [
+          text(WIDTH / 2, y - 8, says, fails ? colors.bad : colors.ink, 'text-anchor="middle" font-size="14"'),
+          line(start, y, end, y, color, fails ? 'failed' : 'arrow'),
+        ]
+      }),
+    ])
+  }
+}
 
 function flow(colors) {
   const height = TOP + FLOW.length * ROW + 20

@@ -42,13 +42,15 @@ function pages() {
   return [...copies, ...inDocs].filter((path) => path.endsWith('.md'))
 }
 
-/** Links to what the package does not hold go to the repository. What lines up the columns of tables would be 50 kB. */
+/** Links to what the package does not hold go to the repository, and pictures are left out. What lines up the columns of tables would be 50 kB. */
 function finish(page) {
   const text = readFileSync(page, 'utf8')
   const linked = text.replace(/\]\((?![a-z]+:|#)([^)\s#]+)/g, (link, to) => {
     const path = posix.join(posix.dirname(page), to)
     return existsSync(path) ? link : `](${homepage.replace(/#.*/, '')}/blob/main/${path}`
   })
-  const finished = linked.replace(/^\|.*\|$/gm, (row) => row.replace(/ {2,}(?=\|)/g, ' ').replace(/-{4,}/g, '---'))
+  const finished = linked
+    .replace(/^<picture>[\s\S]*?<\/picture>\n\n/gm, '')
+    .replace(/^\|.*\|$/gm, (row) => row.replace(/ {2,}(?=\|)/g, ' ').replace(/-{4,}/g, '---'))
   if (finished !== text) writeFileSync(page, finished)
 }

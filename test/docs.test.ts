@@ -293,7 +293,7 @@ function runTogether(files: readonly string[]): [file: string, output: string][]
 
 /** What the comments of a program state: behind a call of console.log or, if that line would be too long, in lines of their own below it. */
 function printedBy(code: string): string[] {
-  const calls = /^( *)console\.log\((?:.*\)|.*(?:\n\1 {2}.*)*\n\1[\])}].*\))(?: \/\/ (.+)|((?:\n\1\/\/ .+)+))$/gm
+  const calls = /^( *)console\.log\((?:.*\)|.*(?:\n\1 {2}.*)*\n\1(?:\)|[\])}].*\)))(?: \/\/ (.+)|((?:\n\1\/\/ .+)+))$/gm
   return [...code.matchAll(calls)].map(
     ([, , behind, below]) =>
       behind ??
@@ -391,7 +391,7 @@ test('no line of code in the guide is longer than 90 characters', () => {
 test('the pages that people read first begin with a program', () => {
   const pages = 'authentication caching contracts cookies errors events files-and-streams request response routing schemas sessions static'
   for (const name of [...pages.split(' '), 'typed-bodies', 'uploads', 'websocket'])
-    assert.match(page(`docs/guide/${name}.md`), /^# .+\n\n(?:[^`#].*\n+)*```ts \[[\w.]+\]\n/, name)
+    assert.match(page(`docs/guide/${name}.md`), /^# .+\n\n(?:(?!```|#).*\n)*```ts \[[\w.]+\]\n/, name)
   assert.ok(programs.length >= 16, `${programs.length} programs were found`)
 })
 

@@ -22,8 +22,17 @@ const LOOKS = [
   { name: 'dark and wide', look: { colorScheme: 'dark', viewport: WIDE } },
   { name: 'dark and narrow', look: { colorScheme: 'dark', viewport: NARROW } },
 ] as const
-/** One page of each kind: home, lists, files, a picture, tables, and the reference. The longest would take axe a minute. */
-const PAGES = ['/', '/guide/', '/guide/getting-started', '/guide/request-flow', '/limits', '/dependencies', '/reference/weirjs-static']
+/** One page of each kind: home, lists, files, tabs, a picture, tables, and the reference. The longest would take axe a minute. */
+const PAGES = [
+  '/',
+  '/guide/',
+  '/guide/getting-started',
+  '/guide/cookies',
+  '/guide/request-flow',
+  '/limits',
+  '/dependencies',
+  '/reference/weirjs-static',
+]
 const axe = noSite === false ? readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') : ''
 
 let origin: string
@@ -86,6 +95,24 @@ test('the search finds a page of the guide and opens it', { skip }, async (t) =>
   await page.locator('.result', { hasText: 'Precompressed files' }).first().click()
   await page.waitForURL(/\/guide\/static#precompressed-files$/)
   await page.locator('h1', { hasText: 'Static files' }).waitFor()
+  assert.deepEqual(complaints, [])
+})
+
+test('a program and what it prints are tabs, which keys change', { skip }, async (t) => {
+  const { page, complaints } = await visit(t)
+  await page.goto(`${origin}/guide/cookies`)
+  await page.locator('.DocSearch-Button').waitFor()
+  const [program, terminal] = [
+    page.locator('.language-ts', { hasText: 'await server.start()' }).first(),
+    page.locator('.language-console').first(),
+  ]
+  await program.waitFor()
+  assert.equal(await terminal.isVisible(), false)
+  await page.locator('.vp-code-group input').first().focus()
+  await page.keyboard.press('ArrowRight')
+  await terminal.waitFor()
+  assert.match((await terminal.textContent())!, /\$ curl http/)
+  assert.equal(await program.isVisible(), false)
   assert.deepEqual(complaints, [])
 })
 
