@@ -4,7 +4,7 @@ import { local } from 'weirjs/local'
 
 import { createServer } from './app.ts'
 
-const running = await local(createServer(), { name: '{{name}}', port: 4321 })
+const running = await local(createServer(), { name: '{{name}}' })
 const url = running.newLaunchUrl()
 console.log(url)
 if (!process.argv.includes('--no-open')) open(url)
