@@ -7,14 +7,16 @@ import { once } from 'node:events'
 import { rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { type BrotliOptions, brotliDecompressSync } from 'node:zlib'
 
 import { HttpServer, type InjectResponse } from '../../src/index.ts'
-import { hasDictionaries } from '../../src/modules/static/dictionaries.ts'
+import { dictionaryCodings } from '../../src/modules/kit/shared-dictionary.ts'
 import { type StaticOptions, staticFiles } from '../../src/modules/static/index.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
+import { withNewerNode } from '../support/newer-node.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
-const skip = hasDictionaries() ? false : 'Zstandard of this Node.js has no dictionaries'
+const CODINGS = dictionaryCodings().map(({ name }) => name)
 const noZstd = spawnSync('zstd', ['--version']).status === 0 ? false : 'zstd is not on the PATH'
 
 /** A bundle whose parts do not repeat. */
@@ -48,122 +50,140 @@ function serve(t: TestContext, options: Partial<StaticOptions> = {}) {
   return { root, write, get }
 }
 
-test('a file with a hash in its name says what it is a dictionary for, and others do not', { skip }, async (t) => {
-  const { get, write } = serve(t)
-  const file = await get({})
-  assert.equal(file.headers.get('use-as-dictionary'), 'match="app-*.js"')
-  assert.equal(file.headers.get('vary')?.toLowerCase(), 'accept-encoding, available-dictionary')
-  assert.equal((await get({}, 'page.html')).headers.get('use-as-dictionary'), null)
-  for (const [name, match] of [
-    ['main.3f2a1b9c.css', 'main.*.css'],
-    ['a-b-c.BdVqPTrx.js', 'a-b-c.*.js'],
-    ['my-component.js', null],
-    ['jquery-3.7.1.js', null],
-    ['app-1a2b3c4d.js.map', null],
-    ['evil"-1a2b3c4d.js', null],
-  ] as const) {
-    write(name, 'x')
-    const value = (await get({}, encodeURIComponent(name))).headers.get('use-as-dictionary')
-    assert.equal(value, match && `match="${match}"`, name)
-  }
-})
+withNewerNode(import.meta.filename, CODINGS.includes('dcz'), () => {
+  test('a file with a hash in its name says what it is a dictionary for, and others do not', async (t) => {
+    const { get, write } = serve(t)
+    const file = await get({})
+    assert.equal(file.headers.get('use-as-dictionary'), 'match="app-*.js"')
+    assert.equal(file.headers.get('vary')?.toLowerCase(), 'accept-encoding, available-dictionary')
+    assert.equal((await get({}, 'page.html')).headers.get('use-as-dictionary'), null)
+    for (const [name, match] of [
+      ['main.3f2a1b9c.css', 'main.*.css'],
+      ['a-b-c.BdVqPTrx.js', 'a-b-c.*.js'],
+      ['my-component.js', null],
+      ['jquery-3.7.1.js', null],
+      ['app-1a2b3c4d.js.map', null],
+      ['evil"-1a2b3c4d.js', null],
+    ] as const) {
+      write(name, 'x')
+      const value = (await get({}, encodeURIComponent(name))).headers.get('use-as-dictionary')
+      assert.equal(value, match && `match="${match}"`, name)
+    }
+  })
 
-test('a client that has an older version gets the difference, which zstd reads', { skip: skip || noZstd }, async (t) => {
-  const { get, root } = serve(t)
-  const delta = await get()
-  assert.deepEqual([delta.status, delta.headers.get('content-encoding')], [200, 'dcz'])
-  assert.equal(delta.headers.get('use-as-dictionary'), 'match="app-*.js"')
-  assert.equal(delta.headers.get('vary')?.toLowerCase(), 'accept-encoding, available-dictionary')
-  assert.equal(delta.headers.get('content-type'), 'text/javascript; charset=utf-8')
-  assert.ok(delta.body.byteLength < NEW.byteLength / 100, String(delta.body.byteLength))
-  assert.equal(Buffer.from(delta.body.subarray(0, 8)).toString('hex'), '5e2a4d1820000000')
-  assert.deepEqual(Buffer.from(delta.body.subarray(8, 40)), createHash('sha256').update(OLD).digest())
-  writeFileSync(join(root, 'delta.zst'), delta.body)
-  const { stdout, status } = spawnSync(
-    'zstd',
-    ['-d', '-c', '--memory=8MiB', '-D', join(root, 'app-1a2b3c4d.js'), join(root, 'delta.zst')],
-    {
-      maxBuffer: 2 ** 24,
-    },
-  )
-  assert.equal(status, 0)
-  assert.ok(stdout.equals(NEW))
-  const plain = await get({})
-  assert.notEqual(plain.headers.get('etag'), delta.headers.get('etag'))
-  assert.equal((await get({ ...ASKS, 'If-None-Match': delta.headers.get('etag')! })).status, 304)
-})
+  test('a client that has an older version gets the difference, which zstd reads', { skip: noZstd }, async (t) => {
+    const { get, root } = serve(t)
+    const delta = await get()
+    assert.deepEqual([delta.status, delta.headers.get('content-encoding')], [200, 'dcz'])
+    assert.equal(delta.headers.get('use-as-dictionary'), 'match="app-*.js"')
+    assert.equal(delta.headers.get('vary')?.toLowerCase(), 'accept-encoding, available-dictionary')
+    assert.equal(delta.headers.get('content-type'), 'text/javascript; charset=utf-8')
+    assert.ok(delta.body.byteLength < NEW.byteLength / 100, String(delta.body.byteLength))
+    assert.equal(Buffer.from(delta.body.subarray(0, 8)).toString('hex'), '5e2a4d1820000000')
+    assert.deepEqual(Buffer.from(delta.body.subarray(8, 40)), createHash('sha256').update(OLD).digest())
+    writeFileSync(join(root, 'delta.zst'), delta.body)
+    const { stdout, status } = spawnSync(
+      'zstd',
+      ['-d', '-c', '--memory=8MiB', '-D', join(root, 'app-1a2b3c4d.js'), join(root, 'delta.zst')],
+      {
+        maxBuffer: 2 ** 24,
+      },
+    )
+    assert.equal(status, 0)
+    assert.ok(stdout.equals(NEW))
+    const plain = await get({})
+    assert.notEqual(plain.headers.get('etag'), delta.headers.get('etag'))
+    assert.equal((await get({ ...ASKS, 'If-None-Match': delta.headers.get('etag')! })).status, 304)
+  })
 
-test('the difference is made once for all who ask at the same time', { skip }, async (t) => {
-  const { get, root } = serve(t)
-  const answers = await Promise.all(Array.from({ length: 20 }, () => get()))
-  for (const { body } of answers) assert.ok(Buffer.from(body).equals(Buffer.from(answers[0]!.body)))
-  rmSync(join(root, 'app-1a2b3c4d.js'))
-  assert.equal((await get()).headers.get('content-encoding'), 'dcz')
-})
+  test('a client that takes Brotli with a dictionary alone gets dcb, where Node has it', {
+    skip: !CODINGS.includes('dcb') && 'Brotli of this Node.js has no dictionaries',
+  }, async (t) => {
+    const { get } = serve(t)
+    const delta = await get({ ...ASKS, 'Accept-Encoding': 'gzip, br, dcb' })
+    assert.deepEqual(
+      [delta.headers.get('content-encoding'), delta.headers.get('vary')?.toLowerCase()],
+      ['dcb', 'accept-encoding, available-dictionary'],
+    )
+    assert.equal(Buffer.from(delta.body.subarray(0, 4)).toString('hex'), 'ff444342')
+    assert.deepEqual(Buffer.from(delta.body.subarray(4, 36)), createHash('sha256').update(OLD).digest())
+    assert.ok(brotliDecompressSync(delta.body.subarray(36), { dictionary: OLD } as BrotliOptions).equals(NEW))
+    assert.ok(delta.body.byteLength < NEW.byteLength / 100, String(delta.body.byteLength))
+    assert.equal((await get({ ...ASKS, 'Accept-Encoding': 'dcb, dcz' })).headers.get('content-encoding'), 'dcz')
+  })
 
-test('everybody else gets the file itself', { skip }, async (t) => {
-  const { get } = serve(t)
-  for (const [why, headers] of [
-    ['another dictionary', { ...ASKS, 'Available-Dictionary': hashOf(Buffer.from('x')) }],
-    ['no hash', { ...ASKS, 'Available-Dictionary': 'app-1a2b3c4d.js' }],
-    ['no dcz', { ...ASKS, 'Accept-Encoding': 'gzip, br, zstd' }],
-    ['dcz refused', { ...ASKS, 'Accept-Encoding': 'br, dcz;q=0' }],
-    ['another site', { ...ASKS, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' }],
-    ['a page of the same site', { ...ASKS, 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'cors' }],
-  ] as const) {
-    const file = await get(headers)
-    assert.equal(file.headers.get('content-encoding'), null, why)
-    assert.ok(Buffer.from(file.body).equals(NEW), why)
-  }
-  const other = await get(ASKS, 'other-5E6F7A8B.js')
-  assert.equal(other.headers.get('content-encoding'), null, 'the dictionary of another file')
-})
+  test('the difference is made once for all who ask at the same time', async (t) => {
+    const { get, root } = serve(t)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => get()))
+    for (const { body } of answers) assert.ok(Buffer.from(body).equals(Buffer.from(answers[0]!.body)))
+    rmSync(join(root, 'app-1a2b3c4d.js'))
+    assert.equal((await get()).headers.get('content-encoding'), 'dcz')
+  })
 
-test('a version that is not served, or has changed since, is no dictionary', { skip }, async (t) => {
-  const { get, write } = serve(t)
-  assert.equal((await get()).headers.get('content-encoding'), 'dcz')
-  write('app-1a2b3c4d.js', 'something else')
-  write('app-9f9f9f9f.js', Buffer.concat([NEW, Buffer.from('and more')]))
-  assert.equal((await get(ASKS, 'app-9f9f9f9f.js')).headers.get('content-encoding'), null)
-})
+  test('everybody else gets the file itself', async (t) => {
+    const { get } = serve(t)
+    for (const [why, headers] of [
+      ['another dictionary', { ...ASKS, 'Available-Dictionary': hashOf(Buffer.from('x')) }],
+      ['no hash', { ...ASKS, 'Available-Dictionary': 'app-1a2b3c4d.js' }],
+      ['no dcz', { ...ASKS, 'Accept-Encoding': 'gzip, br, zstd' }],
+      ['dcz refused', { ...ASKS, 'Accept-Encoding': 'br, dcz;q=0' }],
+      ['another site', { ...ASKS, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' }],
+      ['a page of the same site', { ...ASKS, 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'cors' }],
+    ] as const) {
+      const file = await get(headers)
+      assert.equal(file.headers.get('content-encoding'), null, why)
+      assert.ok(Buffer.from(file.body).equals(NEW), why)
+    }
+    const other = await get(ASKS, 'other-5E6F7A8B.js')
+    assert.equal(other.headers.get('content-encoding'), null, 'the dictionary of another file')
+  })
 
-test('Chromium asks for the difference with the version that it has, and runs what it makes of it', {
-  skip: skip || noChromium,
-}, async (t) => {
-  const root = temporaryDirectory(t)
-  // Comments that do not repeat, and a program after them.
-  const program = (bytes: Buffer, says: string): string => `/*${bytes.toString()}*/window.said = ${JSON.stringify(says)}`
-  writeFileSync(join(root, 'app-1a2b3c4d.js'), program(OLD, 'old'))
-  writeFileSync(join(root, 'app-5E6F7A8B.js'), program(NEW, 'new'))
-  const sent = new Map<string, string | undefined>()
-  const server = new HttpServer('127.0.0.1', 0, { logger: null })
-  server.use(staticFiles({ root, dictionaries: true, cacheControl: 'max-age=31536000' }))
-  server.mapGet('/', (_, { response }) => response.html('<!doctype html>'))
-  await server.start()
-  t.after(() => server.stop({ grace: 0 }))
-  const browser = await launchChromium()
-  t.after(() => browser.close())
-  const page = await browser.newPage()
-  page.on('response', (response) => sent.set(new URL(response.url()).pathname, response.headers()['content-encoding']))
-  await page.goto(`http://localhost:${server.port}/`)
-  const load = (name: string): Promise<unknown> =>
-    page.evaluate(`new Promise((resolve, reject) => {
+  test('a version that is not served, or has changed since, is no dictionary', async (t) => {
+    const { get, write } = serve(t)
+    assert.equal((await get()).headers.get('content-encoding'), 'dcz')
+    write('app-1a2b3c4d.js', 'something else')
+    write('app-9f9f9f9f.js', Buffer.concat([NEW, Buffer.from('and more')]))
+    assert.equal((await get(ASKS, 'app-9f9f9f9f.js')).headers.get('content-encoding'), null)
+  })
+
+  test('Chromium asks for the difference with the version that it has, and runs what it makes of it', { skip: noChromium }, async (t) => {
+    const root = temporaryDirectory(t)
+    // Comments that do not repeat, and a program after them.
+    const program = (bytes: Buffer, says: string): string => `/*${bytes.toString()}*/window.said = ${JSON.stringify(says)}`
+    writeFileSync(join(root, 'app-1a2b3c4d.js'), program(OLD, 'old'))
+    writeFileSync(join(root, 'app-5E6F7A8B.js'), program(NEW, 'new'))
+    const sent = new Map<string, string | undefined>()
+    const server = new HttpServer('127.0.0.1', 0, { logger: null })
+    server.use(staticFiles({ root, dictionaries: true, cacheControl: 'max-age=31536000' }))
+    server.mapGet('/', (_, { response }) => response.html('<!doctype html>'))
+    await server.start()
+    t.after(() => server.stop({ grace: 0 }))
+    const browser = await launchChromium()
+    t.after(() => browser.close())
+    const page = await browser.newPage()
+    page.on('response', (response) => sent.set(new URL(response.url()).pathname, response.headers()['content-encoding']))
+    await page.goto(`http://localhost:${server.port}/`)
+    const load = (name: string): Promise<unknown> =>
+      page.evaluate(`new Promise((resolve, reject) => {
       const script = document.createElement('script')
       script.src = '/${name}'
       script.onload = () => resolve(window.said)
       script.onerror = reject
       document.head.append(script)
     })`)
-  assert.equal(await load('app-1a2b3c4d.js'), 'old')
-  // The browser stores a dictionary some time after the response: until then, it gets the whole file.
-  for (let attempt = 0; attempt < 100 && sent.get('/app-5E6F7A8B.js') !== 'dcz'; attempt++) {
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    assert.equal(await load(`app-5E6F7A8B.js?${attempt}`), 'new')
-  }
-  assert.equal(sent.get('/app-5E6F7A8B.js'), 'dcz')
+    assert.equal(await load('app-1a2b3c4d.js'), 'old')
+    // The browser stores a dictionary some time after the response: until then, it gets the whole file.
+    for (let attempt = 0; attempt < 100 && sent.get('/app-5E6F7A8B.js') !== 'dcz'; attempt++) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      assert.equal(await load(`app-5E6F7A8B.js?${attempt}`), 'new')
+    }
+    assert.equal(sent.get('/app-5E6F7A8B.js'), 'dcz')
+  })
 })
 
-test('Node without dictionaries: the files are served without, and a warning says why', { skip: hasDictionaries() }, async (t) => {
+test('Node without dictionaries: the files are served without, and a warning says why', {
+  skip: CODINGS.includes('dcz') && 'this Node.js has them',
+}, async (t) => {
   const warned = once(process, 'warning')
   const { get } = serve(t)
   assert.match(String(await warned), /dictionaries are not used, because Zstandard of Node\.js/)

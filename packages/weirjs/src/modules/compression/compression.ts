@@ -5,10 +5,11 @@
 // another thread, so that other requests do not have to wait.
 
 import { Buffer } from 'node:buffer'
-import type { Module } from '../../app/module-host.ts'
+import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { BeforeSend } from '../../app/policies/middleware.ts'
-import { alias, count, flag, func, listOf, nested, size } from '../../base/option-kinds.ts'
+import { alias, count, flag, func, listOf, nested, readBy, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
+import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
@@ -27,6 +28,7 @@ import {
   LEVEL_RULES,
 } from './codings.ts'
 import { compressSource } from './compressed-source.ts'
+import { type DictionarySources, PageDictionaries } from './page-dictionaries.ts'
 import { isWorthCompressing } from './worth-compressing.ts'
 
 export interface CompressionOptions {
@@ -55,6 +57,13 @@ export interface CompressionOptions {
    * certificate. Default false: that page could learn a secret of the response from its length (BREACH).
    */
   readonly crossSite?: boolean
+  /**
+   * What the pages of a path have in common, so that each is sent without it (RFC 9842, `dcz`): `{ '/products/*': [page, another] }`. In a path,
+   * `*` is for any characters. With several samples, the dictionary is what all of them share; a text or bytes are the dictionary itself. Anybody
+   * can fetch it, so it must have nothing of one user. At most 1 MiB each. Only on a server, and with Zstandard that has dictionaries, Node.js
+   * 22.15 or later: elsewhere it is a warning at the start. Default: none.
+   */
+  readonly dictionaries?: Readonly<Record<string, string | Uint8Array | readonly (string | Uint8Array)[]>>
 }
 
 /** @internal */
@@ -66,9 +75,13 @@ export const COMPRESSION_RULES = rules<CompressionOptions>('compression')({
   levels: nested(LEVEL_RULES).or({}, '{ br: 4, gzip: 5, deflate: 5, zstd: 3 }'),
   maxConcurrent: count().or(64),
   crossSite: flag(false),
+  dictionaries: readBy((given: DictionarySources) => given).optional('none'),
 })
 /** Up to this size, bodies are compressed synchronously, which blocks the thread for 0.4 ms at most on a machine of 2020. */
 const MAX_BYTES_AT_ONCE = 32 * 1024
+
+const ACCEPT_ENCODING = ['Accept-Encoding']
+const BOTH = ['Accept-Encoding', 'Available-Dictionary']
 
 /** Such a response must not be changed (RFC 9111 §5.2.2.6). A handler sets it to keep its response uncompressed. */
 const NO_TRANSFORM = /(?:^|,)[ \t]*no-transform[ \t]*(?:,|$)/i
@@ -93,6 +106,7 @@ export function compression(options: CompressionOptions = {}): Module {
     install(host) {
       const compress: BeforeSend = (session, response) => compressing.apply(session, responseHandle(response)) // its name is shown by explain
       host.beforeSend(compress)
+      compressing.mapDictionaries(host)
     },
   }
 }
@@ -105,22 +119,34 @@ class Compressing {
   readonly #isWorthIt: (contentType: string) => boolean
   readonly #knownTypes = new Map<string, boolean>()
   readonly #crossSite: boolean
+  readonly #dictionaries: PageDictionaries | null
   #running = 0
 
   constructor(options: CompressionOptions) {
-    const { encodings, levels, types, minSize, maxConcurrent, crossSite } = COMPRESSION_RULES.read(options)
+    const { encodings, levels, types, minSize, maxConcurrent, crossSite, dictionaries } = COMPRESSION_RULES.read(options)
     for (const name of encodings.filter(isAvailable)) this.#codings.set(name, createCoding(name, levels[name]))
     this.#minSize = minSize
     this.#maxConcurrent = maxConcurrent
     this.#crossSite = crossSite
+    this.#dictionaries = dictionaries === undefined ? null : PageDictionaries.of(dictionaries as DictionarySources, levels.zstd)
     this.#isWorthIt = types ?? isWorthCompressing
     this.#chooser = new EncodingChooser([...this.#codings.keys()])
   }
 
+  /** @throws WEIR_OPTION_INVALID on a group */
+  mapDictionaries(host: ModuleHost): void {
+    if (this.#dictionaries === null) return
+    // A dictionary is for paths of the origin, and one place for it is enough.
+    if (host.prefix !== '') throw invalid('compression', 'dictionaries are for the server: use the module there, not on a group')
+    for (const one of this.#dictionaries.all) host.mapGet(one.path, (_: unknown, session) => one.send(session))
+  }
+
   apply(session: HttpSession, response: ResponseHandle): void | Promise<void> {
     if (session.metadata['compression'] === false) return
+    const dictionary = this.#dictionaries?.for(session) ?? null
+    const varying = dictionary === null ? ACCEPT_ENCODING : BOTH
     // It has no Content-Type, so whether the full response varies is unknown: every 304 varies.
-    if (response.statusCode === 304) return void response.vary('Accept-Encoding')
+    if (response.statusCode === 304) return void response.vary(...varying)
     const bytes = this.#bytesIn(response)
     if (bytes === null) return
     const choice = this.#chooser.choose(session.request.header('accept-encoding'))
@@ -128,11 +154,14 @@ class Compressing {
     const isPart = response.statusCode === 206
     if (bytes < this.#minSize && choice.takesIdentity && !isPart) return
     // The response for another client differs, and so does the whole if this is a part.
-    response.vary('Accept-Encoding')
+    response.vary(...varying)
     const [best] = choice.codings
-    if (best === undefined || isPart) return
-    if (!this.#crossSite && choice.takesIdentity && isFromAnotherSite(session)) return
-    const coding = this.#codings.get(best)!
+    if (isPart || (!this.#crossSite && choice.takesIdentity && isFromAnotherSite(session))) return
+    const special = dictionary === null ? null : this.#dictionaries!.codingFor(session, dictionary)
+    if (dictionary !== null && special === null && response.statusCode === 200)
+      response.appendHeader('Link', `<${session.basePath}${dictionary.path}>; rel="compression-dictionary"`)
+    const coding = special ?? this.#codings.get(best ?? '')
+    if (coding === undefined) return
     if (session.request.method === 'HEAD') {
       response.encodeAs(coding.name, null)
       return
@@ -183,13 +212,13 @@ class Compressing {
     }
     if (content.kind !== 'text' && content.kind !== 'bytes') return
     const { codedForms } = response
-    const known = codedForms?.get(coding.name)
+    const known = codedForms?.get(coding.key)
     const bytes = content.kind === 'text' ? Buffer.from(content.text) : content.bytes
     if (known instanceof Uint8Array) return encode(response, coding, bytes, known, takesIdentity)
     if (known !== undefined) return encodeLater(session, response, coding, bytes, known, takesIdentity)
     if (bytes.length <= MAX_BYTES_AT_ONCE) {
       const encoded = coding.compressNow(bytes)
-      codedForms?.set(coding.name, encoded)
+      codedForms?.set(coding.key, encoded)
       return encode(response, coding, bytes, encoded, takesIdentity)
     }
     if (this.#running < this.#maxConcurrent) return this.#compressLater(session, response, coding, bytes, takesIdentity)
@@ -205,7 +234,7 @@ class Compressing {
     this.#running++
     try {
       const encoding = coding.compress(bytes)
-      response.codedForms?.set(coding.name, encoding)
+      response.codedForms?.set(coding.key, encoding)
       await encodeLater(session, response, coding, bytes, encoding, takesIdentity)
     } finally {
       this.#running--

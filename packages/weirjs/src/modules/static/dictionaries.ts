@@ -2,28 +2,20 @@
 // difference. Only files whose names have a hash take part, and only files that everybody may read: nothing of one client is in what another
 // gets.
 
-import { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { keepNewest } from '../../base/keep-newest.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { DiskFile } from '../kit/disk-file.ts'
+import { availableDictionary, type DictionaryCoding, MOST_DICTIONARY_BYTES } from '../kit/shared-dictionary.ts'
 import { inodeOf, type Shelf, type StaticFile, type StaticVariant } from './file.ts'
 
 type Sent = NonNullable<StaticVariant['memory']>
 
 /** `app-1a2b3c4d.js`, `main.3f2a1b9c.css`: what a bundler makes of the content. A hash has a digit or a capital, other words mostly have not. */
 const HASHED = /^(?<stem>[\w.~-]*?[\w~])(?<mark>[-.])(?=[\w-]*[\dA-Z])[\w-]{8,64}\.(?<extension>[a-z][a-z\d]{0,9})$/
-/** A skippable frame of Zstandard with the hash of the dictionary (RFC 9842 §5). */
-const MAGIC = Buffer.from('5e2a4d1820000000', 'hex')
-/** Clients need no larger window than 8 MiB (RFC 9842 §5). In it, the whole dictionary is in reach of a file that is no larger. */
-const WINDOW_LOG = 23
-/** Of a file and of its dictionary. */
-const MOST_BYTES = 2 ** WINDOW_LOG
-const LEVEL = 19
 /** How many differences are made at a time, on threads of the pool. A client that comes meanwhile gets the whole file. */
 const MOST_AT_WORK = 2
 /** How many older versions of a file are looked at, the newest first. */
@@ -33,29 +25,6 @@ const LOOK_MS = 10_000
 /** Files whose hash is remembered, directories, and differences that are not worth it. */
 const MOST_KNOWN = 10_000
 const ENTRY_BYTES = 1_024
-
-interface ZstdOptions {
-  readonly dictionary: Uint8Array
-  readonly params?: Readonly<Record<number, number>>
-}
-
-/** Zstandard of Node.js 22.15 and later, whose older versions ignore a dictionary. */
-interface Zstd {
-  zstdCompressSync(bytes: Uint8Array, options: ZstdOptions): Uint8Array
-  zstdCompress(bytes: Uint8Array, options: ZstdOptions, callback: (error: Error | null, bytes: Uint8Array) => void): void
-  readonly constants: { readonly ZSTD_c_compressionLevel: number; readonly ZSTD_c_windowLog: number }
-}
-
-/** Not imported, because loading it takes some milliseconds, and few programs have dictionaries. */
-const zlib = (): Zstd => process.getBuiltinModule('node:zlib') as unknown as Zstd
-
-/** Whether this Node.js can compress with a dictionary. */
-export function hasDictionaries(): boolean {
-  const zstd = zlib()
-  if (!('zstdCompressSync' in zstd)) return false
-  const words = Buffer.from(Array.from({ length: 64 }, (_, i) => hash('sha256', String(i))).join(''))
-  return zstd.zstdCompressSync(words, { dictionary: words }).byteLength < words.byteLength / 10
-}
 
 interface Version {
   /** Below the root. */
@@ -67,7 +36,8 @@ export class Dictionaries {
   readonly #root: string
   readonly #shelf: Shelf
   readonly #maxBytes: number
-  readonly #chooser = new EncodingChooser(['dcz'])
+  readonly #codings: readonly DictionaryCoding[]
+  readonly #chooser: EncodingChooser
   /** By the base64 of their SHA-256. */
   readonly #versions = new Map<string, Version>()
   /** The names and states of files whose hash is known. */
@@ -79,8 +49,10 @@ export class Dictionaries {
   readonly #making = new Map<string, Promise<Sent | null>>()
   #bytes = 0
 
-  /** @param maxBytes for all differences */
-  constructor(root: string, shelf: Shelf, maxBytes: number) {
+  /** @param codings the preferred one first @param maxBytes for all differences */
+  constructor(root: string, shelf: Shelf, codings: readonly DictionaryCoding[], maxBytes: number) {
+    this.#codings = codings
+    this.#chooser = new EncodingChooser(codings.map(({ name }) => name))
     this.#root = root
     this.#shelf = shelf
     this.#maxBytes = maxBytes
@@ -91,19 +63,26 @@ export class Dictionaries {
     const { request, response } = session
     const base = file.name.slice(file.name.lastIndexOf('/') + 1)
     const groups = HASHED.exec(base)?.groups
-    if (groups === undefined || file.variants[0].size > MOST_BYTES) return null
+    if (groups === undefined || file.variants[0].size > MOST_DICTIONARY_BYTES) return null
     const { stem, mark, extension } = groups
     // Relative to the file, so it stays right below any prefix.
     response.header('Use-As-Dictionary', `match="${stem}${mark}*.${extension}"`)
     response.vary('Accept-Encoding', 'Available-Dictionary')
-    const available = /^:([A-Za-z\d+/]{43}=):$/.exec(request.header('available-dictionary') ?? '')?.[1]
-    if (available === undefined || !mayRead(session)) return null
-    if (!this.#chooser.choose(request.header('accept-encoding')).codings.includes('dcz')) return null
-    return this.#delta(file, available, (name) => name.startsWith(`${stem}${mark}`) && name.endsWith(`.${extension}`) && HASHED.test(name))
+    const available = availableDictionary(session)
+    if (available === null) return null
+    const [best] = this.#chooser.choose(request.header('accept-encoding')).codings
+    const coding = this.#codings.find(({ name }) => name === best)
+    if (coding === undefined) return null
+    return this.#delta(
+      file,
+      available,
+      coding,
+      (name) => name.startsWith(`${stem}${mark}`) && name.endsWith(`.${extension}`) && HASHED.test(name),
+    )
   }
 
-  async #delta(file: StaticFile, available: string, isVersion: (name: string) => boolean): Promise<Sent | null> {
-    const key = `${available} ${file.fingerprint}`
+  async #delta(file: StaticFile, available: string, coding: DictionaryCoding, isVersion: (name: string) => boolean): Promise<Sent | null> {
+    const key = `${coding.name} ${available} ${file.fingerprint}`
     const kept = this.#deltas.get(key)
     if (kept !== undefined) {
       this.#deltas.delete(key)
@@ -113,7 +92,7 @@ export class Dictionaries {
     let making = this.#making.get(key)
     if (making === undefined) {
       if (this.#making.size >= MOST_AT_WORK) return null
-      making = this.#make(key, file, available, isVersion)
+      making = this.#make(key, file, available, coding, isVersion)
         .catch(() => null) // a file that is gone, or may not be read
         .finally(() => this.#making.delete(key))
       this.#making.set(key, making)
@@ -121,7 +100,13 @@ export class Dictionaries {
     return making
   }
 
-  async #make(key: string, file: StaticFile, available: string, isVersion: (name: string) => boolean): Promise<Sent | null> {
+  async #make(
+    key: string,
+    file: StaticFile,
+    available: string,
+    coding: DictionaryCoding,
+    isVersion: (name: string) => boolean,
+  ): Promise<Sent | null> {
     const version = this.#versions.get(available) ?? (await this.#look(file, available, isVersion))
     if (version === null || dirname(version.name) !== dirname(file.name) || !isVersion(basename(version.name))) return null
     const dictionary = await bytesOf(version.path)
@@ -131,15 +116,11 @@ export class Dictionaries {
       return null
     }
     if (bytes === null) return null
-    const zstd = zlib()
-    const { ZSTD_c_compressionLevel, ZSTD_c_windowLog } = zstd.constants
-    const params = { [ZSTD_c_compressionLevel]: LEVEL, [ZSTD_c_windowLog]: WINDOW_LOG }
-    const compressed = await promisify<Uint8Array, ZstdOptions, Uint8Array>(zstd.zstdCompress)(bytes, { dictionary, params })
-    const content = Buffer.concat([MAGIC, Buffer.from(available, 'base64'), compressed])
+    const content = await coding.compress(bytes, dictionary, available)
     const isWorth = content.byteLength < Math.min(...file.variants.map(({ size }) => size))
     const tag = `${hash('sha256', bytes, 'base64url').slice(0, 22)}-${hash('sha256', content, 'base64url').slice(0, 22)}`
     const { contentType, cacheControl, fields } = file
-    const facts = { contentType, cacheControl, fields, coding: 'dcz', variesByEncoding: true }
+    const facts = { contentType, cacheControl, fields, coding: coding.name, variesByEncoding: true }
     const sent = isWorth ? DiskFile.fixed(content, tag, facts) : null
     if (Date.now() >= file.variants[0].settledAt) this.#keep(key, sent, content.byteLength)
     return sent
@@ -176,7 +157,7 @@ export class Dictionaries {
   /** Finds the file as a request would: a name that is not served is no dictionary either. */
   async #learn(name: string): Promise<void> {
     const found = await this.#shelf.find(name)
-    if (found === null || typeof found !== 'object' || found.variants[0].size > MOST_BYTES) return
+    if (found === null || typeof found !== 'object' || found.variants[0].size > MOST_DICTIONARY_BYTES) return
     const mark = found.fingerprint
     if (this.#hashed.has(`${name} ${mark}`)) return
     const { path, inode } = found.variants[0]
@@ -190,19 +171,13 @@ export class Dictionaries {
   }
 }
 
-/** Whether the page that asks may read the response (RFC 9842 §9.3.3): others could learn of its content by its length. */
-function mayRead({ request }: HttpSession): boolean {
-  const site = request.header('sec-fetch-site')
-  return site === null || site === 'same-origin' || request.header('sec-fetch-mode') === 'navigate'
-}
-
 /** Null if there is none, or another one than was found. */
 async function bytesOf(path: string, inode?: string): Promise<Uint8Array | null> {
   const file = await DiskFile.open(path)
   if (typeof file === 'number') return null
   try {
     const isSame = inode === undefined || inodeOf(file.stats) === inode
-    return isSame && file.size <= MOST_BYTES ? await file.read() : null
+    return isSame && file.size <= MOST_DICTIONARY_BYTES ? await file.read() : null
   } finally {
     await file.close()
   }

@@ -19,9 +19,10 @@ import type { HttpSession } from '../../http/session.ts'
 import { DiskFile } from '../kit/disk-file.ts'
 import { exchange } from '../kit/exchange.ts'
 import { responseHandle } from '../kit/response.ts'
+import { dictionaryCodings } from '../kit/shared-dictionary.ts'
 
 import { AssetShelf, type Assets, checkedAssets } from './assets.ts'
-import { Dictionaries, hasDictionaries } from './dictionaries.ts'
+import { Dictionaries } from './dictionaries.ts'
 import { DiskShelf } from './disk-shelf.ts'
 import { type Found, inodeOf, PRECOMPRESSED, type PrecompressedEncoding, type Shelf, type StaticFile, type StaticVariant } from './file.ts'
 import { headersOf, type StaticHeaders } from './headers.ts'
@@ -75,7 +76,7 @@ export interface StaticOptions {
    */
   readonly precompressed?: boolean | readonly PrecompressedEncoding[]
   /**
-   * Whether a client that has an older version of a file gets the difference (RFC 9842, `dcz`), for files of `root` with a hash in their name, such
+   * Whether a client that has an older version of a file gets the difference (RFC 9842, `dcz`, and `dcb` from Node.js 24.15 on), for files of `root` with a hash in their name, such
    * as `app-1a2b3c4d.js`. The older version must still be there. Needs Zstandard with dictionaries: Node.js 22.15 or later; elsewhere it is a
    * warning at the start. Differences take up to a quarter of `maxCacheSize`. Default false.
    */
@@ -180,12 +181,12 @@ class StaticFiles {
         'static',
         root === undefined ? 'either root or assets is needed' : 'root and assets cannot both be given: install the module twice',
       )
-    const useDictionaries = settings.dictionaries && hasDictionaries()
-    if (settings.dictionaries && !useDictionaries)
+    const deltaCodings = settings.dictionaries ? dictionaryCodings() : []
+    if (settings.dictionaries && deltaCodings.length === 0)
       process.emitWarning(
         `static: dictionaries are not used, because Zstandard of Node.js ${process.versions.node} has none: 22.15 or later has`,
       )
-    const deltaBytes = useDictionaries ? Math.floor(maxCacheSize / 4) : 0
+    const deltaBytes = deltaCodings.length > 0 ? Math.floor(maxCacheSize / 4) : 0
     this.shelf =
       root === undefined
         ? new AssetShelf(presentation, assets!)
@@ -199,7 +200,7 @@ class StaticFiles {
             maxCacheSize - deltaBytes,
             settings.checkInterval,
           )
-    this.#dictionaries = useDictionaries ? new Dictionaries(root!, this.shelf, deltaBytes) : null
+    this.#dictionaries = deltaCodings.length > 0 ? new Dictionaries(root!, this.shelf, deltaCodings, deltaBytes) : null
     this.#index = index
     this.#dotfiles = new Set(settings.dotfiles)
     this.#extensions = extensions
