@@ -11,14 +11,14 @@ import { test } from 'node:test'
 
 import { HttpServer, type InjectResponse } from '../../src/index.ts'
 import { cache } from '../../src/modules/cache/index.ts'
+import { takesDictionaries } from '../../src/modules/compression/codings.ts'
 import { type CompressionOptions, compression } from '../../src/modules/compression/index.ts'
 import { sharedOf } from '../../src/modules/compression/page-dictionaries.ts'
-import { dictionaryCodings } from '../../src/modules/kit/shared-dictionary.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
 import { withNewerNode } from '../support/newer-node.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
-const hasDictionaries = dictionaryCodings().some(({ name }) => name === 'dcz')
+const hasDictionaries = takesDictionaries()
 const noZstd = spawnSync('zstd', ['--version']).status === 0 ? false : 'zstd is not on the PATH'
 
 const words = (seed: string, count: number): string =>

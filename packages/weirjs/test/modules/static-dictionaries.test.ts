@@ -10,7 +10,7 @@ import { type TestContext, test } from 'node:test'
 import { type BrotliOptions, brotliDecompressSync } from 'node:zlib'
 
 import { HttpServer, type InjectResponse } from '../../src/index.ts'
-import { dictionaryCodings } from '../../src/modules/kit/shared-dictionary.ts'
+import { dictionaryCodings } from '../../src/modules/static/delta-codings.ts'
 import { type StaticOptions, staticFiles } from '../../src/modules/static/index.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
 import { withNewerNode } from '../support/newer-node.ts'

@@ -1,6 +1,7 @@
 // The content codings of Node. Each compresses in three ways: synchronously, on another thread, and as a stream.
 
 import { Buffer } from 'node:buffer'
+import { hash } from 'node:crypto'
 import type { Transform } from 'node:stream'
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
@@ -79,6 +80,9 @@ interface Zstd {
   readonly constants: { readonly ZSTD_c_compressionLevel: number; readonly ZSTD_e_flush: number }
 }
 
+/** What `dcz` begins with: a skippable frame, with the hash of the dictionary. */
+const DCZ = Buffer.from('5e2a4d1820000000', 'hex')
+
 /** Whether this version of Node supports a coding. */
 export function isAvailable(name: ContentEncoding): boolean {
   return name !== 'zstd' || 'zstdCompressSync' in zlib
@@ -146,14 +150,22 @@ function zstdWith(node: Zstd, options: ZstdOptions): Omit<Coding, 'name' | 'key'
   }
 }
 
-/** Zstandard with a dictionary. @param start of all content @param key names the dictionary */
-export function createDictionaryCoding(level: number, dictionary: Uint8Array, start: Uint8Array, key: string): Coding {
+/** Whether Zstandard of this Node takes dictionaries: before 22.15, it ignores them. */
+export function takesDictionaries(): boolean {
+  if (!isAvailable('zstd')) return false
+  const words = Buffer.from(Array.from({ length: 64 }, (_, i) => hash('sha256', String(i))).join(''))
+  return (zlib as unknown as Zstd).zstdCompressSync(words, { dictionary: words }).byteLength < words.byteLength / 10
+}
+
+/** Zstandard with a dictionary (RFC 9842 §5). @param sha256 of the dictionary, in base64 */
+export function createDictionaryCoding(level: number, dictionary: Uint8Array, sha256: string): Coding {
   const node = zlib as unknown as Zstd
+  const start = Buffer.concat([DCZ, Buffer.from(sha256, 'base64')])
   const params = { [node.constants.ZSTD_c_compressionLevel]: level }
   const plain = zstdWith(node, { params, dictionary, chunkSize: CHUNK_BYTES })
   return {
     name: 'dcz',
-    key,
+    key: `dcz ${sha256}`,
     flushKind: plain.flushKind,
     compressNow: (bytes) => Buffer.concat([start, plain.compressNow(bytes)]),
     compress: async (bytes) => Buffer.concat([start, await plain.compress(bytes)]),

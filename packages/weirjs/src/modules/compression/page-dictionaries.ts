@@ -9,8 +9,7 @@ import { invalid } from '../../base/options.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { availableDictionary, dictionaryCodings } from '../kit/shared-dictionary.ts'
-import { type Coding, createDictionaryCoding } from './codings.ts'
+import { type Coding, createDictionaryCoding, takesDictionaries } from './codings.ts'
 
 /** By the paths of pages: `{ '/products/*': [page, another] }`. */
 export type DictionarySources = Readonly<Record<string, string | Uint8Array | readonly (string | Uint8Array)[]>>
@@ -24,7 +23,7 @@ const SHARED_BYTES = 16
 /** A path with `*`, in the characters that both URL patterns and paths have as they are. */
 const PATTERN = /^\/[\w\-.~!$&',;=@/%*]*$/
 
-export class PageDictionary {
+class PageDictionary {
   /** Base64. */
   readonly sha256: string
   readonly coding: Coding
@@ -32,10 +31,10 @@ export class PageDictionary {
   readonly #match: string
   readonly #pieces: readonly string[]
 
-  constructor(match: string, content: Uint8Array, level: number, start: (sha256: string) => Uint8Array) {
+  constructor(match: string, content: Uint8Array, level: number) {
     this.#content = content
     this.sha256 = hash('sha256', content, 'base64')
-    this.coding = createDictionaryCoding(level, content, start(this.sha256), `dcz ${this.sha256}`)
+    this.coding = createDictionaryCoding(level, content, this.sha256)
     this.#match = match
     this.#pieces = match.split('*')
   }
@@ -76,8 +75,7 @@ export class PageDictionaries {
   static of(sources: DictionarySources, level: number): PageDictionaries | null {
     const contents = Object.entries(sources).map(([match, source]) => [checkedMatch(match), contentOf(match, source)] as const)
     // No `dcb`: Brotli prepares a dictionary anew for each page, which takes longer than to compress the page without one.
-    const coding = dictionaryCodings().find(({ name }) => name === 'dcz')
-    if (coding !== undefined) return new PageDictionaries(contents.map((one) => new PageDictionary(...one, level, coding.start)))
+    if (takesDictionaries()) return new PageDictionaries(contents.map((one) => new PageDictionary(...one, level)))
     process.emitWarning(
       `compression: dictionaries are not used, because Zstandard of Node.js ${process.versions.node} has none: 22.15 or later has`,
     )
@@ -103,6 +101,13 @@ export class PageDictionaries {
     if (availableDictionary(session) !== sha256) return null
     return this.#chooser.choose(session.request.header('accept-encoding')).codings.includes('dcz') ? coding : null
   }
+}
+
+/** The hash of the dictionary that the client has; null if it has none, or may not read the response (RFC 9842 §9.3.3): its length would tell. */
+function availableDictionary({ request }: HttpSession): string | null {
+  const site = request.header('sec-fetch-site')
+  if (site !== null && site !== 'same-origin' && request.header('sec-fetch-mode') !== 'navigate') return null
+  return /^:([A-Za-z\d+/]{43}=):$/.exec(request.header('available-dictionary') ?? '')?.[1] ?? null
 }
 
 /**

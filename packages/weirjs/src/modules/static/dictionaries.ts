@@ -9,7 +9,7 @@ import { keepNewest } from '../../base/keep-newest.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { DiskFile } from '../kit/disk-file.ts'
-import { availableDictionary, type DictionaryCoding, MOST_DICTIONARY_BYTES } from '../kit/shared-dictionary.ts'
+import { availableDictionary, type DictionaryCoding, MOST_DICTIONARY_BYTES } from './delta-codings.ts'
 import { inodeOf, type Shelf, type StaticFile, type StaticVariant } from './file.ts'
 
 type Sent = NonNullable<StaticVariant['memory']>

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 import { HttpError, HttpServer, type HttpSession, t } from '../../../src/index.ts'
 import { ClientError, client, contract, events, follow, get } from '../../../src/modules/client/index.ts'
-import { lastEventId, type SseEvent, sse } from '../../../src/modules/sse/index.ts'
+import { lastEventId, ResumableStreams, type SseEvent, sse } from '../../../src/modules/sse/index.ts'
 
 const api = contract({
   ticks: get('/ticks', { answers: { 200: events(t.object({ n: t.int })), 204: null, 401: t.object({ why: t.string }) } }),
@@ -61,6 +61,39 @@ test('it goes on when a stream breaks, and while the server is away', async () =
   for await (const { data } of follow((options) => shop.ticks({}, options))) numbers.push(data.n)
   assert.deepEqual(numbers, [1, 2])
   assert.deepEqual(seen, [null, '1', '1', '2'])
+})
+
+test('it follows a resumable stream through cut connections, and ends by itself after its end', async () => {
+  const streams = new ResumableStreams()
+  let runs = 0
+  const server = new HttpServer({ logger: null })
+  const count = async function* () {
+    runs++
+    for (let n = 0; n < 500; n++) yield { data: { n } }
+  }
+  server.mapGet('/ticks', (_, session) => sse(session, streams.resumable('a', count), { retry: 1 }))
+  let calls = 0
+  const shop = client(api, 'http://localhost', {
+    fetch: async (request) => {
+      const response = await server.fetch(request)
+      const [most, body] = [700 * ++calls, response.body]
+      if (body === null || calls > 4) return response
+      let left = most
+      const cut = new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          controller.enqueue(chunk.subarray(0, left))
+          left -= chunk.length
+          if (left <= 0) controller.error(new Error('the network is gone'))
+        },
+      })
+      return new Response(body.pipeThrough(cut) as never, response)
+    },
+  })
+  const heard: unknown[] = []
+  for await (const { event, data } of follow((options) => shop.ticks({}, options))) heard.push(event === 'end' ? data : data.n)
+  assert.deepEqual(heard, [...Array.from({ length: 500 }, (_, n) => n), { reason: 'done' }])
+  assert.equal(runs, 1, 'the work ran once')
+  assert.equal(calls, 6, 'four that were cut, one to the end, and one that got 204')
 })
 
 test('an id counts once its event is complete, with data or without, and not before', async () => {

@@ -1,9 +1,8 @@
-// What static files and pages share of compression with a dictionary (RFC 9842): what a client has and may have, and the codings of this Node.
+// Compression with a dictionary (RFC 9842): the codings that this Node has, and what a client has and may get.
 
 import { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
-import zlib from 'node:zlib'
 import type { HttpSession } from '../../http/session.ts'
 
 /** A coding with a dictionary. */
@@ -32,6 +31,8 @@ const QUALITY = 11
 
 /** The codings that this Node has: `dcz` from 22.15 on, `dcb` from 24.15 on. Older versions ignore a dictionary. */
 export function dictionaryCodings(): readonly DictionaryCoding[] {
+  // Not imported, because loading it takes some milliseconds, and few programs have dictionaries.
+  const zlib = process.getBuiltinModule('node:zlib')
   const { zstdCompressSync, zstdCompress, constants } = zlib as unknown as {
     readonly zstdCompressSync?: Sync
     readonly zstdCompress?: Async
