@@ -38,6 +38,9 @@ export class Challenges {
   #own = NOTHING
   /** What the store had at the last look. */
   #others = NOTHING
+  /** For requests: the read that runs, and the one that begins after it. */
+  #reading: Promise<unknown> = Promise.resolve()
+  #next: Promise<Presented> | null = null
   /** Of this process and of others, made when they are asked for, by their key authorizations. */
   readonly #contexts = new Map<string, SecureContext>()
 
@@ -97,7 +100,7 @@ export class Challenges {
     if (!path.startsWith(PATH)) return null
     const token = path.slice(PATH.length)
     if (!TOKEN.test(token)) return null
-    return textIn(this.#own, token) ?? this.#read().then((presented) => textIn(presented, token))
+    return textIn(this.#own, token) ?? this.#readNext().then((presented) => textIn(presented, token))
   }
 
   readonly contextFor = (serverName: string): SecureContext | null => {
@@ -111,6 +114,20 @@ export class Challenges {
       this.#contexts.set(keyAuthorization, context)
     }
     return context
+  }
+
+  /**
+   * Requests share reads, because anybody may send any number of them, and each would hold a descriptor or a connection of the store. A read that has
+   * begun may be too early for who comes now, so they wait for the next one.
+   */
+  #readNext(): Promise<Presented> {
+    this.#next ??= this.#reading.then(() => {
+      this.#next = null
+      const presented = this.#read()
+      this.#reading = presented.catch(() => {})
+      return presented
+    })
+    return this.#next
   }
 
   async #read(): Promise<Presented> {

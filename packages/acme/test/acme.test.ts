@@ -341,6 +341,38 @@ test('only the challenges of an order are answered: other requests for such path
   assert.equal(await visit('unknown'), 'of the program')
 })
 
+test('however many ask for challenges, the store is read once at a time, and never for less than what was there when they came', async (t) => {
+  const world = newWorld()
+  const inner = world.store.for(world.clock)
+  let running = 0
+  let most = 0
+  const { server } = await start(t, world, {
+    store: {
+      ...inner,
+      async get(name) {
+        if (!name.endsWith('.challenges')) return inner.get(name)
+        most = Math.max(most, ++running)
+        const text = await inner.get(name)
+        await turns(5)
+        running--
+        return text
+      },
+    },
+    challenges: ['http-01'],
+  })
+  const visit = async (token: string): Promise<string> =>
+    (await server.inject({ url: `/.well-known/acme-challenge/${token}`, headers: { host: 'example.org' } })).text()
+  const floods: Promise<string>[] = []
+  for (let i = 0; i < 30; i++) {
+    floods.push(visit(`unknown${i}`))
+    world.store.texts.set('ca.test.challenges', JSON.stringify({ texts: { [`token${i}`]: `text ${i}` }, certificates: {} }))
+    floods.push(...Array.from({ length: 10 }, (_, j) => visit(`unknown${j}`)))
+    assert.equal(await visit(`token${i}`), `text ${i}`)
+  }
+  await Promise.all(floods)
+  assert.equal(most, 1)
+})
+
 test('another list of names gets another certificate, and the stored one serves until then', async (t) => {
   const world = newWorld()
   const { server } = await start(t, world)

@@ -14,7 +14,7 @@ import {
 import { challengeOf, type ProtectedResourceOptions, protectedResource } from 'weirjs/auth'
 import type { Contract, Entry } from 'weirjs/contract'
 import { type CorsOptions, predicateOf } from 'weirjs/cors'
-import { isInstance, option, qualityOf, responseHandle, rules } from 'weirjs/kit'
+import { isInstance, kindOf, option, qualityOf, responseHandle, rules } from 'weirjs/kit'
 import { sse } from 'weirjs/sse'
 
 import { callTool } from './tool-call.ts'
@@ -81,6 +81,9 @@ const PARSE_ERROR = -32_700
 const INVALID_REQUEST = -32_600
 const METHOD_NOT_FOUND = -32_601
 const INVALID_PARAMS = -32_602
+
+/** Characters of `progressToken`, which each notification repeats: a client could have megabytes sent for each event. */
+const LONGEST_TOKEN = 256
 
 const isOwnPage = predicateOf(OWNER, 'same')
 
@@ -210,12 +213,15 @@ class McpEndpoint {
 
   async #call(session: HttpSession, id: Id, params: Message['params']): Promise<HttpResponse> {
     const { name, arguments: args = {}, _meta } = params
-    const tool = this.#all.get(String(name))
-    if (tool === undefined) return fail(session, id, INVALID_PARAMS, `there is no tool ${JSON.stringify(String(name).slice(0, 128))}`)
+    if (typeof name !== 'string') return fail(session, id, INVALID_PARAMS, `name is ${kindOf(name)}, not a string`)
+    const tool = this.#all.get(name)
+    if (tool === undefined) return fail(session, id, INVALID_PARAMS, `there is no tool ${JSON.stringify(name.slice(0, 128))}`)
+    const { progressToken } = Object(_meta) as { readonly progressToken?: unknown }
+    if (typeof progressToken === 'string' && progressToken.length > LONGEST_TOKEN)
+      return fail(session, id, INVALID_PARAMS, `progressToken has ${progressToken.length} characters, and may have ${LONGEST_TOKEN}`)
     const { maxResultSize, resource } = this.#settings
     const called = await callTool(session, tool, args, maxResultSize, resource !== null)
     if (!(Symbol.asyncIterator in called)) return reply(session, id, called)
-    const { progressToken } = Object(_meta) as { readonly progressToken?: unknown }
     const accept = session.request.headers.get('accept') ?? ''
     if (!isId(progressToken) || qualityOf(accept, 'text/event-stream') === 0) return reply(session, id, await resultOf(called))
     return sse(session, messages(called, id, progressToken))

@@ -12,6 +12,12 @@ export class ArgumentError extends Error {}
 const LEFT_OUT =
   /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|content-.*|accept|accept-encoding|range|if-.*|cache-control|pragma|max-forwards|http2-settings|proxy-.*|forwarded|x-forwarded-.*|mcp-.*|last-event-id)$/i
 
+/**
+ * Characters of all arguments that become a part of the path, the query or a field. A server reads no larger head, and to make one takes much longer
+ * than to refuse it.
+ */
+const MOST_IN_HEAD = 65_536
+
 /** What a tool is called with, apart from where the application is. */
 interface ToolRequest {
   /** Path and query. */
@@ -30,6 +36,14 @@ export function requestOf(tool: Tool, given: unknown, session: HttpSession): Too
       throw new ArgumentError(
         `there is no argument ${JSON.stringify(name.slice(0, 100))}; the arguments are ${[...tool.args.keys()].join(', ')}`,
       )
+  let room = MOST_IN_HEAD
+  /** Of an argument that is not the body. */
+  const textsFor = (name: string, value: unknown): readonly string[] => {
+    const texts = textsOf(name, value)
+    for (const text of texts) room -= name.length + text.length + 2
+    if (room < 0) throw new ArgumentError(`the arguments without "body" have more than ${MOST_IN_HEAD} characters`)
+    return texts
+  }
   const headers = headersOf(session)
   const search = new URLSearchParams()
   let body: string | null = null
@@ -39,11 +53,11 @@ export function requestOf(tool: Tool, given: unknown, session: HttpSession): Too
     if (source === 'body') {
       body = bodyOf(tool, value)
       headers.set('content-type', tool.body!.type)
-    } else if (source === 'query') for (const text of textsOf(name, value)) search.append(key, text)
-    else setField(headers, name, key, textsOf(name, value))
+    } else if (source === 'query') for (const text of textsFor(name, value)) search.append(key, text)
+    else setField(headers, name, key, textsFor(name, value))
   }
   const path = tool.route.path.replace(/([:*])([^/]+)/g, (_, kind, name) =>
-    segmentsOf(name, Object.hasOwn(args, name) ? args[name] : undefined, kind === '*'),
+    segmentsOf(name, Object.hasOwn(args, name) ? textsFor(name, args[name]) : [], kind === '*'),
   )
   const query = `${search}`
   return { target: path + (query && `?${query}`), headers, body }
@@ -71,11 +85,10 @@ function setField(headers: Headers, name: string, field: string, texts: readonly
 }
 
 /** `.` and `..` are resolved, encoded or not, and an empty segment matches other routes. */
-function segmentsOf(name: string, value: unknown, isRest: boolean): string {
-  const texts = textsOf(name, value)
+function segmentsOf(name: string, texts: readonly string[], isRest: boolean): string {
   const segments = isRest ? (texts[0] ?? '').split('/') : texts
   if (texts.length !== 1 || segments[0] === '' || segments.some((segment) => /(^|\\)\.\.?(\\|$)/.test(segment) || !isWellFormed(segment)))
-    throw new ArgumentError(value === undefined ? `"${name}" is missing` : `"${name}" cannot be a part of a path`)
+    throw new ArgumentError(texts.length === 0 ? `"${name}" is missing` : `"${name}" cannot be a part of a path`)
   return segments.map(encodeURIComponent).join('/')
 }
 

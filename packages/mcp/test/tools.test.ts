@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import fc from 'fast-check'
-import { cookie, events, HttpServer, type HttpSession, header, multipart, Problem, t, text } from 'weirjs'
+import { cookie, events, HttpServer, type HttpSession, header, type Logger, multipart, Problem, t, text } from 'weirjs'
 import { auth } from 'weirjs/auth'
 import { contract, get, post } from 'weirjs/client'
 import { rateLimit } from 'weirjs/limits'
@@ -26,8 +26,8 @@ const api = contract({
   secret: get('/secret', { answers: { 200: t.object({ key: t.string }) } }),
 })
 
-function notes(options: object = {}) {
-  const server = new HttpServer({ logger: null })
+function notes(options: object = {}, logger: Logger | null = null) {
+  const server = new HttpServer({ logger })
   const kept = [{ id: 1, title: 'Milk' }]
   server.mapContract(api, {
     list: ({ search }) => kept.filter(({ title }) => title.includes(search)),
@@ -76,6 +76,46 @@ test('a call runs the route, and errors are for the model', async () => {
   assert.equal(textOf(await call(server, 'list', { tags: [{}] })), 'error: "tags" is an object, not text, a number, true or false')
   assert.equal(textOf(await call(server, 'show', [])), 'error: the arguments are an array, not an object')
   assert.equal(((await ask(server, 'tools/call', { name: 'secret' }))['error'] as { code: number }).code, -32_602)
+})
+
+test('whatever a message has in the place of a text is a refusal, and no failure of the server', async () => {
+  const failed: string[] = []
+  const server = notes({}, { error: (message) => failed.push(message), warn() {}, info() {} })
+  const odd = fc.oneof(
+    fc.jsonValue(),
+    fc.dictionary(fc.constantFrom('toString', 'valueOf', 'length', '__proto__', 'then', 'constructor'), fc.jsonValue()),
+    fc.constant({ toString: 1, valueOf: 1 }),
+  )
+  const member = (...known: unknown[]) => fc.oneof(fc.constantFrom(...known), odd)
+  await fc.assert(
+    fc.asyncProperty(
+      member('tools/call', 'initialize', 'tools/list'),
+      fc.record({
+        name: member('show', 'list', 'add'),
+        arguments: fc.oneof(odd, fc.record({ id: odd, search: odd, tags: odd, body: odd }, { requiredKeys: [] })),
+        _meta: fc.oneof(odd, fc.record({ progressToken: odd })),
+        protocolVersion: odd,
+      }),
+      async (method, params) => {
+        const { status } = await send(server, { jsonrpc: '2.0', id: 1, method, params })
+        assert.ok(status === 200 || status === 400, `${status} for ${JSON.stringify({ method, params })}`)
+      },
+    ),
+  )
+  assert.deepEqual(failed, [])
+})
+
+test('what each event repeats of a call is short, and arguments that fit into no head are refused before one is made of them', async () => {
+  const server = notes()
+  const params = { name: 'list', _meta: { progressToken: 'x'.repeat(257) } }
+  const { error } = (await ask(server, 'tools/call', params)) as { error: { code: number; message: string } }
+  assert.deepEqual(error, { code: -32_602, message: 'progressToken has 257 characters, and may have 256' })
+  const tooLong = 'error: the arguments without "body" have more than 65536 characters'
+  assert.equal(textOf(await call(server, 'list', { search: 'x'.repeat(65_536) })), tooLong)
+  assert.equal(textOf(await call(server, 'list', { tags: Array(20_000).fill('') })), tooLong)
+  assert.equal(textOf(await call(server, 'show', { id: '1'.repeat(65_536) })), tooLong)
+  assert.equal(textOf(await call(server, 'add', { body: { title: 'T' }, tenant: 'x'.repeat(65_536) })), tooLong)
+  assert.match(textOf(await call(server, 'add', { body: { title: 'x'.repeat(100_000) } })), /^\{"id":2,"title":"x+ of nobody"\}$/)
 })
 
 test('only the entries in "tools" are tools, if it is given', async () => {

@@ -11,6 +11,8 @@ import { type BrotliOptions, brotliDecompressSync } from 'node:zlib'
 
 import { HttpServer, type InjectResponse } from '../../src/index.ts'
 import { dictionaryCodings } from '../../src/modules/static/delta-codings.ts'
+import { Dictionaries } from '../../src/modules/static/dictionaries.ts'
+import { DiskShelf } from '../../src/modules/static/disk-shelf.ts'
 import { type StaticOptions, staticFiles } from '../../src/modules/static/index.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
 import { withNewerNode } from '../support/newer-node.ts'
@@ -136,6 +138,49 @@ withNewerNode(import.meta.filename, CODINGS.includes('dcz'), () => {
     }
     const other = await get(ASKS, 'other-5E6F7A8B.js')
     assert.equal(other.headers.get('content-encoding'), null, 'the dictionary of another file')
+  })
+
+  test('a difference that is too large to be kept is not sent, so that nobody can have it made again and again', async (t) => {
+    const { get, write } = serve(t, { maxCacheSize: '256KiB' })
+    assert.equal((await get()).headers.get('content-encoding'), 'dcz', 'a small one')
+    const other = Buffer.from(Array.from({ length: 2_500 }, (_, i) => createHash('sha256').update(`other ${i}`).digest('hex')).join('\n'))
+    write('app-7A7A7A7A.js', Buffer.concat([NEW, other]))
+    for (let i = 0; i < 2; i++) {
+      const file = await get(ASKS, 'app-7A7A7A7A.js')
+      assert.deepEqual([file.headers.get('content-encoding'), file.body.byteLength], [null, NEW.byteLength + other.byteLength])
+    }
+  })
+
+  test('clients that ask for ever other differences get whole files when the time for making them is used up', async (t) => {
+    const root = temporaryDirectory(t)
+    const versions = Array.from({ length: 6 }, (_, i) => bundle(i))
+    for (const [i, bytes] of [...versions, NEW].entries()) {
+      writeFileSync(join(root, `app-${i}A${i}B${i}C${i}D.js`), bytes)
+      utimesSync(join(root, `app-${i}A${i}B${i}C${i}D.js`), 0, 0)
+    }
+    const shelf = new DiskShelf(
+      { path: root, followSymlinks: false, maxFileSize: 2 ** 20, precompressed: [], headersOf: () => ({}), cacheControlOf: () => null },
+      2 ** 24,
+      0,
+    )
+    // Each look at the clock takes six seconds.
+    let now = 0
+    const clock = { now: () => (now += 6_000), wallTime: () => Date.now(), every: () => () => {} }
+    const dictionaries = new Dictionaries(root, shelf, dictionaryCodings(), 2 ** 24, clock)
+    const server = new HttpServer({ logger: null })
+    server.mapGet('/', async (_, session) => {
+      const file = await shelf.find('app-6A6B6C6D.js')
+      assert.ok(file !== null && typeof file === 'object')
+      return (await dictionaries.offer(session, file)) === null ? 'whole' : 'difference'
+    })
+    const ask = async (version: number): Promise<string> =>
+      (await server.inject({ url: '/', headers: { ...ASKS, 'Available-Dictionary': hashOf(versions[version]!) } })).text()
+    const got: string[] = []
+    for (let i = 0; i < 4; i++) got.push(await ask(i))
+    assert.deepEqual(got, ['difference', 'difference', 'whole', 'whole'])
+    assert.equal(await ask(0), 'difference', 'one that is kept costs nothing')
+    now += 600_000
+    assert.equal(await ask(4), 'difference', 'time goes on')
   })
 
   test('a version that is not served, or has changed since, is no dictionary', async (t) => {

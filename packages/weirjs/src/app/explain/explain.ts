@@ -15,7 +15,7 @@ import { checkContentType } from '../../http/request/accepted-types.ts'
 import { HttpRequest } from '../../http/request/request.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
 import { checkUpgrade } from '../reply.ts'
-import { consideredRoutes } from '../routes/considered-routes.ts'
+import { type ConsideredRoute, consideredRoutes } from '../routes/considered-routes.ts'
 import type { Route } from '../routes/route.ts'
 
 import { limitsOf } from '../routes/route-listing.ts'
@@ -36,7 +36,7 @@ import type {
   Explanation,
 } from './explanation.ts'
 import { textOf } from './explanation-text.ts'
-import { explainedRoute, otherRoutes } from './other-routes.ts'
+import { explainedRoute, type OtherRoutes, otherRoutes } from './other-routes.ts'
 
 /** What a server knows about its requests before they arrive. */
 export interface ExplainedServer {
@@ -76,9 +76,13 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const route = match.route as Route | null
   const scope = route === null ? (match as NoRoute).scope : route.scope
   const request = new HttpRequest(head, null, connection, match, { limits, jsonEngine: null, invalidBodyStatus: 400 })
-  const considered = consideredRoutes(routes, head.path)
-  const secrets = secretsOf(route, () => considered)
+  // Both cost time for each route of the server, and who asks only which route answers needs neither.
+  let considered: readonly ConsideredRoute[] | null = null
+  const consider = (): readonly ConsideredRoute[] => (considered ??= consideredRoutes(routes, head.path))
+  const secrets = secretsOf(route, consider)
   const texts = new ShownTexts(routes.secretRoutes)
+  let found: OtherRoutes | null = null
+  const others = (): OtherRoutes => (found ??= otherRoutes(routes, head, endpointName, consider(), secrets, texts, route))
   const checked = isTooLarge(head, bodyLimit(match, limits)) ? checkedBody(null, head, null) : checkedBody(route, head, asked.content)
   const args = route === null ? [] : explainArguments(route, request, match.values, secrets, texts, checked)
   const body = explainBody(head, match, limits, texts)
@@ -94,7 +98,12 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
     client: explainClient(head, connection),
     response: actual === null ? planned : actualResponse(actual, planned),
     route: route === null ? null : explainedRoute(routes, route),
-    ...otherRoutes(routes, head, endpointName, considered, secrets, texts, route),
+    get others() {
+      return others().others
+    },
+    get othersLeftOut() {
+      return others().othersLeftOut
+    },
     policies: explainPolicies(scope, route),
     arguments: args,
     body,
@@ -251,5 +260,5 @@ const WITH_TEXT = {
 }
 
 function withText(data: Omit<Explanation, 'toString'>): Explanation {
-  return Object.assign(Object.create(WITH_TEXT) as Explanation, data)
+  return Object.setPrototypeOf(data, WITH_TEXT) as Explanation
 }

@@ -21,7 +21,7 @@ const MAX_COMPARED = 200
 
 const ROOT = new Template('/')
 
-interface OtherRoutes {
+export interface OtherRoutes {
   readonly others: readonly RejectedRoute[]
   readonly othersLeftOut: number
 }

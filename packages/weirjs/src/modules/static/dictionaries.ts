@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { type Clock, systemClock } from '../../base/clock.ts'
 import { keepNewest } from '../../base/keep-newest.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -18,11 +19,17 @@ type Sent = NonNullable<StaticVariant['memory']>
 const HASHED = /^(?<stem>[\w.~-]*?[\w~])(?<mark>[-.])(?=[\w-]*[\dA-Z])[\w-]{8,64}\.(?<extension>[a-z][a-z\d]{0,9})$/
 /** How many differences are made at a time, on threads of the pool. A client that comes meanwhile gets the whole file. */
 const MOST_AT_WORK = 2
+/**
+ * Time for making differences that is free, and the share of all time that comes after it. A large file takes seconds, and clients could ask for so
+ * many pairs of files that those in memory displace each other. Without time left, a client gets the whole file.
+ */
+const FREE_MS = 20_000
+const SHARE = 1 / 20
 /** How many older versions of a file are looked at, the newest first. */
 const MOST_VERSIONS = 32
 /** How often a directory is read again for a hash that is not known. */
 const LOOK_MS = 10_000
-/** Files whose hash is remembered, directories, and differences that are not worth it. */
+/** Files whose hash is remembered, directories, and differences that are not worth it, or are too large to keep. */
 const MOST_KNOWN = 10_000
 const ENTRY_BYTES = 1_024
 
@@ -44,13 +51,18 @@ export class Dictionaries {
   readonly #hashed = new Set<string>()
   /** When a directory was read for a name, by both. */
   readonly #looked = new Map<string, number>()
-  /** By the file and the dictionary, the one that was used last at the end. Null: the difference is no smaller. */
+  /** By the file and the dictionary, the one that was used last at the end. Null: the difference is no smaller, or too large. */
   readonly #deltas = new Map<string, { readonly sent: Sent; readonly bytes: number } | null>()
   readonly #making = new Map<string, Promise<Sent | null>>()
   #bytes = 0
+  /** Of the time for making differences, at the time of the last one. */
+  #spentMs = 0
+  #spentAt = 0
+  readonly #clock: Clock
 
   /** @param codings the preferred one first @param maxBytes for all differences */
-  constructor(root: string, shelf: Shelf, codings: readonly DictionaryCoding[], maxBytes: number) {
+  constructor(root: string, shelf: Shelf, codings: readonly DictionaryCoding[], maxBytes: number, clock: Clock = systemClock) {
+    this.#clock = clock
     this.#codings = codings
     this.#chooser = new EncodingChooser(codings.map(({ name }) => name))
     this.#root = root
@@ -91,13 +103,24 @@ export class Dictionaries {
     }
     let making = this.#making.get(key)
     if (making === undefined) {
-      if (this.#making.size >= MOST_AT_WORK) return null
+      if (this.#making.size >= MOST_AT_WORK || this.#spent() >= FREE_MS) return null
+      const begunAt = this.#clock.now()
       making = this.#make(key, file, available, coding, isVersion)
         .catch(() => null) // a file that is gone, or may not be read
-        .finally(() => this.#making.delete(key))
+        .finally(() => {
+          this.#making.delete(key)
+          this.#spentMs = this.#spent() + this.#clock.now() - begunAt
+        })
       this.#making.set(key, making)
     }
     return making
+  }
+
+  #spent(): number {
+    const now = this.#clock.now()
+    this.#spentMs = Math.max(0, this.#spentMs - (now - this.#spentAt) * SHARE)
+    this.#spentAt = now
+    return this.#spentMs
   }
 
   async #make(
@@ -117,7 +140,9 @@ export class Dictionaries {
     }
     if (bytes === null) return null
     const content = await coding.compress(bytes, dictionary, available)
-    const isWorth = content.byteLength < Math.min(...file.variants.map(({ size }) => size))
+    // One that cannot be kept would be made for each client.
+    const fits = content.byteLength + ENTRY_BYTES <= this.#maxBytes
+    const isWorth = fits && content.byteLength < Math.min(...file.variants.map(({ size }) => size))
     const tag = `${hash('sha256', bytes, 'base64url').slice(0, 22)}-${hash('sha256', content, 'base64url').slice(0, 22)}`
     const { contentType, cacheControl, fields } = file
     const facts = { contentType, cacheControl, fields, coding: coding.name, variesByEncoding: true }
@@ -128,7 +153,6 @@ export class Dictionaries {
 
   #keep(key: string, sent: Sent | null, size: number): void {
     const bytes = size + ENTRY_BYTES
-    if (sent !== null && bytes > this.#maxBytes) return
     this.#deltas.set(key, sent === null ? null : { sent, bytes })
     if (sent !== null) this.#bytes += bytes
     for (const [first, delta] of this.#deltas) {
