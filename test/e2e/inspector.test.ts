@@ -1,11 +1,15 @@
 // The page of the inspector, in Chromium.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, type TestContext, test } from 'node:test'
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { WebSocket } from 'ws'
 import { inspector } from '../../packages/dev/src/index.ts'
 import { HttpServer } from '../../packages/weirjs/src/index.ts'
+import { staticFiles } from '../../packages/weirjs/src/modules/static/index.ts'
+import { websocket } from '../../packages/weirjs/src/modules/websocket/index.ts'
 import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
 import { LOOKS } from '../../packages/weirjs/test/support/demo-page.ts'
 import { pageFaults } from '../../packages/weirjs/test/support/page-faults.ts'
@@ -26,9 +30,11 @@ interface Shown {
   readonly complaints: string[]
 }
 
-async function show(t: TestContext, options: BrowserContextOptions = {}): Promise<Shown> {
+async function show(t: TestContext, options: BrowserContextOptions = {}, before: readonly string[] = []): Promise<Shown> {
   const server = new HttpServer('127.0.0.1', 0, { logger: null })
   server.useModule(inspector({ token: TOKEN }))
+  server.use(staticFiles({ assets: { 'note.txt': new TextEncoder().encode('a note') } }))
+  server.use(websocket('/talk', { message: (socket, data) => void socket.send(`echo ${String(data)}`) }))
   server.mapGet('/hello/:name', ({ name }) => ({ name }))
   server.mapPost('/echo', (_, { request, response }) => response.header('X-Echo', 'yes').text(request.body))
   server.mapGet('/boom', (_, { request }) => {
@@ -37,6 +43,7 @@ async function show(t: TestContext, options: BrowserContextOptions = {}): Promis
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   const origin = `http://127.0.0.1:${server.port}`
+  for (const path of before) await (await fetch(origin + path)).text()
   const context = await browser.newContext({ ...options, permissions: ['clipboard-read', 'clipboard-write'] })
   t.after(() => context.close())
   const page = await context.newPage()
@@ -119,6 +126,51 @@ test('the keyboard chooses an exchange, Escape closes it, and / goes to the filt
   assert.equal(await page.locator('#detail').isVisible(), false)
   await page.keyboard.press('/')
   assert.equal(await page.evaluate('document.activeElement.id'), 'filter')
+})
+
+test('opens with the newest failure, and the arrow keys work at once', { skip: noChromium }, async (t) => {
+  const { page } = await show(t, {}, ['/boom', '/hello/a', '/boom?newest', '/nowhere', '/hello/b'])
+  await page.locator('#detail h2', { hasText: '/boom?newest' }).waitFor()
+  await page.locator('.frame').first().waitFor()
+  await page.keyboard.press('ArrowUp')
+  await page.locator('#detail h2', { hasText: '/nowhere' }).waitFor()
+  await page.keyboard.press('Home')
+  await page.locator('#detail h2', { hasText: '/hello/b' }).waitFor()
+  await page.locator('#filter').fill('a')
+  await page.keyboard.press('Home')
+  assert.equal(await page.evaluate('document.activeElement.selectionStart'), 0, 'keys of the filter are its own')
+  assert.ok((await page.locator('#detail h2').innerText()).includes('/hello/b'))
+})
+
+test('without a failure, it opens with what was refused last, and without that, with the newest', { skip: noChromium }, async (t) => {
+  const refused = await show(t, {}, ['/nowhere', '/hello/a'])
+  await refused.page.locator('#detail h2', { hasText: '/nowhere' }).waitFor()
+  const fine = await show(t, {}, ['/hello/a', '/hello/b'])
+  await fine.page.locator('#detail h2', { hasText: '/hello/b' }).waitFor()
+})
+
+test('a file has the module that answered, in the list, the details and the explanation', { skip: noChromium }, async (t) => {
+  const { page, complaints } = await show(t, {}, ['/note.txt'])
+  assert.match(await page.locator('.row .when').innerText(), /^static \//)
+  assert.match(await page.locator('.facts').innerText(), /static \//)
+  await page.locator('#detail pre', { hasText: /^static \/.* has answered\. Without it:/ }).waitFor()
+  await page.locator('#filter').fill('static')
+  assert.equal(await page.locator('.row').count(), 1)
+  assert.deepEqual(complaints, [])
+})
+
+test('the messages of a WebSocket are shown, in both directions', { skip: noChromium }, async (t) => {
+  const { origin, page, complaints } = await show(t)
+  const socket = new WebSocket(`${origin.replace('http', 'ws')}/talk`)
+  t.after(() => socket.terminate())
+  await once(socket, 'open')
+  const answered = once(socket, 'message')
+  socket.send('good morning')
+  await answered
+  await page.locator('.row', { hasText: '101' }).click()
+  await page.locator('.messages .received', { hasText: 'good morning' }).waitFor()
+  await page.locator('.messages .sent', { hasText: 'echo good morning' }).waitFor()
+  assert.deepEqual(complaints, [])
 })
 
 test('on a narrow screen, the arrows stay in the list, and Enter opens an exchange', { skip: noChromium }, async (t) => {

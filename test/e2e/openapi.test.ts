@@ -31,6 +31,24 @@ function shop(): HttpServer {
   return server
 }
 
+test('the page follows the colours that the browser asks for, also when they change', { skip: noChromium }, async (t) => {
+  const server = shop()
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const context = await browser.newContext({ colorScheme: 'dark' })
+  t.after(() => context.close())
+  const page = await context.newPage()
+  await page.goto(`http://127.0.0.1:${server.port}/docs`)
+  await page.locator('.opblock').first().waitFor()
+  const [ground, ink] = await page.evaluate<string[]>(
+    "[getComputedStyle(document.documentElement).backgroundColor, getComputedStyle(document.querySelector('.title')).color]",
+  )
+  const lightness = (colour: string) => Number(/\d+/.exec(colour)![0])
+  assert.ok(lightness(ground!) < 64 && lightness(ink!) > 192, `${ground} ${ink}`)
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.waitForFunction("!document.documentElement.classList.contains('dark-mode')")
+})
+
 for (const has32 of [false, true])
   test(`the page shows and tries operations of OpenAPI ${has32 ? '3.2' : '3.1'}`, { skip: noChromium }, async (t) => {
     const server = shop()

@@ -23,8 +23,12 @@ export const PAGE_POLICY = [
 /** The name of the script below, next to the files. */
 export const START_NAME = 'start.js'
 
-/** The configuration of the page. Without `validatorUrl: null`, it would send the address of the document to a validator on the Internet. */
-export const START_SCRIPT = `const root = document.getElementById('swagger-ui')
+/** The configuration of the page. Swagger UI has colours for dark mode, and leaves it to the page to choose them. Without `validatorUrl: null`, it would send the address of the document to a validator on the Internet. */
+export const START_SCRIPT = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', follow)
+follow()
+const root = document.getElementById('swagger-ui')
 SwaggerUIBundle({
   domNode: root,
   url: root.dataset.url,
@@ -52,6 +56,7 @@ export function pageOf(title: string, url: string, base: string): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>${escaped(title)}</title>
 <link rel="icon" href="${escaped(base)}favicon-32x32.png">
 <link rel="stylesheet" href="${escaped(base)}swagger-ui.css">

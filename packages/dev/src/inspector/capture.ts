@@ -181,6 +181,7 @@ export class Capture implements ExchangeObserver {
       kind,
       method,
       route,
+      answeredBy: session === null ? null : exchange(session).answeredBy,
       status,
       outcome,
       code,

@@ -42,6 +42,8 @@ export interface Summary {
   readonly method: string | null
   readonly url: string | null
   readonly route: string | null
+  /** The module that has answered in place of a route; null for none. */
+  readonly answeredBy: string | null
   readonly status: number | null
   readonly outcome: Outcome
   readonly code: string | null
@@ -77,8 +79,8 @@ export interface Entry extends Summary {
 }
 
 export function summaryOf(entry: Entry): Summary {
-  const { number, kind, method, url, route, status, outcome, code, startedAt, durationMs, bytesIn, bytesOut } = entry
-  return { number, kind, method, url, route, status, outcome, code, startedAt, durationMs, bytesIn, bytesOut }
+  const { number, kind, method, url, route, answeredBy, status, outcome, code, startedAt, durationMs, bytesIn, bytesOut } = entry
+  return { number, kind, method, url, route, answeredBy, status, outcome, code, startedAt, durationMs, bytesIn, bytesOut }
 }
 
 /** About how much memory it takes, or may take. */

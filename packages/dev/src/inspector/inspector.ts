@@ -253,7 +253,7 @@ async function detailOf(entry: Entry, host: Explaining): Promise<object> {
 }
 
 /** The request has been masked, so what depends on a secret may be explained wrongly. */
-async function explained({ kind, method, url, requestHead, endpoint, peer }: Entry, host: Explaining): Promise<string | null> {
+async function explained({ kind, method, url, requestHead, endpoint, peer, answeredBy }: Entry, host: Explaining): Promise<string | null> {
   if (kind !== 'request' || host.explain === undefined || url === null || peer === null) return null
   const headers = requestHead
     .split('\r\n')
@@ -261,7 +261,8 @@ async function explained({ kind, method, url, requestHead, endpoint, peer }: Ent
     .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)] as const)
   try {
     const from = { isSecure: peer.isSecure, ...(peer.address === '' ? {} : { address: peer.address }) }
-    return String(await host.explain({ method, url, headers, peer: from, ...(endpoint === null ? {} : { endpoint }) }))
+    const explanation = String(await host.explain({ method, url, headers, peer: from, ...(endpoint === null ? {} : { endpoint }) }))
+    return answeredBy === null ? explanation : `${answeredBy} has answered. Without it:\n\n${explanation}`
   } catch {
     return null
   }

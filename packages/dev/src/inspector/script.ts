@@ -51,6 +51,10 @@ function title(one) {
   return one.method === null ? { head: 'A head that was refused', tls: 'A TLS handshake that failed', connection: 'A connection that was refused' }[one.kind] : one.url
 }
 
+function placeOf(one) {
+  return one.route ?? one.answeredBy ?? (one.kind === 'request' ? 'no route' : one.kind)
+}
+
 function rowOf(one) {
   const row = element('li', { className: 'row', id: 'row-' + one.number, role: 'option', selected: one.number === selected },
     element('span', { className: 'status ' + classOf(one) }, one.status === null ? '---' : String(one.status)),
@@ -59,15 +63,22 @@ function rowOf(one) {
       title(one) ?? ''),
     element('span', { className: 'time' }, milliseconds(one.durationMs)),
     element('span', { className: 'when' },
-      element('span', {}, one.route ?? (one.kind === 'request' ? 'no route' : one.kind)),
+      element('span', {}, placeOf(one)),
       element('span', {}, (one.outcome === 'completed' ? '' : one.outcome + ' · ') + new Date(one.startedAt).toLocaleTimeString())))
   row.addEventListener('click', () => select(one.number, true))
   return row
 }
 
+// What went wrong last is what somebody who opens the page looks for.
+function chooseFirst() {
+  const newest = (name) => exchanges.find((one) => classOf(one) === name)
+  const first = newest('bad') ?? newest('warn') ?? exchanges[0]
+  if (first !== undefined) void select(first.number, false)
+}
+
 function shown() {
   const words = $('filter').value.toLowerCase().split(' ').filter((word) => word !== '')
-  const textOf = (one) => [one.method, one.url, one.status, one.outcome, one.route, one.code, one.kind].join(' ').toLowerCase()
+  const textOf = (one) => [one.method, one.url, one.status, one.outcome, one.route, one.answeredBy, one.code, one.kind].join(' ').toLowerCase()
   return exchanges.filter((one) => words.every((word) => textOf(one).includes(word)))
 }
 
@@ -130,7 +141,7 @@ function close() {
 function detailOf(one) {
   const back = element('button', { type: 'button', id: 'back' }, 'Back to the list')
   back.addEventListener('click', close)
-  const facts = [one.status ?? 'no response', one.outcome, one.code, one.protocol, one.route ?? 'no route', one.clientAddress, one.requestId,
+  const facts = [one.status ?? 'no response', one.outcome, one.code, one.protocol, placeOf(one), one.clientAddress, one.requestId,
     size(one.bytesIn) + ' in', size(one.bytesOut) + ' out'].filter((fact) => fact !== null && fact !== '')
   return [
     back,
@@ -176,7 +187,7 @@ function messagesOf({ count, kept }) {
   const rows = kept.map((message) => {
     const facts = [message.isFromClient ? 'received' : 'sent', new Date(message.at).toLocaleTimeString(), message.length + (message.isBinary ? ' bytes' : ' characters'),
       message.isBinary ? 'shown as base64' : null, message.isCut ? 'only the beginning is kept' : null]
-    return element('li', {}, element('p', { className: 'note' }, facts.filter((fact) => fact !== null).join(' · ')), element('pre', {}, message.text))
+    return element('li', { className: message.isFromClient ? 'received' : 'sent' }, element('p', { className: 'note' }, facts.filter((fact) => fact !== null).join(' · ')), element('pre', {}, message.text))
   })
   const note = count > kept.length ? count + ' in all, of which the last ' + kept.length + ' are kept.' : count + ' so far.'
   return element('div', {}, element('p', { className: 'note' }, note + ' Choose the exchange again for newer ones.'), element('ol', { className: 'messages' }, ...rows))
@@ -294,7 +305,8 @@ $('pause').addEventListener('click', async () => {
   $('pause').setAttribute('aria-pressed', String(isPaused))
   if (!isPaused) await load()
 })
-$('rows').addEventListener('keydown', (event) => {
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || ![$('rows'), document.body].includes(document.activeElement)) return
   const some = shown()
   const at = some.findIndex((one) => one.number === selected)
   if (event.key === 'Enter' && at !== -1) void select(selected, true)
@@ -317,7 +329,13 @@ function say(text, name) {
 }
 
 const events = new EventSource(base + '/events')
-events.addEventListener('open', () => load().then(() => say('Live', 'live'), (error) => say(String(error), 'lost')))
+let isFirst = true
+events.addEventListener('open', () => load().then(() => {
+  say('Live', 'live')
+  if (isFirst && selected === null) chooseFirst()
+  if (isFirst && document.activeElement === document.body) $('rows').focus()
+  isFirst = false
+}, (error) => say(String(error), 'lost')))
 events.addEventListener('error', () => say('Connecting again', 'lost'))
 events.addEventListener('message', (event) => {
   const told = JSON.parse(event.data)

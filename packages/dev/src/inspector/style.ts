@@ -42,6 +42,8 @@ main { flex: 1; min-height: 0; display: grid; grid-template-columns: minmax(18re
 #list { min-height: 0; overflow: auto; border-right: 1px solid var(--line); }
 #rows { list-style: none; margin: 0; padding: 0; }
 #rows:focus-visible { outline-offset: -2px; }
+#rows[aria-activedescendant]:focus-visible { outline: 0; }
+#rows:focus-visible .row[aria-selected="true"] { outline: 2px solid var(--accent); outline-offset: -2px; }
 #empty { padding: 2rem 1.25rem; color: var(--soft); }
 .row { display: grid; grid-template-columns: 3.1rem minmax(0, 1fr) auto; gap: 0 0.6rem; padding: 0.45rem clamp(0.75rem, 2vw, 1.25rem); border-bottom: 1px solid var(--line); cursor: pointer; }
 .row:hover { background: var(--well); }
@@ -62,6 +64,9 @@ main { flex: 1; min-height: 0; display: grid; grid-template-columns: minmax(18re
 .actions { display: flex; flex-wrap: wrap; gap: 0.5rem; }
 pre { margin: 0; padding: 0.7rem 0.9rem; background: var(--paper); border: 1px solid var(--line); border-radius: 8px; font: 0.8125rem / 1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; max-height: 28rem; overflow: auto; }
 .messages { list-style: none; margin: 0; padding: 0; }
+.messages li { margin-top: 0.5rem; padding-left: 0.75rem; border-left: 3px solid var(--post); }
+.messages .received { border-color: var(--get); }
+.messages .note { margin: 0 0 0.2rem; }
 pre + pre { margin-top: 0.5rem; }
 .note { margin: 0.4rem 0 0; color: var(--soft); font-size: 0.8125rem; }
 .stages { display: grid; grid-template-columns: max-content minmax(3rem, 1fr) max-content; gap: 0.25rem 0.75rem; align-items: center; font-size: 0.8125rem; }

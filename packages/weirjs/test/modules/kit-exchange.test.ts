@@ -18,15 +18,23 @@ test('what modules say to each other survives when the server answers in the pla
     policy({
       gate(session) {
         const handle = exchange(session)
-        assert.deepEqual([handle.personal, handle.span, handle.isClaimed('principal')], [null, null, false])
+        assert.deepEqual([handle.personal, handle.span, handle.answeredBy, handle.isClaimed('principal')], [null, null, null, false])
+        handle.answeredBy = 'test'
         handle.claim('principal')
         handle.markPersonal('nonce')
         handle.markPersonal('session') // which says less
         handle.span = { traceId: 'a', spanId: 'b' }
       },
       beforeSend(session) {
-        const { personal, span, failure } = exchange(session)
-        seen.push(personal, span?.spanId, exchange(session).isClaimed('principal'), exchange(session).isClaimed('other'), failure !== null)
+        const { personal, span, answeredBy, failure } = exchange(session)
+        seen.push(
+          personal,
+          span?.spanId,
+          answeredBy,
+          exchange(session).isClaimed('principal'),
+          exchange(session).isClaimed('other'),
+          failure !== null,
+        )
       },
     }),
   )
@@ -34,7 +42,7 @@ test('what modules say to each other survives when the server answers in the pla
     throw new Error('a failure')
   })
   assert.equal((await server.inject('/')).status, 500)
-  assert.deepEqual(seen, ['nonce', 'b', true, false, true])
+  assert.deepEqual(seen, ['nonce', 'b', 'test', true, false, true])
 })
 
 test('methods that a module offers are in Allow, for that request alone', async () => {

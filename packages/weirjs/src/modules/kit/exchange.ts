@@ -16,7 +16,7 @@ import { type BagKey, bagKey } from '../../http/bag.ts'
 import { DECODED } from '../../http/body/body.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
 import { type Exchange, exchangeOf } from '../../http/exchange.ts'
-import { ON_GRACE_OVER, OTHER_METHODS, PERSONAL, RPC, type RpcNote, SPAN, type TraceIds } from '../../http/notes.ts'
+import { ANSWERED_BY, ON_GRACE_OVER, OTHER_METHODS, PERSONAL, RPC, type RpcNote, SPAN, type TraceIds } from '../../http/notes.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { bodyOf, cookieOf, cookieUse } from '../../http/request/request.ts'
 import { HttpSession } from '../../http/session.ts'
@@ -142,6 +142,8 @@ export interface ExchangeHandle {
   onGraceOver(work: () => void): void
   /** Who the client is because a test says so (`client.as` of `weirjs/testing`), in place of credentials; null for every other client. */
   readonly testPrincipal: object | null
+  /** The name of the module that has answered in place of a route, such as one for files, for tools that show it; null if none has said so. */
+  answeredBy: string | null
   /** Claims a decision about the exchange for the module that calls it, so that others leave it alone. @param what such as `principal` */
   claim(what: string): void
   /** Whether a module has claimed the decision. */
@@ -365,6 +367,14 @@ class Handle implements ExchangeHandle {
 
   get testPrincipal(): object | null {
     return this.#exchange.connection.testPrincipal
+  }
+
+  get answeredBy(): string | null {
+    return this.#exchange.note(ANSWERED_BY) ?? null
+  }
+
+  set answeredBy(name: string | null) {
+    this.#exchange.setNote(ANSWERED_BY, name)
   }
 
   claim(what: string): void {

@@ -137,7 +137,7 @@ const FILE_METHODS = ['GET']
 export function staticFiles(options: StaticOptions & ({ readonly root: string } | { readonly assets: Assets })): Module {
   const files = new StaticFiles(options)
   return {
-    name: `static ${files.prefix} ${files.shelf.title}`,
+    name: files.name,
     install(host) {
       const prefix = files.prefixOn(host.prefix)
       ;(host as ModuleHost & Partial<OwnsUnrouted>).ownUnrouted?.()
@@ -153,6 +153,7 @@ interface OwnsUnrouted {
 }
 
 class StaticFiles {
+  readonly name: string
   readonly prefix: string
   readonly shelf: Shelf
   readonly #index: string | false
@@ -199,6 +200,7 @@ class StaticFiles {
             maxCacheSize - deltaBytes,
             settings.checkInterval,
           )
+    this.name = `static ${this.prefix} ${this.shelf.title}`
     this.#dictionaries = deltaCodings.length > 0 ? new Dictionaries(root!, this.shelf, deltaCodings, deltaBytes) : null
     this.#index = index
     this.#dotfiles = new Set(settings.dotfiles)
@@ -294,6 +296,7 @@ class StaticFiles {
   }
 
   #send(session: HttpSession, next: Next, file: StaticFile): HttpResponse | Promise<HttpResponse> {
+    exchange(session).answeredBy = this.name
     const delta = this.#dictionaries?.offer(session, file) ?? null
     if (delta === null) return this.#sendVariant(session, next, file)
     return Promise.resolve(delta).then((sent) => (sent === null ? this.#sendVariant(session, next, file) : sent.send(session)))
