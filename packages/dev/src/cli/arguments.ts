@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util'
 
+import { completionFor, SHELLS, type Shell } from './completion.ts'
 import type { AskedRequest } from './messages.ts'
 
 /** A command line that means nothing. */
@@ -47,6 +48,7 @@ export interface TypesCommand {
 export type ParsedCommand =
   | { readonly name: 'help'; readonly topic: string | null }
   | { readonly name: 'version' }
+  | { readonly name: 'completion'; readonly shell: Shell }
   | ({ readonly name: 'routes' | 'limits'; readonly asJson: boolean } & AppCommand)
   | ({ readonly name: 'openapi'; readonly module: string | null } & AppCommand)
   | ({ readonly name: 'explain'; readonly asJson: boolean; readonly request: AskedRequest } & AppCommand)
@@ -106,21 +108,42 @@ Runs the program, and restarts it when a source file changes. Connections wait i
   --grace <ms>               how long requests in progress may take at a restart. Default ${GRACE_MS}
   --export <name>            the export of the file that has the server
   -h, --help                 this text`,
+  completion: `Usage: weir completion <${SHELLS.join(' | ')}>
+
+Writes what the shell completes of this command, for its startup file:
+
+  source <(weir completion bash)     in ~/.bashrc
+  source <(weir completion zsh)      in ~/.zshrc, after compinit
+  weir completion fish | source      in ~/.config/fish/config.fish`,
+}
+
+const SUMMARIES: Readonly<Record<string, readonly [example: string, summary: string]>> = {
+  routes: ['app.js', 'lists the routes of a program'],
+  explain: ['app.js POST /users/5', 'explains why a request would be answered as it is'],
+  limits: ['app.js', 'lists the limits in force, and where each was set'],
+  openapi: ['app.js', 'writes the OpenAPI document of a program'],
+  types: ['openapi.json', 'writes TypeScript declarations for clients of an OpenAPI document'],
+  dev: ['app.ts', 'runs a program, and restarts it when a source file changes'],
+  completion: ['bash', 'writes what bash, zsh or fish completes of this command'],
 }
 
 const USAGE = `Usage: weir <command> <file> [options]
 
-  weir routes app.js                  lists the routes of a program
-  weir explain app.js POST /users/5   explains why a request would be answered as it is
-  weir limits app.js                  lists the limits in force, and where each was set
-  weir openapi app.js                 writes the OpenAPI document of a program
-  weir types openapi.json             writes TypeScript declarations for clients of an OpenAPI document
-  weir dev app.ts                     runs a program, and restarts it when a source file changes
+${Object.entries(SUMMARIES)
+  .map(([name, [example, summary]]) => `  weir ${`${name} ${example}`.padEnd(30)} ${summary}`)
+  .join('\n')}
 
 weir <command> --help shows the options of a command.`
 
 export function usageOf(topic: string | null): string {
   return (topic === null ? undefined : USAGES[topic]) ?? USAGE
+}
+
+export function completionOf(shell: Shell): string {
+  return completionFor(
+    shell,
+    Object.entries(SUMMARIES).map(([name, [, summary]]) => ({ name, summary, usage: usageOf(name) })),
+  )
 }
 
 const TEXT = { type: 'string' } as const
@@ -155,6 +178,7 @@ function parseOwn(name: string, own: string[], args: readonly string[]): ParsedC
   if (name === 'explain') return parseExplain(own, args)
   if (name === 'openapi') return parseOpenApi(own, args)
   if (name === 'types') return parseTypes(own, args)
+  if (name === 'completion') return parseCompletion(own)
   const { values, positionals } = parseArgs({ args: own, allowPositionals: true, options: { json: FLAG, export: TEXT, ...HELP } })
   if (values.help === true) return { name: 'help', topic: name }
   const file = onlyFile(name, positionals)
@@ -173,6 +197,15 @@ function parseTypes(own: string[], args: readonly string[]): ParsedCommand {
   const [file = null, ...more] = [...positionals, ...args]
   if (more.length > 0) throw new UsageError(`one document, not also ${more.join(' ')}`, 'types')
   return { name: 'types', file: file === '-' ? null : file, out: values.output ?? null }
+}
+
+function parseCompletion(own: string[]): ParsedCommand {
+  const { values, positionals } = parseArgs({ args: own, allowPositionals: true, options: HELP })
+  if (values.help === true) return { name: 'help', topic: 'completion' }
+  const shell = SHELLS.find((one) => one === positionals[0])
+  if (shell === undefined || positionals.length > 1)
+    throw new UsageError(`which shell? ${SHELLS.join(', ').replace(/, (\w+)$/, ' or $1')}`, 'completion')
+  return { name: 'completion', shell }
 }
 
 function parseExplain(own: string[], args: readonly string[]): ParsedCommand {

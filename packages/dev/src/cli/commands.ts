@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { AppFileError, appFileOf } from './app-file.ts'
-import { type ParsedCommand, parseCommand, type TypesCommand, UsageError, usageOf } from './arguments.ts'
+import { completionOf, type ParsedCommand, parseCommand, type TypesCommand, UsageError, usageOf } from './arguments.ts'
 import { develop } from './develop.ts'
 import { limitsText } from './limits-facts.ts'
 import { ownFolder } from './package-folder.ts'
@@ -23,6 +23,7 @@ export async function runCommand(given: readonly string[]): Promise<number> {
     const command = parseCommand(given)
     if (command.name === 'help') return print(usageOf(command.topic))
     if (command.name === 'version') return print(versionOf())
+    if (command.name === 'completion') return print(completionOf(command.shell).trimEnd())
     if (command.name === 'types') return writeTypes(command)
     return await runOn(command)
   } catch (error) {
@@ -33,7 +34,7 @@ export async function runCommand(given: readonly string[]): Promise<number> {
   }
 }
 
-async function runOn(command: Exclude<ParsedCommand, { readonly name: 'help' | 'version' | 'types' }>): Promise<number> {
+async function runOn(command: Exclude<ParsedCommand, { readonly name: 'help' | 'version' | 'types' | 'completion' }>): Promise<number> {
   const file = appFileOf(command.file)
   const { exportName, args } = command
   switch (command.name) {
