@@ -18,13 +18,27 @@ async function call(method, path, body) {
   throw new Error(detail)
 }
 
+function element(tag, properties, ...children) {
+  const made = Object.assign(document.createElement(tag), properties)
+  made.append(...children)
+  return made
+}
+
+function reply(to) {
+  draft.elements.to.value = to
+  draft.elements.text.focus()
+}
+
 /** Shows a message, once: it may be both in a page and among the events. */
-function show({ id, from, text, attachment }, add) {
+function show({ id, from, text, sentAt, attachment }, add) {
   if (document.getElementById(`message-${id}`)) return
-  const item = Object.assign(document.createElement('li'), { id: `message-${id}` })
-  item.append(`${from}: ${text}`)
-  if (attachment)
-    item.append(Object.assign(document.createElement('a'), { href: `api/messages/${id}/attachment`, textContent: attachment.fileName }))
+  const initial = element('span', { className: 'initial', ariaHidden: 'true' }, from[0].toUpperCase())
+  initial.style.setProperty('--hue', [...from].reduce((sum, char) => sum * 31 + char.charCodeAt(0), 7) % 360)
+  const time = element('time', { dateTime: sentAt }, new Date(sentAt).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' }))
+  const answer = element('button', { type: 'button', onclick: () => reply(from) }, 'Reply')
+  const file = attachment && element('a', { href: `api/messages/${id}/attachment` }, attachment.fileName)
+  const item = element('li', { id: `message-${id}` }, initial, element('div', {}, element('strong', {}, from), time), answer)
+  item.append(element('p', {}, file || text))
   list[add](item)
 }
 
@@ -35,9 +49,9 @@ async function showOlder() {
   older.hidden = next === null
 }
 
-async function enter() {
-  const { name } = await call('GET', 'me')
+function enter({ name }) {
   document.querySelector('#me').textContent = `You are ${name}.`
+  document.querySelector('#who').hidden = false
   door.hidden = true
   main.hidden = false
   events = new EventSource('api/events')
@@ -50,7 +64,7 @@ door.addEventListener('submit', async (event) => {
   const credentials = Object.fromEntries(new FormData(door))
   if (event.submitter.value === 'users') await call('POST', 'users', credentials)
   await call('POST', 'session', credentials)
-  await enter()
+  enter(await call('GET', 'me'))
 })
 
 draft.addEventListener('submit', async (event) => {
@@ -58,9 +72,12 @@ draft.addEventListener('submit', async (event) => {
   const { to, text, file } = Object.fromEntries(new FormData(draft))
   const form = new FormData()
   form.append('file', file)
-  await call('POST', `users/${encodeURIComponent(to)}/${file.size > 0 ? 'files' : 'messages'}`, file.size > 0 ? form : { text })
-  status.textContent = 'Sent.'
+  const account = `users/${encodeURIComponent(to)}`
+  if (text !== '' || file.size === 0) await call('POST', `${account}/messages`, { text })
+  if (file.size > 0) await call('POST', `${account}/files`, form)
   draft.reset()
+  status.textContent = 'Sent.'
+  setTimeout(() => status.textContent === 'Sent.' && (status.textContent = ''), 4000)
 })
 
 older.addEventListener('click', showOlder)
@@ -69,4 +86,8 @@ document.querySelector('#leave').addEventListener('click', async () => {
   await call('DELETE', 'session')
   location.reload()
 })
-enter().catch(() => {}) // not signed in yet: a 401
+
+// Who has not signed in yet gets 401, which is no mistake that the page would have to show.
+const me = await fetch('api/me')
+if (me.ok) enter(await me.json())
+else door.hidden = false
