@@ -177,7 +177,7 @@ for (const [name, pageOf] of Object.entries(ATTACKERS))
       await page.evaluate(`window.opened = open('${running.url}${path}')`)
       const other = await opened
       await other.waitForLoadState()
-      assert.match(await other.innerText('h1'), /attacked is closed/)
+      assert.match(await other.innerText('h1'), /attacked is private/)
       const seen = await page.evaluate('(() => { try { return opened.document.body.innerText } catch (error) { return error.name } })()')
       assert.ok(seen === 'SecurityError' || seen === '' || seen === null, String(seen))
       await other.close()

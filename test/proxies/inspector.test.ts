@@ -89,7 +89,7 @@ test('the printed link opens the page in a browser, and nothing of the token sta
   const link = /http:\S+$/.exec(told[0]!)![0]
   const origin = `http://127.0.0.1:${server.port}`
   await page.goto(`${origin}/_weir`)
-  await page.getByRole('heading', { name: 'The inspector is closed' }).waitFor()
+  await page.getByRole('heading', { name: 'The inspector is private' }).waitFor()
   await page.goto(`${link}x`) // the page is open already: only its fragment changes
   await page.getByText('This link is not valid').waitFor()
   await page.goto(link)

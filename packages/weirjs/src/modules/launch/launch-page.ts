@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 
 const STYLE = `:root{color-scheme:light dark}body{margin:0;display:grid;min-height:100vh;place-content:center;padding:1rem;box-sizing:border-box;
 font:1rem/1.5 system-ui,"Segoe UI","Liberation Sans",sans-serif;background:light-dark(#f3f6f5,#0e1413);color:light-dark(#16211f,#e2eae8)}
-main{max-width:32rem}h1{font-size:1.3rem;margin:0 0 .5rem}p{margin:.5rem 0}code{font-family:ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace}`
+a{color:inherit}main{max-width:32rem}h1{font-size:1.3rem;margin:0 0 .5rem}p{margin:.5rem 0}code{font-family:ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace}`
 
 // The address is changed first: the token stays neither in the bar nor in what is copied from it.
 const SCRIPT = `const said = document.querySelector('[role=status]')
@@ -73,12 +73,12 @@ export function launchPage({ what, how, refused }: LaunchWords, enterPath: strin
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${what} is closed</title>
+<title>${what} is private</title>
 <style>${STYLE}</style>
 </head>
 <body data-enter="${enterPath}"${next} data-refused="${refused}">
 <main>
-<h1>${what} is closed</h1>
+<h1>${what} is private</h1>
 <p role="status">${first}</p>
 ${more.map((paragraph) => `<p>${paragraph}</p>\n`).join('')}<noscript><p><strong>The link needs JavaScript.</strong></p></noscript>
 </main>
