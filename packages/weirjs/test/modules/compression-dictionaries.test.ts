@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
@@ -51,6 +52,27 @@ const ASKS = { 'Accept-Encoding': 'gzip, br, zstd, dcz', 'Sec-Fetch-Site': 'none
 const VARY = 'Accept-Encoding, Available-Dictionary'
 
 withNewerNode(import.meta.filename, hasDictionaries, () => {
+  test('nobody waits until a large dictionary is loaded: it is on another thread, however small the page is', async (t) => {
+    const zlib = process.getBuiltinModule('node:zlib') as unknown as Record<'zstdCompressSync', () => Uint8Array>
+    const inTurn = t.mock.method(zlib, 'zstdCompressSync')
+    syncBuiltinESMExports()
+    t.after(() => {
+      inTurn.mock.restore()
+      syncBuiltinESMExports()
+    })
+    for (const [count, isLarge] of [
+      [400, false],
+      [4_000, true],
+    ] as const) {
+      const dictionary = Buffer.from(words('frame', count))
+      const server = serve({ dictionaries: { '/products/*': dictionary } })
+      inTurn.mock.resetCalls()
+      const { headers } = await server.inject({ url: '/products/7', headers: { ...ASKS, 'Available-Dictionary': hashOf(dictionary) } })
+      assert.equal(headers.get('content-encoding'), 'dcz')
+      assert.equal(inTurn.mock.callCount(), isLarge ? 0 : 1, `${dictionary.length} bytes`)
+    }
+  })
+
   test('a page says where its dictionary is, and with it the next page is sent as the rest, which zstd reads', {
     skip: noZstd,
   }, async (t) => {

@@ -1,6 +1,9 @@
 // Where processes share what they keep.
 
-/** Shared by processes. All functions may reject: then the process works as without a store. */
+/**
+ * Shared by processes. All functions may reject: then the process works as without a store. They must settle in a short time, because requests wait
+ * for them.
+ */
 export interface CacheStore {
   /** Whether the store does not reply. For readiness checks. */
   readonly isDegraded: boolean

@@ -220,7 +220,7 @@ export class Cache implements Policy {
     return `${statusName}; hit; ttl=${Math.floor((entry.lifetime.freshMs - ageMs(entry, now)) / 1_000)}${more}`
   }
 
-  /** Asks the store whether somebody has invalidated the entry. If it does not reply, the entry is sent. */
+  /** Asks the store whether somebody has invalidated the entry. If it fails, the entry is sent. */
   async #recheck(exchange: ExchangeHandle, next: Next, request: CacheRequest, key: string, entry: CacheEntry): Promise<HttpResponse> {
     entry.checking ??= this.#sharing!.isValid(entry).finally(() => {
       entry.checkedAt = this.#clockOf(exchange).now()

@@ -37,6 +37,8 @@ export interface Coding {
   readonly name: string
   /** Tells the forms of one content apart. */
   readonly key: string
+  /** Bytes of its dictionary, which takes time with each content; 0 without one. */
+  readonly dictionaryBytes: number
   /** The argument for `flush`. */
   readonly flushKind: number
   /** Blocks the thread, so it is for small bodies only. */
@@ -113,6 +115,7 @@ function deflating(
   return {
     name,
     key: name,
+    dictionaryBytes: 0,
     flushKind: zlib.constants.Z_SYNC_FLUSH,
     compressNow: (bytes) => compressSync(bytes, bytes.length <= SMALL_WINDOW_BYTES ? small : whole),
     compress: (bytes) => compressLater(bytes, options),
@@ -129,6 +132,7 @@ function brotli(quality: number): Coding {
   return {
     name: 'br',
     key: 'br',
+    dictionaryBytes: 0,
     flushKind: BROTLI_OPERATION_FLUSH,
     compressNow: (bytes) => zlib.brotliCompressSync(bytes, wholeOptions),
     compress: (bytes) => compress(bytes, options),
@@ -137,10 +141,15 @@ function brotli(quality: number): Coding {
 }
 
 function zstd(node: Zstd, level: number): Coding {
-  return { ...zstdWith(node, { params: { [node.constants.ZSTD_c_compressionLevel]: level } }), name: 'zstd', key: 'zstd' }
+  return {
+    ...zstdWith(node, { params: { [node.constants.ZSTD_c_compressionLevel]: level } }),
+    name: 'zstd',
+    key: 'zstd',
+    dictionaryBytes: 0,
+  }
 }
 
-function zstdWith(node: Zstd, options: ZstdOptions): Omit<Coding, 'name' | 'key'> {
+function zstdWith(node: Zstd, options: ZstdOptions): Omit<Coding, 'name' | 'key' | 'dictionaryBytes'> {
   const compress = promisify<Uint8Array, ZstdOptions, Uint8Array>(node.zstdCompress)
   return {
     flushKind: node.constants.ZSTD_e_flush,
@@ -166,6 +175,7 @@ export function createDictionaryCoding(level: number, dictionary: Uint8Array, sh
   return {
     name: 'dcz',
     key: `dcz ${sha256}`,
+    dictionaryBytes: dictionary.length,
     flushKind: plain.flushKind,
     compressNow: (bytes) => Buffer.concat([start, plain.compressNow(bytes)]),
     compress: async (bytes) => Buffer.concat([start, await plain.compress(bytes)]),
