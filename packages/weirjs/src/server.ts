@@ -411,7 +411,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   /**
    * Explains why a request would be answered as it is: docs/guide/explaining.md. It takes what `inject` or `fetch` takes, started or not, and
-   * runs nothing of your program: no policy, no handler, no schema of another library, no JSON engine. It checks a body of `inject` by a schema of
+   * runs nothing of your program but what policies `foresee`: no gate, no handler, no schema of another library, no JSON engine. It checks a body of `inject` by a schema of
    * `t`. An HTTP/1.1 connection is assumed.
    * @throws (rejects) WEIR_OPTION_INVALID for a request that no client could send
    */
@@ -423,13 +423,13 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
       import('./app/explain/explain.ts'),
       import('./net/inject/explained-request.ts'),
     ])
+    const { limits, timeouts, application } = this.#host
     const asked = explainedRequest(this.#host, request, options)
     const { connection, refusal } = asked
-    const { limits, timeouts } = this.#host
     const server = { routes: this.#routes, limits, timeouts, hostsAt: this.#hostsAt }
-    return asked.head === null
-      ? explainRefusedHead(server, asked.method, asked.target, asked.refusal, connection)
-      : explain(server, { head: asked.head, connection, refusal, otherMethods: [], content: this.#contentOf(asked.content) }, null)
+    if (asked.head === null) return explainRefusedHead(server, asked.method, asked.target, asked.refusal, connection)
+    const { head, content } = asked
+    return explain(server, { head, connection, refusal, otherMethods: [], content: this.#contentOf(content), application }, null)
   }
 
   /** The rule of the first endpoint of that name: where it listens, or where its options say. */

@@ -31,8 +31,22 @@ function listed(exports: object): string {
 }
 
 async function serverOf(name: string, value: unknown): Promise<HttpServer> {
-  const made: unknown = typeof value === 'function' ? await (value as () => unknown)() : value
+  const made: unknown = typeof value === 'function' ? await madeBy(name, value as () => unknown) : value
   if (made instanceof HttpServer) return made
   const what = typeof value === 'function' ? `is a function that returned ${kindOf(made)}` : `is ${kindOf(value)}`
   throw new Error(`its export ${JSON.stringify(name)} ${what}, not an HttpServer or a function that makes one`)
+}
+
+/** @throws Error for a function that has failed because it was called without arguments, as far as that can be known; otherwise what it throws */
+async function madeBy(name: string, make: () => unknown): Promise<unknown> {
+  try {
+    return await make()
+  } catch (error) {
+    if (make.length === 0) throw error
+    const missing = make.length === 1 ? 'an argument, and weir calls it with none' : `${make.length} arguments, and weir calls it with none`
+    throw new Error(
+      `its export ${JSON.stringify(name)} is a function that needs ${missing}: export the server, or a function without arguments that calls it (it threw ${String(error)})`,
+      { cause: error },
+    )
+  }
 }

@@ -142,6 +142,26 @@ test('--export names the export, and arguments after -- are those of the program
   assert.match(runWeir(folder, 'routes', 'app.js', '--export', 'none').err, /no export "none"; its exports are admin, other/)
 })
 
+test('a function that needs arguments is named, with what to export in its place', (t) => {
+  const text = `import { HttpServer } from 'weirjs'
+    export function build(database) { const server = new HttpServer(); server.mapGet('/' + database.name, () => 'x'); return server }
+    export function both({ name }, log) { log(name) }
+    export function lenient(database) { return new HttpServer() }
+    export function broken() { throw new Error('out of order') }`
+  const folder = programFolder(t, { 'app.js': text })
+  const asked = (name: string) => runWeir(folder, 'routes', 'app.js', '--export', name)
+  const { code, out, err } = asked('build')
+  assert.deepEqual([code, out], [1, ''])
+  assert.match(
+    err,
+    /its export "build" is a function that needs an argument, and weir calls it with none: export the server, or a function without/,
+  )
+  assert.match(err, /\(it threw TypeError: Cannot read properties of undefined/)
+  assert.match(asked('both').err, /its export "both" is a function that needs 2 arguments, and weir calls it with none/)
+  assert.equal(asked('lenient').code, 0)
+  assert.doesNotMatch(asked('broken').err, /needs/)
+})
+
 test('a file without a server, or one that fails, is one clear message and exit code 1', (t) => {
   const folder = programFolder(t, { 'none.js': 'export const x = 1', 'broken.js': "throw new Error('out of order')", 'app.ts': '' })
   const none = runWeir(folder, 'routes', 'none.js')

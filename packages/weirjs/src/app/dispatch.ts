@@ -164,9 +164,10 @@ export class Dispatcher implements Application {
     return this.#prepare(exchange, answer)
   }
 
-  /** Warns once for each route: `{}` is sent for what has no JSON form. Only then, the value is searched, so that other responses cost nothing. */
+  /** Warns once for each route: of `return` without a value, and of `{}` for what has no JSON form. Only then, the value is searched, so that other responses cost nothing. */
   #findLoss(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {
     const { content } = response
+    if (exchange.hasReturnedNothing) this.#warnOfNothing(exchange)
     if (content.kind === 'text' && this.#findsLosses && response.jsonValue !== NO_JSON && content.text.includes('{}'))
       this.#warnOfLoss(exchange, response.jsonValue)
     return response
@@ -269,22 +270,16 @@ export class Dispatcher implements Application {
     exchange.hasReachedRoute = true
     if (route.answers !== null) return this.#routeDeclared(exchange, route, route.answers)
     const result = route.run(exchange.session, exchange.request, values)
-    return reply(exchange, this.#options.debug ? this.#warnOfNothing(exchange, route, result) : result)
+    return reply(exchange, result)
   }
 
-  /** With `debug`, warns once for each route: a GET has something to return, and otherwise a `return` was forgotten. */
-  #warnOfNothing(exchange: Exchange, route: Route, result: unknown): unknown {
-    if (isLater(result)) return this.#warnOfNothingLater(exchange, route, result)
-    if (result !== undefined || exchange.head.method !== 'GET' || exchange.own.isAnswered || this.#silent.has(route)) return result
+  /** Warns once for each route: a GET has something to return, and otherwise a `return` was forgotten. */
+  #warnOfNothing({ head, match, hasReachedRoute }: Exchange): void {
+    const route = match.route as Route | null
+    if (route === null || route.answers !== null || !hasReachedRoute || head.method !== 'GET' || this.#silent.has(route)) return
     this.#silent.add(route)
     const hint = 'return a value, or say so with response.noContent()'
     logWarning(this.#options.logger, `weir: the handler of ${route.label} returned nothing, and the client gets 204: ${hint}`)
-    return result
-  }
-
-  /** Uses `await`: see `replyLater`. */
-  async #warnOfNothingLater(exchange: Exchange, route: Route, result: Promise<unknown>): Promise<unknown> {
-    return this.#warnOfNothing(exchange, route, await result)
   }
 
   /** The same for a route that declares its answers: what part of a value leaves is decided when the handler has settled. */

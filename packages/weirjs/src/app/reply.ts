@@ -35,7 +35,9 @@ export function reply(
     case 'string':
       return settle(exchange, response.text(result), answers)
     case 'undefined':
-      return settle(exchange, response.isAnswered ? response : response.noContent(), answers)
+      if (response.isAnswered) return settle(exchange, response, answers)
+      exchange.hasReturnedNothing = true
+      return settle(exchange, response.noContent(), answers)
     case 'number':
     case 'boolean':
     case 'object':

@@ -85,6 +85,8 @@ export class Exchange implements SessionSource {
   failure: unknown = null
   /** Whether all middleware has let it reach its route. Until then, no handler has had an effect. */
   hasReachedRoute = false
+  /** Whether it is answered with 204 because code of the program has returned nothing and set no response. */
+  hasReturnedNothing = false
   /** What `session.time` has measured; null if it has not been called. */
   timing: ServerTiming | null = null
   /** Called when it is over; null without any, and `NOBODY` if it is over, or will end without anybody being told. */

@@ -127,7 +127,7 @@ describe('explain: routes', () => {
     const missing = await grouped.explain('/admin/none')
     assert.deepEqual(
       [missing.route?.path, missing.route?.isFallback, missing.response.detail],
-      ['/admin/*fallbackPath', true, 'no route has this path: a fallback answers'],
+      ['/admin/*fallbackPath', true, 'no route has this path: a fallback answers, unless a gate responds first: auth'],
     )
     assert.deepEqual(
       missing.policies.map(({ name }) => name),
@@ -466,7 +466,7 @@ test('an explanation is data that JSON holds, and a text', async () => {
     String(explanation),
     [
       'GET /users/7',
-      '  response   the handler of GET /users/:id answers',
+      '  response   the handler of GET /users/:id answers, unless a gate responds first: log',
       '  path       /users/7',
       '  host       localhost',
       '  hosts      the names of this machine (localhost, 127.0.0.1, [::1])',

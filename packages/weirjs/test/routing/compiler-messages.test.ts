@@ -59,7 +59,59 @@ const RESULTS: readonly (readonly [handler: string, says: string])[] = [
   ],
 ]
 
-const HEAD = `import { Controller, HttpServer, type HttpSession, Route, routes, t } from 'weirjs'
+/** A call of a function of a module, and what the last line says. */
+const CALLS: readonly (readonly [call: string, says: string])[] = [
+  ['mergePatch(t.string)', 'the argument is a schema of an object, such as t.object({ name: t.string })'],
+  ['mergePatch({ name: t.string })', 'the argument is a schema of an object, such as t.object({ name: t.string })'],
+  ["server.mapGet('/', (_, session) => sse(async function* () {}, session))", 'the session is the first argument: sse(session, source)'],
+  [
+    "server.mapGet('/', (_, { response }) => sse(response, async function* () {}))",
+    'the session is the first argument: sse(session, source)',
+  ],
+  ["server.mapGet('/', (_, session) => login.signIn(session, row))", "Type 'number' is not assignable to type 'string'"],
+  ['securityHeaders({ contentSecurityPolicy: false })', `is not assignable to parameter of type '"`], // "page" | "api", in either order
+  ...[
+    ['basic({ verify: () => true })', 'verify', 'BasicOptions'],
+    ["apiKey({ header: 'x', verify: () => null })", 'verify', 'ApiKeyOptions'],
+    ['auth({ strategies: [] })', 'strategies', 'AuthOptions'],
+    ['cache({ ttl: 5 })', 'ttl', 'CacheOptions'],
+    ['compression({ level: 6 })', 'level', 'CompressionOptions'],
+    ["cors({ origin: '*' })", 'origin', 'CorsOptions'],
+    ['csrf({ origins: [] })', 'origins', 'CsrfOptions'],
+    ["securityHeaders('api', { hsts: false })", 'hsts', 'SecurityHeadersOptions'],
+    ["health({ path: '/x' })", 'path', 'HealthOptions'],
+    ['idempotency({ expiresIn: 5 })', 'expiresIn', 'IdempotencyOptions'],
+    ["rateLimit({ limit: 5, window: '1m' })", 'limit', 'RateLimitOptions'],
+    ['concurrencyLimit({ limit: 5 })', 'limit', 'ConcurrencyLimitOptions'],
+    ["accessLog({ level: 'info' })", 'level', 'AccessLogOptions'],
+    ["metrics({ prefix: 'x' })", 'prefix', 'MetricsOptions'],
+    ["sessions({ secret: 'x' })", 'secret', 'SessionsOptions'],
+    ["signing({ secret: 'x' })", 'secret', 'SigningOptions'],
+    ["staticFiles({ dir: 'public' })", 'dir', 'StaticOptions'],
+    ["webhook({ secret: 'x' })", 'secret', 'WebhookOptions'],
+    ["websocket('/x', { onMessage() {} })", 'onMessage', 'WebSocketOptions'],
+    ['new HttpServer({ trustProxy: true })', 'trustProxy', 'ServerOptions'],
+  ].map(([call, option, type]) => [call!, `'${option}' does not exist in type '${type}`] as const),
+]
+
+const HEAD = `import { Controller, HttpServer, type HttpSession, mergePatch, Route, routes, t } from 'weirjs'
+import { apiKey, auth, basic } from 'weirjs/auth'
+import { cache } from 'weirjs/cache'
+import { compression } from 'weirjs/compression'
+import { cors } from 'weirjs/cors'
+import { csrf } from 'weirjs/csrf'
+import { securityHeaders } from 'weirjs/headers'
+import { health } from 'weirjs/health'
+import { idempotency } from 'weirjs/idempotency'
+import { concurrencyLimit, rateLimit } from 'weirjs/limits'
+import { accessLog } from 'weirjs/log'
+import { metrics } from 'weirjs/metrics'
+import { sealed, sessions } from 'weirjs/sessions'
+import { signing } from 'weirjs/signing'
+import { sse } from 'weirjs/sse'
+import { staticFiles } from 'weirjs/static'
+import { webhook } from 'weirjs/webhooks'
+import { websocket } from 'weirjs/websocket'
 import { contract, get, header, post, ws } from 'weirjs/client'
 const NewOrder = t.object({ count: t.int, owner: t.object({ id: t.string }) })
 interface Order { count: number; owner: { id: string } }
@@ -113,8 +165,16 @@ ${DECLARATIONS.map(([property]) => `server.mapPost('/:id', { ${property} }, () =
 const answers = { 200: t.object({ id: t.int, role: t.enum('a', 'b') }), 404: t.object({ title: t.string }) }
 ${RESULTS.map(([handler]) => `server.mapGet('/', { answers }, ${handler})\n`).join('')}
 server.mapDelete('/', { answers: { 204: null } }, () => 1)
+declare const row: { id: number; email: string; passwordHash: string }
+const login = sessions({ store: sealed({ keys: [] }) })
+${CALLS.map(([call]) => `${call}\n`).join('')}
 // These fit, and so do types of which nothing is known.
 const any = JSON.parse('1')
+mergePatch(NewOrder)
+mergePatch(any)
+server.mapPatch('/', { body: mergePatch(NewOrder) }, ({ body }) => body.applyTo({ count: 1, owner: { id: '' } }).count)
+server.mapGet('/', (_, session) => sse(session, async function* () { yield 'x' }))
+sse(any, any)
 server.mapGet('/', { answers }, () => ({ id: 1, role: 'a' }))
 server.mapGet('/', { answers }, async () => ({ id: 1, role: 'a' }))
 server.mapGet('/', { answers }, (_, { response }) => {
@@ -136,7 +196,7 @@ test('the last line of the compiler says what does not fit, in each notation', (
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(FOLDER, { recursive: true })
   const compilerOptions = {
-    paths: { weirjs: ['../../packages/weirjs/src/index.ts'], 'weirjs/client': ['../../packages/weirjs/src/modules/client/index.ts'] },
+    paths: { weirjs: ['../../packages/weirjs/src/index.ts'], 'weirjs/*': ['../../packages/weirjs/src/modules/*/index.ts'] },
     rootDir: '../..',
     noEmit: true,
     incremental: false,
@@ -153,6 +213,11 @@ test('the last line of the compiler says what does not fit, in each notation', (
   const { stdout } = spawnSync('node_modules/.bin/tsc', ['-p', FOLDER], { encoding: 'utf8' })
   rmSync(FOLDER, { recursive: true })
   const errors = stdout.split(/^(?=\S)/m)
+  const others = errors.splice(-CALLS.length)
+  for (const [i, [call, says]] of CALLS.entries()) {
+    const last = others[i]?.trimEnd().split('\n').at(-1)
+    assert.ok(last?.includes(says), `${call}: ${last}`)
+  }
   const endings = errors.map(
     (error) =>
       /is not assignable to type '"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"(?: \| ["\w]+)*'\.$/.exec(error.trimEnd())?.[1] ??

@@ -107,18 +107,23 @@ describe('what JSON would lose inside a value', () => {
   })
 })
 
-test('with debug, a warning says once that the handler of a GET returned nothing', async () => {
-  const warnings: string[] = []
-  const server = new HttpServer({ debug: true, logger: { warn: (text) => void warnings.push(text), error: () => {} } })
-  server.mapGet('/now', () => {})
-  server.mapGet('/later', async () => {})
-  server.mapGet('/meant', (_, { response }) => void response.noContent())
-  server.mapPost('/post', () => {})
-  for (const url of ['/now', '/later', '/meant', '/now', '/later']) assert.equal((await server.inject(url)).status, 204)
-  assert.equal((await server.inject({ method: 'POST', url: '/post' })).status, 204)
-  const says = 'returned nothing, and the client gets 204: return a value, or say so with response.noContent()'
-  assert.deepEqual(warnings, [`weir: the handler of GET /now ${says}`, `weir: the handler of GET /later ${says}`])
-})
+for (const debug of [false, true])
+  test(`a warning says once that the handler of a GET returned nothing, ${debug ? 'with' : 'without'} debug`, async () => {
+    const warnings: string[] = []
+    const server = new HttpServer({ debug, logger: { warn: (text) => void warnings.push(text), error: () => {} } })
+    server.mapGet('/now', () => {})
+    server.mapGet('/later', async () => {})
+    server.mapGet('/meant', (_, { response }) => void response.noContent())
+    server.mapGet('/declared', { answers: { 204: null } }, () => {})
+    server.mapGet('/refused', { use: [{ gate: ({ response }) => void response.status(403).noContent() }] }, () => 'x')
+    server.mapPost('/post', () => {})
+    for (const url of ['/now', '/later', '/meant', '/declared', '/now', '/later']) assert.equal((await server.inject(url)).status, 204)
+    assert.equal((await server.fetch(new Request('http://localhost/now'))).status, 204)
+    assert.equal((await server.inject({ method: 'POST', url: '/post' })).status, 204)
+    await server.inject('/refused')
+    const says = 'returned nothing, and the client gets 204: return a value, or say so with response.noContent()'
+    assert.deepEqual(warnings, [`weir: the handler of GET /now ${says}`, `weir: the handler of GET /later ${says}`])
+  })
 
 test('a promise in place of the value is an error everywhere', async () => {
   for (const inTest of [true, false]) {

@@ -47,7 +47,7 @@ function explanationOf(server: ExplainedServer, exchange: Exchange, { status }: 
   const { head, connection, failure } = exchange
   const otherMethods = exchange.note(OTHER_METHODS) ?? []
   try {
-    return explain(server, { head, connection, refusal: null, otherMethods, content: null }, { status, error: failure })
+    return explain(server, { head, connection, refusal: null, otherMethods, content: null, application: null }, { status, error: failure })
   } catch {
     return null
   }

@@ -38,7 +38,7 @@ function explained(
       : { bytes: Buffer.from(body), settings: { limits: DEFAULT_LIMITS, jsonEngine: null, invalidBodyStatus: 400 } as const }
   const length = body === null ? [] : [`Content-Length: ${body.length}`, 'Content-Type: application/json']
   const head = askedHead(line, ...length, ...fields)
-  return explain(server, { head, connection: CONNECTION, refusal, otherMethods: [], content }, null)
+  return explain(server, { head, connection: CONNECTION, refusal, otherMethods: [], content, application: null }, null)
 }
 
 test('says what would be answered, in the order in which a server finds out', () => {
@@ -119,7 +119,7 @@ test('a head that is refused has a response and limits, and nothing else', () =>
 
 test('what was answered in fact replaces what would be', () => {
   const head = askedHead('GET /users/7')
-  const asked = { head, connection: CONNECTION, refusal: null, otherMethods: [], content: null }
+  const asked = { head, connection: CONNECTION, refusal: null, otherMethods: [], content: null, application: null }
   assert.deepEqual(explain(server, asked, { status: 418, error: null }).response, {
     status: 418,
     code: null,

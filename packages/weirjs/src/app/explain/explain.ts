@@ -7,7 +7,7 @@ import { hostName } from '../../base/host-name.ts'
 import type { Limits, Timeouts } from '../../base/limits.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import { problemFor } from '../../http/answer/problem.ts'
-import type { RequestHead } from '../../http/application.ts'
+import type { Application, RequestHead } from '../../http/application.ts'
 import { bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
 import type { ConnectionInfo, HostRule } from '../../http/connection-info.ts'
@@ -36,6 +36,7 @@ import type {
   Explanation,
 } from './explanation.ts'
 import { textOf } from './explanation-text.ts'
+import { foreseen } from './foreseen.ts'
 import { explainedRoute, type OtherRoutes, otherRoutes } from './other-routes.ts'
 
 /** What a server knows about its requests before they arrive. */
@@ -57,6 +58,8 @@ export interface AskedRequest {
   readonly otherMethods: readonly string[]
   /** Its body; null if it is not known, or is a form in parts. */
   readonly content: AskedContent | null
+  /** Opens an exchange that nobody has begun, to ask the gates. Null: they have run. */
+  readonly application: Application | null
 }
 
 /** What is answered in fact. */
@@ -142,7 +145,7 @@ export function explainRefusedHead(
   })
 }
 
-/** In the order of the request cycle: the connection, what the head states of the body, the route, its arguments, its protocol. */
+/** In the order of the request cycle: the connection, gates, what the head states of the body, the route, its arguments, its protocol. */
 function plannedResponse(
   server: ExplainedServer,
   asked: AskedRequest,
@@ -154,7 +157,11 @@ function plannedResponse(
   const route = match.route as Route | null
   const limit = bodyLimit(match, server.limits)
   if (refusal !== null) return responseOf(refusal)
+  let unforeseen: readonly string[] = []
   try {
+    const gates = asked.application === null ? null : foreseen(asked.application.open(head, null, asked.connection, match))
+    if (gates?.response) return gates.response
+    unforeseen = gates?.unforeseen ?? []
     if (route?.checksContentType === true) checkContentType(route.body, head)
     if (isTooLarge(head, limit)) throw new PayloadTooLargeError('maxRequestBodySize', limit, head.contentLength)
     if (route === null) return responseWithoutRoute(server, asked)
@@ -167,7 +174,11 @@ function plannedResponse(
   } catch (error) {
     return responseOf(error)
   }
-  return { status: null, code: null, detail: handlerOf(route, head), allow: null }
+  return { status: null, code: null, detail: handlerOf(route, head) + unless(unforeseen), allow: null }
+}
+
+function unless(gates: readonly string[]): string {
+  return gates.length === 0 ? '' : `, unless a gate responds first: ${gates.join(', ')}`
 }
 
 function handlerOf({ label, source, method }: Route, head: RequestHead): string {

@@ -27,7 +27,14 @@ table.addFallbacks([routeOf(table, '* /pages/*rest')])
 const server = { routes: table, limits: DEFAULT_LIMITS, timeouts: DEFAULT_TIMEOUTS, hostsAt: () => null }
 
 function facts(line: string, ...fields: string[]): Record<string, readonly string[]> {
-  const asked = { head: askedHead(line, ...fields), connection: CONNECTION, refusal: null, otherMethods: [], content: null }
+  const asked = {
+    head: askedHead(line, ...fields),
+    connection: CONNECTION,
+    refusal: null,
+    otherMethods: [],
+    content: null,
+    application: null,
+  }
   return Object.fromEntries(factsOf(explain(server, asked, null)))
 }
 

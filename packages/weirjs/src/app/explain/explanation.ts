@@ -5,7 +5,10 @@ import type { Limits, Timeouts } from '../../base/limits.ts'
 import type { RouteListing } from '../routes/route-listing.ts'
 import type { Level, Setting } from '../routes/scope.ts'
 
-/** What the server itself would respond. A gate or a middleware may answer first, and a handler may fail. */
+/**
+ * The first response that the client would get, of the server or of a gate of `auth`, `csrf` or `cors`. Other gates and middleware may respond
+ * first, and a handler may fail.
+ */
 export interface ExplainedResponse {
   /** Null: the handler of `route` decides. */
   readonly status: number | null

@@ -5,6 +5,7 @@ import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
+import type { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import type { BeforeSend, Middleware } from './middleware.ts'
@@ -45,6 +46,11 @@ export interface Policy {
    * credentials, such as preflights, and lets all others pass. Default false.
    */
   readonly runsFirst?: boolean
+  /**
+   * Tells `server.explain` what the gate would do: it returns what the gate would return, throws what it would throw, or returns `'unknown'`. It has
+   * no effects, such as a count, because nobody has sent the request. Without it, `explain` names the gate as one that may respond first.
+   */
+  readonly foresee?: (session: HttpSession) => HttpResponse | 'unknown' | undefined
   readonly middleware?: Middleware
   readonly beforeSend?: BeforeSend
   /**
@@ -94,6 +100,7 @@ export interface CheckedPolicy {
   /** Its name, or that of its function. */
   readonly label: string
   readonly gate: Gate | null
+  readonly foresee: ((session: HttpSession) => unknown) | null
   readonly runsFirst: boolean
   readonly middleware: Middleware | null
   readonly beforeSend: BeforeSend | null
@@ -101,7 +108,7 @@ export interface CheckedPolicy {
   readonly check: Check | null
 }
 
-const HOOKS = ['gate', 'middleware', 'beforeSend', 'describe', 'check'] as const satisfies readonly (keyof Policy)[]
+const HOOKS = ['gate', 'foresee', 'middleware', 'beforeSend', 'describe', 'check'] as const satisfies readonly (keyof Policy)[]
 const MEMBERS: readonly string[] = ['name', ...HOOKS, 'runsFirst']
 
 /** @param owner the function that received it, for messages: `use()` @throws WEIR_OPTION_INVALID */
@@ -117,6 +124,7 @@ export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
       name: null,
       label,
       gate: null,
+      foresee: null,
       runsFirst: false,
       middleware: usable as Middleware,
       beforeSend: null,
@@ -137,6 +145,8 @@ export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
   if (known.length === 0 && name === undefined) throw invalid(owner, 'a policy has a name or a hook: gate, middleware or beforeSend')
   for (const hook of known)
     if (typeof policy[hook] !== 'function') throw invalid(owner, `${hook} of ${titleOf(policy)} is ${shown(policy[hook])}, not a function`)
+  if (policy.foresee !== undefined && policy.gate === undefined)
+    throw invalid(owner, `foresee of ${titleOf(policy)} is for a policy with a gate`)
   const { runsFirst = false } = policy
   if (typeof runsFirst !== 'boolean' || (runsFirst && policy.gate === undefined))
     throw invalid(
@@ -147,6 +157,7 @@ export function checkPolicy(owner: string, usable: unknown): CheckedPolicy {
     name: name ?? null,
     label: name ?? nameOfHook(policy),
     gate: bound(policy, policy.gate),
+    foresee: bound(policy, policy.foresee),
     runsFirst,
     middleware: bound(policy, policy.middleware),
     beforeSend: bound(policy, policy.beforeSend),

@@ -260,11 +260,14 @@ export function commonScope(scopes: readonly Scope[]): Scope {
   return first![depth - 1]!
 }
 
-/** In the order in which they run. */
 function gatesOf(policies: readonly PlacedPolicy[]): Gate[] {
-  const first = policies.filter(({ policy }) => policy.runsFirst)
-  const others = policies.filter(({ policy }) => !policy.runsFirst)
-  return [...first, ...others].map(({ policy }) => policy.gate).filter((gate) => gate !== null)
+  return gatedPolicies(policies).map(({ gate }) => gate!)
+}
+
+/** The policies that have a gate, in the order in which these run. */
+export function gatedPolicies(policies: readonly PlacedPolicy[]): CheckedPolicy[] {
+  const gated = policies.map(({ policy }) => policy).filter(({ gate }) => gate !== null)
+  return [...gated.filter(({ runsFirst }) => runsFirst), ...gated.filter(({ runsFirst }) => !runsFirst)]
 }
 
 function settingsOf(parent: Scope | null, level: Level, options: CheckedOptions): Settings {

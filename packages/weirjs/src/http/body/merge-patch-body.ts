@@ -54,6 +54,9 @@ export class MergePatchBody extends TypedBody<MergePatch<unknown>> {
   }
 }
 
+type NoObject = 'the argument is a schema of an object, such as t.object({ name: t.string })'
+type MergePatchBodyOf<S> = S extends ObjectSchema<infer T, infer Input> ? TypedBody<MergePatch<T, Input>, MergePatchInput<Input>> : never
+
 /**
  * A JSON merge patch (RFC 7396), `application/merge-patch+json`: a client sends the properties that change, and null for those that are
  * removed. The handler gets a `MergePatch`, which it applies to the current object. Null for a property that is neither optional nor nullable
@@ -62,10 +65,9 @@ export class MergePatchBody extends TypedBody<MergePatch<unknown>> {
  * @param schema of the object, made by `t.object`
  * @throws WEIR_OPTION_INVALID for any other schema
  */
-export function mergePatch<T extends object, Input>(
-  schema: ObjectSchema<T, Input>,
-): TypedBody<MergePatch<T, Input>, MergePatchInput<Input>> {
+export function mergePatch<S>(schema: S & (S extends ObjectSchema<infer _T> ? unknown : NoObject)): MergePatchBodyOf<S>
+export function mergePatch(schema: unknown): unknown {
   if (!(schema instanceof ObjectSchema))
     throw invalid('mergePatch()', `${shown(schema)} is not an object schema, such as t.object({ name: t.string })`)
-  return new MergePatchBody(new MergePatchSchema(schema)) as TypedBody as TypedBody<MergePatch<T, Input>, MergePatchInput<Input>>
+  return new MergePatchBody(new MergePatchSchema(schema))
 }

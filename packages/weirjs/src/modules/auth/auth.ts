@@ -11,11 +11,11 @@ import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
 import { responseHandle } from '../kit/response.ts'
 
-import { decide } from './decide.ts'
-import { type Allows, type AuthDescription, type AuthSettings, checkPlan, noteAuth, planOf } from './plan.ts'
+import { decide, refuseAnonymous } from './decide.ts'
+import { type Allows, type AuthDescription, type AuthSettings, checkPlan, noteAuth, type Plan, planOf } from './plan.ts'
 import { unauthenticated } from './refusals.ts'
 import { type Requirements, requirements } from './requirements.ts'
-import type { AnyPrincipal, Principal, PrincipalOf, Scheme } from './scheme.ts'
+import type { AnyPrincipal, Principal, PrincipalOf, Scheme, SecurityScheme } from './scheme.ts'
 
 export interface AuthOptions<S extends Scheme = Scheme, Role extends string = string> {
   /** At least one. They are asked in this order, and their challenges are sent in this order. */
@@ -43,6 +43,7 @@ export const AUTH_RULES = rules<AuthOptions>('auth')({
 /** An `auth`. Use it on a server or a group. Its requirements are those of `auth`, with the names of its own roles and schemes as types. */
 export class Auth<P extends AnyPrincipal = Principal, Role extends string = string> implements Policy, Requirements<P, Role> {
   readonly gate: Gate
+  readonly foresee: NonNullable<Policy['foresee']>
   /** Keeps responses that depend on keys in fields out of shared caches. */
   readonly beforeSend?: BeforeSend
   readonly open: Policy = requirements.open
@@ -68,8 +69,12 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
     const auth: Gate = (session) => {
       const plan = planOf(session)
       if (plan.first !== settings) return undefined // an outer one has decided
-      const isUnrouted = !exchange(session).isRouted
-      return decide(session, plan, plan.isOpen || (isUnrouted && plan.isOpenUnrouted))
+      return decide(session, plan, isOpenTo(session, plan))
+    }
+    this.foresee = (session) => {
+      const plan = planOf(session)
+      if (plan.first !== settings || isOpenTo(session, plan)) return undefined
+      return plan.schemes.every(({ description }) => lacksCredentials(session, description)) ? refuseAnonymous(session, plan) : 'unknown'
     }
     const hints = keyHints(settings.schemes)
     if (hints !== null) this.beforeSend = hints
@@ -100,6 +105,19 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
   policy(allows: Allows<P>): Policy {
     return requirements.policy(allows as Allows)
   }
+}
+
+function isOpenTo(session: HttpSession, { isOpen, isOpenUnrouted }: Plan): boolean {
+  return isOpen || (isOpenUnrouted && !exchange(session).isRouted)
+}
+
+/** Whether a request has nothing where credentials of such a scheme would be. */
+function lacksCredentials(session: HttpSession, { type, in: place, name }: SecurityScheme): boolean {
+  const { request } = session
+  if (type === 'mutualTLS') return session.clientCertificate === null
+  if (type !== 'apiKey') return request.header('authorization') === null
+  if (place === 'query') return !request.query.has(String(name))
+  return request.header(place === 'cookie' ? 'cookie' : String(name)) === null
 }
 
 /**

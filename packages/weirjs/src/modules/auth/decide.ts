@@ -3,6 +3,7 @@
 import type { Gate } from '../../app/policies/policy.ts'
 import { HttpError, isInstance, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
+import { HttpResponse } from '../../http/answer/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
 
@@ -93,6 +94,12 @@ function isMistake(error: unknown): boolean {
 function checked(scheme: Scheme, result: AnyPrincipal): AnyPrincipal {
   if (result?.scheme === scheme.name && Array.isArray(result.roles) && Array.isArray(result.scopes)) return result
   throw new WeirError('WEIR_AUTH_SETUP', `scheme ${JSON.stringify(scheme.name)} returned neither a principal of its own nor null`)
+}
+
+/** What `decide` does with a request that has no credentials. @throws as it does */
+export function refuseAnonymous(session: HttpSession, plan: Plan): HttpResponse | 'unknown' {
+  const response = conclude(session, plan, false, null)
+  return response instanceof HttpResponse ? response : 'unknown'
 }
 
 function conclude(session: HttpSession, plan: Plan, isOpen: boolean, found: Found): ReturnType<Gate> {

@@ -59,7 +59,7 @@ export interface Scheme<P extends AnyPrincipal = AnyPrincipal> {
   challenge?(session: HttpSession, refusal: Refusal): string | null
   /**
    * Returns what answers a request without credentials in place of 401, such as a redirect to a login page, or undefined. Called only if the
-   * route accepts the scheme.
+   * route accepts the scheme; by `server.explain`, too.
    */
   login?(session: HttpSession): ReturnType<Gate>
   /** The Security Scheme Object of OpenAPI that describes the scheme to clients: `{ type: 'http', scheme: 'basic' }`. */

@@ -69,12 +69,18 @@ export function cors(options: CorsOptions = {}): Module {
   return {
     name: 'cors',
     install(host) {
-      const policy = new Policy(settings, settings.origins ?? defaultOrigins(host, settings.credentials))
+      const origins = settings.origins ?? defaultOrigins(host, settings.credentials)
+      const policy = new Policy(settings, origins)
+      const gate = (session: HttpSession) => (isPreflight(session) ? policy.answerPreflight(session) : undefined)
       host.use({
         name: 'cors',
         // No route answers a preflight, and it has no credentials: it is answered before all gates that could ask for some.
         runsFirst: true,
-        gate: (session) => (isPreflight(session) ? policy.answerPreflight(session) : undefined),
+        gate,
+        foresee: (session) => {
+          if (typeof origins.named === 'function' && isPreflight(session)) return 'unknown'
+          return gate(session) as HttpResponse | undefined // no predicate of the program's, and so no promise
+        },
         beforeSend: (session, response) => policy.describe(session, response),
       })
     },

@@ -61,23 +61,35 @@ export function csrf(options: CsrfOptions = {}): Policy {
     if (isPromise(told)) return told.then(() => conclude(mode, refusal))
     return conclude(mode, refusal)
   }
+  const callsProgram = typeof options.trusted === 'function' || onRefused !== undefined
   return {
     name: 'csrf',
     gate(session): undefined | Promise<undefined> {
-      const { request } = session
-      if (SAFE.has(request.method)) return undefined
-      const handle = exchange(session)
-      const site = handle.field('sec-fetch-site')
-      const origin = handle.field('origin')
-      if (site === 'same-origin' || site === 'none') return undefined
-      // Without both fields, the client is not a browser, or a very old one that sends no Origin with requests to its own server.
-      if (site === null && (origin === null || origin === session.origin)) return undefined
-      const trusted = origin !== null && isTrusted(origin, session)
-      if (isPromise(trusted)) return trusted.then((is) => (is ? undefined : refuse(session, { site, origin })))
-      return trusted ? undefined : refuse(session, { site, origin })
+      const refusal = suspicionOf(session)
+      if (refusal === null) return undefined
+      const trusted = refusal.origin !== null && isTrusted(refusal.origin, session)
+      if (isPromise(trusted)) return trusted.then((is) => (is ? undefined : refuse(session, refusal)))
+      return trusted ? undefined : refuse(session, refusal)
+    },
+    foresee(session) {
+      const refusal = suspicionOf(session)
+      if (refusal === null) return undefined
+      if (callsProgram) return 'unknown'
+      return refusal.origin !== null && isTrusted(refusal.origin, session) === true ? undefined : conclude(mode, refusal)
     },
     describe: () => mode,
   }
+}
+
+/** Why a request is refused unless its origin is trusted; null if it passes. */
+function suspicionOf(session: HttpSession): CsrfRefusal | null {
+  if (SAFE.has(session.request.method)) return null
+  const handle = exchange(session)
+  const site = handle.field('sec-fetch-site')
+  const origin = handle.field('origin')
+  if (site === 'same-origin' || site === 'none') return null
+  // Without both fields, the client is not a browser, or a very old one that sends no Origin with requests to its own server.
+  return site === null && (origin === null || origin === session.origin) ? null : { site, origin }
 }
 
 /** @throws WEIR_CROSS_ORIGIN */

@@ -45,6 +45,11 @@ export const SSE_RULES = rules<SseOptions>('sse')({
  *
  * @throws WEIR_OPTION_INVALID; WEIR_RESULT_UNSENDABLE for a farewell that cannot be sent
  */
+export function sse<S>(
+  session: S & (S extends HttpSession ? unknown : 'the session is the first argument: sse(session, source)'),
+  source: SseSource,
+  options?: SseOptions,
+): HttpResponse
 export function sse(session: HttpSession, source: SseSource, options: SseOptions = {}): HttpResponse {
   const { heartbeat, retry, farewell } = SSE_RULES.read(options)
   if (session?.response === undefined) throw invalid('sse', `the first argument must be the session, not ${kindOf(session)}`)
