@@ -16,8 +16,10 @@ export interface Miss {
   readonly kind: 'text' | 'case' | 'slash' | 'empty' | 'short' | 'long'
   /** The index of the segment, counted from 0. Those before it match. */
   readonly segmentIndex: number
-  /** How many letters have to be changed at this segment, if so few that it was probably meant, and the rest matches; null otherwise. */
+  /** How many letters have to be changed at this segment, if so few that it was probably meant; null otherwise. */
   readonly edits: number | null
+  /** Whether the template matches what follows. */
+  readonly fits: boolean
 }
 
 /** The segments of a path, as `missOf` takes them: decoded except `%2F`. */
@@ -39,19 +41,19 @@ export function missOf({ segments: wanted }: Pick<Template, 'segments'>, segment
   if (at === -1) {
     if (segments.length === wanted.length || wanted[last]?.kind === 'rest') return null
     const isSlash = segments.length === wanted.length + 1 && segments[wanted.length] === ''
-    return { kind: isSlash ? 'slash' : 'long', segmentIndex: wanted.length, edits: isSlash ? 0 : null }
+    return { kind: isSlash ? 'slash' : 'long', segmentIndex: wanted.length, edits: isSlash ? 0 : null, fits: isSlash }
   }
   const text = segments[at]
   const segment = wanted[at]!
-  const miss = (kind: Miss['kind'], edits: number | null): Miss => ({ kind, segmentIndex: at, edits })
+  const fits = missOf({ segments: wanted.slice(at + 1) }, segments.slice(at + 1)) === null
+  const miss = (kind: Miss['kind'], edits: number | null): Miss => ({ kind, segmentIndex: at, edits, fits })
   if (text === undefined) {
     const isSlash = at === last && segment.kind === 'text' && segment.text === ''
     return miss(isSlash ? 'slash' : 'short', isSlash ? 0 : null)
   }
   if (segment.kind !== 'text') return miss('empty', at === last ? 0 : null)
-  const fits = missOf({ segments: wanted.slice(at + 1) }, segments.slice(at + 1)) === null
-  if (segment.text.length === text.length && segment.text.toLowerCase() === text.toLowerCase()) return miss('case', fits ? 0 : null)
-  return miss('text', fits ? editsBetween(text, segment.text) : null)
+  if (segment.text.length === text.length && segment.text.toLowerCase() === text.toLowerCase()) return miss('case', 0)
+  return miss('text', editsBetween(text, segment.text))
 }
 
 /** The longest text that is compared letter by letter. */

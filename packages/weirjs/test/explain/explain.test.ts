@@ -59,7 +59,7 @@ describe('explain: routes', () => {
       'GET /users/:id/posts: short, the path ends before "posts"',
     ])
     assert.deepEqual(reasons(await server.explain('/usres/7')).slice(0, 3), [
-      'GET /users/:id: text, segment 1 is "usres", not "users"',
+      'GET /users/:id: spelling, segment 1 is "usres", not "users"',
       'GET /users/me: text, segment 1 is "usres", not "users"',
       'GET /users/:id/posts: text, segment 1 is "usres", not "users"',
     ])

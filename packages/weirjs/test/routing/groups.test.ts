@@ -363,7 +363,7 @@ const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   ],
   'a misspelt hook': [
     () => quiet().use({ name: 'a', gates: () => {} } as never),
-    /policy "a" has "gates": a policy has name, gate, middleware, beforeSend, describe, check, runsFirst$/,
+    /policy "a" has "gates": a policy has name, gate, foresee, middleware, beforeSend, describe, check, runsFirst$/,
   ],
   'a hook that is not a function': [() => quiet().use({ gate: 5 } as never), /gate of a policy is 5, not a function$/],
   'a policy without a name and hooks': [() => quiet().use({}), /a policy has a name or a hook/],

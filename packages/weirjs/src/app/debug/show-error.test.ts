@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { askedExchange, askedHead, tableOf } from '../../../test/support/asked.ts'
+import { WeirError } from '../../base/errors.ts'
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS } from '../../base/limits.ts'
 import { t } from '../../schema/t.ts'
 import { showError } from './show-error.ts'
@@ -16,7 +17,7 @@ async function shown(status: number, line: string, ...fields: string[]) {
 async function showAs(code: string, status: number, line: string, ...fields: string[]) {
   const head = askedHead(line, ...fields)
   const exchange = askedExchange(head, routes.find(head, null))
-  exchange.failure = new Error('<b>bug</b>')
+  exchange.failure = code === 'WEIR_ROUTE_NOT_FOUND' ? new WeirError(code) : new Error('<b>bug</b>')
   const problem = { title: 'Title', status, code, detail: '<i>detail</i>' }
   exchange.own.sendProblem(problem)
   const response = await showError(server, exchange, exchange.own, problem)
@@ -55,7 +56,7 @@ test('a path that is nearly one of a route gets the question whether that was me
     ['GET /reset', ''],
   ] as const) {
     const { text } = await showAs('WEIR_ROUTE_NOT_FOUND', 404, line)
-    assert.equal((JSON.parse(text) as { detail: string }).detail, `<i>detail</i>${meant}`, line)
+    assert.equal((JSON.parse(text) as { detail: string }).detail, `no route matches this path${meant}`, line)
     assert.equal((await showAs('WEIR_ROUTE_NOT_FOUND', 404, line, 'Accept: text/html')).text.includes('did you mean'), meant !== '', line)
   }
 })

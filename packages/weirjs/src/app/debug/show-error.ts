@@ -6,7 +6,7 @@ import type { Exchange } from '../../http/exchange.ts'
 import { OTHER_METHODS } from '../../http/notes.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { type ExplainedServer, explain } from '../explain/explain.ts'
-import type { Explanation, Rejection } from '../explain/explanation.ts'
+import type { Explanation } from '../explain/explanation.ts'
 import { consideredRoutes } from '../routes/considered-routes.ts'
 import type { Route } from '../routes/route.ts'
 import { Secrets } from '../routes/shown-target.ts'
@@ -26,20 +26,11 @@ export function showError(
   // The page that gets it may be a stranger's, under a name of its own, and could read what is explained.
   if (sent.code === 'WEIR_HOST_NOT_SERVED') return response
   const explanation = explanationOf(server, exchange, sent)
-  const problem = sent.code === 'WEIR_ROUTE_NOT_FOUND' ? { ...sent, detail: suggestionIn(sent, explanation) } : sent
+  const isLost = sent.code === 'WEIR_ROUTE_NOT_FOUND' && explanation?.response.code === sent.code
+  const problem = isLost ? { ...sent, detail: explanation.response.detail } : sent // it may ask whether another path was meant
   if (prefersHtml(exchange.head.get('accept'))) return showPage(server, exchange, response, problem, explanation)
   response.vary('Accept')
   return EXPLAINED.has(problem.status) ? response.sendProblem({ ...problem, explanation }) : response
-}
-
-/** What a path is different in that is probably a slip of the keyboard. */
-const SLIPS: ReadonlySet<Rejection['kind']> = new Set(['spelling', 'case', 'slash'])
-const MOST_MEANT = 3
-
-function suggestionIn({ detail = 'no route has this path' }: Problem, explanation: Explanation | null): string {
-  const close = (explanation?.others ?? []).filter(({ reasons }) => reasons.every(({ kind }) => SLIPS.has(kind)))
-  const meant = close.slice(0, MOST_MEANT).map(({ method, path }) => `${method ?? 'ANY'} ${path}`)
-  return meant.length === 0 ? detail : `${detail}: did you mean ${meant.join(' or ')}?`
 }
 
 /** What helps to find an error must not become another one. */

@@ -34,6 +34,8 @@ import type {
   ExplainedPolicy,
   ExplainedResponse,
   Explanation,
+  RejectedRoute,
+  Rejection,
 } from './explanation.ts'
 import { textOf } from './explanation-text.ts'
 import { foreseen } from './foreseen.ts'
@@ -99,7 +101,7 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
     hostRule: hosts === null ? null : { answered: hosts.answered, isServed: hosts.serves(head.host) },
     endpoint: endpointName,
     client: explainClient(head, connection),
-    response: actual === null ? planned : actualResponse(actual, planned),
+    response: withSuggestion(actual === null ? planned : actualResponse(actual, planned), () => others().others),
     route: route === null ? null : explainedRoute(routes, route),
     get others() {
       return others().others
@@ -198,6 +200,23 @@ function responseWithoutRoute({ routes }: ExplainedServer, { head, connection, o
 function responseOf(error: unknown): ExplainedResponse {
   const { status, code = null, title, detail = title } = problemFor(error, true)
   return { status, code, detail, allow: null }
+}
+
+/** In what a path differs by a slip of the keyboard. */
+const SLIPS: ReadonlySet<Rejection['kind']> = new Set(['spelling', 'case', 'slash'])
+const MOST_MEANT = 3
+
+/** Asks whether another path was meant, where no route has this one. */
+function withSuggestion(response: ExplainedResponse, others: () => readonly RejectedRoute[]): ExplainedResponse {
+  if (response.code !== 'WEIR_ROUTE_NOT_FOUND') return response
+  const close = others()
+    .filter(({ reasons }) => reasons.every(({ kind }) => SLIPS.has(kind)))
+    .slice(0, MOST_MEANT)
+  if (close.length === 0) return response
+  return {
+    ...response,
+    detail: `${response.detail}: did you mean ${close.map(({ method, path }) => `${method ?? 'ANY'} ${path}`).join(' or ')}?`,
+  }
 }
 
 function actualResponse({ status, error }: Actual, { allow, ...planned }: ExplainedResponse): ExplainedResponse {

@@ -100,9 +100,9 @@ function reasonsOf(
   return reasons
 }
 
-function kindOf({ kind, edits }: Miss): Rejection['kind'] {
-  if (edits === null) return kind === 'case' ? 'text' : kind
-  return kind === 'text' ? 'spelling' : kind
+function kindOf({ kind, edits, fits }: Miss): Rejection['kind'] {
+  if (kind === 'case') return fits ? 'case' : 'text'
+  return kind === 'text' && fits && edits !== null ? 'spelling' : kind
 }
 
 /** Whether a route with nothing but that method or that host would answer. */
