@@ -15,7 +15,7 @@ import type { CodedForms } from './coded-forms.ts'
 import { dropField, dropRepresentation, FRAMING, firstValue, joinedValue, OF_THE_BYTES, textOf } from './field-list.ts'
 import { checkedFileOptions, type FileOptions } from './file-options.ts'
 import { PROBLEM_TYPE, type Problem } from './problem.ts'
-import { contentOf, copyOf, NO_CONTENT, type PieceWatcher, type ResponseContent, type TakeOver } from './response-content.ts'
+import { contentOf, copyOf, lengthOf, NO_CONTENT, type PieceWatcher, type ResponseContent, type TakeOver } from './response-content.ts'
 import { ResponseTrailers, type TrailerSource } from './trailers.ts'
 
 const JSON_TYPE = 'application/json'
@@ -310,7 +310,7 @@ export class OutgoingResponse {
   }
 
   /**
-   * Prepares for being sent. With trailers, every body is sent as a stream, which they follow.
+   * Prepares for being sent. With trailers that have to be waited for, every body is sent as a stream, which they follow.
    * @param areSent whether the response has a body, and its client can receive trailers
    */
   settleTrailers(areSent: boolean): void {
@@ -322,9 +322,8 @@ export class OutgoingResponse {
     }
     if (trailers.areAnnounced) (this.#fields ??= []).push('Trailer', trailers.names)
     if (content.kind === 'stream') return
-    const piece = copyOf(content)
-    this.#declaredLength = piece?.length ?? 0
-    this.#content = { kind: 'stream', source: onePiece(piece), giver: null }
+    this.#declaredLength = lengthOf(content)
+    if (!trailers.areKnown) this.#content = { kind: 'stream', source: onePiece(copyOf(content)), giver: null }
   }
 
   /** Shows the pieces of a streamed body to `watcher` too, as they are read, and the messages of another protocol. */

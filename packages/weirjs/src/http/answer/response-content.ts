@@ -70,6 +70,12 @@ export function copyOf(content: ResponseContent): Uint8Array | null {
   return content.kind === 'bytes' ? Buffer.from(content.bytes) : null
 }
 
+/** How many bytes a content has that is complete. */
+export function lengthOf(content: ResponseContent): number {
+  if (content.kind === 'text') return Buffer.byteLength(content.text)
+  return content.kind === 'bytes' ? content.bytes.length : 0
+}
+
 /** Bytes or a stream, as a response holds them. */
 export function contentOf(body: Uint8Array | ByteSource): ResponseContent {
   return body instanceof Uint8Array ? { kind: 'bytes', bytes: ownView(body) } : { kind: 'stream', ...takeSource(body) }

@@ -81,6 +81,20 @@ export class ResponseTrailers {
     return this.#trailers.map(({ name }) => name).join(', ')
   }
 
+  /** Whether no value has to be waited for, so that `collectKnown` has them all. */
+  get areKnown(): boolean {
+    return this.#trailers.every(({ value }) => typeof value === 'string')
+  }
+
+  /**
+   * The values where `areKnown`.
+   * @returns name, value, name, value
+   * @throws what the function of the unannounced ones throws; WEIR_RESPONSE_HEADER_SYNTAX for a value that cannot be sent
+   */
+  collectKnown(): string[] {
+    return this.#withUnannounced(this.#trailers.flatMap(({ name, value }) => [name, value as string]))
+  }
+
   /**
    * Computes the values, one after the other.
    * @returns name, value, name, value
@@ -92,6 +106,10 @@ export class ResponseTrailers {
       const known = typeof value === 'function' ? await value() : value
       if (known !== null && known !== undefined) fields.push(name, textOf(name, known))
     }
+    return this.#withUnannounced(fields)
+  }
+
+  #withUnannounced(fields: string[]): string[] {
     const rest = this.#unannounced?.() ?? []
     for (let i = 0; i < rest.length; i += 2) {
       const name = rest[i]!

@@ -5,6 +5,7 @@ import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 import { closeSource, openSource, type SourceReader } from '../../http/answer/byte-source.ts'
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { ResponseTrailers } from '../../http/answer/trailers.ts'
 import type { RequestBody } from '../../http/body/body.ts'
 import { NO_LENGTH } from '../../wire/http1/encode.ts'
 
@@ -33,7 +34,7 @@ export interface AnswerWriter {
   begin(response: OutgoingResponse): void
   /** @returns whether the next piece may follow now; otherwise `StreamedAnswer.goOn` must be called */
   piece(bytes: Uint8Array): boolean
-  /** @param last the piece that `keepsLast` has kept @param trailers name, value, name, value; null for none */
+  /** @param last the last piece, which is not empty; null if `piece` has got all @param trailers name, value, name, value; null for none */
   end(last: Uint8Array | null, trailers: readonly string[] | null): void
   /** What has been written leaves. */
   flush(): void
@@ -57,6 +58,7 @@ export function sendWhole(writer: AnswerWriter, response: OutgoingResponse, isHe
   response.take()
   const { content } = response
   const hasBody = mayHaveBody(response, isHead)
+  if (response.trailers !== null && content.kind !== 'stream') return sendFollowed(writer, response, response.trailers, overwritten)
   switch (content.kind) {
     case 'text': {
       const length = Buffer.byteLength(content.text)
@@ -66,7 +68,7 @@ export function sendWhole(writer: AnswerWriter, response: OutgoingResponse, isHe
     }
     case 'bytes': {
       const { bytes } = content
-      if (hasBody) writer.bytes(response, overwritten?.holds(bytes) === true ? new Uint8Array(bytes) : bytes)
+      if (hasBody) writer.bytes(response, kept(bytes, overwritten))
       else writer.head(response, bytes.length)
       return hasBody ? bytes.length : 0
     }
@@ -82,6 +84,28 @@ export function sendWhole(writer: AnswerWriter, response: OutgoingResponse, isHe
       writer.head(response, hasBody ? 0 : Math.max(0, response.declaredLength))
       return 0
   }
+}
+
+/** A body and the trailers behind it, which are known: all of it leaves together. */
+function sendFollowed(
+  writer: AnswerWriter,
+  response: OutgoingResponse,
+  trailers: ResponseTrailers,
+  overwritten: RequestBody | null,
+): number {
+  const { content, declaredLength } = response
+  const known = trailers.collectKnown() // first: it may throw
+  let bytes: Uint8Array | null = null
+  if (declaredLength > 0 && content.kind === 'text') bytes = Buffer.from(content.text)
+  if (declaredLength > 0 && content.kind === 'bytes') bytes = kept(content.bytes, overwritten)
+  writer.begin(response)
+  writer.end(bytes, known.length === 0 && writer.endsWithoutTrailers ? null : known)
+  return declaredLength
+}
+
+/** @param overwritten see `sendWhole` */
+function kept(bytes: Uint8Array, overwritten: RequestBody | null): Uint8Array {
+  return overwritten?.holds(bytes) === true ? new Uint8Array(bytes) : bytes
 }
 
 /** Closes the source of a response that will not be sent. */

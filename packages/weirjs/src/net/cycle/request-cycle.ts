@@ -291,15 +291,16 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
         carrier.switchOver(response.content, this.#finish(0))
       else this.#sendStream(response)
     } catch (error) {
-      this.crash(error as Error)
+      if (made.trailers !== null && this.answer === state.DUE) this.#failSending(error as Error)
+      else this.crash(error as Error)
     }
   }
 
   #sendStream(response: OutgoingResponse): void {
     const streamed = new StreamedAnswer(this, this.#carrier.writer, response, this.#recording)
-    const onEnd = (): void => this.#endStream(streamed, response)
     this.streamed = streamed
-    const over = streamed.send().then(onEnd, (error: Error) => this.#failStream(streamed, error))
+    const onEnd = (): void => this.#endStream(streamed, response)
+    const over = streamed.send().then(onEnd, (error: Error) => this.#failSending(error))
     over.catch((error: Error) => this.crash(error))
   }
 
@@ -312,14 +313,11 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     }
   }
 
-  /**
-   * The source of a streamed response has failed. Before the first byte, another response is sent instead; later, the client must see that
-   * the response is incomplete.
-   */
-  #failStream(streamed: StreamedAnswer, error: Error): void {
+  /** Body or trailers cannot be made. Before the first byte, another response is sent; later, the client must see that this one is incomplete. */
+  #failSending(error: Error): void {
     const { exchange } = this
     if (!state.isCut(this) && exchange !== null) {
-      if (!streamed.hasBegun) {
+      if (this.answer === state.DUE) {
         this.streamed = null
         this.#refuse(this.#supersede(exchange), error)
         this.#carrier.proceed()

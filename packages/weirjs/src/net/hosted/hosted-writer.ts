@@ -73,13 +73,14 @@ export class HostedWriter implements AnswerWriter {
     return this.#to.write(bytes)
   }
 
-  end(_last: null, trailers: readonly string[] | null): void {
+  end(last: Uint8Array | null, trailers: readonly string[] | null): void {
     if (trailers !== null) {
       const named: Record<string, string> = {}
       for (let i = 0; i < trailers.length; i += 2) named[trailers[i]!] = trailers[i + 1]!
       this.#to.addTrailers(named)
     }
-    this.#to.end()
+    if (last === null) this.#to.end()
+    else this.#to.end(last)
   }
 
   flush(): void {

@@ -77,9 +77,13 @@ export class Http1Writer implements AnswerWriter {
     return !this.#outbox.isBlocked
   }
 
-  end(_last: null, trailers: readonly string[] | null): void {
-    if (trailers !== null) this.#start += lastChunk(trailers)
-    else if (this.#tail !== '') this.#start += LAST_CHUNK
+  end(last: Uint8Array | null, trailers: readonly string[] | null): void {
+    const start = last === null || this.#tail === '' ? this.#start : this.#start + chunkHead(last.length)
+    const ending = trailers !== null ? lastChunk(trailers) : this.#tail === '' ? '' : LAST_CHUNK
+    this.#start = ''
+    if (last === null) this.#outbox.addText(start + ending)
+    else if (last.length <= SMALL_BYTES) this.#outbox.addText(start + latin1Of(last) + this.#tail + ending)
+    else this.#outbox.addBytes(start, last, this.#tail + ending)
   }
 
   flush(): void {
