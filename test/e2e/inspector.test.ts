@@ -129,7 +129,7 @@ test('the keyboard chooses an exchange, Escape closes it, and / goes to the filt
 })
 
 test('opens with the newest failure, and the arrow keys work at once', { skip: noChromium }, async (t) => {
-  const { page } = await show(t, {}, ['/boom', '/hello/a', '/boom?newest', '/nowhere', '/hello/b'])
+  const { page } = await show(t, {}, ['/boom', '/hello/a', '/boom?newest', '/nowhere', '/hello/b', '/_weir-reload'])
   await page.locator('#detail h2', { hasText: '/boom?newest' }).waitFor()
   await page.locator('.frame').first().waitFor()
   await page.keyboard.press('ArrowUp')

@@ -9,7 +9,8 @@ import { setTimeout } from 'node:timers/promises'
 import type { HttpResponse, HttpServer, HttpSession } from 'weirjs'
 import { responseHandle } from 'weirjs/kit'
 
-const PATH = '/_weir-reload'
+import { RELOAD_PATH } from '../reload-path.ts'
+
 const HTML = /^text\/html\b/i
 const POLICY_FIELD = 'Content-Security-Policy'
 /** That of the page with which a server that has `debug` shows an error: nothing but a style. */
@@ -36,10 +37,10 @@ export class PageReload {
   install(server: HttpServer): void {
     const own = { metadata: { compression: false } }
     server.use({ name: 'weir-dev', beforeSend: insertScript })
-    server.mapGet(`${PATH}.js`, own, (_, { response }) =>
+    server.mapGet(`${RELOAD_PATH}.js`, own, (_, { response }) =>
       response.header('Cache-Control', 'no-cache').contentType('text/javascript').text(SCRIPT),
     )
-    server.mapGet(PATH, own, (_, { request, response }) =>
+    server.mapGet(RELOAD_PATH, own, (_, { request, response }) =>
       response
         .header('Cache-Control', 'no-store')
         .contentType('text/event-stream')
@@ -75,6 +76,6 @@ function insertScript({ request, basePath }: HttpSession, answer: HttpResponse):
   // The page of an error allows no script: it is reloaded when the mistake has been mended.
   const policy = response.getHeader(POLICY_FIELD) ?? ''
   if (ERROR_PAGE_POLICY.test(policy)) response.header(POLICY_FIELD, `${policy}; script-src 'self'; connect-src 'self'`)
-  const script = `<script src="${basePath}${PATH}.js" data-events="${basePath}${PATH}"></script>\n`
+  const script = `<script src="${basePath}${RELOAD_PATH}.js" data-events="${basePath}${RELOAD_PATH}"></script>\n`
   response.deliver(Buffer.concat([page, Buffer.from(script)]))
 }

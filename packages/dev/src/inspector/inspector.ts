@@ -4,6 +4,7 @@ import { type HttpSession, type Module, type ModuleHost, type Policy, type Size,
 import type { Explanation } from 'weirjs/explain'
 import { dev, invalid, launch, option, rules } from 'weirjs/kit'
 
+import { RELOAD_PATH } from '../reload-path.ts'
 import { Capture } from './capture.ts'
 import { type Entry, summaryOf } from './entry.ts'
 import { ExchangeList, MOST_WATCHERS } from './exchange-list.ts'
@@ -117,7 +118,8 @@ class InspectorModule implements Inspector {
     const { path, maxBodySize, mask } = this.#settings
     const own = `${host.prefix}${path}`
     this.#masking = dev.masking(host, mask)
-    const isOwn = (asked: string): boolean => asked === own || asked.startsWith(`${own}/`)
+    // Beside its own requests, those of pages that wait for `weir dev` would fill the list.
+    const isOwn = (asked: string): boolean => asked === own || asked.startsWith(`${own}/`) || asked.startsWith(RELOAD_PATH)
     const capture = new Capture(this.#list, this.#masking, maxBodySize, isOwn)
     const token = new launch.LaunchToken('weir-inspector', own, this.#settings.token)
     host.observe({

@@ -1,0 +1,194 @@
+// Makes the pictures in docs/images that show pages and a terminal, with the programs themselves, so that they stay true:
+//
+//   npm run build && npm run examples && node scripts/pictures.mjs [names]
+//
+// It needs Chromium (CHROMIUM_PATH, or on the PATH) and port 3000. Diagrams are made by diagrams.mjs, charts by the benchmark.
+import { spawn } from 'node:child_process'
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { chromium } from 'playwright-core'
+
+const ROOT = join(import.meta.dirname, '..')
+const IMAGES = join(ROOT, 'docs/images')
+const SCHEMES = ['light', 'dark']
+/** Text of 13 pixels stays legible where a page shows the picture at two thirds of its width. */
+const VIEW = { width: 1200, height: 750 }
+const SCALE = 1.5
+const MOST_BYTES = 120_000
+/** Of the terminal: those of the pages. */
+const COLOURS = {
+  light: {
+    ground: '#fbfdfc',
+    line: '#d6dfdc',
+    ink: '#16211f',
+    dim: '#53625e',
+    red: '#b3261e',
+    green: '#17693a',
+    yellow: '#8a5300',
+    cyan: '#0f6b63',
+  },
+  dark: {
+    ground: '#101716',
+    line: '#2b3835',
+    ink: '#e2eae8',
+    dim: '#9dada8',
+    red: '#ff9a90',
+    green: '#7dd39b',
+    yellow: '#e9b25c',
+    cyan: '#63cdbf',
+  },
+}
+
+const names = process.argv.slice(2)
+const isWanted = (name) => names.length === 0 || names.includes(name)
+const children = []
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu'],
+})
+try {
+  if (['inspector', 'debug-page', 'openapi', 'dev'].some(isWanted)) await development()
+  if (isWanted('demo')) await demo()
+  if (isWanted('local')) await local()
+} finally {
+  await browser.close()
+  for (const child of children) child.kill()
+}
+
+/** The program of the pictures under `weir dev`: the terminal, and the pages that it shows. */
+async function development() {
+  const folder = join(ROOT, 'build/pictures')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  // As npm installs them: the pages show no code of packages.
+  for (const [name, from] of [
+    ['weirjs', 'weirjs'],
+    ['@weirjs/dev', 'dev'],
+    ['@weirjs/openapi', 'openapi'],
+  ])
+    for (const part of ['package.json', 'dist'])
+      cpSync(join(ROOT, 'packages', from, part), join(folder, 'node_modules', name, part), { recursive: true })
+  const file = join(folder, 'orders.js')
+  copyFileSync(join(ROOT, 'scripts/pictures/orders.js'), file)
+  const weir = run([join(folder, 'node_modules/@weirjs/dev/dist/cli/main.js'), 'dev', 'orders.js'], folder, { FORCE_COLOR: '1' })
+  await weir.says(/inspector: \S+/)
+  const token = /#token=([\w.~-]+)/.exec(weir.text())[1]
+  const origin = 'http://127.0.0.1:3000'
+  const source = readFileSync(file, 'utf8')
+  writeFileSync(file, source.replace("server.post('/orders'", "server.get('/orders', () => [])\n\nserver.post('/orders'"))
+  await weir.says(/\+ .*GET/)
+  await sleep(300)
+  if (isWanted('dev'))
+    for (const scheme of SCHEMES)
+      write(`weir-dev-${scheme}.svg`, terminal('weir dev orders.js', weir.text().replaceAll(token, '6Vw0…'), COLOURS[scheme]))
+
+  await shoot('openapi', `${origin}/docs`, (page) => page.locator('.opblock').first().waitFor())
+
+  const json = (body) => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const order = { customer: 1, items: ['tea', 'milk'] }
+  for (const [path, init] of [
+    ['/customers/1'],
+    ['/orders', json(order)],
+    ['/orders', json({ ...order, customer: 'Ada' })],
+    ['/customers/9'],
+    ['/customers/Ada'],
+    ['/orders', json({ customer: 7, items: ['coffee'] })],
+    ['/customers/1'],
+  ])
+    await (await fetch(origin + path, init)).text()
+  await shoot('inspector', `${origin}/_weir#token=${token}`, (page) => page.locator('.frame').first().waitFor())
+
+  // A form sends the wrong order as a browser does, so that the response is a page.
+  const form = {
+    method: 'POST',
+    headers: { ...json().headers, accept: 'text/html' },
+    body: JSON.stringify({ customer: 7, items: ['coffee'] }),
+  }
+  await shoot('debug-page', `${origin}/orders`, () => {}, form)
+}
+
+async function demo() {
+  const run_ = run([join(ROOT, 'build/examples/demo/main.js')], ROOT, { PORT: '0' })
+  await run_.says(/listening on \S+/)
+  await shoot('demo', /listening on (\S+)/.exec(run_.text())[1], () => sleep(2_000))
+}
+
+async function local() {
+  const tool = run([join(ROOT, 'examples/local-tool/main.js'), '--no-open', join(ROOT, 'docs')], ROOT)
+  await tool.says(/http:\S+/)
+  await shoot('local', new URL('/', /http:\S+/.exec(tool.text())[0]).href, () => {})
+}
+
+function run(args, cwd, more = {}) {
+  const child = spawn(process.execPath, args, { cwd, env: { ...process.env, NODE_ENV: '', ...more } })
+  children.push(child)
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (some) => (text += some))
+  return {
+    text: () => text,
+    async says(words) {
+      for (const end = Date.now() + 60_000; !words.test(text); await sleep(50))
+        if (Date.now() > end || child.exitCode !== null) throw new Error(`it did not say ${words}: ${text}`)
+    },
+  }
+}
+
+/** @param request what is sent in place of the browser's request for the page */
+async function shoot(name, url, ready, request = null) {
+  if (!isWanted(name)) return
+  for (const colorScheme of SCHEMES) {
+    const context = await browser.newContext({ viewport: VIEW, deviceScaleFactor: SCALE, colorScheme, locale: 'en-GB', timezoneId: 'UTC' })
+    const page = await context.newPage()
+    if (request !== null)
+      await page.route(url, (route) => route.continue({ method: request.method, headers: request.headers, postData: request.body }))
+    await page.goto(url)
+    await ready(page)
+    await sleep(300)
+    const session = await context.newCDPSession(page)
+    const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 })
+    write(`${name}-${colorScheme}.webp`, Buffer.from(data, 'base64'))
+    await context.close()
+  }
+}
+
+function write(name, content) {
+  if (content.length > MOST_BYTES) throw new Error(`${name} has ${content.length} bytes, more than ${MOST_BYTES}`)
+  writeFileSync(join(IMAGES, name), content)
+  console.log(`${name} ${content.length}`)
+}
+
+/** What a terminal shows, as a picture. @param output with escape sequences for styles */
+function terminal(command, output, colours) {
+  const styles = { 1: 'bold', 2: 'dim', 31: 'red', 32: 'green', 33: 'yellow', 36: 'cyan', 90: 'dim' }
+  const lines = output.trimEnd().split('\n')
+  const [size, height, left, top] = [13, 20, 20, 34]
+  const plain = (line) => line.replace(/\x1b\[\d+m/g, '')
+  const width = Math.ceil(Math.max(...lines.map((line) => plain(line).length), 60) * size * 0.602) + 2 * left
+  const rows = [`\x1b[2m$ \x1b[22m${command}`, ...lines].map((line, i) => {
+    const on = new Set()
+    const spans = line.split(/\x1b\[(\d+)m/).map((part, j) => {
+      if (j % 2 === 0)
+        return part === ''
+          ? ''
+          : `<tspan class="${[...on].join(' ')}">${part.replace(/[&<]/g, (one) => (one === '&' ? '&amp;' : '&lt;'))}</tspan>`
+      const style = styles[part]
+      if (style !== undefined) on.add(style)
+      else if (part === '0') on.clear()
+      else for (const one of [...on]) if ((part === '22') === /^(?:bold|dim)$/.test(one)) on.delete(one)
+      return ''
+    })
+    return `<text x="${left}" y="${top + i * height}" xml:space="preserve">${spans.join('')}</text>`
+  })
+  const total = top + rows.length * height
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${total}" viewBox="0 0 ${width} ${total}" role="img" aria-label="${command} in a terminal">
+<style>
+text{font:${size}px ui-monospace,"SF Mono","Cascadia Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:${colours.ink}}
+.bold{font-weight:700}${['dim', 'red', 'green', 'yellow', 'cyan'].map((name) => `.${name}{fill:${colours[name]}}`).join('')}
+</style>
+<rect x=".5" y=".5" width="${width - 1}" height="${total - 1}" rx="10" fill="${colours.ground}" stroke="${colours.line}"/>
+${rows.join('\n')}
+</svg>
+`
+}
