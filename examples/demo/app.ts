@@ -14,6 +14,7 @@ import { clock } from './clock.ts'
 import { mapGauge } from './gauge.ts'
 import { mapInside } from './inside.ts'
 import { MemoryUploadController } from './memory-upload-controller.ts'
+import { mapNotes } from './notes.ts'
 import { records } from './records.ts'
 import { mapSearch } from './search.ts'
 import { siteFolder } from './site-folder.ts'
@@ -46,6 +47,7 @@ export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions 
   server.mapController(UserController, '/api')
   server.mapController(MemoryUploadController, '/api', { create: () => new MemoryUploadController(uploadDir) })
   server.mapController(StreamUploadController, '/api', { create: () => new StreamUploadController(uploadDir) })
+  mapNotes(server)
   mapTeams(server)
   mapGauge(server)
   mapSearch(server)

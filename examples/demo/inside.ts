@@ -7,9 +7,15 @@ const target = t.string.pattern(/^\/[^\s#]*$/).max(500)
 const OWN = /^\/(?:explain|inside)\b/
 
 export function mapInside(server: HttpServer): void {
-  const asked = { method: t.enum('GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'QUERY'), target, summary: 'Explains a request' }
-  server.mapGet('/explain', asked, async ({ method, target }) => {
-    return String(await server.explain({ method, url: encoded(target) }))
+  const asked = {
+    method: t.enum('GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'QUERY'),
+    target,
+    content: t.string.max(2000).optional(),
+    summary: 'Explains a request, with a body of JSON',
+  }
+  server.mapGet('/explain', asked, async ({ method, target, content }) => {
+    const body = content === undefined ? {} : { body: content, headers: { 'content-type': 'application/json' } }
+    return String(await server.explain({ method, url: encoded(target), ...body }))
   })
 
   server.mapGet('/inside', { target, summary: 'Sends a request to itself' }, async ({ target }) => {

@@ -139,6 +139,17 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     })
   }
 
+  test('the page opens with a wrong value, its 400 and why, and a right one gets through', async (t) => {
+    const { page, complaints } = await visit(t)
+    const first = page.locator('#first')
+    await first.getByText('400 Bad Request').waitFor()
+    await first.locator('.response', { hasText: '"expected": "a string"' }).waitFor()
+    await first.locator('.why', { hasText: /^POST \/notes\n {2}response +400 WEIR_BODY_INVALID/ }).waitFor()
+    await first.getByRole('button', { name: 'Send a right one' }).click()
+    await first.locator('.response', { hasText: '"done": false' }).waitFor()
+    assert.deepEqual(complaints, [])
+  })
+
   test('active is false if it is left out', async (t) => {
     const { page } = await visit(t)
     const user = routeCard(page, 'GET /users/:id')
@@ -298,7 +309,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     const over = gate()
     let isOver = false
     const { page, server, uploadDir } = await visit(t, {}, (server) => {
-      onHandled(server, 'POST', () => {
+      onHandled(server, '/api/user/upload', () => {
         isOver = true
         over.open()
       })

@@ -209,7 +209,7 @@ describe('FormData of undici', () => {
   test('a client that leaves in the middle of a file leaves no file, not even the one before it', async (t) => {
     const over = gate()
     const { origin, uploadDir } = await startDemo(t, {}, (server) => {
-      onHandled(server, 'POST', over.open)
+      onHandled(server, '/api/user/upload', over.open)
     })
     const head = (name: string) => Buffer.from(`--B\r\nContent-Disposition: form-data; name="f"; filename="${name}"\r\n\r\n`)
     const abort = new AbortController()

@@ -38,13 +38,13 @@ export async function temporaryFolder(t: Pick<TestContext, 'after'>): Promise<st
   return folder
 }
 
-/** Calls `listener` when a handler for that method has settled, even if its client has long left. */
-export function onHandled(server: HttpServer, method: string, listener: () => void): void {
+/** Calls `listener` when a handler below that path has settled, even if its client has long left. */
+export function onHandled(server: HttpServer, path: string, listener: () => void): void {
   server.use(async (session, next) => {
     try {
       return await next()
     } finally {
-      if (session.request.method === method) listener()
+      if (session.request.path.startsWith(path)) listener()
     }
   })
 }

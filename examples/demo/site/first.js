@@ -1,0 +1,30 @@
+// The first card: it sends a wrong value by itself, once, and shows what the server says of it.
+
+import { element } from './element.js'
+
+const form = document.querySelector('#first-form')
+const answer = document.querySelector('#first .answer')
+
+async function send(body) {
+  const started = performance.now()
+  const response = await fetch('notes', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
+  const text = await response.text()
+  const took = performance.now() - started
+  const explained = await fetch(`explain?${new URLSearchParams({ method: 'POST', target: '/notes', content: body })}`)
+  answer.dataset.kind = String(response.status)[0]
+  answer
+    .querySelector('.summary')
+    .replaceChildren(element('strong', `${response.status} ${response.statusText}`), ' ', element('span', `${took.toFixed(1)} ms`))
+  answer.querySelector('.response').textContent = JSON.stringify(JSON.parse(text), null, 2)
+  answer.querySelector('.why').textContent = await explained.text()
+}
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault()
+  void send(form.elements.body.value)
+})
+document.querySelector('#first-right').addEventListener('click', () => {
+  form.elements.body.value = '{ "title": "buy milk" }'
+  void send(form.elements.body.value)
+})
+await send(form.elements.body.value)
