@@ -167,3 +167,49 @@ test('20,000 requests in one piece are answered, although reading pauses in betw
   const answered = Buffer.concat([Buffer.from([0, 0, 1, DATA, END_STREAM]), last, Buffer.from('x')])
   await client.until(answered.toString('latin1'))
 })
+
+/** How many pieces of bodies a turn reads at most, by docs/limits.md. */
+const PIECES = 4_096
+const MANY = 100_000
+const post2 = encodeFrame(HEADERS, END_HEADERS, 1, encodeFields([[':method', 'POST'], ...FIELDS.slice(1)]))
+const frameOfOne = encodeFrame(DATA, 0, 1, Buffer.from('a'))
+const bodies: readonly { readonly what: string; readonly options: ServerOptions; readonly bytes: Buffer }[] = [
+  {
+    what: 'chunks of one byte',
+    options: {},
+    bytes: Buffer.from(`POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(MANY)}0\r\n\r\n`),
+  },
+  {
+    what: 'DATA frames of one byte',
+    options: { http2: 'cleartext' },
+    bytes: Buffer.concat([
+      PREFACE,
+      encodeFrame(SETTINGS, 0, 0),
+      post2,
+      ...Array.from({ length: MANY }, () => frameOfOne),
+      encodeFrame(DATA, END_STREAM, 1, Buffer.alloc(0)),
+    ]),
+  },
+]
+
+for (const { what, options, bytes } of bodies) {
+  test(`${what}: all of the body arrives, and little in one turn`, async (t) => {
+    let all = 0
+    let most = 0
+    let hasEnded = false
+    const it: Case = { what, options, requests: 1, bytes, most: PIECES }
+    await begin(t, it, (server) =>
+      server.mapPost('/', { body: 'stream', minBodyRate: 0 }, async (_, { request }) => {
+        // What a turn reads is gathered until the reader takes it, in the same turn.
+        for await (const piece of request.bodyStream()) {
+          all += piece.length
+          most = Math.max(most, piece.length)
+        }
+        hasEnded = true
+      }),
+    )
+    await eventually(() => hasEnded, 'the end of the body')
+    assert.equal(all, MANY)
+    assert.ok(most <= PARTS * PIECES, `${most} in one turn`)
+  })
+}

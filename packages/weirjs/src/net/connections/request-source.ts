@@ -12,6 +12,8 @@ import { clientAddressOf, clientPortOf, isProxiedTls, type Peer, socketPeerOf } 
 const REQUESTS_IN_A_ROW = 64
 /** The same in bytes of their heads. Over HTTP/2 a head of 64 KB may be received in 60 bytes. */
 const HEAD_BYTES_IN_A_ROW = 64 * 1024
+/** The same in pieces of bodies. A chunk of one byte takes six on the wire, and as long as a large one. */
+const PIECES_IN_A_ROW = 4_096
 
 /** The base of connections. */
 export abstract class RequestSource {
@@ -24,8 +26,11 @@ export abstract class RequestSource {
   #id: number | string = nextConnection()
   #requestsInARow = 0
   #headBytesInARow = 0
-  /** Enough requests have been read in a row: the rest waits for the next turn of the event loop. */
+  #piecesInARow = 0
+  /** Enough requests, or pieces of bodies, have been read in a row: the rest waits for the next turn of the event loop. */
   protected isAtRest = false
+  /** The same inside a body. */
+  protected isBodyAtRest = false
   #isHeldUp = false
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer) {
@@ -49,8 +54,15 @@ export abstract class RequestSource {
     if (++this.#requestsInARow >= REQUESTS_IN_A_ROW || this.#headBytesInARow >= HEAD_BYTES_IN_A_ROW) this.#rest()
   }
 
+  /** A piece of a body has been read. */
+  protected countPiece(): void {
+    if (++this.#piecesInARow < PIECES_IN_A_ROW) return
+    this.isBodyAtRest = true
+    this.#rest()
+  }
+
   #rest(): void {
-    this.#requestsInARow = this.#headBytesInARow = 0
+    this.#requestsInARow = this.#headBytesInARow = this.#piecesInARow = 0
     this.isAtRest = true
     setImmediate(endRest, this)
   }
@@ -63,7 +75,7 @@ export abstract class RequestSource {
 
   /** @internal */
   endRest(): void {
-    this.isAtRest = false
+    this.isAtRest = this.isBodyAtRest = false
     if (!this.#isHeldUp) return
     this.#isHeldUp = false
     this.run()

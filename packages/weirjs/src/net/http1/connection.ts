@@ -197,7 +197,8 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     if (!wire.isServing) return false
     // While a client does not read, no more responses are produced for it.
     if (cycle.exchange === null && this.#outbox.isBlocked) return false
-    if (this.isAtRest && cycle.exchange === null && (wire.waitingBytes > 0 || wire.peerEnded)) return this.holdUp()
+    const mayRest = cycle.exchange === null || this.isBodyAtRest
+    if (this.isAtRest && mayRest && (wire.waitingBytes > 0 || wire.peerEnded)) return this.holdUp()
     switch (wire.next()) {
       case HEAD:
         if (this.#tap !== null) this.#tap.requestBegun(wire.head)
@@ -233,6 +234,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   #deliver(): boolean {
+    this.countPiece()
     const { buffer, dataStart, dataEnd } = this.#wire
     if (this.#cycle.body === null) {
       this.#deadlines.countBody(dataEnd - dataStart)

@@ -175,6 +175,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     const event = wire.next()
     const { stream } = wire // passing on may release it
     if (event === DATA) {
+      this.countPiece()
       this.#gather(stream.owner!)
       return true
     }
