@@ -164,7 +164,7 @@ export class Dispatcher implements Application {
     return this.#prepare(exchange, answer)
   }
 
-  /** Warns once for each route: of `return` without a value, and of `{}` for what has no JSON form. Only then, the value is searched, so that other responses cost nothing. */
+  /** Warns once for each route: of `return` without a value, and of `{}` for what has no JSON form. The value is searched only then. */
   #findLoss(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {
     const { content } = response
     if (exchange.hasReturnedNothing) this.#warnOfNothing(exchange)
@@ -274,9 +274,10 @@ export class Dispatcher implements Application {
   }
 
   /** Warns once for each route: a GET has something to return, and otherwise a `return` was forgotten. */
-  #warnOfNothing({ head, match, hasReachedRoute }: Exchange): void {
+  #warnOfNothing({ head, match, hasReachedRoute, request }: Exchange): void {
     const route = match.route as Route | null
     if (route === null || route.answers !== null || !hasReachedRoute || head.method !== 'GET' || this.#silent.has(route)) return
+    if (request.signal.aborted) return // nobody waits for a value
     this.#silent.add(route)
     const hint = 'return a value, or say so with response.noContent()'
     logWarning(this.#options.logger, `weir: the handler of ${route.label} returned nothing, and the client gets 204: ${hint}`)

@@ -174,11 +174,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     }
     const event = wire.next()
     const { stream } = wire // passing on may release it
-    if (event === DATA) {
-      this.countPiece()
-      this.#gather(stream.owner!)
-      return true
-    }
+    if (event === DATA) return this.#gather(stream.owner!)
     this.#passOn()
     switch (event) {
       case NEED_DATA:
@@ -224,11 +220,13 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   /** DATA has been read. The next event may be more of the same body. */
-  #gather(exchange: Http2Exchange): void {
+  #gather(exchange: Http2Exchange): true {
+    this.countPiece()
     const { buffer, dataStart, dataEnd, isBorrowed } = this.wire
-    if (this.#arrived.join(exchange, buffer, dataStart, dataEnd)) return
+    if (this.#arrived.join(exchange, buffer, dataStart, dataEnd)) return true
     this.#passOn()
     this.#arrived.set(exchange, buffer, dataStart, dataEnd, isBorrowed && buffer !== this.#ownChunk)
+    return true
   }
 
   #passOn(): void {
