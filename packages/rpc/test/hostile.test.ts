@@ -168,7 +168,7 @@ test('a page of another site gets nothing compressed with what tells whose reque
     assert.equal(await codingFor(fields), 'gzip')
 })
 
-test('calls whose deadline has passed, or that nobody implements, write one line of the log for each method', async (t) => {
+test('calls whose deadline has passed, or that nobody implements, write nothing in the log', async (t) => {
   const alive = setInterval(() => {}, 1_000) // deadlines keep no process alive
   t.after(() => clearInterval(alive))
   const lines: string[] = []
@@ -189,10 +189,7 @@ test('calls whose deadline has passed, or that nobody implements, write one line
     assert.match((await call('Gather', 'application/connect+proto')).text(), /unimplemented/)
     assert.match((await call('Say', 'application/grpc')).headers.get('grpc-status') ?? '', /12/)
   }
-  assert.deepEqual(
-    [...lines].sort(),
-    ['Gather', 'Repeat', 'Say', 'Say'].map((method) => `weir: POST /test.v1.EchoService/${method} failed`),
-  )
+  assert.deepEqual(lines, [])
 })
 
 test('no deadline goes on after its call has failed, whatever failed', async (t) => {

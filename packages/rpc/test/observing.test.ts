@@ -5,6 +5,7 @@ import { createClient } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node'
 import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { inspector } from '@weirjs/dev'
 import { opentelemetry } from '@weirjs/opentelemetry'
 import { HttpServer } from 'weirjs'
 import { accessLog } from 'weirjs/log'
@@ -105,4 +106,42 @@ test('the test client calls services without a port, and the list of routes has 
       one.replace(' ', ' /test.v1.EchoService/'),
     ),
   )
+})
+
+const GRPC = { 'content-type': 'application/grpc', te: 'trailers' }
+const SAY_URL = '/test.v1.EchoService/Say'
+
+test('the inspector has the method and the status of each call', async () => {
+  const token = 'token-of-these-tests-1'
+  const server = new HttpServer({ logger: null })
+  server.useModule(inspector({ token }))
+  mapService(server, EchoService, ECHO)
+  server.mapGet('/other', () => 'no call')
+  const say = (text: string) => server.inject({ method: 'POST', url: SAY_URL, json: { text } })
+  await say('a')
+  assert.equal((await say('fail')).status, 404)
+  await server.inject('/other')
+  const list = await server.inject({
+    url: '/_weir/exchanges',
+    peer: { address: '127.0.0.1' },
+    headers: { authorization: `Bearer ${token}` },
+  })
+  const shown = list.json() as { method: string; route: string; status: number; rpcStatus: string | null }[]
+  assert.deepEqual(
+    shown.map(({ route, status, rpcStatus }) => [route, status, rpcStatus]),
+    [
+      [`POST ${SAY_URL}`, 200, 'ok'],
+      [`POST ${SAY_URL}`, 404, 'not_found'],
+      ['GET /other', 200, null],
+    ],
+  )
+})
+
+test('explain says which method is called, and what refuses it', async () => {
+  const server = new HttpServer({ logger: null })
+  mapService(server, EchoService, ECHO)
+  const explained = await server.explain({ method: 'POST', url: SAY_URL, headers: GRPC, body: Buffer.alloc(5) })
+  assert.match(String(explained), /the handler of POST \/test\.v1\.EchoService\/Say answers/)
+  const unknown = await server.explain({ method: 'POST', url: '/test.v1.EchoService/Shout', headers: GRPC })
+  assert.deepEqual([unknown.route, unknown.response.status], [null, 404])
 })

@@ -185,6 +185,7 @@ export class Capture implements ExchangeObserver {
       status,
       outcome,
       code,
+      rpcStatus: session === null ? null : (exchange(session).rpc?.status ?? null),
       error: this.#error(error, secrets),
       startedAt,
       durationMs,

@@ -47,6 +47,8 @@ export interface Summary {
   readonly status: number | null
   readonly outcome: Outcome
   readonly code: string | null
+  /** What the client of a remote procedure call is told, as its protocol writes it; null without a call. */
+  readonly rpcStatus: string | null
   readonly startedAt: number
   readonly durationMs: number
   readonly bytesIn: number
@@ -79,8 +81,8 @@ export interface Entry extends Summary {
 }
 
 export function summaryOf(entry: Entry): Summary {
-  const { number, kind, method, url, route, answeredBy, status, outcome, code, startedAt, durationMs, bytesIn, bytesOut } = entry
-  return { number, kind, method, url, route, answeredBy, status, outcome, code, startedAt, durationMs, bytesIn, bytesOut }
+  const { number, kind, method, url, route, answeredBy, status, outcome, code, rpcStatus, startedAt, durationMs, bytesIn, bytesOut } = entry
+  return { number, kind, method, url, route, answeredBy, status, outcome, code, rpcStatus, startedAt, durationMs, bytesIn, bytesOut }
 }
 
 /** About how much memory it takes, or may take. */

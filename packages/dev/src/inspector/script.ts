@@ -33,6 +33,7 @@ function element(tag, properties, ...children) {
 
 function classOf(one) {
   if (one.outcome === 'failed' || one.status >= 500) return 'bad'
+  if (one.rpcStatus !== null && one.rpcStatus.toLowerCase() !== 'ok') return 'warn'
   if (one.status === null || one.status >= 400 || one.outcome !== 'completed') return 'warn'
   return 'good'
 }
@@ -64,7 +65,7 @@ function rowOf(one) {
     element('span', { className: 'time' }, milliseconds(one.durationMs)),
     element('span', { className: 'when' },
       element('span', {}, placeOf(one)),
-      element('span', {}, (one.outcome === 'completed' ? '' : one.outcome + ' · ') + new Date(one.startedAt).toLocaleTimeString())))
+      element('span', {}, (one.outcome === 'completed' ? '' : one.outcome + ' · ') + (one.rpcStatus === null ? '' : one.rpcStatus + ' · ') + new Date(one.startedAt).toLocaleTimeString())))
   row.addEventListener('click', () => select(one.number, true))
   return row
 }
@@ -78,7 +79,7 @@ function chooseFirst() {
 
 function shown() {
   const words = $('filter').value.toLowerCase().split(' ').filter((word) => word !== '')
-  const textOf = (one) => [one.method, one.url, one.status, one.outcome, one.route, one.answeredBy, one.code, one.kind].join(' ').toLowerCase()
+  const textOf = (one) => [one.method, one.url, one.status, one.outcome, one.route, one.answeredBy, one.code, one.rpcStatus, one.kind].join(' ').toLowerCase()
   return exchanges.filter((one) => words.every((word) => textOf(one).includes(word)))
 }
 
@@ -141,7 +142,7 @@ function close() {
 function detailOf(one) {
   const back = element('button', { type: 'button', id: 'back' }, 'Back to the list')
   back.addEventListener('click', close)
-  const facts = [one.status ?? 'no response', one.outcome, one.code, one.protocol, placeOf(one), one.clientAddress, one.requestId,
+  const facts = [one.status ?? 'no response', one.outcome, one.rpcStatus, one.code, one.protocol, placeOf(one), one.clientAddress, one.requestId,
     size(one.bytesIn) + ' in', size(one.bytesOut) + ' out'].filter((fact) => fact !== null && fact !== '')
   return [
     back,

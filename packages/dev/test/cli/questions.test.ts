@@ -191,3 +191,18 @@ test('a command line that means nothing is exit code 2, with the usage', (t) => 
   assert.match(runWeir(folder, 'dev', '--help').out, /^Usage: weir dev/)
   assert.match(runWeir(folder, '--version').out, /^\d+\.\d+\.\d+/)
 })
+
+test('routes list the methods of a service', (t) => {
+  const rpc = (file: string): string => new URL(`../../../rpc/${file}`, import.meta.url).href
+  const folder = programFolder(t, {
+    'app.js': `import { HttpServer } from 'weirjs'
+      import { mapService } from '${rpc('src/index.js')}'
+      import { EchoService } from '${rpc('test/proto/echo_pb.js')}'
+      export const server = new HttpServer()
+      mapService(server, EchoService, { say: ({ text }) => ({ text }) })`,
+  })
+  const { code, out, err } = runWeir(folder, 'routes', 'app.js')
+  assert.deepEqual([code, err], [0, ''])
+  for (const method of ['POST +', 'GET +']) assert.match(out, new RegExp(`^${method}/test\\.v1\\.EchoService/Peek `, 'm'))
+  for (const name of ['Say', 'Repeat', 'Gather', 'Converse']) assert.match(out, new RegExp(`^POST +/test\\.v1\\.EchoService/${name} `, 'm'))
+})
