@@ -47,7 +47,10 @@ async function startApp(t: TestContext, place = PLACES['sealed']!, options: Part
   server.useModule(users)
   server.useModule(login)
   server.mapGet('/', (_, session) => users.of(session).principal ?? { id: null })
-  server.mapGet('/cart', (_, session) => users.of(session).update({ cart: ['book'] }))
+  server.mapGet('/cart', (_, session) => {
+    users.of(session).update({ cart: ['book'] })
+    return 'kept'
+  })
   server.mapGet('/data', (_, session) => users.of(session).data)
   const who = async (visitor: Visitor): Promise<unknown> => ((await (await visitor.go(`${origin}/`)).json()) as { id: unknown }).id
   return { server, origin, login, idp, logged, who }

@@ -107,8 +107,12 @@ export class Rule<In, Out> {
 function inWords(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ')
   if (typeof value === 'string') return `'${value}'`
-  // Not `toLocaleString`: its first call in a process takes tens of milliseconds, and every start would pay for it.
-  return typeof value === 'number' && Number.isSafeInteger(value) ? String(value).replace(/\B(?=(?:\d{3})+$)/g, ',') : String(value)
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? grouped(String(value)) : String(value)
+}
+
+/** Not `toLocaleString`: its first call in a process takes tens of milliseconds, and every start would pay for it. */
+function grouped(digits: string): string {
+  return digits.length <= 3 ? digits : `${grouped(digits.slice(0, -3))},${digits.slice(-3)}`
 }
 
 /** Another name of an option, which stays for one version. */

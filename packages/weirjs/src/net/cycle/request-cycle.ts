@@ -9,8 +9,8 @@
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { fieldsBelow, placeBelow } from '../../http/answer/base-path-fields.ts'
+import { problemFor } from '../../http/answer/error-problem.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import { problemFor } from '../../http/answer/problem.ts'
 import { type BodyEngine, type FieldList, GATHERED, type RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge } from '../../http/body/body-mode.ts'
 import type { Exchange, ExchangeCarrier } from '../../http/exchange.ts'

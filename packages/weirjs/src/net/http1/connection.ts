@@ -18,8 +18,8 @@
 
 import { isInstance, type LimitError, WeirError } from '../../base/errors.ts'
 import { linkTakerOf } from '../../http/answer/byte-link.ts'
+import { problemFor } from '../../http/answer/error-problem.ts'
 import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import { problemFor } from '../../http/answer/problem.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../wire/http1/connection.ts'
 import * as state from '../../wire/http1/states.ts'
 

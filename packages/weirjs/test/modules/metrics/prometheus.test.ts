@@ -97,5 +97,6 @@ test('the page about metrics lists every metric, and no other', async (t) => {
   const page = readFileSync('docs/guide/metrics.md', 'utf8')
   const listed = [...page.matchAll(/^\| `([a-z_]+)` +\|/gm)].map(([, name]) => name!).filter((name) => name.includes('_'))
   const exposed = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!)
-  assert.deepEqual(listed.sort(), exposed.sort())
+  const ofCalls = 'rpc_server_call_duration_seconds' // exposed with the first call: see the tests of @weirjs/rpc
+  assert.deepEqual(listed.sort(), [...exposed, ofCalls].sort())
 })
