@@ -116,6 +116,7 @@ const DEMO: Readonly<Record<string, number>> = {
   'GET /teams/{team}/rules': 200,
   'POST /teams/{team}/pictures': 401,
   'POST /gauge/readings': 201,
+  'POST /notes': 200,
   'POST /gauge/photos': 200,
   'POST /gauge/outline': 400, // nothing is declared of its body
   'GET /gauge/level': 200,
