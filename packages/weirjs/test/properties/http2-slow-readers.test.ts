@@ -116,13 +116,13 @@ class Client {
     }
     const response = new OutgoingResponse()
     response.header('Content-Length', BODY_BYTES).stream(source as unknown as ByteSource)
-    const writer = new Http2Writer(this.wire.sender, this.output, stream, { dateLine: '' } as unknown as Ticker, () => {})
+    const writer = new Http2Writer(this.wire.sender, this.output, stream, { dateLine: '' } as unknown as Ticker)
     const answer = new StreamedAnswer({ request: WHOLE, work: GATES, answer: DUE }, writer, response, null)
     const settle = (): boolean => {
       if (!writer.mustWait) answer.goOn()
       return answer.isWaiting
     }
-    stream.owner = { settle, onDry: () => answer.goOn() }
+    stream.owner = { settle, onDry: () => answer.goOn(), onBacklog() {} }
     answer.send()
   }
 

@@ -88,7 +88,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   get isBusy(): boolean {
-    return [...this.#exchanges].some((exchange) => exchange.isBusy)
+    for (const exchange of this.#exchanges) if (exchange.isBusy) return true
+    return false
   }
 
   get isIdle(): boolean {

@@ -78,9 +78,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     const { timeouts, ticker } = connection.host
     this.#connection = connection
     this.stream = stream
-    this.writer = new Http2Writer(connection.wire.sender, connection.output, stream, ticker, () =>
-      connection.backlog.add(this, connection.wire.sender),
-    )
+    this.writer = new Http2Writer(connection.wire.sender, connection.output, stream, ticker)
     this.cycle = new RequestCycle(this, connection, new Deadlines(timeouts, ticker, phase.NONE))
   }
 
@@ -194,8 +192,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     if (stream.isReceiving) this.#drainRest()
     this.settle()
     if (stream.isSending) this.#connection.output.watch(this)
-    const { sender } = this.#connection.wire
-    if (sender.queuedBytes > MOST_QUEUED_BYTES) this.#connection.backlog.add(this, sender)
+    if (this.#connection.wire.sender.queuedBytes > MOST_QUEUED_BYTES) this.onBacklog()
     this.#connection.output.flushSoon()
   }
 
@@ -363,6 +360,11 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   /** The request is in progress. */
   get isBusy(): boolean {
     return this.cycle.work !== state.EXPIRED || this.#tunnel !== null
+  }
+
+  onBacklog(): void {
+    const { backlog, wire } = this.#connection
+    backlog.add(this, wire.sender)
   }
 
   /** All that was sent of the response has been taken by the client's windows: its source may go on. */

@@ -23,6 +23,8 @@ export interface Watched {
   settle(): boolean
   /** Nothing of its response waits, and the client's windows are open. */
   onDry(): void
+  /** A large piece of its response has been made while much waits for the client: it may reset the stream. */
+  onBacklog(): void
 }
 
 export interface OutputOwner {

@@ -24,17 +24,14 @@ export class Http2Writer<T extends Watched> implements AnswerWriter {
   readonly #output: Output<T>
   readonly #stream: Http2Stream<T>
   readonly #ticker: Ticker
-  readonly #onBacklog: () => void
   /** The promised length of a response in pieces; -1 for none. */
   #declared = -1
 
-  /** @param onBacklog called after a large piece, while much waits for the client: it may reset the stream */
-  constructor(sender: FrameSender<T>, output: Output<T>, stream: Http2Stream<T>, ticker: Ticker, onBacklog: () => void) {
+  constructor(sender: FrameSender<T>, output: Output<T>, stream: Http2Stream<T>, ticker: Ticker) {
     this.#sender = sender
     this.#output = output
     this.#stream = stream
     this.#ticker = ticker
-    this.#onBacklog = onBacklog
   }
 
   get isGone(): boolean {
@@ -65,10 +62,11 @@ export class Http2Writer<T extends Watched> implements AnswerWriter {
     this.#output.flushSoon()
     this.#sender.sendData(this.#stream, bytes, false, this.#output.isBusy)
     if (!this.mustWait && !this.#isFull) return true
+    const owner = this.#stream.owner!
     // Later: whoever has made the piece waits for room by then.
-    if (bytes.length > LARGE_PIECE_BYTES && this.#sender.queuedBytes > MOST_QUEUED_BYTES) queueMicrotask(this.#onBacklog)
+    if (bytes.length > LARGE_PIECE_BYTES && this.#sender.queuedBytes > MOST_QUEUED_BYTES) queueMicrotask(() => owner.onBacklog())
     // The end of a source may be all that follows, and needs no window: END_STREAM.
-    if (this.#declared === -1) this.#output.watch(this.#stream.owner!)
+    if (this.#declared === -1) this.#output.watch(owner)
     return false
   }
 
