@@ -166,13 +166,13 @@ class Tracing {
     const found = tracedOf(session)
     if (found === null) return
     const { span, context, startTime } = found
+    const call = callAttributes(record)
     if (span.isRecording()) {
-      span.setAttributes({ ...endAttributes(record), ...callAttributes(record) })
+      span.setAttributes({ ...endAttributes(record), ...call })
       this.#setStatus(span, record)
     }
     span.end(startTime + record.durationMs)
     this.#record(record, context)
-    const call = callAttributes(record)
     if (call === null) return
     this.#callDuration ??= this.#createDuration('rpc.server.call.duration', 'Duration of inbound remote procedure calls.')
     this.#callDuration.record(record.durationMs / 1000, call, context)

@@ -91,9 +91,7 @@ function reasonsOf(
     })
   if (route.host !== null && !accepts(null, route.host, head.method, host))
     reasons.push({ kind: 'host', detail: `it is for host ${route.host}, not ${quote(host)}` })
-  if (miss !== null) {
-    reasons.push({ kind: kindOf(miss), detail: detailOf(miss, route.template, segments) })
-  }
+  if (miss !== null) reasons.push({ kind: kindOf(miss), detail: detailOf(miss, route.template, segments) })
   if (!accepts(route.method, null, head.method, ''))
     reasons.push({ kind: 'method', detail: `it is for ${route.method}, not ${head.method}` })
   if (reasons.length === 0) reasons.push({ kind: 'order', detail: orderOf(table, route, chosen) })

@@ -1,8 +1,7 @@
 // What explanations and the page of `debug` repeat of a request: all of it, in whatever spelling, except what is secret by its name or by the
 // declaration of a route, be it one that the client has missed.
 
-import { looseSecrets } from '../../formats/masking/loose-secrets.ts'
-import { credentialsIn, fieldSecrets, masked, urlSecrets } from '../../formats/masking/ranges.ts'
+import { fieldSecrets, masked, urlSecrets, valueSecrets } from '../../formats/masking/ranges.ts'
 import { SecretSegments } from '../../formats/masking/secret-segments.ts'
 import { SecretNames } from '../../formats/masking/secret-words.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'
@@ -41,7 +40,7 @@ export class ShownTexts {
   /** A value of the query or the path. */
   value(name: string, text: string): string {
     if (this.#names.hasInQuery(name)) return NOT_SHOWN
-    const found = [...urlSecrets(text, this.#names), ...looseSecrets(text, this.#names), ...credentialsIn(text)]
+    const found = valueSecrets(text, this.#names)
     return masked(text, text.includes('/') ? [...found, ...this.#segments.in(text)] : found, () => NOT_SHOWN)
   }
 

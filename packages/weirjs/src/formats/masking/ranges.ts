@@ -214,7 +214,7 @@ export function fieldSecrets(name: string, value: string, names: SecretNames, se
       return protocolSecrets(value, names)
     default: {
       if (names.has(name)) return [[0, value.length]]
-      const found = [...urlSecrets(value, names), ...credentialsIn(value), ...looseSecrets(value, names)]
+      const found = valueSecrets(value, names)
       // Many fields have URLs, such as Referer, Location, Link and those that proxies add.
       if (segments !== null && value.includes('/'))
         for (const { index, 0: url } of value.matchAll(URLS)) if (IS_URL.test(url)) addAll(found, shifted(segments.in(url), index))
@@ -297,6 +297,11 @@ export function wordsIn(text: string, from: number, to: number): Range[] {
   return [...text.slice(from, to).matchAll(/[^\x00-\x20"<>\\^`{|}\x7f-\uffff]+/g)].map(
     ({ index, 0: word }): Range => [from + index, from + index + word.length],
   )
+}
+
+/** The secrets of a value of which nothing is known: a URL with a token, parameters, or a text with credentials. */
+export function valueSecrets(text: string, names: SecretNames): Range[] {
+  return [...urlSecrets(text, names), ...looseSecrets(text, names), ...credentialsIn(text)]
 }
 
 /**

@@ -1,8 +1,7 @@
 // What a client is told of values that do not fit, without those that are secret by their name although nobody has declared them so.
 
 import type { BindingFailure } from '../../base/errors.ts'
-import { looseSecrets } from '../../formats/masking/loose-secrets.ts'
-import { credentialsIn, masked, urlSecrets } from '../../formats/masking/ranges.ts'
+import { masked, valueSecrets } from '../../formats/masking/ranges.ts'
 import { USUAL_SECRETS } from '../../formats/masking/secret-words.ts'
 import { hide, NOT_SHOWN } from '../../schema/mismatch.ts'
 
@@ -14,11 +13,6 @@ function shownFailure(failure: BindingFailure): BindingFailure {
   const { name, in: place, actual } = failure
   if (actual === undefined) return failure
   const isSecret = name.split(/[.[\]]+/).some((word) => (place === 'query' ? USUAL_SECRETS.hasInQuery(word) : USUAL_SECRETS.has(word)))
-  if (!isSecret) return { ...failure, actual: withoutSecrets(actual) }
+  if (!isSecret) return { ...failure, actual: masked(actual, valueSecrets(actual, USUAL_SECRETS), () => NOT_SHOWN) }
   return { ...failure, expected: hide(failure.expected, actual)[0], actual: NOT_SHOWN }
-}
-
-/** A value may be a URL with a token, or a text with credentials. */
-function withoutSecrets(text: string): string {
-  return masked(text, [...urlSecrets(text, USUAL_SECRETS), ...looseSecrets(text, USUAL_SECRETS), ...credentialsIn(text)], () => NOT_SHOWN)
 }

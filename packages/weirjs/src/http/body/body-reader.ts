@@ -6,8 +6,7 @@ import type { JsonEngine } from '../json-engine.ts'
 import type { RequestBody } from './body.ts'
 import type { TypedBody } from './typed-body.ts'
 
-/** Settings of the server for reading a body. */
-/** One object for each server. */
+/** Settings of the server for reading a body. One object for each server. */
 export interface BodySettings {
   /** Parses JSON in place of `JSON.parse`; null for none. */
   readonly jsonEngine: JsonEngine | null
