@@ -32,7 +32,8 @@ test('a page arrives over HTTP/3', { skip: noCaddy || noChromium }, async (t) =>
   writeFileSync(file, `{\n${options}\n}\n${here}`)
   await run(t, folder, 'caddy', ['run', '--config', file, '--adapter', 'caddyfile'], port)
   const certificate = join(folder, 'certificates/local/app.example.com/app.example.com.crt')
-  await eventually(() => existsSync(certificate), 'a certificate')
+  // Caddy creates the file before it writes it.
+  await eventually(() => existsSync(certificate) && readFileSync(certificate, 'utf8').includes('-----END'), 'a certificate')
 
   const key = new X509Certificate(readFileSync(certificate)).publicKey.export({ type: 'spki', format: 'der' })
   const browser = await chromium.launch({
