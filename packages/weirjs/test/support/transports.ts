@@ -162,7 +162,8 @@ class Http2Line implements Line {
     const stream = this.#open(request)
     this.#text = ''
     return within(
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
+        this.#session.once('close', () => reject(new Error('the connection has ended')))
         const look = (): void => {
           if (this.#text.includes(text)) resolve(this.#text)
         }

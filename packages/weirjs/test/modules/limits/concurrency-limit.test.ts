@@ -261,7 +261,9 @@ describe('the queue', () => {
     assert.equal(clock.running, 0)
   })
 
-  test('a request whose time is over leaves the queue', async () => {
+  test('a request whose time is over leaves the queue', async (t) => {
+    const alive = setInterval(() => {}, 1_000) // timers of the server keep no process alive
+    t.after(() => clearInterval(alive))
     const limit = concurrencyLimit({ max: 1, maxQueue: 1, queueTimeout: '1h' })
     const server = new HttpServer({ logger: null })
     server.use(limit)
