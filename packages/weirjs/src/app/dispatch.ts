@@ -6,6 +6,7 @@ import type { Limits, Timeouts } from '../base/limits.ts'
 import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { problemFor } from '../http/answer/error-problem.ts'
 import { NO_JSON, OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import { NOTHING_RETURNED } from '../http/answer/response-content.ts'
 import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo, HostRule } from '../http/connection-info.ts'
@@ -167,7 +168,7 @@ export class Dispatcher implements Application {
   /** Warns once for each route: of `return` without a value, and of `{}` for what has no JSON form. The value is searched only then. */
   #findLoss(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {
     const { content } = response
-    if (exchange.hasReturnedNothing) this.#warnOfNothing(exchange)
+    if (content === NOTHING_RETURNED) this.#warnOfNothing(exchange)
     if (content.kind === 'text' && this.#findsLosses && response.jsonValue !== NO_JSON && content.text.includes('{}'))
       this.#warnOfLoss(exchange, response.jsonValue)
     return response
@@ -183,7 +184,7 @@ export class Dispatcher implements Application {
   }
 
   refuse(exchange: Exchange, error: Error): OutgoingResponse | Promise<OutgoingResponse> {
-    return this.#prepare(exchange, exchange.hasAskedOnError ? this.#failTwice(exchange, error) : this.#answerError(exchange, error))
+    return this.#prepare(exchange, exchange.failure === null ? this.#answerError(exchange, error) : this.#failTwice(exchange, error))
   }
 
   /** Runs the hooks just before the response is sent. For a response that is too late, another one has been sent. */
@@ -321,7 +322,6 @@ export class Dispatcher implements Application {
     stateAccepted(exchange, error)
     if (onError === null) return this.#sendProblem(exchange, error)
     try {
-      exchange.hasAskedOnError = true
       exchange.answerWithOwn().clearRepresentation()
       setHeadersOf(error, exchange.own)
       const result = onError(error, exchange.session)

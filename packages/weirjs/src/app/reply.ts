@@ -7,7 +7,7 @@ import { type ByteSource, closeSource, takeSource } from '../http/answer/byte-so
 import type { DeclaredAnswers } from '../http/answer/declared-answers.ts'
 import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
 import { isResponse, outgoingOf } from '../http/answer/response.ts'
-import type { FileContent } from '../http/answer/response-content.ts'
+import { type FileContent, NOTHING_RETURNED } from '../http/answer/response-content.ts'
 import { copyWebResponse, isWebResponse } from '../http/answer/web-response.ts'
 import type { RequestHead } from '../http/application.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -36,8 +36,7 @@ export function reply(
       return settle(exchange, response.text(result), answers)
     case 'undefined':
       if (response.isAnswered) return settle(exchange, response, answers)
-      exchange.hasReturnedNothing = true
-      return settle(exchange, response.noContent(), answers)
+      return settle(exchange, response.noContent(NOTHING_RETURNED), answers)
     case 'number':
     case 'boolean':
     case 'object':

@@ -77,16 +77,12 @@ export class Exchange implements SessionSource {
   readonly request: HttpRequest
   readonly match: RouteMatch
   readonly session: HttpSession
-  /** Whether `onError` has been called. If its response fails as well, it is not called again. */
-  hasAskedOnError = false
   /** Null if there is no engine, as in tests. */
   carrier: ExchangeCarrier | null = null
-  /** The error that the response answers, for observers; null if there is none. */
+  /** The error that the response answers, for observers; null if there is none. `onError` is not asked about a second one. */
   failure: unknown = null
   /** Whether all middleware has let it reach its route. Until then, no handler has had an effect. */
   hasReachedRoute = false
-  /** Whether it is answered with 204 because code of the program has returned nothing and set no response. */
-  hasReturnedNothing = false
   /** What `session.time` has measured; null if it has not been called. */
   timing: ServerTiming | null = null
   /** Called when it is over; null without any, and `NOBODY` if it is over, or will end without anybody being told. */
@@ -131,7 +127,6 @@ export class Exchange implements SessionSource {
   renew(): Exchange {
     const { server, head, connection, request, match } = this
     const next = new Exchange(server, head, connection, request, match, this.#serialize, this)
-    next.hasAskedOnError = this.hasAskedOnError
     next.failure = this.failure
     next.#notes = this.#notes
     next.carrier = this.carrier

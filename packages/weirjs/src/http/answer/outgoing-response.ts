@@ -28,38 +28,40 @@ export const NO_JSON = Symbol('no JSON')
 /** Methods return the object, so that calls can be chained. The last body wins. `HttpResponse` documents the public ones. */
 export class OutgoingResponse {
   readonly #serialize: Serialize
-  #status = 200
-  #reason = ''
-  #type: string | null = null
+  // For others to read: fields and not getters, because most are read for every response. Only the methods change them.
+
+  statusCode = 200
+  reasonPhrase = ''
+  type: string | null = null
+  /** Name, value, name, value, without Content-Type. */
+  fields: string[] | null = null
+  /** Fields that follow the body; null if there are none. */
+  trailers: ResponseTrailers | null = null
+  content: ResponseContent = NO_CONTENT
+  /** The content in other codings, as far as a module keeps them; null if none does. Dropped with the content. */
+  codedForms: CodedForms | null = null
+  /** The value of a body that was set with `json`; `NO_JSON` for other bodies. */
+  jsonValue: unknown = NO_JSON
+  /** Whether a handler has set a status or a body. Setting fields does not count. */
+  isAnswered = false
+  /** Whether the handler set `Connection: close`. */
+  closes = false
+  /** Content-Length that was declared for a stream; -1 when none was. */
+  declaredLength = -1
+  /** Whether it is being sent, so that changes are no longer possible. */
+  isTaken = false
+
   /** Whether the handler has set the type itself, so that a new body does not change it. */
   #isTypeSet = false
-  #fields: string[] | null = null
-  #trailers: ResponseTrailers | null = null
-  #content: ResponseContent = NO_CONTENT
-  #codedForms: CodedForms | null = null
-  /** What `json` was given. */
-  #json: unknown = NO_JSON
   /** What `json` is given becomes the body later. */
   #holdsJson = false
-  #answered = false
-  #closes = false
-  #declaredLength = -1
   /** Whether type, length and validators describe a file. */
   #describesFile = false
   #isClaimed = false
-  #taken = false
 
   /** @param serialize used by `json`; default `JSON.stringify` */
   constructor(serialize: Serialize = JSON.stringify) {
     this.#serialize = serialize
-  }
-
-  get statusCode(): number {
-    return this.#status
-  }
-
-  get content(): ResponseContent {
-    return this.#content
   }
 
   /** @param greatest the greatest code that is accepted. Those above 599 have no meaning (RFC 9110 §15), but other servers send them */
@@ -68,9 +70,9 @@ export class OutgoingResponse {
     if (!Number.isInteger(code) || code < 200 || code > greatest) throw new WeirError('WEIR_RESPONSE_STATUS', shown(code))
     if (reason !== '' && (typeof reason !== 'string' || !isFieldValue(reason)))
       throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'reason phrase')
-    this.#status = code
-    this.#reason = reason
-    this.#answered = true
+    this.statusCode = code
+    this.reasonPhrase = reason
+    this.isAnswered = true
     return this
   }
 
@@ -85,26 +87,26 @@ export class OutgoingResponse {
   removeHeader(name: string): this {
     this.#change()
     if (/^content-type$/i.test(name)) {
-      this.#type = null
+      this.type = null
       this.#isTypeSet = false
     }
-    if (/^content-length$/i.test(name)) this.#declaredLength = -1
-    if (/^connection$/i.test(name)) this.#closes = false
-    dropField(this.#fields, name)
+    if (/^content-length$/i.test(name)) this.declaredLength = -1
+    if (/^connection$/i.test(name)) this.closes = false
+    dropField(this.fields, name)
     return this
   }
 
   getHeader(name: string): string | null {
     const wanted = name.toLowerCase()
-    if (wanted === 'content-type') return this.#type
-    if (wanted === 'content-length') return this.#declaredLength === -1 ? null : String(this.#declaredLength)
-    if (wanted === 'connection' && this.#closes) return 'close'
-    return firstValue(this.#fields, wanted)
+    if (wanted === 'content-type') return this.type
+    if (wanted === 'content-length') return this.declaredLength === -1 ? null : String(this.declaredLength)
+    if (wanted === 'connection' && this.closes) return 'close'
+    return firstValue(this.fields, wanted)
   }
 
   /** All values of a field whose value is a list, joined (RFC 9110 §5.3). Null when it is not set. */
   listHeader(name: string): string | null {
-    return joinedValue(this.#fields, name)
+    return joinedValue(this.fields, name)
   }
 
   trailer(name: string, value: TrailerSource): this {
@@ -118,7 +120,7 @@ export class OutgoingResponse {
 
   ownTrailers(): ResponseTrailers {
     this.#change()
-    return (this.#trailers ??= new ResponseTrailers())
+    return (this.trailers ??= new ResponseTrailers())
   }
 
   vary(...names: readonly string[]): this {
@@ -130,7 +132,7 @@ export class OutgoingResponse {
   contentType(value: string): this {
     this.#change()
     if (typeof value !== 'string' || !isFieldValue(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Content-Type')
-    this.#type = value
+    this.type = value
     this.#isTypeSet = true
     return this
   }
@@ -138,7 +140,7 @@ export class OutgoingResponse {
   json(value: unknown): this {
     if (this.#holdsJson) this.#setContent(NO_CONTENT, undefined, JSON_TYPE)
     else this.#setText(jsonTextOf(value, this.#serialize), JSON_TYPE)
-    this.#json = value
+    this.jsonValue = value
     return this
   }
 
@@ -166,36 +168,31 @@ export class OutgoingResponse {
   }
 
   encodeAs(coding: string, encoded: Uint8Array | ByteSource | null): this {
-    const old = this.#content
+    const old = this.content
     this.header('Content-Encoding', coding)
     const etag = this.getHeader('ETag')
     if (etag !== null) this.header('ETag', codedTag(etag, coding))
     for (const name of OF_THE_BYTES) this.removeHeader(name)
-    this.#trailers?.dropDigests()
-    this.#json = NO_JSON
-    this.#codedForms = null
-    this.#content = encoded === null ? { kind: 'stream', source: UNREAD, giver: null } : contentOf(encoded)
+    this.trailers?.dropDigests()
+    this.jsonValue = NO_JSON
+    this.codedForms = null
+    this.content = encoded === null ? { kind: 'stream', source: UNREAD, giver: null } : contentOf(encoded)
     if (encoded === null && old.kind === 'stream') closeSource(old)
     return this
   }
 
-  /** The content in other codings, as far as somebody keeps them; null if nobody does. Dropped with the content. */
-  get codedForms(): CodedForms | null {
-    return this.#codedForms
-  }
-
   /** @param forms of the content that is set now */
   keepCodedForms(forms: CodedForms): void {
-    this.#codedForms = forms
+    this.codedForms = forms
   }
 
   /** Passes the same content on in another way: a stream that has been read, or is read by `body`. What describes it stays. */
   deliver(body: Uint8Array | ByteSource): void {
     this.#change()
     this.#describesFile = false
-    this.#codedForms = null
-    this.#content = contentOf(body)
-    if (body instanceof Uint8Array) this.#declaredLength = -1
+    this.codedForms = null
+    this.content = contentOf(body)
+    if (body instanceof Uint8Array) this.declaredLength = -1
   }
 
   redirect(url: string, status = 302): this {
@@ -213,8 +210,8 @@ export class OutgoingResponse {
     return this.#setContent({ kind: 'upgrade', protocol, takeOver }, undefined, null)
   }
 
-  noContent(): this {
-    return this.status(204).#setContent(NO_CONTENT, undefined, null)
+  noContent(content: ResponseContent = NO_CONTENT): this {
+    return this.status(204).#setContent(content, undefined, null)
   }
 
   /** Sends a problem document (RFC 9457) with its status. */
@@ -228,8 +225,8 @@ export class OutgoingResponse {
     this.#change()
     if (typeof text !== 'string') throw unsendable(text, 'text')
     this.#replaceContent({ kind: 'text', text })
-    if (!this.#isTypeSet) this.#type = type
-    this.#answered = true
+    if (!this.#isTypeSet) this.type = type
+    this.isAnswered = true
     return this
   }
 
@@ -237,21 +234,21 @@ export class OutgoingResponse {
     this.#change()
     this.#replaceContent(content)
     if (type !== undefined) this.contentType(type)
-    else if (!this.#isTypeSet) this.#type = fallbackType
-    this.#answered = true
+    else if (!this.#isTypeSet) this.type = fallbackType
+    this.isAnswered = true
     return this
   }
 
   /** Closes a stream that will not be sent, because it may hold a file or a connection open. */
   #replaceContent(content: ResponseContent): void {
-    const old = this.#content
-    this.#content = content
-    this.#codedForms = null
-    this.#json = NO_JSON
+    const old = this.content
+    this.content = content
+    this.codedForms = null
+    this.jsonValue = NO_JSON
     if (this.#describesFile) this.#dropRepresentation()
-    else if (old.kind === 'stream') this.#declaredLength = -1
+    else if (old.kind === 'stream') this.declaredLength = -1
     if (old.kind !== 'stream') return
-    if (content.kind !== 'stream') this.#trailers = null // they were about the stream
+    if (content.kind !== 'stream') this.trailers = null // they were about the stream
     if (content.kind !== 'stream' || content.source !== old.source) closeSource(old)
   }
 
@@ -266,47 +263,24 @@ export class OutgoingResponse {
       if (!/^connection$/i.test(name) || !/^(?:close|keep-alive)$/i.test(value)) {
         throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} is set by the server`)
       }
-      this.#closes = /^close$/i.test(value)
+      this.closes = /^close$/i.test(value)
       return this
     }
-    if (replaces) dropField(this.#fields, name)
-    this.#fields ??= []
-    this.#fields.push(name, value)
+    if (replaces) dropField(this.fields, name)
+    this.fields ??= []
+    this.fields.push(name, value)
     return this
   }
 
   /** Declares the length of a streamed body. Other bodies have a known length. */
   #declareLength(value: string): this {
     if (!/^\d{1,15}$/.test(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Content-Length is not a number of bytes')
-    this.#declaredLength = Number(value)
+    this.declaredLength = Number(value)
     return this
   }
 
   #change(): void {
-    if (this.#taken) throw new WeirError('WEIR_RESPONSE_SENT')
-  }
-
-  /** Whether a handler has set a status or a body. Setting fields does not count. */
-  get isAnswered(): boolean {
-    return this.#answered
-  }
-
-  get reasonPhrase(): string {
-    return this.#reason
-  }
-
-  get type(): string | null {
-    return this.#type
-  }
-
-  /** Name, value, name, value, without Content-Type. */
-  get fields(): readonly string[] | null {
-    return this.#fields
-  }
-
-  /** Fields that follow the body; null if there are none. */
-  get trailers(): ResponseTrailers | null {
-    return this.#trailers
+    if (this.isTaken) throw new WeirError('WEIR_RESPONSE_SENT')
   }
 
   /**
@@ -314,26 +288,21 @@ export class OutgoingResponse {
    * @param areSent whether the response has a body, and its client can receive trailers
    */
   settleTrailers(areSent: boolean): void {
-    const trailers = this.#trailers
-    const content = this.#content
+    const trailers = this.trailers
+    const content = this.content
     if (!areSent || trailers === null || trailers.isEmpty || content.kind === 'upgrade' || content.kind === 'file') {
-      this.#trailers = null
+      this.trailers = null
       return
     }
-    if (trailers.areAnnounced) (this.#fields ??= []).push('Trailer', trailers.names)
+    if (trailers.areAnnounced) (this.fields ??= []).push('Trailer', trailers.names)
     if (content.kind === 'stream') return
-    this.#declaredLength = lengthOf(content)
-    if (!trailers.areKnown) this.#content = { kind: 'stream', source: onePiece(copyOf(content)), giver: null }
+    this.declaredLength = lengthOf(content)
+    if (!trailers.areKnown) this.content = { kind: 'stream', source: onePiece(copyOf(content)), giver: null }
   }
 
   /** Shows the pieces of a streamed body to `watcher` too, as they are read, and the messages of another protocol. */
   watchStream(watcher: PieceWatcher): void {
-    if (this.#content.kind === 'stream' || this.#content.kind === 'upgrade') this.#content = { ...this.#content, watcher }
-  }
-
-  /** The value of a body that was set with `json`; `NO_JSON` for other bodies. */
-  get jsonValue(): unknown {
-    return this.#json
+    if (this.content.kind === 'stream' || this.content.kind === 'upgrade') this.content = { ...this.content, watcher }
   }
 
   /**
@@ -344,15 +313,15 @@ export class OutgoingResponse {
    */
   awaitAnswer(usualStatus: number, isEmpty: boolean): void {
     this.#holdsJson = true
-    if (this.#answered) return
-    this.#status = usualStatus
-    this.#answered = isEmpty
+    if (this.isAnswered) return
+    this.statusCode = usualStatus
+    this.isAnswered = isEmpty
   }
 
   /** The handler has settled. A value that is still held does not leave. */
   releaseAnswer(): void {
     this.#holdsJson = false
-    if (this.#json !== NO_JSON && this.#content === NO_CONTENT) this.#json = NO_JSON
+    if (this.jsonValue !== NO_JSON && this.content === NO_CONTENT) this.jsonValue = NO_JSON
   }
 
   /** Sends a value as JSON, whatever holds values back. @param type unless the handler has set one; null for `application/json` */
@@ -363,32 +332,17 @@ export class OutgoingResponse {
   /** Sets Content-Type, unless the handler has. */
   suggestType(type: string): void {
     this.#change()
-    if (!this.#isTypeSet) this.#type = type
+    if (!this.#isTypeSet) this.type = type
   }
 
   /** Sets the first fields of a response. They were checked once, for many responses. */
   begin(fields: readonly string[]): void {
-    this.#fields = [...fields]
+    this.fields = [...fields]
   }
 
   /** Sets those fields that are not set yet. @param fields name, value, name, value */
   addMissing(fields: readonly string[]): void {
     for (let i = 0; i < fields.length; i += 2) if (this.getHeader(fields[i]!) === null) this.header(fields[i]!, fields[i + 1]!)
-  }
-
-  /** Whether the handler set `Connection: close`. */
-  get closes(): boolean {
-    return this.#closes
-  }
-
-  /** Content-Length that was declared for a stream; -1 when none was. */
-  get declaredLength(): number {
-    return this.#declaredLength
-  }
-
-  /** Whether it is being sent, so that changes are no longer possible. */
-  get isTaken(): boolean {
-    return this.#taken
   }
 
   /** Marks type, length and validators as those of a file: they are removed when another body replaces it. */
@@ -398,27 +352,27 @@ export class OutgoingResponse {
 
   /** Reserves the response for one request: what was prepared for one client must not reach another. @throws WEIR_RESPONSE_SENT */
   claim(): void {
-    if (this.#isClaimed || this.#taken) throw new WeirError('WEIR_RESPONSE_SENT')
+    if (this.#isClaimed || this.isTaken) throw new WeirError('WEIR_RESPONSE_SENT')
     this.#isClaimed = true
   }
 
   /** Sets the fields that offer the resource under another protocol (426). */
   offerUpgrade(protocol: string): void {
-    dropField(this.#fields, 'upgrade')
-    dropField(this.#fields, 'connection')
-    this.#fields ??= []
-    this.#fields.push('Upgrade', protocol, 'Connection', 'Upgrade')
+    dropField(this.fields, 'upgrade')
+    dropField(this.fields, 'connection')
+    this.fields ??= []
+    this.fields.push('Upgrade', protocol, 'Connection', 'Upgrade')
   }
 
   /** Another response is sent instead. */
   discard(): void {
-    if (this.#taken) return
+    if (this.isTaken) return
     this.#replaceContent(NO_CONTENT)
   }
 
   /** The response is being sent: from now on changes throw `WEIR_RESPONSE_SENT`. */
   take(): void {
-    this.#taken = true
+    this.isTaken = true
   }
 
   /** Prepares for an error's response: removes the body and the fields that describe it. Others (cookies, CORS) stay. */
@@ -426,19 +380,19 @@ export class OutgoingResponse {
     this.#replaceContent(NO_CONTENT)
     this.#dropRepresentation()
     this.#holdsJson = false
-    this.#reason = ''
-    this.#answered = false
-    this.#status = 200
+    this.reasonPhrase = ''
+    this.isAnswered = false
+    this.statusCode = 200
   }
 
   #dropRepresentation(): void {
-    this.#trailers = null
-    if (this.#status === 206) this.#status = 200
+    this.trailers = null
+    if (this.statusCode === 206) this.statusCode = 200
     this.#describesFile = false
-    this.#type = null
+    this.type = null
     this.#isTypeSet = false
-    this.#declaredLength = -1
-    dropRepresentation(this.#fields)
+    this.declaredLength = -1
+    dropRepresentation(this.fields)
   }
 }
 

@@ -76,14 +76,15 @@ export class RequestBody {
   #sink: BodySink | null = null
   #ended = false
   #trailers: FieldList = NO_FIELDS
-  #error: Error | null = null
+  /** Why it will never be complete; null if it may be. */
+  failure: Error | null = null
   #route = ''
   #collected: { resolve: () => void; reject: (error: Error) => void; promise: Promise<void> } | null = null
   readonly #expectedLength: number
   /** Null for a body that has arrived: an empty one, or that of a test. */
   readonly #engine: BodyEngine | null
-  /** GATHERED, STREAMED, FORM or DECODED. */
-  #mode: number
+  /** GATHERED, STREAMED, FORM or DECODED. Known once all gates have let the request pass. */
+  mode: number
   #watcher: ((bytes: Buffer) => void) | null = null
 
   /**
@@ -93,21 +94,16 @@ export class RequestBody {
   constructor(expectedLength: number, engine: BodyEngine | null, mode: number = GATHERED) {
     this.#expectedLength = expectedLength
     this.#engine = engine
-    this.#mode = mode
+    this.mode = mode
     this.#state = mode === GATHERED ? COLLECTING : WAITING
   }
 
   // Called by the engine.
 
-  /** GATHERED, STREAMED, FORM or DECODED. Known once all gates have let the request pass. */
-  get mode(): number {
-    return this.#mode
-  }
-
   /** For a gate: something is going to decode it as it arrives. It has no effect on a body that is streamed anyway. */
   requireStream(): void {
-    if (this.#mode !== GATHERED) return
-    this.#mode = DECODED
+    if (this.mode !== GATHERED) return
+    this.mode = DECODED
     this.#state = WAITING
   }
 
@@ -155,7 +151,7 @@ export class RequestBody {
     if (this.#state === EXPIRED || this.#state === BROKEN || this.#ended) return
     const state = this.#state
     this.#state = BROKEN
-    this.#error = error
+    this.failure = error
     this.#bytes = EMPTY
     this.#start = this.#end = 0
     if (state === FLOWING) this.#tell((sink) => sink.fail(error))
@@ -173,7 +169,7 @@ export class RequestBody {
 
   #giveUp(error: unknown): void {
     this.#state = BROKEN
-    this.#error ??= new WeirError('WEIR_HANDLER_FAILED', 'the reader of the body', { cause: error })
+    this.failure ??= new WeirError('WEIR_HANDLER_FAILED', 'the reader of the body', { cause: error })
   }
 
   /** The engine is about to reuse its receive buffer: copies the bytes that are in it. */
@@ -218,11 +214,6 @@ export class RequestBody {
 
   get isExpired(): boolean {
     return this.#state === EXPIRED
-  }
-
-  /** Why it will never be complete; null if it may be. */
-  get failure(): Error | null {
-    return this.#error
   }
 
   /** Whether all of it has arrived and is in one buffer. */
@@ -377,7 +368,7 @@ export class RequestBody {
 
   #claim(member: string): void {
     if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route)
-    if (this.#error !== null) throw this.#error
+    if (this.failure !== null) throw this.failure
     if (this.#engine?.isGating === true) throw new WeirError('WEIR_BODY_IN_GATE', member)
     if (this.#state !== WAITING) throw new BodyAlreadyReadError(member)
   }
@@ -385,11 +376,11 @@ export class RequestBody {
   /** @param isOpen whether a reader that takes the body as it arrives may ask too */
   #check(member: string, isOpen = false): void {
     if (this.#state === EXPIRED) throw new RequestExpiredError(member, this.#route) // its engine may be at work on the next request
-    if (this.#engine?.isGating === true) throw this.#error ?? new WeirError('WEIR_BODY_IN_GATE', member)
+    if (this.#engine?.isGating === true) throw this.failure ?? new WeirError('WEIR_BODY_IN_GATE', member)
     if (this.#state === WHOLE) return
-    if (this.#error !== null) throw this.#error
+    if (this.failure !== null) throw this.failure
     if (this.#state === FLOWING && !isOpen) throw new BodyAlreadyReadError(member)
-    throw new BodyNotBufferedError(member, this.#mode === FORM && !isOpen)
+    throw new BodyNotBufferedError(member, this.mode === FORM && !isOpen)
   }
 }
 

@@ -28,7 +28,7 @@ const FORGET_MS = 1_000
 export class Deadlines {
   readonly #timeouts: Timeouts
   readonly #ticker: Ticker
-  #phase: number
+  phase: number
   #since: number
   /** The timeout of the current request, or of the last one: a route may set its own. */
   #requestTimeout: number | null
@@ -45,7 +45,7 @@ export class Deadlines {
   #unreadMs = 0
 
   constructor(timeouts: Timeouts, ticker: Ticker, phase: number = IDLE) {
-    this.#phase = phase
+    this.phase = phase
     this.#timeouts = timeouts
     this.#ticker = ticker
     this.#since = ticker.now
@@ -54,19 +54,15 @@ export class Deadlines {
     this.#minBodyRate = timeouts.minBodyRate
   }
 
-  get phase(): number {
-    return this.#phase
-  }
-
   enter(phase: number): void {
-    if (this.#phase === phase) return
-    this.#phase = phase
+    if (this.phase === phase) return
+    this.phase = phase
     if (phase !== FIRST) this.#since = this.#ticker.now // it has begun with the connection
   }
 
   /** Bytes are still waiting to be sent, so the time for which the connection may be idle or linger begins only after them. */
   postponeEnd(): void {
-    if (this.#phase === LINGER || this.#phase === IDLE) this.#since = this.#ticker.now
+    if (this.phase === LINGER || this.phase === IDLE) this.#since = this.#ticker.now
   }
 
   /** The head of a request is complete. @param route that matches; null if none does */
@@ -118,7 +114,7 @@ export class Deadlines {
    */
   checkRequest(elapsedMs: number, wantsBody: boolean): LimitError | null {
     const timeout = this.#requestTimeout
-    const waited = this.#hasReceived || (wantsBody && this.#phase === BODY)
+    const waited = this.#hasReceived || (wantsBody && this.phase === BODY)
     this.#hasReceived = false
     if (timeout === null || this.#workedMs === -1 || waited) return null
     this.#workedMs += elapsedMs
@@ -130,10 +126,10 @@ export class Deadlines {
   checkPhase(elapsedMs: number): LimitError | null {
     const { headersTimeout, bodyGracePeriod } = this.#timeouts
     const minBodyRate = this.#minBodyRate
-    if (this.#phase === HEAD && headersTimeout !== null && this.#isOver(this.#since, headersTimeout)) {
+    if (this.phase === HEAD && headersTimeout !== null && this.#isOver(this.#since, headersTimeout)) {
       return new LimitError('WEIR_HEAD_TIMEOUT', 'headersTimeout', headersTimeout)
     }
-    if (this.#phase !== BODY || minBodyRate === 0) return null
+    if (this.phase !== BODY || minBodyRate === 0) return null
     this.#bodyMs += elapsedMs
     const grace = bodyGracePeriod + this.#ticker.periodMs
     if (this.#bodyMs <= grace) return null
@@ -149,9 +145,9 @@ export class Deadlines {
   /** Whether the connection has been idle, has waited for its first request, or has lingered, for long enough. */
   get isOver(): boolean {
     const { headersTimeout, keepAliveTimeout, lingerTimeout } = this.#timeouts
-    if (this.#phase === FIRST) return headersTimeout !== null && this.#isOver(this.#since, headersTimeout)
-    if (this.#phase === IDLE) return keepAliveTimeout !== null && this.#isOver(this.#since, keepAliveTimeout)
-    return this.#phase === LINGER && this.#isOver(this.#since, lingerTimeout)
+    if (this.phase === FIRST) return headersTimeout !== null && this.#isOver(this.#since, headersTimeout)
+    if (this.phase === IDLE) return keepAliveTimeout !== null && this.#isOver(this.#since, keepAliveTimeout)
+    return this.phase === LINGER && this.#isOver(this.#since, lingerTimeout)
   }
 
   /** `since` may be up to one period too early. Timeouts may expire late, but never early. */

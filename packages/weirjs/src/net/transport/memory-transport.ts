@@ -18,10 +18,11 @@ export class MemoryTransport implements Transport {
   keepsBytes = false
   #owner: TransportOwner | null = null
   #isClosed = false
-  #wasReset = false
+  /** Whether the connection was reset, so that what was written is incomplete. */
+  wasReset = false
   /** What the client has sent and the server has not read. */
   #incoming: Buffer[] = []
-  #isPaused = false
+  isPaused = false
   /** Whether the client has ended its side, after what it has sent. */
   #endsIncoming = false
   #hasToldEnd = false
@@ -31,8 +32,8 @@ export class MemoryTransport implements Transport {
   #held: Buffer[] = []
   #isHolding = false
   #written = 0
-  #unsent = 0
-  #isBlocked = false
+  unsentBytes = 0
+  isBlocked = false
   #isEnding = false
   /** Called with each write, and with null when no more follows. */
   onOutput: ((bytes: Buffer | null) => void) | null = null
@@ -48,11 +49,6 @@ export class MemoryTransport implements Transport {
   /** Whether both sides have ended. */
   get isClosed(): boolean {
     return this.#isClosed
-  }
-
-  /** Whether the connection was reset, so that what was written is incomplete. */
-  get wasReset(): boolean {
-    return this.#wasReset
   }
 
   /** Whether bytes from the client wait for the server. */
@@ -88,7 +84,7 @@ export class MemoryTransport implements Transport {
   leave(): void {
     this.#hasLeft = true
     this.onOutput = null
-    if (this.#unsent > 0 || this.#isEnding) this.#close()
+    if (this.unsentBytes > 0 || this.#isEnding) this.#close()
     else this.sendEnd()
   }
 
@@ -108,22 +104,18 @@ export class MemoryTransport implements Transport {
     this.#isHolding = false
     while (this.#held.length > 0 && !this.#isHolding) {
       const bytes = this.#held.shift()!
-      this.#unsent -= bytes.length
+      this.unsentBytes -= bytes.length
       this.onOutput?.(bytes)
     }
-    if (this.#unsent > 0 || this.#isClosed) return
+    if (this.unsentBytes > 0 || this.#isClosed) return
     if (this.#isEnding) this.#tellEnd()
-    else if (this.#isBlocked) {
-      this.#isBlocked = false
+    else if (this.isBlocked) {
+      this.isBlocked = false
       this.#owner!.onDrain()
     }
   }
 
   // The server's side.
-
-  get unsentBytes(): number {
-    return this.#unsent
-  }
 
   get isDestroyed(): boolean {
     return this.#isClosed
@@ -132,15 +124,11 @@ export class MemoryTransport implements Transport {
   readonly awaitsResult = false
 
   get sentBytes(): number {
-    return this.#written - this.#unsent
+    return this.#written - this.unsentBytes
   }
 
   flushSoon(box: Flushable): void {
     box.flush()
-  }
-
-  get isBlocked(): boolean {
-    return this.#isBlocked
   }
 
   writeText(text: string): void {
@@ -167,8 +155,8 @@ export class MemoryTransport implements Transport {
     if (this.#hasLeft) this.#close()
     else if (this.#isHolding) {
       this.#held.push(bytes)
-      this.#unsent += bytes.length
-      if (this.#unsent >= HIGH_WATER_BYTES) this.#isBlocked = true
+      this.unsentBytes += bytes.length
+      if (this.unsentBytes >= HIGH_WATER_BYTES) this.isBlocked = true
     } else this.onOutput?.(bytes)
   }
 
@@ -176,47 +164,43 @@ export class MemoryTransport implements Transport {
   probe(): void {}
 
   pause(): void {
-    this.#isPaused = true
+    this.isPaused = true
   }
 
   resume(): void {
-    if (!this.#isPaused) return
-    this.#isPaused = false
+    if (!this.isPaused) return
+    this.isPaused = false
     queueMicrotask(() => this.#deliver())
-  }
-
-  get isPaused(): boolean {
-    return this.#isPaused
   }
 
   end(): void {
     if (this.#isClosed || this.#isEnding) return
     this.#isEnding = true
     if (this.#hasLeft) this.#close()
-    else if (this.#unsent === 0) this.#tellEnd()
+    else if (this.unsentBytes === 0) this.#tellEnd()
   }
 
   destroy(): void {
-    if (this.#unsent > 0) this.#wasReset = true
+    if (this.unsentBytes > 0) this.wasReset = true
     this.#close()
   }
 
   reset(): void {
-    if (!this.#isClosed) this.#wasReset = true
+    if (!this.#isClosed) this.wasReset = true
     this.#close()
   }
 
   #deliver(): void {
-    while (this.#incoming.length > 0 && !this.#isPaused && !this.#isClosed) {
+    while (this.#incoming.length > 0 && !this.isPaused && !this.#isClosed) {
       const bytes = this.#incoming.shift()!
       this.#owner!.onBytes(bytes, bytes.length, false)
     }
     if (this.#incoming.length > 0 || this.#isClosed) return
     this.onTaken?.()
-    if (!this.#endsIncoming || this.#hasToldEnd || this.#isPaused) return
+    if (!this.#endsIncoming || this.#hasToldEnd || this.isPaused) return
     this.#hasToldEnd = true
     this.#owner!.onEnd()
-    if (this.#isEnding && this.#unsent === 0) this.#close()
+    if (this.#isEnding && this.unsentBytes === 0) this.#close()
   }
 
   #tellEnd(): void {
@@ -231,7 +215,7 @@ export class MemoryTransport implements Transport {
     this.#isClosed = true
     this.#incoming = []
     this.#held = []
-    this.#unsent = 0
+    this.unsentBytes = 0
     queueMicrotask(() => {
       this.#owner!.onClose()
       this.onTaken?.()

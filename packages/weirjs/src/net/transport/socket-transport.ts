@@ -37,7 +37,7 @@ export class SocketTransport implements Transport, Reader {
   #remotePort = 0
   #owner: TransportOwner | null = null
   keepsBytes = false
-  #isPaused = false
+  isPaused = false
   #isAsked = false
   readonly #onClosed: (() => void) | null
 
@@ -167,17 +167,13 @@ export class SocketTransport implements Transport, Reader {
   }
 
   pause(): void {
-    this.#isPaused = true
+    this.isPaused = true
     this.#socket.pause()
   }
 
   resume(): void {
-    this.#isPaused = false
+    this.isPaused = false
     this.#socket.resume()
-  }
-
-  get isPaused(): boolean {
-    return this.#isPaused
   }
 
   end(): void {

@@ -10,11 +10,18 @@ export type Head = Readonly<MutableHead>
 /** A head while it is being read: only readers set its properties. */
 export class MutableHead {
   readonly #block: string
-  #target: Target
   readonly #targetStart: number
   readonly #targetEnd: number
   readonly #fieldsStart: number
   readonly method: string
+  /** Path and query, as sent. */
+  url: string
+  rawPath: string
+  /** Percent-decoded once, except `%2F`. */
+  path: string
+  readonly queryString: string
+  /** The scheme of an absolute-form target; null in the other forms, and in HTTP/2. */
+  readonly scheme: 'http' | 'https' | null
   readonly minorVersion: 0 | 1
   /**
    * Host, or the authority of an absolute-form target, as sent. Empty if the client sent an empty Host or, in HTTP/1.0, neither of the two.
@@ -50,11 +57,15 @@ export class MutableHead {
     host: string,
   ) {
     this.#block = block
-    this.#target = target
     this.#targetStart = targetStart
     this.#targetEnd = targetEnd - 1
     this.#fieldsStart = fieldsStart
     this.method = method
+    this.url = target.url
+    this.rawPath = target.rawPath
+    this.path = target.path
+    this.queryString = target.queryString
+    this.scheme = target.authority === null ? null : block.charCodeAt(targetStart + 'http'.length) === COLON ? 'http' : 'https'
     this.minorVersion = minorVersion
     this.host = host
     this.keepAlive = minorVersion === 1
@@ -63,30 +74,6 @@ export class MutableHead {
   /** The request target as sent. */
   get target(): string {
     return this.#block.slice(this.#targetStart, this.#targetEnd)
-  }
-
-  /** The scheme of an absolute-form target; null in the other forms, and in HTTP/2. */
-  get scheme(): 'http' | 'https' | null {
-    if (this.#target.authority === null) return null
-    return this.#block.charCodeAt(this.#targetStart + 'http'.length) === COLON ? 'http' : 'https'
-  }
-
-  /** Path and query, as sent. */
-  get url(): string {
-    return this.#target.url
-  }
-
-  get rawPath(): string {
-    return this.#target.rawPath
-  }
-
-  /** Percent-decoded once, except `%2F`. */
-  get path(): string {
-    return this.#target.path
-  }
-
-  get queryString(): string {
-    return this.#target.queryString
   }
 
   get protocol(): 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2.0' {
@@ -162,10 +149,11 @@ export class MutableHead {
   moveBelow(basePath: string, prefixLength: number): void {
     this.basePath = basePath
     if (prefixLength === 0) return
-    const { rawPath, path, url, queryString, authority } = this.#target
     const within = (whole: string): string =>
       whole.charCodeAt(prefixLength) === SLASH ? whole.slice(prefixLength) : `/${whole.slice(prefixLength)}`
-    this.#target = { rawPath: within(rawPath), path: within(path), url: within(url), queryString, authority }
+    this.rawPath = within(this.rawPath)
+    this.path = within(this.path)
+    this.url = within(this.url)
   }
 
   noteCookies(): void {

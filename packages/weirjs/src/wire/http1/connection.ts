@@ -59,9 +59,11 @@ export class WireConnection extends ConnectionState {
   #held: Buffer | null = null
   /** The CRLF that may precede a request line and is skipped (RFC 9112 §2.2): 0 nothing yet, 1 CR, 2 CRLF. */
   #blank = 0
-  #peerEnded = false
+  /** Whether the client has half-closed the connection. */
+  peerEnded = false
   #remaining = 0
-  #received = 0
+  /** Bytes of the current request's body that have been read, without the frames of chunks. */
+  receivedBytes = 0
   #headExcerpt: Buffer | null = null
 
   /** The request that is being read or answered. */
@@ -100,19 +102,9 @@ export class WireConnection extends ConnectionState {
     return this.#end - this.#at
   }
 
-  /** Whether the client has half-closed the connection. */
-  get peerEnded(): boolean {
-    return this.#peerEnded
-  }
-
   /** Whether the request that is being read, or was refused while it was read, is a HEAD: its response has no body. */
   get isHead(): boolean {
     return this.#headReader === null ? this.head.method === 'HEAD' : this.#headReader.isHead
-  }
-
-  /** Bytes of the current request's body that have been read, without the frames of chunks. */
-  get receivedBytes(): number {
-    return this.#received
   }
 
   /** Whether a head has begun, so that its timeout applies. */
@@ -138,7 +130,7 @@ export class WireConnection extends ConnectionState {
 
   /** The client has half-closed the connection. Requests that were received completely are still answered. */
   receiveEnd(): void {
-    this.#peerEnded = true
+    this.peerEnded = true
   }
 
   /** Copies borrowed bytes that were not used yet, so that the caller can reuse its buffer. */
@@ -192,7 +184,7 @@ export class WireConnection extends ConnectionState {
           return this.#readBody()
         case state.DONE:
           // The client has half-closed, so this was its last request.
-          if (this.#peerEnded && this.#at === this.#end) this.disableKeepAlive()
+          if (this.peerEnded && this.#at === this.#end) this.disableKeepAlive()
           this.hold()
           return PAUSED
         case state.PAUSED:
@@ -242,7 +234,7 @@ export class WireConnection extends ConnectionState {
   }
 
   #needData(): number {
-    if (this.#peerEnded) {
+    if (this.peerEnded) {
       if (this.reading === state.BODY) throw new WeirError('WEIR_BODY_TRUNCATED')
       this.endReading()
       return CLOSED
@@ -275,7 +267,7 @@ export class WireConnection extends ConnectionState {
     this.head = head
     this.#headReader = null
     giveBack(reader)
-    this.#received = 0
+    this.receivedBytes = 0
     this.#remaining = head.contentLength
     if (head.contentLength === CHUNKED) {
       this.#chunks = new ChunkDecoder(this.#limits)
@@ -291,7 +283,7 @@ export class WireConnection extends ConnectionState {
       this.endRequest()
       return END
     }
-    if (this.#received === 0) this.#checkLength()
+    if (this.receivedBytes === 0) this.#checkLength()
     if (this.#at === this.#end) return this.#needData()
     const length = Math.min(this.#remaining, this.#end - this.#at)
     this.#remaining -= length
@@ -323,7 +315,7 @@ export class WireConnection extends ConnectionState {
   }
 
   #giveData(start: number, end: number): void {
-    this.#received += end - start
+    this.receivedBytes += end - start
     this.dataStart = start
     this.dataEnd = end
   }

@@ -35,7 +35,8 @@ export class ConnectionControl<T> {
   readonly #dropStreams: () => void
   /** From SERVING to GONE: see states.ts. A field and not a getter, because it is read many times for each request. */
   readonly life: number = state.SERVING
-  #awaitsSettingsAck = true
+  /** Whether the client has yet to acknowledge our SETTINGS (RFC 9113 §6.5.3). */
+  awaitsSettingsAck = true
   #earlyPriorities: Map<number, Priority> | null = null
 
   /** @param dropStreams called when nothing more is received or sent on any stream */
@@ -54,11 +55,6 @@ export class ConnectionControl<T> {
     if (offersConnect) own.push(settings.ENABLE_CONNECT_PROTOCOL, 1)
     this.#sender.writeSettings(own)
     this.#sender.writeWindowUpdate(0, CONNECTION_WINDOW_BYTES - settings.DEFAULT_WINDOW_BYTES)
-  }
-
-  /** Whether the client has yet to acknowledge our SETTINGS (RFC 9113 §6.5.3). */
-  get awaitsSettingsAck(): boolean {
-    return this.#awaitsSettingsAck
   }
 
   /** Whether the preface is complete, with the client's SETTINGS. */
@@ -148,8 +144,8 @@ export class ConnectionControl<T> {
   /** @throws Http2Error */
   onSettings({ isAck, buffer, start, end }: FrameReader): void {
     if (isAck) {
-      if (!this.#awaitsSettingsAck) this.#allowances.spend(allowances.EMPTY_FRAMES)
-      this.#awaitsSettingsAck = false
+      if (!this.awaitsSettingsAck) this.#allowances.spend(allowances.EMPTY_FRAMES)
+      this.awaitsSettingsAck = false
       return
     }
     this.#allowances.spend(allowances.SETTINGS_FRAMES)

@@ -52,7 +52,8 @@ export class FrameSender<T> {
   readonly #scheduler = new Scheduler<T>()
   /** What we may still send on all streams together. */
   #sendWindow = DEFAULT_WINDOW_BYTES
-  #queuedBytes = 0
+  /** Bytes of bodies that wait, of all streams together. */
+  queuedBytes = 0
   /** Bytes of bodies that have been put into frames. */
   sentDataBytes = 0
   /** Streams whose owners may send more. */
@@ -67,11 +68,6 @@ export class FrameSender<T> {
   /** Bytes that are ready to be written. */
   get outputBytes(): number {
     return this.#output.end
-  }
-
-  /** Bytes of bodies that wait, of all streams together. */
-  get queuedBytes(): number {
-    return this.#queuedBytes
   }
 
   // Responses. On a stream that is closed these do nothing: the client has left, and an event has told the owner.
@@ -134,7 +130,7 @@ export class FrameSender<T> {
     stream.pieces.push(bytes)
     stream.queuedBytes += length
     stream.isLast = isLast
-    this.#queuedBytes += length
+    this.queuedBytes += length
     this.#enqueue(stream)
   }
 
@@ -184,7 +180,7 @@ export class FrameSender<T> {
   fill(maxBytes: number): boolean {
     const scheduler = this.#scheduler
     const output = this.#output
-    const bytes = Math.min(maxBytes - output.end, this.#queuedBytes, this.#sendWindow)
+    const bytes = Math.min(maxBytes - output.end, this.queuedBytes, this.#sendWindow)
     if (scheduler.isEmpty || bytes <= 0) return !scheduler.isEmpty && this.#sendWindow > 0
     output.reserve(bytes + FRAME_HEAD_BYTES * Math.ceil(bytes / MOST_DATA_BYTES))
     while (this.#sendWindow > 0) {
@@ -361,7 +357,7 @@ export class FrameSender<T> {
     takePieces(stream, this.#output.reserve(0), at, length)
     this.#output.end = at + length
     stream.queuedBytes -= length
-    this.#queuedBytes -= length
+    this.queuedBytes -= length
     this.#count(stream, length)
     if (length === wanted) this.#allowances.earnFrame()
     else this.#allowances.earnPart(length)
@@ -399,7 +395,7 @@ export class FrameSender<T> {
 
   #leave(stream: Http2Stream<T>): void {
     this.#scheduler.remove(stream)
-    this.#queuedBytes -= stream.queuedBytes
+    this.queuedBytes -= stream.queuedBytes
     stream.queuedBytes = 0
     stream.pieces = null
     this.#forget(stream)

@@ -12,8 +12,8 @@ const MOST_RESET = 256
 
 export class StreamTable<T> {
   readonly #streams = new Map<number, Http2Stream<T>>()
-  /** The highest stream that the client has opened. */
-  #highest = 0
+  /** The highest stream that the client has opened and that was taken. */
+  highest = 0
   #opened = 0
   /** Streams above it are ignored, as GOAWAY has announced. */
   #last = MOST_31_BITS
@@ -21,11 +21,6 @@ export class StreamTable<T> {
   #resetAt = 0
   /** The highest of those that are not remembered any more. */
   #forgotten = 0
-
-  /** The highest stream that the client has opened and that was taken. */
-  get highest(): number {
-    return this.#highest
-  }
 
   get(id: number): Http2Stream<T> | undefined {
     return this.#streams.get(id)
@@ -42,13 +37,13 @@ export class StreamTable<T> {
 
   /** The client opens a stream. */
   open(id: number): void {
-    this.#highest = id
+    this.highest = id
     this.#opened++
   }
 
   /** From now on streams above `highest` are ignored. */
   close(): void {
-    this.#last = this.#highest
+    this.#last = this.highest
   }
 
   /** The stream is closed. */
@@ -66,12 +61,12 @@ export class StreamTable<T> {
   /** The state of a stream that is not alive: idle, closed or reset. */
   stateOf(id: number): number {
     if (id > this.#last) return state.RESET
-    if (id > this.#highest || (id & 1) === 0) return state.IDLE
+    if (id > this.highest || (id & 1) === 0) return state.IDLE
     return id <= this.#forgotten || this.#reset.includes(id) ? state.RESET : state.CLOSED
   }
 
   /** Whether the client has skipped numbers, perhaps this one: the stream may never have been opened. */
   wasSkipped(id: number): boolean {
-    return id < this.#highest && this.#opened < (this.#highest + 1) / 2
+    return id < this.highest && this.#opened < (this.highest + 1) / 2
   }
 }

@@ -71,7 +71,8 @@ export class FrameReader {
 
   /** Bytes of the preface that have arrived. */
   #prefaceBytes = 0
-  #hasSettings = false
+  /** Whether the preface is complete, with the SETTINGS that belong to it. */
+  hasBegun = false
 
   // The frame that is being read.
   #type = 0
@@ -133,11 +134,6 @@ export class FrameReader {
   constructor(maxBlockBytes: number, maxFrameBytes: number = DEFAULT_FRAME_BYTES) {
     this.#maxBlockBytes = maxBlockBytes
     this.#maxFrameBytes = maxFrameBytes
-  }
-
-  /** Whether the preface is complete, with the SETTINGS that belong to it. */
-  get hasBegun(): boolean {
-    return this.#hasSettings
   }
 
   /** Whether a field block has begun and has not ended. Its timeout is running. */
@@ -268,7 +264,7 @@ export class FrameReader {
     const type = bytes[at + 3]!
     const flags = bytes[at + 4]!
     const stream = uint31(bytes, at + 5)
-    if (!this.#hasSettings && (type !== SETTINGS || (flags & ACK) !== 0)) throw new Http2Error('PREFACE_SETTINGS')
+    if (!this.hasBegun && (type !== SETTINGS || (flags & ACK) !== 0)) throw new Http2Error('PREFACE_SETTINGS')
     if (length > this.#maxFrameBytes) throw new Http2Error('FRAME_TOO_LARGE')
     if (this.#blockStream !== 0 && (type !== CONTINUATION || stream !== this.#blockStream)) throw new Http2Error('BLOCK_INTERRUPTED')
     this.#type = type
@@ -316,7 +312,7 @@ export class FrameReader {
       case CONTINUATION:
         return this.#readContinuation()
       case SETTINGS:
-        this.#hasSettings = true
+        this.hasBegun = true
         break
       case RST_STREAM:
         this.code = bytes.readUInt32BE(start)

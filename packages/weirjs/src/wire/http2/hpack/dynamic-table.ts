@@ -9,47 +9,30 @@ const FIRST_PLACES = 8
 export class DynamicTable {
   /** Its length is a power of two. */
   #ring: (HeaderField | null)[] = []
-  /** How many entries were ever added. The newest is at this number minus one, modulo the number of places. */
-  #added = 0
-  #count = 0
-  #bytes = 0
-  #maxBytes: number
+  /** Rises with each entry that is added. While it and `count` are the same, so is the table. */
+  added = 0
+  count = 0
+  /** Sum of the sizes of all entries (RFC 7541 §4.1). */
+  bytes = 0
+  maxBytes: number
   /** The age of the newest entry with the name that `find` looked for; -1 for none. */
   nameAge = -1
 
   constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-  }
-
-  get count(): number {
-    return this.#count
-  }
-
-  /** Sum of the sizes of all entries (RFC 7541 §4.1). */
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  get maxBytes(): number {
-    return this.#maxBytes
-  }
-
-  /** Rises with each entry that is added. While it and `count` are the same, so is the table. */
-  get added(): number {
-    return this.#added
+    this.maxBytes = maxBytes
   }
 
   /** @param age 0 for the newest entry, `count - 1` for the oldest */
   at(age: number): HeaderField {
-    return this.#ring[(this.#added - 1 - age) & (this.#ring.length - 1)]!
+    return this.#ring[(this.added - 1 - age) & (this.#ring.length - 1)]!
   }
 
   /** @returns the age of the newest entry with this name and value; -1 for none, and then `nameAge` is that of the newest one with the name */
   find(name: string, value: string): number {
     const ring = this.#ring
     const mask = ring.length - 1
-    const newest = this.#added - 1
-    const count = this.#count
+    const newest = this.added - 1
+    const count = this.count
     let nameAge = -1
     for (let age = 0; age < count; age++) {
       const entry = ring[(newest - age) & mask]!
@@ -64,33 +47,33 @@ export class DynamicTable {
   /** Adds an entry, and evicts the oldest to make room. One that is larger than the table empties it (§4.4). */
   add(field: HeaderField): void {
     const { size } = field
-    this.#evict(this.#maxBytes - size)
-    if (size > this.#maxBytes) return
-    if (this.#count === this.#ring.length) this.#grow()
-    this.#ring[this.#added++ & (this.#ring.length - 1)] = field
-    this.#count++
-    this.#bytes += size
+    this.#evict(this.maxBytes - size)
+    if (size > this.maxBytes) return
+    if (this.count === this.#ring.length) this.#grow()
+    this.#ring[this.added++ & (this.#ring.length - 1)] = field
+    this.count++
+    this.bytes += size
   }
 
   /** Changes the largest size of the table (§4.3). */
   resize(maxBytes: number): void {
-    this.#maxBytes = maxBytes
+    this.maxBytes = maxBytes
     this.#evict(maxBytes)
   }
 
   #evict(roomBytes: number): void {
-    while (this.#bytes > roomBytes && this.#count > 0) {
-      const place = (this.#added - this.#count) & (this.#ring.length - 1)
-      this.#bytes -= this.#ring[place]!.size
+    while (this.bytes > roomBytes && this.count > 0) {
+      const place = (this.added - this.count) & (this.#ring.length - 1)
+      this.bytes -= this.#ring[place]!.size
       this.#ring[place] = null
-      this.#count--
+      this.count--
     }
   }
 
   #grow(): void {
     const places = Math.max(FIRST_PLACES, 2 * this.#ring.length)
     const ring: (HeaderField | null)[] = new Array(places).fill(null)
-    for (let age = 0; age < this.#count; age++) ring[(this.#added - 1 - age) & (places - 1)] = this.at(age)
+    for (let age = 0; age < this.count; age++) ring[(this.added - 1 - age) & (places - 1)] = this.at(age)
     this.#ring = ring
   }
 }
