@@ -1,7 +1,8 @@
 // `weir dev`: runs a program, and runs it again when a source file has changed. The listening sockets stay open in this process, so clients
 // that connect in the meantime wait.
 
-import { basename, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { styleText } from 'node:util'
 
 import { launch } from 'weirjs/kit'
@@ -11,7 +12,6 @@ import { type CertificateFiles, certificateFolder, certificateIn } from './certi
 import { HeldSockets } from './held-sockets.ts'
 import type { News } from './messages.ts'
 import { Run } from './run.ts'
-import { compileCacheIn, sourceFolder } from './source-folder.ts'
 import { SourceWatch } from './source-watch.ts'
 
 /** @returns the exit code */
@@ -165,6 +165,23 @@ class Development {
     for (const route of routes) if (!before.includes(route)) tell(styled('green', `  + ${route}`))
     for (const route of before) if (!routes.includes(route)) tell(styled('red', `  - ${route}`))
   }
+}
+
+/** The folder of the nearest package.json around the file; without one, the folder of the file. */
+function sourceFolder(file: string): string {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'package.json'))) return folder
+    if (folder === dirname(folder)) return dirname(file)
+  }
+}
+
+/**
+ * Where Node keeps the compiled code of a program; null if the sources have no `node_modules`. Node's own choice is in the folder for
+ * temporary files, where another user of the machine could put code.
+ */
+function compileCacheIn(root: string): string | null {
+  const modules = join(root, 'node_modules')
+  return existsSync(modules) ? join(modules, '.cache', 'weir') : null
 }
 
 /** In a terminal, unless NO_COLOR is set. */

@@ -15,7 +15,7 @@ import { OutgoingResponse } from '../../src/http/answer/outgoing-response.ts'
 import { StreamedAnswer } from '../../src/net/cycle/answer-sender.ts'
 import { DUE, GATES, WHOLE } from '../../src/net/cycle/exchange-states.ts'
 import { Output, type Watched } from '../../src/net/http2/output.ts'
-import * as stuck from '../../src/net/http2/stuck-bytes.ts'
+import { isTight, MUCH_STUCK_BYTES } from '../../src/net/http2/output.ts'
 import { Http2Writer } from '../../src/net/http2/writer.ts'
 import type { Ticker } from '../../src/net/time/ticker.ts'
 import type { Transport } from '../../src/net/transport/transport.ts'
@@ -137,7 +137,7 @@ test('what slow readers have not taken stays within a bound, and whoever reads g
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 200 }), acts, async (count, steps) => {
       const clients = Array.from({ length: count }, () => new Client())
-      const bound = stuck.MUCH_BYTES + MOST_WRITE_BYTES + count * MOST_TIGHT_BYTES
+      const bound = MUCH_STUCK_BYTES + MOST_WRITE_BYTES + count * MOST_TIGHT_BYTES
       for (const [from, many, isReading] of steps) {
         for (let i = from; i < from + many; i++) clients[i % count]!.way.isReading = isReading
         for (const { way } of clients) way.take()
@@ -151,7 +151,7 @@ test('what slow readers have not taken stays within a bound, and whoever reads g
         await turn()
       }
       for (const { way } of clients) assert.ok(way.received >= BODY_BYTES, `${way.received} bytes`)
-      assert.equal(stuck.isMuch(), false)
+      assert.equal(isTight(), false)
     }),
     { numRuns: 30 },
   )
@@ -161,10 +161,10 @@ test('a client that leaves does not count as slow any more', async () => {
   const clients = Array.from({ length: 200 }, () => new Client())
   for (const { way } of clients) way.isReading = false
   for (let i = 0; i < 20; i++) await turn()
-  assert.equal(stuck.isMuch(), true)
+  assert.equal(isTight(), true)
   for (const { wire, output } of clients) {
     wire.control.fail(0)
     output.close()
   }
-  assert.equal(stuck.isMuch(), false)
+  assert.equal(isTight(), false)
 })

@@ -223,6 +223,18 @@ export function fieldSecrets(name: string, value: string, names: SecretNames, se
   }
 }
 
+const FIELD_LINE = /^([^\s:]+)[ \t]*:[ \t]*/
+
+/**
+ * Where the secrets of a line are, without its end, that belongs to a head or to trailers. What is not a field is secret: it may be the rest of
+ * one, or lack its colon.
+ */
+export function fieldLineSecrets(line: string, names: SecretNames, segments: PathSecrets): Range[] {
+  const [before = '', name = ''] = FIELD_LINE.exec(line) ?? []
+  if (before !== '') return shifted(fieldSecrets(name, line.slice(before.length), names, segments), before.length)
+  return wordsIn(line, 0, line.length)
+}
+
 const URLS = /[^\s<>"',]+/g
 /** A media type has one slash, and does not begin with it. */
 const IS_URL = /^\/.|:\/|\/[^/]*\//

@@ -1,14 +1,15 @@
 // Which content types a request may have, and how a client learns which.
 
 import { ContentTypeError, WeirError } from '../../base/errors.ts'
+import { mediaRangeList } from '../../formats/media-range-list.ts'
 import { parseMediaType } from '../../formats/media-type.ts'
 import type { Head } from '../../wire/head/head.ts'
 import type { BodyReader } from '../body/body-reader.ts'
-import { acceptQueryOf } from './query-method.ts'
 
 /** A response field that states which types a method accepts. */
 export type AcceptField = readonly [name: string, value: string]
 
+const ANY_TYPE: readonly string[] = ['*/*']
 /** RFC 5789 §3.1, LDP §7.1. */
 const ACCEPT_FIELDS: ReadonlyMap<string, string> = new Map([
   ['PATCH', 'Accept-Patch'],
@@ -21,7 +22,11 @@ const ACCEPT_FIELDS: ReadonlyMap<string, string> = new Map([
  * @throws WEIR_ROUTE_DECLARATION for a type that Accept-Query cannot state
  */
 export function acceptFieldOf(method: string | null, types: readonly string[] | null): AcceptField | null {
-  if (method === 'QUERY') return ['Accept-Query', acceptQueryOf(types)]
+  if (method === 'QUERY') {
+    const value = mediaRangeList(types ?? ANY_TYPE) // RFC 10008 §3
+    if (value === null) throw new WeirError('WEIR_ROUTE_DECLARATION', `Accept-Query cannot state ${types?.join(', ')}`)
+    return ['Accept-Query', value]
+  }
   const name = method === null || types === null ? undefined : ACCEPT_FIELDS.get(method)
   return name === undefined ? null : [name, types!.join(', ')]
 }

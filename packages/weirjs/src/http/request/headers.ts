@@ -1,5 +1,8 @@
 // The fields of a request. They are looked up in the block of bytes that was received, without a map.
 
+import { mayBeTrailer } from '../../base/trailer-names.ts'
+import type { FieldList } from '../body/body.ts'
+
 /** What the fields are looked up in: a head, or trailers. */
 export interface FieldBlock {
   /** The value of a field, or null. Repeated fields are joined. @param name in lower case */
@@ -8,6 +11,28 @@ export interface FieldBlock {
   entries(): IterableIterator<[name: string, value: string]>
   /** The cookies are shown to code of the program. Trailers have none. */
   noteCookies?(): void
+}
+
+/** The trailers of a request. */
+export class TrailerFields implements FieldBlock {
+  readonly #fields: [name: string, value: string][] = []
+
+  /** Fields that may not be sent as trailers are left out: a client cannot state after a body what had to be known before it. */
+  constructor(fields: FieldList) {
+    for (const [name, value] of fields) if (mayBeTrailer(name)) this.#fields.push([name, value])
+  }
+
+  get(name: string): string | null {
+    let joined: string | null = null
+    for (const [field, value] of this.#fields) {
+      if (field.toLowerCase() === name) joined = joined === null ? value : `${joined}, ${value}`
+    }
+    return joined
+  }
+
+  *entries(): IterableIterator<[name: string, value: string]> {
+    for (const [name, value] of this.#fields) yield [name, value]
+  }
 }
 
 /** The fields of a request's head, or its trailers. Read-only. Names are case-insensitive; iteration keeps the order and spelling that the client sent. */

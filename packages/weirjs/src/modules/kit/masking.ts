@@ -6,9 +6,9 @@ import { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
 import type { RouteListing } from '../../app/routes/route-listing.ts'
 import { DEFAULT_LIMITS } from '../../base/limits.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
-import { fieldLineSecrets } from '../../formats/masking/line-secrets.ts'
 import {
   addAll,
+  fieldLineSecrets,
   fieldSecrets,
   masked,
   type Range,

@@ -11,7 +11,6 @@ import { NO_LENGTH } from '../../wire/http1/encode.ts'
 
 import type { Recording } from '../observe/recording.ts'
 import { mayHaveBody } from './answer-head.ts'
-import { DrainGate } from './drain-gate.ts'
 import { BEGUN, DUE, type ExchangeState, moveAnswer } from './exchange-states.ts'
 import { type PumpTarget, pump } from './pump.ts'
 
@@ -113,6 +112,27 @@ export function discardAnswer(response: OutgoingResponse): void {
   response.take()
   const { content } = response
   if (content.kind === 'stream') closeSource(content)
+}
+
+/** Makes a source wait until the client has read. */
+class DrainGate {
+  #goOn: (() => void) | null = null
+
+  get isClosed(): boolean {
+    return this.#goOn !== null
+  }
+
+  wait(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#goOn = resolve
+    })
+  }
+
+  open(): void {
+    const goOn = this.#goOn
+    this.#goOn = null
+    goOn?.()
+  }
 }
 
 /** A response whose body comes from a source, no faster than the client reads. Its head is sent with the first piece: until then, a source may fail. */

@@ -8,14 +8,26 @@ import { giveBack, isLent } from '../../wire/http2/output-blocks.ts'
 
 import type { Transport } from '../transport/transport.ts'
 import type { Flushable } from '../transport/write-batch.ts'
-import * as stuck from './stuck-bytes.ts'
 
 /** How much is handed to the transport with one write: two full frames, and their heads. More gains nothing, and waits for slow clients. */
 const WRITE_BYTES = 33 * 1024
 /** The same while many clients do not read. Twice the cost for each byte, for a quarter of the memory. */
 const TIGHT_WRITE_BYTES = 8 * 1024 + 9
+/** How much is written, and not taken by the operating system, when clients count as not reading. */
+export const MUCH_STUCK_BYTES: number = 2 * 1024 * 1024
 /** Only one write that is larger than this is on its way at a time. */
 const SMALL_BYTES = 4 * 1024
+
+/**
+ * What all connections of the thread have written and the operating system has not taken, because their clients do not read. Each of these bytes is
+ * in memory twice: as frames, and encrypted by Node. A connection alone need not save them, but thousands have to.
+ */
+let allStuckBytes = 0
+
+/** Whether so many clients do not read that memory has to be saved: connections then write less at a time. */
+export function isTight(): boolean {
+  return allStuckBytes >= MUCH_STUCK_BYTES
+}
 
 /** What a stream is for. */
 export interface Watched {
@@ -109,7 +121,7 @@ export class Output<T extends Watched> implements Flushable {
     const wire = this.#wire
     const transport = this.#transport
     while (this.isAgreed && !transport.isBlocked && this.#underWay === null) {
-      wire.sender.fill(this.isTight ? TIGHT_WRITE_BYTES : WRITE_BYTES)
+      wire.sender.fill(isTight() ? TIGHT_WRITE_BYTES : WRITE_BYTES)
       if (this.isEmpty) break
       this.write()
     }
@@ -132,7 +144,7 @@ export class Output<T extends Watched> implements Flushable {
     this.#transport.writeBytes(bytes, this.#onSent)
     if (this.#underWay === null || this.#transport.unsentBytes === 0) return
     this.#stuckBytes = bytes.length
-    stuck.add(bytes.length)
+    allStuckBytes += bytes.length
   }
 
   #settle(sent: Buffer): void {
@@ -144,7 +156,7 @@ export class Output<T extends Watched> implements Flushable {
 
   #release(): void {
     this.#underWay = null
-    stuck.remove(this.#stuckBytes)
+    allStuckBytes -= this.#stuckBytes
     this.#stuckBytes = 0
   }
 
@@ -158,14 +170,9 @@ export class Output<T extends Watched> implements Flushable {
     return this.#underWay !== null
   }
 
-  /** Whether so many clients do not read that memory has to be saved. */
-  get isTight(): boolean {
-    return stuck.isMuch()
-  }
-
   /** Whether a source should not be asked for more until what has been sent is on its way. */
   get mustWait(): boolean {
-    return this.isTight && (this.#underWay !== null || !this.isEmpty)
+    return isTight() && (this.#underWay !== null || !this.isEmpty)
   }
 
   #tell(): void {

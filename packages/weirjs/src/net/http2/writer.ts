@@ -9,7 +9,7 @@ import { shownLength, shownType } from '../cycle/answer-head.ts'
 import type { AnswerWriter } from '../cycle/answer-sender.ts'
 import type { Ticker } from '../time/ticker.ts'
 import { LARGE_PIECE_BYTES } from './backlog.ts'
-import type { Output, Watched } from './output.ts'
+import { isTight, type Output, type Watched } from './output.ts'
 
 const MOST_PIECE_BYTES = 64 * 1024
 /** Smaller pieces would cost more to read than to hold. */
@@ -92,7 +92,7 @@ export class Http2Writer<T extends Watched> implements AnswerWriter {
   /** What the client would not take now would wait in memory. */
   get mostPieceBytes(): number | undefined {
     if (this.#stream.queuedBytes > 0) return undefined // their memory is still needed
-    const isMuch = this.#output.isTight || this.#sender.queuedBytes > MOST_QUEUED_BYTES
+    const isMuch = isTight() || this.#sender.queuedBytes > MOST_QUEUED_BYTES
     const most = isMuch ? LEAST_PIECE_BYTES : MOST_PIECE_BYTES
     return Math.max(LEAST_PIECE_BYTES, Math.min(most, this.#sender.roomFor(this.#stream)))
   }
