@@ -8,6 +8,8 @@
 // the client is cut off. Nothing else is stored of what can be told from them: "all of the request has arrived" is WHOLE, "the client is gone" is CUT, and an
 // exchange is over when its work has expired and its answer is SENT or CUT.
 
+import { illegalMove, masksOf } from '../../base/moves.ts'
+
 /** In each machine: there is no exchange yet. Work: nobody works on it for now. */
 export const NONE = 0
 
@@ -78,13 +80,9 @@ export const ANSWER_MOVES: readonly (readonly number[])[] = [
   [], // cut
 ]
 
-const REQUEST_MASKS = REQUEST_MOVES.map(maskOf)
-const WORK_MASKS = WORK_MOVES.map(maskOf)
-const ANSWER_MASKS = ANSWER_MOVES.map(maskOf)
-
-function maskOf(moves: readonly number[]): number {
-  return moves.reduce((mask, to) => mask | (1 << to), 0)
-}
+const REQUEST_MASKS = masksOf(REQUEST_MOVES)
+const WORK_MASKS = masksOf(WORK_MOVES)
+const ANSWER_MASKS = masksOf(ANSWER_MOVES)
 
 /** What has the state of an exchange. Change it with the functions below only. */
 export interface ExchangeState {
@@ -99,7 +97,7 @@ export interface ExchangeState {
  */
 export function begin(exchange: ExchangeState, request: number): void {
   const { work, answer } = exchange
-  if (work === NONE ? answer !== NONE : work !== EXPIRED || answer !== HANDED_OVER) throw illegalMove('answer', ANSWER_NAMES, answer, DUE)
+  if (work === NONE ? answer !== NONE : work !== EXPIRED || answer !== HANDED_OVER) throw illegalMove('answer of an exchange', ANSWER_NAMES, answer, DUE)
   exchange.request = request
   exchange.work = GATES
   exchange.answer = DUE
@@ -107,25 +105,25 @@ export function begin(exchange: ExchangeState, request: number): void {
 
 export function moveRequest(exchange: ExchangeState, to: number): void {
   const { request } = exchange
-  if (((REQUEST_MASKS[request]! >> to) & 1) === 0) throw illegalMove('request', REQUEST_NAMES, request, to)
+  if (((REQUEST_MASKS[request]! >> to) & 1) === 0) throw illegalMove('request of an exchange', REQUEST_NAMES, request, to)
   exchange.request = to
 }
 
 export function moveWork(exchange: ExchangeState, to: number): void {
   const { work } = exchange
-  if (((WORK_MASKS[work]! >> to) & 1) === 0) throw illegalMove('work', WORK_NAMES, work, to)
+  if (((WORK_MASKS[work]! >> to) & 1) === 0) throw illegalMove('work of an exchange', WORK_NAMES, work, to)
   exchange.work = to
 }
 
 export function moveAnswer(exchange: ExchangeState, to: number): void {
   const { answer } = exchange
-  if (((ANSWER_MASKS[answer]! >> to) & 1) === 0) throw illegalMove('answer', ANSWER_NAMES, answer, to)
+  if (((ANSWER_MASKS[answer]! >> to) & 1) === 0) throw illegalMove('answer of an exchange', ANSWER_NAMES, answer, to)
   exchange.answer = to
 }
 
 /** All of the response has been handed to the carrier, and nobody can use the request any more. */
 export function handOver(exchange: ExchangeState): void {
-  if (((ANSWER_MASKS[exchange.answer]! >> HANDED_OVER) & 1) === 0) throw illegalMove('answer', ANSWER_NAMES, exchange.answer, HANDED_OVER)
+  if (((ANSWER_MASKS[exchange.answer]! >> HANDED_OVER) & 1) === 0) throw illegalMove('answer of an exchange', ANSWER_NAMES, exchange.answer, HANDED_OVER)
   moveWork(exchange, EXPIRED)
   exchange.answer = HANDED_OVER
 }
@@ -151,8 +149,4 @@ export function isOver({ work, answer }: ExchangeState): boolean {
 /** Whether gates, a handler or the server itself works on it, or its response is being sent. */
 export function isAtWork({ work }: ExchangeState): boolean {
   return work !== NONE && work !== EXPIRED
-}
-
-function illegalMove(machine: string, names: readonly string[], from: number, to: number): Error {
-  return new Error(`weir: ${machine} of an exchange cannot move from ${names[from]} to ${names[to]}`)
 }

@@ -8,6 +8,8 @@
 // tables is a bug in weir: it throws, and the connection is reset. Errors of the client are not moves. They are thrown where they are
 // found, and lead to `refuse`. docs/http.md shows these tables.
 
+import { illegalMove, masksOf } from '../../base/moves.ts'
+
 /** Between two requests: nothing of the next one has been received, and no response is owed. */
 export const IDLE = 0
 /** Reading: inside a head. Writing: a response is owed, and nothing of it has been sent. */
@@ -69,13 +71,9 @@ export const LIFE_MOVES: readonly (readonly number[])[] = [
   [], // gone
 ]
 
-const READING_MASKS = READING_MOVES.map(maskOf)
-const WRITING_MASKS = WRITING_MOVES.map(maskOf)
-const LIFE_MASKS = LIFE_MOVES.map(maskOf)
-
-function maskOf(moves: readonly number[]): number {
-  return moves.reduce((mask, to) => mask | (1 << to), 0)
-}
+const READING_MASKS = masksOf(READING_MOVES)
+const WRITING_MASKS = masksOf(WRITING_MOVES)
+const LIFE_MASKS = masksOf(LIFE_MOVES)
 
 /** Methods throw an `Error` for a move that is not in the tables. */
 export abstract class ConnectionState {
@@ -235,8 +233,4 @@ export abstract class ConnectionState {
     if (((LIFE_MASKS[this.life]! >> to) & 1) === 0) throw illegalMove('life', LIFE_NAMES, this.life, to)
     ;(this as { life: number }).life = to
   }
-}
-
-function illegalMove(machine: string, names: readonly string[], from: number, to: number): Error {
-  return new Error(`weir: ${machine} cannot move from ${names[from]} to ${names[to]}`)
 }

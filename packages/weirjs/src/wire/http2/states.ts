@@ -4,6 +4,7 @@
 // stream in each state: it is taken, ignored, or an error of the catalogue. `LIFE_MOVES` is how a connection ends. A move that is not in the
 // tables is a bug in weir, and throws.
 
+import { illegalMove, masksOf } from '../../base/moves.ts'
 import type { FaultName } from './errors.ts'
 
 /** Nothing has been received on it. */
@@ -81,12 +82,8 @@ export const LIFE_MOVES: readonly (readonly number[])[] = [
   [], // gone
 ]
 
-const STREAM_MASKS = STREAM_MOVES.map(maskOf)
-const LIFE_MASKS = LIFE_MOVES.map(maskOf)
-
-function maskOf(moves: readonly number[]): number {
-  return moves.reduce((mask, to) => mask | (1 << to), 0)
-}
+const STREAM_MASKS = masksOf(STREAM_MOVES)
+const LIFE_MASKS = masksOf(LIFE_MOVES)
 
 /** @throws Error for a move of a stream that is not in the table */
 export function checkStreamMove(from: number, to: number): void {
@@ -96,8 +93,4 @@ export function checkStreamMove(from: number, to: number): void {
 /** @throws Error for a move of the connection that is not in the table */
 export function checkLifeMove(from: number, to: number): void {
   if (((LIFE_MASKS[from]! >> to) & 1) === 0) throw illegalMove('connection', LIFE_NAMES, from, to)
-}
-
-function illegalMove(machine: string, names: readonly string[], from: number, to: number): Error {
-  return new Error(`weir: ${machine} cannot move from ${names[from]} to ${names[to]}`)
 }

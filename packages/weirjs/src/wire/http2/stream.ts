@@ -31,7 +31,8 @@ export class Http2Stream<T> {
   isWhole = false
   /** Trailer fields of the request, once END has been returned. */
   trailers: readonly (readonly [name: string, value: string])[] = []
-  #state: number = state.IDLE
+  /** One of the states of states.ts. A field, because it is read many times for each request; only `moveTo` changes it. */
+  readonly state: number = state.IDLE
 
   // The request.
 
@@ -107,24 +108,19 @@ export class Http2Stream<T> {
     this.sendWindow = sendWindow
   }
 
-  /** One of the states of states.ts. */
-  get state(): number {
-    return this.#state
-  }
-
   /** Whether the client may still send parts of the request. */
   get isReceiving(): boolean {
-    return this.#state === state.OPEN || this.#state === state.HALF_CLOSED_LOCAL
+    return this.state === state.OPEN || this.state === state.HALF_CLOSED_LOCAL
   }
 
   /** Whether parts of the response may still be sent: it has neither ended nor been reset. */
   get isSending(): boolean {
-    return this.#state === state.OPEN || this.#state === state.HALF_CLOSED_REMOTE
+    return this.state === state.OPEN || this.state === state.HALF_CLOSED_REMOTE
   }
 
   /** Whether nothing more is received or sent. */
   get isClosed(): boolean {
-    return this.#state >= state.CLOSED
+    return this.state >= state.CLOSED
   }
 
   /** Whether its DATA frames contain another protocol instead of a body (RFC 8441). */
@@ -142,17 +138,17 @@ export class Http2Stream<T> {
 
   /** @internal @throws Error for a move that is not in §5.1 */
   moveTo(to: number): void {
-    checkStreamMove(this.#state, to)
-    this.#state = to
+    checkStreamMove(this.state, to)
+    ;(this as { state: number }).state = to
   }
 
   /** @internal The client has sent END_STREAM. */
   endReceiving(): void {
-    this.moveTo(this.#state === state.HALF_CLOSED_LOCAL ? state.CLOSED : state.HALF_CLOSED_REMOTE)
+    this.moveTo(this.state === state.HALF_CLOSED_LOCAL ? state.CLOSED : state.HALF_CLOSED_REMOTE)
   }
 
   /** @internal We have sent END_STREAM. */
   endSending(): void {
-    this.moveTo(this.#state === state.HALF_CLOSED_REMOTE ? state.CLOSED : state.HALF_CLOSED_LOCAL)
+    this.moveTo(this.state === state.HALF_CLOSED_REMOTE ? state.CLOSED : state.HALF_CLOSED_LOCAL)
   }
 }

@@ -3,6 +3,8 @@
 // Only methods of `CloseState` change the state. A move that is not in the table is a bug in weir, and throws. Errors of the client are not
 // moves: they are found by the receiver, and lead to `beginClose`.
 
+import { illegalMove, masksOf } from '../../base/moves.ts'
+
 /** Neither side has sent a close frame. */
 export const OPEN = 0
 /** We have sent ours, and wait for that of the client. What it has sent before is still read. */
@@ -22,7 +24,7 @@ const MOVES: readonly (readonly number[])[] = [
   [], // closed
 ]
 
-const MASKS = MOVES.map((moves) => moves.reduce((mask, to) => mask | (1 << to), 0))
+const MASKS = masksOf(MOVES)
 
 export abstract class CloseState {
   /** One of OPEN, CLOSING_BY_US, CLOSING_BY_THEM, CLOSED. A field, because it is read for each frame. */
@@ -56,8 +58,7 @@ export abstract class CloseState {
   }
 
   #move(to: number): void {
-    if (((MASKS[this.state]! >> to) & 1) === 0)
-      throw new Error(`weir: a WebSocket cannot move from ${STATE_NAMES[this.state]} to ${STATE_NAMES[to]}`)
+    if (((MASKS[this.state]! >> to) & 1) === 0) throw illegalMove('a WebSocket', STATE_NAMES, this.state, to)
     ;(this as { state: number }).state = to
   }
 }
