@@ -13,7 +13,7 @@ import { SocketTransport } from '../transport/socket-transport.ts'
 import { Entrance } from './entrance.ts'
 import { CLEARTEXT, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
 import { Listener } from './listener.ts'
-import { ProxyStage } from './proxy-stage.ts'
+import type { ProxyStage } from './proxy-stage.ts'
 import type { TlsAcceptor } from './tls-acceptor.ts'
 
 /** The options of all accepted sockets. */
@@ -87,6 +87,7 @@ export class Listeners {
       return this.#plainServer(
         entrance,
         options.http2 === CLEARTEXT ? (await import('../http2/connection.ts')).Http2Connection : Http1Connection,
+        entrance.requiresHeader ? (await import('./proxy-stage.ts')).ProxyStage : null,
       )
     }
     // Loaded on demand: half of the programs that listen leave TLS to a proxy, and loading it would add a third to their start.
@@ -96,12 +97,13 @@ export class Listeners {
     return acceptor.server
   }
 
-  #plainServer(entrance: Entrance, connectionClass: ConnectionClass): Server {
+  /** @param stageClass of the PROXY header; null if none is required */
+  #plainServer(entrance: Entrance, connectionClass: ConnectionClass, stageClass: typeof ProxyStage | null): Server {
     const { connections } = this
     return createServer({ ...SOCKET_OPTIONS, pauseOnConnect: true }, (socket) => {
       if (!entrance.admit(socket)) return
       const transport = new SocketTransport(socket, entrance.isUnixSocket ? 'unix' : 'tcp', this.#sharesBuffer, connections.release)
-      if (entrance.requiresHeader) this.#readHeader(entrance, transport, connectionClass)
+      if (stageClass !== null) this.#readHeader(entrance, transport, connectionClass, stageClass)
       else {
         const connection = new connectionClass(this.#host, transport, entrance.peerOf(transport, null))
         connections.add(connection)
@@ -110,9 +112,9 @@ export class Listeners {
     })
   }
 
-  #readHeader(entrance: Entrance, transport: SocketTransport, connectionClass: ConnectionClass): void {
+  #readHeader(entrance: Entrance, transport: SocketTransport, connectionClass: ConnectionClass, stageClass: typeof ProxyStage): void {
     const { connections } = this
-    const stage = new ProxyStage(this.#host, {
+    const stage = new stageClass(this.#host, {
       onHeader: (header, rest) => {
         const connection = new connectionClass(this.#host, transport, entrance.peerOf(transport, header))
         connections.add(connection)
