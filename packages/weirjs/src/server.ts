@@ -66,7 +66,7 @@ let startHook: StartHook | null = null
 let defaultDebug = false
 
 /**
- * Replaces the start of every server of the process. Only a command can do so: it is loaded before the program, and nobody can do so again.
+ * Replaces the start of every server of the process. Only a command can do so: it is loaded before the program, and a second call throws.
  * @param debug whether servers whose options do not say have `debug`
  * @throws WEIR_SERVER_STATE if it has been replaced
  */

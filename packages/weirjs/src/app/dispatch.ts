@@ -278,7 +278,7 @@ export class Dispatcher implements Application {
   #warnOfNothing({ head, match, hasReachedRoute, request }: Exchange): void {
     const route = match.route as Route | null
     if (route === null || route.answers !== null || !hasReachedRoute || head.method !== 'GET' || this.#silent.has(route)) return
-    if (request.signal.aborted) return // nobody waits for a value
+    if (request.signal.aborted) return // no client waits for a value
     this.#silent.add(route)
     const hint = 'return a value, or say so with response.noContent()'
     logWarning(this.#options.logger, `weir: the handler of ${route.label} returned nothing, and the client gets 204: ${hint}`)
@@ -291,7 +291,7 @@ export class Dispatcher implements Application {
     own.awaitAnswer(answers.usualStatus, answers.isUsuallyEmpty)
     try {
       const answer = reply(exchange, route.run(exchange.session, exchange.request, exchange.match.values), answers)
-      if (!(answer instanceof OutgoingResponse)) answer.catch(() => own.releaseAnswer()) // before anybody else hears of it
+      if (!(answer instanceof OutgoingResponse)) answer.catch(() => own.releaseAnswer()) // before other code hears of it
       return answer
     } catch (error) {
       own.releaseAnswer()

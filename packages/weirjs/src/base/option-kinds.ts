@@ -202,7 +202,7 @@ export function forTests(): Rule<unknown, Same | undefined> {
   return plain<unknown>('for tests', 'a value', () => true).optional()
 }
 
-/** What somebody else checks. */
+/** A value that other code checks. */
 export function anything(): Rule<unknown, Same> {
   return plain<unknown>('any', 'a value', (value) => value !== undefined)
 }

@@ -54,7 +54,7 @@ export class Rule<In, Out> {
   /** The setting of an option that is not given. @throws WEIR_OPTION_INVALID if it is required */
   missing(place: Place): Out {
     const { kind, value } = this.absent
-    // What a function or other rules make of a default is made each time, so that nobody shares it.
+    // What a function or other rules make of a default is made each time, so that it is never shared.
     const isMade = kind === 'required' || (kind === 'default' && (this.kind === 'own' || this.kind === 'nested'))
     return (isMade ? this.#read(value, place, this.expected) : value) as Out
   }

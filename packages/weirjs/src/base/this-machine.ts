@@ -1,4 +1,4 @@
-// Names and addresses of this machine: nobody else hears what is sent there.
+// Names and addresses of this machine: what is sent there reaches no other.
 
 const LOOPBACK = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/
 
@@ -12,7 +12,7 @@ export function isLocalName(host: string): boolean {
   return host.endsWith('.localhost') || isThisMachine(host)
 }
 
-/** Whether nobody can change on the way what is fetched from there: `https:`, or `http:` on this machine. */
+/** Whether what is fetched from there cannot be changed on its way: `https:`, or `http:` on this machine. */
 export function isSecureUrl({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isThisMachine(hostname))
 }

@@ -1,4 +1,4 @@
-/** Controls, and marks that nobody sees or that change the direction of text. */
+/** Controls, and marks that are invisible or change the direction of text. */
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 
 /** The text with `\u0000` in the place of every character that would not be seen, so that what is shown is what is there. */

@@ -108,7 +108,7 @@ function typesOf(first: Uint8Array): readonly string[] | null {
 /**
  * Whether a file that begins with these bytes is of one of the types. Where bytes cannot tell, what is stated counts, unless they show that
  * it is something else.
- * @param stated the type that the client states, without parameters; null if nobody has stated one
+ * @param stated the type that the client states, without parameters; null if it states none
  */
 export function fitsTypes(first: Uint8Array, types: readonly string[], stated: string | null): boolean {
   const found = typesOf(first)

@@ -85,7 +85,7 @@ export class Exchange implements SessionSource {
   hasReachedRoute = false
   /** What `session.time` has measured; null if it has not been called. */
   timing: ServerTiming | null = null
-  /** Called when it is over; null without any, and `NOBODY` if it is over, or will end without anybody being told. */
+  /** Called when it is over; null without any, and `NOBODY` if it is over, or will end without a listener. */
   #endListeners: (() => void)[] | null = null
   /** The exchange that this one continues, which tells of the end of both; null for most. */
   #first: Exchange | null = null
@@ -238,7 +238,7 @@ export class Exchange implements SessionSource {
     this.#endListeners = others.length === 0 ? null : others
   }
 
-  /** The response is about to be sent. @returns whether anybody is told about its end */
+  /** The response is about to be sent. @returns whether a listener is told about its end */
   settleListeners(): boolean {
     if (this.#first !== null) return this.#first.settleListeners()
     this.#endListeners ??= NOBODY

@@ -140,7 +140,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
       this.#body.fail(error as Error)
       return true
     }
-    this.#leave(null) // the client has the whole response, and nobody will call `end`
+    this.#leave(null) // the client has the whole response, and nothing calls `end` any more
     return false
   }
 
@@ -306,7 +306,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     this.#ready()
   }
 
-  /** Before the end of a stream, nobody knows whether there will be any. Over HTTP/1.1, Node sends them after chunks only. */
+  /** Before the end of a stream it is not known whether there will be any. Over HTTP/1.1, Node sends them after chunks only. */
   #setTrailers(): void {
     const { own, head } = this.#exchange
     const { res } = this
@@ -354,7 +354,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     if (req.complete) {
       if (!this.#isReading) req._dump()
     } else if (!req.destroyed) {
-      this.#hasFailed = true // nobody reads the rest
+      this.#hasFailed = true // nothing reads the rest
       req.destroy()
     }
     this.#socket.release()
@@ -390,7 +390,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     this.#socket.close(error)
     if (!this.req.destroyed) this.req.destroy(gone)
     this.#closeResponse(gone)
-    // A client that has only ended its side could still read, and must not get a response that nobody has made.
+    // A client that has only ended its side could still read, and must not get a response that was never made.
     const cause = reason ?? (this.#isReady ? null : new WeirError('WEIR_CLIENT_GONE'))
     if (cause !== null) this.#exchange.carrier?.cut(this.#exchange, cause)
     this.#ready()

@@ -60,7 +60,7 @@ export interface AskedRequest {
   readonly otherMethods: readonly string[]
   /** Its body; null if it is not known, or is a form in parts. */
   readonly content: AskedContent | null
-  /** Opens an exchange that nobody has begun, to ask the gates. Null: they have run. */
+  /** Opens an exchange, which has not begun, to ask the gates. Null: they have run. */
   readonly application: Application | null
 }
 
@@ -282,7 +282,7 @@ function explainLimits({ limits, timeouts }: ExplainedServer, route: Route | nul
   return { ...all, ...(route === null ? {} : limitsOf(route, server)) } as Explanation['limits']
 }
 
-/** The text is made when somebody wants it. It is inherited, so that JSON holds the data only. */
+/** The text is made when it is read. It is inherited, so that JSON holds the data only. */
 const WITH_TEXT = {
   toString(this: Explanation): string {
     return textOf(this)

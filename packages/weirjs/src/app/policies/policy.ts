@@ -48,7 +48,7 @@ export interface Policy {
   readonly runsFirst?: boolean
   /**
    * Tells `server.explain` what the gate would do: it returns what the gate would return, throws what it would throw, or returns `'unknown'`. It has
-   * no effects, such as a count, because nobody has sent the request. Without it, `explain` names the gate as one that may respond first.
+   * no effects, such as a count, because no client has sent the request. Without it, `explain` names the gate as one that may respond first.
    */
   readonly foresee?: (session: HttpSession) => HttpResponse | 'unknown' | undefined
   readonly middleware?: Middleware

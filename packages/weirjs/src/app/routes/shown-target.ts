@@ -38,7 +38,7 @@ export function hasRest({ template }: Route): boolean {
   return template.parameters.some(({ rest }) => rest)
 }
 
-/** The same for reports of the server, which nobody has chosen names for: without what is usually secret either. */
+/** The same for reports of the server, for which no names were chosen: without what is usually secret either. */
 export function reportedUrl(head: ShownHead, route: Route | null, table: RouteTable): string {
   const url = shownUrl(head, route, table)
   return masked(url, urlSecrets(url, USUAL_SECRETS), () => NOT_SHOWN)

@@ -1,4 +1,4 @@
-// Where the secrets of a text are whose form nobody has stated: `name=value`, `name: value` and `<name>value</name>`, also inside the
+// Where the secrets of a text are whose form is not stated: `name=value`, `name: value` and `<name>value</name>`, also inside the
 // strings of JSON. Each character is looked at a limited number of times.
 
 import { pairName, type Range } from './pairs.ts'

@@ -1,4 +1,4 @@
-// Where the secrets of a head are that was refused. Nobody knows what its bytes were meant to be, so all of it is secret but what is known to
+// Where the secrets of a head are that was refused. It is not known what its bytes were meant to be, so all of it is secret but what is known to
 // be harmless.
 
 import { addAll, type Range, shifted, urlSecrets } from './ranges.ts'

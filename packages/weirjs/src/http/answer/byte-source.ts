@@ -63,7 +63,7 @@ export function lengthError(promised: number, rest: number): WeirError {
 export const LEND_PIECE: unique symbol = Symbol('weir.lendPiece')
 
 interface LendingSource {
-  /** Like `next` of its iterator. The piece has at most `mostBytes`, and nobody reads the pieces before it any more. */
+  /** Like `next` of its iterator. The piece has at most `mostBytes`, and the pieces before it are not read any more. */
   [LEND_PIECE](mostBytes: number): Promise<IteratorResult<Uint8Array>>
 }
 
@@ -76,7 +76,7 @@ export interface SourceResult {
 /** Reads a source once. */
 export interface SourceReader {
   /**
-   * @param mostBytes if it is given, nobody reads the pieces before this one any more, and this one need not be larger. Not every source makes
+   * @param mostBytes if it is given, the pieces before this one are not read any more, and this one need not be larger. Not every source makes
    * use of that
    */
   next(mostBytes?: number): Promise<SourceResult>

@@ -33,7 +33,7 @@ export class ResponseTrailers {
   }
 
   /**
-   * Fields that nobody has announced. Over HTTP/1.1, they are sent to clients that have not asked for trailers, too, as Node does.
+   * Fields that were not announced. Over HTTP/1.1, they are sent to clients that have not asked for trailers, too, as Node does.
    * @param fields returns name, value, name, value when the body is complete; what may not follow a body is left out
    */
   setUnannounced(fields: () => readonly string[]): void {

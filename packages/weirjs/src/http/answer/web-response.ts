@@ -49,7 +49,7 @@ export function copyWebResponse(
     if (body === null) return isHead && !NEVER_WITH_CONTENT.has(web.status) ? streamed(response, UNREAD, declared, hasType) : response
     if (isHead) return streamed(response, body as unknown as ByteSource, declared, hasType)
     const source = sourceOf(web)
-    const reader = body.getReader() // from now on, nobody else can read it, or send it again
+    const reader = body.getReader() // from now on, other code cannot read it, or send it again
     if (source === null) return sendBody(response, reader, declared, hasType)
     if (typeof source !== 'string') return typed(response.body(source), hasType)
     return typed(mayBeText ? response.text(source) : response.body(Buffer.from(source)), hasType)

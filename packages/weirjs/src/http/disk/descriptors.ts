@@ -2,12 +2,12 @@
 //
 // Clients decide how long a file is needed: those that do not read a response, or send a file slowly, would together take all descriptors of the
 // process. So there is a bound. When it is reached, files that are not being read or written at that moment give their descriptors to those that
-// wait, in order, and are opened again later. Nobody waits for a client: reading and writing end by themselves.
+// wait, in order, and are opened again later. None of this waits for a client: reading and writing end by themselves.
 
 /** Descriptors of this thread for files that are sent or saved. */
 export const MOST_OPEN: number = 128
 
-/** A file that nobody reads or writes at the moment. */
+/** A file that is not being read or written. */
 export interface Unused {
   /** Closes the file, and calls `release`. */
   giveBack(): void
@@ -17,7 +17,7 @@ let taken = 0
 /** Those that have not been used for the longest time come first. */
 const unused = new Set<Unused>()
 const waiting: (() => void)[] = []
-/** Files that are about to release a descriptor, because somebody waits. */
+/** Files that are about to release a descriptor, because another file waits. */
 let leaving = 0
 
 /** @returns null, or a promise that resolves when a file may be opened. `release` must follow in both cases */

@@ -1,4 +1,4 @@
-// A file that is open for reading or writing. While nobody uses it, its descriptor may be given to another one (descriptors.ts).
+// A file that is open for reading or writing. While it is not used, its descriptor may be given to another file (descriptors.ts).
 //
 // It uses the functions of node:fs, because its promises need more than twice as much CPU: opening, inspecting, reading and closing a file
 // of 64 KiB takes 25 µs instead of 64 (Intel Xeon, Node 20.20, 16 at a time, best of six runs).
@@ -49,7 +49,7 @@ export class OpenFile implements descriptors.Unused {
   }
 
   /**
-   * From now on, the descriptor may be given back while nobody uses it. What comes next may take as long as a client likes. A file that was
+   * From now on, the descriptor may be given back while it is not used. What comes next may take as long as a client likes. A file that was
    * opened for reading must have been inspected: if it has changed when it is opened again, reading fails.
    */
   mayWait(): void {

@@ -36,13 +36,13 @@ export function lend(length: number): Buffer {
   return isBlock ? (free.pop() ?? Buffer.allocUnsafeSlow(MOST_BYTES)).subarray(0, length) : Buffer.allocUnsafeSlow(length)
 }
 
-/** Nobody reads `bytes` any more, or writes them. */
+/** `bytes` are not read or written any more. */
 export function giveBack(bytes: Buffer): void {
   forget(bytes)
   if (bytes.buffer.byteLength === MOST_BYTES && free.length < MOST_FREE) free.push(Buffer.from(bytes.buffer))
 }
 
-/** `bytes` is not going to be given back. It becomes garbage when nobody needs it any more. */
+/** `bytes` is not going to be given back. It becomes garbage when it is no longer needed. */
 export function forget(bytes: Buffer): void {
   lent -= bytes.buffer.byteLength
 }

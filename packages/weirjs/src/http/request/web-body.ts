@@ -15,7 +15,7 @@ export class WebBody implements BodySink {
   readonly stream: ReadableStream<Uint8Array>
   readonly #body: RequestBody
   #controller!: ReadableStreamDefaultController<Uint8Array>
-  /** Small pieces that arrived behind one that nobody has read yet. */
+  /** Small pieces that arrived behind one that has not been read yet. */
   readonly #small = new GatheredBytes()
   readonly #keeper = new PieceKeeper()
   #isTaken = false
@@ -37,7 +37,7 @@ export class WebBody implements BodySink {
     )
   }
 
-  /** Whether nobody has begun to read the stream, and the request has not expired. */
+  /** Whether the stream has no reader yet, and the request has not expired. */
   get isUntouched(): boolean {
     return !this.#isTaken && !this.#isCancelled && this.#kept === null && !this.#body.isExpired && !this.stream.locked
   }

@@ -1,5 +1,5 @@
-// How is the content of a response sent, whatever carries it? The one choice over the kind of content, and the one response that is sent piece by
-// piece. How its bytes are framed is the writer's business.
+// How is the content of a response sent, whatever carries it? The choice by the kind of content is made here alone, and so are responses that are
+// sent piece by piece. The writer frames the bytes.
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'

@@ -31,7 +31,7 @@ export interface Carrier {
   readonly receivedBytes: number
   /** Where the response goes. */
   readonly writer: AnswerWriter
-  /** Nobody reads the body for now. */
+  /** The body is not read for now. */
   pause(): void
   /** More of the body is needed. */
   resume(): void
@@ -60,6 +60,6 @@ export interface Carrier {
   proceed(): void
   /** Ends the exchange so that the client sees that something is missing. */
   cut(error: Error): void
-  /** The exchange is over: nothing more is sent, and nobody works on it any more. */
+  /** The exchange is over: nothing more is sent, and no code works on it any more. */
   closed(): void
 }

@@ -1,7 +1,7 @@
 // The state of one exchange, whatever carries it: three small state machines, and every move that they can make.
 //
 //   request   how much of the request has arrived, and whether its rest is read
-//   work      who works on it: nobody, gates, the handler, or the server in its place
+//   work      who works on it: no code, gates, the handler, or the server in its place
 //   answer    how far the response has come
 //
 // `RequestCycle` holds the three numbers, and only the functions here change them. A move that is not in the tables is a bug in weir: it throws, and
@@ -10,7 +10,7 @@
 
 import { illegalMove, masksOf } from '../../base/moves.ts'
 
-/** In each machine: there is no exchange yet. Work: nobody works on it for now. */
+/** In each machine: there is no exchange yet. Work: no code works on it for now. */
 export const NONE = 0
 
 /** Request: the rest is read as it arrives. */
@@ -121,7 +121,7 @@ export function moveAnswer(exchange: ExchangeState, to: number): void {
   exchange.answer = to
 }
 
-/** All of the response has been handed to the carrier, and nobody can use the request any more. */
+/** All of the response has been handed to the carrier, and the request can no longer be used. */
 export function handOver(exchange: ExchangeState): void {
   if (((ANSWER_MASKS[exchange.answer]! >> HANDED_OVER) & 1) === 0) throw illegalMove('answer of an exchange', ANSWER_NAMES, exchange.answer, HANDED_OVER)
   moveWork(exchange, EXPIRED)
@@ -141,7 +141,7 @@ export function isCut({ answer }: ExchangeState): boolean {
   return answer >= SENT
 }
 
-/** Whether nobody works on it any more, and nothing more is sent. */
+/** Whether no code works on it any more, and nothing more is sent. */
 export function isOver({ work, answer }: ExchangeState): boolean {
   return work === EXPIRED && answer >= SENT
 }

@@ -11,7 +11,7 @@ import type { Peer } from '../connections/peer.ts'
 
 /** Matches an IP address in a valid Host. */
 const IP_ADDRESS = /^(?:\[.+\]|\d+(?:\.\d+){3})$/
-/** What a proxy calls the server, and nobody can register as a name of their own: an address, a name without a dot, or nothing. */
+/** What a proxy calls the server, and nobody can register as a domain: an address, a name without a dot, or nothing. */
 const NOT_OF_PAGES = /^(?:\[.+\]|\d+(?:\.\d+){3}|[^.]*)$/
 
 type Connection = Pick<ConnectionInfo, 'isSecure' | 'clientAddress' | 'clientPort' | 'forwarding'> & { readonly peer: Peer }

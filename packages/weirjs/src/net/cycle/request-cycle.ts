@@ -138,7 +138,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   // The body.
 
-  /** Bytes of the body have arrived, and somebody may need them: `body` is not null. */
+  /** Bytes of the body have arrived, and `body` is not null. */
   receive(buffer: Buffer, start: number, end: number, borrowed: boolean): void {
     const { body, bodyLimit } = this
     this.deadlines.countBody(end - start)

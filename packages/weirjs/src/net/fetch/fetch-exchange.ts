@@ -190,7 +190,7 @@ class FetchExchange implements Carrier, ResponseOwner, Timed {
 
   // The response.
 
-  /** Nobody can receive an interim response. */
+  /** A caller of `fetch` cannot receive an interim response. */
   interim(): boolean {
     return false
   }

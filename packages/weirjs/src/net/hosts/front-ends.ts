@@ -5,7 +5,7 @@ import { invalid } from '../../base/options.ts'
 import { isLocalName } from '../../base/this-machine.ts'
 
 /**
- * Origins as browsers send them. A page that came over plain HTTP could be changed on its way by anybody, so only pages of this machine may.
+ * Origins as browsers send them. A page that came over plain HTTP could be changed on its way, so only pages of this machine may.
  *
  * @throws WEIR_OPTION_INVALID
  */

@@ -15,7 +15,7 @@ const NAME = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])$/
 const LABELS = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
 const PORT = /:(\d{0,5})$/
 /**
- * The names of this machine. Nobody else can make a browser send them to this machine: a name below `localhost` cannot be registered, and an
+ * The names of this machine. Other machines cannot make a browser send them to this one: a name below `localhost` cannot be registered, and an
  * address is not looked up. Addresses are read only as browsers write them.
  */
 const OF_THIS_MACHINE = /^(?:(?:[a-z0-9_-]+\.)*localhost\.?|127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}|\[::1\])(?::\d{0,5})?$/i

@@ -187,8 +187,8 @@ export class Http1Carrier implements Carrier {
   }
 
   /**
-   * A client that has ended its side in the middle of a body has left. Whether it has, only the rest of the body shows: if nobody asks for
-   * what has arrived of it, it is handed on. A handler that has not answered a moment later has nobody to answer.
+   * A client that has ended its side in the middle of a body has left. Only the rest of the body shows whether it has: what
+   * has arrived of it is handed on, even if the handler has not asked for it. A handler that has not responded a moment later has no client.
    */
   #checkRest(elapsedMs: number): void {
     const wire = this.#wire
@@ -200,7 +200,7 @@ export class Http1Carrier implements Carrier {
       return
     }
     this.#unaskedMs = 0
-    wire.resumeBody() // the body stays held, so nobody pauses it again
+    wire.resumeBody() // the body stays held, so it is not paused again
     this.#connection.run()
   }
 }

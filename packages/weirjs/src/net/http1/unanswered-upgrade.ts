@@ -1,4 +1,4 @@
-// An upgrade that nobody has answered yet: its handler may never look at the socket, so the end of its client would be nobody's business.
+// An upgrade that has not been answered yet: its handler may never look at the socket, and then would not notice that its client has left.
 //
 // The server's timeouts end when another protocol takes over. Until the handler has written something there is no other protocol: a client
 // that has left gets `lingerTimeout`, in which a handler may still answer one that has only ended its side. Behind more bytes than are kept

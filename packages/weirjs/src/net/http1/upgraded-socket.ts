@@ -1,7 +1,7 @@
 // The socket that another protocol receives: a Duplex over the transport that the HTTP/1.1 connection has handed over.
 //
 // What arrives in borrowed memory is pushed as a copy. As in Node, the transport is read until as much waits as a stream keeps, also while nothing
-// reads from the socket: otherwise nobody would learn that the client has left. What is written while
+// reads from the socket: otherwise the end of the client would go unnoticed. What is written while
 // bytes are handled is sent together when they have been: sixteen messages in one read are answered by one write, and under load it waits
 // for those of other connections (write-batch.ts), but not for longer than until the next write. A write is complete when the transport has
 // room again; until then it counts in `writableLength`. The socket closes only when the transport does, so everything that was written before
@@ -123,7 +123,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
 
   onClose(failure: Error | null = null): void {
     if (this.destroyed) this.#wasClosed = true // by the program
-    // A socket of Node would end the process with an error for which nobody listens. `pipe` listens only to pass it on, unless others do.
+    // A socket of Node would end the process with an error that has no listener. `pipe` listens only to pass it on, unless others do.
     if (failure !== null && this.listenerCount('error') > 0) this.on('error', ignore).destroy(failure)
     else this.destroy()
     this.#onGone()
@@ -207,7 +207,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     this.#transport.end()
     done()
     if (this.readableFlowing !== null || this.listenerCount('readable') > 0) return
-    // The end of the client could wait behind bytes that nobody reads.
+    // The end of the client could wait behind bytes that are never read.
     this.#isDiscarding = true
     this.resume()
   }

@@ -1,6 +1,6 @@
 // Responses that wait for a client which does not read them.
 //
-// Nobody knows that a client does not read before the handlers have made their responses. While it reads, however slowly, all of them may wait.
+// That a client does not read shows only after the handlers have made their responses. While it reads, however slowly, all of them may wait.
 // If it does not, what is above the limit does not wait for `writeTimeout`: it would be the memory of a hundred responses for one client. And
 // while all such clients together keep too much, none of them gets further ones to keep.
 

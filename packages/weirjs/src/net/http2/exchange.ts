@@ -94,7 +94,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     if (isTunnel) this.#connection.wire.bodies.pauseBody(stream) // until it is known who speaks
     cycle.open(head)
     if (isWhole || head.contentLength === 0) this.complete()
-    // A client that was not told to continue, or whose body nobody reads for now, is not slow.
+    // A client that was not told to continue, or whose body is not read for now, is not slow.
     else if (cycle.work !== state.EXPIRED && !cycle.owesContinue && !stream.isPaused) cycle.deadlines.enter(phase.BODY)
   }
 
@@ -128,7 +128,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
       cycle.receive(buffer, start, end, isBorrowed)
       return isBorrowed
     }
-    // Bytes that nobody wants: a few are discarded. For many the client is told that they are not needed (RFC 9113 §8.1).
+    // Bytes without a reader: a few are discarded. For many, the client is told that they are not needed (RFC 9113 §8.1).
     cycle.deadlines.countBody(end - start)
     this.#drainedBytes += end - start
     if (this.#drainedBytes > this.#connection.host.limits.maxDrainSize) this.#refuseRest()
@@ -176,7 +176,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
 
   // The response.
 
-  /** A success would open a tunnel (RFC 9113 §8.5), and nobody is there who speaks in it. */
+  /** A success would open a tunnel (RFC 9113 §8.5), and nothing here speaks its protocol. */
   prepare(response: OutgoingResponse): OutgoingResponse {
     if (!this.stream.isTunnel || response.content.kind === 'upgrade' || response.statusCode >= 300) return response
     response.discard()

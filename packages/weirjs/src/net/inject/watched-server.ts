@@ -1,4 +1,4 @@
-// A server as a client of a test sees it while somebody watches what becomes of its requests. The server itself is not changed.
+// A server as a client of a test sees it while a tool watches what becomes of its requests. The server itself is not changed.
 
 import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
 import type { Application } from '../../http/application.ts'

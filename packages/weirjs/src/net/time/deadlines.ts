@@ -80,7 +80,7 @@ export class Deadlines {
     this.#workedMs = -1
   }
 
-  /** The response is complete, so nobody reads the rest of the body. It has to arrive as the server expects it, whatever its route allows. */
+  /** The response is complete, so the rest of the body has no reader. It must arrive as the server expects it, whatever its route allows. */
   endRoute(): void {
     const { minBodyRate } = this.#timeouts
     if (this.#minBodyRate === minBodyRate) return

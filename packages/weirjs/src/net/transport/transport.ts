@@ -7,7 +7,7 @@ export interface Transport {
   writeText(text: string): void
   /**
    * Writes bytes. They must not change until they are sent.
-   * @param onSent called with them when nobody reads them any more; not at all if the transport fails before that
+   * @param onSent called with them when their memory is free again; not at all if the transport fails before that
    */
   writeBytes<B extends Uint8Array>(bytes: B, onSent?: (bytes: B) => void): void
   /** Like `writeBytes`. @returns whether the network has accepted all of them, so that they may change as soon as this returns */

@@ -1,4 +1,4 @@
-// How much a client may send of request bodies, and what is held of bodies that nobody reads for now (RFC 9113 §5.2, §6.9).
+// How much a client may send of request bodies, and what is held of bodies that are not read for now (RFC 9113 §5.2, §6.9).
 //
 // The window of a stream opens again when its bytes have been taken and the body is not paused; the window of the connection opens when they
 // have been taken or discarded. WINDOW_UPDATE is sent for half a window at a time, and the window of a stream grows while its reader keeps up: a

@@ -321,7 +321,7 @@ export class Http2WireConnection<T> {
     return this.#endSoon(stream)
   }
 
-  /** If the response is complete too, nobody will read what is held. */
+  /** If the response is complete too, what is held will not be read. */
   #endReceiving(stream: Http2Stream<T>): void {
     stream.owesEnd = true
     stream.endReceiving()

@@ -307,7 +307,7 @@ export class FrameSender<T> {
     return true
   }
 
-  /** Whether a piece can become a frame now: nobody else waits, and there is room. */
+  /** Whether a piece can become a frame now: no other stream waits, and there is room. */
   #fits(stream: Http2Stream<T>, length: number): boolean {
     return (
       this.#scheduler.isEmpty &&

@@ -9,7 +9,7 @@ import { Buffer } from 'node:buffer'
 const SIZES = [34 * 1024, 66 * 1024] as const
 /** The largest block. */
 export const BLOCK_BYTES: number = SIZES[1]
-/** Blocks of each size that are kept while nobody needs them. */
+/** Blocks of each size that are kept for later use. */
 const MOST_FREE = 16
 
 const free: readonly Buffer[][] = SIZES.map(() => [])
@@ -33,7 +33,7 @@ export function isLent({ buffer }: Buffer): boolean {
   return (buffer.byteLength === SIZES[0] || buffer.byteLength === SIZES[1]) && blocks.has(buffer)
 }
 
-/** @param bytes part of a block, which nobody reads any more */
+/** @param bytes part of a block, which is not read any more */
 export function giveBack({ buffer }: Buffer): void {
   const same = free[buffer.byteLength === SIZES[0] ? 0 : 1]!
   if (same.length < MOST_FREE) same.push(Buffer.from(buffer))
