@@ -123,7 +123,7 @@ test('docs/http.md has the moves of an exchange', () => {
   const tables = [
     [exchange.REQUEST_NAMES, exchange.REQUEST_MOVES],
     [exchange.WORK_NAMES, exchange.WORK_MOVES],
-    [exchange.ANSWER_NAMES, exchange.ANSWER_MOVES],
+    [exchange.RESPONSE_NAMES, exchange.RESPONSE_MOVES],
   ] as const
   const rows = tables.flatMap(([names, moves]) => names.map((name, i) => [name, moves[i]!.map((to) => names[to]).join(', ') || 'nothing']))
   assert.deepEqual(

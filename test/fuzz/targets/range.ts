@@ -9,7 +9,7 @@ import {
   evaluatePreconditions,
   rangeApplies,
   type Validators,
-} from '../../../packages/weirjs/src/http/answer/conditional.ts'
+} from '../../../packages/weirjs/src/http/response/conditional.ts'
 import { MAX_RANGES, selectRanges } from '../../../packages/weirjs/src/http/files/byte-ranges.ts'
 import type { Random } from '../random.ts'
 import { assertSameWords, type Target } from '../target.ts'

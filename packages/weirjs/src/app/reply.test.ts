@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { askedExchange, askedHead } from '../../test/support/asked.ts'
-import { OutgoingResponse } from '../http/answer/outgoing-response.ts'
-import { HttpResponse } from '../http/answer/response.ts'
+import { OutgoingResponse } from '../http/response/outgoing-response.ts'
+import { HttpResponse } from '../http/response/response.ts'
 import { checkUpgrade, isLater, reply, replyInPlace } from './reply.ts'
 
 /** Status, kind and type of what becomes of a result. */

@@ -2,8 +2,8 @@
 
 import { WeirError } from '../base/errors.ts'
 import type { Head } from '../wire/head/head.ts'
-import { OutgoingResponse } from './answer/outgoing-response.ts'
-import { HttpResponse, outgoingOf } from './answer/response.ts'
+import { OutgoingResponse } from './response/outgoing-response.ts'
+import { HttpResponse, outgoingOf } from './response/response.ts'
 import type { BagKey } from './bag.ts'
 import type { ConnectionInfo, ForwardedClient } from './connection-info.ts'
 import type { Serialize } from './json-engine.ts'

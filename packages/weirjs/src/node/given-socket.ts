@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
-import type { UpgradedDuplex } from '../http/answer/response-content.ts'
+import type { UpgradedDuplex } from '../http/response/response-content.ts'
 import { IdleTimer, listenForTimeout } from './idle-timer.ts'
 import type { NodeSocket } from './node-socket.ts'
 

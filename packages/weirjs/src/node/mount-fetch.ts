@@ -6,7 +6,7 @@ import { kindOf } from '../base/kind-of.ts'
 import { flag, func } from '../base/option-kinds.ts'
 import { rules } from '../base/option-rules.ts'
 import { invalid } from '../base/options.ts'
-import { isWebResponse } from '../http/answer/web-response.ts'
+import { isWebResponse } from '../http/response/web-response.ts'
 import { bodyOf } from '../http/request/request.ts'
 import type { HttpSession } from '../http/session.ts'
 

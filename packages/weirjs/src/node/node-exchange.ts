@@ -11,7 +11,7 @@ import process from 'node:process'
 import type { Duplex } from 'node:stream'
 
 import { faultOf, WeirError } from '../base/errors.ts'
-import { type ByteSource, UNREAD } from '../http/answer/byte-source.ts'
+import { type ByteSource, UNREAD } from '../http/response/byte-source.ts'
 import type { BodySink } from '../http/body/body.ts'
 import { PieceQueue } from '../http/body/piece-queue.ts'
 import type { ConnectionInfo } from '../http/connection-info.ts'

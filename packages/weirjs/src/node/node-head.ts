@@ -5,8 +5,8 @@ import { type ServerResponse, STATUS_CODES, validateHeaderName, validateHeaderVa
 import { isFieldValue, isToken } from '../base/ascii.ts'
 import { WeirError } from '../base/errors.ts'
 import { mayBeTrailer } from '../base/trailer-names.ts'
-import { FRAMING } from '../http/answer/field-list.ts'
-import type { OutgoingResponse } from '../http/answer/outgoing-response.ts'
+import { FRAMING } from '../http/response/field-list.ts'
+import type { OutgoingResponse } from '../http/response/outgoing-response.ts'
 
 /** What `writeHead` and `setHeader` accept as a value. */
 type FieldValue = string | number | readonly string[]

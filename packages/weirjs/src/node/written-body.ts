@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import process from 'node:process'
 
-import { HEAD_ONLY } from '../http/answer/byte-source.ts'
+import { HEAD_ONLY } from '../http/response/byte-source.ts'
 import { GatheredBytes } from '../http/body/gathered-bytes.ts'
 import type { WriteCallback } from './node-socket.ts'
 

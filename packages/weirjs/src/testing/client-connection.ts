@@ -9,7 +9,7 @@ import { type ArrivalOptions, arrivalOf } from '../net/connections/arrival.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import { derivedHost } from '../net/connections/derived-host.ts'
 import { Http1Connection } from '../net/http1/connection.ts'
-import { AnswerReader } from '../net/inject/answer-reader.ts'
+import { ResponseReader } from '../net/inject/response-reader.ts'
 import { Ticker } from '../net/time/ticker.ts'
 import { MemoryTransport } from '../net/transport/memory-transport.ts'
 
@@ -58,7 +58,7 @@ const WINDOW_BYTES = 64 * 1024
 const SHOWN_BYTES = 300
 
 export class ClientConnection {
-  readonly reader = new AnswerReader()
+  readonly reader = new ResponseReader()
   readonly #host: ConnectionHost
   readonly #transport: MemoryTransport
   readonly #behaviours: readonly Behave[]

@@ -1,12 +1,12 @@
 // A response that is being received: its head is complete, and its body is read as it arrives.
 
-import type { AnswerHead } from '../net/inject/answer-reader.ts'
+import type { ResponseHead } from '../net/inject/response-reader.ts'
 import { EARLY_HINTS, type InjectResponse, wholeAnswer } from '../net/inject/inject.ts'
 
 import type { ClientConnection } from './client-connection.ts'
 
 /** A streamed response. The test decides how fast the client reads: after 64 KiB that the test has not read, the server has to wait. */
-export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
+export class TestAnswer implements ResponseHead, AsyncIterable<Buffer> {
   readonly status: number
   readonly reason: string
   readonly headers: Headers
@@ -27,8 +27,8 @@ export class TestAnswer implements AnswerHead, AsyncIterable<Buffer> {
   constructor(
     connection: ClientConnection,
     name: string,
-    head: AnswerHead,
-    interim: readonly AnswerHead[],
+    head: ResponseHead,
+    interim: readonly ResponseHead[],
     signal: AbortSignal | undefined,
     onEnd: () => void,
   ) {

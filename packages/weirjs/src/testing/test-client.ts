@@ -5,7 +5,7 @@ import { Buffer } from 'node:buffer'
 import { shown } from '../base/kind-of.ts'
 import { checkNames, invalid } from '../base/options.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
-import type { AnswerHead } from '../net/inject/answer-reader.ts'
+import type { ResponseHead } from '../net/inject/response-reader.ts'
 import type { InjectResponse } from '../net/inject/inject.ts'
 import { fieldsOf, requestOf } from '../net/inject/request-bytes.ts'
 import { WatchedServer, watchedHostOf } from '../net/inject/watched-server.ts'
@@ -258,9 +258,9 @@ export class TestClient implements AsyncDisposable {
     try {
       await prepared
       await connection.within(`the responses before that to ${name} to be read to their end`, before)
-      const interim: AnswerHead[] = []
+      const interim: ResponseHead[] = []
       for (;;) {
-        let head: AnswerHead | null = null
+        let head: ResponseHead | null = null
         await connection.until(`the response to ${name}`, () => (head = connection.reader.takeHead(isToHead)) !== null, signal)
         const { status, headers } = head!
         if (status < 200 && status !== 101) {

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
-import type { AnswerHead } from '../net/inject/answer-reader.ts'
+import type { ResponseHead } from '../net/inject/response-reader.ts'
 import type { InjectResponse } from '../net/inject/inject.ts'
 import type { InjectRequest } from '../net/inject/request-bytes.ts'
 import * as frames from '../wire/websocket/frame-types.ts'
@@ -71,7 +71,7 @@ export class TestWebSocket implements AsyncIterable<string | Buffer>, AsyncDispo
   readonly headers: Headers
 
   /** @internal */
-  constructor(connection: ClientConnection, path: string, { headers }: AnswerHead) {
+  constructor(connection: ClientConnection, path: string, { headers }: ResponseHead) {
     if (headers.get('sec-websocket-accept') !== ACCEPT) throw new Error(`the response to ${path} does not accept the key`)
     this.#connection = connection
     this.#path = path

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chaos } from '../../../dev/src/index.ts'
-import { bytesOf } from '../../src/http/answer/byte-source.ts'
+import { bytesOf } from '../../src/http/response/byte-source.ts'
 import { Controller, fields, HttpError, HttpResponse, HttpServer, Route, saveTo } from '../../src/index.ts'
 import { sse } from '../../src/modules/sse/index.ts'
 import { connect } from '../../src/testing/index.ts'

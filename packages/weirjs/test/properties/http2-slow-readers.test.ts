@@ -9,10 +9,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 
 import { resolveLimits } from '../../src/base/limits.ts'
-import type { ByteSource } from '../../src/http/answer/byte-source.ts'
-import { LEND_PIECE } from '../../src/http/answer/byte-source.ts'
-import { OutgoingResponse } from '../../src/http/answer/outgoing-response.ts'
-import { StreamedAnswer } from '../../src/net/cycle/answer-sender.ts'
+import type { ByteSource } from '../../src/http/response/byte-source.ts'
+import { LEND_PIECE } from '../../src/http/response/byte-source.ts'
+import { OutgoingResponse } from '../../src/http/response/outgoing-response.ts'
+import { StreamedResponse } from '../../src/net/cycle/response-sender.ts'
 import { DUE, GATES, WHOLE } from '../../src/net/cycle/exchange-states.ts'
 import { Output, type Watched } from '../../src/net/http2/output.ts'
 import { isTight, MUCH_STUCK_BYTES } from '../../src/net/http2/output.ts'
@@ -117,7 +117,7 @@ class Client {
     const response = new OutgoingResponse()
     response.header('Content-Length', BODY_BYTES).stream(source as unknown as ByteSource)
     const writer = new Http2Writer(this.wire.sender, this.output, stream, { dateLine: '' } as unknown as Ticker)
-    const answer = new StreamedAnswer({ request: WHOLE, work: GATES, answer: DUE }, writer, response, null)
+    const answer = new StreamedResponse({ request: WHOLE, work: GATES, answer: DUE }, writer, response, null)
     const settle = (): boolean => {
       if (!writer.mustWait) answer.goOn()
       return answer.isWaiting

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ByteSource } from '../../src/http/answer/byte-source.ts'
-import { LEND_PIECE } from '../../src/http/answer/byte-source.ts'
+import type { ByteSource } from '../../src/http/response/byte-source.ts'
+import { LEND_PIECE } from '../../src/http/response/byte-source.ts'
 import type { HttpServer } from '../../src/index.ts'
 import {
   ACK,

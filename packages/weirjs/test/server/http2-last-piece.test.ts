@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ByteSource } from '../../src/http/answer/byte-source.ts'
+import type { ByteSource } from '../../src/http/response/byte-source.ts'
 
 import type { HttpServer } from '../../src/index.ts'
 import { ACK, DATA, END_STREAM, type Frame, HEADERS, INITIAL_WINDOW_SIZE, PING, RawHttp2, RST_STREAM } from '../support/http2-client.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WebSocket } from 'undici'
-import type { TakeOver } from '../../src/http/answer/response-content.ts'
+import type { TakeOver } from '../../src/http/response/response-content.ts'
 
 import { HttpServer } from '../../src/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'

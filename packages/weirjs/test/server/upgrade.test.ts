@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
-import type { TakeOver } from '../../src/http/answer/response-content.ts'
+import type { TakeOver } from '../../src/http/response/response-content.ts'
 
 import { HttpError, HttpServer } from '../../src/index.ts'
 import { cert, key } from '../support/certificate.ts'

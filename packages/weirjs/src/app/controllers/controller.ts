@@ -1,7 +1,7 @@
 // Controllers: classes whose methods handle routes. Each request has its own instance.
 
 import { WeirError } from '../../base/errors.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { askedExchange, askedHead } from '../../../test/support/asked.ts'
-import type { Problem } from '../../http/answer/problem.ts'
+import type { Problem } from '../../http/response/problem.ts'
 import { Secrets } from '../routes/shown-target.ts'
 import { ShownTexts } from '../routes/shown-texts.ts'
 import { errorPage } from './error-page.ts'

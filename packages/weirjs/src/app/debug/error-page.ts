@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { isInstance } from '../../base/errors.ts'
 
-import type { Problem } from '../../http/answer/problem.ts'
+import type { Problem } from '../../http/response/problem.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'
 import type { Explanation } from '../explain/explanation.ts'

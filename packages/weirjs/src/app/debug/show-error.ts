@@ -1,7 +1,7 @@
 // Errors as `debug` shows them: problem documents with an explanation, and pages for browsers.
 
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import type { Problem } from '../../http/answer/problem.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
+import type { Problem } from '../../http/response/problem.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import { OTHER_METHODS } from '../../http/notes.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'

@@ -1,7 +1,7 @@
 // How the arguments of a handler are made of one request, without the values of secrets.
 
 import { InvalidBodyError } from '../../base/errors.ts'
-import { shownFailures } from '../../http/answer/shown-failures.ts'
+import { shownFailures } from '../../http/response/shown-failures.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import { Mismatch, NOT_SHOWN, PASSES_SCHEMA, shorten } from '../../schema/mismatch.ts'

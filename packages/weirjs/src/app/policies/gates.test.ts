@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { askedExchange } from '../../../test/support/asked.ts'
-import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { runGates } from './gates.ts'
 import type { Gate } from './policy.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { askedExchange } from '../../../test/support/asked.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { reply } from '../reply.ts'
 import { compose, type Middleware, type Pipeline } from './middleware.ts'
 

@@ -5,7 +5,7 @@ import { WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import type { BeforeSend, Middleware } from './middleware.ts'

@@ -3,8 +3,8 @@
 // another one later.
 
 import { WeirError } from '../../base/errors.ts'
-import { applyContentTag } from '../../http/answer/precondition.ts'
-import { outgoingOf } from '../../http/answer/response.ts'
+import { applyContentTag } from '../../http/response/precondition.ts'
+import { outgoingOf } from '../../http/response/response.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'

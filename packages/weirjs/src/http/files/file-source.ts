@@ -6,7 +6,7 @@
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 
-import { LEND_PIECE } from '../answer/byte-source.ts'
+import { LEND_PIECE } from '../response/byte-source.ts'
 import type { OpenFile } from '../disk/open-file.ts'
 import * as memory from './lent-memory.ts'
 

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { formatHttpDate } from '../../formats/http-date.ts'
-import { OutgoingResponse } from '../answer/outgoing-response.ts'
+import { OutgoingResponse } from '../response/outgoing-response.ts'
 import type { FilePiece } from './file-source.ts'
 import { type Asking, type FileState, lastModifiedOf, selectPieces, tagOf } from './representation.ts'
 

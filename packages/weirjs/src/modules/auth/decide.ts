@@ -3,7 +3,7 @@
 import type { Gate } from '../../app/policies/policy.ts'
 import { HttpError, isInstance, WeirError } from '../../base/errors.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { HttpResponse } from '../../http/answer/response.ts'
+import { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
 

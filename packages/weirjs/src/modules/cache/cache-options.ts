@@ -7,7 +7,7 @@ import { alias, duration, flag, forTests, having, listener, oneOfOr, readBy, siz
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import type { CacheStore } from './cache-store.ts'

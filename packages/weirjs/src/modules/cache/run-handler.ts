@@ -3,7 +3,7 @@
 import type { Next } from '../../app/policies/middleware.ts'
 import type { Clock } from '../../base/clock.ts'
 import { HttpError, isInstance } from '../../base/errors.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import type { ExchangeHandle } from '../kit/exchange.ts'
 import { KeptResponse } from '../kit/kept-response.ts'
 import { type ResponseHandle, responseHandle } from '../kit/response.ts'

@@ -1,7 +1,7 @@
 // Sends a kept response: with its age, as 304 to a client that has it, or the part of it that the client requests.
 
 import type { Clock } from '../../base/clock.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import type { ExchangeHandle } from '../kit/exchange.ts'
 
 import { ageMs, type CacheEntry } from './cache-entry.ts'

@@ -13,7 +13,7 @@ export type {
 } from '../../app/routes/contract.ts'
 export { pages } from '../../app/routes/pages.ts'
 export { cookie, header } from '../../app/routes/parameter-source.ts'
-export { Problem } from '../../http/answer/problem.ts'
+export { Problem } from '../../http/response/problem.ts'
 export { mergePatch } from '../../http/body/merge-patch-body.ts'
 export { bytes, events, stream, text } from '../../http/body/plain-body.ts'
 export { form, json } from '../../http/body/schema-body.ts'

@@ -1,7 +1,7 @@
 // A stream that passes through a compressor. It is flushed when its source pauses, read no faster than the client reads, and closed on both
 // sides.
 
-import type { ByteSource } from '../../http/answer/byte-source.ts'
+import type { ByteSource } from '../../http/response/byte-source.ts'
 
 import type { ContentReader } from '../kit/content-reader.ts'
 

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 
 import { invalid } from '../../base/options.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { type Coding, createDictionaryCoding, takesDictionaries } from './codings.ts'
 

@@ -10,7 +10,7 @@ import { isPromise } from '../../base/is-promise.ts'
 import { duration, flag, readBy, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { type OriginPredicate, type Origins, predicateOf } from './origins.ts'

@@ -9,7 +9,7 @@ import { shown } from '../../base/kind-of.ts'
 import { duration, flag, nested, object, oneOf, readBy, texts } from '../../base/option-kinds.ts'
 import { type Rule, rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { responseHandle } from '../kit/response.ts'
 

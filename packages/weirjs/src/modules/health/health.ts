@@ -8,7 +8,7 @@ import { shown } from '../../base/kind-of.ts'
 import { alias, duration, flag, func, list, matching, nested, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { Check, type CheckResult, type HealthCheck } from './check.ts'

@@ -1,9 +1,9 @@
 // The conditions of a client, for complete responses that are made, or were kept, whatever the client has.
 
 import { parseHttpDate } from '../../formats/http-date.ts'
-import type { Validators } from '../../http/answer/conditional.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import { settlePreconditions } from '../../http/answer/precondition.ts'
+import type { Validators } from '../../http/response/conditional.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
+import { settlePreconditions } from '../../http/response/precondition.ts'
 import type { Exchange } from '../../http/exchange.ts'
 
 /** Conditions do not count for other responses than those with status 200 (RFC 9110 §13.2.1). */

@@ -9,7 +9,7 @@ import {
   openSource,
   type SourceReader,
   takeSource,
-} from '../../http/answer/byte-source.ts'
+} from '../../http/response/byte-source.ts'
 
 import type { ResponseHandle } from './response.ts'
 

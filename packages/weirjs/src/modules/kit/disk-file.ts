@@ -2,7 +2,7 @@
 
 import type { BigIntStats } from 'node:fs'
 
-import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
+import { type HttpResponse, outgoingOf } from '../../http/response/response.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import { type FoundFile, openFile, prepareOpenFile, typeOf } from '../../http/files/file.ts'
 import { FileSource } from '../../http/files/file-source.ts'

@@ -2,11 +2,11 @@
 
 import { Buffer, isUtf8 } from 'node:buffer'
 
-import { CodedForms } from '../../http/answer/coded-forms.ts'
-import { rangeApplies, type Validators } from '../../http/answer/conditional.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import { refuse } from '../../http/answer/precondition.ts'
-import type { HttpResponse } from '../../http/answer/response.ts'
+import { CodedForms } from '../../http/response/coded-forms.ts'
+import { rangeApplies, type Validators } from '../../http/response/conditional.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
+import { refuse } from '../../http/response/precondition.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import { type Exchange, exchangeOf } from '../../http/exchange.ts'
 import { contentRange, selectRanges } from '../../http/files/byte-ranges.ts'
 import type { HttpSession } from '../../http/session.ts'

@@ -1,9 +1,9 @@
 // What a module may see and change of a response beyond `HttpResponse`, just before it is sent. It hides the engine, so that the engine can change.
 
-import type { ByteSource } from '../../http/answer/byte-source.ts'
-import type { Problem } from '../../http/answer/problem.ts'
-import { type HttpResponse, outgoingOf } from '../../http/answer/response.ts'
-import type { ResponseContent } from '../../http/answer/response-content.ts'
+import type { ByteSource } from '../../http/response/byte-source.ts'
+import type { Problem } from '../../http/response/problem.ts'
+import { type HttpResponse, outgoingOf } from '../../http/response/response.ts'
+import type { ResponseContent } from '../../http/response/response-content.ts'
 
 /**
  * A response, as modules see it: what a handler replaces or deletes on it has no effect here. All that changes it throws `WEIR_RESPONSE_SENT` once

@@ -4,7 +4,7 @@
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
-import type { HttpResponse } from '../../http/answer/response.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import { cookieOf } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'

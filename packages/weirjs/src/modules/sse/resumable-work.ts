@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
-import { problemFor } from '../../http/answer/error-problem.ts'
+import { problemFor } from '../../http/response/error-problem.ts'
 import type { RelayEvent } from './event-envelope.ts'
 import { RELAY_EVENT_RULES } from './relay-channel.ts'
 import { type End, type EndReason, type Said, storedEvent } from './resumable-message.ts'

@@ -1,7 +1,7 @@
 // Fields that the program sets on its files in addition to those of the module.
 
 import { invalid } from '../../base/options.ts'
-import { HttpResponse } from '../../http/answer/response.ts'
+import { HttpResponse } from '../../http/response/response.ts'
 
 /** Fields by name, for every file or by its path below the root. */
 export type StaticHeaders = Readonly<Record<string, string>> | ((path: string) => Readonly<Record<string, string>>)

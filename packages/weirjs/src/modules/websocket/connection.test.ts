@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { constants, deflateRawSync } from 'node:zlib'
 
-import type { ByteLink, LinkOwner } from '../../http/answer/byte-link.ts'
+import type { ByteLink, LinkOwner } from '../../http/response/byte-link.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { WireWebSocket } from '../../wire/websocket/connection.ts'
 import { acceptDeflate } from '../../wire/websocket/deflate-offer.ts'

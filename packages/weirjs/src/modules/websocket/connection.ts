@@ -7,7 +7,7 @@
 import { Buffer } from 'node:buffer'
 
 import { isPromise } from '../../base/is-promise.ts'
-import type { ByteLink } from '../../http/answer/byte-link.ts'
+import type { ByteLink } from '../../http/response/byte-link.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { FAULT, type WireWebSocket } from '../../wire/websocket/connection.ts'
 import * as frames from '../../wire/websocket/frame-types.ts'

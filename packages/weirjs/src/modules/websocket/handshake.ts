@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
-import { outgoingOf } from '../../http/answer/response.ts'
-import type { PieceWatcher } from '../../http/answer/response-content.ts'
+import { outgoingOf } from '../../http/response/response.ts'
+import type { PieceWatcher } from '../../http/response/response-content.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 

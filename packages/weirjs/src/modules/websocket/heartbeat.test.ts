@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import type { ByteLink } from '../../http/answer/byte-link.ts'
+import type { ByteLink } from '../../http/response/byte-link.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { WireWebSocket } from '../../wire/websocket/connection.ts'

@@ -3,7 +3,7 @@
 
 import { Buffer } from 'node:buffer'
 
-import type { ByteLink } from '../../http/answer/byte-link.ts'
+import type { ByteLink } from '../../http/response/byte-link.ts'
 import { frameOf, MOST_HEAD_BYTES, writeHead } from '../../wire/websocket/frame-writer.ts'
 import type { SharedFrame } from './shared-message.ts'
 

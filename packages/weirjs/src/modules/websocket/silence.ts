@@ -1,6 +1,6 @@
 // How long a client has been silent, as the heartbeats of its connection see it.
 
-import type { ByteLink } from '../../http/answer/byte-link.ts'
+import type { ByteLink } from '../../http/response/byte-link.ts'
 
 /** There is nothing to do. */
 const FINE = 0

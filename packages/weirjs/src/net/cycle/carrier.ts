@@ -4,15 +4,15 @@
 // next. Whatever both need to know of the exchange is in the cycle's state (exchange-states.ts); a carrier keeps only what its protocol has in
 // addition.
 
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import type { ResponseContent } from '../../http/answer/response-content.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
+import type { ResponseContent } from '../../http/response/response-content.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Peer } from '../connections/peer.ts'
 import type { Recording } from '../observe/recording.ts'
-import type { AnswerWriter } from './answer-sender.ts'
+import type { ResponseWriter } from './response-sender.ts'
 
 /** The connection, as every request sees it. */
 export interface RequestConnection extends ConnectionInfo {
@@ -30,7 +30,7 @@ export interface Carrier {
   /** Bytes of the body that have been received. */
   readonly receivedBytes: number
   /** Where the response goes. */
-  readonly writer: AnswerWriter
+  readonly writer: ResponseWriter
   /** The body is not read for now. */
   pause(): void
   /** More of the body is needed. */

@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 
 import {
-  ANSWER_MOVES,
-  ANSWER_NAMES,
+  RESPONSE_MOVES,
+  RESPONSE_NAMES,
   begin,
   COMING,
   CUT,
@@ -19,7 +19,7 @@ import {
   isCut,
   isOver,
   LOST,
-  moveAnswer,
+  moveResponse,
   moveRequest,
   moveWork,
   NONE,
@@ -39,11 +39,11 @@ const ALL: readonly Command[] = [
   ['cut off', (exchange) => void cutOff(exchange)],
   ...REQUEST_NAMES.map((name, to): Command => [`request ${name}`, (exchange) => moveRequest(exchange, to)]),
   ...WORK_NAMES.map((name, to): Command => [`work ${name}`, (exchange) => moveWork(exchange, to)]),
-  ...ANSWER_NAMES.map((name, to): Command => [`answer ${name}`, (exchange) => moveAnswer(exchange, to)]),
+  ...RESPONSE_NAMES.map((name, to): Command => [`response ${name}`, (exchange) => moveResponse(exchange, to)]),
 ]
 
-const fresh = (): ExchangeState => ({ request: NONE, work: NONE, answer: NONE })
-const nameOf = ({ request, work, answer }: ExchangeState) => `${REQUEST_NAMES[request]}/${WORK_NAMES[work]}/${ANSWER_NAMES[answer]}`
+const fresh = (): ExchangeState => ({ request: NONE, work: NONE, response: NONE })
+const nameOf = ({ request, work, response }: ExchangeState) => `${REQUEST_NAMES[request]}/${WORK_NAMES[work]}/${RESPONSE_NAMES[response]}`
 
 /** @returns whether it was a legal move */
 function run(exchange: ExchangeState, [, act]: Command): boolean {
@@ -65,15 +65,15 @@ test('random commands: illegal moves throw and change nothing, and nothing comes
       for (const command of commands) {
         const before = { ...exchange }
         const isLegal = run(exchange, command)
-        const { request, work, answer } = exchange
-        if (isCut(before)) assert.equal(answer, before.answer, 'SENT and CUT are final')
+        const { request, work, response } = exchange
+        if (isCut(before)) assert.equal(response, before.response, 'SENT and CUT are final')
         if (isOver(before)) assert.ok(isOver(exchange))
         if (isLegal && command[0] === 'cut off') assert.ok(isCut(exchange) && (isCut(before) || (request !== COMING && request !== HELD)))
         if (isLegal && command[0].startsWith('begin')) {
           assert.ok(isAtWork(exchange) && !isOver(exchange))
           assert.ok(!isAtWork(before), 'one exchange at a time')
         }
-        assert.equal(isOver(exchange), work === EXPIRED && (answer === SENT || answer === CUT))
+        assert.equal(isOver(exchange), work === EXPIRED && (response === SENT || response === CUT))
       }
     }),
     { numRuns: 500 },
@@ -89,7 +89,7 @@ test('every state in the tables can be reached, every move can be made, and ever
       if (!run(exchange, command)) continue
       made.add(`request ${before.request} ${exchange.request}`)
       made.add(`work ${before.work} ${exchange.work}`)
-      made.add(`answer ${before.answer} ${exchange.answer}`)
+      made.add(`response ${before.response} ${exchange.response}`)
       if (!reached.has(nameOf(exchange))) reached.set(nameOf(exchange), exchange)
     }
     const exchange = { ...before }
@@ -100,7 +100,7 @@ test('every state in the tables can be reached, every move can be made, and ever
   for (const [machine, moves] of [
     ['request', REQUEST_MOVES],
     ['work', WORK_MOVES],
-    ['answer', ANSWER_MOVES],
+    ['response', RESPONSE_MOVES],
   ] as const)
     for (const [from, targets] of moves.entries())
       for (const to of targets) assert.ok(made.has(`${machine} ${from} ${to}`), `${machine} never moves from ${from} to ${to}`)
@@ -117,7 +117,7 @@ test('a client that is cut off has lost the rest of its request, unless all of i
     if (request !== NONE) begin(exchange, COMING)
     if (request !== NONE && request !== COMING) moveRequest(exchange, request)
     assert.ok(cutOff(exchange))
-    assert.deepEqual([exchange.request, exchange.answer], [after, CUT])
+    assert.deepEqual([exchange.request, exchange.response], [after, CUT])
     assert.equal(cutOff(exchange), false, 'once')
   }
 })
@@ -125,7 +125,7 @@ test('a client that is cut off has lost the rest of its request, unless all of i
 test('the next request begins once the response to the one before it has been handed over and its work has expired', () => {
   const exchange = fresh()
   begin(exchange, COMING)
-  moveAnswer(exchange, HANDED_OVER)
+  moveResponse(exchange, HANDED_OVER)
   assert.throws(() => begin(exchange, COMING), /cannot move/)
   moveWork(exchange, EXPIRED)
   begin(exchange, COMING)

@@ -2,11 +2,11 @@
 //
 //   request   how much of the request has arrived, and whether its rest is read
 //   work      who works on it: no code, gates, the handler, or the server in its place
-//   answer    how far the response has come
+//   response  how far the response has come
 //
 // `RequestCycle` holds the three numbers, and only the functions here change them. A move that is not in the tables is a bug in weir: it throws, and
 // the client is cut off. Nothing else is stored of what can be told from them: "all of the request has arrived" is WHOLE, "the client is gone" is CUT, and an
-// exchange is over when its work has expired and its answer is SENT or CUT.
+// exchange is over when its work has expired and its response is SENT or CUT.
 
 import { illegalMove, masksOf } from '../../base/moves.ts'
 
@@ -58,20 +58,20 @@ export const WORK_MOVES: readonly (readonly number[])[] = [
   [], // expired
 ]
 
-/** Answer: owed, and nothing of it has been sent. */
+/** Response: owed, and nothing of it has been sent. */
 export const DUE = 1
-/** Answer: some of it may have reached the client. */
+/** Response: some of it may have reached the client. */
 export const BEGUN = 2
-/** Answer: all of it has been handed to the carrier. */
+/** Response: all of it has been handed to the carrier. */
 export const HANDED_OVER = 3
-/** Answer: the carrier has nothing left to do for the exchange. */
+/** Response: the carrier has nothing left to do for the exchange. */
 export const SENT = 4
-/** Answer: the client has left, or was cut off. Nothing more is sent. */
+/** Response: the client has left, or was cut off. Nothing more is sent. */
 export const CUT = 5
 
-export const ANSWER_NAMES = ['none', 'due', 'begun', 'handed over', 'sent', 'cut'] as const
+export const RESPONSE_NAMES = ['none', 'due', 'begun', 'handed over', 'sent', 'cut'] as const
 
-export const ANSWER_MOVES: readonly (readonly number[])[] = [
+export const RESPONSE_MOVES: readonly (readonly number[])[] = [
   [CUT], // none, or `begin`
   [BEGUN, HANDED_OVER, CUT], // due
   [HANDED_OVER, CUT], // begun
@@ -82,13 +82,13 @@ export const ANSWER_MOVES: readonly (readonly number[])[] = [
 
 const REQUEST_MASKS = masksOf(REQUEST_MOVES)
 const WORK_MASKS = masksOf(WORK_MOVES)
-const ANSWER_MASKS = masksOf(ANSWER_MOVES)
+const RESPONSE_MASKS = masksOf(RESPONSE_MOVES)
 
 /** What has the state of an exchange. Change it with the functions below only. */
 export interface ExchangeState {
   request: number
   work: number
-  answer: number
+  response: number
 }
 
 /**
@@ -96,11 +96,11 @@ export interface ExchangeState {
  * @param request COMING, or HELD if nothing of a body arrives before it is asked for
  */
 export function begin(exchange: ExchangeState, request: number): void {
-  const { work, answer } = exchange
-  if (work === NONE ? answer !== NONE : work !== EXPIRED || answer !== HANDED_OVER) throw illegalMove('answer of an exchange', ANSWER_NAMES, answer, DUE)
+  const { work, response } = exchange
+  if (work === NONE ? response !== NONE : work !== EXPIRED || response !== HANDED_OVER) throw illegalMove('response of an exchange', RESPONSE_NAMES, response, DUE)
   exchange.request = request
   exchange.work = GATES
-  exchange.answer = DUE
+  exchange.response = DUE
 }
 
 export function moveRequest(exchange: ExchangeState, to: number): void {
@@ -115,35 +115,35 @@ export function moveWork(exchange: ExchangeState, to: number): void {
   exchange.work = to
 }
 
-export function moveAnswer(exchange: ExchangeState, to: number): void {
-  const { answer } = exchange
-  if (((ANSWER_MASKS[answer]! >> to) & 1) === 0) throw illegalMove('answer of an exchange', ANSWER_NAMES, answer, to)
-  exchange.answer = to
+export function moveResponse(exchange: ExchangeState, to: number): void {
+  const { response } = exchange
+  if (((RESPONSE_MASKS[response]! >> to) & 1) === 0) throw illegalMove('response of an exchange', RESPONSE_NAMES, response, to)
+  exchange.response = to
 }
 
 /** All of the response has been handed to the carrier, and the request can no longer be used. */
 export function handOver(exchange: ExchangeState): void {
-  if (((ANSWER_MASKS[exchange.answer]! >> HANDED_OVER) & 1) === 0) throw illegalMove('answer of an exchange', ANSWER_NAMES, exchange.answer, HANDED_OVER)
+  if (((RESPONSE_MASKS[exchange.response]! >> HANDED_OVER) & 1) === 0) throw illegalMove('response of an exchange', RESPONSE_NAMES, exchange.response, HANDED_OVER)
   moveWork(exchange, EXPIRED)
-  exchange.answer = HANDED_OVER
+  exchange.response = HANDED_OVER
 }
 
 /** The client has left, or is cut off. @returns false if it was before */
 export function cutOff(exchange: ExchangeState): boolean {
   if (isCut(exchange)) return false
-  moveAnswer(exchange, CUT)
+  moveResponse(exchange, CUT)
   if (exchange.request !== NONE && exchange.request !== WHOLE) exchange.request = LOST
   return true
 }
 
 /** Whether nothing more can be sent. */
-export function isCut({ answer }: ExchangeState): boolean {
-  return answer >= SENT
+export function isCut({ response }: ExchangeState): boolean {
+  return response >= SENT
 }
 
 /** Whether no code works on it any more, and nothing more is sent. */
-export function isOver({ work, answer }: ExchangeState): boolean {
-  return work === EXPIRED && answer >= SENT
+export function isOver({ work, response }: ExchangeState): boolean {
+  return work === EXPIRED && response >= SENT
 }
 
 /** Whether gates, a handler or the server itself works on it, or its response is being sent. */

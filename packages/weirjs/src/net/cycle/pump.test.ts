@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-import type { SourceReader } from '../../http/answer/byte-source.ts'
+import type { SourceReader } from '../../http/response/byte-source.ts'
 import { pump } from './pump.ts'
 
 const PIECE_BYTES = 64 * 1024

@@ -1,6 +1,6 @@
 // Sends a streamed body, no faster than the client reads.
 
-import { bytesOf, HEAD_ONLY, lengthError, type SourceReader, type SourceResult } from '../../http/answer/byte-source.ts'
+import { bytesOf, HEAD_ONLY, lengthError, type SourceReader, type SourceResult } from '../../http/response/byte-source.ts'
 
 /** Where the pieces go. */
 export interface PumpTarget {

@@ -2,15 +2,15 @@
 //
 //   Carrier ──head, bytes, end──▶ RequestCycle ──▶ Application   the handler. The cycle owns the state: see exchange-states.ts
 //      ▲──────── pause, resume, cut ───┤
-//   AnswerWriter ◀── answer-sender.ts ─┘                         the content of the response, whole or in pieces
+//   ResponseWriter ◀── response-sender.ts ─┘                         the content of the response, whole or in pieces
 //
 // It always ends in the same order: the handler settles, the response is handed over, the request expires. Nothing of a request is used
 // after that. One object may serve many requests, one after another.
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
-import { fieldsBelow, placeBelow } from '../../http/answer/base-path-fields.ts'
-import { problemFor } from '../../http/answer/error-problem.ts'
-import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { fieldsBelow, placeBelow } from '../../http/response/base-path-fields.ts'
+import { problemFor } from '../../http/response/error-problem.ts'
+import { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { type BodyEngine, type FieldList, GATHERED, type RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge } from '../../http/body/body-mode.ts'
 import type { Exchange, ExchangeCarrier } from '../../http/exchange.ts'
@@ -20,8 +20,8 @@ import type { Head } from '../../wire/head/head.ts'
 import type { Recording } from '../observe/recording.ts'
 import type { Deadlines } from '../time/deadlines.ts'
 import * as phase from '../time/deadlines.ts'
-import { mayHaveBody } from './answer-head.ts'
-import { discardAnswer, NOT_WHOLE, StreamedAnswer, sendWhole } from './answer-sender.ts'
+import { mayHaveBody } from './response-head.ts'
+import { discardResponse, NOT_WHOLE, StreamedResponse, sendWhole } from './response-sender.ts'
 import type { Carrier, RequestConnection } from './carrier.ts'
 import * as state from './exchange-states.ts'
 import { refusalOf } from './misdirection.ts'
@@ -33,14 +33,14 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   // For carriers to read. The three states change only by exchange-states.ts.
   request: number = state.NONE
   work: number = state.NONE
-  answer: number = state.NONE
+  response: number = state.NONE
   /** The exchange with the application, until its response has been handed over. */
   exchange: Exchange | null = null
   body: RequestBody | null = null
   /** The most bytes that the body may have; null for no limit. */
   bodyLimit: number | null = null
   /** The response that is being sent piece by piece. */
-  streamed: StreamedAnswer | null = null
+  streamed: StreamedResponse | null = null
   /** Whether the client is waiting for `100 Continue`, which has not been sent. */
   owesContinue = false
   /** What observers will be told about the exchange; null if there are none, or if they have been told everything. */
@@ -152,7 +152,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   complete(trailers?: FieldList): void {
     if (this.request === state.WHOLE || this.request === state.LOST) return
     state.moveRequest(this, state.WHOLE)
-    if (this.answer < state.HANDED_OVER) this.deadlines.enter(phase.NONE)
+    if (this.response < state.HANDED_OVER) this.deadlines.enter(phase.NONE)
     if (this.body !== null) this.body.finish(trailers)
     if (this.work === state.NONE) this.#handle()
   }
@@ -173,8 +173,8 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   /** A reader, or the engine itself, needs more of the body. */
   demand(): void {
-    if (this.answer >= state.HANDED_OVER || this.request > state.HELD) return
-    if (this.owesContinue && this.answer === state.DUE) this.#interim(this.exchange!.head, 100, null)
+    if (this.response >= state.HANDED_OVER || this.request > state.HELD) return
+    if (this.owesContinue && this.response === state.DUE) this.#interim(this.exchange!.head, 100, null)
     this.#resume()
   }
 
@@ -263,7 +263,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.deadlines.endRequest()
     const isAwaited = exchange.settleListeners()
     if (state.isCut(this)) {
-      discardAnswer(response)
+      discardResponse(response)
       this.#expire()
       return
     }
@@ -291,13 +291,13 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
         carrier.switchOver(response.content, this.#finish(0))
       else this.#sendStream(response)
     } catch (error) {
-      if (made.trailers !== null && this.answer === state.DUE) this.#failSending(error as Error)
+      if (made.trailers !== null && this.response === state.DUE) this.#failSending(error as Error)
       else this.crash(error as Error)
     }
   }
 
   #sendStream(response: OutgoingResponse): void {
-    const streamed = new StreamedAnswer(this, this.#carrier.writer, response, this.#recording)
+    const streamed = new StreamedResponse(this, this.#carrier.writer, response, this.#recording)
     this.streamed = streamed
     const onEnd = (): void => this.#endStream(streamed, response)
     const over = streamed.send().then(onEnd, (error: Error) => this.#failSending(error))
@@ -305,7 +305,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   }
 
   /** All of a streamed response has been handed over, or its client has left. */
-  #endStream({ bodyBytes }: StreamedAnswer, response: OutgoingResponse): void {
+  #endStream({ bodyBytes }: StreamedResponse, response: OutgoingResponse): void {
     if (state.isCut(this)) this.#expire()
     else {
       this.#carrier.handedOver(this.#finish(bodyBytes), response)
@@ -317,7 +317,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   #failSending(error: Error): void {
     const { exchange } = this
     if (!state.isCut(this) && exchange !== null) {
-      if (this.answer === state.DUE) {
+      if (this.response === state.DUE) {
         this.streamed = null
         this.#refuse(this.#supersede(exchange), error)
         this.#carrier.proceed()
@@ -351,7 +351,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   /** The carrier has nothing left to do for it: the response has been sent. */
   end(): void {
-    state.moveAnswer(this, state.SENT)
+    state.moveResponse(this, state.SENT)
     if (state.isOver(this)) this.#carrier.closed()
   }
 

@@ -2,12 +2,12 @@
 
 import { Buffer } from 'node:buffer'
 import { STATUS_CODES } from '../../base/status-codes.ts'
-import { FRAMING } from '../../http/answer/field-list.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { FRAMING } from '../../http/response/field-list.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { NO_LENGTH } from '../../wire/http1/encode.ts'
 
-import { shownLength, shownType } from '../cycle/answer-head.ts'
-import type { AnswerWriter } from '../cycle/answer-sender.ts'
+import { shownLength, shownType } from '../cycle/response-head.ts'
+import type { ResponseWriter } from '../cycle/response-sender.ts'
 
 /** Who is given the Response. */
 export interface ResponseOwner {
@@ -20,7 +20,7 @@ export interface ResponseOwner {
   leave(reason: unknown): void
 }
 
-export class FetchWriter implements AnswerWriter {
+export class FetchWriter implements ResponseWriter {
   readonly keepsLast = false
   readonly endsWithoutTrailers = false
   readonly #owner: ResponseOwner

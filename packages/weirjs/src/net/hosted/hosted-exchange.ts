@@ -6,7 +6,7 @@
 import { Buffer } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import { isInstance, WeirError } from '../../base/errors.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { FieldList } from '../../http/body/body.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { Head, MutableHead } from '../../wire/head/head.ts'
@@ -224,7 +224,7 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
   #onClose(): void {
     const { cycle } = this
     if (isCut(cycle)) return
-    if (cycle.answer === state.HANDED_OVER && this.#out.writableFinished) {
+    if (cycle.response === state.HANDED_OVER && this.#out.writableFinished) {
       cycle.end()
       return
     }

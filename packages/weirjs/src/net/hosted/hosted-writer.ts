@@ -2,11 +2,11 @@
 
 import { Buffer } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { NO_LENGTH } from '../../wire/http1/encode.ts'
 
-import { shownLength, shownType } from '../cycle/answer-head.ts'
-import type { AnswerWriter } from '../cycle/answer-sender.ts'
+import { shownLength, shownType } from '../cycle/response-head.ts'
+import type { ResponseWriter } from '../cycle/response-sender.ts'
 import type { Http2ServerResponse } from './node-http2.ts'
 
 export type HostedResponse = ServerResponse | Http2ServerResponse
@@ -30,7 +30,7 @@ export interface HostedOwner {
   goOn(): void
 }
 
-export class HostedWriter implements AnswerWriter {
+export class HostedWriter implements ResponseWriter {
   readonly keepsLast = false
   readonly endsWithoutTrailers = false
   readonly #owner: HostedOwner

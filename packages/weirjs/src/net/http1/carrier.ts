@@ -5,7 +5,7 @@
 
 import { trimBlanks } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { isTooLarge } from '../../http/body/body-mode.ts'
 import { abortRequest } from '../../http/request/request.ts'
 import type { Head } from '../../wire/head/head.ts'
@@ -144,8 +144,8 @@ export class Http1Carrier implements Carrier {
 
   handedOver(recording: Recording | null): void {
     const wire = this.#wire
-    if (wire.writing === state.HEAD) wire.beginAnswer(true)
-    else wire.endAnswer()
+    if (wire.writing === state.HEAD) wire.beginResponse(true)
+    else wire.endResponse()
     if (recording !== null) {
       if (recording.firstByteMs !== null) recording.markEnd()
       this.#connection.records.handOver(recording)

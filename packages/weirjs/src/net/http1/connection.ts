@@ -17,9 +17,9 @@
 // A client's fault has one exit, `#refuse`: one response, then the connection ends.
 
 import { isInstance, type LimitError, WeirError } from '../../base/errors.ts'
-import { linkTakerOf } from '../../http/answer/byte-link.ts'
-import { problemFor } from '../../http/answer/error-problem.ts'
-import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { linkTakerOf } from '../../http/response/byte-link.ts'
+import { problemFor } from '../../http/response/error-problem.ts'
+import { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { CLOSED, DATA, END, HEAD, NEED_DATA, PAUSED, WireConnection } from '../../wire/http1/connection.ts'
 import * as state from '../../wire/http1/states.ts'
 
@@ -28,7 +28,7 @@ import { drainSoon } from '../connections/connections.ts'
 import { type Peer, STRANGER } from '../connections/peer.ts'
 import { RequestSource } from '../connections/request-source.ts'
 import type { ConnectionTap } from '../connections/tap.ts'
-import { sendWhole } from '../cycle/answer-sender.ts'
+import { sendWhole } from '../cycle/response-sender.ts'
 import type { UpgradeContent } from '../cycle/carrier.ts'
 import type { RequestCycle } from '../cycle/request-cycle.ts'
 import { ConnectionRecords, type Sending, type SentRefusal } from '../observe/connection-records.ts'
@@ -354,7 +354,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   #respondWithoutRequest(error: WeirError): void {
     const response = new OutgoingResponse().sendProblem(problemFor(error, this.host.debug))
     const bodyBytes = sendWhole(this.#carrier.writer, response, this.#wire.isHead, null)
-    this.#wire.beginAnswer(true)
+    this.#wire.beginResponse(true)
     this.#recordHead(error, { status: error.status, bodyBytes }, this.#wire.takeHeadExcerpt())
   }
 

@@ -2,7 +2,7 @@
 
 import type { Buffer } from 'node:buffer'
 
-import type { ByteLink, LinkOwner } from '../../http/answer/byte-link.ts'
+import type { ByteLink, LinkOwner } from '../../http/response/byte-link.ts'
 
 import type { OtherProtocol } from '../observe/upgrade-record.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'

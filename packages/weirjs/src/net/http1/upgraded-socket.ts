@@ -9,7 +9,7 @@
 
 import { Duplex } from 'node:stream'
 
-import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
+import type { UpgradedDuplex } from '../../http/response/response-content.ts'
 import { PieceQueue } from '../../http/body/piece-queue.ts'
 
 import type { OtherProtocol } from '../observe/upgrade-record.ts'

@@ -2,7 +2,7 @@
 // where no length was promised (§7.1).
 
 import { Buffer } from 'node:buffer'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
 import {
@@ -16,8 +16,8 @@ import {
   NO_LENGTH,
 } from '../../wire/http1/encode.ts'
 
-import { shownLength, shownType } from '../cycle/answer-head.ts'
-import type { AnswerWriter } from '../cycle/answer-sender.ts'
+import { shownLength, shownType } from '../cycle/response-head.ts'
+import type { ResponseWriter } from '../cycle/response-sender.ts'
 import type { Ticker } from '../time/ticker.ts'
 import type { Outbox } from '../transport/outbox.ts'
 
@@ -25,7 +25,7 @@ import type { Outbox } from '../transport/outbox.ts'
 const SMALL_BYTES = 2 * 1024
 const LINE_END = '\r\n'
 
-export class Http1Writer implements AnswerWriter {
+export class Http1Writer implements ResponseWriter {
   readonly keepsLast = false
   readonly endsWithoutTrailers = false
   readonly #wire: WireConnection
@@ -65,7 +65,7 @@ export class Http1Writer implements AnswerWriter {
     // Only chunks can be followed by trailers. HTTP/1.0 has no chunks: a body of unknown length ends with the connection.
     const isChunked = (declaredLength === -1 || trailers !== null) && this.#wire.head.minorVersion === 1
     if (declaredLength === -1 && !isChunked) this.#wire.disableKeepAlive()
-    this.#wire.beginAnswer(false)
+    this.#wire.beginResponse(false)
     this.#tail = isChunked ? LINE_END : ''
     this.#start = this.#headOf(response, isChunked ? CHUNKED : declaredLength === -1 ? NO_LENGTH : declaredLength)
   }

@@ -5,9 +5,9 @@
 
 import { Buffer } from 'node:buffer'
 import { ProtocolError, WeirError } from '../../base/errors.ts'
-import { linkTakerOf } from '../../http/answer/byte-link.ts'
-import { problemFor } from '../../http/answer/error-problem.ts'
-import { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import { linkTakerOf } from '../../http/response/byte-link.ts'
+import { problemFor } from '../../http/response/error-problem.ts'
+import { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { Head } from '../../wire/head/head.ts'
 import { type Http2WireConnection, MOST_QUEUED_BYTES } from '../../wire/http2/connection.ts'
 import { type FaultName, INTERNAL_ERROR, NO_ERROR } from '../../wire/http2/errors.ts'
@@ -144,7 +144,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   complete(): void {
     const { cycle } = this
     if (this.#tunnel !== null) this.#tunnel.onEnd()
-    if (cycle.answer === state.NONE) cycle.open(this.stream.head)
+    if (cycle.response === state.NONE) cycle.open(this.stream.head)
     const isLate = cycle.work === state.EXPIRED
     cycle.complete(this.stream.trailers)
     if (isLate) this.settle() // otherwise the response does, when it has been handed over
@@ -340,7 +340,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   fail(error: Error): void {
     const { cycle } = this
     if (isCut(cycle)) return
-    const hasOpened = cycle.answer !== state.NONE
+    const hasOpened = cycle.response !== state.NONE
     this.#endSending(error)
     this.#failure = error
     cycle.cutOff(error)
@@ -380,7 +380,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     const { cycle } = this
     const { deadlines } = cycle
     if (isCut(cycle) || this.#tunnel !== null) return
-    if (cycle.answer === state.NONE) {
+    if (cycle.response === state.NONE) {
       const slow = deadlines.checkPhase(elapsedMs)
       if (slow !== null) this.refuseHead(slow)
       return

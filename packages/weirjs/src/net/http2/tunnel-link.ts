@@ -4,7 +4,7 @@
 
 import { Buffer } from 'node:buffer'
 
-import type { ByteLink, LinkOwner } from '../../http/answer/byte-link.ts'
+import type { ByteLink, LinkOwner } from '../../http/response/byte-link.ts'
 import type { Http2WireConnection } from '../../wire/http2/connection.ts'
 import { CANCEL, ENHANCE_YOUR_CALM } from '../../wire/http2/errors.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'

@@ -6,7 +6,7 @@
 import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
 
-import type { UpgradedDuplex } from '../../http/answer/response-content.ts'
+import type { UpgradedDuplex } from '../../http/response/response-content.ts'
 import { PieceQueue } from '../../http/body/piece-queue.ts'
 import type { Http2WireConnection } from '../../wire/http2/connection.ts'
 import { CANCEL } from '../../wire/http2/errors.ts'

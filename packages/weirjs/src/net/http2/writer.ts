@@ -1,12 +1,12 @@
 // Writes a response as frames of one stream of HTTP/2.
 
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { MOST_QUEUED_BYTES } from '../../wire/http2/connection.ts'
 import type { FrameSender } from '../../wire/http2/frame-sender.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
-import { shownLength, shownType } from '../cycle/answer-head.ts'
-import type { AnswerWriter } from '../cycle/answer-sender.ts'
+import { shownLength, shownType } from '../cycle/response-head.ts'
+import type { ResponseWriter } from '../cycle/response-sender.ts'
 import type { Ticker } from '../time/ticker.ts'
 import { LARGE_PIECE_BYTES } from './backlog.ts'
 import { isTight, type Output, type Watched } from './output.ts'
@@ -19,7 +19,7 @@ const LEAST_PIECE_BYTES = 8 * 1024
 let knownLine = ''
 let knownDate = ''
 
-export class Http2Writer<T extends Watched> implements AnswerWriter {
+export class Http2Writer<T extends Watched> implements ResponseWriter {
   readonly #sender: FrameSender<T>
   readonly #output: Output<T>
   readonly #stream: Http2Stream<T>

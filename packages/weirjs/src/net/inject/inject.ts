@@ -6,7 +6,7 @@ import { ARRIVAL_RULES, type ArrivalOptions, arrivalOf } from '../connections/ar
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { Http1Connection } from '../http1/connection.ts'
 import { MemoryTransport } from '../transport/memory-transport.ts'
-import { type AnswerHead, AnswerReader } from './answer-reader.ts'
+import { type ResponseHead, ResponseReader } from './response-reader.ts'
 import { type InjectRequest, REQUEST_RULES, requestBytes, requestOf } from './request-bytes.ts'
 
 /** The status of an interim response with fields for the client (RFC 8297). */
@@ -15,7 +15,7 @@ export const EARLY_HINTS = 103
 export const INJECT_NAMES: readonly string[] = [...REQUEST_RULES.names, ...ARRIVAL_RULES.names]
 
 /** The response to an injected request. */
-export interface InjectResponse extends AnswerHead {
+export interface InjectResponse extends ResponseHead {
   readonly body: Uint8Array
   /** The fields after the body. They are sent only if the request has `TE: trailers`. */
   readonly trailers: Headers
@@ -39,7 +39,7 @@ export async function inject(host: ConnectionHost, request: (InjectRequest & Arr
   const { address, port, isSecure, peer } = arrivalOf('request', host, asked)
   const transport = new MemoryTransport(address, port, isSecure)
   const connection = new Http1Connection(host, transport, { ...peer, isTest: true })
-  const reading = new WholeAnswer(asked.method === 'HEAD')
+  const reading = new WholeResponse(asked.method === 'HEAD')
   transport.start(connection)
   let onAbort = (): void => {}
   try {
@@ -48,8 +48,8 @@ export async function inject(host: ConnectionHost, request: (InjectRequest & Arr
       signal?.addEventListener('abort', onAbort)
       transport.onOutput = (piece) => {
         try {
-          const answer = reading.take(piece, transport.wasReset)
-          if (answer !== null) resolve(answer)
+          const response = reading.take(piece, transport.wasReset)
+          if (response !== null) resolve(response)
           else if (piece === null)
             reject(new WeirError('WEIR_CLIENT_GONE', 'the server aborted the connection before the response was complete'))
         } catch (error) {
@@ -73,12 +73,12 @@ function turn(): Promise<void> {
 }
 
 /** Collects the first final response until it is complete. */
-class WholeAnswer {
+class WholeResponse {
   readonly #isToHead: boolean
-  readonly #reader = new AnswerReader()
+  readonly #reader = new ResponseReader()
   readonly #pieces: Buffer[] = []
   readonly #earlyHints: Headers[] = []
-  #head: AnswerHead | null = null
+  #head: ResponseHead | null = null
 
   constructor(isToHead: boolean) {
     this.#isToHead = isToHead
@@ -104,7 +104,7 @@ class WholeAnswer {
 }
 
 export function wholeAnswer(
-  { status, reason, headers }: AnswerHead,
+  { status, reason, headers }: ResponseHead,
   pieces: readonly Buffer[],
   trailers: Headers,
   earlyHints: readonly Headers[],

@@ -7,7 +7,7 @@ import { PieceList } from '../../http/body/piece-list.ts'
 
 import type { Head } from '../../wire/head/head.ts'
 import type { ConnectionTap } from '../connections/tap.ts'
-import { type AnswerHead, AnswerReader } from './answer-reader.ts'
+import { type ResponseHead, ResponseReader } from './response-reader.ts'
 
 /** An exchange as a connection over HTTP/1.1 has carried it, with its secrets. */
 export interface RawExchange {
@@ -21,7 +21,7 @@ export interface RawExchange {
   readonly pieces: readonly { readonly atMs: number; readonly bytes: Buffer }[]
   readonly endedAtMs: number | null
   readonly response: {
-    readonly head: AnswerHead
+    readonly head: ResponseHead
     /** As sent, without chunks; null if it was larger than is kept. */
     readonly body: Buffer | null
     readonly length: number
@@ -63,7 +63,7 @@ interface Request {
 }
 
 interface Response {
-  readonly head: AnswerHead
+  readonly head: ResponseHead
   readonly pieces: PieceList
   readonly hash: Hash
   readonly firstByteMs: number
@@ -82,7 +82,7 @@ export class RecordedConnection implements ConnectionTap {
   readonly #owner: ExchangeTap
   readonly #origin: Pick<RawExchange, 'isSecure' | 'endpoint'>
   readonly #onClosed: (connection: RecordedConnection) => void
-  readonly #reader = new AnswerReader()
+  readonly #reader = new ResponseReader()
   /** Requests without a complete response, the oldest first. The last one may not be complete. */
   readonly #requests: Request[] = []
   /** To the oldest request. */

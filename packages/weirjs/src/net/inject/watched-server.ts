@@ -1,6 +1,6 @@
 // A server as a client of a test sees it while a tool watches what becomes of its requests. The server itself is not changed.
 
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { Application } from '../../http/application.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'

@@ -17,7 +17,7 @@ export interface Flushable {
 /** Gathering pays off for at least this many at a time. Fewer pay for the turn of the event loop and gain little. */
 const MANY = 4
 /** After this many responses in a row, each close to the one before, gathering is tried. */
-const CLOSE_ANSWERS = 8
+const CLOSE_RESPONSES = 8
 /** How close. For responses that take longer than this, the gain is too small to notice. */
 const CLOSE_MS = 0.04
 /** How long a response waits, plus the time that passes before the clock is read again. */
@@ -25,7 +25,7 @@ const LONGEST_WAIT_MS = 0.5
 /** After a pause of this length the load is over, and the next response is likely to be a single one. */
 const PAUSE_MS = 5
 /** Reading the clock costs as much as a small part of a request. */
-const ANSWERS_PER_LOOK = 8
+const RESPONSES_PER_LOOK = 8
 
 export class WriteBatch {
   readonly #now: () => number
@@ -35,7 +35,7 @@ export class WriteBatch {
   /** When the last response was written immediately, or the waiting ones were. */
   #lastAt = 0
   /** How many responses were written immediately, each close to the one before. */
-  #closeAnswers = 0
+  #closeResponses = 0
   /** When the first waiting response was added. */
   #firstAt = 0
 
@@ -53,16 +53,16 @@ export class WriteBatch {
       return
     }
     const count = this.#waiting.push(box)
-    if (count % ANSWERS_PER_LOOK === 0 && this.#now() - this.#firstAt > LONGEST_WAIT_MS) this.#flush()
+    if (count % RESPONSES_PER_LOOK === 0 && this.#now() - this.#firstAt > LONGEST_WAIT_MS) this.#flush()
   }
 
   /** Counts a response that is written immediately. After enough of them, the next ones wait. */
   #count(): void {
     const now = this.#now()
-    this.#closeAnswers = now - this.#lastAt < CLOSE_MS ? this.#closeAnswers + 1 : 0
+    this.#closeResponses = now - this.#lastAt < CLOSE_MS ? this.#closeResponses + 1 : 0
     this.#lastAt = now
-    if (this.#closeAnswers < CLOSE_ANSWERS) return
-    this.#closeAnswers = 0
+    if (this.#closeResponses < CLOSE_RESPONSES) return
+    this.#closeResponses = 0
     this.#isGathering = true
   }
 

@@ -149,12 +149,12 @@ export abstract class ConnectionState {
   // The response.
 
   /** The response has begun. @param isWhole whether all of it has been handed to the network */
-  beginAnswer(isWhole: boolean): void {
+  beginResponse(isWhole: boolean): void {
     this.#moveWriting(isWhole ? DONE : BODY)
   }
 
   /** The last byte of a response that has begun has been handed to the network. */
-  endAnswer(): void {
+  endResponse(): void {
     this.#moveWriting(DONE)
   }
 

@@ -3,19 +3,19 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
-import { closeSource, openSource, type SourceReader } from '../../http/answer/byte-source.ts'
-import type { OutgoingResponse } from '../../http/answer/outgoing-response.ts'
-import type { ResponseTrailers } from '../../http/answer/trailers.ts'
+import { closeSource, openSource, type SourceReader } from '../../http/response/byte-source.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
+import type { ResponseTrailers } from '../../http/response/trailers.ts'
 import type { RequestBody } from '../../http/body/body.ts'
 import { NO_LENGTH } from '../../wire/http1/encode.ts'
 
 import type { Recording } from '../observe/recording.ts'
-import { mayHaveBody } from './answer-head.ts'
-import { BEGUN, DUE, type ExchangeState, moveAnswer } from './exchange-states.ts'
+import { mayHaveBody } from './response-head.ts'
+import { BEGUN, DUE, type ExchangeState, moveResponse } from './exchange-states.ts'
 import { type PumpTarget, pump } from './pump.ts'
 
 /** Where a response goes. */
-export interface AnswerWriter {
+export interface ResponseWriter {
   /** Nothing more can be sent. */
   readonly isGone: boolean
 
@@ -31,7 +31,7 @@ export interface AnswerWriter {
 
   /** The head. It may wait for the first piece. */
   begin(response: OutgoingResponse): void
-  /** @returns whether the next piece may follow now; otherwise `StreamedAnswer.goOn` must be called */
+  /** @returns whether the next piece may follow now; otherwise `StreamedResponse.goOn` must be called */
   piece(bytes: Uint8Array): boolean
   /** @param last the last piece, which is not empty; null if `piece` has got all @param trailers name, value, name, value; null for none */
   end(last: Uint8Array | null, trailers: readonly string[] | null): void
@@ -53,7 +53,7 @@ export const NOT_WHOLE = -1
  * @param overwritten body of the request, when its memory is about to be overwritten: a response made of that memory sends a copy
  * @returns the length of the body; `NOT_WHOLE` if nothing has been sent, because the body is a stream or another protocol takes over
  */
-export function sendWhole(writer: AnswerWriter, response: OutgoingResponse, isHead: boolean, overwritten: RequestBody | null): number {
+export function sendWhole(writer: ResponseWriter, response: OutgoingResponse, isHead: boolean, overwritten: RequestBody | null): number {
   response.take()
   const { content } = response
   const hasBody = mayHaveBody(response, isHead)
@@ -87,7 +87,7 @@ export function sendWhole(writer: AnswerWriter, response: OutgoingResponse, isHe
 
 /** A body and the trailers behind it, which are known: all of it leaves together. */
 function sendFollowed(
-  writer: AnswerWriter,
+  writer: ResponseWriter,
   response: OutgoingResponse,
   trailers: ResponseTrailers,
   overwritten: RequestBody | null,
@@ -108,7 +108,7 @@ function kept(bytes: Uint8Array, overwritten: RequestBody | null): Uint8Array {
 }
 
 /** Closes the source of a response that will not be sent. */
-export function discardAnswer(response: OutgoingResponse): void {
+export function discardResponse(response: OutgoingResponse): void {
   response.take()
   const { content } = response
   if (content.kind === 'stream') closeSource(content)
@@ -136,9 +136,9 @@ class DrainGate {
 }
 
 /** A response whose body comes from a source, no faster than the client reads. Its head is sent with the first piece: until then, a source may fail. */
-export class StreamedAnswer implements PumpTarget {
+export class StreamedResponse implements PumpTarget {
   readonly #exchange: ExchangeState
-  readonly #writer: AnswerWriter
+  readonly #writer: ResponseWriter
   readonly #response: OutgoingResponse
   readonly #recording: Recording | null
   readonly #gate = new DrainGate()
@@ -148,7 +148,7 @@ export class StreamedAnswer implements PumpTarget {
   #bodyBytes = 0
   #quietMs = 0
 
-  constructor(exchange: ExchangeState, writer: AnswerWriter, response: OutgoingResponse, recording: Recording | null) {
+  constructor(exchange: ExchangeState, writer: ResponseWriter, response: OutgoingResponse, recording: Recording | null) {
     this.#exchange = exchange
     this.#writer = writer
     this.#response = response
@@ -157,7 +157,7 @@ export class StreamedAnswer implements PumpTarget {
 
   /** Whether some of its bytes may have reached the client. */
   get hasBegun(): boolean {
-    return this.#exchange.answer !== DUE
+    return this.#exchange.response !== DUE
   }
 
   /** Bytes of the body that have been handed over. */
@@ -228,7 +228,7 @@ export class StreamedAnswer implements PumpTarget {
   }
 
   #markBegin(): void {
-    moveAnswer(this.#exchange, BEGUN)
+    moveResponse(this.#exchange, BEGUN)
     this.#recording?.markFirstByte(this.#response.statusCode)
   }
 

@@ -5,7 +5,7 @@ import { Buffer } from 'node:buffer'
 import { DEFAULT_LIMITS } from '../../base/limits.ts'
 import { BODY_DATA, BODY_END, ChunkDecoder } from '../../wire/http1/chunked.ts'
 
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number
   readonly reason: string
   /** Names in lower case. The values of repeated fields are joined. */
@@ -16,7 +16,7 @@ const NOTHING = Buffer.alloc(0)
 /** The remaining length of a body that ends with the connection. */
 const OPEN_END = Number.POSITIVE_INFINITY
 
-export class AnswerReader {
+export class ResponseReader {
   /** Bytes that have arrived and have not been taken. */
   #waiting: Buffer = NOTHING
   /** The remaining length of the current body. */
@@ -63,7 +63,7 @@ export class AnswerReader {
    * @returns null while the head is incomplete
    * @throws Error for a malformed head
    */
-  takeHead(isToHead: boolean): AnswerHead | null {
+  takeHead(isToHead: boolean): ResponseHead | null {
     const headEnd = this.#waiting.indexOf('\r\n\r\n')
     if (headEnd === -1) return null
     const lines = this.#waiting.toString('latin1', 0, headEnd).split('\r\n')
@@ -78,7 +78,7 @@ export class AnswerReader {
     return head
   }
 
-  #beginBody({ status, headers }: AnswerHead, isToHead: boolean): void {
+  #beginBody({ status, headers }: ResponseHead, isToHead: boolean): void {
     const length = headers.get('content-length')
     const coding = headers.get('transfer-encoding')
     if (length !== null && coding !== null) refuse('length', `${length} and ${coding}`)
