@@ -62,6 +62,7 @@ export class Http2WireConnection<T> {
   readonly #maxConcurrentStreams: number
   readonly #requests: RequestReader
   #openStreams = 0
+  /** Requests in progress: those that HEAD and BAD_HEAD have returned, and that wait, without those that were released. */
   #unreleased = 0
   /** The stream of the last HEAD. It enters the table at the next event, if it is still open by then. */
   #fresh: Http2Stream<T> | null = null
@@ -435,11 +436,6 @@ export class Http2WireConnection<T> {
   /** Streams that are not closed. */
   get openStreams(): number {
     return this.#openStreams
-  }
-
-  /** Requests in progress: those that HEAD and BAD_HEAD have returned, and that wait, without those that were released. */
-  get unreleased(): number {
-    return this.#unreleased
   }
 
   /** Size of the memory held between two calls of `receive`: incomplete frames, and bodies that are paused. */

@@ -34,11 +34,6 @@ export abstract class CloseState {
     return this.state === OPEN
   }
 
-  /** Whether frames of the client are read. */
-  get isReading(): boolean {
-    return this.state <= CLOSING_BY_US
-  }
-
   /** Our close frame is about to be sent. @returns false if there was one before, or the connection is gone */
   beginClose(): boolean {
     if (this.state === OPEN) this.#move(CLOSING_BY_US)

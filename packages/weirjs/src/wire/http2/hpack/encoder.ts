@@ -64,11 +64,6 @@ export class HpackEncoder {
     this.setPeerLimit(DEFAULT_TABLE_BYTES)
   }
 
-  /** Rises with each field that enters the table. While it does not change, a block of indexes keeps its meaning. */
-  get added(): number {
-    return this.#table.added
-  }
-
   get tableBytes(): number {
     return this.#table.bytes
   }
