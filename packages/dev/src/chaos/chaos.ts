@@ -87,7 +87,7 @@ export function chaos(server: HttpServer, options: ChaosOptions): Promise<ChaosR
 
 async function runAll(server: HttpServer, options: ChaosOptions): Promise<ChaosReport> {
   const { runs, seed = Math.floor(Math.random() * 1e9), patience, check = () => {}, ...given } = CHAOS_RULES.read(options)
-  const requests = given.requests.map((request): ChaosRequest => dev.requestOf(request, CHAOS_REQUEST_RULES.names))
+  const requests = given.requests.map((request): ChaosRequest => dev.requestOf(request, CHAOS_REQUEST_RULES))
   const sizes: number[] = []
   for (const request of requests) {
     const { messages = [], endless: _, ...asked } = request

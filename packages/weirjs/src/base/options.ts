@@ -9,17 +9,6 @@ export function invalid(owner: string, detail: string): WeirError {
   return new WeirError('WEIR_OPTION_INVALID', `${owner}: ${detail}`)
 }
 
-/** Refuses a value that is not an object, and options that are not in `names`. */
-export function checkNames(owner: string, options: object, names: readonly string[]): void {
-  const given: unknown = options
-  if (typeof given !== 'object' || given === null) throw invalid(owner, `options must be an object, not ${kindOf(given)}`)
-  for (const name of Object.keys(given)) {
-    if (names.includes(name)) continue
-    if (isExchange(given)) throw invalid(owner, UNCALLED)
-    throw invalid(owner, `there is no option ${unknownName(name, names)}`)
-  }
-}
-
 /** For an argument of a function that makes a policy. */
 export const UNCALLED = 'the function itself was added to a server or a route: call it, and add what it returns'
 

@@ -3,7 +3,7 @@
 
 import { Buffer } from 'node:buffer'
 import { shown } from '../base/kind-of.ts'
-import { checkNames, invalid } from '../base/options.ts'
+import { invalid } from '../base/options.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
 import type { ResponseHead } from '../net/inject/response-reader.ts'
 import type { InjectResponse } from '../net/inject/inject.ts'
@@ -15,7 +15,7 @@ import { ClientConnection, type ClientOptions, type Ending } from './client-conn
 import { CookieJar } from './cookie-jar.ts'
 import { TestAnswer } from './test-answer.ts'
 import { type PreparedRequest, prepareRequest, type TestRequest } from './test-request.ts'
-import { HANDSHAKE, TestWebSocket, type TestWebSocketOptions, WebSocketRefused } from './test-websocket.ts'
+import { HANDSHAKE, TEST_WEB_SOCKET_RULES, TestWebSocket, type TestWebSocketOptions, WebSocketRefused } from './test-websocket.ts'
 
 /** Who a client is: a principal of `weirjs/auth`, of which only the id is required. */
 export interface TestPrincipal {
@@ -140,8 +140,7 @@ export class TestClient implements AsyncDisposable {
    * @throws WebSocketRefused (WEIR_TEST_REFUSED) if the server answers anything but 101; the same errors as `request`
    */
   async webSocket(path: string, options: TestWebSocketOptions = {}): Promise<TestWebSocket> {
-    checkNames('webSocket()', options, ['headers', 'protocols', 'signal'])
-    const { headers = [], protocols = [], signal } = options
+    const { headers, protocols, signal } = TEST_WEB_SOCKET_RULES.read(options)
     const fields = [...HANDSHAKE, ...fieldsOf(headers)]
     if (protocols.length > 0) fields.push(['Sec-WebSocket-Protocol', protocols.join(', ')])
     const client = new TestClient(this.#host, this.#options, this.#jar, this.#principal)

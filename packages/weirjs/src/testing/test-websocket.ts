@@ -2,6 +2,8 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
+import { anything, list } from '../base/option-kinds.ts'
+import { rules } from '../base/option-rules.ts'
 import type { ResponseHead } from '../net/inject/response-reader.ts'
 import type { InjectResponse } from '../net/inject/inject.ts'
 import type { InjectRequest } from '../net/inject/request-bytes.ts'
@@ -19,6 +21,13 @@ export interface TestWebSocketOptions {
   /** Ends the wait for the response. */
   readonly signal?: AbortSignal
 }
+
+/** @internal */
+export const TEST_WEB_SOCKET_RULES = rules<TestWebSocketOptions>('webSocket()')({
+  headers: anything().or([], 'none'),
+  protocols: list<string>().or([]),
+  signal: anything().optional(),
+})
 
 /** How a WebSocket was closed. */
 export interface TestWebSocketEnd {

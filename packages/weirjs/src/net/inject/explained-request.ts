@@ -11,7 +11,7 @@ import { refusalOf } from '../cycle/misdirection.ts'
 import { checkRequest, fetchArrival } from '../fetch/fetch-exchange.ts'
 import { readFetchHead } from '../fetch/fetch-head.ts'
 
-import { INJECT_NAMES } from './inject.ts'
+import { INJECT_RULES } from './inject.ts'
 import { headBytesOf, type InjectRequest, plainBodyOf, requestOf } from './request-bytes.ts'
 
 /** A request as a client would send it, as far as its head. */
@@ -50,7 +50,7 @@ function isWebRequest(request: unknown): request is Request {
 }
 
 function fromInject(host: ConnectionHost, request: (InjectRequest & ArrivalOptions) | string): ExplainedRequest {
-  const asked: InjectRequest & ArrivalOptions = requestOf(request, INJECT_NAMES)
+  const asked: InjectRequest & ArrivalOptions = requestOf(request, INJECT_RULES)
   const block = headBytesOf(asked)
   const connection = new NoConnection(host, arrivalOf('request', host, asked))
   const read = (): Head => {

@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
+import { rules } from '../../base/option-rules.ts'
 import { ARRIVAL_RULES, type ArrivalOptions, arrivalOf } from '../connections/arrival.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { Http1Connection } from '../http1/connection.ts'
@@ -12,7 +13,7 @@ import { type InjectRequest, REQUEST_RULES, requestBytes, requestOf } from './re
 /** The status of an interim response with fields for the client (RFC 8297). */
 export const EARLY_HINTS = 103
 
-export const INJECT_NAMES: readonly string[] = [...REQUEST_RULES.names, ...ARRIVAL_RULES.names]
+export const INJECT_RULES = rules<InjectRequest & ArrivalOptions>('request')({ ...REQUEST_RULES.table, ...ARRIVAL_RULES.table })
 
 /** The response to an injected request. */
 export interface InjectResponse extends ResponseHead {
@@ -32,7 +33,7 @@ export interface InjectResponse extends ResponseHead {
  *   client could send; the reason of `signal`
  */
 export async function inject(host: ConnectionHost, request: (InjectRequest & ArrivalOptions) | string): Promise<InjectResponse> {
-  const asked: InjectRequest & ArrivalOptions = requestOf(request, INJECT_NAMES)
+  const asked: InjectRequest & ArrivalOptions = requestOf(request, INJECT_RULES)
   const { head, body } = await requestBytes(asked)
   const { signal } = asked
   signal?.throwIfAborted()

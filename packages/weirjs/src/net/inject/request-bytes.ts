@@ -6,7 +6,6 @@ import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { anything } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
-import { checkNames } from '../../base/options.ts'
 import { chunkHead, lastChunk } from '../../wire/http1/encode.ts'
 
 /** A request to send. */
@@ -47,17 +46,17 @@ export const REQUEST_RULES = rules<InjectRequest>('request')({
 /**
  * Turns a string into a GET of that URL.
  *
- * @param names of the allowed members
+ * @param rules of the allowed members, whose names are checked
  * @throws WEIR_OPTION_INVALID for a value that is not a request, and for other members
  */
 export function requestOf<R extends { readonly url: string }>(
   request: R | string,
-  names: readonly string[] = REQUEST_RULES.names,
+  rules: { checkNames(request: unknown): unknown } = REQUEST_RULES,
 ): R | { readonly url: string } {
   if (typeof request === 'string') return { url: request }
   if (typeof request !== 'object' || request === null)
     throw new WeirError('WEIR_OPTION_INVALID', `a request is a URL or an object with one, such as { url: '/' }, not ${kindOf(request)}`)
-  checkNames('request', request, names)
+  rules.checkNames(request)
   return request
 }
 
