@@ -77,9 +77,8 @@ export class Dispatcher implements Application {
     this.#serializeInTests = refusingLosses(serialize, engine !== null)
     this.#serialize = options.debug ? this.#serializeInTests : serialize
     this.#findsLosses = !options.debug && options.logger !== null && engine === null
-    const runRoute: Pipeline = (exchange) => this.#route(exchange)
     if (options.debug) loadShowError().catch(() => {}) // the first error tries again
-    options.routes.composeWith((middlewares) => compose(middlewares, runRoute, this.#warnOfSilence))
+    options.routes.composeWith((middlewares) => compose(middlewares, this.#route, this.#warnOfSilence))
   }
 
   /** Warns once for each middleware: a refusal should respond explicitly, and otherwise a call of `next()` was forgotten. */
@@ -264,7 +263,8 @@ export class Dispatcher implements Application {
     return sent
   }
 
-  #route(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
+  /** What middleware is around. */
+  readonly #route: Pipeline = (exchange) => {
     const { values } = exchange.match
     const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)

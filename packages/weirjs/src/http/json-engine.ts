@@ -94,10 +94,12 @@ export function jsonTextOf(value: unknown, serialize: Serialize): string {
     if (!isInstance(error, TypeError)) throw error
     throw new WeirError('WEIR_RESULT_UNSENDABLE', error.message, { cause: error })
   }
+  if (typeof text === 'string') {
+    if (text === '{}' && isPromise(value)) throw unawaited(value, 'the value')
+    return text
+  }
   checkSettled('json()', 'serialize', text)
-  if (typeof text !== 'string') throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} has no JSON form`)
-  if (text === '{}' && isPromise(value)) throw unawaited(value, 'the value')
-  return text
+  throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} has no JSON form`)
 }
 
 /**

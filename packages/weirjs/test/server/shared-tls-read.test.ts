@@ -64,7 +64,7 @@ for (const [sharesBuffer, what] of [
 }
 
 test('where Node is not as expected, nothing is changed', () => {
-  const reader = { onRead: () => {}, keepsBytes: false }
+  const reader = { owner: null, keepsBytes: false }
   const socket = new NetSocket()
   assert.equal(shareTls(socket, reader), false, 'no handle')
   assert.equal(shareTls({ _handle: {} } as unknown as Socket, reader), false, 'no method')

@@ -10,6 +10,8 @@
 import { Buffer } from 'node:buffer'
 import { Socket } from 'node:net'
 
+import type { TransportOwner } from './transport.ts'
+
 /** Large enough for a 64 KiB post in one read, even together with other requests. */
 const BUFFER_BYTES = 256 * 1024
 /** The size of a reader's own memory, for bodies that are kept: copying them would cost more than smaller reads do. */
@@ -31,8 +33,8 @@ interface WithHandle {
 let shared: Buffer | null = null
 
 export interface Reader {
-  /** @param borrowed whether the memory is reused as soon as this returns */
-  onRead(buffer: Buffer, length: number, borrowed: boolean): void
+  /** Gets the bytes. Not null once it is being read. */
+  readonly owner: Pick<TransportOwner, 'onBytes'> | null
   /** Whether the bytes that are read next will be kept. Checked after each read. */
   readonly keepsBytes: boolean
 }
@@ -80,7 +82,7 @@ export function onreadFor(reader: Reader): OnRead {
     },
     callback: (length, buffer) => {
       hasMuch = length >= MUCH_BYTES
-      reader.onRead(buffer, length, buffer === all || !hasMuch)
+      reader.owner!.onBytes(buffer, length, buffer === all || !hasMuch)
       return true
     },
   }

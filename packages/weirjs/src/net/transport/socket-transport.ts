@@ -35,7 +35,7 @@ export class SocketTransport implements Transport, Reader {
   readonly #kind: SocketKind
   #remoteAddress: string | null = null
   #remotePort = 0
-  #owner: TransportOwner | null = null
+  owner: TransportOwner | null = null
   keepsBytes = false
   isPaused = false
   #isAsked = false
@@ -51,16 +51,12 @@ export class SocketTransport implements Transport, Reader {
     const adopted = sharesBuffer && kind !== 'tls' ? adopt(accepted, this) : null
     this.#socket = adopted ?? accepted
     if (adopted !== null || (sharesBuffer && kind === 'tls' && shareTls(accepted, this))) return
-    accepted.on('data', (chunk: Buffer) => this.onRead(chunk, chunk.length, false))
-  }
-
-  onRead(buffer: Buffer, length: number, borrowed: boolean): void {
-    this.#owner!.onBytes(buffer, length, borrowed)
+    accepted.on('data', (chunk: Buffer) => this.owner!.onBytes(chunk, chunk.length, false))
   }
 
   /** Starts to read. All events go to `owner`. */
   start(owner: TransportOwner): void {
-    this.#owner = owner
+    this.owner = owner
     const socket: Carrier = this.#socket
     socket[TRANSPORT] = this
     socket.on('end', onEnd)
@@ -71,12 +67,12 @@ export class SocketTransport implements Transport, Reader {
   }
 
   handOver(owner: TransportOwner): void {
-    this.#owner = owner
+    this.owner = owner
   }
 
   /** @internal For the functions below. */
   tell(what: 'end' | 'drain' | 'close'): void {
-    const owner = this.#owner!
+    const owner = this.owner!
     if (what === 'drain') owner.onDrain()
     else if (what === 'end') owner.onEnd()
     else {

@@ -25,19 +25,14 @@ export class FrameOutput {
   take(): Buffer {
     const { end } = this
     const bytes = this.#bytes
-    this.clear()
+    this.#bytes = NO_BYTES
+    this.end = 0
     this.#guess = Math.min(LARGEST_OWN_BYTES, Math.max(SMALLEST_BYTES, end))
     if (end > LARGEST_OWN_BYTES || !isLent(bytes)) return bytes.subarray(0, end)
     const own = Buffer.allocUnsafe(end)
     bytes.copy(own, 0, 0, end)
     giveBack(bytes)
     return own
-  }
-
-  /** Discards all that has gathered. */
-  clear(): void {
-    this.#bytes = NO_BYTES
-    this.end = 0
   }
 
   #grow(needed: number): void {
