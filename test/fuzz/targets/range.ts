@@ -4,13 +4,13 @@
 import assert from 'node:assert/strict'
 
 import { formatHttpDate, parseHttpDate } from '../../../packages/weirjs/src/formats/http-date.ts'
+import { MAX_RANGES, selectRanges } from '../../../packages/weirjs/src/http/files/byte-ranges.ts'
 import {
   type ConditionalRequest,
   evaluatePreconditions,
   rangeApplies,
   type Validators,
 } from '../../../packages/weirjs/src/http/response/conditional.ts'
-import { MAX_RANGES, selectRanges } from '../../../packages/weirjs/src/http/files/byte-ranges.ts'
 import type { Random } from '../random.ts'
 import { assertSameWords, type Target } from '../target.ts'
 

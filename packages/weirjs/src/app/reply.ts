@@ -3,16 +3,16 @@
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
+import type { RequestHead } from '../http/application.ts'
+import type { Exchange } from '../http/exchange.ts'
+import { hasNoJson } from '../http/json-engine.ts'
+import { upgradeOf } from '../http/request/upgrade.ts'
 import { type ByteSource, closeSource, takeSource } from '../http/response/byte-source.ts'
 import type { DeclaredAnswers } from '../http/response/declared-answers.ts'
 import { OutgoingResponse } from '../http/response/outgoing-response.ts'
 import { isResponse, outgoingOf } from '../http/response/response.ts'
 import { type FileContent, NOTHING_RETURNED } from '../http/response/response-content.ts'
 import { copyWebResponse, isWebResponse } from '../http/response/web-response.ts'
-import type { RequestHead } from '../http/application.ts'
-import type { Exchange } from '../http/exchange.ts'
-import { hasNoJson } from '../http/json-engine.ts'
-import { upgradeOf } from '../http/request/upgrade.ts'
 
 /**
  * Undefined: `session.response` as the handler has set it, otherwise 204. A response: itself. A string: text/plain. Bytes: themselves.

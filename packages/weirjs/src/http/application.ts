@@ -1,10 +1,10 @@
 // Everything the network needs from the application: the only seam between net/ and app/.
 
 import type { Head } from '../wire/head/head.ts'
-import type { OutgoingResponse } from './response/outgoing-response.ts'
 import type { RequestBody } from './body/body.ts'
 import type { ConnectionInfo } from './connection-info.ts'
 import type { Exchange } from './exchange.ts'
+import type { OutgoingResponse } from './response/outgoing-response.ts'
 import type { RouteMatch } from './route-info.ts'
 
 /** A complete request head. */

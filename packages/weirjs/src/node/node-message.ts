@@ -9,9 +9,9 @@ import type { Socket } from 'node:net'
 import process from 'node:process'
 
 import { WeirError } from '../base/errors.ts'
-import { OF_THE_BYTES } from '../http/response/field-list.ts'
 import type { RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
+import { OF_THE_BYTES } from '../http/response/field-list.ts'
 import { stripPrefix } from './mounted-url.ts'
 import type { NodeSocket } from './node-socket.ts'
 

@@ -2,9 +2,8 @@
 
 import { Buffer } from 'node:buffer'
 import process from 'node:process'
-
-import { HEAD_ONLY } from '../http/response/byte-source.ts'
 import { GatheredBytes } from '../http/body/gathered-bytes.ts'
+import { HEAD_ONLY } from '../http/response/byte-source.ts'
 import type { WriteCallback } from './node-socket.ts'
 
 /** What one `next` yields at most, unless a single piece is larger. */

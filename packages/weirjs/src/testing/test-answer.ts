@@ -1,7 +1,7 @@
 // A response that is being received: its head is complete, and its body is read as it arrives.
 
-import type { ResponseHead } from '../net/inject/response-reader.ts'
 import { EARLY_HINTS, type InjectResponse, wholeAnswer } from '../net/inject/inject.ts'
+import type { ResponseHead } from '../net/inject/response-reader.ts'
 
 import type { ClientConnection } from './client-connection.ts'
 

@@ -12,10 +12,9 @@ import { resolveLimits } from '../../src/base/limits.ts'
 import type { ByteSource } from '../../src/http/response/byte-source.ts'
 import { LEND_PIECE } from '../../src/http/response/byte-source.ts'
 import { OutgoingResponse } from '../../src/http/response/outgoing-response.ts'
-import { StreamedResponse } from '../../src/net/cycle/response-sender.ts'
 import { DUE, GATES, WHOLE } from '../../src/net/cycle/exchange-states.ts'
-import { Output, type Watched } from '../../src/net/http2/output.ts'
-import { isTight, MUCH_STUCK_BYTES } from '../../src/net/http2/output.ts'
+import { StreamedResponse } from '../../src/net/cycle/response-sender.ts'
+import { isTight, MUCH_STUCK_BYTES, Output, type Watched } from '../../src/net/http2/output.ts'
 import { Http2Writer } from '../../src/net/http2/writer.ts'
 import type { Ticker } from '../../src/net/time/ticker.ts'
 import type { Transport } from '../../src/net/transport/transport.ts'
@@ -117,7 +116,7 @@ class Client {
     const response = new OutgoingResponse()
     response.header('Content-Length', BODY_BYTES).stream(source as unknown as ByteSource)
     const writer = new Http2Writer(this.wire.sender, this.output, stream, { dateLine: '' } as unknown as Ticker)
-    const answer = new StreamedResponse({ request: WHOLE, work: GATES, answer: DUE }, writer, response, null)
+    const answer = new StreamedResponse({ request: WHOLE, work: GATES, response: DUE }, writer, response, null)
     const settle = (): boolean => {
       if (!writer.mustWait) answer.goOn()
       return answer.isWaiting

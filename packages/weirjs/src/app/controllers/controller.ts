@@ -1,8 +1,8 @@
 // Controllers: classes whose methods handle routes. Each request has its own instance.
 
 import { WeirError } from '../../base/errors.ts'
-import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 /** The request for which a controller is being created, so that constructors and field initializers can use it. */

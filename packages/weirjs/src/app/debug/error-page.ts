@@ -3,9 +3,8 @@
 
 import { createHash } from 'node:crypto'
 import { isInstance } from '../../base/errors.ts'
-
-import type { Problem } from '../../http/response/problem.ts'
 import type { Exchange } from '../../http/exchange.ts'
+import type { Problem } from '../../http/response/problem.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'
 import type { Explanation } from '../explain/explanation.ts'
 import { type Fact, factsOf } from '../explain/explanation-text.ts'

@@ -1,10 +1,10 @@
 // Errors as `debug` shows them: problem documents with an explanation, and pages for browsers.
 
-import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
-import type { Problem } from '../../http/response/problem.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import { OTHER_METHODS } from '../../http/notes.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
+import type { Problem } from '../../http/response/problem.ts'
 import { type ExplainedServer, explain } from '../explain/explain.ts'
 import type { Explanation } from '../explain/explanation.ts'
 import { consideredRoutes } from '../routes/considered-routes.ts'

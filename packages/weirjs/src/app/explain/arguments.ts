@@ -1,9 +1,9 @@
 // How the arguments of a handler are made of one request, without the values of secrets.
 
 import { InvalidBodyError } from '../../base/errors.ts'
-import { shownFailures } from '../../http/response/shown-failures.ts'
 import type { TypedBody } from '../../http/body/typed-body.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
+import { shownFailures } from '../../http/response/shown-failures.ts'
 import { Mismatch, NOT_SHOWN, PASSES_SCHEMA, shorten } from '../../schema/mismatch.ts'
 import { Schema } from '../../schema/schema.ts'
 import type { AnySchema } from '../../schema/standard.ts'

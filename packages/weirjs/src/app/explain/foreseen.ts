@@ -1,7 +1,7 @@
 // What the gates of a request would do, as far as they can tell.
 
-import { type HttpResponse, isResponse, outgoingOf } from '../../http/response/response.ts'
 import type { Exchange } from '../../http/exchange.ts'
+import { type HttpResponse, isResponse, outgoingOf } from '../../http/response/response.ts'
 import { chainOf } from '../routes/route.ts'
 import { gatedPolicies } from '../routes/scope.ts'
 

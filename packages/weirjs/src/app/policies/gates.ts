@@ -1,8 +1,8 @@
 // Runs the gates of a route, one after the other. Synchronous gates create no promise.
 
 import { WeirError } from '../../base/errors.ts'
-import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { Exchange } from '../../http/exchange.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { isLater, replyInPlace } from '../reply.ts'
 import type { Gate } from './policy.ts'
 

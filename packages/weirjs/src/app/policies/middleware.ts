@@ -1,9 +1,9 @@
 // Middleware: functions that run around every request, the first one added outermost. They are composed once, not for each request.
 
 import { WeirError } from '../../base/errors.ts'
+import type { Exchange } from '../../http/exchange.ts'
 import { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
-import type { Exchange } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { complete, isLater, reply } from '../reply.ts'

@@ -2,9 +2,9 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
+import { TypedBody } from '../../http/body/typed-body.ts'
 import type { ByteSource } from '../../http/response/byte-source.ts'
 import { BODILESS, DeclaredAnswers } from '../../http/response/declared-answers.ts'
-import { TypedBody } from '../../http/body/typed-body.ts'
 import { type AnySchema, isSchema } from '../../schema/standard.ts'
 
 /** What a handler may answer with, by status. */

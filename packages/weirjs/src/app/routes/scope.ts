@@ -3,9 +3,9 @@
 // another one later.
 
 import { WeirError } from '../../base/errors.ts'
+import { exchangeOf } from '../../http/exchange.ts'
 import { applyContentTag } from '../../http/response/precondition.ts'
 import { outgoingOf } from '../../http/response/response.ts'
-import { exchangeOf } from '../../http/exchange.ts'
 import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
 import { type CheckedPolicy, type CheckedRoute, type Gate, hasHooks, isNameTaken, type UsedPolicy } from '../policies/policy.ts'

@@ -5,9 +5,8 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
-
-import { LEND_PIECE } from '../response/byte-source.ts'
 import type { OpenFile } from '../disk/open-file.ts'
+import { LEND_PIECE } from '../response/byte-source.ts'
 import * as memory from './lent-memory.ts'
 
 /** A range of a file by its first and last byte, both included, as HTTP counts them (RFC 9110 §14.1.2). */

@@ -4,11 +4,11 @@
 import { entityTag } from '../../formats/etag.ts'
 import { parseHttpDate } from '../../formats/http-date.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
+import type { HttpRequest } from '../request/request.ts'
 import { type ConditionalRequest, rangeApplies, type Validators } from '../response/conditional.ts'
 import type { FileOptions } from '../response/file-options.ts'
 import type { OutgoingResponse } from '../response/outgoing-response.ts'
 import { refuse, settlePreconditions } from '../response/precondition.ts'
-import type { HttpRequest } from '../request/request.ts'
 import { contentRange, multipartRanges, selectRanges } from './byte-ranges.ts'
 import type { ByteRange, FilePiece } from './file-source.ts'
 

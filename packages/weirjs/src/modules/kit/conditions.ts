@@ -1,10 +1,10 @@
 // The conditions of a client, for complete responses that are made, or were kept, whatever the client has.
 
 import { parseHttpDate } from '../../formats/http-date.ts'
+import type { Exchange } from '../../http/exchange.ts'
 import type { Validators } from '../../http/response/conditional.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { settlePreconditions } from '../../http/response/precondition.ts'
-import type { Exchange } from '../../http/exchange.ts'
 
 /** Conditions do not count for other responses than those with status 200 (RFC 9110 §13.2.1). */
 export const NO_VALIDATORS: Validators = { etag: null, lastModified: null, isSettled: false }

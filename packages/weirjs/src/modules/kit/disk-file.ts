@@ -1,13 +1,12 @@
 // Files that a module sends again and again, with the conditions and ranges of each client.
 
 import type { BigIntStats } from 'node:fs'
-
-import { type HttpResponse, outgoingOf } from '../../http/response/response.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import { type FoundFile, openFile, prepareOpenFile, typeOf } from '../../http/files/file.ts'
 import { FileSource } from '../../http/files/file-source.ts'
 import { MemoryFile } from '../../http/files/memory-file.ts'
 import { settledAt } from '../../http/files/representation.ts'
+import { type HttpResponse, outgoingOf } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 /**

@@ -1,8 +1,8 @@
 // Collects the body of a response that may be kept, without holding more of it than may be kept, and without delaying a stream that takes
 // its time.
 
-import { bytesOf, lengthError, openSource, type SourceReader, type SourceResult } from '../../http/response/byte-source.ts'
 import { PieceList } from '../../http/body/piece-list.ts'
+import { bytesOf, lengthError, openSource, type SourceReader, type SourceResult } from '../../http/response/byte-source.ts'
 
 import type { ResponseHandle } from './response.ts'
 

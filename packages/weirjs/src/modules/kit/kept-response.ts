@@ -1,14 +1,13 @@
 // A response that is kept to be sent again: its status, the fields that the handler has set, and its body.
 
 import { Buffer, isUtf8 } from 'node:buffer'
-
+import { type Exchange, exchangeOf } from '../../http/exchange.ts'
+import { contentRange, selectRanges } from '../../http/files/byte-ranges.ts'
 import { CodedForms } from '../../http/response/coded-forms.ts'
 import { rangeApplies, type Validators } from '../../http/response/conditional.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { refuse } from '../../http/response/precondition.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
-import { type Exchange, exchangeOf } from '../../http/exchange.ts'
-import { contentRange, selectRanges } from '../../http/files/byte-ranges.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import { NO_VALIDATORS, settleConditions, validatorsOf } from './conditions.ts'

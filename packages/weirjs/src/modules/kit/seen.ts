@@ -1,8 +1,8 @@
 // What passes, for modules that keep or show it. None of it counts as read by the program: an exchange is cached as if nobody had looked.
 
-import { type HttpResponse, outgoingOf } from '../../http/response/response.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import { bodyOf } from '../../http/request/request.ts'
+import { type HttpResponse, outgoingOf } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 /** All fields of the request in order, with their names as sent. */

@@ -3,10 +3,9 @@
 // Authorization, and gets a cookie for it.
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-
-import type { HttpResponse } from '../../http/response/response.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import { cookieOf } from '../../http/request/request.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { credentialsOf } from '../auth/authorization.ts'
 

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
+import type { HttpRequest } from '../../http/request/request.ts'
 import { outgoingOf } from '../../http/response/response.ts'
 import type { PieceWatcher } from '../../http/response/response-content.ts'
-import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import type { OriginPredicate } from '../cors/origins.ts'

@@ -4,9 +4,9 @@
 // next. Whatever both need to know of the exchange is in the cycle's state (exchange-states.ts); a carrier keeps only what its protocol has in
 // addition.
 
+import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { ResponseContent } from '../../http/response/response-content.ts'
-import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'

@@ -5,8 +5,6 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 
 import {
-  RESPONSE_MOVES,
-  RESPONSE_NAMES,
   begin,
   COMING,
   CUT,
@@ -19,12 +17,14 @@ import {
   isCut,
   isOver,
   LOST,
-  moveResponse,
   moveRequest,
+  moveResponse,
   moveWork,
   NONE,
   REQUEST_MOVES,
   REQUEST_NAMES,
+  RESPONSE_MOVES,
+  RESPONSE_NAMES,
   SENT,
   WHOLE,
   WORK_MOVES,

@@ -97,7 +97,8 @@ export interface ExchangeState {
  */
 export function begin(exchange: ExchangeState, request: number): void {
   const { work, response } = exchange
-  if (work === NONE ? response !== NONE : work !== EXPIRED || response !== HANDED_OVER) throw illegalMove('response of an exchange', RESPONSE_NAMES, response, DUE)
+  if (work === NONE ? response !== NONE : work !== EXPIRED || response !== HANDED_OVER)
+    throw illegalMove('response of an exchange', RESPONSE_NAMES, response, DUE)
   exchange.request = request
   exchange.work = GATES
   exchange.response = DUE
@@ -123,7 +124,8 @@ export function moveResponse(exchange: ExchangeState, to: number): void {
 
 /** All of the response has been handed to the carrier, and the request can no longer be used. */
 export function handOver(exchange: ExchangeState): void {
-  if (((RESPONSE_MASKS[exchange.response]! >> HANDED_OVER) & 1) === 0) throw illegalMove('response of an exchange', RESPONSE_NAMES, exchange.response, HANDED_OVER)
+  if (((RESPONSE_MASKS[exchange.response]! >> HANDED_OVER) & 1) === 0)
+    throw illegalMove('response of an exchange', RESPONSE_NAMES, exchange.response, HANDED_OVER)
   moveWork(exchange, EXPIRED)
   exchange.response = HANDED_OVER
 }

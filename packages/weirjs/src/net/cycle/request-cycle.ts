@@ -8,23 +8,23 @@
 // after that. One object may serve many requests, one after another.
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
-import { fieldsBelow, placeBelow } from '../../http/response/base-path-fields.ts'
-import { problemFor } from '../../http/response/error-problem.ts'
-import { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { type BodyEngine, type FieldList, GATHERED, type RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge } from '../../http/body/body-mode.ts'
 import type { Exchange, ExchangeCarrier } from '../../http/exchange.ts'
 import { abortRequest, causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
+import { fieldsBelow, placeBelow } from '../../http/response/base-path-fields.ts'
+import { problemFor } from '../../http/response/error-problem.ts'
+import { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { Recording } from '../observe/recording.ts'
 import type { Deadlines } from '../time/deadlines.ts'
 import * as phase from '../time/deadlines.ts'
-import { mayHaveBody } from './response-head.ts'
-import { discardResponse, NOT_WHOLE, StreamedResponse, sendWhole } from './response-sender.ts'
 import type { Carrier, RequestConnection } from './carrier.ts'
 import * as state from './exchange-states.ts'
 import { refusalOf } from './misdirection.ts'
+import { mayHaveBody } from './response-head.ts'
+import { discardResponse, NOT_WHOLE, StreamedResponse, sendWhole } from './response-sender.ts'
 
 export class RequestCycle implements ExchangeCarrier, BodyEngine, state.ExchangeState {
   readonly #carrier: Carrier

@@ -3,16 +3,16 @@
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
+import type { RequestBody } from '../../http/body/body.ts'
 import { closeSource, openSource, type SourceReader } from '../../http/response/byte-source.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { ResponseTrailers } from '../../http/response/trailers.ts'
-import type { RequestBody } from '../../http/body/body.ts'
 import { NO_LENGTH } from '../../wire/http1/encode.ts'
 
 import type { Recording } from '../observe/recording.ts'
-import { mayHaveBody } from './response-head.ts'
 import { BEGUN, DUE, type ExchangeState, moveResponse } from './exchange-states.ts'
 import { type PumpTarget, pump } from './pump.ts'
+import { mayHaveBody } from './response-head.ts'
 
 /** Where a response goes. */
 export interface ResponseWriter {

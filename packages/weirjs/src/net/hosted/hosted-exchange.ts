@@ -6,8 +6,8 @@
 import { Buffer } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import { isInstance, WeirError } from '../../base/errors.ts'
-import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { FieldList } from '../../http/body/body.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { CHUNKED } from '../../wire/head/framing.ts'
 import type { Head, MutableHead } from '../../wire/head/head.ts'
 

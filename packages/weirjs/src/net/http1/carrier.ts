@@ -5,9 +5,9 @@
 
 import { trimBlanks } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
-import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { isTooLarge } from '../../http/body/body-mode.ts'
 import { abortRequest } from '../../http/request/request.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { Head } from '../../wire/head/head.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
 import { CONTINUE, encodeInterim } from '../../wire/http1/encode.ts'

@@ -8,9 +8,8 @@
 // `end` is sent.
 
 import { Duplex } from 'node:stream'
-
-import type { UpgradedDuplex } from '../../http/response/response-content.ts'
 import { PieceQueue } from '../../http/body/piece-queue.ts'
+import type { UpgradedDuplex } from '../../http/response/response-content.ts'
 
 import type { OtherProtocol } from '../observe/upgrade-record.ts'
 import { SmallWrites } from '../transport/small-writes.ts'

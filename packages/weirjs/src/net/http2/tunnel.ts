@@ -5,9 +5,8 @@
 
 import { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
-
-import type { UpgradedDuplex } from '../../http/response/response-content.ts'
 import { PieceQueue } from '../../http/body/piece-queue.ts'
+import type { UpgradedDuplex } from '../../http/response/response-content.ts'
 import type { Http2WireConnection } from '../../wire/http2/connection.ts'
 import { CANCEL } from '../../wire/http2/errors.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'

@@ -7,8 +7,8 @@ import { ARRIVAL_RULES, type ArrivalOptions, arrivalOf } from '../connections/ar
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { Http1Connection } from '../http1/connection.ts'
 import { MemoryTransport } from '../transport/memory-transport.ts'
-import { type ResponseHead, ResponseReader } from './response-reader.ts'
 import { type InjectRequest, REQUEST_RULES, requestBytes, requestOf } from './request-bytes.ts'
+import { type ResponseHead, ResponseReader } from './response-reader.ts'
 
 /** The status of an interim response with fields for the client (RFC 8297). */
 export const EARLY_HINTS = 103

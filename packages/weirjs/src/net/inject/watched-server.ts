@@ -1,8 +1,8 @@
 // A server as a client of a test sees it while a tool watches what becomes of its requests. The server itself is not changed.
 
-import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { Application } from '../../http/application.ts'
 import type { Exchange } from '../../http/exchange.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { derivedHost } from '../connections/derived-host.ts'
 

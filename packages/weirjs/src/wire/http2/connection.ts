@@ -63,7 +63,7 @@ export class Http2WireConnection<T> {
   readonly #requests: RequestReader
   #openStreams = 0
   /** Requests in progress: those that HEAD and BAD_HEAD have returned, and that wait, without those that were released. */
-  #unreleased = 0
+  unreleased = 0
   /** The stream of the last HEAD. It enters the table at the next event, if it is still open by then. */
   #fresh: Http2Stream<T> | null = null
   /** The stream of the last DATA. At the next event its bytes count as taken. */
@@ -211,7 +211,7 @@ export class Http2WireConnection<T> {
     this.#streams.open(id)
     const early = this.control.takePriority(id)
     const most = this.#maxConcurrentStreams
-    if (this.#openStreams >= most || this.#unreleased >= ROOM_FOR_RESET * most) {
+    if (this.#openStreams >= most || this.unreleased >= ROOM_FOR_RESET * most) {
       this.refusedStreams++
       this.#allowances.spend(allowances.REFUSALS)
       this.sender.writeReset(id, REFUSED_STREAM)
@@ -222,7 +222,7 @@ export class Http2WireConnection<T> {
     stream.moveTo(isWhole ? state.HALF_CLOSED_REMOTE : state.OPEN)
     stream.isWhole = isWhole
     this.#openStreams++
-    this.#unreleased++
+    this.unreleased++
     this.#requests.readHead(stream)
     if (early !== null) this.sender.prioritize(stream, early)
     if (this.sender.queuedBytes <= MOST_QUEUED_BYTES && this.#waiting.length === 0) {
@@ -372,7 +372,7 @@ export class Http2WireConnection<T> {
   #tellReset(stream: Http2Stream<T>, code: number, fault: FaultName | null): number {
     if (stream.isWaiting) {
       this.#waiting.splice(this.#waiting.indexOf(stream), 1) // its owner does not know it
-      this.#unreleased--
+      this.unreleased--
       return NOTHING
     }
     this.stream = stream
@@ -407,7 +407,7 @@ export class Http2WireConnection<T> {
     if (stream.isReleased) return
     stream.isReleased = true
     if (this.stream === stream) this.stream = undefined!
-    this.#unreleased--
+    this.unreleased--
   }
 
   #onWindowUpdate(): number {
