@@ -4,7 +4,7 @@ import { mayBeTrailer } from '../../base/trailer-names.ts'
 import type { FieldList } from '../body/body.ts'
 
 /** What the fields are looked up in: a head, or trailers. */
-export interface FieldBlock {
+interface FieldBlock {
   /** The value of a field, or null. Repeated fields are joined. @param name in lower case */
   get(name: string): string | null
   /** All fields in order, with their names as sent. */
