@@ -1,15 +1,17 @@
 // Checks the packed package, installed in an empty folder, with a user's compiler and with linters for packages.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 
 import {
   COMPILERS,
   installCompiler,
   installPacked,
-  pack,
+  packAll,
   run,
+  staged,
   toolPath,
   withoutTool,
 } from '../../packages/weirjs/test/support/packed-package.ts'
@@ -47,10 +49,23 @@ const linters = [
   },
 ]
 
-for (const { tool, program, args } of linters) {
-  test(`${tool} has no complaints about any package`, { skip: withoutTool(tool) }, async (t) => {
-    for (const name of readdirSync('packages')) {
-      await t.test(name, (t) => void run(process.execPath, [toolPath(program), ...args(pack(temporaryDirectory(t), name))], '.'))
-    }
+describe('linters have no complaints about', () => {
+  const names = readdirSync('packages')
+  const tarballs = new Map<string, string>()
+  let folder: string
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'weir-test-'))
+    const packed = packAll(
+      names.map((name) => staged(name, folder)),
+      folder,
+    )
+    for (const [i, name] of names.entries()) tarballs.set(name, packed[i]!)
   })
-}
+  after(() => rmSync(folder, { recursive: true }))
+
+  for (const { tool, program, args } of linters)
+    for (const name of names)
+      test(`${name}: ${tool}`, { skip: withoutTool(tool) }, () => {
+        run(process.execPath, [toolPath(program), ...args(tarballs.get(name)!)], '.')
+      })
+})
