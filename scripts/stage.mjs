@@ -7,7 +7,6 @@ const ROOT = join(import.meta.dirname, '..')
 const { name, homepage } = JSON.parse(readFileSync('package.json', 'utf8'))
 /** The pages about other packages than weirjs, which carry them themselves. */
 const PAGES = {
-  '@weirjs/acme': ['acme'],
   '@weirjs/dev': ['command-line', 'inspector', 'replay'],
   '@weirjs/jwt': ['jwt'],
   '@weirjs/mcp': ['mcp'],
@@ -22,7 +21,7 @@ const PAGES = {
 const others = [...new Set(Object.values(PAGES).flat())].join('|')
 /** Beside those: pages about the inside, measurements, first steps, other people’s test suites, other servers and machines, and pictures. */
 const NOT_CARRIED = new RegExp(
-  `^docs/(?:(?:architecture|dependencies|packages|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|guide/(?:from-[\\w-]+|first-programs|serverless|tasks|dashboard|deploy|platforms|sign-in|react|node|embedding|inside-node|fetch-guests|request-flow|why|${others})\\.md)$`,
+  `^docs/(?:(?:architecture|dependencies|packages|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|guide/(?:from-[\\w-]+|first-programs|getting-started|serverless|tasks|dashboard|deploy|platforms|proxies|sign-in|react|node|embedding|inside-node|fetch-guests|request-flow|why|${others})\\.md)$`,
 )
 const own = (PAGES[name] ?? []).map((page) => `docs/guide/${page}.md`).filter((page) => existsSync(`${ROOT}/${page}`))
 const copies = ['LICENSE', ...(name === 'weirjs' ? ['docs', 'SECURITY.md'] : own)]
