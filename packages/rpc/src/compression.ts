@@ -1,19 +1,34 @@
-// Compressed messages: gzip, and nothing else. In the thread pool, so that no message holds up the event loop.
+// Compressed messages: gzip, and nothing else. Small ones at once, as long as they are few; others in the thread pool, so that no message holds up
+// the event loop.
 
 import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
+import { gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
 
 import type { HttpSession } from 'weirjs'
 import { isInstance } from 'weirjs/kit'
 
 import { inTurn } from './expansion-queue.ts'
+import { mayWorkNow } from './loop-budget.ts'
 import { RpcError } from './rpc-error.ts'
 
 const compress = promisify(gzip)
 const expand = promisify(gunzip)
 
-export function compressed(bytes: Uint8Array): Promise<Buffer> {
-  return compress(bytes)
+/** Up to here, to compress a message takes less CPU than its way to the thread pool and back. */
+const SMALL_BYTES = 32 * 1024
+/** To compress takes as long as to decompress so many times the bytes. */
+const COST = 4
+/** As `compression` has it: measured there. */
+const LEVEL = 5
+/** Node would allocate 16 KiB for what is mostly less. */
+const OPTIONS = { level: LEVEL, chunkSize: 4 * 1024 }
+/** A window that holds all of so small a message takes less time to create than zlib's own. */
+const SMALL_WINDOW = { ...OPTIONS, windowBits: 13 }
+const SMALL_WINDOW_BYTES = 2 ** SMALL_WINDOW.windowBits
+
+export function compressed(bytes: Uint8Array): Buffer | Promise<Buffer> {
+  if (bytes.length > SMALL_BYTES || !mayWorkNow(COST * bytes.length)) return compress(bytes, { level: LEVEL })
+  return gzipSync(bytes, bytes.length <= SMALL_WINDOW_BYTES ? SMALL_WINDOW : OPTIONS)
 }
 
 export interface ExpansionLimits {
@@ -23,20 +38,63 @@ export interface ExpansionLimits {
 
 /** So many bytes cost little, whatever they were compressed from. The test suites of gRPC and Connect send less, of nothing but zeros. */
 const FREE_BYTES = 512 * 1024
+/** What is decompressed at once: a message of so many bytes, if it becomes no larger than that. */
+const MOST_COMPRESSED_NOW = 4 * 1024
+const MOST_EXPANDED_NOW = 64 * 1024
+/** The least that zlib takes. */
+const LEAST_CHUNK = 64
 
-/** @throws (rejects) RpcError for what is not gzip, and for what becomes larger than the limits allow */
-export async function expanded(bytes: Uint8Array, session: HttpSession, { maxMessageSize, maxRatio }: ExpansionLimits): Promise<Buffer> {
-  const largest = Math.max(FREE_BYTES, bytes.length * maxRatio)
+/** @throws RpcError for what is not gzip, and for what becomes larger than the limits allow */
+export function expanded(bytes: Uint8Array, session: HttpSession, limits: ExpansionLimits): Buffer | Promise<Buffer> {
+  return expandedNow(bytes, limits) ?? expandedInPool(bytes, session, limits)
+}
+
+/** @returns null if it is too much, or has more than it states. @throws RpcError */
+function expandedNow(bytes: Uint8Array, limits: ExpansionLimits): Buffer | null {
+  if (bytes.length > MOST_COMPRESSED_NOW) return null
+  // One byte more than its end states shows zlib that it has all.
+  const room = statedBytes(bytes) + 1
+  if (room > MOST_EXPANDED_NOW || !mayWorkNow(room)) return null
+  const most = mostBytes(bytes, limits)
   try {
-    return await inTurn(session, () => expand(bytes, { maxOutputLength: Math.min(maxMessageSize, largest) }))
+    return gunzipSync(bytes, { chunkSize: Math.max(LEAST_CHUNK, room), maxOutputLength: Math.min(room, most) })
   } catch (error) {
-    if (isInstance(error, RpcError)) throw error
-    if ((error as { code?: string }).code !== 'ERR_BUFFER_TOO_LARGE')
-      throw new RpcError('invalid_argument', 'a message is not in the compression that it states')
-    throw largest < maxMessageSize
-      ? new RpcError('resource_exhausted', `a message may become at most ${maxRatio} times as large when decompressed (maxRatio)`)
-      : new RpcError('resource_exhausted', `a message may have at most ${maxMessageSize} bytes (maxMessageSize), decompressed`)
+    if (isTooLarge(error) && room <= most) return null
+    throw expansionError(error, bytes, limits)
   }
+}
+
+/** The size that gzip states behind the bytes of its last part (RFC 1952, ISIZE): usually, and in the worst case a lie. */
+function statedBytes(bytes: Uint8Array): number {
+  const { length } = bytes
+  return length < 4 ? 0 : Buffer.from(bytes.buffer, bytes.byteOffset, length).readUInt32LE(length - 4)
+}
+
+async function expandedInPool(bytes: Uint8Array, session: HttpSession, limits: ExpansionLimits): Promise<Buffer> {
+  try {
+    return await inTurn(session, () => expand(bytes, { maxOutputLength: mostBytes(bytes, limits) }))
+  } catch (error) {
+    throw isInstance(error, RpcError) ? error : expansionError(error, bytes, limits)
+  }
+}
+
+function ratioBytes({ length }: Uint8Array, maxRatio: number): number {
+  return Math.max(FREE_BYTES, length * maxRatio)
+}
+
+function mostBytes(bytes: Uint8Array, { maxMessageSize, maxRatio }: ExpansionLimits): number {
+  return Math.min(maxMessageSize, ratioBytes(bytes, maxRatio))
+}
+
+function isTooLarge(error: unknown): boolean {
+  return (error as { readonly code?: string }).code === 'ERR_BUFFER_TOO_LARGE'
+}
+
+function expansionError(error: unknown, bytes: Uint8Array, { maxMessageSize, maxRatio }: ExpansionLimits): RpcError {
+  if (!isTooLarge(error)) return new RpcError('invalid_argument', 'a message is not in the compression that it states')
+  return ratioBytes(bytes, maxRatio) < maxMessageSize
+    ? new RpcError('resource_exhausted', `a message may become at most ${maxRatio} times as large when decompressed (maxRatio)`)
+    : new RpcError('resource_exhausted', `a message may have at most ${maxMessageSize} bytes (maxMessageSize), decompressed`)
 }
 
 /** @returns whether messages are compressed. @throws RpcError for another compression than gzip */

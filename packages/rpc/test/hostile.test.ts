@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import http2 from 'node:http2'
 import { type TestContext, test } from 'node:test'
-import { gzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 
 import { create, toBinary } from '@bufbuild/protobuf'
 import { createConnectRouter } from '@connectrpc/connect'
 import { HttpServer, type HttpSession } from 'weirjs'
 
+import { compressed, expanded } from '../src/compression.ts'
 import { inTurn } from '../src/expansion-queue.ts'
 import { frame, framesOf, fromBase64 } from '../src/frames.ts'
 import { Health, health, mapService, mountConnect, type RpcCall, type RpcImplementation, type RpcOptions } from '../src/index.ts'
@@ -87,6 +88,56 @@ test('a message becomes at most maxRatio times as large when it is decompressed'
   assert.equal(await send(1_000_000), '429 8 429')
   assert.equal(await send(1_000_000, { maxRatio: Number.POSITIVE_INFINITY }), '200 0 200')
   assert.equal(await send(1_000_000, { maxRatio: 2_000, maxMessageSize: '900KiB' }), '429 8 429')
+})
+
+const ONE = { clientAddress: '10.0.0.1', signal: new AbortController().signal } as HttpSession
+const LIMITS = { maxMessageSize: 4 * 1024 * 1024, maxRatio: 100 }
+const isNow = (one: unknown): boolean => !(one instanceof Promise)
+
+test('a turn decompresses and compresses few small messages itself, and leaves the others to the thread pool', async () => {
+  const bomb = gzipSync(new Uint8Array(60_000))
+  await settle()
+  const all = Array.from({ length: 1_000 }, () => expanded(bomb, ONE, LIMITS))
+  const now = all.filter(isNow).length
+  assert.ok(now > 10 && now < 100, `${now} at once`)
+  assert.ok(!isNow(compressed(Buffer.alloc(30_000))), 'what is compressed counts, too')
+  for (const one of await Promise.all(all)) assert.equal(one.length, 60_000)
+  await settle()
+  const texts = Array.from({ length: 300 }, () => compressed(Buffer.alloc(30_000, 'a')))
+  assert.ok(texts.filter(isNow).length < 100, `${texts.filter(isNow).length} at once`)
+  for (const one of await Promise.all(texts)) assert.deepEqual(gunzipSync(one), Buffer.alloc(30_000, 'a'))
+})
+
+test('a message that states a wrong size, in parts or beyond a limit, is decompressed as any other', async () => {
+  const stating = (bytes: Buffer, size: number): Buffer => {
+    const changed = Buffer.from(bytes)
+    changed.writeUInt32LE(size, bytes.length - 4)
+    return changed
+  }
+  const parts = Buffer.concat([gzipSync(Buffer.alloc(5_000, 'a')), gzipSync('b')])
+  await settle()
+  const whole = expanded(parts, ONE, LIMITS)
+  assert.ok(!isNow(whole))
+  assert.deepEqual(await whole, Buffer.concat([Buffer.alloc(5_000, 'a'), Buffer.from('b')]))
+  const refused = async (bytes: Uint8Array, code: string, limits = LIMITS): Promise<void> => {
+    await settle()
+    await assert.rejects(async () => expanded(bytes, ONE, limits), { code })
+  }
+  const zeros = gzipSync(new Uint8Array(60_000))
+  for (const size of [0, 1, 59_999, 60_001, 2 ** 32 - 1]) await refused(stating(zeros, size), 'invalid_argument')
+  for (const bytes of [
+    Buffer.alloc(0),
+    Buffer.alloc(3),
+    Buffer.alloc(100),
+    zeros.subarray(0, -1),
+    Buffer.concat([zeros, Buffer.from('x')]),
+  ])
+    await refused(bytes, 'invalid_argument')
+  await refused(zeros, 'resource_exhausted', { ...LIMITS, maxMessageSize: 59_999 })
+  await refused(stating(zeros, 10), 'resource_exhausted', { ...LIMITS, maxMessageSize: 20_000 })
+  await refused(gzipSync(new Uint8Array(3_000_000)), 'resource_exhausted')
+  assert.equal((await expanded(zeros, ONE, { ...LIMITS, maxMessageSize: 60_000 })).length, 60_000)
+  assert.equal((await expanded(gzipSync(''), ONE, LIMITS)).length, 0)
 })
 
 test('two messages at a time are decompressed, and the clients that have sent them take turns', async () => {
