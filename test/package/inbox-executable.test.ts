@@ -18,11 +18,14 @@ const JSON_TYPE = { 'Content-Type': 'application/json' }
 
 async function start(t: TestContext, program: string, cwd: string): Promise<{ child: ChildProcess; at: string }> {
   const env = { ...userEnvironment(NODE_26), PORT: '0', INTERNAL_PORT: '0' }
-  const child = spawn(program, [], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(program, [], { cwd, env, stdio: 'pipe' })
   t.after(() => child.kill('SIGKILL'))
   let out = ''
+  let warned = ''
   child.stdout.on('data', (text) => (out += text))
-  await eventually(() => out.includes('\n'), 'its first line')
+  child.stderr.on('data', (text) => (warned += text))
+  await eventually(() => out.includes('\n') || warned !== '', 'its first line')
+  assert.equal(warned, '', 'also not of compiled code that is of no use')
   return { child, at: /http:\/\/localhost:\d+/.exec(out)![0] }
 }
 

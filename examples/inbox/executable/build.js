@@ -8,19 +8,28 @@ import { join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 
 const output = resolve(process.argv[2] ?? (process.platform === 'win32' ? 'inbox.exe' : 'inbox'))
-const site = join(import.meta.dirname, '../site')
+const here = import.meta.dirname
+const site = join(here, '../site')
 const folder = mkdtempSync(join(tmpdir(), 'inbox-'))
 try {
-  const main = join(folder, 'main.cjs')
+  const bundle = join(folder, 'main.js')
   // Without the paths of the repository's tsconfig.json, which lead to the sources of weir.
-  const bundle = await rolldown({ input: join(import.meta.dirname, 'main.js'), platform: 'node', tsconfig: false })
-  await bundle.write({ file: main, format: 'cjs', codeSplitting: false, minify: true })
-  await bundle.close()
+  const modules = await rolldown({ input: join(here, 'main.js'), platform: 'node', tsconfig: false })
+  const shape = { format: 'cjs', codeSplitting: false, minify: true, postBanner: '(function (require, __filename) {', postFooter: '})' }
+  await modules.write({ file: bundle, ...shape })
+  await modules.close()
+  const code = join(folder, 'code')
+  node(join(here, 'compile.js'), bundle, code)
   const assets = Object.fromEntries(readdirSync(site).map((name) => [`site/${name}`, join(site, name)]))
+  Object.assign(assets, { 'main.js': bundle, code })
   const settings = join(folder, 'sea.json')
-  writeFileSync(settings, JSON.stringify({ main, output, assets, useCodeCache: true, disableExperimentalSEAWarning: true }))
-  const { status } = spawnSync(process.execPath, ['--build-sea', settings], { stdio: 'inherit' })
-  process.exitCode = status ?? 1
+  writeFileSync(settings, JSON.stringify({ main: join(here, 'start.cjs'), output, assets, disableExperimentalSEAWarning: true }))
+  node('--build-sea', settings)
 } finally {
   rmSync(folder, { recursive: true })
+}
+
+function node(...args) {
+  const { status } = spawnSync(process.execPath, args, { cwd: join(here, '../../..'), stdio: ['ignore', 'ignore', 'inherit'] })
+  if (status !== 0) throw new Error(`${args[0]} failed`)
 }

@@ -14,6 +14,7 @@ const { PORT = '2015', INTERNAL_PORT = '9100', DATA = 'inbox.db', ADMIN_PASSWORD
 // A single executable is a CommonJS file, which cannot `await` outside of a function.
 async function main() {
   const database = new DatabaseSync(DATA)
+  const stores = sqliteStores(database) // first, because it sets how the file is written
   const store = storeIn(database)
   if (ADMIN_PASSWORD && !store.accounts.has('admin')) await store.add('admin', ADMIN_PASSWORD, 'admin')
   const folder = `${DATA}-attachments`
@@ -22,7 +23,7 @@ async function main() {
     store,
     folder,
     log: process.stdout,
-    stores: sqliteStores(database),
+    stores,
     assets: seaAssets('site/'),
     listen: [{ port: Number(PORT) }, { port: Number(INTERNAL_PORT), name: 'internal' }],
   })

@@ -3,13 +3,14 @@
 import { Store } from '../store.ts'
 
 const TABLES = `
-PRAGMA journal_mode = WAL;
 PRAGMA foreign_keys = ON;
+BEGIN;
 CREATE TABLE IF NOT EXISTS accounts (name TEXT PRIMARY KEY, role TEXT NOT NULL, created INTEGER NOT NULL, hash TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS messages (
   id INTEGER PRIMARY KEY AUTOINCREMENT, sender TEXT NOT NULL, receiver TEXT NOT NULL REFERENCES accounts ON DELETE CASCADE,
   text TEXT NOT NULL, sent INTEGER NOT NULL, attachment TEXT
-);`
+);
+COMMIT;`
 
 /** @param {import('node:sqlite').DatabaseSync} database */
 export function storeIn(database) {
