@@ -33,6 +33,7 @@ const batch = new WriteBatch()
 export class SocketTransport implements Transport, Reader {
   readonly #socket: Socket
   readonly #kind: SocketKind
+  readonly isSecure: boolean
   #remoteAddress: string | null = null
   #remotePort = 0
   owner: TransportOwner | null = null
@@ -47,6 +48,7 @@ export class SocketTransport implements Transport, Reader {
    */
   constructor(accepted: Socket, kind: SocketKind, sharesBuffer: boolean, onClosed: (() => void) | null = null) {
     this.#kind = kind
+    this.isSecure = kind === 'tls'
     this.#onClosed = onClosed
     const adopted = sharesBuffer && kind !== 'tls' ? adopt(accepted, this) : null
     this.#socket = adopted ?? accepted
@@ -96,7 +98,7 @@ export class SocketTransport implements Transport, Reader {
   writeShared(bytes: Uint8Array): boolean {
     this.#socket.write(bytes)
     // The kernel copies what it accepts within the call. TLS encrypts a write within the call too, but Node does not promise that.
-    return this.#kind !== 'tls' && this.#socket.writableLength === 0
+    return !this.isSecure && this.#socket.writableLength === 0
   }
 
   writeBoth(text: string, bytes: Uint8Array): void {
@@ -129,7 +131,7 @@ export class SocketTransport implements Transport, Reader {
   }
 
   get awaitsResult(): boolean {
-    return this.#kind === 'tls' && this.#socket.writableLength > 0
+    return this.isSecure && this.#socket.writableLength > 0
   }
 
   get sentBytes(): number {
@@ -144,10 +146,6 @@ export class SocketTransport implements Transport, Reader {
   get #handle(): Handle | null | undefined {
     const handle = (this.#socket as unknown as { readonly _handle?: Handle | null })._handle
     return handle?._parent ?? handle
-  }
-
-  get isSecure(): boolean {
-    return this.#kind === 'tls'
   }
 
   /**
@@ -175,7 +173,7 @@ export class SocketTransport implements Transport, Reader {
   end(): void {
     // A client that has ended its side and has received everything sees no difference between a shutdown and a close. Under TLS it must be
     // told.
-    const hasNothingLeft = this.#socket.readableEnded && this.#socket.writableLength === 0 && this.#kind !== 'tls'
+    const hasNothingLeft = this.#socket.readableEnded && this.#socket.writableLength === 0 && !this.isSecure
     if (hasNothingLeft && !this.#handle?.writeQueueSize) this.#socket.destroy()
     else this.#socket.end()
   }

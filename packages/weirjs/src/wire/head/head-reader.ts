@@ -66,11 +66,6 @@ export class HeadReader extends FieldReader {
   #typeStart = -1
   #typeEnd = 0
 
-  /** Length of the head that was read, in bytes. */
-  get length(): number {
-    return this.at
-  }
-
   /** Whether the method is HEAD. Known as soon as the method was read, even if the rest of the head is refused. */
   get isHead(): boolean {
     return this.#method === 'HEAD'
@@ -91,7 +86,7 @@ export class HeadReader extends FieldReader {
 
   /**
    * Continues reading in `buf[base, end)`, where `base` is the head's first byte.
-   * @returns the head, `length` bytes long, or null when bytes are missing
+   * @returns the head, `size` bytes long, or null when bytes are missing
    * @throws ProtocolError, LimitError
    */
   read(buf: Buffer, base: number, end: number, limits: Limits): MutableHead | null {

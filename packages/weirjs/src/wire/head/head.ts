@@ -13,6 +13,8 @@ export class MutableHead {
   readonly #targetStart: number
   readonly #targetEnd: number
   readonly #fieldsStart: number
+  /** Size of the head in bytes. */
+  readonly size: number
   readonly method: string
   /** Path and query, as sent. */
   url: string
@@ -60,6 +62,7 @@ export class MutableHead {
     this.#targetStart = targetStart
     this.#targetEnd = targetEnd - 1
     this.#fieldsStart = fieldsStart
+    this.size = block.length
     this.method = method
     this.url = target.url
     this.rawPath = target.rawPath
@@ -78,11 +81,6 @@ export class MutableHead {
 
   get protocol(): 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2.0' {
     return this.isHttp2 ? 'HTTP/2.0' : this.minorVersion === 0 ? 'HTTP/1.0' : 'HTTP/1.1'
-  }
-
-  /** Size of the head in bytes. */
-  get size(): number {
-    return this.#block.length
   }
 
   /**

@@ -39,15 +39,6 @@ const HOLD_BYTES = 2048
 const readers: HeadReader[] = []
 const MOST_READERS = 16
 
-function takeReader(): HeadReader {
-  return readers.pop() ?? new HeadReader()
-}
-
-function giveBack(reader: HeadReader): void {
-  reader.reset()
-  if (readers.length < MOST_READERS) readers.push(reader)
-}
-
 export class WireConnection extends ConnectionState {
   readonly #limits: Limits
   /** Set only while a head is being read, and after one was refused: an idle connection has none. */
@@ -259,14 +250,15 @@ export class WireConnection extends ConnectionState {
   }
 
   #readHead(): number {
-    this.#headReader ??= takeReader()
+    this.#headReader ??= readers.pop() ?? new HeadReader()
     const reader = this.#headReader
     const head = reader.read(this.buffer, this.#at, this.#end, this.#limits)
     if (head === null) return this.#needData()
-    this.#at += reader.length
+    this.#at += head.size
     this.head = head
     this.#headReader = null
-    giveBack(reader)
+    reader.reset()
+    if (readers.length < MOST_READERS) readers.push(reader)
     this.receivedBytes = 0
     this.#remaining = head.contentLength
     if (head.contentLength === CHUNKED) {

@@ -190,6 +190,7 @@ export class FrameReader {
     for (;;) {
       let event: number
       if (this.#mode !== FRAMES) event = this.#mode === SKIPPED ? this.#skip() : this.#readData()
+      else if (this.#at === this.#inputEnd && !this.#hasHead) event = NEED_DATA
       else if (this.#hasHead || this.#heldBytes > 0 || this.#inputEnd - this.#at < FRAME_HEAD_BYTES) event = this.#readHeld()
       else event = this.#readWhole()
       if (event === NEED_DATA) return this.#needData()

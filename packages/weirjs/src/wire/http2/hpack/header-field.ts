@@ -7,6 +7,8 @@ export const ENTRY_OVERHEAD = 32
 export class HeaderField {
   readonly name: string
   readonly value: string
+  /** Bytes that it counts as in a table or a list. */
+  readonly size: number
   // Computed by the reader of heads (../head.ts).
   /** 0 until it has been computed. */
   kind = 0
@@ -16,11 +18,7 @@ export class HeaderField {
   constructor(name: string, value: string) {
     this.name = name
     this.value = value
-  }
-
-  /** Bytes that it counts as in a table or a list. */
-  get size(): number {
-    return this.name.length + this.value.length + ENTRY_OVERHEAD
+    this.size = name.length + value.length + ENTRY_OVERHEAD
   }
 }
 
