@@ -129,7 +129,7 @@ export class TestClient implements AsyncDisposable {
     const sent = prepared.then((ready) => this.#send(ready, goesOn.promise))
     this.#sent = sent.catch(() => {})
     const answer = this.#answer({ name: `${method} ${url}`, isToHead: method === 'HEAD', signal, goesOn: goesOn.open }, prepared)
-    // If the body of the test fails, the test should get that error, not the one of a response that never arrived.
+    // If the body of the test fails, the test should get that error, and not an error about a response that never arrived.
     return Promise.race([answer, sent.then(() => answer)])
   }
 

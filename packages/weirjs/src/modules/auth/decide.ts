@@ -8,7 +8,7 @@ import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
 
 import type { Allows, Plan } from './plan.ts'
-import { askToLogIn, denied, type Failure, unauthenticated } from './refusals.ts'
+import { askToLogIn, type Failure, refused, unauthenticated } from './refusals.ts'
 import { type AnyPrincipal, CredentialsError, type Principal, type Scheme } from './scheme.ts'
 
 /**
@@ -111,8 +111,8 @@ function conclude(session: HttpSession, plan: Plan, isOpen: boolean, found: Foun
     throw unauthenticated(session, plan.schemes, found)
   }
   session.principal = found
-  for (const roles of plan.roles) if (!roles.some((role) => found.roles.includes(role))) throw denied(session, 'a role is missing')
-  for (const scope of plan.scopes) if (!found.scopes.includes(scope)) throw denied(session, 'a scope is missing', plan, found)
+  for (const roles of plan.roles) if (!roles.some((role) => found.roles.includes(role))) throw refused(session, 'a role is missing')
+  for (const scope of plan.scopes) if (!found.scopes.includes(scope)) throw refused(session, 'a scope is missing', plan, found)
   return plan.allows.length === 0 ? undefined : ask(session, found, plan.allows, 0)
 }
 
@@ -146,6 +146,6 @@ async function askLater(
 /** @throws WEIR_ACCESS_DENIED; WEIR_AUTH_SETUP for what is not a boolean, such as the nothing of a function that forgets to return */
 function judge(session: HttpSession, verdict: unknown): void {
   if (verdict === true) return
-  if (verdict === false) throw denied(session, 'a policy does not allow it')
+  if (verdict === false) throw refused(session, 'a policy does not allow it')
   throw new WeirError('WEIR_AUTH_SETUP', 'the function of auth.policy() returned neither true nor false')
 }

@@ -32,7 +32,7 @@ export function unauthenticated(session: HttpSession, schemes: readonly Scheme[]
  * The 403 of a request (RFC 9110 §15.5.4). It names no roles, which are no business of the client's.
  * @param plan if a scope is missing, which a client may be able to obtain
  */
-export function denied(session: HttpSession, detail: string, plan?: Plan, principal?: AnyPrincipal): WeirError {
+export function refused(session: HttpSession, detail: string, plan?: Plan, principal?: AnyPrincipal): WeirError {
   const scheme = plan?.schemes.find(({ name }) => name === principal?.scheme)
   return refusal('WEIR_ACCESS_DENIED', detail, scheme?.challenge?.(session, { status: 403, error: null, scopes: plan!.scopes }) ?? null)
 }

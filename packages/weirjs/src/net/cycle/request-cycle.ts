@@ -396,7 +396,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
       this.exchange?.end()
       return
     }
-    recording.breakOff(error)
+    recording.abort(error)
     this.#takeRecording(recording, this.streamed?.bodyBytes ?? 0)
     this.connection.host.observers.end(recording)
   }

@@ -228,7 +228,7 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
       cycle.end()
       return
     }
-    this.#sending?.breakOff(new WeirError('WEIR_CLIENT_GONE')) // it has left while the last bytes were being sent
+    this.#sending?.abort(new WeirError('WEIR_CLIENT_GONE')) // it has left while the last bytes were being sent
     cycle.leave()
   }
 

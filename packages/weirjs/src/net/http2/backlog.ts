@@ -29,7 +29,7 @@ interface Queue {
 /** One of them. */
 interface Queued {
   readonly stream: { readonly isLast: boolean; readonly queuedBytes: number }
-  breakOff(error: Error, code: number): void
+  abort(error: Error, code: number): void
 }
 
 /** A stream that speaks another protocol, such as a WebSocket. */
@@ -38,7 +38,7 @@ export interface WaitingLink {
   readonly waitingBytes: number
   /** What its engine keeps in addition. */
   readonly keptBytes: number
-  breakOff(): void
+  abort(): void
 }
 
 export class Backlog {
@@ -66,11 +66,11 @@ export class Backlog {
     for (const exchange of [...exchanges].reverse()) {
       if (this.#bytesOf(wire) <= MOST_QUEUED_BYTES) break
       const { isLast, queuedBytes } = exchange.stream
-      if (queuedBytes > (isLast ? 0 : LARGE_PIECE_BYTES)) breakOff(exchange)
+      if (queuedBytes > (isLast ? 0 : LARGE_PIECE_BYTES)) abort(exchange)
     }
     for (const link of [...this.links].reverse()) {
       if (this.#bytesOf(wire) <= MOST_QUEUED_BYTES) break
-      if (link.waitingBytes + link.keptBytes > 0) link.breakOff()
+      if (link.waitingBytes + link.keptBytes > 0) link.abort()
     }
     this.#count(this.#bytesOf(wire))
   }
@@ -87,7 +87,7 @@ export class Backlog {
   add(exchange: Queued, wire: Queue): void {
     this.#count(this.#bytesOf(wire))
     if (allBytes <= MOST_OF_ALL_BYTES || this.#isReading(wire)) return
-    breakOff(exchange)
+    abort(exchange)
     this.#count(this.#bytesOf(wire))
   }
 
@@ -113,6 +113,6 @@ export class Backlog {
   }
 }
 
-function breakOff(exchange: Queued): void {
-  exchange.breakOff(new WeirError('WEIR_CLIENT_GONE', 'it does not read'), ENHANCE_YOUR_CALM)
+function abort(exchange: Queued): void {
+  exchange.abort(new WeirError('WEIR_CLIENT_GONE', 'it does not read'), ENHANCE_YOUR_CALM)
 }

@@ -361,7 +361,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   abort(error: Error, code: number = NO_ERROR): void {
     if (this.isGone) this.host.forget(this)
     if (this.isGone) return
-    for (const exchange of this.#exchanges) exchange.breakOff(error)
+    for (const exchange of this.#exchanges) exchange.abort(error)
     const hadEnded = this.#hasEnded
     this.wire.control.abort(code)
     this.#records?.settle()

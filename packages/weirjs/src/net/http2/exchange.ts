@@ -265,11 +265,11 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   proceed(): void {}
 
   cut(error: Error): void {
-    this.breakOff(error, INTERNAL_ERROR)
+    this.abort(error, INTERNAL_ERROR)
   }
 
   /** Ends the stream so that the client sees that something is missing. */
-  breakOff(error: Error, code: number = INTERNAL_ERROR): void {
+  abort(error: Error, code: number = INTERNAL_ERROR): void {
     const wasGone = isCut(this.cycle)
     this.cycle.cutOff(error)
     this.#endSending(error)
@@ -285,7 +285,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     this.#sending = null
     if (error === null) this.#connection.records.handOver(sending)
     else {
-      sending.breakOff(error)
+      sending.abort(error)
       this.#connection.host.observers.end(sending)
     }
   }

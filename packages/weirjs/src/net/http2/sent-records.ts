@@ -70,7 +70,7 @@ export class SentRecords implements Unsent {
     const waiting = this.#waiting
     this.#waiting = []
     for (const { recording } of waiting) {
-      recording.breakOff(error ?? new WeirError('WEIR_CLIENT_GONE'))
+      recording.abort(error ?? new WeirError('WEIR_CLIENT_GONE'))
       this.#observers.end(recording)
     }
   }

@@ -94,7 +94,7 @@ export class TunnelLink<T> implements ByteLink, StreamUser, WaitingLink {
     return this.#backlog.hasRoomFor(bytes, this.#wire.sender)
   }
 
-  breakOff(): void {
+  abort(): void {
     this.#wire.sender.reset(this.#stream, ENHANCE_YOUR_CALM)
     this.#exchange.onWritten()
   }

@@ -111,7 +111,7 @@ export class ConnectionRecords implements Unsent {
     this.#later = []
     for (const recording of unsent) {
       if (recording.firstByteMs === null) recording.status = null
-      recording.breakOff(error ?? new WeirError('WEIR_CLIENT_GONE'))
+      recording.abort(error ?? new WeirError('WEIR_CLIENT_GONE'))
       this.#observers.end(recording)
     }
     this.#upgrade?.end(error)

@@ -127,7 +127,7 @@ export class Observers {
   refused(kind: 'tls' | 'connection', error: Error, from: Stranger): void {
     if (!this.hears(kind)) return
     const recording = this.#record(kind, null, null, null, from.remoteAddress ?? '', null, null, null)
-    recording.breakOff(error)
+    recording.abort(error)
     this.end(recording)
   }
 

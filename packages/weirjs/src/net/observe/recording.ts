@@ -104,7 +104,7 @@ export class Recording implements ExchangeRecord {
   }
 
   /** `error` ended it now, whatever had been sent. Does nothing if an error is already recorded. */
-  breakOff(error: unknown): void {
+  abort(error: unknown): void {
     this.markEnd()
     this.#blame(error, null)
   }

@@ -19,7 +19,7 @@ export class UpgradeRecord {
   #hasEnded = false
 
   /**
-   * Ends the record of the request, and begins that of `protocol`.
+   * Ends the record of the request, and begins the record of `protocol`.
    * @param status of the response to the request
    */
   constructor(observers: Observers, request: Recording, status: number, protocol: string, other: OtherProtocol) {
@@ -38,9 +38,9 @@ export class UpgradeRecord {
     const other = this.#other
     recording.bytesIn = other.receivedBytes
     recording.bytesOut = other.writtenBytes
-    if (error !== null) recording.breakOff(error)
+    if (error !== null) recording.abort(error)
     else if (other.wasClosed) recording.markEnd()
-    else recording.breakOff(new WeirError('WEIR_CLIENT_GONE'))
+    else recording.abort(new WeirError('WEIR_CLIENT_GONE'))
     this.#observers.end(recording)
   }
 }

@@ -7,7 +7,7 @@ import { illegalMove, masksOf } from '../../base/moves.ts'
 
 /** Neither side has sent a close frame. */
 export const OPEN = 0
-/** We have sent ours, and wait for that of the client. What it has sent before is still read. */
+/** We have sent ours, and wait for the client's. What it has sent before is still read. */
 export const CLOSING_BY_US = 1
 /** The client has sent its own. Nothing more of it is read, and ours is owed. */
 export const CLOSING_BY_THEM = 2
