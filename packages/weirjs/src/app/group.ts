@@ -159,7 +159,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
 
   /**
    * Maps each entry of a contract with the handler that has its name. A handler gets and returns what the declaration states, as with `mapGet`.
-   * A mapping that throws maps nothing. An entry without an `operationId` has its name as one, unless another route has that.
+   * A mapping that throws maps nothing. The `operationId` of an entry that has none is its name, unless another route has it.
    * @param handlers an object with a method for each entry, and no other: a literal, or an instance of a class, whose members that are not
    * public are ignored. A WebSocket is served by what `websocket(entry, options)` of `weirjs/websocket` returns
    * @param options by entry, what its clients do not have to know: `{ createOrder: { use: [auth], requestTimeout: 1000 } }`. Options for all

@@ -12,7 +12,7 @@ export interface Place {
 }
 
 declare const SAME: unique symbol
-/** The setting is the option itself: its type is that of the interface. */
+/** The setting is the option itself, with the type that the interface declares. */
 export interface Same {
   readonly [SAME]: true
 }

@@ -1,5 +1,5 @@
-// The entity tags of one state in several content codings. Each has a tag of its own (RFC 9110 §8.8.3.3): `"v1"` is that of the content as it
-// is, and `"v1~gzip"` that of the same state in gzip. A client sends back the tag that it has got, and both name the state.
+// The entity tags of one state in several content codings. Each has a tag of its own (RFC 9110 §8.8.3.3): `"v1"` is for the content as it
+// is, and `"v1~gzip"` for the same state in gzip. A client sends back the tag that it has got, and both name the state.
 
 /** Codings that a server makes of a response. Others make a tag weak: a text after `~` may be the program's own. */
 const SUFFIX = /~(br|dcb|dcz|deflate|gzip|zstd)"$/

@@ -118,7 +118,7 @@ export function fitsTypes(first: Uint8Array, types: readonly string[], stated: s
   return found === null && types.some((range) => !TOLD_RANGES.has(range) && isInRange(stated, range))
 }
 
-/** What a file is that its first bytes have given away, for messages. */
+/** What the first bytes of a file have told about it, for messages. */
 export function whatIs(first: Uint8Array): string {
   return typesOf(first)?.[0] ?? 'something else'
 }

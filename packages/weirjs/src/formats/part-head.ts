@@ -18,7 +18,7 @@ export interface PartHead {
   readonly charset: Charset
 }
 
-/** Whether a part is a file: it has a file name, or its type is that of plain bytes. Any other is a field (RFC 7578 §4.2, §4.4). */
+/** Whether a part is a file: it has a file name, or its type is plain bytes. Any other is a field (RFC 7578 §4.2, §4.4). */
 export function isFile({ fileName, contentType }: Pick<PartHead, 'fileName' | 'contentType'>): boolean {
   return fileName !== null || (contentType !== null && /^application\/octet-stream(?=[;\s]|$)/i.test(contentType))
 }
@@ -30,7 +30,7 @@ export function isFile({ fileName, contentType }: Pick<PartHead, 'fileName' | 'c
  * part is refused.
  *
  * - `Content-Disposition` must be `form-data` with a `name`.
- * - `Content-Type` is returned unchanged. Its charset is that of the text of a field (RFC 7578 §4.4); the default is UTF-8. An unsupported
+ * - `Content-Type` is returned unchanged. It states the charset of a text field (RFC 7578 §4.4); the default is UTF-8. An unsupported
  *   charset is refused, because the text would be decoded wrongly.
  * - `Content-Transfer-Encoding` is deprecated (§4.7). 7bit, 8bit and binary change nothing; any other is refused, not decoded.
  *

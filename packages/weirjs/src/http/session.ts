@@ -38,7 +38,7 @@ export interface ServerHandle {
   readonly connections: number
   /** The origins of the program's own pages that are elsewhere, as the option `frontEnds` states them. */
   readonly frontEnds: readonly string[]
-  /** The option `basePath`, such as `/app`; empty at the root, and where a proxy states it: `session.basePath` has that of a request. */
+  /** The option `basePath`, such as `/app`; empty at the root, and where a proxy states it: `session.basePath` has the path of one request. */
   readonly basePath: string
   /** The answer to a readiness check. False from the moment `stop` is called. */
   readonly isReady: boolean

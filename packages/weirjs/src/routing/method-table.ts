@@ -38,7 +38,7 @@ export class MethodTable<R> {
     return null
   }
 
-  /** The method's own route; otherwise, for HEAD, that of GET; otherwise that of any method. */
+  /** The method's own route; otherwise, for HEAD, the route of GET; otherwise the route of any method. */
   find(method: string): Entry<R> | null {
     if (method === 'GET') return this.#get ?? this.#any
     const own = this.#byMethod.get(method)

@@ -75,7 +75,7 @@ export class Mismatch {
   }
 
   /**
-   * As the failures of a `BindingError`: `name` is that of the parameter, or empty for a whole body.
+   * As the failures of a `BindingError`: `name` is the name of the parameter, or empty for a whole body.
    * @param pointer JSON Pointer to the value in its document, empty for the whole document; each failure then has a pointer too. Null if there is
    *   no document
    */

@@ -31,7 +31,7 @@ test('a secret rest, and a route of a group', async () => {
   assert.deepEqual(await linesOf(map, '/hush/files/hush/hush'), ['weir: GET /(not shown)/files/(not shown) failed'])
 })
 
-test('the line for a response that broke off', async () => {
+test('the line for a response that was aborted', async () => {
   const broken = async function* () {
     yield 'x'
     fail()

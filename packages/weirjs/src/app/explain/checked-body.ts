@@ -1,4 +1,4 @@
-// Whether a body fits what its route declares: read by the same reader as that of a real request.
+// Whether a body fits what its route declares: read by the same reader as the body of a real request.
 
 import { systemClock } from '../../base/clock.ts'
 import { isPromise } from '../../base/is-promise.ts'

@@ -64,7 +64,7 @@ function wrap(inner: Pipeline, middleware: Middleware, onSilence: OnSilence): Pi
   }
 }
 
-/** Returns a separate promise: what a middleware does to it does not affect the one that the engine awaits. */
+/** Returns a separate promise: what a middleware does to it does not affect the engine's own. */
 function showLater(exchange: Exchange, answer: Promise<OutgoingResponse>): Promise<HttpResponse> {
   const shown = answer.then((outgoing) => exchange.faceOf(outgoing))
   shown.catch(() => {}) // a middleware that answers without awaiting it must not leave an unhandled rejection

@@ -78,7 +78,7 @@ export interface GroupOptions {
    * Errors that are thrown, and what gates, middleware and `onError` answer, are not declared here.
    */
   readonly answers?: Answers
-  /** For policies, middleware and documents: its own properties become those of `session.metadata`, in addition to those of outer levels. */
+  /** For policies, middleware and documents: its own properties are added to `session.metadata`, to which outer levels add theirs. */
   readonly metadata?: object
   /** Tags for documents, in addition to those of outer levels. */
   readonly tags?: readonly string[]

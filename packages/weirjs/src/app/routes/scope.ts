@@ -68,7 +68,7 @@ export interface ShownHead {
   readonly queryString: string
 }
 
-/** The match of a request that has no route. Its chain is that of a level. */
+/** The match of a request without a route. Its chain belongs to a level. */
 export interface NoRoute extends RouteMatch {
   readonly route: null
   readonly scope: Scope
@@ -276,7 +276,7 @@ function settingsOf(parent: Scope | null, level: Level, options: CheckedOptions)
   return Object.freeze(settings) as Settings
 }
 
-/** Of `etag: true`. It runs before the hooks of modules, so that the tag is that of the content, whatever coding it is sent in. */
+/** Of `etag: true`. It runs before the hooks of modules, so that the tag is for the content, whatever its coding. */
 const sendTag: BeforeSend = (session, response) => applyContentTag(exchangeOf(session).head, outgoingOf(response))
 
 const refuseToCompose: Composer = () => () => {

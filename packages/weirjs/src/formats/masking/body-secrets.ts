@@ -1,4 +1,4 @@
-// Where the secrets of a body are, whatever its type.
+// Finds the secrets in a body, whatever its type.
 
 import { parseMediaType } from '../media-type.ts'
 import { looseSecrets } from './loose-secrets.ts'

@@ -1,4 +1,4 @@
-// Where the secrets of a text are whose form is not stated: `name=value`, `name: value` and `<name>value</name>`, also inside the
+// Finds the secrets in a text whose form is not stated: `name=value`, `name: value` and `<name>value</name>`, also inside the
 // strings of JSON. Each character is looked at a limited number of times.
 
 import { pairName, type Range } from './pairs.ts'
@@ -33,9 +33,9 @@ const QUOTED_END = { '"': /["\r\n]|$/g, "'": /['\r\n]|$/g } as const
 
 export function looseSecrets(text: string, names: SecretNames): Range[] {
   const found: Range[] = []
-  /** Where the last name of a secret is that has its value elsewhere. */
+  /** Where the last name stands whose secret value is elsewhere. */
   let namedAt = Number.NEGATIVE_INFINITY
-  /** Where the last text is that may be the value of something. */
+  /** Where the last text stands that may be a value. */
   let value: { readonly at: number; readonly sign: string } | null = null
   let coveredTo = 0
   /** Where the last separator ends. */

@@ -1,4 +1,4 @@
-// Where the secrets of a text are: half-open ranges of its characters. Every function here reads its text once, and reads malformed text too:
+// Finds the secrets in a text, as half-open ranges of its characters. Every function here reads its text once, and reads malformed text too:
 // what a client sent is masked even where the server refuses it.
 
 import { Buffer } from 'node:buffer'
@@ -226,8 +226,7 @@ export function fieldSecrets(name: string, value: string, names: SecretNames, se
 const FIELD_LINE = /^([^\s:]+)[ \t]*:[ \t]*/
 
 /**
- * Where the secrets of a line are, without its end, that belongs to a head or to trailers. What is not a field is secret: it may be the rest of
- * one, or lack its colon.
+ * The secrets in one line of a head or of trailers, without its end. What is not a field is secret: it may be the rest of one, or lack its colon.
  */
 export function fieldLineSecrets(line: string, names: SecretNames, segments: PathSecrets): Range[] {
   const [before = '', name = ''] = FIELD_LINE.exec(line) ?? []

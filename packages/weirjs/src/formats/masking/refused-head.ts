@@ -1,4 +1,4 @@
-// Where the secrets of a head are that was refused. It is not known what its bytes were meant to be, so all of it is secret but what is known to
+// Finds the secrets in a head that was refused. It is not known what its bytes were meant to be, so all of it is secret but what is known to
 // be harmless.
 
 import { addAll, type Range, shifted, urlSecrets } from './ranges.ts'
@@ -91,7 +91,7 @@ function lettersIn(line: string, from: number, to: number): Range[] {
   return [...line.slice(from, to).matchAll(/[A-Za-z0-9]+/g)].map(({ index, 0: word }): Range => [from + index, from + index + word.length])
 }
 
-/** Whether it is that of a byte: `\\x1b`. */
+/** Whether it stands for a byte: `\\x1b`. */
 function isEscape(line: string, [start, end]: Range): boolean {
   return line[start - 1] === '\\' && /^x[0-9a-f]{2}$/.test(line.slice(start, end))
 }

@@ -81,7 +81,7 @@ export class RequestBody {
   #route = ''
   #collected: { resolve: () => void; reject: (error: Error) => void; promise: Promise<void> } | null = null
   readonly #expectedLength: number
-  /** Null for a body that has arrived: an empty one, or that of a test. */
+  /** Null for a body that has arrived: an empty one, or one of a test. */
   readonly #engine: BodyEngine | null
   /** GATHERED, STREAMED, FORM or DECODED. Known once all gates have let the request pass. */
   mode: number

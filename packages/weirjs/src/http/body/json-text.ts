@@ -33,7 +33,7 @@ export function readJson(member: string, contentType: string | null, body: Reque
   return parseJsonBody(member, body, settings)
 }
 
-/** The value of a JSON text that is no body, as safe as that of one. @throws SyntaxError, also for more than 64 levels */
+/** The value of a JSON text that is not a body, checked like one. @throws SyntaxError, also for more than 64 levels */
 export function readJsonText(text: string): unknown {
   if (!isAtMost(DEFAULT_MAX_DEPTH, text)) throw new SyntaxError(`more than ${DEFAULT_MAX_DEPTH} levels`)
   const value: unknown = JSON.parse(text)

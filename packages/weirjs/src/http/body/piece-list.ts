@@ -9,7 +9,7 @@ import { COPIED, GATHERED, ownCopy, PieceKeeper } from './piece-keeper.ts'
 const BLOCK_BYTES = 64 * 1024
 
 /**
- * Gathers bytes, however small the pieces are that they come in: it takes about as much memory as its bytes. The memory of a piece that was lent may
+ * Gathers bytes that come in pieces of any size: it takes about as much memory as its bytes. The memory of a piece that was lent may
  * be used again as soon as it was added; any other piece must not change afterwards.
  */
 export class PieceList {

@@ -66,13 +66,13 @@ export const NO_CONTENT: ResponseContent = Object.freeze({ kind: 'none' })
 /** The same, where code of the program has returned nothing and set no response. */
 export const NOTHING_RETURNED: ResponseContent = Object.freeze({ kind: 'none' })
 
-/** The bytes of a content that is complete. They are a copy, because bytes may be a view of the request's memory, which may be overwritten. */
+/** The bytes of a complete content. They are a copy, because bytes may be a view of the request's memory, which may be overwritten. */
 export function copyOf(content: ResponseContent): Uint8Array | null {
   if (content.kind === 'text') return Buffer.from(content.text)
   return content.kind === 'bytes' ? Buffer.from(content.bytes) : null
 }
 
-/** How many bytes a content has that is complete. */
+/** How many bytes a complete content has. */
 export function lengthOf(content: ResponseContent): number {
   if (content.kind === 'text') return Buffer.byteLength(content.text)
   return content.kind === 'bytes' ? content.bytes.length : 0

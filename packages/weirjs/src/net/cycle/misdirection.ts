@@ -17,7 +17,7 @@ const NOT_OF_PAGES = /^(?:\[.+\]|\d+(?:\.\d+){3}|[^.]*)$/
 type Connection = Pick<ConnectionInfo, 'isSecure' | 'clientAddress' | 'clientPort' | 'forwarding'> & { readonly peer: Peer }
 
 /**
- * May this request be answered here? If the whole application is below a path, its own path is that within the application from now on.
+ * May this request be answered here? If the whole application is below a path, the request's path is the one within the application from now on.
  * @returns null when it may, otherwise the refusal
  */
 export function refusalOf(head: Head, connection: Connection & { readonly host: ConnectionHost }): WeirError | null {

@@ -1,4 +1,4 @@
-// The head of a request that is explained and not run: read by the same readers as that of a real one.
+// The head of a request that is explained and not run: read by the same readers as the head of a real request.
 
 import { ProtocolError, WeirError } from '../../base/errors.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'

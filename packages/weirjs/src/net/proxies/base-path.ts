@@ -50,7 +50,7 @@ export class BasePath {
     return this.#path === null
   }
 
-  /** From now on, the path of the request is that within the application. @returns the refusal of one that is outside of it */
+  /** From now on, the path of the request is its path within the application. @returns the refusal of a request outside of it */
   enter(head: Head, { forwarding }: Pick<ConnectionInfo, 'forwarding'>): WeirError | null {
     if (this.#path === null) {
       const stated = forwarding === null ? null : head.get(this.#field)

@@ -1,7 +1,7 @@
 // The phases of one connection and how long each may last, counted in ticks of the coarse clock.
 //
-// A phase starts once: bytes that trickle in do not restart its time. Only the body has a minimum rate instead of a deadline, because a
-// rate is the one limit that stops a slow upload without affecting a large one.
+// A phase starts once: bytes that trickle in do not restart its time. Only the body has a minimum rate instead of a deadline, because only
+// a rate stops a slow upload without affecting a large one.
 
 import { LimitError } from '../../base/errors.ts'
 import type { Timeouts } from '../../base/limits.ts'

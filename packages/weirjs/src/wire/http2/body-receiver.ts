@@ -12,7 +12,7 @@ import type { Http2Stream } from './stream.ts'
 
 /** How much a client may send of one body before any of it has been taken. */
 export const STREAM_WINDOW_BYTES: number = 256 * 1024
-/** The same once the reader of a large body has kept up with its client. Less than that of the connection: other bodies must not have to wait. */
+/** The same once the reader of a large body has kept up with its client. Less than the window of the connection: other bodies must not have to wait. */
 const MOST_STREAM_WINDOW_BYTES = 768 * 1024
 /** The same for all bodies of a connection together. */
 export const CONNECTION_WINDOW_BYTES: number = 1024 * 1024

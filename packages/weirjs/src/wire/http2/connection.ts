@@ -78,7 +78,7 @@ export class Http2WireConnection<T> {
   stream!: Http2Stream<T>
   /** BAD_HEAD: a ProtocolError or a LimitError. */
   error: WeirError | null = null
-  /** RESET: the code of RST_STREAM, the client's or ours. GOAWAY: that of the client. */
+  /** RESET: the code of RST_STREAM, the client's or ours. GOAWAY: the code of the client. */
   code = NO_ERROR
   /** RESET: the rule that the client broke; null if the client itself reset the stream. */
   fault: FaultName | null = null

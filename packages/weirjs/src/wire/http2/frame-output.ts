@@ -10,7 +10,7 @@ const LARGEST_OWN_BYTES = 16 * 1024
 
 export class FrameOutput {
   #bytes: Buffer = NO_BYTES
-  /** The size of the last output: a turn is likely to need as much as the one before. */
+  /** The size of the last output: the next turn is likely to need as much. */
   #guess = SMALLEST_BYTES
   /** How many bytes have gathered. Frames are written from here on, into what `reserve` returned. */
   end = 0

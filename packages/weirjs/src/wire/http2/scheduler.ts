@@ -15,7 +15,7 @@ export class Scheduler<T> {
   readonly #first: (Http2Stream<T> | null)[] = new Array(2 * URGENCIES).fill(null)
   /** A bit for each place that is not empty. */
   #mask = 0
-  /** Whether the last turn was that of an incremental stream. */
+  /** Whether an incremental stream had the last turn. */
   #wasIncremental = false
 
   get isEmpty(): boolean {

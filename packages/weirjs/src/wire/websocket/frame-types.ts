@@ -12,7 +12,7 @@ export const FIN = 0x80
 /** Set in the first frame of a message that is compressed (RFC 7692 §6). */
 export const COMPRESSED = 0x40
 export const RESERVED_BITS = 0x70
-/** Opcodes with this bit are those of control frames. */
+/** Opcodes with this bit belong to control frames. */
 export const CONTROL = 0x08
 /** Bit of the second byte. */
 export const MASKED = 0x80

@@ -27,7 +27,7 @@ export class DynamicTable {
     return this.#ring[(this.added - 1 - age) & (this.#ring.length - 1)]!
   }
 
-  /** @returns the age of the newest entry with this name and value; -1 for none, and then `nameAge` is that of the newest one with the name */
+  /** @returns the age of the newest entry with this name and value; -1 for none, and then `nameAge` is the age of the newest entry with the name */
   find(name: string, value: string): number {
     const ring = this.#ring
     const mask = ring.length - 1
