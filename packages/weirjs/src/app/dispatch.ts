@@ -154,14 +154,14 @@ export class Dispatcher implements Application {
   }
 
   handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
-    let answer: OutgoingResponse | Promise<OutgoingResponse>
+    let response: OutgoingResponse | Promise<OutgoingResponse>
     try {
-      answer = chainOf(exchange.match).pipeline(exchange)
-      answer = answer instanceof OutgoingResponse ? this.#findLoss(exchange, answer) : this.#catchLater(exchange, answer)
+      response = chainOf(exchange.match).pipeline(exchange)
+      response = response instanceof OutgoingResponse ? this.#findLoss(exchange, response) : this.#catchLater(exchange, response)
     } catch (error) {
-      answer = this.#answerError(exchange, error)
+      response = this.#answerError(exchange, error)
     }
-    return this.#prepare(exchange, answer)
+    return this.#prepare(exchange, response)
   }
 
   /** Warns once for each route: of `return` without a value, and of `{}` for what has no JSON form. The value is searched only then. */
@@ -189,10 +189,10 @@ export class Dispatcher implements Application {
   /** Runs the hooks just before the response is sent. For a response that is too late, another one has been sent. */
   #prepare(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
     const { hooks } = chainOf(exchange.match)
-    const answer = this.#options.debug ? this.#showLater(exchange, made) : made
-    if (hooks.length === 0) return answer
-    if (answer instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, answer, isUpgrade(answer), 0)
-    return answer.then((response) => this.#runHooks(exchange, hooks, response, isUpgrade(response), 0))
+    const shown = this.#options.debug ? this.#showLater(exchange, made) : made
+    if (hooks.length === 0) return shown
+    if (shown instanceof OutgoingResponse) return this.#runHooks(exchange, hooks, shown, isUpgrade(shown), 0)
+    return shown.then((response) => this.#runHooks(exchange, hooks, response, isUpgrade(response), 0))
   }
 
   #showLater(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
@@ -248,8 +248,8 @@ export class Dispatcher implements Application {
   }
 
   /** A separate method: V8 makes room for the variables of a closure in every call of the method around it. */
-  #catchLater(exchange: Exchange, answer: Promise<OutgoingResponse>): Promise<OutgoingResponse> {
-    return answer.then(
+  #catchLater(exchange: Exchange, coming: Promise<OutgoingResponse>): Promise<OutgoingResponse> {
+    return coming.then(
       (response) => this.#findLoss(exchange, response),
       (error: unknown) => this.#answerError(exchange, error),
     )
@@ -290,9 +290,9 @@ export class Dispatcher implements Application {
     const { own } = exchange
     own.awaitAnswer(answers.usualStatus, answers.isUsuallyEmpty)
     try {
-      const answer = reply(exchange, route.run(exchange.session, exchange.request, exchange.match.values), answers)
-      if (!(answer instanceof OutgoingResponse)) answer.catch(() => own.releaseAnswer()) // before other code hears of it
-      return answer
+      const response = reply(exchange, route.run(exchange.session, exchange.request, exchange.match.values), answers)
+      if (!(response instanceof OutgoingResponse)) response.catch(() => own.releaseAnswer()) // before other code hears of it
+      return response
     } catch (error) {
       own.releaseAnswer()
       throw error
@@ -326,8 +326,8 @@ export class Dispatcher implements Application {
       setHeadersOf(error, exchange.own)
       const result = onError(error, exchange.session)
       if (isLater(result)) return this.#awaitOnError(exchange, error, result)
-      const answer = this.#replyToError(exchange, error, result)
-      return answer instanceof OutgoingResponse ? answer : answer.catch((second: unknown) => this.#failTwice(exchange, second))
+      const response = this.#replyToError(exchange, error, result)
+      return response instanceof OutgoingResponse ? response : response.catch((second: unknown) => this.#failTwice(exchange, second))
     } catch (second) {
       return this.#failTwice(exchange, second)
     }

@@ -38,23 +38,23 @@ export function compose(middlewares: readonly Middleware[], route: Pipeline, onS
 function wrap(inner: Pipeline, middleware: Middleware, onSilence: OnSilence): Pipeline {
   return (exchange) => {
     let hasCalledNext = false
-    let answer: OutgoingResponse | Promise<OutgoingResponse> | null = null
+    let response: OutgoingResponse | Promise<OutgoingResponse> | null = null
     let shown: HttpResponse | Promise<HttpResponse> | null = null
     let failure: { readonly error: unknown } | null = null
     const next: Next = () => {
       if (hasCalledNext) throw new WeirError('WEIR_MIDDLEWARE_NEXT_TWICE')
       hasCalledNext = true
       try {
-        answer = inner(exchange)
+        response = inner(exchange)
       } catch (error) {
         failure = { error }
         throw error
       }
-      shown = answer instanceof OutgoingResponse ? exchange.faceOf(answer) : showLater(exchange, answer)
+      shown = response instanceof OutgoingResponse ? exchange.faceOf(response) : showLater(exchange, response)
       return shown
     }
     const finish = (result: unknown): OutgoingResponse | Promise<OutgoingResponse> => {
-      if (answer !== null && (result === undefined || result === shown)) return completed(exchange, answer)
+      if (response !== null && (result === undefined || result === shown)) return completed(exchange, response)
       if (failure !== null && result === undefined) throw failure.error
       if (result === undefined && !hasCalledNext && !exchange.own.isAnswered) onSilence(middleware)
       return reply(exchange, result)
@@ -65,15 +65,15 @@ function wrap(inner: Pipeline, middleware: Middleware, onSilence: OnSilence): Pi
 }
 
 /** Returns a separate promise: what a middleware does to it does not affect the engine's own. */
-function showLater(exchange: Exchange, answer: Promise<OutgoingResponse>): Promise<HttpResponse> {
-  const shown = answer.then((outgoing) => exchange.faceOf(outgoing))
+function showLater(exchange: Exchange, response: Promise<OutgoingResponse>): Promise<HttpResponse> {
+  const shown = response.then((outgoing) => exchange.faceOf(outgoing))
   shown.catch(() => {}) // a middleware that answers without awaiting it must not leave an unhandled rejection
   return shown
 }
 
 /** The middleware may have made a file of it. */
-function completed(exchange: Exchange, answer: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
-  return answer instanceof OutgoingResponse ? complete(exchange, answer) : answer
+function completed(exchange: Exchange, response: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
+  return response instanceof OutgoingResponse ? complete(exchange, response) : response
 }
 
 /** By `await`: a `then` that a program has put on its promise would not be called as it must be, if at all. */
