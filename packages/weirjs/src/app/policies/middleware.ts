@@ -72,7 +72,10 @@ function showLater(exchange: Exchange, response: Promise<OutgoingResponse>): Pro
 }
 
 /** The middleware may have made a file of it. */
-function completed(exchange: Exchange, response: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
+function completed(
+  exchange: Exchange,
+  response: OutgoingResponse | Promise<OutgoingResponse>,
+): OutgoingResponse | Promise<OutgoingResponse> {
   return response instanceof OutgoingResponse ? complete(exchange, response) : response
 }
 

@@ -24,6 +24,8 @@ export abstract class RequestSource {
   protected readonly transport: Transport
   /** A number until the text is needed. */
   #id: number | string = nextConnection()
+  /** How many requests it has carried. */
+  requests = 0
   #requestsInARow = 0
   #headBytesInARow = 0
   #piecesInARow = 0
@@ -50,6 +52,7 @@ export abstract class RequestSource {
    * at rest only when it waits for the client.
    */
   protected countRequest(headBytes: number): void {
+    this.requests++
     this.#headBytesInARow += headBytes
     if (++this.#requestsInARow >= REQUESTS_IN_A_ROW || this.#headBytesInARow >= HEAD_BYTES_IN_A_ROW) this.#rest()
   }

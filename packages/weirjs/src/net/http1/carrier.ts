@@ -32,6 +32,8 @@ export interface Http1RequestConnection extends RequestConnection, OpenConnectio
   endCycle(): void
   /** @param recording of the request that has switched to another protocol; null if there are no observers */
   handOver(content: UpgradeContent, recording: Recording | null): void
+  /** How many requests there have been, with the current one. */
+  readonly requests: number
   /** What observers are told after a response has been handed over. */
   readonly records: ConnectionRecords
 }
@@ -45,7 +47,6 @@ export class Http1Carrier implements Carrier {
   readonly #connection: Http1RequestConnection
   readonly #wire: WireConnection
   readonly #outbox: Outbox
-  #requests = 0
   /** The client has ended its side in the middle of the body. */
   #isCut = false
   /** For how long the client has ended its side, and the rest of the body has not been asked for. */
@@ -59,17 +60,11 @@ export class Http1Carrier implements Carrier {
     this.cycle = new RequestCycle(this, connection, deadlines)
   }
 
-  /** Whether there has been a request. */
-  get hasServed(): boolean {
-    return this.#requests > 0
-  }
-
   // The request.
 
   /** The head of the next request is complete. */
   start(head: Head): void {
     const { cycle } = this
-    this.#requests++
     this.#isCut = false
     this.#unaskedMs = 0
     cycle.deadlines.enter(phase.NONE)
@@ -130,9 +125,10 @@ export class Http1Carrier implements Carrier {
 
   /** Whether the server lets another request follow. */
   #mayFollow(response: OutgoingResponse): boolean {
-    const { limits, isStopping } = this.#connection.host
+    const { host, requests } = this.#connection
+    const { limits, isStopping } = host
     if (response.closes || isStopping) return false
-    if (limits.maxRequestsPerConnection !== null && this.#requests >= limits.maxRequestsPerConnection) return false
+    if (limits.maxRequestsPerConnection !== null && requests >= limits.maxRequestsPerConnection) return false
     const rest = this.#wire.remainingBytes
     if (rest === 0) return true
     const { body, owesContinue } = this.cycle

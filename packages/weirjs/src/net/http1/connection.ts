@@ -384,7 +384,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
 
   drain(isOver = false): void {
     if (this.isBusy || this.#wire.life === state.DRAINING || !this.#wire.isServing) return
-    if (isOver || this.#carrier.hasServed) this.#finish()
+    if (isOver || this.requests > 0) this.#finish()
     else this.#deadlines.enter(phase.FIRST)
   }
 

@@ -46,7 +46,6 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   readonly #exchanges = new Set<Http2Exchange>()
   /** Those with bodies in borrowed memory. */
   readonly #borrowers: Http2Exchange[] = []
-  #requests = 0
   #firstByte = -1
   #records: SentRecords | null = null
   /** The chunk being read, where it is ours to keep: bytes in it need no copy. */
@@ -216,7 +215,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     const exchange = new Http2Exchange(this, stream)
     stream.owner = exchange
     this.#deadlines.enter(phase.NONE)
-    if (++this.#requests === this.host.limits.maxRequestsPerConnection) this.finish()
+    if (this.requests === this.host.limits.maxRequestsPerConnection) this.finish()
     return exchange
   }
 
