@@ -38,7 +38,7 @@ ${disturbance([...results.values()])}
 
 ${versions(results, machine, beside)}## All figures
 
-${sections.join('\n\n')}
+${sections.map(withKept).join('\n\n')}
 
 ${['Logs, metrics and traces', 'Authentication', 'Sessions', 'Overload', 'Rate limits', 'Caching', 'Compression dictionaries', 'Contracts', 'Type checking', 'OpenAPI documents', 'Relays', 'Rooms across processes', 'HttpArena'].map(kept).join('')}## Reading
 
@@ -157,4 +157,16 @@ export function summary(ratios) {
 function kept(heading) {
   const page = readFileSync(new URL('../docs/performance.md', import.meta.url), 'utf8')
   return new RegExp(`^## ${heading}\\n[\\s\\S]*?(?=^## )`, 'm').exec(page)?.[0] ?? ''
+}
+
+/** A section, and below it the parts that other programs have measured. */
+function withKept(section) {
+  if (!section.startsWith('### Cold start\n')) return section
+  return [section, keptBelow('Footprint: before the first request'), keptBelow('A single executable')].filter(Boolean).join('\n\n')
+}
+
+/** A part of a section of the present page that other programs have measured. */
+function keptBelow(heading) {
+  const page = readFileSync(new URL('../docs/performance.md', import.meta.url), 'utf8')
+  return new RegExp(`^#### ${heading}\\n[\\s\\S]*?(?=\\n\\n#{2,4} )`, 'm').exec(page)?.[0] ?? ''
 }
