@@ -20,7 +20,7 @@ export function identifierOf(given: unknown, owner: string): Identifier {
   const bare = given.replace(/^\[(.*)\]$/, '$1')
   const kind = isIP(bare)
   if (kind === 4) return { type: 'ip', value: bare }
-  if (kind === 6) return { type: 'ip', value: new URL(`http://[${bare.replace(/%.*$/, '')}]`).hostname.slice(1, -1) }
+  if (kind === 6) return { type: 'ip', value: new URL(`http://[${bare.replace(/%.*$/s, '')}]`).hostname.slice(1, -1) }
   if (given.startsWith('*'))
     throw invalid(owner, `domains has ${JSON.stringify(given)}: a CA gives such certificates only for a record in DNS, so name each host`)
   const name = domainToASCII(given.replace(/\.$/, ''))

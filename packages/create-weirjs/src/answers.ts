@@ -84,15 +84,11 @@ function checkFolder(folder: string): void {
 
 /** The last part of the path, in the form that npm accepts. */
 export function packageNameOf(folder: string): string {
-  const last =
-    folder
-      .replace(/[/\\]+$/, '')
-      .split(/[/\\]/)
-      .at(-1) ?? ''
+  const last = folder.split(/[/\\]/).findLast((part) => part !== '') ?? ''
   return last
     .toLowerCase()
-    .replace(/[^a-z0-9~-]+/g, '-')
-    .replace(/^-+|-+$/g, '')
+    .replace(/[^a-z0-9~]+/g, '-')
+    .replace(/^-|-$/g, '')
 }
 
 /** Asks for what was not given. @param ask returns the line that a person writes; empty for the default */

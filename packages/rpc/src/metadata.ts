@@ -4,7 +4,7 @@
 export function encodeBinaryHeader(value: Uint8Array | string): string {
   return Buffer.from(value as string)
     .toString('base64')
-    .replace(/=+$/, '')
+    .replace(/={1,2}$/, '')
 }
 
 /** The bytes of a field whose name ends with `-bin`, with or without padding. */

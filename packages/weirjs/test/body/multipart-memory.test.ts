@@ -299,7 +299,7 @@ inBothReadModes('forms in memory', (serve) => {
         const look = (): void => {
           most = Math.max(most, usedBytes())
         }
-        const looking = setInterval(look, 20)
+        const looking = setInterval(look, 100)
         const form = (await request.bodyMultipart())!
         clearInterval(looking)
         look()

@@ -15,7 +15,7 @@ export function expressionsIn(root: string): FoundExpression[] {
     (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),
   )
   return files.flatMap((file) =>
-    literalsOf(parseSync(file, readFileSync(`${root}/${file}`, 'utf8')).program).map((one) => ({ file, ...one })),
+    literalsOf(parseSync(file, readFileSync(`${root}/${file}`, 'utf8')).program).map((one) => ({ file: `${root}/${file}`, ...one })),
   )
 }
 

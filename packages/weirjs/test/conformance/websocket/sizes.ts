@@ -21,11 +21,9 @@ export interface LargeCase {
 }
 
 /** Bytes of which none is like those of the next KiB; ASCII, so that they are text as well. */
-function filled(size: number): Buffer {
-  const bytes = Buffer.alloc(size)
-  for (let i = 0; i < size; i++) bytes[i] = 0x20 + ((i + (i >> 10) * 7) % 90)
-  return bytes
-}
+const FILLED = Buffer.alloc(SIZES.at(-1)!)
+for (let i = 0; i < FILLED.length; i++) FILLED[i] = 0x20 + ((i + (i >> 10) * 7) % 90)
+const filled = (size: number): Buffer => FILLED.subarray(0, size)
 
 /** @param heardOf the payload of the messages that come back, and how many they are */
 function group(

@@ -4,6 +4,7 @@
 // more than one behaviour, the table names ours: a rule is checked at the first byte that breaks it.
 
 import { Buffer } from 'node:buffer'
+import { createHash } from 'node:crypto'
 import { frame as withoutMask } from '../../support/websocket-client.ts'
 
 export interface SocketCase {
@@ -81,10 +82,8 @@ export function lineOf(opcode: number, payload: Uint8Array): string {
   return `${name} ${Buffer.from(payload).toString('hex')}`.trimEnd()
 }
 
-function checksum(bytes: Uint8Array): number {
-  let sum = 1
-  for (const byte of bytes) sum = (Math.imul(sum, 31) + byte) | 0
-  return sum
+function checksum(bytes: Uint8Array): string {
+  return createHash('md5').update(bytes).digest('hex').slice(0, 8)
 }
 
 export const heardText = (payload: Payload = ''): string => lineOf(TEXT, Buffer.from(payload as string))
