@@ -99,7 +99,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
   'However many tokens are forged': [
     'packages/jwt/test/keys.test.ts: an unknown kid causes one request to the issuer, and then none for 30 s',
   ],
-  'While it fails and the keys': [
+  'While the issuer fails': [
     'packages/jwt/test/keys.test.ts: while there are no keys, tokens cause one request in 5 s',
     'packages/jwt/test/keys.test.ts: before there are any keys, requests get 503',
   ],
@@ -108,7 +108,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/csrf.test.ts: QUERY is safe; methods with another case, and unknown ones, are not',
     'packages/weirjs/test/modules/csrf.test.ts: forms and fetches of the own page pass, and those of other pages are refused',
   ],
-  'where the browser says so with Sec-Fetch-Site': [
+  'the browser states this in Sec-Fetch-Site': [
     'packages/weirjs/test/modules/compression.test.ts: a page of another site learns nothing from the length of a response to a request with …',
   ],
   'No dictionary for pages': [
@@ -151,10 +151,10 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
   ],
   'a flood from that many keys': ['packages/weirjs/src/modules/limits/memory-store.test.ts: nor by using up the quotas of others'],
   '`local` means that each process': ['packages/redis/test/stores/redis-store.test.ts: local: each process counts for itself'],
-  'What Redis has said last': [
+  'What Redis last said': [
     'packages/weirjs/src/modules/limits/local-limit.test.ts: allows what the store has said that is left, and a whole quota of an unknown key',
   ],
-  'or its part of one with `processes`': [
+  'or its part of a quota with `processes`': [
     'packages/weirjs/src/modules/limits/local-limit.test.ts: the parts of all processes are together not more than what is left, at the start and later',
   ],
   'once all `maxKeys` are in use': [
@@ -164,12 +164,12 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/redis/test/stores/redis-store.test.ts: a silent Redis (SIGSTOP): each of the first five requests waits for the timeout, and no other one',
     'packages/redis/test/stores/redis-store.test.ts: local: each process counts for itself',
   ],
-  'too busy to hear Redis': [
+  'too busy to read the replies': [
     'packages/redis/test/client/access.test.ts: a process that is always busy waits for the fourth timer',
     'packages/redis/test/stores/redis-store.test.ts: a slow Redis: what takes longer than the timeout is decided without it',
   ],
   'RFC 9111 forbids': ['packages/weirjs/test/properties/cache-rules.test.ts: nothing is sent that RFC 9111 forbids'],
-  'reaches nobody else': [
+  'reaches no other client': [
     'packages/weirjs/test/modules/cache/handed-over.test.ts: what tells clients apart is never sent to another one if it is looked at …, with the key …',
     'packages/weirjs/test/modules/cache/handed-over.test.ts: a nonce is not kept, also if a session was read before it',
     'packages/weirjs/test/modules/cache/cache.test.ts: Vary: *, Set-Cookie, trailers and cookies that were read are not kept',
@@ -187,7 +187,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/idempotency/idempotency.test.ts: 409 while the first request is in progress; then its response',
     'packages/weirjs/test/modules/idempotency/idempotency.test.ts: a response that is too large, or streamed slowly, is not kept, and the request is not made again',
   ],
-  'leads to nobody else': [
+  'never leads to a response for another principal': [
     'packages/weirjs/test/modules/idempotency/idempotency.test.ts: keys are those of one principal, and of one origin',
   ],
   'can fill the store for others': [
@@ -196,7 +196,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
   'leave half of it to principals': [
     'packages/weirjs/src/modules/idempotency/shares.test.ts: however many networks take all that they may, principals have half of the store',
   ],
-  'Where nobody knows': [
+  'If it is not known whether a request had its effect': [
     'packages/redis/test/stores/redis-idempotency.test.ts: 100 equal requests to two processes, one of which is killed: the handler runs once, and the clients are told',
     'packages/weirjs/test/modules/idempotency/idempotency.test.ts: a handler that stops because its client has left leaves an unknown outcome',
   ],
@@ -230,13 +230,13 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/sessions/attacks.test.ts: cookie bombs cost a comparison, and are logged by nobody',
     'packages/weirjs/src/modules/sessions/key-ring.test.ts: keys are 32 bytes in one of their forms, and random; errors do not contain them',
   ],
-  'none is valid after signing out': [
+  'no session is valid after signing out': [
     'packages/weirjs/test/modules/sessions/attacks.test.ts: a cookie that is replayed after signing out is as none, in a store',
   ],
-  'has to end for everybody': [
+  'has to end for every copy': [
     'packages/weirjs/test/modules/sessions/sessions.test.ts: sessions that began before notBefore are not accepted',
   ],
-  'cannot be revoked alone': [
+  'A single sealed session cannot be revoked': [
     'packages/weirjs/test/modules/sessions/attacks.test.ts: a sealed cookie that is replayed after signing out works until it expires, or notBefore ends it',
   ],
   'signs in only the browser': [
@@ -252,14 +252,14 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/idempotency/idempotency.test.ts: a client that fills the memory does not fill it for other networks, nor for principals',
     'packages/weirjs/src/modules/idempotency/shares.test.ts: however many networks take all that they may, principals have half of the store',
   ],
-  'where it has to end for everybody': [
+  'if a session has to end': [
     'packages/weirjs/test/modules/sessions/attacks.test.ts: a sealed cookie that is replayed after signing out works until it expires, or notBefore ends it',
   ],
   'once in each process': [
     'packages/oidc/test/login.test.ts: the same response twice, although the provider takes its code again: sessions …',
   ],
   'state the address to which the provider returns': ['packages/oidc/test/login.test.ts: …, with …'],
-  'on the machine of the browser': ['packages/oidc/test/login.test.ts: …, with …'],
+  "on the browser's own machine": ['packages/oidc/test/login.test.ts: …, with …'],
   'The signature of an ID token': ['packages/oidc/test/login.test.ts: an ID token whose signature has …'],
   'No login leads to another site': [
     'packages/oidc/test/login.test.ts: a long path is not returned to, and an address of another site never',
@@ -289,12 +289,12 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/local/door.test.ts: nor over HTTP/2, nor by inject and fetch',
     'packages/weirjs/test/modules/local/door.test.ts: the cookie is for this instance alone: HttpOnly, SameSite=Strict, gone with the browser, and no store keeps the response',
   ],
-  'opens one browser, once': [
+  'works in one browser, once': [
     'packages/weirjs/test/modules/local/door.test.ts: a launch URL works once, and a second time only in the browser that it has opened',
     'packages/weirjs/test/modules/local/door.test.ts: only a page of the server itself exchanges the token of a launch URL, which stays good for it',
     'packages/weirjs/src/modules/launch/launch-tickets.test.ts: each is good once, and for ten minutes',
   ],
-  'no page of another site or program gets an answer': [
+  'no page of another site or program gets a response': [
     'packages/weirjs/test/modules/local/door.test.ts: with the cookie: every combination of site, origin and kind of request passes or is refused as documented',
     'packages/weirjs/test/modules/local/door.test.ts: the cookie under a name that is not of this machine opens nothing',
   ],
@@ -306,15 +306,15 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'test/e2e/local-attacks.test.ts: a program that has the port afterwards finds nothing in the cache of the browser',
     'packages/weirjs/test/modules/local/door.test.ts: the cookie in the hands of another user of the machine opens nothing, also if they close at once, or come from another address of it',
   ],
-  'has the port of a crashed server': [
+  'takes the port of a crashed server': [
     'packages/weirjs/test/modules/local/instances.test.ts: another program on the port of a crashed instance is not taken for it, and gets no token',
   ],
-  'answers only peers and host names': [
+  'answers only requests of peers on this machine': [
     'packages/dev/test/inspector.test.ts: refuses …, whatever it asks for, and with the token too',
     'packages/dev/test/inspector.test.ts: on an endpoint of its own, other machines may look, and nobody elsewhere; names must be allowed',
     'test/e2e/inspector-attacks.test.ts: a page of … can neither read nor clear anything',
   ],
-  'It refuses what a proxy states': [
+  'It refuses requests that a proxy states': [
     'packages/dev/test/inspector.test.ts: refuses …, whatever it asks for, and with the token too',
     'packages/dev/test/inspector.test.ts: a client that a trusted proxy states to be elsewhere is refused',
   ],
@@ -344,7 +344,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
   'A secret without a name is kept': [
     'packages/dev/test/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
   ],
-  'by the user of the process only': [
+  'Only the user of the process can read': [
     'packages/dev/test/replay.test.ts: what was recorded is answered in the same way again; ids, dates and cookies may differ',
     'packages/dev/test/replay.test.ts: cuts and times are kept, and a timeout happens again without waiting for it',
   ],
@@ -353,7 +353,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/headers.test.ts: streams and files have the fields, and upgrades do not (…)',
     'packages/weirjs/test/modules/headers.test.ts: the policy of a route replaces that of the server',
   ],
-  'keys of certificates are kept in the store alone': [
+  'keys of certificates are kept only in the store': [
     'packages/acme/test/directory-store.test.ts: the directory has the mode 700, each file 600, whatever the umask; one that others can read is refused',
     'packages/acme/test/pebble.test.ts: http-01 for names, with every other nonce refused; the store serves the next start without the CA',
   ],
@@ -365,7 +365,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
   'for the names and the key of its order': [
     'packages/acme/test/acme.test.ts: a certificate for other names, or for another key, is not used',
   ],
-  'Of paths and handshakes for challenges': [
+  'Paths and handshakes for challenges': [
     'packages/acme/test/acme.test.ts: only the challenges of an order are answered: other requests for such paths are like any request',
     'packages/weirjs/test/server/acme-challenge.test.ts: without an answer, with an error, and without the option, the handshake fails and the server goes on',
   ],
