@@ -13,8 +13,7 @@ const GETS = 1000
 /** Files with the classes that hold the state of one exchange, or of the only exchange of a connection. */
 const EXCHANGE_FILES = [
   /^net\/(cycle|fetch|hosted)\//,
-  /^modules\/node\/hosted\//,
-  /^net\/http[12]\/(exchange|carrier|streamed|writer)/,
+  /^net\/http[12]\/(exchange|carrier|writer)/,
   /^http\/(session|exchange)\.ts$/,
   /^http\/body\/body\.ts$/,
   /^http\/request\/request\.ts$/,

@@ -100,7 +100,7 @@ export class Keeper {
     return this.#current === null ? null : (this.#current.notAfter - this.#clock.wallTime()) / DAY_MS
   }
 
-  /** Why somebody should look after it; null if all is well. */
+  /** Why a person should look at it; null if all is well. */
   get trouble(): string | null {
     const { daysLeft } = this
     const because = this.#lastError === null ? '' : `: ${this.#lastError}`

@@ -29,7 +29,7 @@ interface NatsFeedOptions {
   readonly connection: NatsConnection
   readonly link: NatsLink
   readonly stream: NatsStream
-  /** Called when nobody listens anymore. */
+  /** Called when there is no listener any more. */
   readonly onEmpty: () => void
 }
 
@@ -97,7 +97,7 @@ export class NatsFeed {
   async verify(last: number): Promise<void> {
     const position = this.#position
     if (!this.#isLive || position === last) return
-    // `last` may be old by now. Otherwise, somebody else has stated a sequence.
+    // `last` may be old by now. Otherwise, another program has stated a sequence.
     if (position > last) {
       this.settle()
       return

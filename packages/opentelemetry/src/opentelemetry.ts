@@ -178,7 +178,7 @@ class Tracing {
     this.#callDuration.record(record.durationMs / 1000, call, context)
   }
 
-  /** A span that begins and ends now: nobody knew of a request before. */
+  /** A span that begins and ends now: there was no request before. */
   #endHead(record: ExchangeRecord): void {
     const { SpanKind, ROOT_CONTEXT, trace } = this.#api
     const startTime = record.startedAt

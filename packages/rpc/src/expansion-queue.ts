@@ -13,7 +13,7 @@ const MOST_AT_WORK = 2
 const waiting = new Map<string, (() => void)[]>()
 let atWork = 0
 
-/** Clients take turns, so that nobody waits for all that another one has sent. @throws (rejects) RpcError if the client has left meanwhile */
+/** Clients take turns, so that none waits for all that another one has sent. @throws (rejects) RpcError if the client has left meanwhile */
 export async function inTurn<T>({ clientAddress, signal }: HttpSession, work: () => Promise<T>): Promise<T> {
   if (atWork < MOST_AT_WORK) atWork++
   else await turnOf(networkOf(clientAddress))

@@ -9,7 +9,7 @@ import { type AwsS3Client, isOneOf, s3Failure } from './s3-client.ts'
 /** A part of a multipart upload, by its number and the entity tag that S3 gave it. */
 export type Part = readonly [number: number, etag: string]
 
-/** What a write found instead of what it expected: somebody else has written. */
+/** What a write found instead of what it expected: another process has written. */
 export class WriteConflict extends Error {}
 
 interface FoundObject {

@@ -235,7 +235,7 @@ class S3Storage implements UploadStorage {
   }
 
   /**
-   * The multipart upload is not there any more. Either a process has died after it had joined the parts, or somebody has deleted them: then the
+   * The multipart upload is not there any more. Either a process has died after it had joined the parts, or they were deleted: then the
    * upload is lost, and its client has to begin again.
    */
   async #recover(record: UploadRecord, writer: S3Writer, size: number | null): Promise<void> {

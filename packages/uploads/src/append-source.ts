@@ -1,4 +1,4 @@
-// The bytes of one request, on their way to the storage: counted, hashed, and stopped when somebody else continues the upload.
+// The bytes of one request, on their way to the storage: counted, hashed, and stopped when another request continues the upload.
 
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import type { Checksum } from './checksum.ts'
 
 /** How many turns of the event loop the next bytes have to arrive in. Those that the kernel has are read in one or two. */
 const QUIET_TURNS = 8
-/** What may follow when somebody else wants to continue. A client that goes on sending is not waited for. */
+/** What may follow when another request wants to continue. A client that goes on sending is not waited for. */
 const MOST_MORE_BYTES = 1024 * 1024
 
 export class AppendSource {

@@ -51,7 +51,7 @@ export class Draft {
       return this.#core.hold(session, id, async (held) => {
         if (hasBody(session)) {
           await held.append(session, checksum).catch(async (error: unknown) => {
-            // Nobody knows where it is.
+            // Its place is not known.
             if (!isAnnounced && session.signal.aborted) await held.cancel().catch(() => {})
             throw error
           })

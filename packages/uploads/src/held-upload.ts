@@ -86,7 +86,7 @@ export class HeldUpload {
 
   /**
    * Appends the body of the request. When it breaks, what has arrived is kept. With a checksum, all of it counts or nothing. An upload whose body
-   * is longer than was stated, or than is allowed, is deleted: nobody knows which of its bytes are meant.
+   * is longer than was stated, or than is allowed, is deleted: it is not known which of its bytes are meant.
    * @throws WEIR_UPLOAD_SUPERSEDED, WEIR_UPLOAD_CHECKSUM, WEIR_UPLOAD_LENGTH, PayloadTooLargeError, what breaks the body
    */
   async append(session: HttpSession, checksum: Checksum | null): Promise<void> {
@@ -165,7 +165,7 @@ export class HeldUpload {
     this.#record = record
   }
 
-  /** Nothing is told to the client that somebody else may have undone. */
+  /** The client is told nothing that another process may have undone. */
   #checkHeld(): void {
     if (!this.#lock.isHeld()) throw new WeirError('WEIR_UPLOAD_LOCKED', 'the lock was lost')
   }

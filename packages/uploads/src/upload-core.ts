@@ -96,7 +96,7 @@ export class UploadCore implements UploadHome {
 
   /**
    * Takes the lock of an upload for `work`. A request that works on it already is asked to stop, which one that receives bytes does at once.
-   * Nobody is asked on behalf of somebody who may not continue the upload.
+   * No holder is asked on behalf of a client that may not continue the upload.
    * @throws WEIR_UPLOAD_UNKNOWN also if it has expired, or is another principal's; WEIR_UPLOAD_LOCKED
    */
   async hold<T>(session: HttpSession, id: string, work: (held: HeldUpload) => Promise<T>): Promise<T> {
@@ -111,7 +111,7 @@ export class UploadCore implements UploadHome {
     if (lock === null) throw new WeirError('WEIR_UPLOAD_LOCKED')
     try {
       held = new HeldUpload(this, await this.find(session, id), lock)
-      if (isWanted) held.interrupt() // nobody asks twice
+      if (isWanted) held.interrupt() // asked only once
       return await work(held)
     } finally {
       await hidingIds(lock.release())
@@ -158,7 +158,7 @@ export class UploadCore implements UploadHome {
 
   async #expire(id: string): Promise<void> {
     const lock = await this.#locks.acquire(id, () => {}, 0, this.clock)
-    if (lock === null) return // somebody is still working on it
+    if (lock === null) return // another request is still working on it
     try {
       const found = await this.storage.load(id)
       if (found !== null && found.record.expiresAt <= this.clock.wallTime()) await this.storage.delete(found.record)

@@ -36,7 +36,7 @@ export function hasBody(session: HttpSession): boolean {
 }
 
 /**
- * What is appended is a part of the representation: nobody could decode it, and offsets count bytes as they are sent.
+ * What is appended is a part of the representation: it could not be decoded alone, and offsets count bytes as they are sent.
  * @throws UnsupportedError
  */
 export function checkCoding(session: HttpSession): void {

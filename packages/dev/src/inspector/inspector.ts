@@ -169,7 +169,7 @@ class InspectorModule implements Inspector {
     const send = (session: HttpSession, type: string, text: string) => secured(session).contentType(type).text(text)
     host.mapGet(path, closed, (_, session) => {
       if (token.admits(session)) return send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', session.basePath + own))
-      // A server that does not listen itself has told nobody. Its origin is not known: that of the request may be of another server, which would get
+      // A server that does not listen itself has stated no address. Its origin is not known: that of the request may be of another server, which would get
       // the token from whoever opens the link.
       if (!this.#isTold) this.#tell(host, token.linkTo(session.basePath + own))
       return send(

@@ -22,7 +22,7 @@ export interface RedisRelayOptions extends RedisMessengerOptions {
 const OWNER = 'redisRelay()'
 /** @internal */
 export const REDIS_RELAY_RULES = rules<RedisRelayOptions>(OWNER)({ ...MESSENGER_RULES, timeout: duration().or('500ms') })
-/** How long Redis keeps the number of a channel that nobody uses. */
+/** How long Redis keeps the number of a channel that is not used. */
 const KEEP_MS = String(24 * 3_600_000)
 const PUBLISHER_MS = String(60_000)
 
@@ -46,7 +46,7 @@ redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[5])
 return 1
 `)
 
-/** The number of the last message. It does not expire while somebody asks for it. */
+/** The number of the last message. It does not expire while a process asks for it. */
 const READ = new RedisScript(`
 local time = redis.call('TIME')
 redis.call('SET', KEYS[1], time[1] .. string.format('%06d', time[2]), 'NX', 'PX', ARGV[1])

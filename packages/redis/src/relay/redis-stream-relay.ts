@@ -113,7 +113,7 @@ return reply
 /**
  * Carries messages through streams of Redis 6.2 or later, or Valkey; a cluster needs Redis 7. Each channel keeps its newest messages, so a
  * subscriber that was away gets what it has missed: `after` takes the id of the last message that it has. While Redis is away, messages wait,
- * and nobody gets one twice. What Redis itself loses, because its disk or a replica is behind, is reported as a gap.
+ * and no subscriber gets one twice. What Redis itself loses, because its disk or a replica is behind, is reported as a gap.
  *
  * @param client of the package `redis` or `ioredis`. It is never connected or closed here. Subscriptions have a connection of their own, a
  * duplicate of it, which `close` closes

@@ -18,7 +18,7 @@ export interface StreamSource {
 
 /** What precedes the first message of a stream. */
 const BEGINNING = '0-0'
-/** In place of the predecessor of an entry that no relay has made: nobody knows what is missing before it. */
+/** In place of the predecessor of an entry that no relay has made: what is missing before it is not known. */
 const FOREIGN = ''
 /** The ids that Redis makes of its time. Their numbers are exact in JavaScript. */
 const ID = /^[1-9]\d{0,14}-(?:0|[1-9]\d{0,14})$/

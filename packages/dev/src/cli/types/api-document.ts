@@ -1,4 +1,4 @@
-// A document of OpenAPI that anybody may have written: its version, and what its references point to.
+// A document of OpenAPI from anywhere: its version, and what its references point to.
 
 /** What is wrong with a document, in one line. */
 export class DocumentError extends Error {}

@@ -16,7 +16,7 @@ export interface CacheEntry {
   /** Names of request fields that it depends on, and the values that its request had. */
   readonly vary: Variant
   readonly tags: readonly string[]
-  /** When nobody had invalidated it in the shared store. */
+  /** When it had last been valid in the shared store. */
   checkedAt: number
   /** A check in the shared store that is under way: whether it may still be sent. */
   checking: Promise<boolean> | null

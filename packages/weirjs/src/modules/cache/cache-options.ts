@@ -53,7 +53,7 @@ export interface CacheOptions {
   readonly maxEntryBytes?: Size
   /** Where processes share responses: `redisCache(client)`. Default: each process has its own. */
   readonly store?: CacheStore
-  /** How long a response is sent from memory before the store is asked whether somebody has invalidated it. Default 1 second. */
+  /** How long a response is sent from memory before the store is asked whether it was invalidated. Default 1 second. */
   readonly recheckAfter?: Duration
   /** How long a request waits for another one that runs the handler for the same response. Default 10 seconds. Then it runs it as well. */
   readonly maxWait?: Duration

@@ -23,7 +23,7 @@ type BypassReason = 'body' | 'upgrade' | 'condition' | 'key' | 'principal' | 'se
 export interface CacheRequest {
   /** Under which responses of its URL are kept. */
   readonly primary: string
-  /** What the program has stated of the client in `key`; empty if it is anybody. */
+  /** What the program has stated of the client in `key`; empty for every client. */
   readonly key: string
   readonly exchange: ExchangeHandle
   readonly hasAuthorization: boolean

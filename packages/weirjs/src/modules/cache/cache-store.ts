@@ -12,10 +12,10 @@ export interface CacheStore {
   write(key: string, text: string, ttlMs: number): Promise<void>
   /**
    * Reserves a key for `leaseMs`, unless it is reserved already. With the same token, it prolongs the reservation.
-   * @returns the time of the store in milliseconds, or null if somebody else has it
+   * @returns the time of the store in milliseconds, or null if another process has it
    */
   claim(key: string, token: string, leaseMs: number): Promise<number | null>
-  /** Whether somebody has reserved it. */
+  /** Whether a process has reserved it. */
   isClaimed(key: string): Promise<boolean>
   /** Ends the reservation, if it has this token. */
   release(key: string, token: string): Promise<void>

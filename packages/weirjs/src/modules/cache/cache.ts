@@ -67,7 +67,7 @@ const MOST_FLIGHTS = 4
 /** For how long requests for a response that cannot be kept do not wait for each other. */
 const PASS_MS = 5_000
 const MOST_PASSES = 1_000
-/** How many handlers run in the background at a time. Nobody waits for them, so nothing else keeps a client from starting more. */
+/** How many handlers run in the background at a time. No request waits for them, so nothing else keeps a client from starting more. */
 const MOST_REFRESHES = 64
 
 /** A run of the handler in the background. */
@@ -96,7 +96,7 @@ export class Cache implements Policy {
   readonly #memory: MemoryEntries
   readonly #sharing: SharedRuns | null
   readonly #flights = new Map<string, Flight>()
-  /** All runs of handlers, also those for which nobody waits. */
+  /** All runs of handlers, also those in the background. */
   readonly #running = new Set<Flight>()
   /** Runs whose response is complete later. */
   readonly #unfinished = new Set<Flight>()
@@ -220,7 +220,7 @@ export class Cache implements Policy {
     return `${statusName}; hit; ttl=${Math.floor((entry.lifetime.freshMs - ageMs(entry, now)) / 1_000)}${more}`
   }
 
-  /** Asks the store whether somebody has invalidated the entry. If it fails, the entry is sent. */
+  /** Asks the store whether the entry was invalidated. If it fails, the entry is sent. */
   async #recheck(exchange: ExchangeHandle, next: Next, request: CacheRequest, key: string, entry: CacheEntry): Promise<HttpResponse> {
     entry.checking ??= this.#sharing!.isValid(entry).finally(() => {
       entry.checkedAt = this.#clockOf(exchange).now()

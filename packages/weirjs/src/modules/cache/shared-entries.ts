@@ -66,7 +66,7 @@ export class SharedEntries {
     return this.#store.isDegraded
   }
 
-  /** What the store has; an entry only if nobody has invalidated it. @throws (rejects) what the store does */
+  /** What the store has; an entry only if it has not been invalidated. @throws (rejects) what the store does */
   async find(primary: string, exchange: ExchangeHandle, clock: Clock): Promise<SharedFound> {
     const first = await this.#read(primary)
     const mark = first === null ? null : markOf(first)
@@ -87,7 +87,7 @@ export class SharedEntries {
     return this.#times.get(entry) ?? null
   }
 
-  /** Whether nobody has invalidated it. Of an entry that was made without the store, that is not known. @throws (rejects) what the store does */
+  /** Whether it has not been invalidated. Of an entry that was made without the store, that is not known. @throws (rejects) what the store does */
   async check(entry: CacheEntry): Promise<boolean> {
     const since = this.#times.get(entry)
     return since !== undefined && this.#isValid(entry.tags, since)
@@ -124,7 +124,7 @@ export class SharedEntries {
     return (await this.#store.markedAt(`${FOR_ONE}${key}`)) !== null
   }
 
-  /** Waits until nobody has claimed the key, for `mostMs` at most. @throws (rejects) what the store does */
+  /** Waits until no process has claimed the key, for `mostMs` at most. @throws (rejects) what the store does */
   async wait(key: string, clock: Clock, mostMs: number): Promise<void> {
     const end = clock.now() + mostMs
     for (let pause = FIRST_LOOK_MS; clock.now() < end; pause = Math.min(2 * pause, LAST_LOOK_MS)) {

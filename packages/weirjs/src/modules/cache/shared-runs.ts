@@ -40,7 +40,7 @@ export class SharedRuns {
     return this.#shared.isDegraded
   }
 
-  /** Whether nobody has invalidated an entry; true if the store fails. */
+  /** Whether an entry has not been invalidated; true if the store fails. */
   isValid(entry: CacheEntry): Promise<boolean> {
     return this.#shared.check(entry).catch((error: unknown) => {
       this.#onError(error)

@@ -4,7 +4,7 @@
 // Part of the memory is for small decoders alone: there, they overtake large ones that wait.
 //
 // A client that sends a little and then nothing, or does not read what a handler makes of its body, must not keep the others waiting: while
-// somebody waits, a decoder that has waited for its client or its reader for some seconds, all in all, is given up.
+// others wait, a decoder that has waited for its client or its reader for some seconds, all in all, is given up.
 
 import { type Clock, systemClock } from '../../base/clock.ts'
 
@@ -87,7 +87,7 @@ export class DecoderMemory {
     }
   }
 
-  /** Who may start now; null if nobody may. */
+  /** Who may start now; null for none. */
   #next(): DecoderOwner | null {
     const [small, smallPlace] = firstOf(this.#waitingSmall)
     const [large, largePlace] = firstOf(this.#waitingLarge)

@@ -67,7 +67,7 @@ const DAY_MS = 86_400_000
 const YEAR_MS = 365 * DAY_MS
 /** @internal */
 export const HSTS_RULES = rules<StrictTransportSecurity>(OWNER)({
-  // A short time weakens the protection of a host without anybody noticing.
+  // A short time weakens the protection of a host unnoticed.
   maxAge: duration({ least: 0, unit: SECOND_MS, most: 10 * 366 * DAY_MS, leastNumber: DAY_MS }).or('365d'),
   includeSubDomains: flag(true),
   preload: flag(false),

@@ -9,7 +9,7 @@ import type { Owner } from './shares.ts'
  *
  * - `begun`: nothing. The key is reserved now.
  * - `running`: the request with this key is in progress.
- * - `unknown`: it was in progress, and nobody knows how it ended.
+ * - `unknown`: it was in progress, and it is not known how it ended.
  * - `done`: it is complete; `outcome` is what `finish` was given.
  */
 export type Begun =
@@ -44,6 +44,6 @@ export interface IdempotencyStore {
   extend(key: string, token: string, leaseMs: number): Promise<void>
   /** Keeps the outcome, if the reservation has this token. */
   finish(key: string, token: string, outcome: string, ttlMs: number, clock: Clock): Promise<void>
-  /** Ends the reservation. `forget`: as if there had been no request. `unknown`: nobody knows how it ended. */
+  /** Ends the reservation. `forget`: as if there had been no request. `unknown`: it is not known how it ended. */
   abandon(key: string, token: string, as: 'forget' | 'unknown'): Promise<void>
 }

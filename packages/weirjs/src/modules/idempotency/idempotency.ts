@@ -187,7 +187,7 @@ export class Idempotency implements Policy {
   async #once(session: HttpSession, next: Next, key: string): Promise<HttpResponse> {
     const handle = exchange(session)
     const scope = this.#scopeOf(session, key)
-    // A form is streamed to its handler unless somebody buffers it.
+    // A form is streamed to its handler unless it was buffered.
     if (!handle.isBodyWhole) await session.request.bufferBody()
     const fingerprint = fingerprintOf(session, handle)
     const clock = this.#clock ?? handle.clock
@@ -265,7 +265,7 @@ export class Idempotency implements Policy {
     return response
   }
 
-  /** Nobody knows whether it had its effect. If the store fails, it is told by the end of the lease. */
+  /** It is not known whether it had its effect. If the store fails, the end of the lease says so. */
   async #leaveUnknown(id: string, token: string): Promise<void> {
     await this.#store.abandon(id, token, 'unknown').catch((error: unknown) => this.#onError(error, 'abandon'))
   }

@@ -21,7 +21,7 @@ export interface ResponseHandle {
   readonly content: ResponseContent
   /** The length that was declared for a stream, in bytes; -1 if none was. */
   readonly declaredLength: number
-  /** The content in other codings, as far as somebody keeps them, such as a cache; null if nobody does. Add what you have made. */
+  /** The content in other codings, as far as a module such as a cache keeps them; null if none does. Add what you have made. */
   readonly codedForms: {
     get(coding: string): Uint8Array | Promise<Uint8Array> | undefined
     set(coding: string, form: Uint8Array | Promise<Uint8Array>): void

@@ -1,4 +1,4 @@
-// What passes, for modules that keep or show it. None of it counts as read by the program: an exchange is cached as if nobody had looked.
+// What passes, for modules that keep or show it. None of it counts as read by the program: an exchange is cached as if no module had looked.
 
 import { exchangeOf } from '../../http/exchange.ts'
 import { bodyOf } from '../../http/request/request.ts'

@@ -8,7 +8,7 @@ import { LaunchToken } from './launch-token.ts'
 
 /** How long one is good for: long enough for a browser that starts, and for a person who first reads what the terminal says. */
 const LIFETIME_MS = 600_000
-/** Milliseconds since 1970 at which it ends, as base 36; a number of its own; and the proof that somebody has signed it who knows the token. */
+/** Milliseconds since 1970 at which it ends, as base 36; a number of its own; and the proof that its signer knows the token. */
 const TICKET = /^([0-9a-z]{1,11})-([\w-]{22})-([\w-]{43})$/
 
 export class LaunchTickets {

@@ -50,7 +50,7 @@ export class LaunchToken {
     this.#cookieDigest = digestOf(this.#cookie)
   }
 
-  /** Shows that somebody knows the token, and does not reveal it. @param text what it is a proof for */
+  /** Proves knowledge of the token without revealing it. @param text what it is a proof for */
   static proofOf(token: string, text: string): string {
     return createHmac('sha256', token).update(text).digest('base64url')
   }

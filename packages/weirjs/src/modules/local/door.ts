@@ -128,7 +128,7 @@ export class Door {
   /** Found out once for each connection. */
   #isOfUser({ connectionId, peer }: HttpSession): boolean {
     if (this.#own.has(connectionId)) return true
-    // A peer that has left has no address any more, and nobody can say whose it was. A proxy of the person's own may run as anybody.
+    // A peer that has left has no address any more, and it is not known whose it was. A proxy of the person's own may run as any user.
     if (peer.address === '' || (!peer.isTrusted && isOfAnotherUser(peer, process.getuid?.(), this.#settings.isExposed))) return false
     this.#own.add(connectionId)
     if (this.#own.size > MOST_CONNECTIONS) this.#own.delete(this.#own.values().next().value!)

@@ -25,7 +25,7 @@ export function answerToHello(token: string, field: string | null): string | nul
 }
 
 /**
- * Whether the process lives, and a server answers there that knows the token. `silent`: somebody is there, and has not said in time who. It may be
+ * Whether the process lives, and a server answers there that knows the token. `silent`: a program is there, and has not said in time which. It may be
  * the instance on a busy machine, or one that hangs.
  */
 export async function stateOf({ url, token, pid }: FoundLocal, timeoutMs = TIMEOUT_MS): Promise<'runs' | 'silent' | 'gone'> {

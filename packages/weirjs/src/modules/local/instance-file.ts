@@ -71,11 +71,11 @@ export function removeInstance(folder: string, name: string, token: string): voi
   try {
     if (readInstance(folder, name)?.token === token) rmSync(instancePath(folder, name), { force: true })
   } catch {
-    // The folder is gone, or somebody has put something else there: the next start says so.
+    // The folder is gone, or something else is there: the next start says so.
   }
 }
 
-/** Reads what it has checked: the file is open before anybody could exchange it. */
+/** Reads what it has checked: the file is open before it could be exchanged. */
 function readPrivate(path: string): string {
   if (lstatSync(path).isSymbolicLink()) throw untrusted(path, 'is a symbolic link')
   const file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))

@@ -1,4 +1,4 @@
-// `local`: starts a server inside somebody's program that only this user's programs and pages may use.
+// `local`: starts a server inside a desktop program or tool that only this user's programs and pages may use.
 
 import { systemClock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'

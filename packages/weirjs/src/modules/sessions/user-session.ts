@@ -13,7 +13,7 @@ import type { StoredObject } from './stored-value.ts'
 
 /** The session of the client that has sent a request. It begins with the first `update` or `signIn`. */
 export interface UserSession<Data extends StoredObject = StoredObject, Claims extends StoredObject = StoredObject> {
-  /** Who has signed in; null for nobody. */
+  /** Who has signed in; null if the client has not. */
   readonly principal: SessionPrincipal<Claims> | null
   /** Frozen. Call `update` to change it. Without a session: what the schema makes of an object without properties. */
   readonly data: Readonly<Data>
@@ -157,7 +157,7 @@ export class OpenSession implements UserSession {
     for (const name of Object.keys(changes)) this.#changed.add(name)
   }
 
-  /** Data stays if the client was nobody, or the same principal. @param extra what the module that has signed it in keeps with it */
+  /** Data stays if the client was not signed in, or was the same principal. @param extra what the module that has signed it in keeps with it */
   signIn(principal: SessionPrincipal, extra: StoredObject = NO_EXTRA): void {
     const { claims, data } = this.#settings.format
     const before = this.#state

@@ -48,7 +48,7 @@ export class SqliteAccess {
   }
 
   /**
-   * Runs an operation now, or as soon as those before it have run and nobody else writes.
+   * Runs an operation now, or as soon as those before it have run and no other process writes.
    * @throws (or rejects) WEIR_STORE_UNAVAILABLE
    */
   run<T>(operation: () => T): T | Promise<T> {

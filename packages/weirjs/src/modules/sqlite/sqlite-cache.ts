@@ -7,7 +7,7 @@ import type { SqliteAccess } from './sqlite-access.ts'
 import { columnOf, createTable, keyOf, Sweep } from './sqlite-table.ts'
 
 const DROPPED_AT_ONCE = 64
-/** One write drops no more, so that nobody waits for long: many small responses may be in the way of a large one. */
+/** One write drops no more, so that others do not wait for long: many small responses may be in the way of a large one. */
 const MOST_DROPS = 4
 /** What a row takes in the file beside its text: its key twice, in the table and in the index of ends, in pages that are two thirds full. */
 const ROW_BYTES = 192

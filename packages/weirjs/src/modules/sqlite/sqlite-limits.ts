@@ -1,4 +1,4 @@
-// The state of rate limits in SQLite. Each decision is made while nobody else writes, so processes that share the file share the quota.
+// The state of rate limits in SQLite. Each decision is made while no other process writes, so processes that share the file share the quota.
 
 import { type LimitStore, type LimitTable, type RateRule, type Taken, takenAt } from '../limits/index.ts'
 import type { SqliteAccess } from './sqlite-access.ts'

@@ -56,7 +56,7 @@ export function sqliteLocks(access: SqliteAccess, prefix: string): SqliteLocks {
     remove: access.prepare(`DELETE FROM ${table} WHERE key = ? AND token = ?`),
   }
   const sweep = new Sweep(access, table)
-  /** Whether somebody has it, and whether others want it. */
+  /** Whether it is held, and whether others want it. */
   const read = (key: string, now: number): 'held' | 'wanted' | 'left' | 'free' => {
     const row = statements.select.get(key)
     if (columnOf(row, 'token') === null) return 'free'
@@ -65,7 +65,7 @@ export function sqliteLocks(access: SqliteAccess, prefix: string): SqliteLocks {
     if (leftMs <= 0 || leftMs > 2 * LEASE_MS) return 'left'
     return columnOf(row, 'wanted') === 1 ? 'wanted' : 'held'
   }
-  /** @returns null if somebody else has it */
+  /** @returns null if another holder has it */
   const take = async (key: string, token: string, asks: boolean): Promise<{ readonly hasTakenOver: boolean } | null> => {
     // Whoever waits reads most of the time, which needs no turn to write.
     const before = await access.run(() => read(key, access.clock.wallTime()))
@@ -179,7 +179,7 @@ class HeldLock implements SqliteLock {
       })
       this.#renewedAt = now
     } catch {
-      // The next sign may succeed. Until then, nobody has the lock but its holder, or the holder sees that it has lost it.
+      // The next sign may succeed. Until then, only its holder has the lock, or the holder sees that it has lost it.
     }
   }
 

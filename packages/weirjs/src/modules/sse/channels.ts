@@ -1,4 +1,4 @@
-// Events for one user, or for whatever else a key stands for: a channel for each key, which exists while somebody listens to it.
+// Events for one user, or for whatever else a key stands for: a channel for each key, which exists while a client listens to it.
 
 import { shown } from '../../base/kind-of.ts'
 import { rules } from '../../base/option-rules.ts'
@@ -17,7 +17,7 @@ export function checkKey(owner: string, key: unknown): asserts key is string {
 
 /**
  * A channel for each key, such as the id of a user. A channel begins with its first client and is gone with its last, so it has no history: what
- * is sent while nobody listens is not kept. For that, and for clients on several machines, see `relayChannels` of `weirjs/relay`.
+ * is sent while no client listens is not kept. For that, and for clients on several machines, see `relayChannels` of `weirjs/relay`.
  */
 export class SseChannels {
   readonly #settings: QueueSettings
@@ -28,7 +28,7 @@ export class SseChannels {
     this.#settings = CHANNELS_RULES.read(options)
   }
 
-  /** The number of keys that somebody listens to. */
+  /** The number of keys that clients listen to. */
   get size(): number {
     return this.#channels.size
   }
@@ -46,7 +46,7 @@ export class SseChannels {
    * Sends an event to all clients that listen to a key. Never waits.
    *
    * @param event a string is the data of an event
-   * @returns the number of clients for which it was queued; 0 if nobody listens
+   * @returns the number of clients for which it was queued; 0 if none listens
    * @throws WEIR_RESULT_UNSENDABLE for an event that cannot be sent; WEIR_OPTION_INVALID for a key that is not a string, or empty
    */
   send(key: string, event: SseEvent | string): number {

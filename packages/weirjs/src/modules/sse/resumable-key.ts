@@ -91,7 +91,7 @@ export class ResumableKey implements WatchedKey {
     return this.#work !== null
   }
 
-  /** Whether nothing is lost by forgetting it: nobody watches, and the work is over or done elsewhere. */
+  /** Whether nothing is lost by forgetting it: no client watches, and the work is over or done elsewhere. */
   get isIdle(): boolean {
     return this.size === 0 && this.#work === null && this.#claiming === null
   }

@@ -42,7 +42,7 @@ export function isEndId(id: string): boolean {
 export class RunLog {
   run: KeptRun | null = null
   epoch = 0
-  /** The process that works; null: nobody does. */
+  /** The process that works; null for none. */
   owner: string | null = null
   /** Messages have come of a run whose beginning has not: the relay has dropped it. */
   isHeadless = false

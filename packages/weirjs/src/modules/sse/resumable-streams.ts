@@ -38,7 +38,7 @@ export interface ResumableOptions {
   /** How many bytes the events of one run may have, and about 100 more for each. More are an error of the work. Default 1 MiB. */
   readonly maxSize?: Size
   /**
-   * How many keys this process has at a time. Those that have ended, and that nobody watches, make room. If there are none, `resumable` throws.
+   * How many keys this process has at a time. Those that have ended, and that no client watches, make room. If there are none, `resumable` throws.
    * Default 10,000.
    */
   readonly maxStreams?: number
@@ -101,7 +101,7 @@ export class ResumableStreams {
   #bytes = 0
   /** When each process was last heard of. */
   readonly #seen = new Map<string, number>()
-  /** When the relay was last away: nobody could be heard. */
+  /** When the relay was last away: other processes could not be heard. */
   #deafAt = 0
   #life: RelaySubscription | null = null
   /** While there are keys. */
@@ -197,7 +197,7 @@ export class ResumableStreams {
     throw new RetryLaterError('WEIR_OVERLOADED', ['maxStreams'], RETRY_MS, `${OWNER} has maxStreams keys, ${maxStreams}`)
   }
 
-  /** Forgets the oldest stream that has ended, and that nobody watches. */
+  /** Forgets the oldest stream that has ended, and that no client watches. */
   #dropIdle(): boolean {
     for (const key of this.#keys.values()) {
       if (!key.isIdle) continue

@@ -32,7 +32,7 @@ export class HeardNumbers {
     return last !== ANY && number > (isBeacon ? last : last + 1)
   }
 
-  /** Somebody has been told already of whatever is missing now. */
+  /** Whatever is missing now has been reported already. */
   accept(): void {
     for (const origin of this.#last.keys()) this.#last.set(origin, ANY)
   }

@@ -14,7 +14,7 @@ import { TextWindow } from './text-window.ts'
 const TAIL = Buffer.from([0x00, 0x00, 0xff, 0xff, 0x01, 0x00, 0x00, 0xff, 0xff])
 const CUT_OFF_BYTES = 4
 const NO_BYTES = Buffer.alloc(0)
-/** A sender may end its stream within a message, and begin another (§7.2.3.4). Nobody does so often. */
+/** A sender may end its stream within a message, and begin another (§7.2.3.4). No client does so often. */
 const MOST_STREAMS = 16
 /** Small chunks for small messages: zlib fills one before it makes the next. */
 const SMALLEST_CHUNK = 1024
