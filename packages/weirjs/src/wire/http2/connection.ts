@@ -93,9 +93,9 @@ export class Http2WireConnection<T> {
   /** Our SETTINGS are in the output from the start. */
   constructor(limits: Limits, { offersConnect = false }: Http2Options = {}) {
     this.#frames = new FrameReader(Math.max(frames.DEFAULT_FRAME_BYTES, ROOM_FOR_REFUSALS * limits.maxRequestHeaderSize))
-    this.sender = new FrameSender(this.#allowances, (stream) => this.#forget(stream))
+    this.sender = new FrameSender(this.#allowances, this.#forget)
     this.bodies = new BodyReceiver(this.sender)
-    this.control = new ConnectionControl(this.#frames, this.sender, this.#streams, this.#allowances, () => this.#dropStreams())
+    this.control = new ConnectionControl(this.#frames, this.sender, this.#streams, this.#allowances, this.#dropStreams)
     this.#maxConcurrentStreams = limits.maxConcurrentStreams
     this.#requests = new RequestReader(limits, offersConnect, this.#allowances)
     this.control.announce(limits, this.#requests.maxListBytes, offersConnect)
@@ -392,7 +392,8 @@ export class Http2WireConnection<T> {
     return NOTHING
   }
 
-  #forget(stream: Http2Stream<T>): void {
+  /** Both sides of the stream have ended it, or one of them has reset it. */
+  readonly #forget = (stream: Http2Stream<T>): void => {
     this.#openStreams--
     if (stream === this.#fresh) {
       if (stream.state === state.RESET) this.#streams.rememberReset(stream.id)
@@ -423,7 +424,7 @@ export class Http2WireConnection<T> {
     return verdict === state.IGNORED ? NOTHING : this.#judge(id, stream, verdict)
   }
 
-  #dropStreams(): void {
+  readonly #dropStreams = (): void => {
     if (this.#fresh !== null) this.#streams.add(this.#fresh)
     this.#fresh = this.#taking = null
     this.#waiting.length = 0
