@@ -90,7 +90,7 @@ function asBrowsersWrite(name: string): string | null {
   return URL.canParse(`http://${name}/`) ? new URL(`http://${name}/`).hostname : null
 }
 
-/** What somebody has meant who has written a URL, a dot too many, or a name in letters that Host cannot have; null if that cannot be told. */
+/** What was meant by a URL, a dot too many, or a name in letters that Host cannot have; null if that cannot be told. */
 function meantHost(given: string): string | null {
   const bare = given
     .trim()

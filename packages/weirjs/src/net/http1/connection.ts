@@ -196,7 +196,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     const cycle = this.#cycle
     if (!wire.isServing) return false
     // While a client does not read, no more responses are produced for it.
-    if (cycle.exchange === null && this.#outbox.isBlocked) return false
+    if (cycle.exchange === null && this.#outbox.relieve()) return false
     const mayRest = cycle.exchange === null || this.isBodyAtRest
     if (this.isAtRest && mayRest && (wire.waitingBytes > 0 || wire.peerEnded)) return this.holdUp()
     switch (wire.next()) {

@@ -74,7 +74,7 @@ export class Http1Writer implements ResponseWriter {
     const before = this.#tail === '' ? this.#start : this.#start + chunkHead(bytes.length)
     this.#start = ''
     this.#outbox.addBytes(before, bytes, this.#tail)
-    return !this.#outbox.isBlocked
+    return !this.#outbox.relieve()
   }
 
   end(last: Uint8Array | null, trailers: readonly string[] | null): void {

@@ -24,8 +24,8 @@ export class Outbox {
     return this.#text === ''
   }
 
-  /** Whether the client must read before more is produced for it. */
-  get isBlocked(): boolean {
+  /** Writes what has gathered, if it is much. @returns whether the client must read before more is produced for it */
+  relieve(): boolean {
     if (this.#text.length >= FULL_CHARS) this.flush()
     return this.#transport.isBlocked
   }
