@@ -31,15 +31,19 @@ export interface RpcCall {
   readonly responseTrailers: Headers
 }
 
-/** In the names of OpenTelemetry. */
+/** What observers know of a call, in the names of OpenTelemetry. A request keeps its own, whatever responds to it. */
 class CallRecord {
-  readonly system: 'grpc' | 'connectrpc'
+  readonly call: Call
   readonly method: string
   status: string | null = null
 
-  constructor({ protocol }: Wire, { parent, name }: DescMethod) {
-    this.system = protocol === 'connect' ? 'connectrpc' : 'grpc'
-    this.method = `${parent.typeName}/${name}`
+  constructor(call: Call, method: string) {
+    this.call = call
+    this.method = method
+  }
+
+  get system(): 'grpc' | 'connectrpc' {
+    return this.call.protocol === 'connect' ? 'connectrpc' : 'grpc'
   }
 
   /** The client is told. @param code null: the call has succeeded */
@@ -62,17 +66,24 @@ export class Call implements RpcCall {
   #responseHeaders: Headers | null = null
   #responseTrailers: Headers | null = null
   /** Why it has ended before its handler did. */
-  #ended: RpcError | null = null
-  /** Rejects what is waited for. */
+  ended: RpcError | null = null
+  /** Fails what is waited for. */
   #interrupt: ((error: RpcError) => void) | null = null
   #isWatching = false
 
-  constructor(session: HttpSession, wire: Wire, method: DescMethod) {
+  /** @param name of the method, for observers */
+  constructor(session: HttpSession, wire: Wire, method: DescMethod, name: string) {
     this.session = session
     this.wire = wire
     this.method = method
-    this.record = new CallRecord(wire, method)
+    this.record = new CallRecord(this, name)
     exchange(session).rpc = this.record
+  }
+
+  /** The call that a request makes; null before it is known. */
+  static of(session: HttpSession): Call | null {
+    const { rpc } = exchange(session)
+    return rpc instanceof CallRecord ? rpc.call : null
   }
 
   /** A handler is about to be called. @throws RpcError for a deadline that is not a time */
@@ -92,8 +103,8 @@ export class Call implements RpcCall {
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController()
-      this.#watch()
-      if (this.#ended !== null) this.#controller.abort(this.#ended)
+      this.watch()
+      if (this.ended !== null) this.#controller.abort(this.ended)
     }
     return this.#controller.signal
   }
@@ -124,39 +135,40 @@ export class Call implements RpcCall {
   }
 
   /** Waits for `work`, but no longer than the client and `stop` do. One at a time. */
-  race<T>(work: Promise<T>): Promise<T> {
-    if (this.#ended !== null) {
-      work.catch(() => {})
-      return Promise.reject(this.#ended)
-    }
+  race<T>(work: T | PromiseLike<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#interrupt = reject
-      work.then(resolve, reject)
+      this.onEnd(reject)
+      Promise.resolve(work).then(resolve, reject)
     })
+  }
+
+  /** Calls `interrupt` when the call ends before its handler does, in place of what was set before; at once if it has. */
+  onEnd(interrupt: (error: RpcError) => void): void {
+    this.#interrupt = interrupt
+    if (this.ended !== null) interrupt(this.ended)
   }
 
   /** A stream ends when its client leaves, even if its handler waits for something else. */
   watch(): void {
-    this.#watch()
-  }
-
-  #watch(): void {
     if (this.#isWatching) return
     this.#isWatching = true
-    const { signal } = this.session
-    const leave = (): void => this.#end(new RpcError('canceled', 'the client has left', [], { cause: signal.reason }))
-    if (signal.aborted) leave()
-    else signal.addEventListener('abort', leave, { once: true })
+    const { session } = this
+    exchange(session).onAbort(() => this.#end(new RpcError('canceled', 'the client has left', [], { cause: session.signal.reason })))
   }
 
   #end(error: RpcError): void {
-    if (this.#ended !== null) return
-    this.#ended = error
+    if (this.ended !== null) return
+    this.ended = error
     this.#interrupt?.(error)
     this.#controller?.abort(error)
   }
 
-  /** The outcome is known. */
+  /** The client is told that the call has succeeded (null) or failed. One that has left is told nothing. */
+  tell(failure: RpcError | null): void {
+    if (failure === null || this.ended?.code !== 'canceled') this.record.tell(failure?.code ?? null)
+  }
+
+  /** Nothing is waited for any more. */
   finish(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#interrupt = null

@@ -8,12 +8,18 @@ import type { HttpSession } from 'weirjs'
 import { isInstance } from 'weirjs/kit'
 
 import { inTurn } from './expansion-queue.ts'
-import { mayWorkNow } from './loop-budget.ts'
 import { RpcError } from './rpc-error.ts'
 
 const compress = promisify(gzip)
 const expand = promisify(gunzip)
 
+/**
+ * What a turn of the event loop compresses and decompresses itself, in bytes that are decompressed or as many as take as long: about 20 ms. A thousand
+ * small messages would hold up all other connections.
+ */
+const MOST_IN_A_TURN = 4 * 1024 * 1024
+/** What each message costs beside its bytes. */
+const LEAST_COST = 4 * 1024
 /** Up to here, to compress a message takes less CPU than its way to the thread pool and back. */
 const SMALL_BYTES = 32 * 1024
 /** To compress takes as long as to decompress so many times the bytes. */
@@ -113,4 +119,19 @@ export function acceptsGzip({ request, clientCertificate }: HttpSession, field: 
   if (accepted === null || !/(?:^|[,\s])gzip(?:[,;\s]|$)/.test(accepted) || /gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)/.test(accepted)) return false
   if (request.header('sec-fetch-site') !== 'cross-site') return true
   return request.cookies === 0 && request.header('authorization') === null && clientCertificate === null
+}
+
+let left = MOST_IN_A_TURN
+
+/** Whether so many bytes may be decompressed at once. */
+function mayWorkNow(bytes: number): boolean {
+  const cost = Math.max(LEAST_COST, bytes)
+  if (cost > left) return false
+  if (left === MOST_IN_A_TURN) setImmediate(renew)
+  left -= cost
+  return true
+}
+
+function renew(): void {
+  left = MOST_IN_A_TURN
 }

@@ -1,9 +1,5 @@
 // Messages in frames: a byte of flags, the length in four bytes, and the message.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
-
-import { PieceList } from 'weirjs/kit'
-
 import { RpcError } from './rpc-error.ts'
 
 /** The message is compressed. */
@@ -21,8 +17,7 @@ const NO_DIGIT = 255
 const VALUES = new Uint8Array(128).fill(NO_DIGIT)
 for (const [value, digit] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries())
   VALUES[digit.charCodeAt(0)] = value
-/** How many messages are read in a row, from however many pieces, before other connections have their turn. */
-const IN_A_ROW = 64
+const LEAST_LIST_BYTES = 1024
 
 export interface Frame {
   readonly flags: number
@@ -42,41 +37,98 @@ export function checkSize(size: number, maxSize: number): void {
   if (size > maxSize) throw new RpcError('resource_exhausted', `a message may have at most ${maxSize} bytes (maxMessageSize), not ${size}`)
 }
 
-/**
- * The messages of a body that arrives in any pieces. A message is gathered, so that it costs what has arrived of it, however it was cut.
- * @throws RpcError for a message that is too large or incomplete
- */
-export async function* framesOf(pieces: AsyncIterable<Uint8Array>, maxSize: number): AsyncGenerator<Frame, void, undefined> {
-  const head = Buffer.allocUnsafe(HEAD_BYTES)
-  let headBytes = 0
-  let length = 0
-  let gathered = new PieceList()
-  let inARow = 0
-  for await (const piece of pieces) {
-    let at = 0
-    while (at < piece.length || (headBytes === HEAD_BYTES && length === 0)) {
-      if (headBytes < HEAD_BYTES) {
-        const taken = Math.min(HEAD_BYTES - headBytes, piece.length - at)
-        head.set(piece.subarray(at, at + taken), headBytes)
-        headBytes += taken
-        at += taken
-        if (headBytes < HEAD_BYTES) break
-        length = head.readUInt32BE(1)
-        checkSize(length, maxSize)
-      }
-      const taken = Math.min(length - gathered.size, piece.length - at)
-      if (taken > 0) gathered.add(piece.subarray(at, at + taken), true)
-      at += taken
-      if (gathered.size < length) break
-      const bytes = length === 0 ? Buffer.alloc(0) : gathered.takeWhole()
-      gathered = new PieceList()
-      headBytes = 0
-      length = 0
-      yield { flags: head[0]!, bytes }
-      if (++inARow % IN_A_ROW === 0) await nextTurn()
-    }
+/** Below this, a message that is kept gets memory of its own: a view would keep what it arrived with. */
+const OWN_BYTES = 4 * 1024
+const NOTHING = Buffer.alloc(0)
+
+/** The messages of a body that arrives in any pieces. They are gathered, so that they cost what has arrived, however it was cut. */
+export class FrameQueue {
+  #memory = NOTHING
+  #start = 0
+  #end = 0
+
+  /** Bytes that have arrived and were not taken. */
+  get size(): number {
+    return this.#end - this.#start
   }
-  if (headBytes > 0) throw new RpcError('invalid_argument', 'the body ends within a message')
+
+  /** The memory of `buffer` may change afterwards. */
+  add(buffer: Buffer, start: number, end: number): void {
+    const needed = this.size + end - start
+    if (this.#end + end - start > this.#memory.length) this.#move(needed)
+    buffer.copy(this.#memory, this.#end, start, end)
+    this.#end += end - start
+  }
+
+  /** Room for so many bytes, and for those that follow, up to the end of the message. */
+  #move(needed: number): void {
+    const { size } = this
+    const whole = size < HEAD_BYTES ? 0 : HEAD_BYTES + this.#lengthAt(this.#start)
+    const room = Math.max(needed, whole > size ? Math.min(2 * size, whole) : 2 * size)
+    const memory = room < OWN_BYTES ? Buffer.allocUnsafe(room) : Buffer.allocUnsafeSlow(room)
+    this.#memory.copy(memory, 0, this.#start, this.#end)
+    this.#memory = memory
+    this.#start = 0
+    this.#end = size
+  }
+
+  #lengthAt(start: number): number {
+    return this.#memory.readUInt32BE(start + 1)
+  }
+
+  /** @returns null if no message is complete. @throws RpcError for one that is too large */
+  take(maxSize: number): Frame | null {
+    const { size } = this
+    if (size < HEAD_BYTES) return null
+    const length = this.#lengthAt(this.#start)
+    checkSize(length, maxSize)
+    if (size < HEAD_BYTES + length) return null
+    const memory = this.#memory
+    const start = this.#start + HEAD_BYTES
+    const flags = memory[this.#start]!
+    const view = memory.subarray(start, start + length)
+    this.#start = start + length
+    const isLast = this.#start === this.#end
+    if (isLast) this.clear()
+    return { flags, bytes: (isLast && 2 * length > memory.length) || length === 0 ? view : Buffer.from(view) }
+  }
+
+  clear(): void {
+    this.#memory = NOTHING
+    this.#start = this.#end = 0
+  }
+
+  /** There is no more. @throws RpcError if a message is not complete */
+  end(): void {
+    if (this.size > 0) throw new RpcError('invalid_argument', 'the body ends within a message')
+  }
+}
+
+/** Messages in frames, one behind the other. */
+export class FrameList {
+  #memory = NOTHING
+  size = 0
+
+  add(flags: number, bytes: Uint8Array): void {
+    const start = this.size
+    this.size += HEAD_BYTES + bytes.length
+    if (this.size > this.#memory.length) {
+      // Most pieces have a single message.
+      const memory = Buffer.allocUnsafe(start === 0 ? this.size : Math.max(LEAST_LIST_BYTES, 2 * this.size))
+      this.#memory.copy(memory, 0, 0, start)
+      this.#memory = memory
+    }
+    this.#memory[start] = flags
+    this.#memory.writeUInt32BE(bytes.length, start + 1)
+    this.#memory.set(bytes, start + HEAD_BYTES)
+  }
+
+  take(): Buffer {
+    const bytes = this.#memory.subarray(0, this.size)
+    this.#memory = NOTHING
+    this.size = 0
+    return bytes
+  }
 }
 
 /** The only message of a body that has arrived. @throws RpcError for none, several or parts of one */
@@ -120,13 +172,21 @@ function notBase64(): RpcError {
 }
 
 /** The same for a body that arrives in pieces. */
-export async function* decodedPieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void, undefined> {
-  let rest = ''
-  for await (const piece of pieces) {
-    const text = rest + Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString('latin1')
+export class Base64Pieces {
+  #rest = ''
+
+  /** @throws RpcError */
+  add(piece: Buffer): Buffer {
+    const text = this.#rest + piece.toString('latin1')
     const whole = text.length - (text.length % 4)
-    rest = text.slice(whole)
-    if (whole > 0) yield fromBase64(text.slice(0, whole))
+    this.#rest = text.slice(whole)
+    return fromBase64(text.slice(0, whole))
   }
-  if (rest !== '') yield fromBase64(rest)
+
+  /** @throws RpcError */
+  end(): Buffer {
+    const rest = this.#rest
+    this.#rest = ''
+    return fromBase64(rest)
+  }
 }

@@ -2,13 +2,15 @@
 
 import type { DescMethod, DescService, Registry } from '@bufbuild/protobuf'
 import { type HttpResponse, type HttpSession, type Module, metadataKey, type Policy, type RouteOptions, type Size } from 'weirjs'
-import { exchange, invalid, option, responseHandle, rules } from 'weirjs/kit'
+import { exchange, invalid, isPromise, option, responseHandle, rules } from 'weirjs/kit'
 
 import { Call, type RpcCall } from './call.ts'
 import { Codec } from './codec.ts'
 import { codeOfStatus } from './codes.ts'
 import type { RpcImplementation } from './implementation.ts'
-import { messages, onlyMessage, queryMessage, type ReadSettings } from './request-messages.ts'
+import { MessageReader } from './message-reader.ts'
+import { closeValues, type StreamOwner } from './message-source.ts'
+import { onlyMessage, queryMessage, type ReadSettings } from './request-messages.ts'
 import { sendError, sendMessage, sendMessages } from './response-messages.ts'
 import { RpcError, rpcErrorOf } from './rpc-error.ts'
 import { type Wire, WireTable } from './wire.ts'
@@ -61,8 +63,6 @@ export const rpcMethod = metadataKey<{ readonly service: string; readonly method
 
 const UNARY = new WireTable(false)
 const STREAMED = new WireTable(true)
-/** The calls of requests: a request keeps its own, whatever responds to it. */
-const CALLS = new WeakMap<object, Call>()
 
 type AnyHandler = (input: unknown, call: RpcCall) => unknown
 
@@ -130,8 +130,10 @@ function declarationOf(
   }
 }
 
-class MethodHandler {
+class MethodHandler implements StreamOwner {
   readonly #method: DescMethod
+  /** For observers. */
+  readonly #name: string
   readonly #handler: AnyHandler | null
   readonly #codec: Codec
   readonly #read: ReadSettings
@@ -143,6 +145,7 @@ class MethodHandler {
 
   constructor(method: DescMethod, handler: AnyHandler | null, settings: Settings, log: (message: string, error: unknown) => void) {
     this.#method = method
+    this.#name = `${method.parent.typeName}/${method.name}`
     this.#handler = handler
     this.#codec = new Codec(method, settings.registry)
     this.#read = settings
@@ -155,19 +158,16 @@ class MethodHandler {
 
   /** Null: the request is in no protocol of the method. */
   #callOf(session: HttpSession): Call | null {
-    return CALLS.get(session.request) ?? this.#newCall(session, this.#wires.find(session.request))
+    return Call.of(session) ?? this.#newCall(session, this.#wires.find(session.request))
   }
 
   /** A GET states its codec in the query. */
   #queryCallOf(session: HttpSession): Call | null {
-    return CALLS.get(session.request) ?? this.#newCall(session, this.#wires.ofCodec(session.request.query.get('encoding')))
+    return Call.of(session) ?? this.#newCall(session, this.#wires.ofCodec(session.request.query.get('encoding')))
   }
 
   #newCall(session: HttpSession, wire: Wire | null): Call | null {
-    if (wire === null) return null
-    const call = new Call(session, wire, this.#method)
-    CALLS.set(session.request, call)
-    return call
+    return wire === null ? null : new Call(session, wire, this.#method, this.#name)
   }
 
   /** Before the body is read. */
@@ -187,17 +187,18 @@ class MethodHandler {
     const call = this.#callOf(session)!
     call.begin()
     const { methodKind } = this.#method
-    if (methodKind === 'unary') return this.#one(call, async () => handler(await onlyMessage(call, this.#codec, this.#read), call))
-    if (methodKind === 'client_streaming') return this.#one(call, async () => handler(messages(call, this.#codec, this.#read), call))
+    if (methodKind === 'unary') return this.#one(call, handler, () => onlyMessage(call, this.#codec, this.#read))
+    call.watch()
+    if (methodKind === 'client_streaming') return this.#one(call, handler, () => new MessageReader(call, this.#codec, this.#read))
     return this.#many(call, handler)
   }
 
-  respondToQuery(session: HttpSession): Promise<HttpResponse> {
+  respondToQuery(session: HttpSession): HttpResponse | Promise<HttpResponse> {
     const call = this.#queryCallOf(session)
     if (call === null) throw new RpcError('invalid_argument', 'the query must state encoding=proto or encoding=json')
     const handler = this.#implemented()
     call.begin()
-    return this.#one(call, async () => handler(await queryMessage(call, this.#codec, this.#read), call))
+    return this.#one(call, handler, () => queryMessage(call, this.#codec, this.#read))
   }
 
   #implemented(): AnyHandler {
@@ -205,10 +206,24 @@ class MethodHandler {
     return this.#handler
   }
 
-  async #one(call: Call, work: () => Promise<unknown>): Promise<HttpResponse> {
+  /** A promise only where something has to be waited for. */
+  #one(call: Call, handler: AnyHandler, read: () => unknown): HttpResponse | Promise<HttpResponse> {
     try {
-      const value = await call.race(work())
-      return await sendMessage(call, this.#encoded(value, call.wire), this.#compressAbove)
+      const input = read()
+      const value = isPromise(input) ? input.then((message) => handler(message, call)) : handler(input, call)
+      if (isPromise(value)) return this.#oneLater(call, value)
+      const response = sendMessage(call, this.encode(value, call.wire), this.#compressAbove)
+      call.finish()
+      return response
+    } catch (error) {
+      call.finish()
+      throw asHttp(error)
+    }
+  }
+
+  async #oneLater(call: Call, value: PromiseLike<unknown>): Promise<HttpResponse> {
+    try {
+      return await sendMessage(call, this.encode(await call.race(value), call.wire), this.#compressAbove)
     } catch (error) {
       throw asHttp(error)
     } finally {
@@ -218,48 +233,36 @@ class MethodHandler {
 
   /** The head is sent with the first message. What fails before it fails as any other call. */
   async #many(call: Call, handler: AnyHandler): Promise<HttpResponse> {
-    let values: AsyncIterator<Uint8Array> | null = null
+    let values: AsyncIterator<unknown> | null = null
     try {
       const isBidi = this.#method.methodKind === 'bidi_streaming'
-      const input = isBidi ? messages(call, this.#codec, this.#read) : await onlyMessage(call, this.#codec, this.#read)
-      values = this.#valuesOf(handler(input, call), call.wire)
-      call.watch()
-      const first = await call.race(values.next())
-      return sendMessages(call, first, values, this.#compressAbove, (error) => this.#failed(error))
+      const input = isBidi ? new MessageReader(call, this.#codec, this.#read) : await onlyMessage(call, this.#codec, this.#read)
+      values = this.#valuesOf(handler(input, call))
+      const { done, value } = await call.race(values.next())
+      return sendMessages(call, this, done === true ? null : this.encode(value, call.wire), values, this.#compressAbove)
     } catch (error) {
-      values?.return?.().catch(() => {})
+      if (values !== null) closeValues(values)
       call.finish()
       throw asHttp(error)
     }
   }
 
-  /** What a handler yields, encoded. */
-  #valuesOf(returned: unknown, wire: Wire): AsyncIterator<Uint8Array> {
+  #valuesOf(returned: unknown): AsyncIterator<unknown> {
     if (typeof (returned as AsyncIterable<unknown> | null)?.[Symbol.asyncIterator] !== 'function')
       throw new TypeError(
         `the handler of ${this.#method.toString()} returns no AsyncIterable: write it as async *${this.#method.localName}() {…}`,
       )
-    const iterator = (returned as AsyncIterable<unknown>)[Symbol.asyncIterator]()
-    return {
-      next: async () => {
-        const { done, value } = await iterator.next()
-        return done === true ? { done, value: undefined } : { done: false, value: this.#encoded(value, wire) }
-      },
-      return: async () => {
-        await iterator.return?.()
-        return { done: true, value: undefined }
-      },
-    }
+    return (returned as AsyncIterable<unknown>)[Symbol.asyncIterator]()
   }
 
-  #encoded(value: unknown, { codec }: Wire): Uint8Array {
+  encode(value: unknown, { codec }: Wire): Uint8Array {
     if (typeof value !== 'object' || value === null)
       throw new TypeError(`the handler of ${this.#method.toString()} returns no ${this.#method.output.typeName}, but ${String(value)}`)
     return this.#codec.encode(value, codec)
   }
 
   /** The server no longer sees what fails behind the head. */
-  #failed(error: unknown): RpcError {
+  failed(error: unknown): RpcError {
     const known = rpcErrorOf(error)
     if (known.code === 'internal') this.#log(`weir: ${this.#method.toString()} failed`, known.cause ?? error)
     return known

@@ -8,6 +8,7 @@ import type { Call } from './call.ts'
 import { numberOf, statusOf } from './codes.ts'
 import { acceptsGzip, compressed } from './compression.ts'
 import { COMPRESSED, END_STREAM, frame, TRAILERS } from './frames.ts'
+import { MessageSource, type StreamOwner } from './message-source.ts'
 import { encodeBinaryHeader, fieldsOf, percentEncoded } from './metadata.ts'
 import { StatusSchema } from './proto/google/rpc/status_pb.ts'
 import type { RpcError } from './rpc-error.ts'
@@ -16,12 +17,17 @@ import type { Wire } from './wire.ts'
 const NOTHING = new Uint8Array(0)
 
 /** Sends the only message of a response. @param compressAbove null: never */
-export async function sendMessage(call: Call, bytes: Uint8Array, compressAbove: number | null): Promise<HttpResponse> {
+export function sendMessage(call: Call, bytes: Uint8Array, compressAbove: number | null): HttpResponse | Promise<HttpResponse> {
+  call.record.tell(null)
+  if (compressAbove === null || bytes.length <= compressAbove || !acceptsGzip(call.session, call.wire.acceptField))
+    return sendWhole(call, bytes, false)
+  const sent = compressed(bytes)
+  return sent instanceof Promise ? sent.then((whole) => sendWhole(call, whole, true)) : sendWhole(call, sent, true)
+}
+
+function sendWhole(call: Call, sent: Uint8Array, isCompressed: boolean): HttpResponse {
   const { wire, session } = call
   const { response } = session
-  call.record.tell(null)
-  const isCompressed = compressAbove !== null && bytes.length > compressAbove && acceptsGzip(session, wire.acceptField)
-  const sent = isCompressed ? await compressed(bytes) : bytes
   addFields(response, fieldsOf(call.sentHeaders))
   if (isCompressed) response.header(wire.encodingField, 'gzip')
   if (!wire.isFramed) {
@@ -37,23 +43,23 @@ export async function sendMessage(call: Call, bytes: Uint8Array, compressAbove: 
 
 /**
  * Sends messages as they come. A failure is part of the stream.
- * @param first the first message: until it is there, its handler may set what the head has
- * @param onFailure is told of a failure
+ * @param first the first message, until which its handler may set what the head has; null: there is none
  */
 export function sendMessages(
   call: Call,
-  first: IteratorResult<Uint8Array>,
-  values: AsyncIterator<Uint8Array>,
+  owner: StreamOwner,
+  first: Uint8Array | null,
+  values: AsyncIterator<unknown>,
   compressAbove: number | null,
-  onFailure: (error: unknown) => RpcError,
 ): HttpResponse {
   const { wire, session } = call
   const { response } = session
   const mayCompress = compressAbove !== null && acceptsGzip(session, wire.acceptField)
   addFields(response, fieldsOf(call.sentHeaders))
   if (mayCompress) response.header(wire.encodingField, 'gzip')
-  const source = new MessageSource(call, first, values, mayCompress ? compressAbove : null, onFailure)
-  if (wire.protocol === 'grpc') follow(response, () => source.failure, call)
+  const source = new MessageSource(call, owner, values, mayCompress ? compressAbove : null)
+  if (wire.protocol === 'grpc') follow(response, source, call)
+  source.begin(first)
   return response.stream(source, wire.type)
 }
 
@@ -61,7 +67,7 @@ export function sendMessages(
 export function sendError({ wire, sentHeaders, sentTrailers, record }: Call, response: HttpResponse, error: RpcError): void {
   record.tell(error.code)
   const trailers = merged(sentTrailers, error.metadata)
-  const last = lastFrame(wire, error, trailers)
+  const last = lastFrame(wire, error, sentTrailers)
   addFields(response, fieldsOf(sentHeaders))
   if (!wire.isFramed) {
     addFields(response, fieldsOf(error.metadata))
@@ -77,74 +83,10 @@ export function sendError({ wire, sentHeaders, sentTrailers, record }: Call, res
   }
 }
 
-/** The frames of a stream, pulled one after the other. */
-class MessageSource implements AsyncIterableIterator<Uint8Array> {
-  readonly #call: Call
-  readonly #values: AsyncIterator<Uint8Array>
-  readonly #compressAbove: number | null
-  readonly #onFailure: (error: unknown) => RpcError
-  failure: RpcError | null = null
-  #first: IteratorResult<Uint8Array> | null
-  #isDone = false
-
-  constructor(
-    call: Call,
-    first: IteratorResult<Uint8Array>,
-    values: AsyncIterator<Uint8Array>,
-    compressAbove: number | null,
-    onFailure: (error: unknown) => RpcError,
-  ) {
-    this.#call = call
-    this.#first = first
-    this.#values = values
-    this.#compressAbove = compressAbove
-    this.#onFailure = onFailure
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  async next(): Promise<IteratorResult<Uint8Array>> {
-    if (this.#isDone) return { done: true, value: undefined }
-    try {
-      const { done, value } = this.#first ?? (await this.#call.race(this.#values.next()))
-      this.#first = null
-      if (done !== true) return { done: false, value: asSent(this.#call.wire, await this.#framed(value)) }
-    } catch (error) {
-      this.failure = this.#onFailure(error)
-      this.#close()
-    }
-    this.#isDone = true
-    this.#call.finish()
-    this.#call.record.tell(this.failure?.code ?? null)
-    const { wire, sentTrailers } = this.#call
-    const last = lastFrame(wire, this.failure, merged(sentTrailers, this.failure?.metadata ?? null))
-    return last === null ? { done: true, value: undefined } : { done: false, value: asSent(wire, last) }
-  }
-
-  /** The client has left. */
-  return(): Promise<IteratorResult<Uint8Array>> {
-    this.#isDone = true
-    this.#call.finish()
-    this.#close()
-    return Promise.resolve({ done: true, value: undefined })
-  }
-
-  async #framed(bytes: Uint8Array): Promise<Buffer> {
-    const isCompressed = this.#compressAbove !== null && bytes.length > this.#compressAbove
-    return isCompressed ? frame(COMPRESSED, await compressed(bytes)) : frame(0, bytes)
-  }
-
-  /** The handler may be waiting for something that never comes, so this does not wait for it. */
-  #close(): void {
-    this.#values.return?.().catch(() => {})
-  }
-}
-
 /** The frame with the outcome; null where trailers say it. */
-function lastFrame(wire: Wire, error: RpcError | null, trailers: Headers | null): Buffer | null {
+export function lastFrame(wire: Wire, error: RpcError | null, sentTrailers: Headers | null): Buffer | null {
   if (wire.protocol === 'grpc' || !wire.isFramed) return null
+  const trailers = merged(sentTrailers, error?.metadata ?? null)
   if (wire.protocol === 'connect') {
     const metadata = metadataJson(trailers)
     const end = { ...(error && { error: errorJson(error) }), ...(metadata && { metadata }) }
@@ -155,9 +97,9 @@ function lastFrame(wire: Wire, error: RpcError | null, trailers: Headers | null)
   return frame(TRAILERS, Buffer.from(lines.join(''), 'latin1'))
 }
 
-function follow(response: HttpResponse, failure: (() => RpcError | null) | null, call: Call): void {
+function follow(response: HttpResponse, source: MessageSource | null, call: Call): void {
   responseHandle(response).followWith(() => {
-    const error = failure?.() ?? null
+    const error = source?.failure ?? null
     return [...statusFields(error), ...fieldsOf(merged(call.sentTrailers, error?.metadata ?? null))]
   })
 }
@@ -202,6 +144,6 @@ function addFields(response: HttpResponse, fields: readonly string[]): void {
   for (let i = 0; i < fields.length; i += 2) response.appendHeader(fields[i]!, fields[i + 1]!)
 }
 
-function asSent({ isText }: Wire, bytes: Buffer): Buffer {
+export function asSent({ isText }: Wire, bytes: Buffer): Buffer {
   return isText ? Buffer.from(bytes.toString('base64')) : bytes
 }

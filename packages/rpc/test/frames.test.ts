@@ -6,65 +6,105 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { HttpServer } from 'weirjs'
 
-import { decodedPieces, type Frame, frame, framesOf, fromBase64, onlyFrame } from '../src/frames.ts'
+import { Base64Pieces, FrameList, FrameQueue, frame, fromBase64, onlyFrame } from '../src/frames.ts'
 import { mapService } from '../src/index.ts'
 import { EchoService } from './proto/echo_pb.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-async function read(frames: AsyncIterable<Frame>): Promise<[number, string][]> {
+/** The messages of a body in pieces. @param isSlow whether nobody reads before all has arrived */
+function read(pieces: Iterable<Uint8Array>, maxSize: number, isSlow = false): [number, string][] {
+  const queue = new FrameQueue()
   const all: [number, string][] = []
-  for await (const { flags, bytes } of frames) all.push([flags, bytes.toString('hex')])
+  const take = (): void => {
+    for (let one = queue.take(maxSize); one !== null; one = queue.take(maxSize)) all.push([one.flags, one.bytes.toString('hex')])
+  }
+  for (const piece of pieces) {
+    const lent = Buffer.from(piece)
+    queue.add(lent, 0, lent.length)
+    lent.fill(0xff)
+    if (!isSlow) take()
+  }
+  take()
+  queue.end()
   return all
 }
 
 /** Cuts bytes at the places. */
-async function* cut(bytes: Uint8Array, places: readonly number[]) {
+function cut(bytes: Uint8Array, places: readonly number[]): Buffer[] {
   const sorted = [0, ...places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b), bytes.length]
-  for (let i = 1; i < sorted.length; i++) yield bytes.subarray(sorted[i - 1], sorted[i])
+  return sorted.slice(1).map((place, i) => Buffer.from(bytes.subarray(sorted[i], place)))
+}
+
+function decoded(pieces: readonly Buffer[]): Buffer[] {
+  const text = new Base64Pieces()
+  return [...pieces.map((piece) => text.add(piece)), text.end()]
 }
 
 const MESSAGES = fc.array(fc.tuple(fc.integer({ min: 0, max: 255 }), fc.uint8Array({ maxLength: 40 })), { maxLength: 8 })
 const PLACES = fc.array(fc.nat(500), { maxLength: 30 })
 
-test('messages are the same whatever the cuts, as bytes and as base64', async () => {
-  await fc.assert(
-    fc.asyncProperty(MESSAGES, PLACES, async (messages, places) => {
+test('messages are the same whatever the cuts, as bytes and as base64', () => {
+  fc.assert(
+    fc.property(MESSAGES, PLACES, fc.boolean(), (messages, places, isSlow) => {
       const sent = Buffer.concat(messages.map(([flags, bytes]) => frame(flags, bytes)))
       const wanted = messages.map(([flags, bytes]) => [flags, Buffer.from(bytes).toString('hex')])
-      assert.deepEqual(await read(framesOf(cut(sent, places), 40)), wanted)
+      assert.deepEqual(read(cut(sent, places), 40, isSlow), wanted)
       const text = Buffer.from(messages.map(([flags, bytes]) => frame(flags, bytes).toString('base64')).join(''))
-      assert.deepEqual(await read(framesOf(decodedPieces(cut(text, places)), 40)), wanted)
+      assert.deepEqual(read(decoded(cut(text, places)), 40, isSlow), wanted)
       assert.deepEqual(fromBase64(text.toString()), sent)
+      const list = new FrameList()
+      for (const [flags, bytes] of messages) list.add(flags, bytes)
+      assert.equal(list.size, sent.length)
+      assert.deepEqual(list.take(), sent)
+      assert.equal(list.size, 0)
     }),
   )
 })
 
-test('a body that ends within a message is refused, wherever it ends', async () => {
+test('messages of any size stay as they are when others arrive and are taken', () => {
+  const sizes = [0, 1, 3_000, 5_000, 70_000, 2, 0, 20_000, 4_095, 4_096]
+  const sent = Buffer.concat(sizes.map((size, i) => frame(0, Buffer.alloc(size, i))))
+  for (const step of [1, 7, 999, 16_384, sent.length]) {
+    const queue = new FrameQueue()
+    const taken: Buffer[] = []
+    for (let at = 0; at < sent.length; at += step) {
+      queue.add(sent, at, Math.min(sent.length, at + step))
+      if (step > 100) for (let one = queue.take(70_000); one !== null; one = queue.take(70_000)) taken.push(one.bytes)
+    }
+    for (let one = queue.take(70_000); one !== null; one = queue.take(70_000)) taken.push(one.bytes)
+    assert.deepEqual(
+      taken.map((bytes, i) => [bytes.length, bytes.every((byte) => byte === i)]),
+      sizes.map((size) => [size, true]),
+    )
+  }
+})
+
+test('a body that ends within a message is refused, wherever it ends', () => {
   const sent = Buffer.concat([frame(0, Buffer.from('abc')), frame(0, Buffer.from('defgh'))])
   for (let length = 1; length < sent.length; length++) {
     if (length === 8) continue // between the two
-    await assert.rejects(read(framesOf(cut(sent.subarray(0, length), []), 40)), { code: 'invalid_argument' })
+    assert.throws(() => read([sent.subarray(0, length)], 40), { code: 'invalid_argument' })
     if (length < 8) assert.throws(() => onlyFrame(sent.subarray(0, length), 40), { code: 'invalid_argument' })
   }
   assert.throws(() => onlyFrame(sent, 40), { code: 'unimplemented' })
   assert.throws(() => onlyFrame(Buffer.alloc(0), 40), { code: 'unimplemented' })
 })
 
-test('a length above the limit is refused by its head, before anything is gathered', async () => {
+test('a length above the limit is refused by its head, before anything is gathered', () => {
   const head = Buffer.from([0, 0xff, 0xff, 0xff, 0xff])
-  await assert.rejects(read(framesOf(cut(head, []), 4_194_304)), { code: 'resource_exhausted' })
+  assert.throws(() => read([head], 4_194_304), { code: 'resource_exhausted' })
   assert.throws(() => onlyFrame(head, 4_194_304), { code: 'resource_exhausted' })
 })
 
-test('a message in pieces of one byte is kept in about its own size', async () => {
+test('a message in pieces of one byte is kept in about its own size', () => {
   const size = 1_000_000
   const sent = frame(0, Buffer.alloc(size))
   collectGarbage()
   const before = process.memoryUsage()
   let most = 0
-  async function* trickle() {
+  function* trickle() {
     for (let i = 0; i < sent.length - 1; i++) {
       yield sent.subarray(i, i + 1)
       if (i % 50_000 === 0) {
@@ -74,7 +114,7 @@ test('a message in pieces of one byte is kept in about its own size', async () =
       }
     }
   }
-  await assert.rejects(read(framesOf(trickle(), size)), { code: 'invalid_argument' })
+  assert.throws(() => read(trickle(), size), { code: 'invalid_argument' })
   // One object for each byte would take a hundred times as much.
   assert.ok(most < 4 * size, `${most} bytes`)
 })

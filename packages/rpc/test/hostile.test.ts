@@ -10,7 +10,7 @@ import { HttpServer, type HttpSession } from 'weirjs'
 
 import { compressed, expanded } from '../src/compression.ts'
 import { inTurn } from '../src/expansion-queue.ts'
-import { frame, framesOf, fromBase64 } from '../src/frames.ts'
+import { frame, fromBase64 } from '../src/frames.ts'
 import { Health, health, mapService, mountConnect, type RpcCall, type RpcImplementation, type RpcOptions } from '../src/index.ts'
 import { HealthCheckRequestSchema } from '../src/proto/grpc/health/v1/health_pb.ts'
 import { type EchoRequest, EchoRequestSchema, EchoService } from './proto/echo_pb.ts'
@@ -40,23 +40,35 @@ test('base64 in parts of one byte is read as one piece, and a part that is not w
     assert.throws(() => fromBase64(text), { code: 'invalid_argument' }, text)
 })
 
-test('messages in a row let other connections have their turn, however they are cut', async () => {
+test('messages in a row let other connections have their turn, in both directions', async () => {
   const count = 1_000
-  async function* pieces() {
-    for (let i = 0; i < count; i++) yield frame(0, Buffer.alloc(0))
-  }
-  let isOver = false
-  let turns = 0
-  const turn = (): void => {
-    turns++
-    if (!isOver) setImmediate(turn)
-  }
-  setImmediate(turn)
   let seen = 0
-  for await (const _ of framesOf(pieces(), 10)) seen++
-  isOver = true
+  const server = serverOf({
+    async gather(requests) {
+      for await (const _ of requests) seen++
+      return {}
+    },
+    async *repeat() {
+      for (; seen < 2 * count; seen++) yield {}
+    },
+  })
+  const turnsFor = async (method: string, body: Uint8Array): Promise<number> => {
+    let isOver = false
+    let turns = 0
+    const turn = (): void => {
+      turns++
+      if (!isOver) setImmediate(turn)
+    }
+    setImmediate(turn)
+    assert.equal((await post(server, method, body, { 'Content-Type': 'application/connect+proto' })).status, 200)
+    isOver = true
+    return turns
+  }
+  const read = await turnsFor('Gather', Buffer.alloc(5 * count))
   assert.equal(seen, count)
-  assert.ok(turns >= 10, `${turns} turns`)
+  const made = await turnsFor('Repeat', frame(0, Buffer.alloc(0)))
+  assert.equal(seen, 2 * count)
+  for (const turns of [read, made]) assert.ok(turns >= 10, `${turns} turns`)
 })
 
 test('fields that a message does not declare are left out', async () => {

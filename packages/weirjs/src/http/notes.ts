@@ -29,3 +29,12 @@ export const ON_GRACE_OVER: BagKey<() => void> = bagKey('grace')
 export const OTHER_METHODS: BagKey<readonly string[]> = bagKey('other methods')
 /** The module that has answered in place of a route. */
 export const ANSWERED_BY: BagKey<string | null> = bagKey('answered by')
+
+/** The key of each decision that modules claim. They are few, and written in the source of modules. */
+const claims = new Map<string, BagKey<true>>()
+
+export function claimOf(what: string): BagKey<true> {
+  let key = claims.get(what)
+  if (key === undefined) claims.set(what, (key = bagKey(what)))
+  return key
+}

@@ -1,6 +1,8 @@
 // What `exchange` and its kin of weirjs/kit promise to authors of modules.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 
 import { HttpServer, type HttpSession, type Policy } from '../../src/index.ts'
@@ -165,4 +167,43 @@ test('a streamed response is read in place of the engine, and its declared lengt
     assert.equal(answer.headers.get('content-encoding'), 'test')
     assert.equal(read, outcome, `${declared}`)
   }
+})
+
+test('a module reads a body as it comes, and is told when its client leaves, without a stream or a signal', async () => {
+  const server = new HttpServer({ port: 0, address: '127.0.0.1', logger: null })
+  const told: string[] = []
+  server.mapPost('/', { body: 'stream' }, async (_, session) => {
+    const handle = exchange(session)
+    handle.onAbort(() => told.push('replaced'))
+    handle.onAbort(() => told.push('aborted'))
+    const bytes: Buffer[] = []
+    const body = await new Promise<{ demand(): void } | null>((resolve, reject) => {
+      const body = handle.readBody('the test', {
+        keepsBytes: true,
+        data(buffer, start, end) {
+          bytes.push(Buffer.from(buffer.subarray(start, end)))
+          setImmediate(() => body!.demand())
+          return false
+        },
+        end: () => setImmediate(() => resolve(body)),
+        fail: reject,
+      })
+    })
+    if (body !== null) assert.throws(() => handle.readBody('another', { keepsBytes: false, data: () => true, end() {}, fail() {} }))
+    return `${body === null} ${Buffer.concat(bytes).toString()}`
+  })
+  assert.equal((await server.inject({ method: 'POST', url: '/' })).text(), 'true ')
+  assert.equal((await server.inject({ method: 'POST', url: '/', body: 'abc' })).text(), 'false abc')
+  await server.start()
+  const socket = connect(server.port, '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n')
+  setTimeout(() => socket.write('1\r\nb\r\n0\r\n\r\n'), 5)
+  const [answered] = (await once(socket, 'data')) as [Buffer]
+  assert.match(answered.toString(), /\r\n\r\nfalse ab$/)
+  assert.deepEqual(told, [])
+  socket.write('POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n')
+  setTimeout(() => socket.destroy(), 5)
+  while (told.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(told, ['aborted'])
+  await server.stop({ grace: 0 })
 })

@@ -11,13 +11,12 @@ import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import { isLocalName, isLoopback } from '../../base/this-machine.ts'
 import { parseCookies } from '../../formats/cookie.ts'
-import { type BagKey, bagKey } from '../../http/bag.ts'
 import { DECODED } from '../../http/body/body.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
 import { type Exchange, exchangeOf } from '../../http/exchange.ts'
-import { ANSWERED_BY, ON_GRACE_OVER, OTHER_METHODS, PERSONAL, RPC, type RpcNote, SPAN, type TraceIds } from '../../http/notes.ts'
+import { ANSWERED_BY, claimOf, ON_GRACE_OVER, OTHER_METHODS, PERSONAL, RPC, type RpcNote, SPAN, type TraceIds } from '../../http/notes.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
-import { bodyOf, cookieOf, cookieUse } from '../../http/request/request.ts'
+import { bodyOf, cookieOf, cookieUse, onAbort } from '../../http/request/request.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { HttpSession } from '../../http/session.ts'
 import { settleConditions, validatorsOf } from './conditions.ts'
@@ -92,6 +91,13 @@ export interface ExchangeHandle {
       fail(error: Error): void
     }) => BodyDecoder,
   ): Promise<void> | null
+  /**
+   * Passes the body to `reader` as it comes: what `bodyStream` does, without the memory of a stream of Node. For handlers.
+   * @param owner who reads the bytes, for errors
+   * @returns what asks for more, after `data` has returned false; null without a body
+   * @throws BodyAlreadyReadError when the body is already being read
+   */
+  readBody(owner: string, reader: Omit<BodyDecoder, 'demand' | 'release'>): { demand(): void } | null
   /** Whether all of the request's body has arrived and is in memory. True without one. */
   readonly isBodyWhole: boolean
   /** The response that `session.response` builds. */
@@ -136,6 +142,11 @@ export interface ExchangeHandle {
    */
   rpc: { readonly system: 'grpc' | 'connectrpc'; readonly method: string; readonly status: string | null } | null
   /**
+   * Calls `listener` when the client has left or the exchange is cut off, as `signal` of the request aborts, and creates no signal; at once if it has.
+   * Replaces what was set before.
+   */
+  onAbort(listener: () => void): void
+  /**
    * Calls `work` when the grace of `stop` is over and the response is not complete: a moment before it is aborted, for protocols whose responses
    * can say so. Replaces what was set before.
    */
@@ -174,15 +185,6 @@ export interface ExchangeHandle {
    * @throws WEIR_RESPONSE_SENT
    */
   interim(status: 103 | 104, fields: readonly string[], overHttp1: boolean): boolean
-}
-
-/** The key of each decision that modules claim. They are few, and written in the source of modules. */
-const claims = new Map<string, BagKey<true>>()
-
-function claimOf(what: string): BagKey<true> {
-  let key = claims.get(what)
-  if (key === undefined) claims.set(what, (key = bagKey(what)))
-  return key
 }
 
 const NO_BINDINGS: readonly Binding[] = Object.freeze([])
@@ -295,6 +297,13 @@ class Handle implements ExchangeHandle {
     return received.mode === DECODED ? decoded.collect(owner) : null
   }
 
+  readBody(owner: string, reader: Omit<BodyDecoder, 'demand' | 'release'>): { demand(): void } | null {
+    const body = bodyOf(this.#exchange.request)
+    if (body === null) reader.end()
+    else body.take(owner, reader)
+    return body
+  }
+
   get isBodyWhole(): boolean {
     return bodyOf(this.#exchange.request)?.isWhole !== false
   }
@@ -335,6 +344,10 @@ class Handle implements ExchangeHandle {
 
   get failure(): unknown {
     return this.#exchange.failure
+  }
+
+  onAbort(listener: () => void): void {
+    onAbort(this.#exchange.request, listener)
   }
 
   onGraceOver(work: () => void): void {
