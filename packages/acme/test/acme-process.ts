@@ -2,13 +2,17 @@
 
 import { HttpServer } from 'weirjs'
 import { systemClock } from 'weirjs/kit'
+import { sqliteStores } from 'weirjs/sqlite'
 
+import { redisCertificates } from '../../redis/src/index.ts'
 import { cert } from '../../weirjs/test/support/certificate.ts'
-import { acme, type ExternalAccount } from '../src/index.ts'
+import { openDatabase } from '../../weirjs/test/support/sqlite.ts'
+import { type AcmeStore, acme, type ExternalAccount } from '../src/index.ts'
 import { trusting } from './pebble.ts'
 
 export interface ProcessSettings {
   readonly directory: string
+  /** A directory, a file of SQLite, or the URL of a Redis. */
   readonly store: string
   readonly domains: readonly string[]
   readonly challenge: 'http-01' | 'tls-alpn-01'
@@ -17,13 +21,19 @@ export interface ProcessSettings {
   readonly eab?: ExternalAccount
 }
 
-const { challenge, ahead = 0, ...options } = JSON.parse(process.argv[2]!) as ProcessSettings
+const { challenge, ahead = 0, store, ...options } = JSON.parse(process.argv[2]!) as ProcessSettings
 const clock = {
   now: () => systemClock.now(),
   wallTime: () => systemClock.wallTime() + ahead,
   every: (ms: number, tick: () => void) => systemClock.every(ms, tick),
 }
-const certificates = await acme({ ...options, challenges: [challenge], fetch: trusting(cert), clock })
+async function opened(store: string): Promise<string | AcmeStore> {
+  if (store.endsWith('.db')) return sqliteStores(openDatabase(store), { timeout: '30s' }).certificates
+  if (!store.startsWith('redis:')) return store
+  const { createClient } = await import('redis')
+  return redisCertificates(await createClient({ url: store }).connect(), { timeout: '30s' })
+}
+const certificates = await acme({ ...options, store: await opened(store), challenges: [challenge], fetch: trusting(cert), clock })
 const note = (message: string): void => void process.stdout.write(`${message}\n`)
 const server = new HttpServer({
   hosts: 'any',
