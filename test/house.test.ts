@@ -50,8 +50,8 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['application.ts', 'exchange-record.ts'],
   ],
   app: [
-    ['repeated-lines.ts'],
-    ['debugged.ts', 'documents.ts', 'logger.ts', 'observer.ts', 'reply.ts', 'shutdown-listeners.ts'],
+    ['debugged.ts', 'repeated-lines.ts'],
+    ['documents.ts', 'logger.ts', 'observer.ts', 'reply.ts', 'shutdown-listeners.ts'],
     ['policies'],
     ['routes'],
     ['controllers'],

@@ -1,7 +1,7 @@
 // The server that a host program uses. Only here, the application and the network meet.
 
 import { setMaxListeners } from 'node:events'
-import { setDebug } from './app/debugged.ts'
+import { hasDebug, setDebug } from './app/debugged.ts'
 import { Dispatcher } from './app/dispatch.ts'
 import type { AskedContent } from './app/explain/checked-body.ts'
 import type { Explanation } from './app/explain/explanation.ts'
@@ -253,7 +253,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   #takePlaces(): readonly ListenOptions[] {
     const places = this.#places.take()
-    this.#routes.checkStart(this.#places.names!)
+    this.#routes.checkStart(this.#places.names!, hasDebug(this))
     return places
   }
 

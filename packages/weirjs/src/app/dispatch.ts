@@ -274,11 +274,10 @@ export class Dispatcher implements Application {
     return reply(exchange, result)
   }
 
-  /** Warns once for each route: a GET has something to return, and otherwise a `return` was forgotten. */
-  #warnOfNothing({ head, match, hasReachedRoute, request }: Exchange): void {
-    const route = match.route as Route | null
-    if (route === null || route.answers !== null || !hasReachedRoute || head.method !== 'GET' || this.#silent.has(route)) return
-    if (request.signal.aborted) return // no client waits for a value
+  /** Warns once for each route. */
+  #warnOfNothing({ match }: Exchange): void {
+    const route = match.route as Route
+    if (this.#silent.has(route)) return
     this.#silent.add(route)
     const hint = 'return a value, or say so with response.noContent()'
     logWarning(this.#options.logger, `weir: the handler of ${route.label} returned nothing, and the client gets 204: ${hint}`)

@@ -13,6 +13,7 @@ import { OutgoingResponse } from '../http/response/outgoing-response.ts'
 import { isResponse, outgoingOf } from '../http/response/response.ts'
 import { type FileContent, NOTHING_RETURNED } from '../http/response/response-content.ts'
 import { copyWebResponse, isWebResponse } from '../http/response/web-response.ts'
+import { hasDebug } from './debugged.ts'
 
 /**
  * Undefined: `session.response` as the handler has set it, otherwise 204. A response: itself. A string: text/plain. Bytes: themselves.
@@ -20,7 +21,8 @@ import { copyWebResponse, isWebResponse } from '../http/response/web-response.ts
  * form: JSON.
  * @param answers what the handler may answer with; null if nothing is declared, and for what others than handlers return
  * @returns a promise only if there is something to wait for
- * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol, a bigint, and objects that would become `{}` in JSON: see `hasNoJson`; WEIR_ANSWER_UNDECLARED
+ * @throws WEIR_RESULT_UNSENDABLE for a function, a symbol, a bigint, and objects that would become `{}` in JSON: see `hasNoJson`; in tests and
+ * with `debug`, for a GET whose handler returned nothing; WEIR_ANSWER_UNDECLARED
  */
 export function reply(
   exchange: Exchange,
@@ -36,6 +38,8 @@ export function reply(
       return settle(exchange, response.text(result), answers)
     case 'undefined':
       if (response.isAnswered) return settle(exchange, response, answers)
+      if (answers !== null || !isForgotten(exchange)) return settle(exchange, response.noContent(), answers)
+      refuseInTests(exchange)
       return settle(exchange, response.noContent(NOTHING_RETURNED), answers)
     case 'number':
     case 'boolean':
@@ -44,6 +48,20 @@ export function reply(
     default:
       throw new WeirError('WEIR_RESULT_UNSENDABLE', kindOf(result))
   }
+}
+
+/** A GET has something to return: its handler forgot `return`, unless the client has left, so that nobody waits for a value. */
+function isForgotten({ head, match, hasReachedRoute, request }: Exchange): boolean {
+  return hasReachedRoute && head.method === 'GET' && match.route !== null && !request.signal.aborted
+}
+
+/** In production, the dispatcher warns. */
+function refuseInTests({ connection, server, match }: Exchange): void {
+  if (!connection.isTest && !hasDebug(server)) return
+  throw new WeirError(
+    'WEIR_RESULT_UNSENDABLE',
+    `the handler of ${match.route!.place} returned nothing: return a value, or say so with response.noContent()`,
+  )
 }
 
 /** Whether a result is a promise. Never true for a response, to which a program may have added a `then`. */

@@ -2,6 +2,8 @@
 export interface RouteInfo {
   /** Method and template, such as `GET /users/:id`, for messages and logs. */
   readonly label: string
+  /** The label, the handler, and the line of the program that mapped it if that is known, for errors. */
+  readonly place: string
   /** Names of the template's parameters, in order. */
   readonly parameterNames: readonly string[]
   /** The `metadata` of the declaration; an empty object when it has none. */

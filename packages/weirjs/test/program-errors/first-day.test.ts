@@ -136,7 +136,7 @@ describe('when a request comes', () => {
       ({ response }) => sse(wrong(response), wrong(handler)),
       /the first argument must be the session, not an HttpResponse/,
     ],
-    nothing: [() => {}, /returned nothing, and the client gets 204: return a value/],
+    nothing: [() => {}, /GET \/a \(inline\) at .*first-day.* returned nothing: return a value/],
   }
   for (const [what, [answer, logged]] of Object.entries(mistakes))
     test(what, async () => {

@@ -463,7 +463,7 @@ test('inject of HEAD returns fields and no body', async () => {
 test('inject returns repeated fields, 204 and 304 without a body, and responses that close', async () => {
   const server = new HttpServer(quiet)
   server.mapGet('/', (_, { response }) => response.cookie('a', '1').cookie('b', '2').text(''))
-  server.mapGet('/204', () => undefined)
+  server.mapGet('/204', (_, { response }) => response.noContent())
   server.mapGet('/304', (_, { response }) => response.status(304))
   assert.deepEqual((await server.inject('/')).headers.getSetCookie(), ['a=1', 'b=2'])
   assert.equal((await server.inject('/204')).status, 204)

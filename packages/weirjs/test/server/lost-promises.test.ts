@@ -107,23 +107,70 @@ describe('what JSON would lose inside a value', () => {
   })
 })
 
-for (const debug of [false, true])
-  test(`a warning says once that the handler of a GET returned nothing, ${debug ? 'with' : 'without'} debug`, async () => {
-    const warnings: string[] = []
-    const server = new HttpServer({ debug, logger: { warn: (text) => void warnings.push(text), error: () => {} } })
+describe('a GET whose handler returns nothing', () => {
+  const HINT = 'return a value, or say so with response.noContent()'
+
+  function serverOf(options: ServerOptions): { server: HttpServer; lines: string[] } {
+    const lines: string[] = []
+    const logger = { warn: (text: string) => void lines.push(text), error: (_: string, error: unknown) => void lines.push(String(error)) }
+    const server = new HttpServer({ ...options, logger })
     server.mapGet('/now', () => {})
     server.mapGet('/later', async () => {})
     server.mapGet('/meant', (_, { response }) => void response.noContent())
+    server.mapGet('/status', (_, { response }) => void response.status(204))
     server.mapGet('/declared', { answers: { 204: null } }, () => {})
     server.mapGet('/refused', { use: [{ gate: ({ response }) => void response.status(403).noContent() }] }, () => 'x')
     server.mapPost('/post', () => {})
-    for (const url of ['/now', '/later', '/meant', '/declared', '/now', '/later']) assert.equal((await server.inject(url)).status, 204)
-    assert.equal((await server.fetch(new Request('http://localhost/now'))).status, 204)
-    assert.equal((await server.inject({ method: 'POST', url: '/post' })).status, 204)
-    await server.inject('/refused')
-    const says = 'returned nothing, and the client gets 204: return a value, or say so with response.noContent()'
-    assert.deepEqual(warnings, [`weir: the handler of GET /now ${says}`, `weir: the handler of GET /later ${says}`])
+    server.mapDelete('/now', async () => {})
+    return { server, lines }
+  }
+
+  const clients = {
+    inject: [false, async (server: HttpServer, url: string, method = 'GET') => (await server.inject({ method, url })).status],
+    'a client of weirjs/testing': [
+      false,
+      async (server: HttpServer, url: string, method = 'GET') => (await connect(server).request({ method, url })).status,
+    ],
+    debug: [
+      true,
+      async (server: HttpServer, url: string, method = 'GET') =>
+        (await server.fetch(new Request(`http://localhost${url}`, { method }))).status,
+    ],
+  } as const
+  for (const [what, [debug, ask]] of Object.entries(clients))
+    test(`is an error that names the route and its line: ${what}`, async () => {
+      const { server, lines } = serverOf({ debug })
+      assert.deepEqual([await ask(server, '/now'), await ask(server, '/later')], [500, 500])
+      const [now, later] = lines
+      assert.match(now!, /: the handler of GET \/now \(inline\) at .*lost-promises\.test\.[jt]s:\d+:\d+ returned nothing: return a value/)
+      assert.ok(later!.includes('GET /later') && later!.endsWith(HINT), later)
+      for (const url of ['/meant', '/status', '/declared']) assert.equal(await ask(server, url), 204)
+      assert.equal(await ask(server, '/now', 'HEAD'), 204)
+      assert.deepEqual([await ask(server, '/post', 'POST'), await ask(server, '/now', 'DELETE')], [204, 204])
+      assert.equal(await ask(server, '/refused'), 204)
+      assert.equal(lines.length, 2, lines.join('\n'))
+    })
+
+  test('gets 204 in production, where a warning names it once', async () => {
+    const { server, lines } = serverOf({})
+    for (const url of ['/now', '/later', '/meant', '/declared', '/now', '/later'])
+      assert.equal((await server.fetch(new Request(`http://localhost${url}`))).status, 204)
+    assert.equal((await server.fetch(new Request('http://localhost/post', { method: 'POST' }))).status, 204)
+    const says = `returned nothing, and the client gets 204: ${HINT}`
+    assert.deepEqual(lines, [`weir: the handler of GET /now ${says}`, `weir: the handler of GET /later ${says}`])
   })
+
+  test('keeps its line while a server with debug runs', async () => {
+    const { server, lines } = serverOf({ debug: true, port: 0 })
+    await server.start()
+    try {
+      assert.equal((await server.inject('/now')).status, 500)
+    } finally {
+      await server.stop()
+    }
+    assert.match(lines.join('\n'), /GET \/now \(inline\) at .*lost-promises/)
+  })
+})
 
 test('a promise in place of the value is an error everywhere', async () => {
   for (const inTest of [true, false]) {

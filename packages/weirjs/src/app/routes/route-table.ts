@@ -147,13 +147,14 @@ export class RouteTable {
 
   /**
    * Checks what only a server that starts can know. From now on, the endpoints are known.
+   * @param keepsPlaces whether errors may still name the line that mapped a route
    * @throws WEIR_ROUTE_DECLARATION for a route of any other, which no request would ever reach; what `check` of a policy throws
    */
-  checkStart(names: ReadonlySet<string>): void {
+  checkStart(names: ReadonlySet<string>, keepsPlaces = false): void {
     checkChain(this.root.chain, 'requests without a route', null)
     for (const route of [...this.#routes, ...this.#fallbackRoutes]) checkRoute(route, names)
     for (const owner of this.#owners) checkOwner(owner, names)
-    for (const route of this.#routes) route.mappedBy = null
+    if (!keepsPlaces) for (const route of this.#routes) route.mappedBy = null
     this.#endpointNames = names
   }
 

@@ -3,7 +3,7 @@
 import { isToken } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import type { CallSite } from '../../base/program-frames.ts'
+import { type CallSite, programPlace } from '../../base/program-frames.ts'
 import type { BodyReader } from '../../http/body/body-reader.ts'
 import { type AcceptField, acceptFieldOf } from '../../http/request/accepted-types.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
@@ -71,7 +71,7 @@ export class Route implements RouteInfo {
   readonly checksContentType: boolean
   /** Where it was declared, for messages: `UserController.show`, or `inline`. */
   readonly source: string
-  /** The call that mapped it; null once the server starts, because a stack takes as much memory as a small route. */
+  /** The call that mapped it; null once a server without `debug` starts, because a stack takes as much memory as a small route. */
   mappedBy: CallSite | null = null
   /** The entry of a contract that it was mapped for; null for others. */
   entry: Entry | null = null
@@ -142,6 +142,11 @@ export class Route implements RouteInfo {
     const args = this.#binder.bind(request, values)
     if (!(args instanceof Promise)) return this.#handler(args, session)
     return args.then((bound) => this.#handler(bound, session))
+  }
+
+  get place(): string {
+    const line = this.mappedBy === null ? null : programPlace(this.mappedBy)
+    return `${this.label} (${this.source})${line === null ? '' : ` at ${line}`}`
   }
 
   /** How its arguments are made, in order. */

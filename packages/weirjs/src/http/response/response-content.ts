@@ -63,7 +63,7 @@ export type ResponseContent =
     }
 
 export const NO_CONTENT: ResponseContent = Object.freeze({ kind: 'none' })
-/** The same, where code of the program has returned nothing and set no response. */
+/** The same, where the handler of a GET has returned nothing and set no response. */
 export const NOTHING_RETURNED: ResponseContent = Object.freeze({ kind: 'none' })
 
 /** The bytes of a complete content. They are a copy, because bytes may be a view of the request's memory, which may be overwritten. */

@@ -16,6 +16,7 @@ async function begun() {
     entered.open()
     await released.promise
     users.of(session).update({ note: text })
+    return session.response.noContent()
   })
   const ask = (method: string, path: string, cookie?: string) =>
     connect(server, { peer: SECURE_PEER }).request({ method, url: path, headers: cookie === undefined ? {} : { Cookie: cookie } })

@@ -114,6 +114,7 @@ describe('fields for caches', () => {
     server.mapGet('/cached/:how', ({ how }, session) => {
       session.response.header('Cache-Control', decodeURIComponent(how))
       users.of(session).update({ count: 1 })
+      return session.response.noContent()
     })
     server.mapGet('/shown', (_, session) => {
       session.response.header('Cache-Control', 'public, max-age=60')
