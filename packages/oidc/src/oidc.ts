@@ -22,7 +22,7 @@ import { UsedLogins } from './used-logins.ts'
 
 export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   /** The sessions that logins begin. They have to be installed on the same server, before. */
-  readonly sessions: Pick<Sessions<StoredObject, Claims>, 'signIn' | 'signOut'>
+  readonly sessions: Pick<Sessions<StoredObject, Claims>, 'signIn' | 'signOut' | 'scheme'>
   /** The issuer identifier of the provider. It begins with `https://`, unless it is on the same machine. */
   readonly issuer: string
   readonly clientId: string

@@ -68,8 +68,19 @@ const CALLS: readonly (readonly [call: string, says: string])[] = [
     "server.mapGet('/', (_, { response }) => sse(response, async function* () {}))",
     'the session is the first argument: sse(session, source)',
   ],
-  ["server.mapGet('/', (_, session) => login.signIn(session, row))", "Type 'number' is not assignable to type 'string'"],
-  ['securityHeaders({ contentSecurityPolicy: false })', `is not assignable to parameter of type '"`], // "page" | "api", in either order
+  ['login.signIn(session, row)', 'a principal is { id, name, roles, scopes, claims }: pick these from the row'],
+  ["login.signIn(session, { id: 'ada', email: 'x' })", 'a principal is { id, name, roles, scopes, claims }: pick these from the row'],
+  ['login.signIn(session, { id: row.id })', 'the id is a string: write String(id)'],
+  ["login.signIn(session, { name: 'Ada' })", "Property 'id' is missing"],
+  ["login.signIn(session, 'ada')", "Argument of type 'string' is not assignable to parameter of type 'SignIn"],
+  ...['{ contentSecurityPolicy: false }', "'json'", 'null'].map(
+    (given) => [`securityHeaders(${given})`, "the first argument is 'page' or 'api', and the second has the options"] as const,
+  ),
+  [
+    "server.mapPost('/', (_, { request }) => { const { name } = request.body; return name })",
+    "Property 'name' does not exist on type 'String'",
+  ],
+  ["server.mapPost('/', ({ body }) => body)", "Property 'body' does not exist on type '{}'"],
   ...[
     ['basic({ verify: () => true })', 'verify', 'BasicOptions'],
     ["apiKey({ header: 'x', verify: () => null })", 'verify', 'ApiKeyOptions'],
@@ -91,6 +102,26 @@ const CALLS: readonly (readonly [call: string, says: string])[] = [
     ["webhook({ secret: 'x' })", 'secret', 'WebhookOptions'],
     ["websocket('/x', { onMessage() {} })", 'onMessage', 'WebSocketOptions'],
     ['new HttpServer({ trustProxy: true })', 'trustProxy', 'ServerOptions'],
+    ["acme({ domain: 'example.com' })", 'domain', 'AcmeOptions'],
+    ["jwt({ key: 'x' })", 'key', 'JwtOptions'],
+    ['mcp(server, { routes: [] })', 'routes', 'McpOptions'],
+    ["natsRelay(any, { subject: 'x' })", 'subject', 'NatsRelayOptions'],
+    ["oidc({ redirectUri: '/cb' })", 'redirectUri', 'OidcOptions'],
+    ["openapi({ title: 'x' })", 'title', 'OpenApiOptions'],
+    ["opentelemetry({ serviceName: 'x' })", 'serviceName', 'OpenTelemetryOptions'],
+    ['redisCache(any, { ttl: 5 })', 'ttl', 'RedisCacheOptions'],
+    ['redisIdempotency(any, { ttl: 5 })', 'ttl', 'RedisIdempotencyOptions'],
+    ['redisLocks(any, { ttl: 5 })', 'ttl', 'RedisLocksOptions'],
+    ["redisRelay(any, { channel: 'x' })", 'channel', 'RedisRelayOptions'],
+    ['redisSessions(any, { ttl: 5 })', 'ttl', 'RedisSessionsOptions'],
+    ["redisStore(any, { window: '1m' })", 'window', 'RedisStoreOptions'],
+    ['redisStreamRelay(any, { length: 5 })', 'length', 'RedisStreamRelayOptions'],
+    ['mapService(server, Health, {}, { interceptors: [] })', 'interceptors', 'RpcOptions'],
+    ["rpcHealth(server, { service: 'x' })", 'service', 'HealthOptions'],
+    ["s3Storage(any, { folder: 'x' })", 'folder', 'S3StorageOptions'],
+    ["s3Files(any, { folder: 'x' })", 'folder', 'Omit<S3Target, "key">'],
+    ["diskStorage('x', { fsync: true })", 'fsync', 'DiskStorageOptions'],
+    ["uploads('/files', { directory: 'x' })", 'directory', 'UploadsOptions'],
   ].map(([call, option, type]) => [call!, `'${option}' does not exist in type '${type}`] as const),
 ]
 
@@ -113,6 +144,17 @@ import { staticFiles } from 'weirjs/static'
 import { webhook } from 'weirjs/webhooks'
 import { websocket } from 'weirjs/websocket'
 import { contract, get, header, post, ws } from 'weirjs/client'
+import { acme } from '@weirjs/acme'
+import { jwt } from '@weirjs/jwt'
+import { mcp } from '@weirjs/mcp'
+import { natsRelay } from '@weirjs/nats'
+import { oidc } from '@weirjs/oidc'
+import { openapi } from '@weirjs/openapi'
+import { opentelemetry } from '@weirjs/opentelemetry'
+import { redisCache, redisIdempotency, redisLocks, redisRelay, redisSessions, redisStore, redisStreamRelay } from '@weirjs/redis'
+import { Health, health as rpcHealth, mapService } from '@weirjs/rpc'
+import { s3Files, s3Storage } from '@weirjs/s3'
+import { diskStorage, uploads } from '@weirjs/uploads'
 const NewOrder = t.object({ count: t.int, owner: t.object({ id: t.string }) })
 interface Order { count: number; owner: { id: string } }
 `
@@ -166,10 +208,15 @@ const answers = { 200: t.object({ id: t.int, role: t.enum('a', 'b') }), 404: t.o
 ${RESULTS.map(([handler]) => `server.mapGet('/', { answers }, ${handler})\n`).join('')}
 server.mapDelete('/', { answers: { 204: null } }, () => 1)
 declare const row: { id: number; email: string; passwordHash: string }
+declare const session: HttpSession
+declare const any: any
 const login = sessions({ store: sealed({ keys: [] }) })
 ${CALLS.map(([call]) => `${call}\n`).join('')}
 // These fit, and so do types of which nothing is known.
-const any = JSON.parse('1')
+login.signIn(session, { id: 'ada', name: 'Ada', roles: ['a'], claims: { a: 1 } })
+login.signIn(session, any)
+securityHeaders(any)
+securityHeaders(any as 'page' | 'api', {})
 mergePatch(NewOrder)
 mergePatch(any)
 server.mapPatch('/', { body: mergePatch(NewOrder) }, ({ body }) => body.applyTo({ count: 1, owner: { id: '' } }).count)
@@ -196,7 +243,11 @@ test('the last line of the compiler says what does not fit, in each notation', (
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(FOLDER, { recursive: true })
   const compilerOptions = {
-    paths: { weirjs: ['../../packages/weirjs/src/index.ts'], 'weirjs/*': ['../../packages/weirjs/src/modules/*/index.ts'] },
+    paths: {
+      weirjs: ['../../packages/weirjs/src/index.ts'],
+      'weirjs/*': ['../../packages/weirjs/src/modules/*/index.ts'],
+      '@weirjs/*': ['../../packages/*/src/index.ts'],
+    },
     rootDir: '../..',
     noEmit: true,
     incremental: false,

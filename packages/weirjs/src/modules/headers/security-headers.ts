@@ -15,7 +15,7 @@ import { responseHandle } from '../kit/response.ts'
 
 import { type ContentSecurityPolicy, CspText } from './content-security-policy.ts'
 import { existingNonce } from './nonce.ts'
-import { PRESETS, type Preset, SIMPLE_FIELDS, type SimpleOption } from './presets.ts'
+import { PRESETS, type Preset, type SecurityHeadersPreset, SIMPLE_FIELDS, type SimpleOption } from './presets.ts'
 
 interface StrictTransportSecurity {
   /**
@@ -112,7 +112,11 @@ const ALLOWED_LIST = texts('"*", "self", "src" or an origin', (one) => ALLOWED.t
  * @param preset the fields and values to begin with
  * @throws WEIR_OPTION_INVALID
  */
-export function securityHeaders(preset: 'page' | 'api', options: SecurityHeadersOptions = {}): Policy {
+export function securityHeaders<P extends SecurityHeadersPreset | (string & {}) | object>(
+  preset: P extends SecurityHeadersPreset ? P : "the first argument is 'page' or 'api', and the second has the options",
+  options?: SecurityHeadersOptions,
+): Policy
+export function securityHeaders(preset: SecurityHeadersPreset, options: SecurityHeadersOptions = {}): Policy {
   const known = Object.hasOwn(PRESETS, preset) ? PRESETS[preset] : undefined
   if (known === undefined) throw invalid(OWNER, `the preset is ${shown(preset)}, not "page" or "api"`)
   const given = SECURITY_HEADERS_RULES.read(options)

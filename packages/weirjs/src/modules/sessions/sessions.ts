@@ -73,6 +73,13 @@ export interface SignIn<Claims extends StoredObject = StoredObject> {
   readonly claims?: Claims
 }
 
+/** Or a message of the compiler, for a row of a database that is given as it is. */
+type PrincipalOf<P, Claims extends StoredObject> = [Exclude<keyof P, keyof SignIn>] extends [never]
+  ? P extends { readonly id: number | bigint }
+    ? P & 'the id is a string: write String(id)'
+    : SignIn<Claims>
+  : P & 'a principal is { id, name, roles, scopes, claims }: pick these from the row'
+
 interface SessionSchemeOptions {
   /**
    * The path of the login page. A request for a page without a session is redirected there with status 303 in place of a 401, with the query
@@ -90,7 +97,7 @@ export interface Sessions<Data extends StoredObject = StoredObject, Claims exten
    * principal.
    * @throws as `UserSession.update`; WEIR_OPTION_INVALID for a principal without an id
    */
-  signIn(session: HttpSession, principal: SignIn<Claims>): void
+  signIn<P extends object>(session: HttpSession, principal: PrincipalOf<P, Claims>): void
   /** Ends the session: the cookie is removed and, in a store, the session. @throws WEIR_SESSION_SENT after the response has begun */
   signOut(session: HttpSession): void
   /** The principals of sessions, for `auth({ schemes: [users.scheme()] })`. */
