@@ -7,7 +7,7 @@ import type { Endpoint } from '../../http/session.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { Connections, drainSoon } from '../connections/connections.ts'
 import type { EndpointHosts } from '../hosts/endpoint-hosts.ts'
-import { Http1Connection } from '../http1/connection.ts'
+import type { Http1Connection } from '../http1/connection.ts'
 import type { Http2Connection } from '../http2/connection.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
 import { Entrance } from './entrance.ts'
@@ -86,7 +86,9 @@ export class Listeners {
       this.#acceptors.push(null)
       return this.#plainServer(
         entrance,
-        options.http2 === CLEARTEXT ? (await import('../http2/connection.ts')).Http2Connection : Http1Connection,
+        options.http2 === CLEARTEXT
+          ? (await import('../http2/connection.ts')).Http2Connection
+          : (await import('../http1/connection.ts')).Http1Connection,
         entrance.requiresHeader ? (await import('./proxy-stage.ts')).ProxyStage : null,
       )
     }
