@@ -1,8 +1,14 @@
 // Where processes share what they keep.
 
+import { systemClock } from '../../base/clock.ts'
+import { WeirError } from '../../base/errors.ts'
+
+/** A call that has not settled by then has failed. Longer than those of stores that have a time of their own. */
+const LONGEST_CALL_MS = 5_000
+
 /**
- * Shared by processes. All functions may reject: then the process works as without a store. They must settle in a short time, because requests wait
- * for them.
+ * Shared by processes. All functions may reject: then the process works as without a store. Requests wait for them, for 5 seconds at most: a call
+ * that takes longer counts as rejected.
  */
 export interface CacheStore {
   /** Whether the store does not reply. For readiness checks. */
@@ -23,4 +29,28 @@ export interface CacheStore {
   mark(tag: string, ttlMs: number): Promise<void>
   /** The time that was noted for a tag last; null if there is none. */
   markedAt(tag: string): Promise<number | null>
+}
+
+/** The store, each of whose calls settles within `LONGEST_CALL_MS`. */
+export function punctual(store: CacheStore): CacheStore {
+  const inTime = <T>(reply: Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const stop = systemClock.every(LONGEST_CALL_MS, () => {
+        stop()
+        reject(new WeirError('WEIR_STORE_UNAVAILABLE', `the store of the cache has not replied for ${LONGEST_CALL_MS} ms`))
+      })
+      reply.then(resolve, reject).finally(stop)
+    })
+  return {
+    get isDegraded() {
+      return store.isDegraded
+    },
+    read: (key) => inTime(store.read(key)),
+    write: (key, text, ttlMs) => inTime(store.write(key, text, ttlMs)),
+    claim: (key, token, leaseMs) => inTime(store.claim(key, token, leaseMs)),
+    isClaimed: (key) => inTime(store.isClaimed(key)),
+    release: (key, token) => inTime(store.release(key, token)),
+    mark: (tag, ttlMs) => inTime(store.mark(tag, ttlMs)),
+    markedAt: (tag) => inTime(store.markedAt(tag)),
+  }
 }

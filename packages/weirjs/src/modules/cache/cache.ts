@@ -23,6 +23,7 @@ import { responseHandle } from '../kit/response.ts'
 import { ageMs, type CacheEntry, isVariantOf } from './cache-entry.ts'
 import { type CacheOptions, type CacheSettings, checkedOptions, checkedTag, OWNER } from './cache-options.ts'
 import { type CacheRequest, isSafe, readRequest, useOf } from './cache-request.ts'
+import { punctual } from './cache-store.ts'
 import { Flight } from './flight.ts'
 import { Invalidations } from './invalidations.ts'
 import { type Found, MemoryEntries } from './memory-entries.ts'
@@ -115,7 +116,7 @@ export class Cache implements Policy {
     this.#memory = new MemoryEntries(this.#settings.maxSize)
     const { store, maxWait } = this.#settings
     const noteError = (error: unknown): void => this.#noteStoreError(error)
-    this.#sharing = store === null ? null : new SharedRuns(store, this.#memory, maxWait, noteError)
+    this.#sharing = store === null ? null : new SharedRuns(punctual(store), this.#memory, maxWait, noteError)
     this.#keeper = {
       settings: this.#settings,
       keep: (run, entry) => this.#keep(run, entry),

@@ -197,3 +197,22 @@ test('a handler that hangs in the background ends, gives back its place and its 
   assert.equal(hangs.cached.counts.stored, 1)
   assert.equal(clock.running, 0)
 })
+
+test('a call of a store that never settles counts as failed, and holds no later request', async (t) => {
+  const alive = setInterval(() => {}, 1_000) // the timers of weir keep no process alive
+  t.after(() => clearInterval(alive))
+  const hangs = async (method: 'read' | 'claim' | 'write' | 'release'): Promise<void> => {
+    const clock = new TestClock()
+    const store = new SharedStore(clock)
+    let calls = 0
+    const own = store[method].bind(store) as (...args: unknown[]) => Promise<never>
+    Object.assign(store, { [method]: (...args: unknown[]) => (++calls === 1 ? new Promise<never>(() => {}) : own(...args)) })
+    const { errors, get } = processOf(store, clock, () => 'page')
+    assert.equal(await get('/a'), 'page', method)
+    await eventually(() => errors.length === 1, `the failure of ${method}`)
+    assert.equal((errors[0] as { readonly code?: string }).code, 'WEIR_STORE_UNAVAILABLE')
+    assert.equal(await get('/a'), 'page', method)
+    assert.equal(clock.running, 0, method)
+  }
+  await Promise.all([hangs('read'), hangs('claim'), hangs('write'), hangs('release')])
+})
