@@ -109,7 +109,8 @@ test('the cluster of the documentation replaces a worker that is killed, and sto
   await eventually(() => answered > before + 200, 'requests after the death')
   isOver = true
   const { lost, retried } = await loading
-  assert.ok(lost.length + retried <= CLIENTS, lost.join())
+  // A client may lose what the worker was working on, and once more the connection that the primary has passed to it before it noticed.
+  assert.ok(lost.length + retried <= 2 * CLIENTS, lost.join())
   await eventually(async () => {
     workers = await pids()
     return workers.size === 2 && !workers.has(killed!)
@@ -117,19 +118,17 @@ test('the cluster of the documentation replaces a worker that is killed, and sto
 
   const delay = monitorEventLoopDelay({ resolution: 5 })
   delay.enable()
-  const clients = Promise.all(Array.from({ length: CLIENTS }, () => requestsUntilClosed(port)))
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  const clients = Array.from({ length: CLIENTS }, () => new PersistentClient(port))
+  // Each has its worker: a connection that is still on its way to one ends with the primary.
+  await eventually(() => clients.every(({ received }) => received > 1), 'responses for all clients')
   primary.kill('SIGTERM')
   const [code] = (await within(once(primary, 'exit'), 'the exit')) as [number | null]
   assert.equal(code, 0)
   // A connection on which nothing arrives for 20 ms is idle, and ends. On a busy machine, these clients take longer to read and to ask again.
-  const ended = await within(clients, 'the end of every connection')
+  await within(Promise.all(clients.map(({ closed }) => closed)), 'the end of every connection')
   delay.disable()
   const wereLate = delay.max > 10e6
-  for (const { sent, received } of ended) {
-    assert.ok(received === sent || (wereLate && received === sent - 1), `${received} of ${sent}`)
-    assert.ok(sent > 1)
-  }
+  for (const { sent, received } of clients) assert.ok(received === sent || (wereLate && received === sent - 1), `${received} of ${sent}`)
 })
 
 const permission = Number(process.versions.node.split('.')[0]) >= 23 ? '--permission' : '--experimental-permission'
@@ -195,24 +194,27 @@ async function textFrom(port: number): Promise<string> {
 }
 
 /** Sends one request after another on one connection until the server closes it. */
-async function requestsUntilClosed(port: number): Promise<{ sent: number; received: number }> {
-  const socket = connect(port, '127.0.0.1')
-  let sent = 0
-  let received = 0
-  const ask = (): void => {
-    sent++
-    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+class PersistentClient {
+  sent = 0
+  received = 0
+  readonly closed: Promise<unknown>
+
+  constructor(port: number) {
+    const socket = connect(port, '127.0.0.1')
+    const ask = (): void => {
+      this.sent++
+      socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    }
+    socket.once('connect', ask)
+    socket.on('data', (bytes) => {
+      const text = bytes.toString('latin1')
+      if (!text.includes('from process')) return
+      this.received++
+      if (!/^connection: close/im.test(text)) ask()
+    })
+    socket.on('error', () => {})
+    this.closed = once(socket, 'close')
   }
-  socket.once('connect', ask)
-  socket.on('data', (bytes) => {
-    const text = bytes.toString('latin1')
-    if (!text.includes('from process')) return
-    received++
-    if (!/^connection: close/im.test(text)) ask()
-  })
-  socket.on('error', () => {})
-  await once(socket, 'close')
-  return { sent, received }
 }
 
 function hashOf(bytes: Uint8Array): string {
