@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { mcp } from '@weirjs/mcp'
 import { events, HttpServer, t as type } from 'weirjs'
 import { contract, get, post } from 'weirjs/client'
+import { mountFetch } from 'weirjs/node'
 import { sse } from 'weirjs/sse'
 
 const FOLDER = resolve('test/mcp')
@@ -40,6 +41,28 @@ async function start(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${server.port}/mcp`
 }
 
+/** A server of the SDK, which does not look at Host itself. */
+async function startMounted(t: TestContext, options: { readonly hosts?: 'any' }): Promise<string> {
+  const sdk = (name: string): Promise<Record<string, new (...given: unknown[]) => Mounted>> =>
+    import(join(MODULES, '@modelcontextprotocol/sdk/dist/esm/server', name))
+  const { McpServer } = await sdk('mcp.js')
+  const { WebStandardStreamableHTTPServerTransport: Transport } = await sdk('webStandardStreamableHttp.js')
+  const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: null, ...options })
+  mountFetch(server, '/mcp', async (request) => {
+    const transport = new Transport!({ sessionIdGenerator: undefined, enableJsonResponse: true }) // one for each request
+    await new McpServer!({ name: 'mounted', version: '1.0.0' }).connect(transport)
+    return transport.handleRequest(request)
+  })
+  await server.start()
+  t.after(() => server.stop({ grace: 0 }))
+  return `http://127.0.0.1:${server.port}/mcp`
+}
+
+interface Mounted {
+  connect(transport: Mounted): Promise<void>
+  handleRequest(request: Request): Promise<Response>
+}
+
 /** Runs a program of the folder. @returns what it has printed */
 async function outputOf(...args: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, args, { cwd: FOLDER, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -62,6 +85,11 @@ test('both lines of the official client list and call tools, with progress', { s
   assert.deepEqual(JSON.parse(await outputOf('call.mjs', await start(t))), [outcome, outcome])
 })
 
+const conformance = (url: string, scenario: string): readonly string[] => [
+  'node_modules/@modelcontextprotocol/conformance/dist/index.js',
+  ...['server', '--url', url, '--scenario', scenario],
+]
+
 for (const scenario of [
   'server-initialize',
   'ping',
@@ -72,13 +100,14 @@ for (const scenario of [
   'dns-rebinding-protection',
 ])
   test(`the scenario ${scenario} of the conformance suite passes`, { skip: missing || isOld }, async (t) => {
-    const output = await outputOf(
-      'node_modules/@modelcontextprotocol/conformance/dist/index.js',
-      'server',
-      '--url',
-      await start(t),
-      '--scenario',
-      scenario,
-    )
+    const output = await outputOf(...conformance(await start(t), scenario))
     assert.match(output, /Passed: (\d)\/\1, 0 failed, 0 warnings/)
   })
+
+test('the scenario dns-rebinding-protection passes for a handler of the SDK mounted with mountFetch, because of hosts', {
+  skip: missing || isOld,
+}, async (t) => {
+  const scenario = 'dns-rebinding-protection'
+  assert.match(await outputOf(...conformance(await startMounted(t, {}), scenario)), /Passed: 2\/2, 0 failed, 0 warnings/)
+  await assert.rejects(outputOf(...conformance(await startMounted(t, { hosts: 'any' }), scenario)), /Passed: 1\/2, 1 failed/)
+})
