@@ -9,7 +9,8 @@ const SMALLEST_BYTES = 256
 const LARGEST_OWN_BYTES = 16 * 1024
 
 export class FrameOutput {
-  #bytes: Buffer = NO_BYTES
+  /** What has gathered, up to `end`, and room for more: what `reserve` returned last. */
+  bytes: Buffer = NO_BYTES
   /** The size of the last output: the next turn is likely to need as much. */
   #guess = SMALLEST_BYTES
   /** How many bytes have gathered. Frames are written from here on, into what `reserve` returned. */
@@ -17,15 +18,15 @@ export class FrameOutput {
 
   /** @returns memory with room for `bytes` more after `end` */
   reserve(bytes: number): Buffer {
-    if (this.end + bytes > this.#bytes.length) this.#grow(this.end + bytes)
-    return this.#bytes
+    if (this.end + bytes > this.bytes.length) this.#grow(this.end + bytes)
+    return this.bytes
   }
 
   /** Hands out all that has gathered. The memory belongs to the caller; if it is lent (output-blocks.ts), it can be given back. */
   take(): Buffer {
     const { end } = this
-    const bytes = this.#bytes
-    this.#bytes = NO_BYTES
+    const bytes = this.bytes
+    this.bytes = NO_BYTES
     this.end = 0
     this.#guess = Math.min(LARGEST_OWN_BYTES, Math.max(SMALLEST_BYTES, end))
     if (end > LARGEST_OWN_BYTES || !isLent(bytes)) return bytes.subarray(0, end)
@@ -36,10 +37,10 @@ export class FrameOutput {
   }
 
   #grow(needed: number): void {
-    const bytes = Math.max(needed, 2 * this.#bytes.length, this.#guess)
+    const bytes = Math.max(needed, 2 * this.bytes.length, this.#guess)
     const larger = bytes <= LARGEST_OWN_BYTES || needed > BLOCK_BYTES ? Buffer.allocUnsafe(bytes) : lend(Math.min(bytes, BLOCK_BYTES))
-    this.#bytes.copy(larger, 0, 0, this.end)
-    if (isLent(this.#bytes)) giveBack(this.#bytes)
-    this.#bytes = larger
+    this.bytes.copy(larger, 0, 0, this.end)
+    if (isLent(this.bytes)) giveBack(this.bytes)
+    this.bytes = larger
   }
 }

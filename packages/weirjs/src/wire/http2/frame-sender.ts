@@ -118,7 +118,7 @@ export class FrameSender<T> {
     }
     if (!waits && this.#fits(stream, length)) {
       const at = this.#writeDataHead(stream, length, isLast)
-      this.#output.reserve(0).set(bytes, at)
+      this.#output.bytes.set(bytes, at)
       this.#output.end = at + length
       this.#count(stream, length)
       this.#allowances.earnFrame()
@@ -142,8 +142,8 @@ export class FrameSender<T> {
       return
     }
     const at = this.#writeDataHead(stream, byteLength, true)
-    if (byteLength === text.length) writeLatin1(this.#output.reserve(0), at, text)
-    else this.#output.reserve(0).write(text, at, 'utf8')
+    if (byteLength === text.length) writeLatin1(this.#output.bytes, at, text)
+    else this.#output.bytes.write(text, at, 'utf8')
     this.#output.end = at + byteLength
     this.#count(stream, byteLength)
     this.#endSending(stream)
@@ -354,7 +354,7 @@ export class FrameSender<T> {
     const isAll = length === stream.queuedBytes
     const isEnd = isAll && stream.isLast && stream.trailersOut === null
     const at = this.#writeDataHead(stream, length, isEnd)
-    takePieces(stream, this.#output.reserve(0), at, length)
+    takePieces(stream, this.#output.bytes, at, length)
     this.#output.end = at + length
     stream.queuedBytes -= length
     this.queuedBytes -= length

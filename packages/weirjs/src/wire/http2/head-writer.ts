@@ -39,7 +39,7 @@ export class HeadWriter {
     let most = mostFieldBytes(':status', statusText) + mostFieldBytes('content-length', lengthText) + mostFieldBytes('date', date)
     if (type !== null) most += mostFieldBytes('content-type', type)
     let at = this.#begin(most + mostBytes(fields))
-    const bytes = this.#output.reserve(0)
+    const bytes = this.#output.bytes
     const encoder = this.#encoder
     at = encoder.write(bytes, at, ':status', statusText, INDEX)
     const hasDate = fields !== null && hasField(fields, 'date')
@@ -52,7 +52,7 @@ export class HeadWriter {
 
   writeTrailers(stream: number, fields: FieldPairs): void {
     let at = this.#begin(mostBytes(fields))
-    at = this.#writeFields(this.#output.reserve(0), at, fields)
+    at = this.#writeFields(this.#output.bytes, at, fields)
     this.#finish(at, stream, true)
   }
 
@@ -75,7 +75,7 @@ export class HeadWriter {
 
   #finish(end: number, stream: number, isEnd: boolean): void {
     const output = this.#output
-    output.end = finishHeaders(output.reserve(0), output.end, end, stream, isEnd, DEFAULT_FRAME_BYTES)
+    output.end = finishHeaders(output.bytes, output.end, end, stream, isEnd, DEFAULT_FRAME_BYTES)
   }
 }
 
