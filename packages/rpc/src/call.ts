@@ -4,7 +4,7 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import type { HttpSession } from 'weirjs'
 import { exchange } from 'weirjs/kit'
 
-import type { RpcCode } from './codes.ts'
+import { codeOf, codeOfStatus, type RpcCode } from './codes.ts'
 import { RpcError } from './rpc-error.ts'
 import type { RpcProtocol, Wire } from './wire.ts'
 
@@ -48,8 +48,15 @@ class CallRecord {
 
   /** The client is told. @param code null: the call has succeeded */
   tell(code: RpcCode | null): void {
-    if (this.system === 'grpc') this.status = code === null ? 'OK' : code.toUpperCase()
-    else this.status = code === null ? 'ok' : code
+    this.status = this.#shown(code ?? 'ok')
+  }
+
+  #shown(name: string): string {
+    return this.system === 'grpc' ? name.toUpperCase() : name
+  }
+
+  statusOf(status: number, code: string | null): string {
+    return this.#shown(codeOf(code) ?? codeOfStatus(status))
   }
 }
 

@@ -152,8 +152,20 @@ class MethodHandler implements StreamOwner {
     this.#compressAbove = settings.compressAbove
     this.#log = log
     this.#wires = method.methodKind === 'unary' ? UNARY : STREAMED
-    this.policy = { name: 'rpc', gate: (session) => this.#admit(session), beforeSend: (...sent) => failIn(this.#callOf(sent[0]), ...sent) }
-    this.queryPolicy = { name: 'rpc', beforeSend: (...sent) => failIn(this.#queryCallOf(sent[0]), ...sent) }
+    this.policy = {
+      name: 'rpc',
+      runsFirst: true, // whoever refuses a call refuses it in its protocol
+      gate: (session) => this.#admit(session),
+      foresee: (session) => this.#check(session), // which does not know of HTTP/2
+      beforeSend: (...sent) => failIn(this.#callOf(sent[0]), ...sent),
+    }
+    this.queryPolicy = {
+      name: 'rpc',
+      runsFirst: true,
+      gate: (session) => this.#checkQuery(session),
+      foresee: (session) => this.#checkQuery(session),
+      beforeSend: (...sent) => failIn(this.#queryCallOf(sent[0]), ...sent),
+    }
   }
 
   /** Null: the request is in no protocol of the method. */
@@ -172,14 +184,20 @@ class MethodHandler implements StreamOwner {
 
   /** Before the body is read. */
   #admit(session: HttpSession): HttpResponse | undefined {
-    const call = this.#callOf(session)
-    const { request, response } = session
-    if (call === null) {
-      const accepted = this.#wires.types.join(', ')
-      return response.status(415).header('Accept-Post', accepted).text(`${this.#method.toString()} takes ${accepted}`)
-    }
-    if (call.protocol === 'grpc' && request.protocol !== 'HTTP/2.0') throw new RpcError('unimplemented', 'gRPC needs HTTP/2')
-    return undefined
+    const refusal = this.#check(session)
+    if (this.#callOf(session)?.protocol === 'grpc' && session.request.protocol !== 'HTTP/2.0')
+      throw new RpcError('unimplemented', 'gRPC needs HTTP/2')
+    return refusal
+  }
+
+  #check(session: HttpSession): HttpResponse | undefined {
+    if (this.#callOf(session) !== null) return undefined
+    const accepted = this.#wires.types.join(', ')
+    return session.response.status(415).header('Accept-Post', accepted).text(`${this.#method.toString()} takes ${accepted}`)
+  }
+
+  #checkQuery(session: HttpSession): undefined {
+    if (this.#queryCallOf(session) === null) throw new RpcError('invalid_argument', 'the query must state encoding=proto or encoding=json')
   }
 
   respond(session: HttpSession): HttpResponse | Promise<HttpResponse> {
@@ -194,9 +212,8 @@ class MethodHandler implements StreamOwner {
   }
 
   respondToQuery(session: HttpSession): HttpResponse | Promise<HttpResponse> {
-    const call = this.#queryCallOf(session)
-    if (call === null) throw new RpcError('invalid_argument', 'the query must state encoding=proto or encoding=json')
     const handler = this.#implemented()
+    const call = this.#queryCallOf(session)!
     call.begin()
     return this.#one(call, handler, () => queryMessage(call, this.#codec, this.#read))
   }

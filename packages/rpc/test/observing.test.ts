@@ -1,18 +1,22 @@
 // What metrics, traces, the access log and explain know of calls.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createClient } from '@connectrpc/connect'
+import { Code, createClient } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node'
+import { createGrpcWebTransport, createConnectTransport as createWebConnectTransport } from '@connectrpc/connect-web'
 import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { inspector } from '@weirjs/dev'
 import { opentelemetry } from '@weirjs/opentelemetry'
 import { HttpServer } from 'weirjs'
+import { apiKey, auth } from 'weirjs/auth'
 import { accessLog } from 'weirjs/log'
 import { metrics } from 'weirjs/metrics'
+import { connect } from 'weirjs/testing'
 
 import { eventually } from '../../weirjs/test/support/serving.ts'
-import { mapService } from '../src/index.ts'
+import { FrameQueue, frame } from '../src/frames.ts'
+import { Health, health, mapService } from '../src/index.ts'
 import { EchoService } from './proto/echo_pb.ts'
 import { ECHO } from './support/echo.ts'
 
@@ -108,6 +112,31 @@ test('the test client calls services without a port, and the list of routes has 
   )
 })
 
+test('typed clients and the test client call services without a port, streams, deadlines and failures included', async () => {
+  const server = new HttpServer({ logger: null })
+  mapService(server, EchoService, ECHO)
+  const fetch = (input: unknown, init: unknown) => server.fetch(new Request(input as string, init as RequestInit))
+  for (const transport of [createWebConnectTransport, createGrpcWebTransport]) {
+    const client = createClient(EchoService, transport({ baseUrl: 'http://localhost', fetch: fetch as typeof globalThis.fetch }))
+    assert.equal((await client.say({ text: 'a' })).text, 'a')
+    await assert.rejects(client.say({ text: 'fail' }), { code: Code.NotFound })
+    await assert.rejects(client.say({ text: 'wait' }, { timeoutMs: 20 }), { code: Code.DeadlineExceeded })
+    const indexes: number[] = []
+    for await (const { index } of client.repeat({ text: 'b', count: 3 })) indexes.push(index)
+    assert.deepEqual(indexes, [0, 1, 2])
+  }
+  const client = await connect(server)
+  const url = '/test.v1.EchoService/Converse'
+  const bodies = ['{"text":"a"}', '{"text":"b"}'].map((text) => frame(0, Buffer.from(text)))
+  const answer = await client.post(url, { headers: { 'Content-Type': 'application/connect+json' }, body: Buffer.concat(bodies) })
+  const queue = new FrameQueue()
+  queue.add(Buffer.from(answer.body), 0, answer.body.length)
+  const texts: string[] = []
+  for (let one = queue.take(1_000); one !== null; one = queue.take(1_000)) texts.push(`${one.flags} ${one.bytes.toString()}`)
+  assert.deepEqual(texts, ['0 {"text":"re: a"}', '0 {"text":"re: b"}', '2 {}'])
+  client.abort()
+})
+
 const GRPC = { 'content-type': 'application/grpc', te: 'trailers' }
 const SAY_URL = '/test.v1.EchoService/Say'
 
@@ -137,11 +166,35 @@ test('the inspector has the method and the status of each call', async () => {
   )
 })
 
-test('explain says which method is called, and what refuses it', async () => {
+test('explain says which method is called, and what the client would be told', async () => {
   const server = new HttpServer({ logger: null })
-  mapService(server, EchoService, ECHO)
-  const explained = await server.explain({ method: 'POST', url: SAY_URL, headers: GRPC, body: Buffer.alloc(5) })
-  assert.match(String(explained), /the handler of POST \/test\.v1\.EchoService\/Say answers/)
-  const unknown = await server.explain({ method: 'POST', url: '/test.v1.EchoService/Shout', headers: GRPC })
-  assert.deepEqual([unknown.route, unknown.response.status], [null, 404])
+  mapService(server.group('', { use: [auth({ schemes: [apiKey({ keys: {} })] })] }), EchoService, ECHO)
+  mapService(server, Health, health(server))
+  const explain = (method: string, path: string, headers: Readonly<Record<string, string>> = GRPC) =>
+    server.explain({ method, url: `/${path}`, headers, ...(method === 'POST' && { body: Buffer.alloc(5) }) })
+  const CHECK = 'grpc.health.v1.Health/Check'
+  const SAY = 'test.v1.EchoService/Say'
+  const PEEK = 'test.v1.EchoService/Peek'
+  const free = await explain('POST', CHECK)
+  assert.deepEqual(free.rpc, { system: 'grpc', method: CHECK, status: null })
+  assert.match(String(free), /the handler of POST \/grpc\.health\.v1\.Health\/Check answers\n {2}call {7}grpc grpc\.health/)
+  const closed = await explain('POST', SAY)
+  assert.deepEqual([closed.response.status, closed.rpc], [401, { system: 'grpc', method: SAY, status: 'UNAUTHENTICATED' }])
+  assert.match(String(closed), /\n {2}call {7}grpc test\.v1\.EchoService\/Say: UNAUTHENTICATED\n/)
+  assert.equal((JSON.parse(JSON.stringify(closed)) as typeof closed).rpc?.status, 'UNAUTHENTICATED')
+  const connect = await explain('POST', SAY, { 'Content-Type': 'application/json' })
+  assert.deepEqual(connect.rpc, { system: 'connectrpc', method: SAY, status: 'unauthenticated' })
+  const query = await explain('GET', `${PEEK}?encoding=json&message=%7B%7D`, {})
+  assert.deepEqual(query.rpc, { system: 'connectrpc', method: PEEK, status: 'unauthenticated' })
+  // What is told is what a real call is told.
+  const told = await server.inject({ method: 'POST', url: `/${SAY}`, json: {} })
+  assert.equal((told.json() as { readonly code: string }).code, connect.rpc?.status)
+
+  const large = { ...GRPC, 'Content-Length': '100000000' }
+  assert.deepEqual((await server.explain({ method: 'POST', url: `/${CHECK}`, headers: large })).rpc?.status, 'RESOURCE_EXHAUSTED')
+  const foreign = await explain('POST', CHECK, { 'Content-Type': 'text/plain' })
+  assert.deepEqual([foreign.response.status, foreign.rpc], [415, null])
+  assert.equal((await explain('GET', PEEK, {})).response.code, 'invalid_argument')
+  const unknown = await explain('POST', 'test.v1.EchoService/Shout')
+  assert.deepEqual([unknown.route, unknown.response.status, unknown.rpc], [null, 404, null])
 })

@@ -19,6 +19,8 @@ export interface RpcNote {
   readonly method: string
   /** What the client is told, as its protocol writes it, such as `NOT_FOUND`; null if it is told nothing. */
   readonly status: string | null
+  /** For `explain`: what the client would be told for a response of the server. @param code of its error; null without one */
+  statusOf?(status: number, code: string | null): string
 }
 
 /** The call that a request makes. */

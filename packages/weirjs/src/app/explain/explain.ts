@@ -9,6 +9,8 @@ import type { Application, RequestHead } from '../../http/application.ts'
 import { bodyLimit, isTooLarge, streamsBody } from '../../http/body/body-mode.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
 import type { ConnectionInfo, HostRule } from '../../http/connection-info.ts'
+import type { Exchange } from '../../http/exchange.ts'
+import { RPC } from '../../http/notes.ts'
 import { checkContentType } from '../../http/request/accepted-types.ts'
 import { HttpRequest } from '../../http/request/request.ts'
 import { problemFor } from '../../http/response/error-problem.ts'
@@ -91,7 +93,9 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const checked = isTooLarge(head, bodyLimit(match, limits)) ? checkedBody(null, head, null) : checkedBody(route, head, asked.content)
   const args = route === null ? [] : explainArguments(route, request, match.values, secrets, texts, checked)
   const body = explainBody(head, match, limits, texts)
-  const planned = plannedResponse(server, asked, match, args, checked)
+  const { application, refusal } = asked
+  const exchange = application === null || refusal !== null ? null : application.open(head, null, connection, match)
+  const planned = plannedResponse(server, asked, match, exchange, args, checked)
   return withText({
     method: head.method,
     target: texts.target(secrets.shownTarget(head), route),
@@ -102,6 +106,7 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
     endpoint: endpointName,
     client: explainClient(head, connection),
     response: withSuggestion(actual === null ? planned : actualResponse(actual, planned), () => others().others),
+    rpc: exchange === null ? null : explainCall(exchange, planned),
     route: route === null ? null : explainedRoute(routes, route),
     get others() {
       return others().others
@@ -136,6 +141,7 @@ export function explainRefusedHead(
     endpoint: endpointName,
     client: { address: clientAddress, isSecure, origin: originOf('', isSecure), isForwarded: connection.forwarding !== null },
     response: responseOf(refusal),
+    rpc: null,
     route: null,
     others: [],
     othersLeftOut: 0,
@@ -152,6 +158,7 @@ function plannedResponse(
   server: ExplainedServer,
   asked: AskedRequest,
   match: RouteMatch,
+  exchange: Exchange | null,
   args: readonly ExplainedArgument[],
   checked: CheckedBody,
 ): ExplainedResponse {
@@ -161,7 +168,7 @@ function plannedResponse(
   if (refusal !== null) return responseOf(refusal)
   let unforeseen: readonly string[] = []
   try {
-    const gates = asked.application === null ? null : foreseen(asked.application.open(head, null, asked.connection, match))
+    const gates = exchange === null ? null : foreseen(exchange)
     if (gates?.response) return gates.response
     unforeseen = gates?.unforeseen ?? []
     if (route?.checksContentType === true) checkContentType(route.body, head)
@@ -223,6 +230,13 @@ function actualResponse({ status, error }: Actual, { allow, ...planned }: Explai
   if (error === null) return { status, code: null, detail: 'the program has responded with it', allow: null }
   const actual = responseOf(error)
   return { ...actual, status, allow: planned.code === actual.code ? allow : null }
+}
+
+/** The gates know which call it is. */
+function explainCall(exchange: Exchange, { status, code }: ExplainedResponse): Explanation['rpc'] {
+  const call = exchange.note(RPC) ?? null
+  if (call === null) return null
+  return { system: call.system, method: call.method, status: status === null ? null : (call.statusOf?.(status, code) ?? null) }
 }
 
 function explainClient(head: RequestHead, connection: ConnectionInfo): ExplainedClient {

@@ -27,12 +27,13 @@ export function textOf(explanation: Explanation): string {
 
 /** All but method and target. */
 export function factsOf(explanation: Explanation): Fact[] {
-  const { response, path, basePath, host, hostRule, endpoint, client, route, others, othersLeftOut, policies, body, answers, limits } =
+  const { response, rpc, path, basePath, host, hostRule, endpoint, client, route, others, othersLeftOut, policies, body, answers, limits } =
     explanation
   const facts: Fact[] = [
     ['response', [`${response.status ?? ''} ${response.code === null ? '' : `${response.code}: `}${response.detail}`.trim()]],
   ]
   if (response.allow !== null) facts.push(['allow', [response.allow.join(', ')]])
+  if (rpc !== null) facts.push(['call', [`${rpc.system} ${rpc.method}${rpc.status === null ? '' : `: ${rpc.status}`}`]])
   if (path === null) return facts
   facts.push(
     ['path', [basePath === '' ? path : `${path} below ${basePath}`]],

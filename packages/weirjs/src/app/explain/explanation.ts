@@ -142,6 +142,11 @@ export interface Explanation {
   readonly endpoint: string | null
   readonly client: ExplainedClient
   readonly response: ExplainedResponse
+  /**
+   * The remote procedure call that the request makes, in the names of OpenTelemetry: `status` is what the client would be told, such as `UNAUTHENTICATED`,
+   * and null if the handler decides. Null for any other request.
+   */
+  readonly rpc: { readonly system: 'grpc' | 'connectrpc'; readonly method: string; readonly status: string | null } | null
   /** The route that answers. Null if none does. */
   readonly route: ExplainedRoute | null
   /** Other routes, the nearest first; at most 10. Those that have nothing in common with the path are left out. */

@@ -136,11 +136,8 @@ export interface ExchangeHandle {
    */
   readonly personal: 'nonce' | 'session' | null
   markPersonal(how: 'nonce' | 'session'): void
-  /**
-   * The remote procedure call that the request makes, for metrics, traces and logs; null without one. `system` and `method` are names of
-   * OpenTelemetry. `status` is what the client is told, such as `NOT_FOUND`, and null if it is told nothing.
-   */
-  rpc: { readonly system: 'grpc' | 'connectrpc'; readonly method: string; readonly status: string | null } | null
+  /** The remote procedure call that the request makes, for metrics, traces, logs and `explain`; null without one. */
+  rpc: RpcNote | null
   /**
    * Calls `listener` when the client has left or the exchange is cut off, as `signal` of the request aborts, and creates no signal; at once if it has.
    * Replaces what was set before.
