@@ -11,6 +11,7 @@ import type { DevelopCommand } from './arguments.ts'
 import { type CertificateFiles, certificateFolder, certificateIn } from './certificate.ts'
 import { HeldSockets } from './held-sockets.ts'
 import type { News } from './messages.ts'
+import { ENVIRONMENT_FILE } from './program.ts'
 import { Run } from './run.ts'
 import { SourceWatch } from './source-watch.ts'
 
@@ -29,6 +30,7 @@ type Event =
 class Development {
   readonly #command: DevelopCommand
   readonly #sockets = new HeldSockets()
+  readonly #root: string
   readonly #watch: SourceWatch
   readonly #compiled: string | null
   #tls: CertificateFiles | null = null
@@ -49,11 +51,10 @@ class Development {
   constructor(command: DevelopCommand) {
     this.#command = command
     const root = sourceFolder(command.file)
+    this.#root = root
     this.#compiled = compileCacheIn(root)
-    this.#watch = new SourceWatch(
-      root,
-      command.watch.map((path) => resolve(path)),
-    )
+    const extra = command.watch.map((path) => resolve(path))
+    this.#watch = new SourceWatch(root, extra, ENVIRONMENT_FILE)
     this.#watch.onPage = () => this.#run?.reloadPages()
     if (this.#watch.isIncomplete) tell(`there are too many folders in ${root}: some are not watched`)
     this.#signal = new Promise((settle) => {
@@ -116,6 +117,7 @@ class Development {
         return this.#openAll(event.places, changed)
       case 'changed':
         tell(`${event.file} has changed`)
+        if (resolve(this.#root, event.file) === ENVIRONMENT_FILE) this.#dropNext() // it has read what was there before
         await run.stop(graceMs)
         return this.#signals === 0
       case 'ended':

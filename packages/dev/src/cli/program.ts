@@ -4,7 +4,8 @@
 // stderr, so that stdout has the answer alone.
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
-import { extname } from 'node:path'
+import { existsSync } from 'node:fs'
+import { extname, resolve } from 'node:path'
 
 import { type Answers, isNews, type News, ORDER_VARIABLE, type Order, type Question } from './messages.ts'
 
@@ -13,10 +14,14 @@ export class ProgramError extends Error {}
 
 const STDERR = 2
 
+/** What programs of this folder get as environment; variables that are set already win. */
+export const ENVIRONMENT_FILE: string = resolve('.env')
+
 /** @param args of the program */
 export function startProgram(args: readonly string[], order: Order, stdio: StdioOptions): ChildProcess {
   const preload = new URL(`./preload${extname(import.meta.url)}`, import.meta.url)
-  return spawn(process.execPath, [...process.execArgv, '--import', preload.href, order.file, ...args], {
+  const environment = existsSync(ENVIRONMENT_FILE) ? [`--env-file=${ENVIRONMENT_FILE}`] : []
+  return spawn(process.execPath, [...process.execArgv, ...environment, '--import', preload.href, order.file, ...args], {
     stdio,
     env: { ...process.env, [ORDER_VARIABLE]: JSON.stringify(order) },
   })

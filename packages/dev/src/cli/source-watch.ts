@@ -28,15 +28,17 @@ export class SourceWatch {
   /**
    * @param root folder of the sources
    * @param extra more files and folders that restart the program, whatever their extension
+   * @param awaited a file that restarts the program, too, and that need not exist yet
    * @throws the system's error for an extra file that does not exist
    */
-  constructor(root: string, extra: readonly string[]) {
+  constructor(root: string, extra: readonly string[], awaited: string) {
     this.#root = root
-    this.#addFolder(root, 0, (file) => EXTENSIONS.has(extname(file)))
+    this.#addFolder(root, 0, (file) => isSource(basename(file)) && EXTENSIONS.has(extname(file)))
     for (const [i, path] of extra.entries()) {
-      if (statSync(path).isDirectory()) this.#addFolder(path, i + 1, () => true)
+      if (statSync(path).isDirectory()) this.#addFolder(path, i + 1, (file) => isSource(basename(file)))
       else this.#addOne(dirname(path), i + 1, (file) => basename(file) === basename(path))
     }
+    this.#addOne(dirname(awaited), extra.length + 1, (file) => file === awaited)
   }
 
   /** Whether there are more folders than are watched. */
@@ -78,7 +80,7 @@ export class SourceWatch {
     if (this.#watchers.has(key) || this.isIncomplete) return false
     try {
       const watcher = watch(folder, (event, name) => {
-        if (name !== null && isSource(name)) this.#note(event, join(folder, name), group, counts)
+        if (name !== null) this.#note(event, join(folder, name), group, counts)
       })
       watcher.on('error', () => this.#drop(key)) // the folder is gone
       this.#watchers.set(key, watcher)
@@ -96,10 +98,10 @@ export class SourceWatch {
   #note(event: string, path: string, group: number, counts: (file: string) => boolean): void {
     const stats = statOf(path)
     if (stats?.isDirectory() === true) {
-      if (event === 'rename') this.#addFolder(path, group, counts)
+      if (event === 'rename' && isSource(basename(path))) this.#addFolder(path, group, counts)
       return
     }
-    const isPage = group === 0 && PAGE_EXTENSIONS.has(extname(path))
+    const isPage = group === 0 && isSource(basename(path)) && PAGE_EXTENSIONS.has(extname(path))
     if (!(isPage || counts(path)) || !this.#hasChanged(event, path, stats)) return
     if (isPage) {
       this.onPage(relative(this.#root, path))

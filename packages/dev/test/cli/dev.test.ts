@@ -266,3 +266,21 @@ test('pages that a browser opens are loaded again after a restart, and when one 
   // The run that ends may answer on a connection that it still has.
   await eventually(async () => (await open('/')).text.startsWith('<h1>v1<'), 'the page of the next run')
 })
+
+test('.env is the environment of the program, and a change of it restarts the program', { skip }, async (t) => {
+  const text = APP.replace("'/', () => name", "'/', () => name + process.env.WEIR_TEST_FLAVOR + process.env.PATH.length")
+  const folder = programFolder(t, { 'app.js': text, ...nameIs('with ') })
+  const weir = new RunningWeir(t, folder, 'dev', 'app.js')
+  const port = Number((await weir.prints(URL_PRINTED))[1])
+  const rest = process.env['PATH']!.length
+  assert.equal(await ask(port), `with undefined${rest}`)
+  for (const [i, flavor] of ['salt', 'sugar'].entries()) {
+    write(folder, { '.env': `WEIR_TEST_FLAVOR=${flavor}\nPATH=nowhere\n` })
+    await weir.prints(/weir: \.env has changed/, i + 1)
+    await weir.prints(URL_PRINTED, i + 2)
+    assert.equal(await ask(port), `with ${flavor}${rest}`, 'what is set already wins')
+  }
+  write(folder, { '.envrc': '', '.hidden.js': '' })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.doesNotMatch(weir.printed, /envrc|hidden/)
+})
