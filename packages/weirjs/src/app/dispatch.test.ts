@@ -189,12 +189,12 @@ test('a value that throws when it is read is answered with a plain 500', async (
   assert.deepEqual([response.statusCode, codeOf(response)], [500, 'WEIR_HANDLER_FAILED'])
 })
 
-test('a silent middleware is named once', async () => {
-  for (const debug of [true, false]) {
-    const { ask, logged } = serverOf(() => 'a', { use: function forgets() {}, debug })
-    for (let i = 0; i < 2; i++) assert.equal((await ask('POST /a')).response.statusCode, 204)
-    assert.deepEqual(logged, ['weir: middleware "forgets" neither called next() nor answered, and the client gets 204'])
-  }
+test('a silent middleware is named once, and is an error with debug and in tests', async () => {
+  const { ask, logged } = serverOf(() => 'a', { use: function forgets() {} })
+  for (let i = 0; i < 2; i++) assert.equal((await ask('POST /a')).response.statusCode, 204)
+  assert.deepEqual(logged, ['weir: middleware "forgets" neither called next() nor answered, and the client gets 204'])
+  for (const setup of [{ debug: true }, { isTest: true }])
+    assert.equal((await serverOf(() => 'a', { use: function forgets() {}, ...setup }).ask('POST /a')).response.statusCode, 500)
 })
 
 test('with debug, errors are explained', async () => {

@@ -78,15 +78,20 @@ export class Dispatcher implements Application {
     this.#serialize = options.debug ? this.#serializeInTests : serialize
     this.#findsLosses = !options.debug && options.logger !== null && engine === null
     if (options.debug) loadShowError().catch(() => {}) // the first error tries again
-    options.routes.composeWith((middlewares) => compose(middlewares, this.#route, this.#warnOfSilence))
+    options.routes.composeWith((middlewares) => compose(middlewares, this.#route, this.#refuseSilence))
   }
 
-  /** Warns once for each middleware: a refusal should respond explicitly, and otherwise a call of `next()` was forgotten. */
-  readonly #warnOfSilence = (middleware: Middleware): void => {
+  /**
+   * A refusal should respond explicitly, and otherwise a call of `next()` was forgotten: a warning once for each middleware.
+   * @throws WEIR_RESULT_UNSENDABLE in tests and with `debug`
+   */
+  readonly #refuseSilence = (middleware: Middleware, { connection, request }: Exchange): void => {
+    if (request.signal.aborted) return // no client waits for a response
+    const says = `${middleware.name === '' ? 'a middleware' : `middleware "${middleware.name}"`} neither called next() nor answered`
+    if (connection.isTest || this.#options.debug) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${says}: return next(), or a response`)
     if (this.#silent.has(middleware)) return
     this.#silent.add(middleware)
-    const name = middleware.name === '' ? 'a middleware' : `middleware "${middleware.name}"`
-    logWarning(this.#options.logger, `weir: ${name} neither called next() nor answered, and the client gets 204`)
+    logWarning(this.#options.logger, `weir: ${says}, and the client gets 204`)
   }
 
   match(head: RequestHead, endpointName: string | null): RouteMatch {

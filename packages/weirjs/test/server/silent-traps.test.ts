@@ -114,35 +114,43 @@ test('a logger without warn gets it through error, and null gets nothing', () =>
 
 const forgets: Middleware = (session) => void session.request.path
 
-test('a middleware that neither calls next nor answers logs one warning, in debug', async () => {
+/** What the server logs, and the status that a client gets which is no test. */
+async function asked(server: HttpServer, path = '/'): Promise<number> {
+  return (await server.fetch(new Request(`http://localhost${path}`))).status
+}
+
+test('a middleware that neither calls next nor answers logs one warning', async () => {
   let server!: HttpServer
-  const warned = warnings(
-    (one) => {
-      server = one.use(forgets).mapGet('/', () => 'never')
-    },
-    { debug: true },
-  )
-  for (let i = 0; i < 3; i++) assert.equal((await server.inject('/')).status, 204)
+  const warned = warnings((one) => {
+    server = one.use(forgets).mapGet('/', () => 'never')
+  })
+  for (let i = 0; i < 3; i++) assert.equal(await asked(server), 204)
   assert.deepEqual(warned, ['weir: middleware "forgets" neither called next() nor answered, and the client gets 204'])
 })
 
 test('each such middleware logs a warning, including an asynchronous one', async () => {
   let server!: HttpServer
   const later = async (): Promise<void> => void (await null)
-  const warned = warnings(
-    (one) => {
-      server = one
-      server.use((session, next) => (session.request.path === '/a' ? undefined : next())).use(later)
-    },
-    { debug: true },
-  )
-  await server.inject('/a')
-  await server.inject('/b')
+  const warned = warnings((one) => {
+    server = one
+    server.use((session, next) => (session.request.path === '/a' ? undefined : next())).use(later)
+  })
+  await asked(server, '/a')
+  await asked(server, '/b')
   assert.deepEqual(
     warned.map((line) => line.split(' neither')[0]),
     ['weir: a middleware', 'weir: middleware "later"'],
   )
 })
+
+for (const debug of [true, false])
+  test(`in tests and with debug, it is a 500 that says what to write: ${debug ? 'with' : 'without'} debug`, async () => {
+    const errors: unknown[] = []
+    const server = new HttpServer({ logger: { error: (_, error) => errors.push(error) }, debug })
+    server.use(forgets).mapGet('/', () => 'never')
+    assert.equal(debug ? await asked(server) : (await server.inject('/')).status, 500)
+    assert.match(String(errors), /WeirError: .*middleware "forgets" neither called next\(\) nor answered: return next\(\), or a response$/)
+  })
 
 for (const [what, middleware] of [
   ['passes on', (_, next) => next()],
@@ -158,11 +166,3 @@ for (const [what, middleware] of [
     assert.deepEqual(warned, [])
   })
 }
-
-test('the warning does not need debug', async () => {
-  let server!: HttpServer
-  const warned = warnings((one) => (server = one.use(forgets)))
-  await server.inject('/')
-  await server.inject('/')
-  assert.equal(warned.length, 1)
-})

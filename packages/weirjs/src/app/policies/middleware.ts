@@ -28,7 +28,7 @@ export type BeforeSend = (session: HttpSession, response: HttpResponse) => unkno
 export type Pipeline = (exchange: Exchange) => OutgoingResponse | Promise<OutgoingResponse>
 
 /** Called with a middleware that has neither called `next` nor answered. */
-type OnSilence = (middleware: Middleware) => void
+type OnSilence = (middleware: Middleware, exchange: Exchange) => void
 
 /** Returns one function that runs `middlewares` around `route`. */
 export function compose(middlewares: readonly Middleware[], route: Pipeline, onSilence: OnSilence): Pipeline {
@@ -56,7 +56,7 @@ function wrap(inner: Pipeline, middleware: Middleware, onSilence: OnSilence): Pi
     const finish = (result: unknown): OutgoingResponse | Promise<OutgoingResponse> => {
       if (response !== null && (result === undefined || result === shown)) return completed(exchange, response)
       if (failure !== null && result === undefined) throw failure.error
-      if (result === undefined && !hasCalledNext && !exchange.own.isAnswered) onSilence(middleware)
+      if (result === undefined && !hasCalledNext && !exchange.own.isAnswered && exchange.sent === null) onSilence(middleware, exchange)
       return reply(exchange, result)
     }
     const result = middleware(exchange.session, next)
