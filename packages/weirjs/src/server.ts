@@ -253,7 +253,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   #takePlaces(): readonly ListenOptions[] {
     const places = this.#places.take()
-    this.#routes.checkStart(this.#places.names!, hasDebug(this))
+    this.#routes.checkStart(this.#places.names!, this.#host.limits.maxRequestBodySize, hasDebug(this))
     return places
   }
 

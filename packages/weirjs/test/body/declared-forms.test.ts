@@ -244,6 +244,27 @@ describe('when it is declared', () => {
     )
   })
 
+  test('a file that may be larger than the whole body is refused at the start, or later when its route is mapped', async () => {
+    const form = (maxSize: number) => multipart({ files: { photo: file({ maxSize }) } })
+    const message = /POST \/a \(inline\): the file "photo" may have 101 bytes, and the whole body only 100: write maxRequestBodySize/
+    const limits = { maxRequestBodySize: 100 }
+    const wrong = new HttpServer({ port: 0, logger: null, limits }).mapPost('/a', { body: form(101) }, () => 1)
+    await assert.rejects(wrong.start(), { code: 'WEIR_ROUTE_DECLARATION', message })
+
+    const server = new HttpServer({ port: 0, logger: null, limits })
+    server.mapPost('/fits', { body: form(100) }, () => 1)
+    server.mapPost('/raised', { body: form(101), maxRequestBodySize: 1_000 }, () => 1)
+    server.mapPost('/unlimited', { body: form(101), maxRequestBodySize: null }, () => 1)
+    server.group('/group', { maxRequestBodySize: 1_000 }).mapPost('/', { body: form(101) }, () => 1)
+    server.mapPost('/open', { body: multipart({ files: { photo: file() } }) }, () => 1)
+    await server.start()
+    try {
+      assert.throws(() => server.mapPost('/a', { body: form(101) }, () => 1), { code: 'WEIR_ROUTE_DECLARATION', message })
+    } finally {
+      await server.stop()
+    }
+  })
+
   test('it is listed, with its files', () => {
     const server = new HttpServer()
     server.mapPost('/', { body: Upload }, () => 1)

@@ -51,3 +51,27 @@ export function bodyModeOf(option: BodyOption | undefined, body: BodyReader | nu
   if (body !== null) return body.isStreamed ? 'stream' : 'buffer'
   return option === 'buffer' || option === 'stream' ? option : 'auto'
 }
+
+/** What `checkFileSizes` reads of a route. */
+interface Receiving {
+  readonly label: string
+  readonly source: string
+  readonly body: BodyReader | null
+  readonly maxRequestBodySize: number | null | undefined
+}
+
+/**
+ * A file that may be larger than the whole body: clients would get 413 for sizes that the program allows.
+ * @param serverLimit the limit where the route has none of its own; null: none
+ * @throws WEIR_ROUTE_DECLARATION
+ */
+export function checkFileSizes({ label, source, body, maxRequestBodySize }: Receiving, serverLimit: number | null): void {
+  if (!(body?.declared instanceof MultipartBody)) return
+  const limit = (maxRequestBodySize === undefined ? serverLimit : maxRequestBodySize) ?? Number.POSITIVE_INFINITY
+  for (const [name, { maxSize }] of Object.entries(body.declared.files))
+    if (Number.isFinite(maxSize) && maxSize > limit)
+      throw new WeirError(
+        'WEIR_ROUTE_DECLARATION',
+        `${label} (${source}): the file "${name}" may have ${maxSize} bytes, and the whole body only ${limit}: write maxRequestBodySize for the route`,
+      )
+}

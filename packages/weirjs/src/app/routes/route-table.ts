@@ -10,6 +10,7 @@ import type { Match } from '../../routing/method-table.ts'
 import { isSecret } from './binder.ts'
 import { EndpointMatcher } from './endpoint-matcher.ts'
 import type { Route } from './route.ts'
+import { checkFileSizes } from './route-body.ts'
 import { type Composer, checkChain, commonScope, Scope } from './scope.ts'
 
 /** A group to which requests without a route belong. */
@@ -40,6 +41,8 @@ export class RouteTable {
   #fallbacks = new EndpointMatcher()
   /** The names of the server's endpoints, once they are known. */
   #endpointNames: ReadonlySet<string> | null = null
+  /** The `maxRequestBodySize` of the server; null: none. */
+  #bodyLimit: number | null = null
   readonly #routes: Route[] = []
   /** Routes by their `operationId`. */
   readonly #operations = new Map<string, Route>()
@@ -59,7 +62,7 @@ export class RouteTable {
    *   `operationId` that another route has
    */
   add(route: Route): void {
-    if (this.#endpointNames !== null) checkRoute(route, this.#endpointNames)
+    if (this.#endpointNames !== null) checkRoute(route, this.#endpointNames, this.#bodyLimit)
     this.#insert(route)
   }
 
@@ -105,7 +108,7 @@ export class RouteTable {
 
   /** Adds routes for paths that no other route matches: all of them, or none. @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_DECLARATION */
   addFallbacks(routes: readonly Route[]): void {
-    if (this.#endpointNames !== null) for (const route of routes) checkRoute(route, this.#endpointNames)
+    if (this.#endpointNames !== null) for (const route of routes) checkRoute(route, this.#endpointNames, this.#bodyLimit)
     const matcher = new EndpointMatcher()
     for (const route of [...this.#fallbackRoutes, ...routes]) matcher.add(route)
     this.#fallbacks = matcher
@@ -147,15 +150,17 @@ export class RouteTable {
 
   /**
    * Checks what only a server that starts can know. From now on, the endpoints are known.
+   * @param bodyLimit the `maxRequestBodySize` of the server
    * @param keepsPlaces whether errors may still name the line that mapped a route
-   * @throws WEIR_ROUTE_DECLARATION for a route of any other, which no request would ever reach; what `check` of a policy throws
+   * @throws WEIR_ROUTE_DECLARATION for a route of any other, which no request would ever reach, and for a file that no body could contain; what `check` of a policy throws
    */
-  checkStart(names: ReadonlySet<string>, keepsPlaces = false): void {
+  checkStart(names: ReadonlySet<string>, bodyLimit: number | null = null, keepsPlaces = false): void {
     checkChain(this.root.chain, 'requests without a route', null)
-    for (const route of [...this.#routes, ...this.#fallbackRoutes]) checkRoute(route, names)
+    for (const route of [...this.#routes, ...this.#fallbackRoutes]) checkRoute(route, names, bodyLimit)
     for (const owner of this.#owners) checkOwner(owner, names)
     if (!keepsPlaces) for (const route of this.#routes) route.mappedBy = null
     this.#endpointNames = names
+    this.#bodyLimit = bodyLimit
   }
 
   /** Sets how middleware and routes become one function. */
@@ -237,8 +242,9 @@ function holdsSecret({ steps }: Route): boolean {
   return steps.some(isSecret)
 }
 
-function checkRoute(route: Route, names: ReadonlySet<string>): void {
+function checkRoute(route: Route, names: ReadonlySet<string>, bodyLimit: number | null): void {
   checkEndpoint(route, names)
+  checkFileSizes(route, bodyLimit)
   checkChain(route.chain, `${route.label} (${route.source})`, route)
 }
 
