@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect as connectHttp2 } from 'node:http2'
 import { Session } from 'node:inspector/promises'
 import { connect } from 'node:net'
+import { fileURLToPath } from 'node:url'
 
 const ROOT = new URL('../', import.meta.url)
 const GETS = 1000
@@ -117,23 +118,32 @@ async function callsOfGet(open, options) {
   return calls.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-console.log(`source: ${sources.reduce((sum, { text }) => sum + lines(text), 0)} lines in ${sources.length} files`)
-for (const [name, open, options] of [
-  ['HTTP/1.1', openHttp1, {}],
-  ['HTTP/2', openHttp2, { http2: 'cleartext' }],
-]) {
-  const calls = await callsOfGet(open, options)
-  const files = new Set(calls.map((one) => one.name.split('\t')[0]))
-  const total = calls.reduce((sum, { count }) => sum + count, 0)
-  console.log(`one warm GET over ${name}: ${calls.length} functions of ${files.size} files, ${Math.round(total)} calls`)
-  if (process.argv.includes('--names'))
-    for (const { name, count } of calls) console.log(`  ${count.toFixed(1)} ${name.split('\t').slice(0, 2).join(' ')}`)
+/** The booleans that hold the state of one exchange, by file. */
+export function exchangeBooleans() {
+  return sources
+    .filter(({ file }) => EXCHANGE_FILES.some((pattern) => pattern.test(file)))
+    .map(({ file, text }) => ({ file, names: booleansOf(text) }))
+    .filter(({ names }) => names.length > 0)
 }
-const states = sources
-  .filter(({ file }) => EXCHANGE_FILES.some((pattern) => pattern.test(file)))
-  .map(({ file, text }) => ({ file, names: booleansOf(text) }))
-  .filter(({ names }) => names.length > 0)
-console.log(`booleans of one exchange: ${states.reduce((sum, { names }) => sum + names.length, 0)}`)
-for (const { file, names } of states) console.log(`  ${file}: ${names.join(', ')}`)
-const { names, count } = importedNames()
-console.log(`names that modules import from other rooms: ${names}, ${count} times`)
+
+async function print() {
+  console.log(`source: ${sources.reduce((sum, { text }) => sum + lines(text), 0)} lines in ${sources.length} files`)
+  for (const [name, open, options] of [
+    ['HTTP/1.1', openHttp1, {}],
+    ['HTTP/2', openHttp2, { http2: 'cleartext' }],
+  ]) {
+    const calls = await callsOfGet(open, options)
+    const files = new Set(calls.map((one) => one.name.split('\t')[0]))
+    const total = calls.reduce((sum, { count }) => sum + count, 0)
+    console.log(`one warm GET over ${name}: ${calls.length} functions of ${files.size} files, ${Math.round(total)} calls`)
+    if (process.argv.includes('--names'))
+      for (const { name, count } of calls) console.log(`  ${count.toFixed(1)} ${name.split('\t').slice(0, 2).join(' ')}`)
+  }
+  const states = exchangeBooleans()
+  console.log(`booleans of one exchange: ${states.reduce((sum, { names }) => sum + names.length, 0)}`)
+  for (const { file, names } of states) console.log(`  ${file}: ${names.join(', ')}`)
+  const { names, count } = importedNames()
+  console.log(`names that modules import from other rooms: ${names}, ${count} times`)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await print()

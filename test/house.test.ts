@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 
 /** What each room may import in addition to itself. `index.ts` and `server.ts` are rooms with one file. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
@@ -230,6 +231,15 @@ test('a file is named after the one question that it answers', () => {
   const nameless = files.filter((file) => NAMELESS.test(posix.basename(file)))
   const long = files.filter((file) => linesOf(file) >= MOST_LINES).map((file) => `packages/weirjs/src/${file}: ${linesOf(file)} lines`)
   assert.deepEqual({ nameless, long }, { nameless: [], long: [] })
+})
+
+test('the state of an exchange is in tables, and no more than eight booleans are beside them', async () => {
+  const house = (await import(pathToFileURL('scripts/house.mjs').href)) as {
+    exchangeBooleans(): readonly { readonly file: string; readonly names: readonly string[] }[]
+  }
+  const all = house.exchangeBooleans().flatMap(({ file, names }) => names.map((name) => `${name} of ${file}`))
+  assert.ok(all.includes('owesContinue of net/cycle/request-cycle.ts'), 'they are found')
+  assert.ok(all.length <= 8, all.join(', '))
 })
 
 test('Buffer is imported: the global with that name is a getter, which the hot path would call for every response', () => {
