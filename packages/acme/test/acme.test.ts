@@ -8,6 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { connect, type TLSSocket } from 'node:tls'
 
 import { HttpServer } from 'weirjs'
+import { health } from 'weirjs/health'
 import { TestClock } from 'weirjs/testing'
 
 import { type Acme, type AcmeOptions, acme } from '../src/index.ts'
@@ -188,6 +189,10 @@ test('while the CA is away, the stored certificate serves, with a line in the lo
   const { certificates, logged } = await start(t, world)
   assert.match(logged[0]!, /is used from the store, valid until 2024-03-31T00:0\d:\d\dZ \(89 days\)$/)
   const check = (): void => void certificates.check(new AbortController().signal)
+  const watched = new HttpServer({ logger: null })
+  watched.use(health({ interval: 0, ready: { certificate: { check: certificates.check, required: false } } }))
+  const ready = async (): Promise<string> => (await watched.inject('/readyz')).text()
+  assert.equal(await ready(), 'ok\n')
   await pass(clock, 70 * DAY_MS, HOUR_MS, check)
   assert.match(
     logged.at(-1)!,
@@ -195,6 +200,7 @@ test('while the CA is away, the stored certificate serves, with a line in the lo
   )
   await pass(clock, 10 * DAY_MS, HOUR_MS)
   assert.throws(check, /is valid for 9 days and has not been renewed: ca\.test cannot be reached/)
+  assert.equal(await ready(), 'degraded\n')
   const [days, failures] = [...certificates.metrics()]
   assert.deepEqual(days!.samples[0]!.labels, { domain: 'example.org' })
   assert.ok(days!.samples[0]!.value > 9 && days!.samples[0]!.value < 10)
@@ -204,6 +210,7 @@ test('while the CA is away, the stored certificate serves, with a line in the lo
   ca.intercept = (_, answer) => answer()
   await pass(clock, DAY_MS, HOUR_MS)
   check()
+  assert.equal(await ready(), 'ok\n')
 })
 
 const STEPS: readonly Step[] = [
