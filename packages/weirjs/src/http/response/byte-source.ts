@@ -130,26 +130,44 @@ function readerOf({ source, giver }: GivenSource): SourceReader {
     const reader = source.getReader()
     return { next: () => reader.read(), close: () => void cancel(reader).catch(ignore) }
   }
-  const inItsName = <T>(act: () => T): T => (giver === null ? act() : giver.runInAsyncScope(act))
-  const iterator = inItsName(() => source[Symbol.asyncIterator]())
-  const lender = LEND_PIECE in source ? (source as LendingSource) : null
-  return {
-    next: (mostBytes) =>
-      inItsName(() => asPromise(() => (lender !== null && mostBytes !== undefined ? lender[LEND_PIECE](mostBytes) : iterator.next()))),
-    close: () => void inItsName(() => end(source, iterator)).catch(ignore),
-  }
+  return new IteratorReader(source, giver)
 }
 
-/**
- * What `next` of a program's own iterator returns or throws, as a promise. An async function would do the same, but passes a promise on
- * three turns of the microtask queue later, for each piece.
- */
-function asPromise(next: () => Promise<SourceResult>): Promise<SourceResult> {
-  try {
-    const result = next()
-    return result instanceof Promise ? result : Promise.resolve(result)
-  } catch (error) {
-    return Promise.reject(error)
+/** Reads an iterator, in the context of whoever has given it. One object: most streams wait most of the time, and many wait at once. */
+class IteratorReader implements SourceReader {
+  readonly #source: ByteSource
+  readonly #giver: AsyncResource | null
+  readonly #iterator: AsyncIterator<unknown>
+
+  constructor(source: ByteSource, giver: AsyncResource | null) {
+    this.#source = source
+    this.#giver = giver
+    this.#iterator = giver === null ? source[Symbol.asyncIterator]() : giver.runInAsyncScope(() => source[Symbol.asyncIterator]())
+  }
+
+  next(mostBytes?: number): Promise<SourceResult> {
+    return this.#giver === null ? this.#read(mostBytes) : this.#giver.runInAsyncScope(this.#read, this, mostBytes)
+  }
+
+  /**
+   * What `next` of a program's own iterator returns or throws, as a promise. An async function would do the same, but passes a promise on
+   * three turns of the microtask queue later, for each piece.
+   */
+  #read(mostBytes: number | undefined): Promise<SourceResult> {
+    try {
+      const source = this.#source
+      const isLent = mostBytes !== undefined && LEND_PIECE in source
+      const result = isLent ? (source as ByteSource & LendingSource)[LEND_PIECE](mostBytes) : this.#iterator.next()
+      return result instanceof Promise ? result : Promise.resolve(result)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  close(): void {
+    const closed =
+      this.#giver === null ? end(this.#source, this.#iterator) : this.#giver.runInAsyncScope(end, null, this.#source, this.#iterator)
+    closed.catch(ignore)
   }
 }
 

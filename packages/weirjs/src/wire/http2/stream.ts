@@ -12,6 +12,7 @@ import * as state from './states.ts'
 import { checkStreamMove } from './states.ts'
 
 const NO_BYTES = Buffer.alloc(0)
+const NO_FIELDS: readonly (readonly [name: string, value: string])[] = []
 
 /** Fields as name, value, name, value; names in lower case. */
 export type FieldPairs = readonly string[]
@@ -30,7 +31,7 @@ export class Http2Stream<T> {
   /** Whether the request ends with its head. */
   isWhole = false
   /** Trailer fields of the request, once END has been returned. */
-  trailers: readonly (readonly [name: string, value: string])[] = []
+  trailers: readonly (readonly [name: string, value: string])[] = NO_FIELDS
   /** One of the states of states.ts. A field, because it is read many times for each request; only `moveTo` changes it. */
   readonly state: number = state.IDLE
 
