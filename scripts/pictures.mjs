@@ -2,7 +2,7 @@
 //
 //   npm run build && npm run examples && node scripts/pictures.mjs [names]
 //
-// It needs Chromium (CHROMIUM_PATH, or on the PATH) and port 3000. Diagrams are made by diagrams.mjs, charts by the benchmark.
+// It needs Chromium (CHROMIUM_PATH, or on the PATH), Node 22 or later, and port 3000. Diagrams are made by diagrams.mjs, charts by the benchmark.
 import { spawn } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,9 +48,10 @@ const browser = await chromium.launch({
   args: ['--no-sandbox', '--disable-gpu'],
 })
 try {
-  if (['inspector', 'debug-page', 'openapi', 'dev'].some(isWanted)) await development()
+  if (['inspector', 'inspector-sockets', 'debug-page', 'not-found', 'openapi', 'dev', 'explain'].some(isWanted)) await development()
   if (isWanted('demo')) await demo()
-  if (isWanted('local')) await local()
+  if (['local', 'local-tool'].some(isWanted)) await local()
+  if (isWanted('inbox')) await inbox()
 } finally {
   await browser.close()
   for (const child of children) child.kill()
@@ -80,9 +81,9 @@ async function development() {
   writeFileSync(file, source.replace("server.post('/orders'", "server.get('/orders', () => [])\n\nserver.post('/orders'"))
   await weir.says(/\+ .*GET/)
   await sleep(300)
-  if (isWanted('dev'))
-    for (const scheme of SCHEMES)
-      write(`weir-dev-${scheme}.svg`, terminal('weir dev orders.js', weir.text().replaceAll(token, '6Vw0…'), COLOURS[scheme]))
+  type('dev', 'weir-dev', 'weir dev orders.js', weir.text().replaceAll(token, '6Vw0…'))
+  const question = `weir explain orders.js POST /orders -d '{"customer":"Ada","items":["tea"]}'`
+  type('explain', 'weir-explain', question, await printed(question, folder))
 
   await shoot('openapi', `${origin}/docs`, (page) => page.locator('.opblock').first().waitFor())
 
@@ -99,6 +100,12 @@ async function development() {
   ])
     await (await fetch(origin + path, init)).text()
   await shoot('inspector', `${origin}/_weir#token=${token}`, (page) => page.locator('.frame').first().waitFor())
+  await shoot('not-found', `${origin}/custommers/1`, () => {})
+  if (isWanted('inspector-sockets')) await talk(`${origin.replace('http', 'ws')}/kitchen`)
+  await shoot('inspector-sockets', `${origin}/_weir#token=${token}`, async (page) => {
+    await page.getByText('101').first().click()
+    await page.getByText('ready').first().scrollIntoViewIfNeeded()
+  })
 
   // A form sends the wrong order as a browser does, so that the response is a page.
   const form = {
@@ -118,7 +125,73 @@ async function demo() {
 async function local() {
   const tool = run([join(ROOT, 'examples/local-tool/main.js'), '--no-open', join(ROOT, 'docs')], ROOT)
   await tool.says(/http:\S+/)
-  await shoot('local', new URL('/', /http:\S+/.exec(tool.text())[0]).href, () => {})
+  const launched = /http:\S+/.exec(tool.text())[0]
+  await shoot('local', new URL('/', launched).href, () => {})
+  // A launch URL works once, so each picture starts the tool again, which opens the one that runs.
+  await shoot('local-tool', null, async (page) => {
+    const again = run([join(ROOT, 'examples/local-tool/main.js'), '--no-open', join(ROOT, 'docs')], ROOT)
+    await again.says(/http:\S+/)
+    await page.goto(/http:\S+/.exec(again.text())[0])
+    await page.getByText('guide').first().waitFor()
+  })
+}
+
+async function inbox() {
+  const folder = join(ROOT, 'build/pictures')
+  mkdirSync(folder, { recursive: true })
+  const main = join(ROOT, 'build/examples/inbox/main.js')
+  const run_ = run([main], ROOT, { PORT: '0', INTERNAL_PORT: '0', FOLDER: join(folder, 'attachments'), ADMIN_PASSWORD: 'a long password' })
+  await run_.says(/http:\S+/)
+  const url = /http:\S+/.exec(run_.text())[0]
+  const enter = async (page, name, button) => {
+    await page.goto(url)
+    await page.getByLabel('Name').fill(name)
+    await page.getByLabel('Password').fill('a long password')
+    await page.getByRole('button', { name: button }).click()
+    await page.getByText(`You are ${name}.`).waitFor()
+  }
+  const send = async (page, to, text) => {
+    await page.getByLabel('To').fill(to)
+    await page.getByLabel('Text').fill(text)
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('status').getByText('Sent.').waitFor()
+  }
+  const [ada, grace] = await Promise.all([browser.newPage(), browser.newPage()])
+  await enter(ada, 'ada', 'Create an account')
+  await enter(grace, 'grace', 'Create an account')
+  await send(grace, 'ada', 'The notes on the engine are attached to my last letter.')
+  await send(grace, 'ada', 'Shall we meet on Tuesday?')
+  await Promise.all([ada.close(), grace.close()])
+  await shoot('inbox', null, async (page) => {
+    await enter(page, 'ada', 'Sign in')
+    await page.getByText('Tuesday').waitFor()
+  })
+}
+
+/** Says something on a WebSocket, and waits for what comes back. */
+async function talk(url) {
+  const socket = new WebSocket(url)
+  const says = (text) =>
+    new Promise((resolve) => {
+      socket.addEventListener('message', resolve, { once: true })
+      socket.send(JSON.stringify(text))
+    })
+  await new Promise((resolve) => socket.addEventListener('open', resolve, { once: true }))
+  await says({ order: 1 })
+  await says({ order: 2 })
+  socket.close()
+}
+
+/** What a command of weir prints. */
+async function printed(command, folder) {
+  const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare)
+  const ran = run([join(folder, 'node_modules/@weirjs/dev/dist/cli/main.js'), ...words.slice(1)], folder, { FORCE_COLOR: '1' })
+  await ran.ended()
+  return ran.text()
+}
+
+function type(name, file, command, output) {
+  if (isWanted(name)) for (const scheme of SCHEMES) write(`${file}-${scheme}.svg`, terminal(command, output, COLOURS[scheme]))
 }
 
 function run(args, cwd, more = {}) {
@@ -128,6 +201,7 @@ function run(args, cwd, more = {}) {
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (some) => (text += some))
   return {
     text: () => text,
+    ended: () => new Promise((resolve) => child.once('close', resolve)),
     async says(words) {
       for (const end = Date.now() + 60_000; !words.test(text); await sleep(50))
         if (Date.now() > end || child.exitCode !== null) throw new Error(`it did not say ${words}: ${text}`)
@@ -135,7 +209,7 @@ function run(args, cwd, more = {}) {
   }
 }
 
-/** @param request what is sent in place of the browser's request for the page */
+/** @param url null if `ready` opens the page @param request what is sent in place of the browser's request for the page */
 async function shoot(name, url, ready, request = null) {
   if (!isWanted(name)) return
   for (const colorScheme of SCHEMES) {
@@ -143,7 +217,7 @@ async function shoot(name, url, ready, request = null) {
     const page = await context.newPage()
     if (request !== null)
       await page.route(url, (route) => route.continue({ method: request.method, headers: request.headers, postData: request.body }))
-    await page.goto(url)
+    if (url !== null) await page.goto(url)
     await ready(page)
     await sleep(300)
     const session = await context.newCDPSession(page)
@@ -159,6 +233,10 @@ function write(name, content) {
   console.log(`${name} ${content.length}`)
 }
 
+function escaped(text) {
+  return text.replace(/[&<"]/g, (one) => ({ '&': '&amp;', '<': '&lt;', '"': '&quot;' })[one])
+}
+
 /** What a terminal shows, as a picture. @param output with escape sequences for styles */
 function terminal(command, output, colours) {
   const styles = { 1: 'bold', 2: 'dim', 31: 'red', 32: 'green', 33: 'yellow', 36: 'cyan', 90: 'dim' }
@@ -169,10 +247,7 @@ function terminal(command, output, colours) {
   const rows = [`\x1b[2m$ \x1b[22m${command}`, ...lines].map((line, i) => {
     const on = new Set()
     const spans = line.split(/\x1b\[(\d+)m/).map((part, j) => {
-      if (j % 2 === 0)
-        return part === ''
-          ? ''
-          : `<tspan class="${[...on].join(' ')}">${part.replace(/[&<]/g, (one) => (one === '&' ? '&amp;' : '&lt;'))}</tspan>`
+      if (j % 2 === 0) return part === '' ? '' : `<tspan class="${[...on].join(' ')}">${escaped(part)}</tspan>`
       const style = styles[part]
       if (style !== undefined) on.add(style)
       else if (part === '0') on.clear()
@@ -182,7 +257,7 @@ function terminal(command, output, colours) {
     return `<text x="${left}" y="${top + i * height}" xml:space="preserve">${spans.join('')}</text>`
   })
   const total = top + rows.length * height
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${total}" viewBox="0 0 ${width} ${total}" role="img" aria-label="${command} in a terminal">
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${total}" viewBox="0 0 ${width} ${total}" role="img" aria-label="${escaped(command)} in a terminal">
 <style>
 text{font:${size}px ui-monospace,"SF Mono","Cascadia Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:${colours.ink}}
 .bold{font-weight:700}${['dim', 'red', 'green', 'yellow', 'cyan'].map((name) => `.${name}{fill:${colours[name]}}`).join('')}

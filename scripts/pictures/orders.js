@@ -1,6 +1,7 @@
 import { inspector } from '@weirjs/dev'
 import { openapi } from '@weirjs/openapi'
 import { HttpServer, t } from 'weirjs'
+import { websocket } from 'weirjs/websocket'
 
 const server = new HttpServer('127.0.0.1', 3000)
 server.use(inspector())
@@ -17,5 +18,13 @@ server.post('/orders', { body: Order, summary: 'Places an order' }, ({ body }) =
   const customer = customers.get(body.customer)
   return { shipTo: customer.city, items: body.items }
 })
+
+server.use(
+  websocket('/kitchen', {
+    message(socket, text) {
+      socket.send(JSON.stringify({ ...JSON.parse(text), state: 'ready' }))
+    },
+  }),
+)
 
 await server.run({ signals: ['SIGINT', 'SIGTERM'] })
