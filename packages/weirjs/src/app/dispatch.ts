@@ -262,7 +262,7 @@ export class Dispatcher implements Application {
 
   /** The request has already been answered, because its time was over: there is no client to tell. */
   #dropError(exchange: Exchange, error: unknown, sent: OutgoingResponse): OutgoingResponse {
-    // Code that still tries to answer finds that an answer has been sent: that is not a second failure.
+    // Code that still tries to answer finds that a response has been sent: that is not a second failure.
     const isTooLate = codeOf(error) === 'WEIR_RESPONSE_SENT'
     if (!isEndedBy(exchange.request, error) && !isTooLate) this.#log(exchange, error)
     return sent

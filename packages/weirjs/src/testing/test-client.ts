@@ -128,9 +128,9 @@ export class TestClient implements AsyncDisposable {
     const prepared = this.#sent.then(() => prepareRequest(asked, this.#jar?.header ?? null))
     const sent = prepared.then((ready) => this.#send(ready, goesOn.promise))
     this.#sent = sent.catch(() => {})
-    const answer = this.#answer({ name: `${method} ${url}`, isToHead: method === 'HEAD', signal, goesOn: goesOn.open }, prepared)
+    const response = this.#answer({ name: `${method} ${url}`, isToHead: method === 'HEAD', signal, goesOn: goesOn.open }, prepared)
     // If the body of the test fails, the test should get that error, and not an error about a response that never arrived.
-    return Promise.race([answer, sent.then(() => answer)])
+    return Promise.race([response, sent.then(() => response)])
   }
 
   /**
@@ -145,9 +145,9 @@ export class TestClient implements AsyncDisposable {
     if (protocols.length > 0) fields.push(['Sec-WebSocket-Protocol', protocols.join(', ')])
     const client = new TestClient(this.#host, this.#options, this.#jar, this.#principal)
     try {
-      const answer = await client.stream({ url: path, headers: fields, ...(signal !== undefined && { signal }) })
-      if (answer.status !== 101) throw new WebSocketRefused(path, await answer.whole())
-      const webSocket = new TestWebSocket(client.#connection, path, answer)
+      const response = await client.stream({ url: path, headers: fields, ...(signal !== undefined && { signal }) })
+      if (response.status !== 101) throw new WebSocketRefused(path, await response.whole())
+      const webSocket = new TestWebSocket(client.#connection, path, response)
       this.#webSockets.push(webSocket)
       return webSocket
     } catch (error) {

@@ -26,7 +26,7 @@ test('gates that return nothing let the request pass, without a promise where no
   assert.equal(await held, null)
 })
 
-test('the first answer ends it', async () => {
+test('the first response ends it', async () => {
   for (const answer of ['no', { error: 'no' }]) {
     assert.ok(
       run(
@@ -45,7 +45,7 @@ test('a gate that has built a response and returns nothing has answered', () => 
   assert.equal(
     run((session: Parameters<Gate>[0]) => void session.response.header('X', 'y')),
     null,
-    'fields alone are no answer',
+    'fields alone are no response',
   )
 })
 

@@ -25,7 +25,7 @@ test('runs from the outermost to the innermost, and back', async () => {
   assert.deepEqual(order, ['a', 'b', '/b', '/a'])
 })
 
-test('what a middleware returns is the answer, before or instead of the route', async () => {
+test('what a middleware returns is the response, before or instead of the route', async () => {
   assert.equal(textOf(await run([() => 'own'], () => assert.fail('the route runs'))), 'own')
   assert.equal(
     textOf(

@@ -106,33 +106,33 @@ async function settledCount(): Promise<number> {
 }
 
 test('a file is sent with type, length, validators and Accept-Ranges', async () => {
-  const answer = await send(text)
-  assert.equal(answer.status, 200)
-  assert.equal(answer.body, TEXT)
-  assert.equal(answer.header('Content-Type'), 'text/plain; charset=utf-8')
-  assert.equal(answer.response.declaredLength, TEXT.length)
-  assert.equal(answer.header('Last-Modified'), CHANGED)
-  assert.match(answer.header('ETag')!, /^"14-[0-9a-f]+"$/)
-  assert.equal(answer.header('Accept-Ranges'), 'bytes')
-  assert.equal(answer.header('Cache-Control'), null)
-  assert.equal(answer.header('Content-Disposition'), null)
+  const sent = await send(text)
+  assert.equal(sent.status, 200)
+  assert.equal(sent.body, TEXT)
+  assert.equal(sent.header('Content-Type'), 'text/plain; charset=utf-8')
+  assert.equal(sent.response.declaredLength, TEXT.length)
+  assert.equal(sent.header('Last-Modified'), CHANGED)
+  assert.match(sent.header('ETag')!, /^"14-[0-9a-f]+"$/)
+  assert.equal(sent.header('Accept-Ranges'), 'bytes')
+  assert.equal(sent.header('Cache-Control'), null)
+  assert.equal(sent.header('Content-Disposition'), null)
 })
 
 test('a file of up to 64 KiB becomes bytes, a larger one a stream of the same content', async () => {
   assert.equal((await send(text)).kind, 'bytes')
   assert.equal((await send(file('edge.bin', LARGE.subarray(0, READ_SIZE)))).kind, 'bytes')
   assert.equal((await send(file('over.bin', LARGE.subarray(0, READ_SIZE + 1)))).kind, 'stream')
-  const answer = await send(large)
-  assert.equal(answer.kind, 'stream')
-  assert.equal(answer.body, LARGE.toString('latin1'))
+  const sent = await send(large)
+  assert.equal(sent.kind, 'stream')
+  assert.equal(sent.body, LARGE.toString('latin1'))
 })
 
 test('an empty file is an empty body, whatever range is requested', async () => {
   for (const headers of [{}, { range: 'bytes=0-' }, { range: 'bytes=-5' }]) {
-    const answer = await send(file('empty.txt', ''), { headers })
-    assert.equal(answer.status, 200)
-    assert.equal(answer.response.declaredLength, 0)
-    assert.equal(answer.body, '')
+    const sent = await send(file('empty.txt', ''), { headers })
+    assert.equal(sent.status, 200)
+    assert.equal(sent.response.declaredLength, 0)
+    assert.equal(sent.body, '')
   }
 })
 
@@ -166,10 +166,10 @@ test('download sends the name of the file, or the given name', async () => {
 })
 
 test('each field can be left out', async () => {
-  const answer = await send(text, { options: { etag: false, lastModified: false, acceptRanges: false }, headers: { range: 'bytes=0-1' } })
-  assert.equal(answer.status, 200)
-  assert.equal(answer.body, TEXT)
-  for (const name of ['ETag', 'Last-Modified', 'Accept-Ranges', 'Content-Range']) assert.equal(answer.header(name), null, name)
+  const sent = await send(text, { options: { etag: false, lastModified: false, acceptRanges: false }, headers: { range: 'bytes=0-1' } })
+  assert.equal(sent.status, 200)
+  assert.equal(sent.body, TEXT)
+  for (const name of ['ETag', 'Last-Modified', 'Accept-Ranges', 'Content-Range']) assert.equal(sent.header(name), null, name)
 })
 
 test('validators that are left out do not count in conditions', async () => {
@@ -206,9 +206,9 @@ test('Last-Modified is never in the future, and a file from the future has a wea
   const path = file('future.txt', 'x')
   const ahead = new Date(Date.now() + 86_400_000)
   utimesSync(path, ahead, ahead)
-  const answer = await send(path)
-  assert.ok(Date.parse(answer.header('Last-Modified')!) <= Date.now())
-  assert.match(answer.header('ETag')!, /^W\//)
+  const sent = await send(path)
+  assert.ok(Date.parse(sent.header('Last-Modified')!) <= Date.now())
+  assert.match(sent.header('ETag')!, /^W\//)
 })
 
 test('HEAD has the fields of GET, declares the length and leaves the file closed', async () => {
@@ -229,23 +229,23 @@ test('HEAD has the fields of GET, declares the length and leaves the file closed
 test('a 304 has validators and Cache-Control, and no fields about a body', async () => {
   const etag = (await send(text)).header('ETag')!
   for (const method of ['GET', 'HEAD']) {
-    const answer = await send(text, {
+    const sent = await send(text, {
       method,
       headers: { 'if-none-match': `"other", ${etag}` },
       options: { cacheControl: 'max-age=60', download: true },
       before: (response) => response.contentType('text/x-own').header('Vary', 'Accept'),
     })
-    assert.equal(answer.status, 304)
-    assert.equal(answer.kind, 'none')
-    assert.equal(answer.response.type, null)
-    assert.deepEqual(answer.response.fields, ['Vary', 'Accept', 'Cache-Control', 'max-age=60', 'ETag', etag])
+    assert.equal(sent.status, 304)
+    assert.equal(sent.kind, 'none')
+    assert.equal(sent.response.type, null)
+    assert.deepEqual(sent.response.fields, ['Vary', 'Accept', 'Cache-Control', 'max-age=60', 'ETag', etag])
   }
 })
 
 test('a 304 without an ETag has Last-Modified', async () => {
-  const answer = await send(text, { options: { etag: false }, headers: { 'if-modified-since': CHANGED } })
-  assert.equal(answer.status, 304)
-  assert.deepEqual(answer.response.fields, ['Last-Modified', CHANGED])
+  const sent = await send(text, { options: { etag: false }, headers: { 'if-modified-since': CHANGED } })
+  assert.equal(sent.status, 304)
+  assert.deepEqual(sent.response.fields, ['Last-Modified', CHANGED])
 })
 
 test('a failed condition is a 412 with a problem document, without the fields of the file', async () => {
@@ -253,21 +253,21 @@ test('a failed condition is a 412 with a problem document, without the fields of
     [{ 'if-match': '"other"' }, 'no tag in If-Match is that of the current state'],
     [{ 'if-unmodified-since': 'Sun, 06 Nov 1994 08:49:36 GMT' }, 'the current state is newer than If-Unmodified-Since'],
   ] as const) {
-    const answer = await send(text, { headers, options: { cacheControl: 'immutable' } })
-    assert.equal(answer.status, 412)
-    assert.deepEqual(JSON.parse(answer.body), { title: 'Precondition Failed', status: 412, detail })
-    assert.equal(answer.header('Content-Type'), 'application/problem+json')
-    assert.equal(answer.header('Cache-Control'), null)
+    const sent = await send(text, { headers, options: { cacheControl: 'immutable' } })
+    assert.equal(sent.status, 412)
+    assert.deepEqual(JSON.parse(sent.body), { title: 'Precondition Failed', status: 412, detail })
+    assert.equal(sent.header('Content-Type'), 'application/problem+json')
+    assert.equal(sent.header('Cache-Control'), null)
   }
 })
 
 test('fields that the handler has set are kept, and count in conditions', async () => {
   const before = (response: OutgoingResponse): unknown =>
     response.header('etag', '"own"').header('last-modified', LATER).header('cache-control', 'private')
-  const answer = await send(text, { before, options: { cacheControl: 'public' } })
-  assert.equal(answer.header('ETag'), '"own"')
-  assert.equal(answer.header('Last-Modified'), LATER)
-  assert.equal(answer.header('Cache-Control'), 'private')
+  const sent = await send(text, { before, options: { cacheControl: 'public' } })
+  assert.equal(sent.header('ETag'), '"own"')
+  assert.equal(sent.header('Last-Modified'), LATER)
+  assert.equal(sent.header('Cache-Control'), 'private')
   assert.equal((await send(text, { before, headers: { 'if-none-match': '"own"' } })).status, 304)
   assert.equal((await send(text, { before, headers: { 'if-modified-since': CHANGED } })).status, 200)
   assert.equal((await send(text, { before, headers: { 'if-modified-since': LATER } })).status, 304)
@@ -276,56 +276,56 @@ test('fields that the handler has set are kept, and count in conditions', async 
 })
 
 test('one range is 206 with Content-Range, from a small file and a large one', async () => {
-  const answer = await send(text, { headers: { range: 'bytes=2-4' } })
-  assert.equal(answer.status, 206)
-  assert.equal(answer.body, '234')
-  assert.equal(answer.header('Content-Range'), 'bytes 2-4/20')
-  assert.equal(answer.header('Content-Type'), 'text/plain; charset=utf-8')
-  assert.ok(answer.header('ETag'))
+  const sent = await send(text, { headers: { range: 'bytes=2-4' } })
+  assert.equal(sent.status, 206)
+  assert.equal(sent.body, '234')
+  assert.equal(sent.header('Content-Range'), 'bytes 2-4/20')
+  assert.equal(sent.header('Content-Type'), 'text/plain; charset=utf-8')
+  assert.ok(sent.header('ETag'))
   const tail = await send(large, { headers: { range: `bytes=${READ_SIZE - 1}-` } })
   assert.equal(tail.header('Content-Range'), `bytes ${READ_SIZE - 1}-${LARGE.length - 1}/${LARGE.length}`)
   assert.equal(tail.body, LARGE.subarray(READ_SIZE - 1).toString('latin1'))
 })
 
 test('ranges that can be merged are sent as one', async () => {
-  const answer = await send(text, { headers: { range: 'bytes=3-5,0-2' } })
-  assert.equal(answer.status, 206)
-  assert.equal(answer.header('Content-Range'), 'bytes 0-5/20')
-  assert.equal(answer.body, TEXT.slice(0, 6))
+  const sent = await send(text, { headers: { range: 'bytes=3-5,0-2' } })
+  assert.equal(sent.status, 206)
+  assert.equal(sent.header('Content-Range'), 'bytes 0-5/20')
+  assert.equal(sent.body, TEXT.slice(0, 6))
 })
 
 test('several ranges are multipart/byteranges', async () => {
-  const answer = await send(text, { headers: { range: 'bytes=-2,0-1,5-5' } })
-  assert.equal(answer.status, 206)
-  assert.equal(answer.header('Content-Range'), null)
-  const [, boundary] = /^multipart\/byteranges; boundary=([\w-]+)$/.exec(answer.header('Content-Type')!)!
+  const sent = await send(text, { headers: { range: 'bytes=-2,0-1,5-5' } })
+  assert.equal(sent.status, 206)
+  assert.equal(sent.header('Content-Range'), null)
+  const [, boundary] = /^multipart\/byteranges; boundary=([\w-]+)$/.exec(sent.header('Content-Type')!)!
   const part = (range: string, bytes: string): string =>
     `--${boundary}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Range: bytes ${range}/20\r\n\r\n${bytes}\r\n`
-  assert.equal(answer.body, `${part('18-19', 'ij')}${part('0-1', '01')}${part('5-5', '5')}--${boundary}--\r\n`)
+  assert.equal(sent.body, `${part('18-19', 'ij')}${part('0-1', '01')}${part('5-5', '5')}--${boundary}--\r\n`)
 })
 
 test('several ranges of a large file are streamed, and the file is closed at the end', async () => {
   const count = await settledCount()
-  const answer = await send(large, { headers: { range: 'bytes=0-99999,150000-' } })
-  assert.equal(answer.kind, 'stream')
-  assert.ok(answer.body.includes(`\r\n\r\n${LARGE.subarray(0, 100_000).toString('latin1')}\r\n--`))
-  assert.ok(answer.body.includes(`\r\n\r\n${LARGE.subarray(150_000).toString('latin1')}\r\n--`))
+  const sent = await send(large, { headers: { range: 'bytes=0-99999,150000-' } })
+  assert.equal(sent.kind, 'stream')
+  assert.ok(sent.body.includes(`\r\n\r\n${LARGE.subarray(0, 100_000).toString('latin1')}\r\n--`))
+  assert.ok(sent.body.includes(`\r\n\r\n${LARGE.subarray(150_000).toString('latin1')}\r\n--`))
   assert.equal(await settledCount(), count)
 })
 
 test('a range that the file does not have is a 416 with the size of the file', async () => {
-  const answer = await send(text, { headers: { range: 'bytes=20-' }, options: { cacheControl: 'immutable' } })
-  assert.equal(answer.status, 416)
-  assert.deepEqual(answer.response.fields, ['Content-Range', 'bytes */20'])
-  assert.equal(JSON.parse(answer.body).status, 416)
-  assert.equal(answer.response.declaredLength, -1)
+  const sent = await send(text, { headers: { range: 'bytes=20-' }, options: { cacheControl: 'immutable' } })
+  assert.equal(sent.status, 416)
+  assert.deepEqual(sent.response.fields, ['Content-Range', 'bytes */20'])
+  assert.equal(JSON.parse(sent.body).status, 416)
+  assert.equal(sent.response.declaredLength, -1)
 })
 
 test('malformed ranges and too many ranges are ignored', async () => {
   for (const range of ['bytes=x', 'bytes=5-3', 'items=0-1', `bytes=${'0-0,'.repeat(10)}0-0`]) {
-    const answer = await send(text, { headers: { range } })
-    assert.equal(answer.status, 200, range)
-    assert.equal(answer.body, TEXT)
+    const sent = await send(text, { headers: { range } })
+    assert.equal(sent.status, 200, range)
+    assert.equal(sent.body, TEXT)
   }
 })
 
@@ -356,10 +356,10 @@ test('with another status or method, the file is sent without conditions and ran
     { headers, method: 'POST' },
   ]
   for (const ask of asks) {
-    const answer = await send(text, ask)
-    assert.equal(answer.status, ask.method === 'POST' ? 200 : 404)
-    assert.equal(answer.body, TEXT)
-    assert.equal(answer.response.fields, null)
+    const sent = await send(text, ask)
+    assert.equal(sent.status, ask.method === 'POST' ? 200 : 404)
+    assert.equal(sent.body, TEXT)
+    assert.equal(sent.response.fields, null)
   }
 })
 
@@ -383,10 +383,10 @@ test('anything but a regular file is a 404, and opening it does not block', asyn
   }
   const count = await settledCount()
   for (const path of paths) {
-    const answer = await send(path, { before: (response) => response.status(201).header('Cache-Control', 'immutable') })
-    assert.equal(answer.status, 404, path)
-    assert.deepEqual(JSON.parse(answer.body), { title: 'Not Found', status: 404 })
-    assert.equal(answer.header('Cache-Control'), null)
+    const sent = await send(path, { before: (response) => response.status(201).header('Cache-Control', 'immutable') })
+    assert.equal(sent.status, 404, path)
+    assert.deepEqual(JSON.parse(sent.body), { title: 'Not Found', status: 404 })
+    assert.equal(sent.header('Cache-Control'), null)
   }
   assert.equal(await settledCount(), count)
 })
@@ -403,9 +403,9 @@ test('a file that may not be read is a 403 without its name', { skip: process.pl
     process.seteuid?.(65534) // root may read everything
     context.after(() => process.seteuid?.(0))
   }
-  const answer = await send(path)
-  assert.equal(answer.status, 403)
-  assert.deepEqual(JSON.parse(answer.body), { title: 'Forbidden', status: 403 })
+  const sent = await send(path)
+  assert.equal(sent.status, 403)
+  assert.deepEqual(JSON.parse(sent.body), { title: 'Forbidden', status: 403 })
 })
 
 test('the file that is sent is the one that was described, even if another file takes its name', async () => {
@@ -455,7 +455,7 @@ test('packages are loaded when a file first needs them', () => {
     import { register } from 'node:module'
     register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hook)}))
     const { prepareFile } = await import(${JSON.stringify(import.meta.url.replace('file.test.', 'file.'))})
-    const { OutgoingResponse } = await import(${JSON.stringify(import.meta.url.replace('files/file.test.', 'answer/outgoing-response.'))})
+    const { OutgoingResponse } = await import(${JSON.stringify(import.meta.url.replace('files/file.test.', 'sent/outgoing-response.'))})
     const fields = {}
     const send = () => prepareFile({ method: 'GET', header: (name) => fields[name] ?? null }, new OutgoingResponse(), { path: ${JSON.stringify(text)}, options: {} })
     console.log(' before')

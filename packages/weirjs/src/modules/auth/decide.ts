@@ -105,9 +105,9 @@ export function refuseAnonymous(session: HttpSession, plan: Plan): HttpResponse 
 function conclude(session: HttpSession, plan: Plan, isOpen: boolean, found: Found): ReturnType<Gate> {
   if (found === null || 'failed' in found) {
     if (isOpen) return undefined
-    const answer = found === null ? askToLogIn(session, plan.schemes) : undefined
-    if (isPromise(answer)) return refuseLater(session, plan.schemes, answer)
-    if (answer !== undefined) return answer
+    const response = found === null ? askToLogIn(session, plan.schemes) : undefined
+    if (isPromise(response)) return refuseLater(session, plan.schemes, response)
+    if (response !== undefined) return response
     throw unauthenticated(session, plan.schemes, found)
   }
   session.principal = found
@@ -117,9 +117,9 @@ function conclude(session: HttpSession, plan: Plan, isOpen: boolean, found: Foun
 }
 
 async function refuseLater(session: HttpSession, schemes: readonly Scheme[], running: Promise<unknown>): Promise<object> {
-  const answer = await running
-  if (answer === undefined) throw unauthenticated(session, schemes, null)
-  return answer as object
+  const response = await running
+  if (response === undefined) throw unauthenticated(session, schemes, null)
+  return response as object
 }
 
 function ask(session: HttpSession, principal: AnyPrincipal, all: readonly Allows[], from: number): undefined | Promise<undefined> {

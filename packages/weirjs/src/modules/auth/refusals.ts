@@ -46,10 +46,10 @@ function refusal(code: ErrorCode, detail: string | undefined, challenge: string 
 /** What a scheme answers in place of 401; undefined if none does. */
 export function askToLogIn(session: HttpSession, schemes: readonly Scheme[]): ReturnType<Gate> {
   for (const scheme of schemes) {
-    const answer = scheme.login?.(session)
-    if (answer === undefined) continue
+    const response = scheme.login?.(session)
+    if (response === undefined) continue
     session.response.header('Cache-Control', 'no-store')
-    return answer
+    return response
   }
   return undefined
 }

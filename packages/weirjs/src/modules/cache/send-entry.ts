@@ -17,8 +17,8 @@ export function sendEntry(
   entry: CacheEntry,
   status: string | null,
 ): HttpResponse | Promise<HttpResponse> {
-  const answer = entry.kept.answer(session, clock.wallTime())
+  const sent = entry.kept.answer(session, clock.wallTime())
   response.header('Age', Math.floor(ageMs(entry, clock.now()) / 1_000))
   if (status !== null) response.appendHeader('Cache-Status', status)
-  return answer
+  return sent
 }

@@ -62,7 +62,7 @@ export function printedLink(what: string): LaunchWords {
 }
 
 /**
- * @param enterPath where the token is sent by POST, with 204 for an answer
+ * @param enterPath where the token is sent by POST, with 204 for a response
  * @param nextPath what is opened then; default: the same page again
  */
 export function launchPage({ what, how, refused }: LaunchWords, enterPath: string, nextPath?: string): string {

@@ -1,5 +1,5 @@
 // Tokens for launch URLs: each opens one browser, once, and soon. Whoever knows the token of a server can sign one, so that another process of its
-// user needs no answer of the server for it.
+// user needs no response of the server for it.
 
 import { randomBytes } from 'node:crypto'
 

@@ -116,19 +116,19 @@ export class SseStream implements AsyncIterableIterator<Piece> {
   #ask(items: AsyncIterator<SourceItem>): void {
     if (this.#isAsked) return
     this.#isAsked = true
-    const answer = Promise.resolve(items.next())
-    const onAnswer = (): void => {
+    const item = Promise.resolve(items.next())
+    const onItem = (): void => {
       this.#isAsked = false
-      if (this.#waiter === null) this.#ready = answer
-      else this.#hear(answer)
+      if (this.#waiter === null) this.#ready = item
+      else this.#hear(item)
     }
-    answer.then(onAnswer, onAnswer)
+    item.then(onItem, onItem)
   }
 
   /** Passes on what the source has delivered. */
-  #hear(answer: Promise<IteratorResult<SourceItem>>): void {
+  #hear(item: Promise<IteratorResult<SourceItem>>): void {
     this.#ready = null
-    answer
+    item
       .then((result) => {
         if (result.done === true) this.#end()
         // Encode before taking the waiter: encoding throws for what cannot be sent, and the waiter has to get that error.
