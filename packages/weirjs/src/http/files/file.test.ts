@@ -455,7 +455,7 @@ test('packages are loaded when a file first needs them', () => {
     import { register } from 'node:module'
     register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hook)}))
     const { prepareFile } = await import(${JSON.stringify(import.meta.url.replace('file.test.', 'file.'))})
-    const { OutgoingResponse } = await import(${JSON.stringify(import.meta.url.replace('files/file.test.', 'sent/outgoing-response.'))})
+    const { OutgoingResponse } = await import(${JSON.stringify(import.meta.url.replace('files/file.test.', 'response/outgoing-response.'))})
     const fields = {}
     const send = () => prepareFile({ method: 'GET', header: (name) => fields[name] ?? null }, new OutgoingResponse(), { path: ${JSON.stringify(text)}, options: {} })
     console.log(' before')
