@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -27,9 +28,22 @@ interface Member {
   readonly logged: readonly string[]
 }
 
-async function launch(t: TestContext, settings: ProcessSettings, node = process.execPath): Promise<Member> {
+/** Processes that end with the test, and before anything else that is removed after it, because they write into the store. */
+function processesOf(t: TestContext): ChildProcess[] {
+  const children: ChildProcess[] = []
+  t.after(async () => {
+    for (const child of children) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
+  })
+  return children
+}
+
+async function launch(children: ChildProcess[], settings: ProcessSettings, node = process.execPath): Promise<Member> {
   const child = spawn(node, ['--enable-source-maps', FILE, JSON.stringify(settings)], { stdio: ['ignore', 'pipe', 'inherit'] })
-  t.after(() => child.kill('SIGKILL'))
+  children.push(child)
   const logged: string[] = []
   const ports = await new Promise<number[]>((resolve) => {
     createInterface(child.stdout!).on('line', (line) => {
@@ -87,6 +101,7 @@ describe('several processes with one store', { concurrency: 3 }, () => {
     test(`${challenge}, with ${name}: whichever process the CA reaches, it answers, and all get the one certificate`, {
       skip: noPebble || skip,
     }, async (t) => {
+      const children = processesOf(t)
       const members: Member[] = []
       const reached = new Set<number>()
       let turn = 0
@@ -100,7 +115,7 @@ describe('several processes with one store', { concurrency: 3 }, () => {
       const [httpPort, tlsPort] = challenge === 'http-01' ? [port, other] : [other, port]
       const { directory } = await startPebble(t, { httpPort, tlsPort, rejected: 0 })
       const settings = { directory, store: await share(t), domains: ['many.test', 'www.many.test'], challenge }
-      await Promise.all(Array.from({ length: COUNT }, async () => members.push(await launch(t, settings, node))))
+      await Promise.all(Array.from({ length: COUNT }, async () => members.push(await launch(children, settings, node))))
       for (const { ports } of members)
         await eventually(async () => (await seen(ports[1]!, 'many.test')).subjectaltname === 'DNS:many.test, DNS:www.many.test')
       const serials = await Promise.all(members.map(async ({ ports }) => (await seen(ports[1]!, 'many.test')).serialNumber))
@@ -113,6 +128,7 @@ describe('several processes with one store', { concurrency: 3 }, () => {
     test(`a process that is killed when its ${file} is in the store leaves an order that another completes`, {
       skip: noPebble,
     }, async (t) => {
+      const children = processesOf(t)
       const members: Member[] = []
       const httpPort = await front(t, members, 2, () => members.at(-1)!.ports[0]!)
       const pebble = await startPebble(t, { httpPort, tlsPort: await freePort(), rejected: 0, sleepsSeconds: 3 })
@@ -121,12 +137,12 @@ describe('several processes with one store', { concurrency: 3 }, () => {
       const order = join(store, orderOf(pebble.directory, 'killed.test'))
       const ca = new URL(pebble.directory).host.replace(':', '_')
       const awaited = file === 'order' ? order : join(store, `${ca}.challenges`)
-      members.push(await launch(t, settings))
+      members.push(await launch(children, settings))
       await eventually(async () => existsSync(awaited), file)
       members[0]!.child.kill('SIGKILL')
       const { key } = JSON.parse(readFileSync(order, 'utf8')) as { key: string }
       // The lock of the first one has two minutes, and this clock is past them.
-      members.push(await launch(t, { ...settings, ahead: 130_000 }))
+      members.push(await launch(children, { ...settings, ahead: 130_000 }))
       const { ports, logged } = members[1]!
       await eventually(async () => (await seen(ports[1]!, 'killed.test')).subjectaltname === 'DNS:killed.test')
       assert.ok(readFileSync(join(store, `${ca}-killed.test.pem`), 'utf8').startsWith(key.trim()), 'of the same order')
