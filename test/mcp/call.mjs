@@ -5,8 +5,9 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 
 const one = { Client, StreamableHTTPClientTransport }
 const outcomes = []
-for (const sdk of [one, two]) {
-  const client = new sdk.Client({ name: 'check', version: '1.0.0' })
+// The last one asks for the version without a handshake first, and falls back.
+for (const [sdk, options] of [[one], [two], [two, { versionNegotiation: { mode: 'auto' } }]]) {
+  const client = new sdk.Client({ name: 'check', version: '1.0.0' }, options)
   await client.connect(new sdk.StreamableHTTPClientTransport(new URL(process.argv[2])))
   const progress = []
   const onprogress = (step) => progress.push(step)

@@ -82,7 +82,7 @@ test('both lines of the official client list and call tools, with progress', { s
     counted: 3,
     progress: [1, 2, 3],
   }
-  assert.deepEqual(JSON.parse(await outputOf('call.mjs', await start(t))), [outcome, outcome])
+  assert.deepEqual(JSON.parse(await outputOf('call.mjs', await start(t))), [outcome, outcome, outcome])
 })
 
 const conformance = (url: string, scenario: string): readonly string[] => [
