@@ -143,8 +143,8 @@ if (values.serve !== undefined) {
   process.send(await SERVERS[values.serve]())
   process.on('message', (what) => {
     const { user, system } = process.cpuUsage()
-    if (what === 'memory') globalThis.gc()
-    process.send(what === 'memory' ? process.memoryUsage().rss : user + system)
+    if (what === 'memory') for (let i = 0; i < 4; i++) globalThis.gc()
+    process.send(what === 'memory' ? process.memoryUsage() : user + system)
   })
 } else {
   const { processor, cores, node, commit } = describeMachine()
@@ -199,7 +199,7 @@ function load(url, args, calls) {
   if (!new RegExp(`${calls} succeeded, 0 failed, 0 errored`).test(stdout)) throw new Error(stdout + stderr)
 }
 
-/** Streams whose first message has come back, and that then wait: resident memory of the server, each. */
+/** Streams whose first message has come back, and that then wait: the heap of the server, and its resident memory, each. */
 async function compareIdle() {
   const connections = 20
   const streams = 100
@@ -216,8 +216,9 @@ async function compareIdle() {
     for (const client of clients) await open(client) // what the first call of a connection costs is not that of a stream
     const before = await ask('memory')
     for (const client of clients) await Promise.all(Array.from({ length: streams - 1 }, () => open(client)))
-    const each = ((await ask('memory')) - before) / (connections * (streams - 1))
-    console.log(`${name.padEnd(20)} ${(each / 1024).toFixed(1).padStart(7)} KiB`)
+    const after = await ask('memory')
+    const each = (kind) => ((after[kind] - before[kind]) / (connections * (streams - 1)) / 1024).toFixed(1).padStart(7)
+    console.log(`${name.padEnd(20)} ${each('heapUsed')} KiB of heap, ${each('rss')} KiB of resident memory`)
     for (const client of clients) client.destroy()
     child.kill()
   }
