@@ -5,6 +5,7 @@ import type { HttpSession } from 'weirjs'
 import { exchange } from 'weirjs/kit'
 
 import { codeOf, codeOfStatus, type RpcCode } from './codes.ts'
+import { checkLeftOver, countLeftOver } from './left-over.ts'
 import { RpcError } from './rpc-error.ts'
 import type { RpcProtocol, Wire } from './wire.ts'
 
@@ -93,9 +94,10 @@ export class Call implements RpcCall {
     return rpc instanceof CallRecord ? rpc.call : null
   }
 
-  /** A handler is about to be called. @throws RpcError for a deadline that is not a time */
+  /** A handler is about to be called. @throws RpcError for a deadline that is not a time, and for too many handlers */
   begin(): void {
     const { session, wire } = this
+    checkLeftOver(session)
     exchange(session).onGraceOver(() => this.#end(new RpcError('unavailable', 'the server stops')))
     const timeout = timeoutOf(session.request.header(wire.timeoutField), wire)
     this.deadline = timeout === null ? null : new Date(Date.now() + timeout)
@@ -144,7 +146,10 @@ export class Call implements RpcCall {
   /** Waits for `work`, but no longer than the client and `stop` do. One at a time. */
   race<T>(work: T | PromiseLike<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.onEnd(reject)
+      this.onEnd((error) => {
+        countLeftOver(this.session, work)
+        reject(error)
+      })
       Promise.resolve(work).then(resolve, reject)
     })
   }
@@ -153,6 +158,11 @@ export class Call implements RpcCall {
   onEnd(interrupt: (error: RpcError) => void): void {
     this.#interrupt = interrupt
     if (this.ended !== null) interrupt(this.ended)
+  }
+
+  /** Nothing is begun for a call that has ended. @throws why it has */
+  check(): void {
+    if (this.ended !== null) throw this.ended
   }
 
   /** A stream ends when its client leaves, even if its handler waits for something else. */

@@ -7,7 +7,7 @@ import { gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
 import type { HttpSession } from 'weirjs'
 import { isInstance } from 'weirjs/kit'
 
-import { inTurn } from './expansion-queue.ts'
+import { inTurn, type Sender } from './expansion-queue.ts'
 import { RpcError } from './rpc-error.ts'
 
 const compress = promisify(gzip)
@@ -20,6 +20,8 @@ const expand = promisify(gunzip)
 const MOST_IN_A_TURN = 4 * 1024 * 1024
 /** What each message costs beside its bytes. */
 const LEAST_COST = 4 * 1024
+/** So many bytes at least take as long as one that is compressed: a few of them may be a block that becomes nothing, whose tables are made all the same. */
+const BYTES_FOR_ONE = 16
 /** Up to here, to compress a message takes less CPU than its way to the thread pool and back. */
 const SMALL_BYTES = 32 * 1024
 /** To compress takes as long as to decompress so many times the bytes. */
@@ -51,8 +53,8 @@ const MOST_EXPANDED_NOW = 64 * 1024
 const LEAST_CHUNK = 64
 
 /** @throws RpcError for what is not gzip, and for what becomes larger than the limits allow */
-export function expanded(bytes: Uint8Array, session: HttpSession, limits: ExpansionLimits): Buffer | Promise<Buffer> {
-  return expandedNow(bytes, limits) ?? expandedInPool(bytes, session, limits)
+export function expanded(bytes: Uint8Array, sender: Sender, limits: ExpansionLimits): Buffer | Promise<Buffer> {
+  return expandedNow(bytes, limits) ?? expandedInPool(bytes, sender, limits)
 }
 
 /** @returns null if it is too much, or has more than it states. @throws RpcError */
@@ -60,7 +62,7 @@ function expandedNow(bytes: Uint8Array, limits: ExpansionLimits): Buffer | null 
   if (bytes.length > MOST_COMPRESSED_NOW) return null
   // One byte more than its end states shows zlib that it has all.
   const room = statedBytes(bytes) + 1
-  if (room > MOST_EXPANDED_NOW || !mayWorkNow(room)) return null
+  if (room > MOST_EXPANDED_NOW || !mayWorkNow(Math.max(room, BYTES_FOR_ONE * bytes.length))) return null
   const most = mostBytes(bytes, limits)
   try {
     return gunzipSync(bytes, { chunkSize: Math.max(LEAST_CHUNK, room), maxOutputLength: Math.min(room, most) })
@@ -76,9 +78,9 @@ function statedBytes(bytes: Uint8Array): number {
   return length < 4 ? 0 : Buffer.from(bytes.buffer, bytes.byteOffset, length).readUInt32LE(length - 4)
 }
 
-async function expandedInPool(bytes: Uint8Array, session: HttpSession, limits: ExpansionLimits): Promise<Buffer> {
+async function expandedInPool(bytes: Uint8Array, sender: Sender, limits: ExpansionLimits): Promise<Buffer> {
   try {
-    return await inTurn(session, () => expand(bytes, { maxOutputLength: mostBytes(bytes, limits) }))
+    return await inTurn(sender, () => expand(bytes, { maxOutputLength: mostBytes(bytes, limits) }))
   } catch (error) {
     throw isInstance(error, RpcError) ? error : expansionError(error, bytes, limits)
   }

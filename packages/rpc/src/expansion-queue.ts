@@ -1,44 +1,63 @@
 // Whose message is decompressed next. zlib works through a message in many steps, in turn with all others that have begun, so a thousand that begin
 // at the same time are all in memory before the first one is whole.
 
-import type { HttpSession } from 'weirjs'
 import { networkOf } from 'weirjs/kit'
 
-import { RpcError } from './rpc-error.ts'
+import type { RpcCall } from './call.ts'
+
+/** The call whose message waits. */
+export type Sender = Pick<RpcCall, 'session' | 'signal'>
 
 /** Fewer than the pool has threads: files and names are looked up there, too. */
 const MOST_AT_WORK = 2
 
 /** What waits, by client. */
-const waiting = new Map<string, (() => void)[]>()
+const waiting = new Map<string, Set<() => void>>()
 let atWork = 0
 
-/** Clients take turns, so that none waits for all that another one has sent. @throws (rejects) RpcError if the client has left meanwhile */
-export async function inTurn<T>({ clientAddress, signal }: HttpSession, work: () => Promise<T>): Promise<T> {
+/**
+ * Clients take turns, so that none waits for all that another one has sent.
+ * @throws (rejects) why the call has ended meanwhile: its client has left, or its deadline has passed. Its message is kept no longer then
+ */
+export async function inTurn<T>(sender: Sender, work: () => Promise<T>): Promise<T> {
+  const { signal } = sender
+  signal.throwIfAborted()
   if (atWork < MOST_AT_WORK) atWork++
-  else await turnOf(networkOf(clientAddress))
+  else await turnOf(sender)
   try {
-    if (signal.aborted) throw new RpcError('canceled', 'the client has left')
+    signal.throwIfAborted()
     return await work()
   } finally {
     passOn()
   }
 }
 
-function turnOf(client: string): Promise<void> {
-  return new Promise((resolve) => {
-    const queue = waiting.get(client)
-    if (queue === undefined) waiting.set(client, [resolve])
-    else queue.push(resolve)
+function turnOf({ session, signal }: Sender): Promise<void> {
+  const client = networkOf(session.clientAddress)
+  return new Promise((resolve, reject) => {
+    const queue = waiting.get(client) ?? new Set()
+    waiting.set(client, queue)
+    const begin = (): void => {
+      signal.removeEventListener('abort', leave)
+      resolve()
+    }
+    const leave = (): void => {
+      queue.delete(begin)
+      if (queue.size === 0) waiting.delete(client)
+      reject(signal.reason)
+    }
+    queue.add(begin)
+    signal.addEventListener('abort', leave, { once: true })
   })
 }
 
 function passOn(): void {
   for (const [client, queue] of waiting) {
-    const next = queue.shift()!
+    const [next] = queue
+    queue.delete(next!)
     waiting.delete(client)
-    if (queue.length > 0) waiting.set(client, queue)
-    next()
+    if (queue.size > 0) waiting.set(client, queue)
+    next!()
     return
   }
   atWork--

@@ -227,7 +227,7 @@ class MethodHandler implements StreamOwner {
   #one(call: Call, handler: AnyHandler, read: () => unknown): HttpResponse | Promise<HttpResponse> {
     try {
       const input = read()
-      const value = isPromise(input) ? input.then((message) => handler(message, call)) : handler(input, call)
+      const value = isPromise(input) ? input.then((message) => start(handler, message, call)) : handler(input, call)
       if (isPromise(value)) return this.#oneLater(call, value)
       const response = sendMessage(call, this.encode(value, call.wire), this.#compressAbove)
       call.finish()
@@ -254,7 +254,7 @@ class MethodHandler implements StreamOwner {
     try {
       const isBidi = this.#method.methodKind === 'bidi_streaming'
       const input = isBidi ? new MessageReader(call, this.#codec, this.#read) : await onlyMessage(call, this.#codec, this.#read)
-      values = this.#valuesOf(handler(input, call))
+      values = this.#valuesOf(start(handler, input, call))
       const { done, value } = await call.race(values.next())
       return sendMessages(call, this, done === true ? null : this.encode(value, call.wire), values, this.#compressAbove)
     } catch (error) {
@@ -284,6 +284,12 @@ class MethodHandler implements StreamOwner {
     if (known.code === 'internal') this.#log(`weir: ${this.#method.toString()} failed`, known.cause ?? error)
     return known
   }
+}
+
+/** @throws RpcError if the call has ended while its message was being read */
+function start(handler: AnyHandler, input: unknown, call: Call): unknown {
+  call.check()
+  return handler(input, call)
 }
 
 /** What the server logs and what observers are told is the error itself, if it has a status already. */

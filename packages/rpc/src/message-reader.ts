@@ -171,8 +171,8 @@ export class MessageReader implements AsyncIterableIterator<Message, undefined, 
     }
     if (maxMessages !== null && ++this.#count > maxMessages)
       throw new RpcError('resource_exhausted', `a stream may have at most ${maxMessages} messages (maxMessages)`)
-    const { session, wire } = this.#call
-    const message = messageIn(frame, session, this.#isCompressed, this.#codec, wire.codec, this.#settings)
+    const { wire } = this.#call
+    const message = messageIn(frame, this.#call, this.#isCompressed, this.#codec, wire.codec, this.#settings)
     if (!isPromise(message)) return { done: false, value: message as Message }
     return (message as Promise<Message>).then(
       (value): Result => ({ done: false, value }),

@@ -6,6 +6,7 @@
 import type { Call } from './call.ts'
 import { compressed } from './compression.ts'
 import { COMPRESSED, FrameList } from './frames.ts'
+import { countLeftOver } from './left-over.ts'
 import { asSent, lastFrame } from './response-messages.ts'
 import type { RpcError } from './rpc-error.ts'
 import type { Wire } from './wire.ts'
@@ -25,12 +26,12 @@ const MOST_BYTES = 16 * 1024
 const IN_A_ROW = 64
 const DONE: Result = Object.freeze({ done: true, value: undefined })
 
-/** Tells a handler that no more is wanted. It may be waiting for something that never comes, so nobody waits for it. */
-export function closeValues(values: AsyncIterator<unknown>): void {
+/** Tells a handler that no more is wanted. It may be waiting for something that never comes. @returns a promise that it has ended, if it says so */
+export function closeValues(values: AsyncIterator<unknown>): unknown {
   try {
-    Promise.resolve(values.return?.()).catch(() => {})
+    return Promise.resolve(values.return?.()).catch(() => {})
   } catch {
-    // The call fails anyway, or its client has left.
+    return null // the call fails anyway, or its client has left
   }
 }
 
@@ -111,8 +112,12 @@ export class MessageSource implements AsyncIterableIterator<Uint8Array, undefine
 
   #fail(error: unknown): void {
     if (this.#isDone) return
-    closeValues(this.#values)
+    this.#leave()
     this.#end(this.#owner.failed(error))
+  }
+
+  #leave(): void {
+    countLeftOver(this.#call.session, closeValues(this.#values))
   }
 
   #end(failure: RpcError | null): void {
@@ -181,7 +186,7 @@ export class MessageSource implements AsyncIterableIterator<Uint8Array, undefine
     if (!this.#isDone) {
       this.#isDone = true
       this.#call.finish()
-      closeValues(this.#values)
+      this.#leave()
     }
     this.#list.take()
     this.#last = null

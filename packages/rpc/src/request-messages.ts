@@ -1,7 +1,6 @@
 // The message of a request that has one.
 
 import type { Message } from '@bufbuild/protobuf'
-import type { HttpSession } from 'weirjs'
 
 import type { Call } from './call.ts'
 import type { Codec } from './codec.ts'
@@ -14,16 +13,17 @@ export interface ReadSettings extends ExpansionLimits {
 }
 
 /** The message of a method that takes one, whose body has arrived. A promise only where it has to be waited for. @throws RpcError */
-export function onlyMessage({ wire, session }: Call, codec: Codec, settings: ReadSettings): Message | Promise<Message> {
+export function onlyMessage(call: Call, codec: Codec, settings: ReadSettings): Message | Promise<Message> {
   const { maxMessageSize } = settings
+  const { wire, session } = call
   const { request } = session
   const body = request.bodyBytes // a copy: fields of the message refer to it
   const isCompressed = isCompressing(request.header(wire.encodingField))
   if (wire.isFramed) {
     const frame = onlyFrame(wire.isText ? fromBase64(request.body) : body, maxMessageSize)
-    return messageIn(frame, session, isCompressed, codec, wire.codec, settings)
+    return messageIn(frame, call, isCompressed, codec, wire.codec, settings)
   }
-  if (isCompressed) return decoded(expanded(body, session, settings), codec, wire.codec)
+  if (isCompressed) return decoded(expanded(body, call, settings), codec, wire.codec)
   checkSize(body.length, maxMessageSize)
   return codec.decode(body, wire.codec)
 }
@@ -36,13 +36,13 @@ export function queryMessage(call: Call, codec: Codec, settings: ReadSettings): 
   const sent = query.get('base64') === '1' ? Buffer.from(text, 'base64url') : Buffer.from(text)
   const isCompressed = isCompressing(query.get('compression'))
   checkSize(sent.length, settings.maxMessageSize)
-  return decoded(isCompressed ? expanded(sent, call.session, settings) : sent, codec, call.wire.codec)
+  return decoded(isCompressed ? expanded(sent, call, settings) : sent, codec, call.wire.codec)
 }
 
 /** @throws RpcError */
 export function messageIn(
   { flags, bytes }: Frame,
-  session: HttpSession,
+  call: Call,
   isCompressed: boolean,
   codec: Codec,
   form: 'proto' | 'json',
@@ -53,7 +53,7 @@ export function messageIn(
   // The code is that of gRPC, and the fault is the client's all the same.
   if (!isCompressed)
     throw Object.assign(new RpcError('internal', 'a message is compressed, and the head states no compression'), { fault: 'peer' })
-  return decoded(expanded(bytes, session, settings), codec, form)
+  return decoded(expanded(bytes, call, settings), codec, form)
 }
 
 function decoded(bytes: Buffer | Promise<Buffer>, codec: Codec, form: 'proto' | 'json'): Message | Promise<Message> {

@@ -9,9 +9,9 @@ import { createConnectRouter } from '@connectrpc/connect'
 import { HttpServer, type HttpSession } from 'weirjs'
 
 import { compressed, expanded } from '../src/compression.ts'
-import { inTurn } from '../src/expansion-queue.ts'
+import { inTurn, type Sender } from '../src/expansion-queue.ts'
 import { frame, fromBase64 } from '../src/frames.ts'
-import { Health, health, mapService, mountConnect, type RpcCall, type RpcImplementation, type RpcOptions } from '../src/index.ts'
+import { Health, health, mapService, mountConnect, type RpcCall, RpcError, type RpcImplementation, type RpcOptions } from '../src/index.ts'
 import { HealthCheckRequestSchema } from '../src/proto/grpc/health/v1/health_pb.ts'
 import { type EchoRequest, EchoRequestSchema, EchoService } from './proto/echo_pb.ts'
 
@@ -102,7 +102,11 @@ test('a message becomes at most maxRatio times as large when it is decompressed'
   assert.equal(await send(1_000_000, { maxRatio: 2_000, maxMessageSize: '900KiB' }), '429 8 429')
 })
 
-const ONE = { clientAddress: '10.0.0.1', signal: new AbortController().signal } as HttpSession
+const senderAt = (clientAddress: string, signal = new AbortController().signal): Sender => ({
+  session: { clientAddress } as HttpSession,
+  signal,
+})
+const ONE = senderAt('10.0.0.1')
 const LIMITS = { maxMessageSize: 4 * 1024 * 1024, maxRatio: 100 }
 const isNow = (one: unknown): boolean => !(one instanceof Promise)
 
@@ -118,6 +122,15 @@ test('a turn decompresses and compresses few small messages itself, and leaves t
   const texts = Array.from({ length: 300 }, () => compressed(Buffer.alloc(30_000, 'a')))
   assert.ok(texts.filter(isNow).length < 100, `${texts.filter(isNow).length} at once`)
   for (const one of await Promise.all(texts)) assert.deepEqual(gunzipSync(one), Buffer.alloc(30_000, 'a'))
+})
+
+test('a message that becomes nothing counts by what it has compressed', async () => {
+  await settle()
+  const parts = Buffer.concat(Array.from({ length: 190 }, () => gzipSync('')))
+  const all = Array.from({ length: 1_000 }, () => expanded(parts, ONE, LIMITS))
+  const now = all.filter(isNow).length
+  assert.ok(now > 10 && now < 100, `${now} at once`)
+  for (const one of await Promise.all(all)) assert.equal(one.length, 0)
 })
 
 test('a message that states a wrong size, in parts or beyond a limit, is decompressed as any other', async () => {
@@ -153,24 +166,26 @@ test('a message that states a wrong size, in parts or beyond a limit, is decompr
 })
 
 test('two messages at a time are decompressed, and the clients that have sent them take turns', async () => {
-  const sessions = ['10.0.0.1', '10.0.0.2', '2001:db8::1', '2001:db8::2'].map(
-    (clientAddress) => ({ clientAddress, signal: new AbortController().signal }) as HttpSession,
-  )
-  const [one, two, three, four] = sessions as [HttpSession, HttpSession, HttpSession, HttpSession]
+  const one = ONE
+  const [two, three, four] = ['10.0.0.2', '2001:db8::1', '2001:db8::2'].map((address) => senderAt(address)) as [Sender, Sender, Sender]
   const begun: string[] = []
   const ends: (() => void)[] = []
-  const work = (session: HttpSession, name: string): Promise<unknown> =>
-    inTurn(session, () => {
+  const work = (sender: Sender, name: string): Promise<unknown> =>
+    inTurn(sender, () => {
       begun.push(name)
       if (name.endsWith('!')) throw new Error('no')
       return new Promise<void>((resolve) => ends.push(resolve))
     }).catch(() => {})
   const all = [1, 2, 3, 4, 5].map((n) => work(one, `a${n}`))
   all.push(work(two, 'b1'), work(two, 'b2!'), work(three, 'c1'), work(four, 'c2'))
-  const left = { clientAddress: '10.0.0.2', signal: AbortSignal.abort() } as HttpSession
+  const passed = new RpcError('deadline_exceeded', 'the deadline has passed')
+  const leaver = new AbortController()
+  const leavers = ['10.0.0.2', '10.0.0.3'].map((address) => inTurn(senderAt(address, leaver.signal), assert.fail))
   await settle()
   assert.deepEqual(begun, ['a1', 'a2'])
-  all.push(assert.rejects(inTurn(left, assert.fail), { code: 'canceled' }))
+  leaver.abort(passed)
+  // At once, so that nothing is kept for them until their turn.
+  for (const late of [...leavers, inTurn(senderAt('10.0.0.2', leaver.signal), assert.fail)]) await assert.rejects(late, passed)
   while (ends.length > 0) {
     ends.shift()!()
     await settle()

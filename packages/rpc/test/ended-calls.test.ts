@@ -1,0 +1,123 @@
+// Calls that end before their functions do: at a deadline, which the client chooses, or because it has left.
+import assert from 'node:assert/strict'
+import http2 from 'node:http2'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+
+import { create, toBinary } from '@bufbuild/protobuf'
+import { HttpServer } from 'weirjs'
+
+import { frame } from '../src/frames.ts'
+import { mapService } from '../src/index.ts'
+import { EchoRequestSchema, EchoService } from './proto/echo_pb.ts'
+
+/** What was resolved has gone on. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+const echo = (text: string, padding = new Uint8Array()): Uint8Array =>
+  toBinary(EchoRequestSchema, create(EchoRequestSchema, { text, padding }))
+
+test('calls that end before their functions take a connection at most about 100 of these, whatever ends them', async (t) => {
+  let running = 0
+  let open = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const work = async (): Promise<object> => {
+    running++
+    await gate
+    return {}
+  }
+  const server = new HttpServer({ port: 0, http2: 'cleartext', logger: null })
+  mapService(server, EchoService, {
+    say: work,
+    peek: () => ({}),
+    gather: work,
+    async *repeat({ text }) {
+      if (text === 'late') yield {}
+      yield await work()
+    },
+    async *converse() {
+      yield await work()
+    },
+  })
+  await server.start()
+  t.after(() => server.stop({ grace: 0 }))
+  const connect = (): http2.ClientHttp2Session => {
+    const client = http2.connect(`http://127.0.0.1:${server.port}`)
+    t.after(() => client.destroy())
+    return client
+  }
+  /** @param timeout null: the client leaves once the head has come */
+  const call = (client: http2.ClientHttp2Session, method: string, text = '', timeout: string | null = '20S'): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const path = `/test.v1.EchoService/${method}`
+      const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc' }
+      const stream = client.request({ ...headers, ...(timeout !== null && { 'grpc-timeout': timeout }) })
+      let status = 'left'
+      const read = (fields: http2.IncomingHttpHeaders): void => {
+        if (fields['grpc-status'] !== undefined) status = String(fields['grpc-status'])
+        else if (timeout === null) stream.close(http2.constants.NGHTTP2_CANCEL)
+      }
+      stream
+        .on('response', read)
+        .on('trailers', read)
+        .on('error', reject)
+        .on('close', () => resolve(status))
+      stream.resume().end(frame(0, echo(text)))
+    })
+  const clients: http2.ClientHttp2Session[] = []
+  for (const [method, text, timeout, end] of [
+    ['Say', '', '1m', '4'],
+    ['Gather', '', '1m', '4'],
+    ['Converse', '', '1m', '4'],
+    ['Repeat', '', '1m', '4'],
+    ['Repeat', 'late', '1m', '4'],
+    ['Repeat', 'late', null, 'left'],
+  ] as const) {
+    const client = connect()
+    const before = running
+    for (let sent = 0; sent < 200; sent += 40) {
+      const statuses = await Promise.all(Array.from({ length: 40 }, () => call(client, method, text, timeout)))
+      assert.deepEqual(new Set(statuses), new Set([sent < 120 ? end : '14']), `${method} after ${sent} calls`)
+    }
+    assert.equal(running - before, 120, method)
+    clients.push(client)
+  }
+  assert.equal(await call(clients[0]!, 'Peek'), '14')
+  assert.equal(await call(connect(), 'Peek'), '0', 'of another connection')
+  open()
+  await settle()
+  for (const client of clients) assert.equal(await call(client, 'Peek'), '0', 'after they have ended')
+})
+
+test('no function is called for a message that is decompressed after the end of its call, and such messages are not kept', async (t) => {
+  const alive = setInterval(() => {}, 1_000) // deadlines keep no process alive
+  t.after(() => clearInterval(alive))
+  let called = 0
+  const count = () => ({ index: ++called })
+  const server = new HttpServer({ logger: null })
+  mapService(server, EchoService, {
+    say: count,
+    async *repeat() {
+      yield count()
+    },
+  })
+  const post = (method: string, body: Uint8Array, headers: Readonly<Record<string, string>>) =>
+    server.inject({ method: 'POST', url: `/test.v1.EchoService/${method}`, body, headers })
+  const zipped = gzipSync(echo('', Buffer.alloc(400_000)))
+  const deadline = { 'Connect-Timeout-Ms': '0' }
+  const all = await Promise.all(
+    Array.from({ length: 40 }, (_, i) =>
+      i % 2 === 0
+        ? post('Say', zipped, { ...deadline, 'Content-Type': 'application/proto', 'Content-Encoding': 'gzip' })
+        : post('Repeat', frame(1, zipped), {
+            ...deadline,
+            'Content-Type': 'application/connect+proto',
+            'Connect-Content-Encoding': 'gzip',
+          }),
+    ),
+  )
+  assert.ok(all.filter((response) => response.text().includes('deadline_exceeded')).length > 30)
+  assert.ok(called < 10, `${called} were called`)
+})
