@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
 
 import type { HttpSession } from 'weirjs'
-import { isInstance } from 'weirjs/kit'
+import { exchange, isInstance } from 'weirjs/kit'
 
 import { inTurn, type Sender } from './expansion-queue.ts'
 import { RpcError } from './rpc-error.ts'
@@ -116,11 +116,13 @@ export function isCompressing(encoding: string | null): boolean {
  * Whether the client takes gzip. A page of another site that sends cookies, or what else tells whose request it is, does not get it: the length of what
  * is compressed would show which of its guesses occur in it.
  */
-export function acceptsGzip({ request, clientCertificate }: HttpSession, field: string): boolean {
-  const accepted = request.header(field)
+export function acceptsGzip(session: HttpSession, field: string): boolean {
+  const handle = exchange(session)
+  const accepted = handle.field(field)
   if (accepted === null || !/(?:^|[,\s])gzip(?:[,;\s]|$)/.test(accepted) || /gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)/.test(accepted)) return false
-  if (request.header('sec-fetch-site') !== 'cross-site') return true
-  return request.cookies === 0 && request.header('authorization') === null && clientCertificate === null
+  if (handle.field('sec-fetch-site') !== 'cross-site') return true
+  // Which cookies there are does not matter to the response, and a certificate is looked at last: what is sent to others may still be kept for all.
+  return handle.cookies(true).length === 0 && handle.field('authorization') === null && session.clientCertificate === null
 }
 
 let left = MOST_IN_A_TURN

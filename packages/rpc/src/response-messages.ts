@@ -18,9 +18,11 @@ const NOTHING = new Uint8Array(0)
 
 /** Sends the only message of a response. @param compressAbove null: never */
 export function sendMessage(call: Call, bytes: Uint8Array, compressAbove: number | null): HttpResponse | Promise<HttpResponse> {
-  call.record.tell(null)
-  if (compressAbove === null || bytes.length <= compressAbove || !acceptsGzip(call.session, call.wire.acceptField))
-    return sendWhole(call, bytes, false)
+  const { record, session, wire } = call
+  record.tell(null)
+  if (compressAbove === null || bytes.length <= compressAbove) return sendWhole(call, bytes, false)
+  if (session.request.method === 'GET') responseHandle(session.response).vary(wire.acceptField) // it may be kept for others
+  if (!acceptsGzip(session, wire.acceptField)) return sendWhole(call, bytes, false)
   const sent = compressed(bytes)
   return sent instanceof Promise ? sent.then((whole) => sendWhole(call, whole, true)) : sendWhole(call, sent, true)
 }

@@ -7,6 +7,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { createConnectRouter } from '@connectrpc/connect'
 import { HttpServer, type HttpSession } from 'weirjs'
+import { cache } from 'weirjs/cache'
 
 import { compressed, expanded } from '../src/compression.ts'
 import { inTurn, type Sender } from '../src/expansion-queue.ts'
@@ -244,6 +245,26 @@ test('a page of another site gets nothing compressed with what tells whose reque
     assert.equal(await codingFor(fields), null)
   for (const fields of [site, { Authorization: 'Basic YTpi' }, { 'Sec-Fetch-Site': 'same-origin', Cookie: 'id=1' }])
     assert.equal(await codingFor(fields), 'gzip')
+})
+
+test('a response to GET is kept for all clients, and none gets it in a compression that it does not take', async () => {
+  let made = 0
+  const server = serverOf({ peek: ({ text }) => ({ text: text.repeat(2_000), index: ++made }) }, { use: [cache({ maxAge: '1m' })] })
+  const get = async (fields: Readonly<Record<string, string>>): Promise<string> => {
+    const url = '/test.v1.EchoService/Peek?encoding=json&message={"text":"a"}'
+    const { headers } = await server.inject({ url: url.replaceAll('"', '%22'), headers: fields })
+    return `${headers.get('vary')} ${headers.get('content-encoding')}`
+  }
+  const kept: Readonly<Record<string, string>>[] = [{}, { 'Accept-Encoding': 'gzip' }, { 'Sec-Fetch-Site': 'cross-site', Cookie: 'id=1' }]
+  for (let round = 0; round < 2; round++)
+    for (const fields of kept) {
+      const shown = `accept-encoding ${'Accept-Encoding' in fields ? 'gzip' : null}`
+      assert.equal((await get(fields)).toLowerCase(), shown, JSON.stringify(fields))
+    }
+  assert.equal(made, 2)
+  await get({ 'Accept-Encoding': 'gzip, br', 'Sec-Fetch-Site': 'cross-site', Cookie: 'id=1' })
+  await get({ 'Accept-Encoding': 'gzip, br' })
+  assert.equal(made, 3, 'cookies that are only counted')
 })
 
 test('calls whose deadline has passed, or that nobody implements, write nothing in the log', async (t) => {
