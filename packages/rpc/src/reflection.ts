@@ -15,6 +15,8 @@ type Outcome = ServerReflectionResponse['messageResponse']
 export function reflection(services: readonly DescService[]): RpcImplementation<typeof ServerReflection> {
   const files = new Map<string, DescFile>()
   const symbols = new Map<string, DescFile>()
+  /** Encoded once: that takes milliseconds for a file, and a client asks in a few bytes. */
+  const encoded = new Map<DescFile, Uint8Array>()
   for (const { file } of services) addFile(file)
 
   function addFile(file: DescFile): void {
@@ -45,7 +47,11 @@ export function reflection(services: readonly DescService[]): RpcImplementation<
       one.dependencies.forEach(add)
     }
     add(file)
-    const fileDescriptorProto = [...needed].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto))
+    const fileDescriptorProto = [...needed].map((one) => {
+      const bytes = encoded.get(one) ?? toBinary(FileDescriptorProtoSchema, one.proto)
+      encoded.set(one, bytes)
+      return bytes
+    })
     return found('fileDescriptorResponse', { fileDescriptorProto })
   }
 

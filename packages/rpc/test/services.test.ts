@@ -66,6 +66,18 @@ test('reflection returns the files that declare a symbol, in both versions', asy
   }
 })
 
+test('reflection encodes a file once, however often clients ask for it', async () => {
+  const { serverReflectionInfo } = reflection([EchoService])
+  const asked = { case: 'fileContainingSymbol' as const, value: EchoService.typeName }
+  const requests = requestsOf([asked, asked, { case: 'fileByFilename' as const, value: EchoService.file.proto.name }])
+  const files = new Set<unknown>()
+  for await (const { messageResponse } of serverReflectionInfo!(requests as never, {} as never)) {
+    const { value } = messageResponse as { readonly value: { readonly fileDescriptorProto: readonly Uint8Array[] } }
+    for (const one of value.fileDescriptorProto) files.add(one)
+  }
+  assert.equal(files.size, 1 + EchoService.file.dependencies.length)
+})
+
 async function* requestsOf<T>(asked: readonly T[]) {
   for (const messageRequest of asked) yield { messageRequest }
 }
