@@ -43,6 +43,8 @@ test('several paths, groups and servers can take uploads', async (t) => {
   const pictures = uploads('/pictures', OPTIONS)
   server.useModule(pictures)
   assert.throws(() => server.useModule(pictures), { code: 'WEIR_SERVER_STATE' })
+  const message = /two parameters "id": rename one, yours if the other is a module's$/
+  assert.throws(() => server.group('/r/:id').useModule(uploads('/files', OPTIONS)), { code: 'WEIR_ROUTE_TEMPLATE', message })
   server.group('/users/:user').useModule(uploads('/files', { ...OPTIONS, maxSize: 5 }))
   assert.equal((await tus('POST', '/users/a%20b/files?x=1', { 'Upload-Length': 6 })).status, 413)
   assert.equal((await tus('OPTIONS', '/users/a/files')).headers.get('tus-max-size'), '5')

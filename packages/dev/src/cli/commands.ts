@@ -24,7 +24,7 @@ export async function runCommand(given: readonly string[]): Promise<number> {
     if (command.name === 'help') return print(usageOf(command.topic))
     if (command.name === 'version') return print(versionOf())
     if (command.name === 'completion') return print(completionOf(command.shell).trimEnd())
-    if (command.name === 'types') return writeTypes(command)
+    if (command.name === 'types') return await writeTypes(command)
     return await runOn(command)
   } catch (error) {
     if (error instanceof UsageError) return complain(`${error.message}\n\n${usageOf(error.topic)}`, MISUSED)
@@ -59,8 +59,8 @@ async function runOn(command: Exclude<ParsedCommand, { readonly name: 'help' | '
   }
 }
 
-function writeTypes(command: TypesCommand): number {
-  const declarations = typesOf(command)
+async function writeTypes(command: TypesCommand): Promise<number> {
+  const declarations = await typesOf(command)
   if (declarations !== null) process.stdout.write(declarations)
   return 0
 }

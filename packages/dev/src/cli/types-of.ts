@@ -1,20 +1,20 @@
 // `weir types`: reads a document of OpenAPI, and writes its declarations.
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { text as textOf } from 'node:stream/consumers'
 
 import type { TypesCommand } from './arguments.ts'
 import { DocumentError } from './types/api-document.ts'
 import { declarationsOf } from './types/declarations.ts'
 
-const STDIN = 0
-
 /** The document cannot be read, or the declarations cannot be written. */
 export class TypesError extends Error {}
 
 /** @returns the declarations, or null if they are in a file @throws TypesError */
-export function typesOf({ file, out }: TypesCommand): string | null {
+export async function typesOf({ file, out }: TypesCommand): Promise<string | null> {
   const name = file ?? 'stdin'
-  const text = attempt(() => readFileSync(file ?? STDIN, 'utf8'), `cannot read ${name}`)
+  // As a stream: a pipe may not block, and a synchronous read would then fail until the other program has written.
+  const text = await attempt(file === null ? textOf(process.stdin) : readFile(file, 'utf8'), `cannot read ${name}`)
   let declarations: string
   try {
     declarations = declarationsOf(text)
@@ -23,13 +23,13 @@ export function typesOf({ file, out }: TypesCommand): string | null {
     throw error
   }
   if (out === null) return declarations
-  attempt(() => writeFileSync(out, declarations), `cannot write ${out}`)
+  await attempt(writeFile(out, declarations), `cannot write ${out}`)
   return null
 }
 
-function attempt<T>(act: () => T, what: string): T {
+async function attempt<T>(act: Promise<T>, what: string): Promise<T> {
   try {
-    return act()
+    return await act
   } catch (error) {
     throw new TypesError(`${what}: ${(error as Error).message}`)
   }

@@ -1,9 +1,11 @@
 // `weir types`: what it declares for a document, that the compiler accepts it, and what a document cannot do to it.
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
@@ -281,6 +283,18 @@ describe('the command', () => {
       const { status, stdout } = spawnSync(process.execPath, [COMMAND, 'types', ...args], { input: `\ufeff${DOCUMENT}`, encoding: 'utf8' })
       assert.deepEqual({ status, stdout }, { status: 0, stdout: expected })
     }
+  })
+
+  test('waits for a program that writes to its stdin later, in pieces', async () => {
+    // As under npx: the outer process shares the pipe, and does not let it block once it has touched its own stdin.
+    const outer = `const { spawn } = require('node:child_process')
+      spawn(process.execPath, [${JSON.stringify(COMMAND)}, 'types'], { stdio: 'inherit' }).on('exit', (code) => process.exit(code))
+      process.stdin`
+    const child = spawn(process.execPath, ['-e', outer], { stdio: 'pipe' })
+    setTimeout(() => child.stdin.write(DOCUMENT.slice(0, 20)), 1_000)
+    setTimeout(() => child.stdin.end(DOCUMENT.slice(20)), 1_100)
+    const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    assert.deepEqual({ code, out, err }, { code: 0, out: declarationsOf(DOCUMENT), err: '' })
   })
 
   test('has one line for what is wrong', (t) => {

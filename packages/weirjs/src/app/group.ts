@@ -308,7 +308,10 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     if ((usable as object) instanceof RouteGroup)
       throw invalid(owner, 'a group or a server is no policy: routes of a group are answered without it')
     const policy = checkPolicy(owner, usable)
-    if (!this.#scope.use(policy)) throw invalid(owner, `there already is a policy ${JSON.stringify(policy.name)} at this level`)
+    if (!this.#scope.use(policy)) {
+      const why = policy.name === 'csrf' ? ': if sessions() has added it, give it `csrf: false`, or the options of csrf()' : ''
+      throw invalid(owner, `there already is a policy ${JSON.stringify(policy.name)} at this level${why}`)
+    }
     this.#home.table.recompose()
     return this
   }
@@ -337,7 +340,8 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
       throw invalid('use()', `${JSON.stringify(module.name)} has install and ${hook}: it is a module or a policy, not both`)
     if (typeof module.name !== 'string' || module.name === '')
       throw invalid('use()', `name of a module is ${shown(module.name)}, not a string`)
-    if (this.#modules.has(module.name)) throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is already installed`)
+    if (this.#modules.has(module.name))
+      throw new WeirError('WEIR_SERVER_STATE', `module "${module.name}" is already installed: for a second one, give it another \`name\``)
     this.#modules.add(module.name)
     try {
       checkInstalled(module, module.install(this as unknown as ModuleHost))

@@ -54,7 +54,7 @@ const MALFORMED: Record<string, RegExp> = {
   '/a*': /whole segment/,
   '/*path/more': /something follows/,
   '/*path/': /something follows/,
-  '/:id/:id': /two parameters "id"/,
+  '/:id/:id': /two parameters "id": rename one, yours if the other is a module's$/,
   '/:id/*id': /two parameters "id"/,
   '/a?b': /is not allowed in a path/,
   '/a#b': /is not allowed in a path/,

@@ -120,7 +120,8 @@ function parametersOf(text: string, segments: readonly Segment[]): Parameter[] {
   segments.forEach((segment, segmentIndex) => {
     if (segment.kind === 'text') return
     const { name } = segment
-    if (parameters.some((other) => other.name === name)) throw malformed(text, `it has two parameters "${name}"`)
+    if (parameters.some((other) => other.name === name))
+      throw malformed(text, `it has two parameters "${name}": rename one, yours if the other is a module's`)
     parameters.push({ name, segmentIndex, rest: segment.kind === 'rest' })
   })
   return parameters

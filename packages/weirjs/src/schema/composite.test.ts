@@ -272,7 +272,7 @@ describe('settings from texts', () => {
         assert.ok(error instanceof SchemaError)
         assert.match(
           error.message,
-          /PORT: expected a whole number of at least 1, got ; DEBUG: .*; SITE: .*got nothing; TOKEN: .*\(not shown\)$/,
+          /PORT: expected a whole number of at least 1, got an empty text; DEBUG: .*; SITE: .*got nothing; TOKEN: .*\(not shown\)$/,
         )
         assert.doesNotMatch(error.message, /hunter|OTHER/)
         assert.doesNotMatch(JSON.stringify(error.mismatches), /hunter/)

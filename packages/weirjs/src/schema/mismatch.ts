@@ -47,7 +47,8 @@ export class Mismatch {
   }
 
   get message(): string {
-    return `expected ${this.expected}, ${this.actual === undefined ? 'got nothing' : `got ${this.actual}`}`
+    const got = this.actual === undefined ? 'nothing' : this.actual === '' ? 'an empty text' : this.actual
+    return `expected ${this.expected}, got ${got}`
   }
 
   /** `path` as a JSON Pointer (RFC 6901), such as `/address/city`; empty for the value itself. */

@@ -8,9 +8,11 @@ import { saveToS3 } from '../../../s3/src/index.ts'
 import { diskStorage, uploads } from '../../../uploads/src/index.ts'
 import { HttpServer } from '../../src/index.ts'
 import { cache, cacheMetrics } from '../../src/modules/cache/index.ts'
+import { csrf } from '../../src/modules/csrf/index.ts'
 import { health } from '../../src/modules/health/index.ts'
 import { idempotency } from '../../src/modules/idempotency/index.ts'
 import { memoryRelay, relayChannel } from '../../src/modules/relay/index.ts'
+import { memorySessions, sessions } from '../../src/modules/sessions/index.ts'
 import { mountNode } from '../../src/node/index.ts'
 
 const INVALID = 'an option or argument is invalid: '
@@ -46,6 +48,14 @@ const MISTAKES: ReadonlyArray<readonly [make: () => unknown, message: string]> =
   [
     () => server.use(untyped((_req: unknown, _res: unknown, next: () => void) => next())),
     'use(): a middleware has two parameters, session and next, not 3: mount code for Express with mountNode()',
+  ],
+  [
+    () => new HttpServer({ logger: null }).use(sessions({ store: memorySessions() })).use(csrf()),
+    'use(): there already is a policy "csrf" at this level: if sessions() has added it, give it `csrf: false`, or the options of csrf()',
+  ],
+  [
+    () => new HttpServer({ logger: null }).use(csrf()).use(sessions({ store: memorySessions() })),
+    'use(): there already is a policy "csrf" at this level: if sessions() has added it, give it `csrf: false`, or the options of csrf()',
   ],
   [
     () => new HttpServer({ limits: { maxRequestBodySize: untyped('25mb') } }),

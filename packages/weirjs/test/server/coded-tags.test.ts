@@ -140,6 +140,9 @@ test('a 412 says which condition failed, and not the current tag', async () => {
   server.map(null, '/none', (_, { response }) => (response.precondition(null) ? response : 'done'))
   for (const [path, field, value, detail] of [
     ['/strong', 'If-Match', '"x"', /^no tag in If-Match is that of the current state$/],
+    ['/strong', 'If-Match', 'own', /^no tag in If-Match is in double quotes: send If-Match: "v1", as in ETag$/],
+    ['/weak', 'If-Match', 'v1, v2', /in double quotes/],
+    ['/dated', 'If-Match', 'v1', /in double quotes/],
     ['/weak', 'If-Match', 'W/"own"', /If-Match never matches a weak tag/],
     ['/dated', 'If-Match', '"x"', /the current state has none/],
     ['/none', 'If-Match', '*', /there is none/],

@@ -36,7 +36,10 @@ test('on a group, below its prefix', async () => {
 
 test('one that installs itself, or one that is installed already, is refused', () => {
   const loop: Module = { name: 'loop', install: (host) => void host.useModule(loop) }
-  assert.throws(() => new HttpServer().useModule(loop), { code: 'WEIR_SERVER_STATE', message: /module "loop" is already installed/ })
+  assert.throws(() => new HttpServer().useModule(loop), {
+    code: 'WEIR_SERVER_STATE',
+    message: /module "loop" is already installed: for a second one, give it another `name`$/,
+  })
   assert.throws(() => new HttpServer().useModule(health).useModule(admin), { code: 'WEIR_SERVER_STATE', message: /"health"/ })
 })
 

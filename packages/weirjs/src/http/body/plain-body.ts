@@ -85,7 +85,7 @@ export function events(data?: EventData): EventsBody<EventData | null> {
 /** `unknown` unless the data of an event is a string, which `sse` sends as text, and not as JSON. */
 type JsonData<E> = E extends AnySchema
   ? [OutputOf<E>] extends [string]
-    ? 'events with text as their data need no schema: write events()'
+    ? 'events with text as their data have no schema: write events(), or make the data an object with the text'
     : unknown
   : { readonly [K in keyof E]: E[K] extends AnySchema ? JsonData<E[K]> : never }
 

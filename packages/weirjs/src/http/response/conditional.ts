@@ -96,6 +96,7 @@ export function failureOf(request: ConditionalRequest, current: Validators | nul
   const match = request.get('if-match')
   if (current === null && match !== null) return 'If-Match needs a current state, and there is none'
   if (match !== null && !matchesStrongly(match, current!.etag)) {
+    if (!match.includes(QUOTE)) return 'no tag in If-Match is in double quotes: send If-Match: "v1", as in ETag'
     if (current!.etag === null) return 'If-Match names a tag, and the current state has none'
     return isWeak(current!.etag)
       ? 'If-Match never matches a weak tag, and that of the current state is weak'
@@ -127,6 +128,9 @@ function matchesStrongly(list: string, etag: string | null): boolean {
 function isWeak(tag: string): boolean {
   return tag.startsWith('W/')
 }
+
+/** What every tag has. A list without it is no list of tags. */
+const QUOTE = '"'
 
 /** Caches and browsers name one, or a few. */
 export const MOST_TAGS = 256

@@ -248,7 +248,10 @@ test('what the contract does not declare is an error', async () => {
   await assert.rejects(shop.broken(), (error) => {
     assert.ok(error instanceof ClientError && error instanceof Error)
     assert.equal(error.name, 'ClientError')
-    assert.equal(error.message, 'GET /broken: the contract does not declare this answer with status 503')
+    assert.equal(
+      error.message,
+      'GET /broken: the contract does not declare this answer with status 503: HTTP_503. Add `503: Problem` to its answers to handle it',
+    )
     assert.equal(error.status, 503)
     assert.equal((error.body as Problem).code, 'HTTP_503')
     assert.equal(error.headers.get('retry-after'), '5')
@@ -257,6 +260,7 @@ test('what the contract does not declare is an error', async () => {
   await assert.rejects(shop.createOrder({ body: { name: '' } }), (error) => {
     assert.ok(error instanceof ClientError)
     assert.equal((error.body as { errors: { pointer: string }[] }).errors[0]?.pointer, '/name')
+    assert.match(error.message, /with status 400: WEIR_[A-Z_]+: .*"name".*\. Add `400: Problem` to its answers to handle it$/)
     return error.status === 400
   })
 })
