@@ -1,6 +1,7 @@
 // What messages may repeat of a request: all of it except the values that a route declares secret, be it the route that answers or one that
 // the client may have meant.
 
+import { beginningOf, writtenOf } from '../../formats/masking/beginning.ts'
 import { masked, urlSecrets } from '../../formats/masking/ranges.ts'
 import { USUAL_SECRETS } from '../../formats/masking/secret-words.ts'
 import { segmentsOf } from '../../routing/miss.ts'
@@ -40,8 +41,12 @@ export function hasRest({ template }: Route): boolean {
 
 /** The same for reports of the server, for which no names were chosen: without what is usually secret either. */
 export function reportedUrl(head: ShownHead, route: Route | null, table: RouteTable): string {
-  const url = shownUrl(head, route, table)
-  return masked(url, urlSecrets(url, USUAL_SECRETS), () => NOT_SHOWN)
+  const whole = shownUrl(head, route, table)
+  const url = beginningOf(whole)
+  return writtenOf(
+    whole,
+    masked(url, urlSecrets(url, USUAL_SECRETS), () => NOT_SHOWN),
+  )
 }
 
 /** What must not be repeated of one request. */

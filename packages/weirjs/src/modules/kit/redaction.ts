@@ -8,6 +8,7 @@ import type { RouteListing } from '../../app/routes/route-listing.ts'
 import type { NoRoute } from '../../app/routes/scope.ts'
 import { NOT_SHOWN } from '../../app/routes/shown-target.ts'
 import { invalid, listOf } from '../../base/options.ts'
+import { beginningOf, writtenOf } from '../../formats/masking/beginning.ts'
 import { looseSecrets } from '../../formats/masking/loose-secrets.ts'
 import { urlPairSecrets } from '../../formats/masking/pairs.ts'
 import { credentialsIn, masked } from '../../formats/masking/ranges.ts'
@@ -23,9 +24,9 @@ const USER_INFO = /\/\/[^/?#\s]*@/g
 export interface RedactedReader {
   /** From now on, what the routes of a server declare secret is not shown where no route has read it either. */
   declare(host: { readonly routes: readonly RouteListing[] }): void
-  /** The target of the request, as it came. */
+  /** The target of the request, as it came. Of more than 4,096 characters, the beginning. */
   urlOf(session: HttpSession): string
-  /** @param name in lower case @returns null without the field */
+  /** The same for a field. @param name in lower case @returns null without it */
   field(session: HttpSession, name: string): string | null
   /** The values of several fields, in the order of `names`. @param names in lower case */
   fields(session: HttpSession, names: readonly string[]): (string | null)[]
@@ -67,14 +68,15 @@ export class Redaction implements RedactedReader {
     const { head, match } = exchangeOf(session)
     const route = match.route as Route | null
     if (route !== null && factsOf(route).isPlain) {
-      const nested = head.url.includes('=') ? this.#secrets.segments.inQuery(head.url) : []
-      return this.query(nested.length === 0 ? head.url : masked(head.url, nested, () => NOT_SHOWN))
+      const url = beginningOf(head.url)
+      const nested = url.includes('=') ? this.#secrets.segments.inQuery(url) : []
+      return writtenOf(head.url, this.query(nested.length === 0 ? url : masked(url, nested, () => NOT_SHOWN)))
     }
     const { showUrl } = route === null ? (match as NoRoute).scope : route.scope
-    const shown = showUrl(head, route)
-    if (route !== null) return this.query(shown)
-    const meant = this.#secrets.segments.in(shown)
-    return this.query(meant.length === 0 ? shown : masked(shown, meant, () => NOT_SHOWN))
+    const whole = showUrl(head, route)
+    const shown = beginningOf(whole)
+    const meant = route === null ? this.#secrets.segments.in(shown) : []
+    return writtenOf(whole, this.query(meant.length === 0 ? shown : masked(shown, meant, () => NOT_SHOWN)))
   }
 
   /** Hides the values of the chosen parameters in a URL or a part of one. */
@@ -128,10 +130,11 @@ export class Redaction implements RedactedReader {
 
   #shown(name: string, value: string, route: Route | null): string {
     if (USUAL_SECRETS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
-    if (!/[/=:]/.test(value)) return value
-    const found = [...looseSecrets(value, this.#secrets.names), ...credentialsIn(value)]
-    const shown = found.length === 0 ? value : masked(value, found, () => NOT_SHOWN)
-    return shown.includes('/') ? this.link(shown) : shown
+    const text = beginningOf(value)
+    if (!/[/=:]/.test(text)) return writtenOf(value, text)
+    const found = [...looseSecrets(text, this.#secrets.names), ...credentialsIn(text)]
+    const shown = found.length === 0 ? text : masked(text, found, () => NOT_SHOWN)
+    return writtenOf(value, shown.includes('/') ? this.link(shown) : shown)
   }
 }
 

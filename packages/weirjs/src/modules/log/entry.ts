@@ -61,6 +61,8 @@ export interface EntrySettings {
 /** The fields that have members of their own in every entry. */
 export const SHOWN_FIELDS = ['referer', 'user-agent'] as const
 
+/** Of method and host, as `redaction` has it for the other texts of a client. */
+const MOST_CHARS = 4_096
 /** Clients that left (nginx uses the same number). */
 const CLIENT_GONE = 499
 
@@ -77,10 +79,10 @@ export function entryOf(record: ExchangeRecord, settings: EntrySettings): Access
     startedAt: record.startedAt,
     clientAddress: record.clientAddress,
     user: session === null ? null : (user?.(session) ?? null),
-    method: record.method,
+    method: record.method === null ? null : shortened(record.method),
     url: session !== null ? redaction.urlOf(session) : firstBytes === null ? null : redaction.excerpt(firstBytes),
     protocol: record.protocol,
-    host: host === '' ? null : host,
+    host: host === '' ? null : shortened(host),
     route: record.route,
     status: outcome === 'client-gone' && isHttp(kind) ? CLIENT_GONE : (record.status ?? 0),
     outcome,
@@ -99,6 +101,10 @@ export function entryOf(record: ExchangeRecord, settings: EntrySettings): Access
     traceId: trace === null ? null : trace.traceId,
     spanId: trace === null ? null : trace.spanId,
   }
+}
+
+function shortened(text: string): string {
+  return text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS)}...`
 }
 
 function isHttp(kind: RecordKind): boolean {
