@@ -94,8 +94,8 @@ const TOGETHER = [
   ),
 ].map((folder) => `packages/weirjs/${folder}`)
 /** They look at the memory of their process, which is to hold nothing of others. */
-const ALONE = ['test/properties/small-pieces-memory', 'test/server/held-files', 'test/server/idle-memory'].map(
-  (name) => `build/packages/weirjs/${name}.test.js`,
+const ALONE = ['body/multipart-memory', 'properties/small-pieces-memory', 'server/held-files', 'server/idle-memory'].map(
+  (name) => `build/packages/weirjs/test/${name}.test.js`,
 )
 /** The most files in one process: they run one after the other. */
 const MOST_TOGETHER = 30

@@ -20,7 +20,8 @@ interface Machine extends Uploading {
 
 function machineOf(t: TestContext, s3: S3Server, options: Partial<UploadsOptions> = {}): Machine {
   const completed: (readonly [string, Buffer])[] = []
-  const storage = s3Storage(s3.connect({ maxAttempts: 1 }), { bucket: s3.bucket, partSize: PART })
+  // The server closes connections that were idle for 5 s, which a busy machine may need between two requests: the client tries again.
+  const storage = s3Storage(s3.connect(), { bucket: s3.bucket, partSize: PART })
   const machine = uploading(t, {
     storage,
     async onComplete(upload) {
@@ -49,7 +50,8 @@ describe('@weirjs/uploads in S3', { skip: noS3 }, () => {
     const [path, bytes] = second.completed[0]!
     assert.equal(path, `s3://${s3.bucket}/uploads/${id}`)
     assert.ok(bytes.equals(FILE))
-    assert.equal((await first.tus('HEAD', url)).headers.get('upload-offset'), String(FILE.length))
+    const complete = await first.tus('HEAD', url)
+    assert.deepEqual([complete.status, complete.headers.get('upload-offset')], [200, String(FILE.length)])
     await second.clock.advance(3_600_000)
     await eventually(() => s3.isEmpty(), 'an empty bucket')
   })
