@@ -108,6 +108,25 @@ test('the base path of the server is no part of what is signed', async () => {
   assert.equal(await statusOf(`/app${link}`, 'GET', serverOf(links, '/app')), '200')
 })
 
+test('no shared cache keeps what only a link opens, unless the program says so', async () => {
+  const server = new HttpServer({ logger: null })
+  const links = signing({ keys: [KEY] })
+  const group = server.group('/files', { use: [links.required()] })
+  group.mapGet('/text', () => 'x')
+  group.mapGet('/file', (_, { response }) => response.file(import.meta.filename))
+  group.mapGet('/own', (_, { response }) => response.header('Cache-Control', 'public, max-age=60').text('x'))
+  group.mapGet('/own-file', (_, { response }) => response.file(import.meta.filename, { cacheControl: 'max-age=60' }))
+  server.mapGet('/open', () => 'x')
+  const stated = async (path: string, isSigned = true): Promise<string | null> =>
+    (await server.inject(isSigned ? links.sign(path, { expiresIn: '5m' }) : path)).headers.get('cache-control')
+  assert.equal(await stated('/files/text'), 'private, no-cache')
+  assert.equal(await stated('/files/file'), 'private, no-cache')
+  assert.equal(await stated('/files/own'), 'public, max-age=60')
+  assert.equal(await stated('/files/own-file'), 'max-age=60')
+  assert.equal(await stated('/files/text', false), 'private, no-cache')
+  assert.equal(await stated('/open', false), null)
+})
+
 test('documents say how requests are refused', () => {
   assert.deepEqual(links.required().describe?.(), { refuses: [403, 410] })
 })

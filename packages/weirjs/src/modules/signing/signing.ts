@@ -14,6 +14,7 @@ import { duration, forTests, readBy, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import { exchange } from '../kit/exchange.ts'
+import { responseHandle } from '../kit/response.ts'
 
 export interface SigningOptions {
   /**
@@ -44,7 +45,8 @@ export interface Signing {
   sign(path: string, options: SignOptions): string
   /**
    * Returns a policy that lets only requests with a valid link pass, before their body is read. Others are refused with 403, and links that have
-   * expired with 410. The policy is called `signing`: on a group or a route, it replaces the outer one.
+   * expired with 410. Responses without a Cache-Control get `private, no-cache`. The policy is called `signing`: on a group or a route, it
+   * replaces the outer one.
    */
   required(): Policy
 }
@@ -80,22 +82,32 @@ export function signing(options: SigningOptions): Signing {
       const expires = Math.ceil((clock.wallTime() + expiresIn) / 1000)
       return `${target}${target.includes('?') ? '&' : '?'}signature=1.${expires}.${macOf(keys[0]!, method, target, expires)}`
     },
-    required: () => ({
-      name: 'signing',
-      gate(session): void {
-        const { method, url, clock: now } = exchange(session)
-        const found = SIGNATURE.exec(url)
-        if (found === null) throw new WeirError('WEIR_SIGNATURE_INVALID', 'the link has no signature at its end, or one of another form')
-        const expires = Number(found[1])
-        const given = Buffer.from(found[2]!)
-        const target = url.slice(0, found.index)
-        const signed = method === 'HEAD' ? 'GET' : method
-        if (!keys.some((key) => timingSafeEqual(Buffer.from(macOf(key, signed, target, expires)), given)))
-          throw new WeirError('WEIR_SIGNATURE_INVALID', 'no key has signed this link for this method')
-        if (now.wallTime() >= expires * 1000) throw new WeirError('WEIR_SIGNATURE_EXPIRED')
-      },
-      describe: () => ({ refuses: [403, 410] }),
-    }),
+    required(given?: unknown) {
+      if (kindOf(given) === 'an HttpSession')
+        throw invalid('signing().required', 'the function itself was added to a server or a route: call it, and add what it returns')
+      return {
+        name: 'signing',
+        gate(session): void {
+          const { method, url, clock: now } = exchange(session)
+          const found = SIGNATURE.exec(url)
+          if (found === null) throw new WeirError('WEIR_SIGNATURE_INVALID', 'the link has no signature at its end, or one of another form')
+          const expires = Number(found[1])
+          const given = Buffer.from(found[2]!)
+          const target = url.slice(0, found.index)
+          const signed = method === 'HEAD' ? 'GET' : method
+          if (!keys.some((key) => timingSafeEqual(Buffer.from(macOf(key, signed, target, expires)), given)))
+            throw new WeirError('WEIR_SIGNATURE_INVALID', 'no key has signed this link for this method')
+          if (now.wallTime() >= expires * 1000) throw new WeirError('WEIR_SIGNATURE_EXPIRED')
+        },
+        // A shared cache that keeps a response would send it to others after the link has expired.
+        beforeSend(_session, response): void {
+          const outgoing = responseHandle(response)
+          if (outgoing.content.kind !== 'upgrade' && outgoing.getHeader('Cache-Control') === null)
+            outgoing.header('Cache-Control', 'private, no-cache')
+        },
+        describe: () => ({ refuses: [403, 410] }),
+      }
+    },
   }
 }
 

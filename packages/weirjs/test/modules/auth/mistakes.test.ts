@@ -5,8 +5,16 @@ import { test } from 'node:test'
 
 import { HttpServer, type Logger } from '../../../src/index.ts'
 import { auth, basic, hashPassword } from '../../../src/modules/auth/index.ts'
-import { rateLimit } from '../../../src/modules/limits/index.ts'
+import { cache } from '../../../src/modules/cache/index.ts'
+import { compression } from '../../../src/modules/compression/index.ts'
+import { cors } from '../../../src/modules/cors/index.ts'
+import { csrf } from '../../../src/modules/csrf/index.ts'
+import { decompression } from '../../../src/modules/decompression/index.ts'
+import { idempotency } from '../../../src/modules/idempotency/index.ts'
+import { concurrencyLimit, rateLimit, shed } from '../../../src/modules/limits/index.ts'
 import { memorySessions, sealed, sessions } from '../../../src/modules/sessions/index.ts'
+import { signing } from '../../../src/modules/signing/index.ts'
+import { webhook } from '../../../src/modules/webhooks/index.ts'
 
 const hash = await hashPassword('secret')
 
@@ -69,12 +77,39 @@ for (const [mistake, make, expected] of [
 ] as const)
   test(mistake, () => assert.match(thrownBy(make), expected))
 
-for (const [name, use] of Object.entries({ auth, roles: auth.roles, required: auth.required, policy: auth.policy, rateLimit }))
-  test(`${name}, added without being called, refuses and names itself`, async () => {
-    const { status, message } = await answerOf((server) => server.mapGet('/', { use: [use as never] }, () => 'secret'), '/')
-    assert.equal(status, 500)
-    assert.match(message, new RegExp(`${name}: the function itself was added to a server or a route: call it`))
-  })
+const links = signing({ keys: ['x'.repeat(32)] })
+const UNCALLED = {
+  auth,
+  'auth.roles': auth.roles,
+  'auth.required': auth.required,
+  'auth.scopes': auth.scopes,
+  'auth.policy': auth.policy,
+  'auth.roles of an auth': auth({ schemes: [basic({ users: {} })] }).roles,
+  rateLimit,
+  concurrencyLimit,
+  shed,
+  csrf,
+  cors,
+  cache,
+  compression,
+  decompression,
+  idempotency,
+  webhook,
+  sessions,
+  signing,
+  'signing().required': links.required,
+}
+for (const [name, made] of Object.entries(UNCALLED))
+  for (const where of ['use of a route', 'use', 'gate'] as const)
+    test(`${name}, added to ${where} without being called, refuses and names itself`, async () => {
+      const { status, message } = await answerOf((server) => {
+        if (where !== 'use of a route') server[where](made as never)
+        server.mapGet('/', where === 'use of a route' ? { use: [made as never] } : {}, () => 'secret')
+      }, '/')
+      assert.equal(status, 500)
+      assert.ok(message.includes(`${name.replace(/ of .*/, '')}`), message)
+      assert.ok(message.includes(': the function itself was added to a server or a route: call it'), message)
+    })
 
 function withLogin(server: HttpServer): HttpServer {
   const users = sessions({ store: memorySessions() })
