@@ -13,6 +13,7 @@ import { responseHandle } from '../kit/response.ts'
 
 import { decide, refuseAnonymous } from './decide.ts'
 import { type Allows, type AuthDescription, type AuthSettings, checkPlan, noteAuth, type Plan, planOf } from './plan.ts'
+import { checkLacks } from './principal-order.ts'
 import { unauthenticated } from './refusals.ts'
 import { type Requirements, requirements } from './requirements.ts'
 import type { AnyPrincipal, Principal, PrincipalOf, Scheme, SecurityScheme } from './scheme.ts'
@@ -50,6 +51,7 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
   /** Reads `session.principal` with its type. */
   readonly principal: PrincipalReader<P>
   readonly #description: AuthDescription
+  readonly #schemes: readonly Scheme[]
 
   /** @internal */
   constructor(options: AuthOptions) {
@@ -60,6 +62,7 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
       allowsAnonymous: anonymous === 'allowed',
       allowsUnrouted: unrouted === 'allowed',
     }
+    this.#schemes = schemes
     this.#description = Object.freeze({
       anonymous,
       schemes: Object.freeze(Object.fromEntries(settings.schemes.map(({ name, description }) => [name, description]))),
@@ -88,6 +91,7 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
 
   check(policies: readonly UsedPolicy[], where: string): void {
     checkPlan(policies, where)
+    checkLacks(this.#schemes, where)
   }
 
   required(...schemes: readonly P['scheme'][]): Policy {

@@ -5,13 +5,25 @@ import { WeirError } from '../../base/errors.ts'
 
 /** What policies that set `session.principal` state about themselves, and their names. */
 const SETTERS = new WeakMap<object, 'auth' | 'sessions'>()
+/** What schemes lack so that nobody can have their credentials. */
+const LACKS = new WeakMap<object, () => string | null>()
 
 /**
  * For modules: makes a description known as that of a policy whose gate sets the principal.
- * @param description the object that `describe` of the policy returns each time
+ * @param description the object that `describe` of the policy returns each time, or a scheme whose principals it sets
+ * @param lack of a scheme: returns why nobody can have its credentials, or null
  */
-export function notePrincipalSetter(description: object, name: 'auth' | 'sessions'): void {
+export function notePrincipalSetter(description: object, name: 'auth' | 'sessions', lack?: () => string | null): void {
   SETTERS.set(description, name)
+  if (lack !== undefined) LACKS.set(description, lack)
+}
+
+/** @param schemes of an `auth` @param where names a route around which it is used @throws WEIR_AUTH_SETUP */
+export function checkLacks(schemes: readonly object[], where: string): void {
+  for (const scheme of schemes) {
+    const lack = LACKS.get(scheme)?.() ?? null
+    if (lack !== null) throw new WeirError('WEIR_AUTH_SETUP', `${where}: ${lack}`)
+  }
 }
 
 /**

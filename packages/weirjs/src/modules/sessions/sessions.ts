@@ -105,6 +105,7 @@ export interface Sessions<Data extends StoredObject = StoredObject, Claims exten
 }
 
 const OWNER = 'sessions()'
+const NOT_INSTALLED = `the scheme "${SCHEME_NAME}" is of a sessions() that no server uses, so nobody can sign in: add server.use(…) with what sessions() has returned`
 const MINUTE_MS = 60_000
 /** Ten years. */
 const MOST_MS = 3_660 * 86_400_000
@@ -156,6 +157,7 @@ export class SessionsModule implements Sessions {
   readonly #csrf: Policy | null
   readonly #sameSite: 'lax' | 'strict' | 'none'
   #warn: ((message: string) => void) | null = null
+  #isInstalled = false
   /** By request: after a `requestTimeout`, hooks get another session. */
   readonly #open = new WeakMap<HttpRequest, OpenSession>()
 
@@ -193,6 +195,7 @@ export class SessionsModule implements Sessions {
   }
 
   install(host: ModuleHost): void {
+    this.#isInstalled = true
     if (this.#csrf !== null) host.use(this.#csrf)
     const { idleTimeout, absoluteTimeout, forms } = this.#settings
     this.#warn = (message) => host.logger?.warn?.(message)
@@ -273,8 +276,14 @@ export class SessionsModule implements Sessions {
       return isPromise(entered) ? (entered as Promise<OpenSession>).then((open) => open.principal) : entered.principal
     }
     const description = { type: 'apiKey', in: 'cookie', name: this.#settings.forms.secure.name } as const
-    if (login === undefined) return { name: SCHEME_NAME, authenticate, description }
-    return { name: SCHEME_NAME, authenticate, description, login: (session) => redirectToLogin(session, login) }
+    const scheme: Scheme<SessionPrincipal> = {
+      name: SCHEME_NAME,
+      authenticate,
+      description,
+      ...(login !== undefined && { login: (session) => redirectToLogin(session, login) }),
+    }
+    notePrincipalSetter(scheme, 'sessions', () => (this.#isInstalled ? null : NOT_INSTALLED))
+    return scheme
   }
 
   /** Opens the session of a request, once. @param isGuarded whether it is written in the end */

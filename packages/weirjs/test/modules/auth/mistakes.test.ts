@@ -117,6 +117,23 @@ function withLogin(server: HttpServer): HttpServer {
   return server.use(auth({ schemes: [users.scheme({ login: '/login' })] }))
 }
 
+test('start refuses a scheme of sessions that no server uses', async () => {
+  const users = sessions({ store: memorySessions() })
+  const closed = (scheme = users.scheme()): HttpServer => {
+    const server = new HttpServer({ logger: null, port: 0 })
+    server.group('/in', { use: [auth({ schemes: [basic({ users: {} }), scheme] })] }).mapGet('/', () => 'x')
+    return server
+  }
+  const expected = { code: 'WEIR_AUTH_SETUP', message: /GET \/in.*the scheme "session" is of a sessions\(\) that no server uses/ }
+  for (const server of [closed(), closed(users.scheme({ login: '/login' }))]) await assert.rejects(server.start(), expected)
+
+  await using inGroup = closed()
+  inGroup.group('/site').use(users)
+  await inGroup.start()
+  await using other = closed() // it reads the sessions of the first server
+  await other.start()
+})
+
 test('a login page that is closed is an error, not a redirect to itself', async () => {
   const { status, message } = await answerOf((server) => withLogin(server).mapGet('/login', () => 'form'), '/login')
   assert.equal(status, 500)
