@@ -127,7 +127,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     super({ table: routes, limits: { ...timeouts, ...limits }, invalidBodyStatus, logger: moduleLogger(logger) }, routes.root)
     this.#logger = logger
     this.#sharesBuffer = settings.sharedReceiveBuffer
-    if (debug) setDebug(this)
+    setDebug(this, debug, (mistake) => logWarning(logger, mistake))
     this.#bodySettings = { jsonEngine, invalidBodyStatus }
     this.#routes = routes
     this.frontEnds = frontEnds

@@ -10,10 +10,11 @@ import { upgradeOf } from '../http/request/upgrade.ts'
 import { type ByteSource, closeSource, takeSource } from '../http/response/byte-source.ts'
 import type { DeclaredAnswers } from '../http/response/declared-answers.ts'
 import { OutgoingResponse } from '../http/response/outgoing-response.ts'
+import { decideAgain, isDecided } from '../http/response/precondition.ts'
 import { isResponse, outgoingOf } from '../http/response/response.ts'
 import { type FileContent, NOTHING_RETURNED } from '../http/response/response-content.ts'
 import { copyWebResponse, isWebResponse } from '../http/response/web-response.ts'
-import { hasDebug } from './debugged.ts'
+import { isStrict, reportMistake } from './debugged.ts'
 
 /**
  * Undefined: `session.response` as the handler has set it, otherwise 204. A response: itself. A string: text/plain. Bytes: themselves.
@@ -56,11 +57,11 @@ function isForgotten({ head, match, hasReachedRoute, request }: Exchange): boole
 }
 
 /** In production, the dispatcher warns. */
-function refuseInTests({ connection, server, match }: Exchange): void {
-  if (!connection.isTest && !hasDebug(server)) return
+function refuseInTests(exchange: Exchange): void {
+  if (!isStrict(exchange)) return
   throw new WeirError(
     'WEIR_RESULT_UNSENDABLE',
-    `the handler of ${match.route!.place} returned nothing: return a value, or say so with response.noContent()`,
+    `the handler of ${exchange.match.route!.place} returned nothing: return a value, or say so with response.noContent()`,
   )
 }
 
@@ -141,11 +142,29 @@ function settle(
   response: OutgoingResponse,
   answers: DeclaredAnswers | null,
 ): OutgoingResponse | Promise<OutgoingResponse> {
+  const kept = exchange.decision > 200 ? keepDecision(exchange, response) : response
   if (answers !== null) {
-    answers.apply(response)
+    answers.apply(kept)
     exchange.own.releaseAnswer()
   }
-  return complete(exchange, response)
+  return complete(exchange, kept)
+}
+
+/**
+ * A handler that goes on after `precondition` was true answers as if the condition held. Its client gets the 304 or the 412 all the same.
+ * Middleware may replace these.
+ */
+function keepDecision(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {
+  const { decision, failure } = exchange
+  exchange.decision = 200
+  if (failure !== null || isDecided(response, decision)) return response
+  const own = exchange.answerWithOwn()
+  decideAgain(own, decision)
+  reportMistake(
+    exchange,
+    `precondition() was true, so the response is a ${decision}, and the handler returned another: if (response.precondition(…)) return response`,
+  )
+  return own
 }
 
 /** A file is opened before the response begins, so that it can still become a 404. An upgrade that the client did not ask for is refused. */

@@ -83,6 +83,8 @@ export class Exchange implements SessionSource {
   failure: unknown = null
   /** Whether all middleware has let it reach its route. Until then, no handler has had an effect. */
   hasReachedRoute = false
+  /** What `precondition` has decided: 0 if it was not called, 200 if the handler does its work, otherwise 304 or 412. */
+  decision = 0
   /** What `session.time` has measured; null if it has not been called. */
   timing: ServerTiming | null = null
   /** Called when it is over; null without any, and `NOBODY` if it is over, or will end without a listener. */

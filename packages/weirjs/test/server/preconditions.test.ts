@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 
-import { type Declaration, HttpError, HttpResponse, HttpServer, type InjectResponse, t } from '../../src/index.ts'
+import { type Declaration, HttpError, HttpResponse, HttpServer, header, type InjectResponse, type Logger, t } from '../../src/index.ts'
 import { get, put } from '../../src/modules/client/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { eventually } from '../support/serving.ts'
@@ -203,7 +203,8 @@ test('etag is true or false', () => {
 test('requireIfMatch refuses what would change something without a condition, before the body is read', async () => {
   const server = new HttpServer({ logger: null })
   let handled = 0
-  server.map(null, '/note', { requireIfMatch: true, body: t.object({ a: t.int }).optional() }, () => {
+  server.map(null, '/note', { requireIfMatch: true, body: t.object({ a: t.int }).optional() }, (_, { request, response }) => {
+    if (response.precondition(request.header('if-none-match') === '*' ? null : { etag: 'v1' })) return response
     handled++
     return 'done'
   })
@@ -283,3 +284,141 @@ test('the routes of a contract have tags of their bytes, versions, and required 
   assert.deepEqual([await save({}), await save({ 'If-Match': '"v1"' }), await save({ 'If-Match': '"v1"' })], [428, 200, 412])
   assert.notEqual((await ask(server, 'GET', {}, '/notes')).headers.get('etag'), etag)
 })
+
+/** What servers that handle production's requests, tests and debugging do about a mistake of a handler. */
+async function mistakeOf(map: (server: HttpServer) => unknown, method: string, headers: Record<string, string>) {
+  const warnings: string[] = []
+  const logger: Logger = { error: () => {}, warn: (message) => void warnings.push(message) }
+  const tested = new HttpServer({ logger: null })
+  map(tested)
+  await using debugged = new HttpServer({ logger: null, debug: true, port: 0 })
+  map(debugged)
+  await debugged.start()
+  await using server = new HttpServer({ logger, port: 0 })
+  map(server)
+  await server.start()
+  const send = async ({ port }: HttpServer): Promise<[number, string, string | null]> => {
+    const response = await fetch(`http://127.0.0.1:${port}/note`, { method, headers })
+    return [response.status, await response.text(), response.headers.get('content-type')]
+  }
+  const sent = [await send(server), await send(server)]
+  return { tested: await ask(tested, method, headers), debugged: await send(debugged), sent: sent[0]!, again: sent[1]!, warnings }
+}
+
+class Closed extends Readable {
+  static count = 0
+  override _read(): void {}
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    Closed.count++
+    done(error)
+  }
+}
+
+for (const [what, result] of Object.entries({
+  'a text': () => 'secret',
+  JSON: () => ({ secret: 1 }),
+  'a promise': async () => 'secret',
+  bytes: () => Buffer.from('secret'),
+  'a stream': () => new Closed(),
+  'its response, changed': (response) => response.status(200).json({ secret: 1 }),
+  'another response': () => new HttpResponse().text('secret'),
+  'a Web Response': () => new Response('secret'),
+} as Record<string, (response: HttpResponse) => unknown>))
+  for (const [method, headers, status] of [
+    ['PUT', { 'If-Match': '"v0"' }, 412],
+    ['GET', { 'If-None-Match': '"v1"' }, 304],
+  ] as const)
+    test(`${what} that a handler returns after precondition() was true is not sent: ${status}`, async () => {
+      Closed.count = 0
+      const { tested, debugged, sent, again, warnings } = await mistakeOf(
+        (server) =>
+          server.map(null, '/note', (_, { response }) => {
+            response.precondition({ etag: 'v1' })
+            return result(response)
+          }),
+        method,
+        headers,
+      )
+      assert.deepEqual([tested.status, debugged[0]], [500, 500])
+      assert.deepEqual(again, sent)
+      assert.equal(sent[0], status)
+      assert.doesNotMatch(sent[1], /secret/)
+      assert.equal(sent[2], status === 412 ? 'application/problem+json' : null)
+      assert.equal(warnings.length, 1)
+      assert.match(warnings[0]!, /ANY \/note .*precondition\(\) was true, so the response is a \d+, and the handler returned another/)
+      assert.equal(Closed.count, what === 'a stream' ? 4 : 0)
+    })
+
+test('declared answers do not bring back what precondition() has decided against', async () => {
+  const server = new HttpServer({ logger: null, port: 0 })
+  server.map(null, '/note', { answers: { 200: t.object({ a: t.int }) } }, (_, { response }) => {
+    response.precondition({ etag: 'v1' })
+    return { a: 1 }
+  })
+  await server.start()
+  await using _ = server
+  const send = (method: string, headers: Record<string, string>) => fetch(`http://127.0.0.1:${server.port}/note`, { method, headers })
+  assert.equal((await send('GET', { 'If-None-Match': '"v1"' })).status, 304)
+  const failed = await send('PUT', { 'If-Match': '"v0"' })
+  assert.deepEqual([failed.status, ((await failed.json()) as { status: number }).status], [412, 412])
+  assert.deepEqual(await (await send('PUT', { 'If-Match': '"v1"' })).json(), { a: 1 })
+})
+
+test('middleware and onError may answer in place of what precondition() has decided', async () => {
+  const server = new HttpServer({ logger: null, onError: (_error, { response }) => response.status(409).text('of onError') })
+  server.use(async (session, next) => {
+    const response = await next()
+    return response.statusCode === 412 && session.request.path === '/note' ? session.response.status(400).text('of middleware') : undefined
+  })
+  server.mapPut('/note', (_, { response }) => (response.precondition({ etag: 'v1' }) ? response : 'done'))
+  server.mapPut('/thrown', (_, { response }) => {
+    if (response.precondition({ etag: 'v1' })) throw new Error('in the end')
+    return 'done'
+  })
+  const headers = { 'If-Match': '"v0"' }
+  assert.equal((await ask(server, 'PUT', headers)).text(), 'of middleware')
+  assert.equal((await ask(server, 'PUT', headers, '/thrown')).text(), 'of onError')
+})
+
+test('a handler with requireIfMatch that compares nothing is a mistake', async () => {
+  const headers = { 'If-Match': '"nonsense"' }
+  const map = (server: HttpServer): unknown => server.mapPut('/note', { requireIfMatch: true }, () => 'changed')
+  const { tested, debugged, sent, again, warnings } = await mistakeOf(map, 'PUT', headers)
+  assert.deepEqual([tested.status, debugged[0], sent[0], again[0]], [500, 500, 200, 200])
+  assert.equal(warnings.length, 1)
+  assert.match(warnings[0]!, /PUT \/note .*requireIfMatch, but its handler never called precondition\(\)/)
+})
+
+for (const [what, map, headers, method = 'PUT'] of [
+  [
+    'has read the field',
+    (server) => server.mapPut('/note', { requireIfMatch: true }, (_, { request }) => String(request.header('if-match'))),
+  ],
+  [
+    'has read it from headers',
+    (server) => server.mapPut('/note', { requireIfMatch: true }, (_, { request }) => request.headers.get('If-Match')),
+  ],
+  [
+    'gets it as a parameter',
+    (server) => server.mapPut('/note', { requireIfMatch: true, tag: header('If-Match', t.string) }, ({ tag }) => tag),
+  ],
+  [
+    'passes the request on',
+    (server) => server.mapPut('/note', { requireIfMatch: true }, (_, { request }) => String(request.toWeb().headers.get('if-match'))),
+  ],
+  ['refuses', (server) => server.mapPut('/note', { requireIfMatch: true }, (_, { response }) => response.notFound())],
+  [
+    'throws',
+    (server) =>
+      server.mapPut('/note', { requireIfMatch: true }, () => {
+        throw new HttpError(409, 'no')
+      }),
+  ],
+  ['only needs that it exists', (server) => server.mapPut('/note', { requireIfMatch: true }, () => 'x'), { 'If-Match': '*' }],
+  ['reads', (server) => server.map(null, '/note', { requireIfMatch: true }, () => 'x'), {}, 'GET'],
+] as [string, (server: HttpServer) => unknown, Record<string, string>?, string?][])
+  test(`a handler with requireIfMatch that ${what} is none`, async () => {
+    const { tested, warnings } = await mistakeOf(map, method, headers ?? { 'If-Match': '"v1"' })
+    assert.notEqual(tested.status, 500)
+    assert.deepEqual(warnings, [])
+  })

@@ -13,6 +13,9 @@ interface FieldBlock {
   noteCookies?(): void
 }
 
+/** Heads of which code of the program has read If-Match by its name, which is rare. */
+export const ifMatchReaders = new WeakSet<object>()
+
 /** The trailers of a request. */
 export class TrailerFields implements FieldBlock {
   readonly #fields: [name: string, value: string][] = []
@@ -48,6 +51,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
   get(name: string): string | null {
     const lower = name.toLowerCase()
     if (lower === 'cookie') this.#fields.noteCookies?.()
+    else if (lower === 'if-match') ifMatchReaders.add(this.#fields)
     return this.#fields.get(lower)
   }
 

@@ -34,7 +34,7 @@ import { readMultipart } from '../multipart/multipart-reading.ts'
 import { CallbackParts, type MultipartStreamOptions, streamLimits } from '../multipart/multipart-stream.ts'
 import { labelOf, type RouteMatch } from '../route-info.ts'
 import { RequestCookies } from './cookies.ts'
-import { RequestHeaders, TrailerFields } from './headers.ts'
+import { ifMatchReaders, RequestHeaders, TrailerFields } from './headers.ts'
 import { upgradeOf } from './upgrade.ts'
 import { WebRequest, webUrl } from './web-request.ts'
 
@@ -226,6 +226,7 @@ export class HttpRequest {
   /** The value of a header field, or null when the request has none. The name is case-insensitive. Repeated fields are joined with `, `. */
   header(name: string): string | null {
     if (name.length === 6 && /^cookie$/i.test(name)) this.#head.noteCookies()
+    else if (name.length === 8 && /^if-match$/i.test(name)) ifMatchReaders.add(this.#head)
     return this.#head.get(name.toLowerCase())
   }
 

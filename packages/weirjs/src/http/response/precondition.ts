@@ -4,7 +4,7 @@ import { invalid } from '../../base/options.ts'
 import { asEntityTag } from '../../formats/etag.ts'
 import { formatHttpDate, parseHttpDate } from '../../formats/http-date.ts'
 import { type ConditionalRequest, evaluatePreconditions, failureOf, isReading, tagOfUnchanged, type Validators } from './conditional.ts'
-import type { OutgoingResponse } from './outgoing-response.ts'
+import { NO_JSON, type OutgoingResponse } from './outgoing-response.ts'
 import { problemOf } from './problem.ts'
 
 /** 132 bits of the hash: no two contents that a program sends have the same. */
@@ -21,6 +21,13 @@ export interface ResourceState {
   readonly lastModified?: Date | undefined
 }
 
+/** The side of an exchange that conditions are about. */
+export interface DecidedRequest {
+  readonly head: ConditionalRequest
+  /** What `precondition` has decided: 0 if it was not called, 200 if the handler does its work, otherwise 304 or 412. */
+  decision: number
+}
+
 /**
  * Evaluates the client's conditions against the current state. If the method reads, it also sets ETag and Last-Modified.
  *
@@ -28,9 +35,23 @@ export interface ResourceState {
  * @returns whether the response is complete: 304 or 412
  * @throws WEIR_RESPONSE_HEADER_SYNTAX for an `etag` that cannot be one; WEIR_OPTION_INVALID for an invalid `lastModified`
  */
-export function applyPrecondition(request: ConditionalRequest, response: OutgoingResponse, state: ResourceState | null): boolean {
+export function applyPrecondition(exchange: DecidedRequest, response: OutgoingResponse, state: ResourceState | null): boolean {
   const now = Date.now()
-  return settlePreconditions(request, response, state === null ? null : validatorsOf(state, now), now)
+  const isComplete = settlePreconditions(exchange.head, response, state === null ? null : validatorsOf(state, now), now)
+  exchange.decision = isComplete ? response.statusCode : 200
+  return isComplete
+}
+
+/** Whether a response is what `precondition` has decided. */
+export function isDecided({ statusCode, content, jsonValue }: OutgoingResponse, decision: number): boolean {
+  const isEmpty = content.kind === 'none' && jsonValue === NO_JSON
+  return statusCode === decision && (decision === 304 ? isEmpty : content.kind === 'text' && content.problem !== undefined)
+}
+
+/** Sends what `precondition` has decided, in place of what has been set since. */
+export function decideAgain(response: OutgoingResponse, decision: number): void {
+  if (decision === 304) sendUnchanged(response)
+  else refuse(response, decision)
 }
 
 function validatorsOf({ etag, lastModified }: ResourceState, now: number): Validators {
@@ -65,8 +86,12 @@ export function settlePreconditions(
   // With an ETag, Last-Modified is of no use in a 304 (RFC 9110 §15.4.5).
   const needsDate = lastModified !== null && !(isUnchanged && etag !== null)
   if (needsDate && response.getHeader('Last-Modified') === null) response.header('Last-Modified', formatHttpDate(lastModified))
-  if (isUnchanged) response.noContent().status(304).removeHeader('Content-Type').removeHeader('Content-Encoding')
+  if (isUnchanged) sendUnchanged(response)
   return isUnchanged
+}
+
+function sendUnchanged(response: OutgoingResponse): void {
+  response.noContent().status(304).removeHeader('Content-Type').removeHeader('Content-Encoding')
 }
 
 /** Responds with a problem document. The fields that described another body (a year of Cache-Control, say) are removed. */

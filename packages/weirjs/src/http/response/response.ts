@@ -6,11 +6,10 @@ import { invalid } from '../../base/options.ts'
 import { noJsonForm, type Serialize } from '../json-engine.ts'
 import { attachment } from './attachment.ts'
 import type { ByteSource } from './byte-source.ts'
-import type { ConditionalRequest } from './conditional.ts'
 import { checkedOverHttp1, type EarlyHintsOptions, hintFields } from './early-hints.ts'
 import type { FileOptions } from './file-options.ts'
 import { OutgoingResponse } from './outgoing-response.ts'
-import { applyPrecondition, type ResourceState } from './precondition.ts'
+import { applyPrecondition, type DecidedRequest, type ResourceState } from './precondition.ts'
 import { type Problem, problemOf } from './problem.ts'
 import type { ResponseContent, TakeOver } from './response-content.ts'
 import { type CookieOptions, setCookie } from './set-cookie.ts'
@@ -22,8 +21,7 @@ export let outgoingOf: (response: HttpResponse) => OutgoingResponse
 export let isResponse: (value: object) => value is HttpResponse
 
 /** @internal The request that a response answers. */
-interface AnsweredRequest {
-  readonly head: ConditionalRequest
+interface AnsweredRequest extends DecidedRequest {
   /** @param fields name, value, name, value @returns whether they were sent @throws WEIR_RESPONSE_SENT */
   sendInterim(status: 103, fields: readonly string[], overHttp1: boolean): boolean
 }
@@ -260,7 +258,8 @@ export class HttpResponse<Status = any, Body = any> {
    * - For other methods, such as PUT, it completes the response with 412 if the resource is not in the state that the client expects. The
    *   fields are not set, because the handler is about to change the state.
    *
-   * Files evaluate conditions themselves: see `file`.
+   * Once it is true, what the handler returns instead is not sent, and is an error in tests and with `debug`. Files evaluate conditions
+   * themselves: see `file`.
    *
    * @param current null if the resource does not exist
    * @returns whether the response is complete
@@ -268,7 +267,7 @@ export class HttpResponse<Status = any, Body = any> {
    *   a response that was made by `new HttpResponse()`, because it belongs to no request
    */
   precondition(current: ResourceState | null): boolean {
-    return applyPrecondition(this.#ownRequest('precondition').head, this.#outgoing, current)
+    return applyPrecondition(this.#ownRequest('precondition'), this.#outgoing, current)
   }
 
   /**
