@@ -4,6 +4,7 @@ import type { Binding, RouteListing } from 'weirjs'
 import type { MultipartBody } from 'weirjs/contract'
 import { idempotencyOf } from './idempotency-key.ts'
 import type { DocumentPath } from './paths.ts'
+import { parametersBeside } from './refusals.ts'
 import { contentOf, type DocumentResponses, type Part } from './responses.ts'
 import { type DocumentSchemas, isOptional } from './schemas.ts'
 import type { SecuritySchemes } from './security.ts'
@@ -61,6 +62,11 @@ function parametersOf(route: RouteListing, path: DocumentPath, names: readonly s
     const shown = source === 'path' ? names[path.names.indexOf(name)]! : name
     return [parameterOf(binding, shown, source === 'path' && name === path.rest, `parameter "${name}" of ${nameOf(route)}`, schemas)]
   })
+  for (const own of parametersBeside(route)) {
+    const key = `${own.in} ${own.in === 'header' ? own.name.toLowerCase() : own.name}`
+    if (!seen.has(key)) declared.push({ ...own })
+    seen.add(key)
+  }
   if (route.policies.some(({ name }) => name === 'requireIfMatch') && !seen.has('header if-match'))
     declared.push({
       name: 'If-Match',

@@ -7,6 +7,12 @@ import type { RouteSecurity } from './security.ts'
 /** Methods that csrf lets pass. */
 const SAFE: ReadonlySet<string | null> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY'])
 
+/** A Parameter Object that states where it is. */
+interface OwnParameter {
+  readonly name: string
+  readonly in: string
+}
+
 interface Refusals {
   /** In ascending order. */
   readonly statuses: readonly number[]
@@ -17,7 +23,7 @@ interface Refusals {
 }
 
 export function refusalsOf(route: RouteListing, security: RouteSecurity | null): Refusals {
-  const byPolicies = route.policies.flatMap((policy) => statusesOf(policy, route))
+  const byPolicies = [...route.policies.flatMap((policy) => statusesOf(policy, route)), ...refusesOf(descriptionOf(route.body))]
   const all = new Set([...ownStatuses(route), ...securityStatuses(security), ...byPolicies])
   return {
     statuses: [...all].sort((a, b) => a - b),
@@ -52,9 +58,33 @@ function statusesOf({ name, description }: PolicyListing, route: RouteListing): 
   if (name === 'csrf') return description === 'refuse' && !SAFE.has(route.method) ? [403] : []
   if (name === 'decompression') return has(description, 'codings') && readsBody(route) ? [400, 415] : []
   if (name === 'idempotency') return idempotencyOf(route) === null ? [] : [400, 409, 422, 503]
-  if (!has(description, 'refuses')) return []
-  const { refuses } = description as { readonly refuses: unknown }
+  return refusesOf(description)
+}
+
+function refusesOf(description: unknown): readonly number[] {
+  const refuses = memberOf(description, 'refuses')
   return Array.isArray(refuses) ? refuses.filter((status) => Number.isInteger(status) && status >= 400 && status <= 599) : []
+}
+
+/** What a body states about itself, as policies do: that of a webhook. */
+function descriptionOf(body: RouteListing['body']): unknown {
+  return memberOf(body, 'description')
+}
+
+/** The parameters that policies and the body of a route read by themselves. */
+export function parametersBeside({ policies, body }: RouteListing): readonly OwnParameter[] {
+  return [...policies.map(({ description }) => description), descriptionOf(body)].flatMap((description) => {
+    const parameters = memberOf(description, 'parameters')
+    return Array.isArray(parameters) ? parameters.filter(isParameter) : []
+  })
+}
+
+function isParameter(value: unknown): value is OwnParameter {
+  return typeof memberOf(value, 'name') === 'string' && ['query', 'header', 'cookie'].includes(memberOf(value, 'in') as string)
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return has(value, name) ? (value as { readonly [member: string]: unknown })[name] : undefined
 }
 
 function readsBody({ body, bodyMode }: Pick<RouteListing, 'body' | 'bodyMode'>): boolean {

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import {
   form,
   HttpServer,
+  header,
   type InjectRequest,
   mergePatch,
   multipart,
@@ -18,6 +19,8 @@ import {
 import { csrf } from '../../weirjs/src/modules/csrf/index.ts'
 import { decompression } from '../../weirjs/src/modules/decompression/index.ts'
 import { concurrencyLimit, rateLimit, shed } from '../../weirjs/src/modules/limits/index.ts'
+import { signing } from '../../weirjs/src/modules/signing/index.ts'
+import { webhook } from '../../weirjs/src/modules/webhooks/index.ts'
 import { mountFetch, mountNode } from '../../weirjs/src/node/index.ts'
 import { validated } from '../../weirjs/test/support/openapi-validator.ts'
 import { openapi } from '../src/index.ts'
@@ -26,6 +29,11 @@ const INFO = { title: 'x', version: '1' }
 
 interface Operation {
   readonly responses: Readonly<Record<string, { readonly $ref?: string; readonly headers?: object; readonly content?: object }>>
+}
+
+interface Described {
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[]
+  readonly responses: object
 }
 
 interface Document {
@@ -222,6 +230,48 @@ test('a route that requires If-Match says so, and how it refuses', async () => {
     paths['/x'].put.parameters.map(({ name }) => name),
     ['If-Match'],
   )
+})
+
+test('what a webhook and signed links need is described, and they refuse what lacks it', async () => {
+  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  const secrets = [`whsec_${'a'.repeat(40)}`]
+  for (const scheme of ['standard', 'github', 'stripe'] as const)
+    server.mapPost(`/${scheme}`, { body: webhook({ scheme, secrets }), answers: { 204: null } }, () => {})
+  const links = signing({ keys: ['k'.repeat(32)] })
+  const declared = { signature: header('X-Signature', t.string.optional()), use: [links.required()], answers: { 204: null } }
+  server.mapGet('/file', declared, () => {})
+  const { paths } = (await documentOf(server)) as unknown as { paths: Record<string, Record<string, Described>> }
+  const shown = ({ parameters = [], responses }: Described) => ({
+    parameters: parameters.map((one) => `${one.in} ${one.name}${one.required === true ? '' : '?'}`),
+    statuses: Object.keys(responses),
+  })
+  const ofBodies = ['204', '400', '401', '413', '415']
+  assert.deepEqual(shown(paths['/standard']!['post']!), {
+    parameters: ['header webhook-id', 'header webhook-timestamp', 'header webhook-signature'],
+    statuses: ofBodies,
+  })
+  assert.deepEqual(shown(paths['/github']!['post']!), { parameters: ['header X-Hub-Signature-256'], statuses: ofBodies })
+  assert.deepEqual(shown(paths['/stripe']!['post']!), { parameters: ['header Stripe-Signature'], statuses: ofBodies })
+  const file = shown(paths['/file']!['get']!)
+  assert.deepEqual(file.parameters, ['header x-signature?', 'query signature'])
+  for (const status of ['403', '410']) assert.ok(file.statuses.includes(status))
+  const body = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }
+  assert.equal((await server.inject({ url: '/standard', ...body } as InjectRequest)).status, 401)
+  assert.equal((await server.inject('/file')).status, 403)
+})
+
+test('parameters of a policy that are none, or that the route declares, are left out', async () => {
+  const parameters = [{ name: 'q', in: 'query', schema: { type: 'string' } }, { name: 'Q', in: 'path' }, { in: 'query' }, null, 'q']
+  const policies: readonly Policy[] = [
+    { name: 'a', describe: () => ({ parameters }) },
+    { name: 'b', describe: () => ({ parameters: 5 }) },
+  ]
+  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  server.mapGet('/own', { q: t.int, use: policies, answers: { 204: null } }, () => {})
+  server.mapGet('/other', { use: policies, answers: { 204: null } }, () => {})
+  const { paths } = (await documentOf(server)) as unknown as { paths: Record<string, { get: Described }> }
+  assert.deepEqual(paths['/own']!.get.parameters, [{ name: 'q', in: 'query', required: true, schema: { type: 'integer' } }])
+  assert.deepEqual(paths['/other']!.get.parameters, [parameters[0]])
 })
 
 test('a merge patch is described by its type, with null where it removes', async () => {

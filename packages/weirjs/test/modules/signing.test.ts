@@ -127,8 +127,13 @@ test('no shared cache keeps what only a link opens, unless the program says so',
   assert.equal(await stated('/open', false), null)
 })
 
-test('documents say how requests are refused', () => {
-  assert.deepEqual(links.required().describe?.(), { refuses: [403, 410] })
+test('documents say how requests are refused, and where the signature is', () => {
+  const { refuses, parameters } = links.required().describe!() as { refuses: number[]; parameters: { name: string; in: string }[] }
+  assert.deepEqual(refuses, [403, 410])
+  assert.deepEqual(
+    parameters.map((one) => [one.in, one.name]),
+    [['query', 'signature']],
+  )
 })
 
 test('mistakes of the program are errors, and never contain a key', () => {

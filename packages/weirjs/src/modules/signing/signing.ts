@@ -105,7 +105,12 @@ export function signing(options: SigningOptions): Signing {
           if (outgoing.content.kind !== 'upgrade' && outgoing.getHeader('Cache-Control') === null)
             outgoing.header('Cache-Control', 'private, no-cache')
         },
-        describe: () => ({ refuses: [403, 410] }),
+        describe: () => ({
+          refuses: [403, 410],
+          parameters: [
+            { name: 'signature', in: 'query', required: true, description: 'The last one of the query.', schema: { type: 'string' } },
+          ],
+        }),
       }
     },
   }

@@ -14,6 +14,8 @@ export interface Signature {
 }
 
 interface SigningScheme {
+  /** The header fields that a request needs, for documents. */
+  readonly fields: readonly string[]
   /** The key of a secret; null if it is not one of this scheme. */
   readonly keyOf: (secret: string) => Buffer | null
   /** The signature of a request; null if there is none, or its form is another. */
@@ -28,6 +30,7 @@ const LEAST_KEY_BYTES = 24
 
 /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
 const standard: SigningScheme = {
+  fields: ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
   keyOf(secret) {
     const text = secret.startsWith('whsec_') ? secret.slice('whsec_'.length) : secret
     const key = /^[\w+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null
@@ -45,6 +48,7 @@ const standard: SigningScheme = {
 
 /** https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
 const github: SigningScheme = {
+  fields: ['X-Hub-Signature-256'],
   keyOf: (secret) => Buffer.from(secret),
   signatureOf(field) {
     const [, given] = /^sha256=([\da-f]{64})$/i.exec(field('x-hub-signature-256') ?? '') ?? []
@@ -54,6 +58,7 @@ const github: SigningScheme = {
 
 /** https://docs.stripe.com/webhooks#verify-manually */
 const stripe: SigningScheme = {
+  fields: ['Stripe-Signature'],
   keyOf: (secret) => Buffer.from(secret),
   signatureOf(field) {
     const parts = (field('stripe-signature') ?? '').split(',').map((part) => part.trim().split('='))

@@ -69,9 +69,9 @@ const ANY_JSON: StandardSchema & { readonly '~standard': { readonly jsonSchema: 
  */
 export function webhook<S extends AnySchema = StandardSchema>(options: WebhookOptions<S>): TypedBody<OutputOf<S>, InputOf<S>> {
   const { scheme, secrets, body = ANY_JSON, tolerance } = WEBHOOK_RULES.read(options as WebhookOptions)
-  const { keyOf, signatureOf } = SCHEMES[scheme]
+  const { keyOf, signatureOf, fields } = SCHEMES[scheme]
   const keys = secrets.map((secret, i) => keyOf(secret) ?? refuseSecret(scheme, i))
-  return verified(json(body as S), (request) => {
+  const checked = verified(json(body as S), (request) => {
     const signature = signatureOf((name) => request.field(name))
     if (signature === null) throw unsigned(scheme, 'the request has no signature, or one of another form')
     const macs = expectedMacs(signature, keys, request.bytes)
@@ -81,6 +81,9 @@ export function webhook<S extends AnySchema = StandardSchema>(options: WebhookOp
       throw new WeirError('WEIR_WEBHOOK_STALE', 'its time is not within the tolerance')
     remember(memoriesOf(request.server, keys), macs)
   })
+  // For documents, as `describe` of a policy returns it.
+  const parameters = fields.map((name) => ({ name, in: 'header', required: true, schema: { type: 'string' } }))
+  return Object.assign(checked, { description: { refuses: [401], parameters } })
 }
 
 /**
