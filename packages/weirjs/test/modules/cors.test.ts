@@ -398,3 +398,16 @@ describe('two origins in Chromium', { skip: noChromium }, () => {
     assert.equal(await fetchAcross(t, false, '/data', { method: 'PUT', body: 'x' }), 'TypeError')
   })
 })
+
+test('each refused origin is logged once, a hundred of them, and none because of explain', async () => {
+  const warned: string[] = []
+  const server = new HttpServer({ logger: { error() {}, warn: (message) => void warned.push(message) } }).use(cors({ origins: [APP] }))
+  await preflight(server, APP)
+  await server.explain({ method: 'OPTIONS', url: '/', headers: { Origin: 'https://a.example', 'Access-Control-Request-Method': 'PUT' } })
+  assert.deepEqual(warned, [])
+  for (let i = 0; i < 2; i++) assert.equal((await preflight(server, 'https://evil.example')).status, 403)
+  assert.deepEqual(warned, ['weir: cors refused a preflight of the origin "https://evil.example", which its "origins" do not allow'])
+  for (let i = 0; i < 110; i++) await preflight(server, `https://${i}.example`)
+  assert.equal(warned.length, 101)
+  assert.match(warned.at(-1)!, /of 100 origins: others are no longer logged$/)
+})

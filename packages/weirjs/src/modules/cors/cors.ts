@@ -45,6 +45,9 @@ interface AllowedOrigins {
 const OWNER = 'cors'
 /** Browsers cache a preflight for whole seconds. */
 const SECOND_MS = 1_000
+/** How many refused origins are logged, and remembered so that each is logged once. */
+const MAX_LOGGED = 100
+const MAX_SHOWN_CHARS = 100
 
 /** @internal */
 export const CORS_RULES = rules<CorsOptions>(OWNER)({
@@ -71,7 +74,9 @@ export function cors(options: CorsOptions = {}): Module {
     install(host) {
       const origins = settings.origins ?? defaultOrigins(host, settings.credentials)
       const policy = new Policy(settings, origins)
-      const gate = (session: HttpSession) => (isPreflight(session) ? policy.answerPreflight(session) : undefined)
+      const refused = new Set<string>()
+      const gate = (session: HttpSession) =>
+        isPreflight(session) ? policy.answerPreflight(session, (origin) => logRefused(host, refused, origin)) : undefined
       host.use({
         name: 'cors',
         // No route answers a preflight, and it has no credentials: it is answered before all gates that could ask for some.
@@ -79,12 +84,25 @@ export function cors(options: CorsOptions = {}): Module {
         gate,
         foresee: (session) => {
           if (typeof origins.named === 'function' && isPreflight(session)) return 'unknown'
-          return gate(session) as HttpResponse | undefined // no predicate of the program's, and so no promise
+          // No predicate of the program's, and so no promise.
+          return isPreflight(session) ? (policy.answerPreflight(session, () => {}) as HttpResponse) : undefined
         },
         beforeSend: (session, response) => policy.describe(session, response),
       })
     },
   }
+}
+
+/** Each origin once. Anyone can make up more. */
+function logRefused({ logger }: ModuleHost, refused: Set<string>, given: string): void {
+  const origin = given.slice(0, MAX_SHOWN_CHARS)
+  if (refused.has(origin) || refused.size > MAX_LOGGED) return
+  refused.add(origin)
+  logger?.warn?.(
+    refused.size > MAX_LOGGED
+      ? `weir: cors has refused preflights of ${MAX_LOGGED} origins: others are no longer logged`
+      : `weir: cors refused a preflight of the origin ${JSON.stringify(origin)}, which its "origins" do not allow`,
+  )
 }
 
 function isPreflight({ request }: HttpSession): boolean {
@@ -134,9 +152,14 @@ class Policy {
   }
 
   /** 204 with what the page may do; 403 if it may do nothing. It does not depend on a route: there may be none for OPTIONS. */
-  answerPreflight(session: HttpSession): HttpResponse | Promise<HttpResponse> {
-    const allowed = this.#isAllowed(session.request.header('origin')!, session)
-    return isPromise(allowed) ? allowed.then((is) => this.#grant(session, is)) : this.#grant(session, allowed)
+  answerPreflight(session: HttpSession, onRefused: (origin: string) => void): HttpResponse | Promise<HttpResponse> {
+    const origin = session.request.header('origin')!
+    const answer = (isAllowed: boolean): HttpResponse => {
+      if (!isAllowed) onRefused(origin)
+      return this.#grant(session, isAllowed)
+    }
+    const allowed = this.#isAllowed(origin, session)
+    return isPromise(allowed) ? allowed.then(answer) : answer(allowed)
   }
 
   #grant({ request, response }: HttpSession, isAllowed: boolean): HttpResponse {
