@@ -92,9 +92,11 @@ export function mapService<S extends DescService>(
         const path = `/${service.typeName}/${method.name}`
         const handler = new MethodHandler(method, handlers[name]?.bind(implementation) ?? null, settings, log)
         const { maxMessageSize } = settings
-        host.map('POST', path, declarationOf(method, options, handler.policy, maxMessageSize), (_, session) => handler.respond(session))
+        host.map('POST', path, declarationOf(method, options, handler.policies, maxMessageSize), (_, session) => handler.respond(session))
         if (isReading(method))
-          host.map('GET', path, declarationOf(method, options, handler.queryPolicy, null), (_, session) => handler.respondToQuery(session))
+          host.map('GET', path, declarationOf(method, options, handler.queryPolicies, null), (_, session) =>
+            handler.respondToQuery(session),
+          )
       }
     },
   })
@@ -111,7 +113,7 @@ function isReading(method: DescMethod): boolean {
 function declarationOf(
   method: DescMethod,
   { use = [], host, endpoint, metadata, tags }: RpcOptions,
-  policy: Policy,
+  policies: readonly Policy[],
   maxMessageSize: number | null,
 ): RouteOptions {
   const { methodKind, parent, name } = method
@@ -126,7 +128,7 @@ function declarationOf(
     ...(endpoint !== undefined && { endpoint }),
     ...(tags && { tags }),
     metadata: { ...metadata, ...rpcMethod({ service: parent.typeName, method: name, kind: methodKind }) },
-    use: [...use, policy],
+    use: [...use, ...policies],
   }
 }
 
@@ -140,8 +142,8 @@ class MethodHandler implements StreamOwner {
   readonly #compressAbove: number | null
   readonly #log: (message: string, error: unknown) => void
   readonly #wires: WireTable
-  readonly policy: Policy
-  readonly queryPolicy: Policy
+  readonly policies: readonly Policy[]
+  readonly queryPolicies: readonly Policy[]
 
   constructor(method: DescMethod, handler: AnyHandler | null, settings: Settings, log: (message: string, error: unknown) => void) {
     this.#method = method
@@ -152,20 +154,13 @@ class MethodHandler implements StreamOwner {
     this.#compressAbove = settings.compressAbove
     this.#log = log
     this.#wires = method.methodKind === 'unary' ? UNARY : STREAMED
-    this.policy = {
-      name: 'rpc',
-      runsFirst: true, // whoever refuses a call refuses it in its protocol
-      gate: (session) => this.#admit(session),
-      foresee: (session) => this.#check(session), // which does not know of HTTP/2
-      beforeSend: (...sent) => failIn(this.#callOf(sent[0]), ...sent),
-    }
-    this.queryPolicy = {
-      name: 'rpc',
-      runsFirst: true,
-      gate: (session) => this.#checkQuery(session),
-      foresee: (session) => this.#checkQuery(session),
-      beforeSend: (...sent) => failIn(this.#queryCallOf(sent[0]), ...sent),
-    }
+    this.policies = policiesOf(
+      (session) => this.#callOf(session),
+      (session) => this.#check(session),
+      (session) => this.#admit(session),
+    )
+    const checkQuery = (session: HttpSession): undefined => this.#checkQuery(session)
+    this.queryPolicies = policiesOf((session) => this.#queryCallOf(session), checkQuery, checkQuery)
   }
 
   /** Null: the request is in no protocol of the method. */
@@ -286,6 +281,22 @@ class MethodHandler implements StreamOwner {
   }
 }
 
+/**
+ * The first one runs before all others, so that whoever refuses a call refuses it in its protocol. What is in no protocol is refused after the
+ * others have let it through: a client that may not call learns nothing about the method.
+ */
+function policiesOf(
+  callOf: (session: HttpSession) => Call | null,
+  check: (session: HttpSession) => HttpResponse | undefined, // which does not know of HTTP/2
+  admit: (session: HttpSession) => HttpResponse | undefined,
+): Policy[] {
+  const note = (session: HttpSession): undefined => void callOf(session)
+  const first = { name: 'rpc', runsFirst: true, gate: note, foresee: note, beforeSend: (...sent: Sent) => failIn(callOf(sent[0]), ...sent) }
+  return [first, { name: 'rpc-protocol', gate: admit, foresee: check }]
+}
+
+type Sent = [session: HttpSession, response: HttpResponse]
+
 /** @throws RpcError if the call has ended while its message was being read */
 function start(handler: AnyHandler, input: unknown, call: Call): unknown {
   call.check()
@@ -307,7 +318,9 @@ function failIn(call: Call | null, session: HttpSession, response: HttpResponse)
     if (type === call.wire.type && statusCode === 200) return
     sendError(call, response, new RpcError(codeOfStatus(statusCode), messageIn(content, type)))
   } else {
-    sendError(call, response, rpcErrorOf(failure))
+    const error = rpcErrorOf(failure)
+    for (const name of error.metadata.keys()) response.removeHeader(name) // it is among the fields of the failure already
+    sendError(call, response, error)
   }
 }
 

@@ -9,7 +9,8 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { inspector } from '@weirjs/dev'
 import { opentelemetry } from '@weirjs/opentelemetry'
 import { HttpServer } from 'weirjs'
-import { apiKey, auth } from 'weirjs/auth'
+import { apiKey, apiKeyDigest, auth } from 'weirjs/auth'
+import { rateLimit } from 'weirjs/limits'
 import { accessLog } from 'weirjs/log'
 import { metrics } from 'weirjs/metrics'
 import { connect } from 'weirjs/testing'
@@ -194,7 +195,28 @@ test('explain says which method is called, and what the client would be told', a
   assert.deepEqual((await server.explain({ method: 'POST', url: `/${CHECK}`, headers: large })).rpc?.status, 'RESOURCE_EXHAUSTED')
   const foreign = await explain('POST', CHECK, { 'Content-Type': 'text/plain' })
   assert.deepEqual([foreign.response.status, foreign.rpc], [415, null])
-  assert.equal((await explain('GET', PEEK, {})).response.code, 'invalid_argument')
+  assert.equal((await explain('GET', PEEK, {})).response.code, 'WEIR_CREDENTIALS_MISSING')
   const unknown = await explain('POST', 'test.v1.EchoService/Shout')
   assert.deepEqual([unknown.route, unknown.response.status, unknown.rpc], [null, 404, null])
+})
+
+test('a refusal has each of its fields once, and says nothing of a method to clients that may not call it', async () => {
+  const server = new HttpServer({ logger: null })
+  const schemes = [apiKey({ keys: { [apiKeyDigest('k')]: { id: 'a' } } })]
+  mapService(server.group('', { use: [auth({ schemes }), rateLimit({ name: 'calls', quota: 1, window: '1m' })] }), EchoService, ECHO)
+  const post = (headers: Record<string, string>) =>
+    server.inject({ method: 'POST', url: '/test.v1.EchoService/Say', headers, body: '{}', peer: { address: '192.0.2.1', isSecure: true } })
+  const json = { 'Content-Type': 'application/json' }
+  const key = { 'X-Api-Key': 'k' }
+  for (const closed of [await post({}), await post(json), await post({ 'Content-Type': 'text/plain' })]) {
+    assert.equal(closed.status, 401)
+    assert.equal(closed.headers.get('accept-post'), null)
+    for (const name of ['www-authenticate', 'cache-control']) assert.doesNotMatch(closed.headers.get(name) ?? '', /^(.+), \1$/, name)
+  }
+  assert.equal((await server.inject('/test.v1.EchoService/Peek')).status, 401)
+  const foreign = await post({ ...key, 'Content-Type': 'text/plain' })
+  assert.equal(foreign.status, 415, foreign.text())
+  const limited = await post({ ...json, ...key })
+  assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '60'])
+  assert.equal(limited.headers.get('cache-control'), 'private, no-cache')
 })
