@@ -69,7 +69,8 @@ export class StreamBody extends PlainBody<Uint8Array, never> {
 /**
  * For `answers`: a stream of events, which the handler returns with `sse` of `weirjs/sse`. A client of a contract gets an async iterable.
  * @param data a schema for the data of all events, or schemas by the names of the events: `{ price: Price, halt: Halt }`. The data is JSON
- * then, so it must not be a string. Without schemas, it is text. It is not checked.
+ * then, so it must not be a string. Without schemas, it is text. The
+ * events that are sent are checked in tests and with `debug`, and not in production.
  * @throws WEIR_OPTION_INVALID for anything else
  */
 export function events(): EventsBody

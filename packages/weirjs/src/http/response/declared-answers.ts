@@ -5,6 +5,7 @@ import { BYTES_TYPE, isJson, parseMediaType } from '../../formats/media-type.ts'
 import { Mismatch } from '../../schema/mismatch.ts'
 import { checkedPickerOf, type Picker, pickerOf } from '../../schema/picker.ts'
 import type { AnySchema } from '../../schema/standard.ts'
+import { declaredEvents, type EventSchemas } from './declared-events.ts'
 import { NO_JSON, type OutgoingResponse } from './outgoing-response.ts'
 import { PROBLEM_TYPE, Problem } from './problem.ts'
 import type { ResponseContent } from './response-content.ts'
@@ -17,6 +18,8 @@ interface PlainAnswer {
   readonly kind: string
   /** Media types, or ranges such as `image/*`. */
   readonly types: readonly string[]
+  /** Of a stream of events that are JSON. */
+  readonly data?: EventSchemas | null
 }
 
 /** How one answer is sent. */
@@ -28,6 +31,8 @@ interface Sending {
   readonly hasBody: boolean
   /** The Content-Type, unless the handler sets one. Null: what is usual for the content. */
   readonly type: string | null
+  /** What the events are; null for anything else. */
+  readonly events: EventSchemas | null
 }
 
 /** They answer a condition of the request, and stand for another response. */
@@ -108,6 +113,8 @@ export class DeclaredAnswers {
     } else if (pick !== null || hasBody !== (content.kind !== 'none')) {
       throw this.#misplaced(response, sending)
     }
+    const events = sending.events
+    if (events !== null) response.replaceSource((source) => declaredEvents(source, events, this.#label))
   }
 
   /** No part of such content can be picked, so it leaves only where it is declared, or where nothing that succeeds is. */
@@ -139,13 +146,19 @@ export class DeclaredAnswers {
 }
 
 function sendingOf(answer: DeclaredAnswer, checks: boolean): Sending {
-  if (answer === null) return { expected: 'no body', pick: null, hasBody: false, type: null }
+  if (answer === null) return { expected: 'no body', pick: null, hasBody: false, type: null, events: null }
   if (!('~standard' in answer)) {
     const isText = answer.kind === 'text'
-    return { expected: isText ? 'text' : 'bytes', pick: null, hasBody: true, type: plainTypeOf(answer.types, isText) }
+    return {
+      expected: isText ? 'text' : 'bytes',
+      pick: null,
+      hasBody: true,
+      type: plainTypeOf(answer.types, isText),
+      events: answer.data ?? null,
+    }
   }
   const pick = checks ? checkedPickerOf(answer) : pickerOf(answer)
-  return { expected: 'a value for JSON', pick, hasBody: true, type: answer === Problem ? PROBLEM_TYPE : null }
+  return { expected: 'a value for JSON', pick, hasBody: true, type: answer === Problem ? PROBLEM_TYPE : null, events: null }
 }
 
 /** The Content-Type, if only one is declared. That of unknown bytes says nothing: a file, say, has a better one. */

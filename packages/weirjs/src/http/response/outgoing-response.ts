@@ -300,6 +300,11 @@ export class OutgoingResponse {
     if (!trailers.areKnown) this.content = { kind: 'stream', source: onePiece(copyOf(content)), giver: null }
   }
 
+  /** Reads a streamed body through another source, which closes the first. */
+  replaceSource(replace: (source: ByteSource) => ByteSource): void {
+    if (this.content.kind === 'stream') this.content = { ...this.content, source: replace(this.content.source) }
+  }
+
   /** Shows the pieces of a streamed body to `watcher` too, as they are read, and the messages of another protocol. */
   watchStream(watcher: PieceWatcher): void {
     if (this.content.kind === 'stream' || this.content.kind === 'upgrade') this.content = { ...this.content, watcher }
