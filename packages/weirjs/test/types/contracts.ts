@@ -201,3 +201,5 @@ get('/', { page: 5 })
 get('/', { answers: { 200: 'text' } })
 // @ts-expect-error text needs no schema
 events(t.string)
+// @ts-expect-error nor is one name among several that has text
+events({ price: t.object({ at: t.dateTime }), hello: t.string })
