@@ -70,16 +70,9 @@ export class ClientError extends Error {
 
   /** @internal */
   constructor(route: string, answer: Answer) {
-    super(`${route}: the contract does not declare this answer with status ${answer.status}${problemOf(answer)}`)
+    super(`${route}: the contract has no answer ${answer.status}. ${Object(answer.body).detail ?? ''}`)
     Object.assign(this, { name: 'ClientError' }, answer)
   }
-}
-
-/** What the problem document of an error says, and how to declare it. */
-function problemOf({ status, body }: Answer): string {
-  const { code, detail } = Object(body) as { readonly [member: string]: unknown }
-  if (typeof code !== 'string') return ''
-  return `: ${code}${typeof detail === 'string' ? `: ${detail}` : ''}. Add \`${status}: Problem\` to its answers to handle it`
 }
 
 /** @throws ClientError @internal */

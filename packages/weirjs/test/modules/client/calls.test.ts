@@ -248,10 +248,7 @@ test('what the contract does not declare is an error', async () => {
   await assert.rejects(shop.broken(), (error) => {
     assert.ok(error instanceof ClientError && error instanceof Error)
     assert.equal(error.name, 'ClientError')
-    assert.equal(
-      error.message,
-      'GET /broken: the contract does not declare this answer with status 503: HTTP_503. Add `503: Problem` to its answers to handle it',
-    )
+    assert.match(error.message, /^GET \/broken: the contract has no answer 503\. /)
     assert.equal(error.status, 503)
     assert.equal((error.body as Problem).code, 'HTTP_503')
     assert.equal(error.headers.get('retry-after'), '5')
@@ -260,7 +257,7 @@ test('what the contract does not declare is an error', async () => {
   await assert.rejects(shop.createOrder({ body: { name: '' } }), (error) => {
     assert.ok(error instanceof ClientError)
     assert.equal((error.body as { errors: { pointer: string }[] }).errors[0]?.pointer, '/name')
-    assert.match(error.message, /with status 400: WEIR_[A-Z_]+: .*"name".*\. Add `400: Problem` to its answers to handle it$/)
+    assert.match(error.message, /: the contract has no answer 400\. .*"name"/)
     return error.status === 400
   })
 })
