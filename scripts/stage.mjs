@@ -19,9 +19,9 @@ const PAGES = {
   '@weirjs/uploads': ['resumable-uploads'],
 }
 const others = [...new Set(Object.values(PAGES).flat())].join('|')
-/** Beside those: pages about the inside, measurements, first steps, other people’s test suites, other servers and machines, and pictures. */
+/** Beside those: how modules are written, pages about the inside, measurements, first steps, other people’s test suites, other servers and machines, and pictures. */
 const NOT_CARRIED = new RegExp(
-  `^docs/(?:(?:architecture|dependencies|packages|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|guide/(?:from-[\\w-]+|first-programs|getting-started|serverless|tasks|dashboard|deploy|platforms|proxies|sign-in|react|node|embedding|inside-node|fetch-guests|request-flow|why|${others})\\.md)$`,
+  `^docs/(?:(?:architecture|dependencies|packages|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|guide/(?:from-[\\w-]+|first-programs|getting-started|modules|serverless|tasks|dashboard|deploy|platforms|proxies|sign-in|react|node|embedding|inside-node|fetch-guests|request-flow|why|${others})\\.md)$`,
 )
 const own = (PAGES[name] ?? []).map((page) => `docs/guide/${page}.md`).filter((page) => existsSync(`${ROOT}/${page}`))
 const copies = ['LICENSE', ...(name === 'weirjs' ? ['docs', 'SECURITY.md'] : own)]
