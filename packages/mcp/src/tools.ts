@@ -60,6 +60,8 @@ function toolOf(route: RouteListing): Tool {
   if (name === null || !NAME.test(name)) throw wrong(route, 'is a tool without a name: write an operationId, or tool: { name }')
   if (body !== null && (body.kind === 'multipart' || body.kind === 'form' || body.kind === 'bytes'))
     throw wrong(route, `cannot be a tool: arguments are JSON, and its body is ${body.kind === 'bytes' ? 'bytes' : `a ${body.kind} form`}`)
+  if (body === null && route.bodyMode !== 'auto')
+    throw wrong(route, 'cannot be a tool: its handler reads the body itself. Declare the body by a schema, or by text()')
 
   const writer = new JsonSchemaWriter()
   const properties: Record<string, JsonSchema> = {}

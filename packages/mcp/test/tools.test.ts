@@ -286,6 +286,8 @@ test('what cannot be a tool is an error at the start', async () => {
     ['a name', (server) => server.mapGet('/x', { tool: true }, () => 'x'), /GET \/x \(inline\) is a tool without a name/],
     ['a method', (server) => server.map(null, '/x', { tool: { name: 'x' } }, () => 'x'), /it has no method/],
     ['a form', (server) => server.mapPost('/x', { tool: { name: 'x' }, body: multipart({}) }, () => 'x'), /its body is a multipart form/],
+    ['a stream', (server) => server.mapPost('/x', { tool: { name: 'x' }, body: 'stream' }, () => 'x'), /reads the body itself/],
+    ['bytes', (server) => server.mapPost('/x', { tool: { name: 'x' }, body: 'buffer' }, () => 'x'), /reads the body itself/],
     [
       'the same name',
       (server) => server.mapGet('/x', { tool: { name: 'x' } }, () => 'x').mapGet('/y', { tool: { name: 'x' } }, () => 'x'),

@@ -2,7 +2,7 @@
 
 import type { DescMethod, DescService, Registry } from '@bufbuild/protobuf'
 import { type HttpResponse, type HttpSession, type Module, metadataKey, type Policy, type RouteOptions, type Size } from 'weirjs'
-import { exchange, invalid, isPromise, option, responseHandle, rules } from 'weirjs/kit'
+import { exchange, invalid, isPromise, kindOf, option, responseHandle, rules } from 'weirjs/kit'
 
 import { Call, type RpcCall } from './call.ts'
 import { Codec } from './codec.ts'
@@ -80,7 +80,12 @@ export function mapService<S extends DescService>(
   options: RpcOptions = {},
 ): void {
   const settings = RPC_RULES.read(options)
+  if (typeof (service as { readonly method?: unknown }).method !== 'object')
+    throw invalid('mapService()', 'service is not one that protoc-gen-es has made: write mapService(server, service, implementation)')
   const handlers = implementation as Readonly<Record<string, AnyHandler | undefined>>
+  for (const name of Object.keys(service.method))
+    if (handlers[name] !== undefined && typeof handlers[name] !== 'function')
+      throw invalid('mapService()', `${name} of the implementation is ${kindOf(handlers[name])}, not a function`)
   for (const name of Object.keys(handlers))
     if (!(name in service.method))
       throw invalid('mapService()', `${service.typeName} has no method ${name}; it has ${Object.keys(service.method).join(', ')}`)

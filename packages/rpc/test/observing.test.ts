@@ -220,3 +220,14 @@ test('a refusal has each of its fields once, and says nothing of a method to cli
   assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '60'])
   assert.equal(limited.headers.get('cache-control'), 'private, no-cache')
 })
+
+test('what is no service, and no function for a method, is an error when it is mapped', () => {
+  const map = (service: unknown, implementation: unknown) => () =>
+    mapService(new HttpServer(), service as typeof EchoService, implementation as typeof ECHO)
+  assert.throws(map({}, {}), { code: 'WEIR_OPTION_INVALID', message: /service is not one that protoc-gen-es has made/ })
+  assert.throws(map(EchoService, { say: 5 }), {
+    code: 'WEIR_OPTION_INVALID',
+    message: /say of the implementation is a number, not a function/,
+  })
+  assert.throws(map(EchoService, { sya: () => ({}) }), { code: 'WEIR_OPTION_INVALID', message: /has no method sya; it has say, / })
+})
