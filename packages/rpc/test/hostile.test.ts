@@ -1,7 +1,7 @@
 // Calls of a client that wants to take more than it gives.
 import assert from 'node:assert/strict'
-import http2 from 'node:http2'
-import { type TestContext, test } from 'node:test'
+import type http2 from 'node:http2'
+import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 
 import { create, toBinary } from '@bufbuild/protobuf'
@@ -15,6 +15,7 @@ import { frame, fromBase64 } from '../src/frames.ts'
 import { Health, health, mapService, mountConnect, type RpcCall, RpcError, type RpcImplementation, type RpcOptions } from '../src/index.ts'
 import { HealthCheckRequestSchema } from '../src/proto/grpc/health/v1/health_pb.ts'
 import { type EchoRequest, EchoRequestSchema, EchoService } from './proto/echo_pb.ts'
+import { serveCleartext } from './support/cleartext.ts'
 
 function serverOf(implementation: RpcImplementation<typeof EchoService>, options: RpcOptions = {}): HttpServer {
   const server = new HttpServer({ logger: null })
@@ -328,24 +329,12 @@ test('no deadline goes on after its call has failed, whatever failed', async (t)
   t.mock.restoreAll()
 })
 
-async function serve(t: TestContext, map: (server: HttpServer) => void): Promise<http2.ClientHttp2Session> {
-  const server = new HttpServer({ port: 0, address: '127.0.0.1', http2: 'cleartext', logger: null })
-  map(server)
-  await server.start()
-  const client = http2.connect(`http://127.0.0.1:${server.port}`)
-  t.after(async () => {
-    client.destroy()
-    await server.stop({ grace: 0 })
-  })
-  return client
-}
-
 function request(client: http2.ClientHttp2Session, path: string, fields: Readonly<Record<string, string>> = {}): http2.ClientHttp2Stream {
   return client.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', ...fields })
 }
 
 test('what a client sends comes back in grpc-message only in part', async (t) => {
-  const client = await serve(t, (server) => mapService(server, Health, health(server)))
+  const client = await serveCleartext(t, (server) => mapService(server, Health, health(server)))
   const service = 'ä'.repeat(1_000_000)
   const stream = request(client, '/grpc.health.v1.Health/Check')
   const head = new Promise<http2.IncomingHttpHeaders>((resolve, reject) => stream.once('response', resolve).once('error', reject))
@@ -360,7 +349,7 @@ test('what a client sends comes back in grpc-message only in part', async (t) =>
 test('a deadline ends a call whose client neither sends nor ends', async (t) => {
   const ended: string[] = []
   const calls: RpcCall[] = []
-  const client = await serve(t, (server) =>
+  const client = await serveCleartext(t, (server) =>
     mapService(server, EchoService, {
       async gather(requests, call) {
         calls.push(call)

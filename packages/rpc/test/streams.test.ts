@@ -5,24 +5,15 @@ import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { HttpServer } from 'weirjs'
 
 import { eventually } from '../../weirjs/test/support/serving.ts'
 import { FrameQueue, frame } from '../src/frames.ts'
 import { mapService, type RpcImplementation, type RpcOptions } from '../src/index.ts'
 import { EchoRequestSchema, EchoResponseSchema, EchoService } from './proto/echo_pb.ts'
+import { serveCleartext } from './support/cleartext.ts'
 
-async function serve(t: TestContext, implementation: RpcImplementation<typeof EchoService>, options: RpcOptions = {}) {
-  const server = new HttpServer({ port: 0, address: '127.0.0.1', http2: 'cleartext', logger: null })
-  mapService(server, EchoService, implementation, options)
-  await server.start()
-  const client = http2.connect(`http://127.0.0.1:${server.port}`)
-  t.after(async () => {
-    client.destroy()
-    await server.stop({ grace: 0 })
-  })
-  return client
-}
+const serve = (t: TestContext, implementation: RpcImplementation<typeof EchoService>, options: RpcOptions = {}) =>
+  serveCleartext(t, (server) => mapService(server, EchoService, implementation, options))
 
 interface Outcome {
   readonly status: string
