@@ -4,9 +4,20 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 
-import { type Declaration, HttpError, HttpResponse, HttpServer, header, type InjectResponse, type Logger, t } from '../../src/index.ts'
+import {
+  type Declaration,
+  HttpError,
+  HttpResponse,
+  HttpServer,
+  type HttpSession,
+  header,
+  type InjectResponse,
+  type Logger,
+  t,
+} from '../../src/index.ts'
 import { get, put } from '../../src/modules/client/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
+import { exchange } from '../../src/modules/kit/index.ts'
 import { eventually } from '../support/serving.ts'
 
 const CHANGED = new Date('1994-11-06T08:49:37.900Z')
@@ -389,6 +400,16 @@ test('a handler with requireIfMatch that compares nothing is a mistake', async (
   assert.match(warnings[0]!, /PUT \/note .*requireIfMatch, but its handler never called precondition\(\)/)
 })
 
+test('reading other fields, and cookies, compares nothing', async () => {
+  const map = (server: HttpServer): unknown =>
+    server.mapPut('/note', { requireIfMatch: true }, (_, { request }) => {
+      const { headers } = request
+      return `${request.cookie('a')} ${headers.get('host')} ${headers.getAll('cookie')} ${headers.has('if-modified-since')}`
+    })
+  const { tested, debugged, sent, warnings } = await mistakeOf(map, 'PUT', { 'If-Match': '"v1"', Cookie: 'a=b' })
+  assert.deepEqual([tested.status, debugged[0], sent[0], warnings.length], [500, 500, 200, 1])
+})
+
 for (const [what, map, headers, method = 'PUT'] of [
   [
     'has read the field',
@@ -397,6 +418,48 @@ for (const [what, map, headers, method = 'PUT'] of [
   [
     'has read it from headers',
     (server) => server.mapPut('/note', { requireIfMatch: true }, (_, { request }) => request.headers.get('If-Match')),
+  ],
+  [
+    'has read its values',
+    (server) => server.mapPut('/note', { requireIfMatch: true }, (_, { request }) => request.headers.getAll('IF-MATCH').join()),
+  ],
+  [
+    'has asked whether it is there',
+    (server) => server.mapPut('/note', { requireIfMatch: true }, (_, { request }) => `${request.headers.has('if-match')}`),
+  ],
+  [
+    'has read it by iteration',
+    (server) => server.mapPut('/note', { requireIfMatch: true }, (_, { request }) => Object.fromEntries(request.headers)['if-match']),
+  ],
+  [
+    'has read it from entries',
+    (server) =>
+      server.mapPut(
+        '/note',
+        { requireIfMatch: true },
+        (_, { request }) => [...request.headers.entries()].flat().includes('"v1"') && 'same',
+      ),
+  ],
+  [
+    'has read it as JSON',
+    (server) => server.mapPut('/note', { requireIfMatch: true }, (_, { request }) => request.headers.toJSON()['if-match']),
+  ],
+  [
+    'compares in a policy, by the kit',
+    (server) =>
+      server
+        .use({ gate: (session: HttpSession) => void exchange(session).field('if-match') })
+        .mapPut('/note', { requireIfMatch: true }, () => 'changed'),
+  ],
+  [
+    'has read that it may only create',
+    (server) => server.mapPut('/note', { requireIfMatch: true }, (_, { request }) => request.header('If-None-Match')),
+    { 'If-None-Match': '*' },
+  ],
+  [
+    'gets as a parameter that it may only create',
+    (server) => server.mapPut('/note', { requireIfMatch: true, only: header('If-None-Match', t.string) }, ({ only }) => only),
+    { 'If-None-Match': '*' },
   ],
   [
     'gets it as a parameter',

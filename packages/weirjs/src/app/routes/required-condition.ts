@@ -2,8 +2,8 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { type Exchange, exchangeOf } from '../../http/exchange.ts'
-import { ifMatchReaders } from '../../http/request/headers.ts'
-import { cookieUse } from '../../http/request/request.ts'
+import { isCondition, readConditions } from '../../http/request/headers.ts'
+import { hasShownFields } from '../../http/request/request.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { reportMistake } from '../debugged.ts'
@@ -18,11 +18,11 @@ export function isSafe(method: string | null): boolean {
   return method !== null && SAFE.has(method)
 }
 
-/** A handler may compare in its own way, such as in the statement that changes a row. Code that sees the cookies may have been shown all fields. */
+/** A handler may compare in its own way, such as in the statement that changes a row. */
 function mayCompareItself({ head, match, request }: Exchange): boolean {
-  if (SAFE.has(head.method) || head.get('if-match') === '*' || ifMatchReaders.has(head) || cookieUse(request) !== 'none') return true
+  if (SAFE.has(head.method) || head.get('if-match') === '*' || readConditions.has(head) || hasShownFields(request)) return true
   return Object.values((match.route as unknown as { bindings: Record<string, Binding> }).bindings).some(
-    ({ source, name }) => source === 'header' && name === 'if-match',
+    ({ source, name }) => source === 'header' && isCondition(name),
   )
 }
 

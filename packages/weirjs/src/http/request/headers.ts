@@ -13,8 +13,21 @@ interface FieldBlock {
   noteCookies?(): void
 }
 
-/** Heads of which code of the program has read If-Match by its name, which is rare. */
-export const ifMatchReaders = new WeakSet<object>()
+/** Heads of which code of the program has read If-Match or If-None-Match, which is rare. */
+export const readConditions = new WeakSet<object>()
+
+const CONDITION = /^if-(?:none-)?match$/i
+
+/** Whether a handler may compare versions itself by a field. @param name in any case */
+export function isCondition(name: string): boolean {
+  return (name.length === 8 || name.length === 13) && CONDITION.test(name)
+}
+
+/** Code of the program is shown a field: others have to know of some. @param name in any case */
+export function noteShown(fields: FieldBlock, name: string): void {
+  if (name.length === 6 && /^cookie$/i.test(name)) fields.noteCookies?.()
+  else if (isCondition(name)) readConditions.add(fields)
+}
 
 /** The trailers of a request. */
 export class TrailerFields implements FieldBlock {
@@ -50,8 +63,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
   /** The value of a field, or null when the request has none. Repeated fields are joined with `, `, cookies with `; ` (RFC 9110 §5.2). */
   get(name: string): string | null {
     const lower = name.toLowerCase()
-    if (lower === 'cookie') this.#fields.noteCookies?.()
-    else if (lower === 'if-match') ifMatchReaders.add(this.#fields)
+    noteShown(this.#fields, lower)
     return this.#fields.get(lower)
   }
 
@@ -63,7 +75,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
   getAll(name: string): string[] {
     const wanted = name.toLowerCase()
     const values: string[] = []
-    if (wanted === 'cookie') this.#fields.noteCookies?.()
+    noteShown(this.#fields, wanted)
     for (const [field, value] of this.#fields.entries()) if (field.toLowerCase() === wanted) values.push(value)
     return values
   }
@@ -71,7 +83,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
   /** All fields in order, with their names as sent. */
   *entries(): IterableIterator<[name: string, value: string]> {
     for (const entry of this.#fields.entries()) {
-      if (entry[0].length === 6 && /^cookie$/i.test(entry[0])) this.#fields.noteCookies?.()
+      noteShown(this.#fields, entry[0])
       yield entry
     }
   }

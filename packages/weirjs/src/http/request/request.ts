@@ -34,7 +34,7 @@ import { readMultipart } from '../multipart/multipart-reading.ts'
 import { CallbackParts, type MultipartStreamOptions, streamLimits } from '../multipart/multipart-stream.ts'
 import { labelOf, type RouteMatch } from '../route-info.ts'
 import { RequestCookies } from './cookies.ts'
-import { ifMatchReaders, RequestHeaders, TrailerFields } from './headers.ts'
+import { noteShown, RequestHeaders, TrailerFields } from './headers.ts'
 import { upgradeOf } from './upgrade.ts'
 import { WebRequest, webUrl } from './web-request.ts'
 
@@ -67,6 +67,8 @@ export let headerOf: (request: HttpRequest, name: string) => string | null
 export let cookieOf: (request: HttpRequest, name: string) => string | null
 /** @internal Whether cookies were read here, or were shown to code that may read them, which `shows` states. */
 export let cookieUse: (request: HttpRequest, shows?: true) => 'read' | 'shown' | 'none'
+/** @internal Whether code has been shown all fields, and may have read any. */
+export let hasShownFields: (request: HttpRequest) => boolean
 /** @internal The body, null without one. What decodes it passes the body that takes its place, and that expires it. */
 export let bodyOf: (request: HttpRequest, replacement?: RequestBody) => RequestBody | null
 /** @internal As `toWeb`, with another URL, which `webUrl` has made. */
@@ -99,6 +101,7 @@ export class HttpRequest {
     cookieOf = (request, name) => request.#readCookies().first(name)
     cookieUse = (request, shows) =>
       request.#head.hasShownCookies ? 'read' : (shows ? (request.#webs ??= []) : request.#webs) ? 'shown' : 'none'
+    hasShownFields = (request) => request.#webs !== null
     bodyOf = (request, replacement) => (replacement === undefined ? request.#given : (request.#given = replacement))
     webRequestOf = (request, url) => request.#toWeb(url)
     readBodyWith = (request, reader) => {
@@ -225,8 +228,7 @@ export class HttpRequest {
 
   /** The value of a header field, or null when the request has none. The name is case-insensitive. Repeated fields are joined with `, `. */
   header(name: string): string | null {
-    if (name.length === 6 && /^cookie$/i.test(name)) this.#head.noteCookies()
-    else if (name.length === 8 && /^if-match$/i.test(name)) ifMatchReaders.add(this.#head)
+    noteShown(this.#head, name)
     return this.#head.get(name.toLowerCase())
   }
 
@@ -312,7 +314,6 @@ export class HttpRequest {
   /**
    * Parses `application/x-www-form-urlencoded` text, by default the body. The record, which has no prototype, maps each name to its value,
    * or to an array when the name repeats or ends in `[]`, which is removed from the key. Names are flat: they are not parsed as paths.
-   *
    * The body is decoded as UTF-8, or as windows-1252 when the `charset` of its content type is windows-1252, ISO-8859-1 or US-ASCII.
    * @throws PayloadTooLargeError for more than 1,000 pairs; CharsetError (415) for a body in another charset
    */
@@ -357,7 +358,6 @@ export class HttpRequest {
    * Passes the fields and files of a multipart/form-data body to callbacks as they arrive, in constant memory. The server stops reading
    * the socket while a callback's promise is pending or a file's stream is full. The promise that is returned always settles, and the handler
    * can still send a response.
-   *
    * @returns true when the form was read to its end; false when the body is not valid multipart/form-data
    * @throws (rejects) PayloadTooLargeError (413) when a limit is exceeded, the error that a callback threw, or the reason why the client
    *   is gone. The stream of a truncated file emits an error; it never ends as if the file were complete

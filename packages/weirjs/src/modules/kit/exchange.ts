@@ -15,6 +15,7 @@ import { DECODED } from '../../http/body/body.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
 import { type Exchange, exchangeOf } from '../../http/exchange.ts'
 import { ANSWERED_BY, claimOf, ON_GRACE_OVER, OTHER_METHODS, PERSONAL, RPC, type RpcNote, SPAN, type TraceIds } from '../../http/notes.ts'
+import { noteShown } from '../../http/request/headers.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { bodyOf, cookieOf, cookieUse, onAbort } from '../../http/request/request.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
@@ -409,7 +410,7 @@ class Handle implements ExchangeHandle {
   }
 
   field(name: string): string | null {
-    if (name === 'cookie') this.#exchange.head.noteCookies()
+    noteShown(this.#exchange.head, name)
     return this.#exchange.head.get(name)
   }
 
