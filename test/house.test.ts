@@ -129,8 +129,9 @@ const files = readdirSync('packages/weirjs/src', { recursive: true, encoding: 'u
 const imports = files.flatMap(importsOf)
 const { dependencies } = JSON.parse(readFileSync('packages/weirjs/package.json', 'utf8')) as Record<string, object>
 const packageNames = Object.keys(dependencies!)
-/** Only modules may use them, so that a program that installs none of these does not load them. */
-const MODULES_ONLY = ['lru-cache']
+/** Only modules may use them, and what is loaded with the first file, so that a program that needs neither does not load them. */
+const LATE_ONLY = ['lru-cache']
+const isLate = (from: string): boolean => roomOf(from) === 'modules' || from.startsWith('http/files/')
 
 /** `import`, `import type`, `export … from`, `import('…')` as a call and as a type. */
 function importsOf(from: string): Import[] {
@@ -139,8 +140,7 @@ function importsOf(from: string): Import[] {
   return [...found].map(([, , to]) => ({ from, to: to!.startsWith('.') ? posix.join(posix.dirname(from), to!) : to! }))
 }
 
-const mayUse = (from: string, name: string): boolean =>
-  packageNames.includes(name) && (roomOf(from) === 'modules' || !MODULES_ONLY.includes(name))
+const mayUse = (from: string, name: string): boolean => packageNames.includes(name) && (isLate(from) || !LATE_ONLY.includes(name))
 const roomOf = (file: string): string => file.split('/')[0]!
 const isFile = ({ to }: Import): boolean => to.endsWith('.ts')
 const sentenceOf = ({ from, to }: Import): string => `packages/weirjs/src/${from} imports ${to}`

@@ -18,6 +18,12 @@ export interface ByteRange {
 /** What is sent: parts of the file, and bytes between them. */
 export type FilePiece = Uint8Array | ByteRange
 
+/** The pieces of a file whose bytes are in memory. */
+export function bytesOf(file: Uint8Array, pieces: readonly FilePiece[]): Uint8Array {
+  const parts = pieces.map((piece) => (piece instanceof Uint8Array ? piece : file.subarray(piece.start, piece.end + 1)))
+  return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+}
+
 /** The most bytes to read at a time. Each read has its own memory, so that it may wait in a socket while the next one is in progress. */
 export const READ_SIZE = 64 * 1024
 

@@ -11,7 +11,8 @@ import type { FileOptions } from '../response/file-options.ts'
 import type { OutgoingResponse } from '../response/outgoing-response.ts'
 import { refuse } from '../response/precondition.ts'
 import type { FileContent } from '../response/response-content.ts'
-import { type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
+import { bytesOf, type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
+import { keepRecent, type RecentFile, recentFile } from './recent-files.ts'
 import { type Asking, type FileState, selectPieces } from './representation.ts'
 
 /** Without O_NONBLOCK, opening a FIFO would wait for its writer and block a thread of the pool. Windows has neither. */
@@ -72,43 +73,75 @@ function stateOf(stats: BigIntStats): FileState {
  * not be read. Unless the handler has set a status other than 200, the client's conditions (RFC 9110 §13) count for GET and HEAD, and its
  * ranges (§14) for GET.
  *
- * Up to 64 KiB are read immediately, so that head and body leave in one write. A larger file becomes a stream with a Content-Length. The
- * stream holds the file until it has been read to its end, left early or destroyed. One of these must happen. It fails if its descriptor was
- * needed elsewhere and the file has changed since.
+ * Up to 64 KiB are read immediately, so that head and body leave in one write, and a file of that size stays in memory for a while. A larger
+ * file becomes a stream with a Content-Length. The stream holds the file until it has been read to its end, left early or destroyed. One of
+ * these must happen. It fails if its descriptor was needed elsewhere and the file has changed since.
  *
  * @throws WEIR_RESPONSE_HEADER_SYNTAX for an option that cannot be sent; errors of the file system. The file is then closed
  */
 export async function prepareFile(request: Asking, response: OutgoingResponse, content: FileContent): Promise<void> {
+  const recent = await recentFile(content.path)
+  if (recent !== null) return prepareRecent(request, response, content, recent)
   const found = await openFile(content.path)
   if (typeof found === 'number') return refuse(response, found)
-  return prepareOpenFile(request, response, content, found)
+  const whole = await prepareOpenFile(request, response, content, found)
+  if (whole !== null) keepRecent(content.path, whole, found)
 }
 
-/** The same for a file that is already open. */
+async function prepareRecent(
+  request: Asking,
+  response: OutgoingResponse,
+  content: FileContent,
+  { bytes, state }: RecentFile,
+): Promise<void> {
+  const pieces = await piecesOf(request, response, content, state)
+  if (pieces === null) return
+  if (request.method === 'HEAD') response.stream(UNREAD)
+  else response.body(bytesOf(bytes, pieces))
+  response.describesFile()
+}
+
+/** Sends a file that is already open. @returns its bytes, if all of them were read */
 export async function prepareOpenFile(
   request: Asking,
   response: OutgoingResponse,
-  { path, options }: FileContent,
+  content: FileContent,
   { file, state }: FoundFile,
-): Promise<void> {
+): Promise<Uint8Array | null> {
   let isHandedOn = false
+  let whole: Uint8Array | null = null
   try {
-    const pieces = await selectPieces(request, response, state, options, () => describe(response, path, options))
-    if (pieces === null) return
+    const pieces = await piecesOf(request, response, content, state)
+    if (pieces === null) return null
     const length = lengthOf(pieces)
-    response.header('Content-Length', length)
     const source = new FileSource(file, pieces)
     if (request.method === 'HEAD') response.stream(UNREAD)
-    else if (length <= READ_SIZE) response.body(await source.collect())
-    else {
+    else if (length <= READ_SIZE) {
+      const bytes = await source.collect()
+      response.body(bytes)
+      if (response.statusCode !== 206 && length === state.size) whole = bytes
+    } else {
       response.stream(source)
       file.mayWait() // for the client
       isHandedOn = true
     }
     response.describesFile()
+    return whole
   } finally {
     if (!isHandedOn) file.close() // nothing needs to wait for it
   }
+}
+
+/** Sets the status and the fields. @returns what is sent; null if the response is complete without the file */
+async function piecesOf(
+  request: Asking,
+  response: OutgoingResponse,
+  { path, options }: FileContent,
+  state: FileState,
+): Promise<readonly FilePiece[] | null> {
+  const pieces = await selectPieces(request, response, state, options, () => describe(response, path, options))
+  if (pieces !== null) response.header('Content-Length', lengthOf(pieces))
+  return pieces
 }
 
 /** Sets the fields about the whole file, whatever part of it is sent. */

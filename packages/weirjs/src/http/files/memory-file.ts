@@ -1,9 +1,8 @@
 // A file in memory, which is prepared once and sent often.
 
-import { Buffer } from 'node:buffer'
 import { formatHttpDate } from '../../formats/http-date.ts'
 import { OutgoingResponse } from '../response/outgoing-response.ts'
-import type { FilePiece } from './file-source.ts'
+import { bytesOf } from './file-source.ts'
 import { type Asking, type FileState, lastModifiedOf, selectPieces, tagOf } from './representation.ts'
 
 /** What is sent with a file in addition to its state. */
@@ -61,7 +60,7 @@ export class MemoryFile {
     const options = { lastModified: isDated, ...(cacheControl === null ? {} : { cacheControl }) }
     const pieces = await selectPieces(request, response, this.#state, options, () => void response.contentType(contentType))
     if (pieces === null) return
-    response.body(this.#collect(pieces))
+    response.body(bytesOf(this.#bytes, pieces))
     response.describesFile()
   }
 
@@ -69,10 +68,5 @@ export class MemoryFile {
     if (this.#facts.coding !== null) response.header('Content-Encoding', this.#facts.coding)
     if (this.#facts.variesByEncoding) response.vary('Accept-Encoding')
     response.addMissing(this.#facts.fields)
-  }
-
-  #collect(pieces: readonly FilePiece[]): Uint8Array {
-    const parts = pieces.map((piece) => (piece instanceof Uint8Array ? piece : this.#bytes.subarray(piece.start, piece.end + 1)))
-    return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
   }
 }
