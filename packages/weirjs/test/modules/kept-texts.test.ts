@@ -62,6 +62,16 @@ const KEEPERS: readonly Keeper[] = [
     request: (i) => ({ headers: { 'x-name': name(i) } }),
   },
   {
+    what: 'that there is no response to keep, by a long field',
+    async set(server) {
+      server.mapGet('/', { use: [cache({ maxAge: '1h', vary: ['x-name'] })] }, (_, { request, response }) =>
+        request.header('x-name') === 'kept' ? 'x' : response.header('Cache-Control', 'no-store').text('x'),
+      )
+      await server.inject({ url: '/', headers: { 'x-name': 'kept' } })
+    },
+    request: (i) => ({ headers: { 'x-name': `${name(i)}${'x'.repeat(2 * MOST_BYTES)}` } }),
+  },
+  {
     what: 'responses that repeat a part of the request, and are tagged with it',
     set: (server) =>
       void server.mapGet('/:id', { use: [cache({ maxAge: '1h', tags: ({ request }) => [request.path] })] }, (_, { request, response }) =>

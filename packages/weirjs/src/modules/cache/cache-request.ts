@@ -47,7 +47,7 @@ export function readRequest(exchange: ExchangeHandle, settings: CacheSettings): 
   if (wants?.has('no-store') === true) return 'no-store'
   // What a client can write into its head that is not in the key has no influence on the origin: only trusted proxies state that.
   const primary = `${session.origin}${session.basePath}${exchange.url}\n${session.endpoint ?? ''}\n${key}`
-  return { primary: shortUrl(primary), key, exchange, hasAuthorization: exchange.field('authorization') !== null, wants }
+  return { primary: boundedKey(primary), key, exchange, hasAuthorization: exchange.field('authorization') !== null, wants }
 }
 
 /** Whether the response is for another client than the key has stated: code inside the cache has found out who it is. */
@@ -66,11 +66,11 @@ function keyOf(session: HttpSession, { key }: CacheSettings): string | null {
   return own === null ? null : `key ${shortKey(own)}`
 }
 
-/** Long URLs are rare, and their keys would be long as well. */
+/** Long URLs and fields are rare, and their keys would be long as well: where keys are counted, nothing else bounds their memory. */
 const LONGEST_PLAIN = 2_048
 
-function shortUrl(primary: string): string {
-  return primary.length <= LONGEST_PLAIN ? primary : shortKey(primary)
+export function boundedKey(key: string): string {
+  return key.length <= LONGEST_PLAIN ? key : shortKey(key)
 }
 
 /** RFC 9111 §5.4: Pragma counts if there is no Cache-Control. */

@@ -6,6 +6,7 @@ import { ownText } from '../../base/own-text.ts'
 import type { ExchangeHandle } from '../kit/exchange.ts'
 
 import { type CacheEntry, variantOf } from './cache-entry.ts'
+import { boundedKey } from './cache-request.ts'
 
 /** Responses for one URL depend on these fields of the request. Each has a key of its own, which the mark leads to. */
 export interface VaryMark {
@@ -150,7 +151,7 @@ export class MemoryEntries {
 }
 
 export function variantKey(primary: string, { id, names }: VaryMark, exchange: ExchangeHandle): string {
-  return `${primary}\n${id}\n${variantOf(exchange, names).values}`
+  return boundedKey(`${primary}\n${id}\n${variantOf(exchange, names).values}`)
 }
 
 function bytesOf({ kept, tags, vary }: CacheEntry): number {
