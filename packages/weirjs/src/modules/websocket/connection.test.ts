@@ -43,7 +43,7 @@ function connected(handlers: WebSocketHandlers<null>, { maxQueuedSize = 1_000_00
     report: (error: unknown) => failures.push(error),
     forget() {},
   }
-  const session = { requestId: '' } as HttpSession
+  const session = { requestId: '', clientAddress: '192.0.2.1' } as HttpSession
   const wire = new WireWebSocket(host.maxMessageSize, compresses)
   const connection = new WebSocketConnection(
     host as unknown as ConnectionHost<null>,

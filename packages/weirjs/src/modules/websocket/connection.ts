@@ -18,6 +18,7 @@ import { checkClose, lengthOf, pingOf, type WebSocketData } from './data.ts'
 import type { PerMessageDeflate } from './deflate.ts'
 import type { Negotiated } from './handshake.ts'
 import { type Inflated, inflate } from './inflated-message.ts'
+import { awaitTurn, mayInflate } from './inflation-turns.ts'
 import type { RelayedRooms } from './relayed-rooms.ts'
 import type { Rooms } from './rooms.ts'
 import { SendQueue } from './send-queue.ts'
@@ -317,7 +318,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     this.#sending.beginGathering()
     try {
       for (; !this.#isHandling; this.#eventsLeft--) {
-        if (this.#eventsLeft <= 0) {
+        if (this.#eventsLeft <= 0 || (this.#deflate !== null && !mayInflate())) {
           this.#rest()
           break
         }
@@ -338,10 +339,12 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   #rest(): void {
     this.#isResting = true
     this.#eventsLeft = EVENTS_PER_TURN
-    setImmediate(() => {
+    const goOn = (): void => {
       this.#isResting = false
       if (!this.#isHandling) this.#read()
-    })
+    }
+    if (this.#deflate === null) setImmediate(goOn)
+    else awaitTurn(this.session.clientAddress, goOn)
   }
 
   #take(event: number): void {

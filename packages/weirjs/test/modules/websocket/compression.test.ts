@@ -105,6 +105,21 @@ inBothReadModes('compressed messages of a WebSocket', (serve) => {
       assert.ok(turns.most <= 6, `${turns.most} at once`)
     })
 
+  for (const isAsync of [false, true])
+    test(`however many connections inflate much, others come first, also if handlers are ${isAsync ? '' : 'not '}async`, async (t) => {
+      const turns = new Turns(t)
+      const message = (): void => turns.count()
+      const options = { perMessageDeflate: true, message: isAsync ? async () => message() : message }
+      const serving = await serve(t, (server) => mapEcho(server, options))
+      const extensions = 'Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover\r\n'
+      const sockets = await Promise.all(Array.from({ length: 30 }, () => RawSocket.open(serving, '/', extensions)))
+      const small = deflateRawSync(Buffer.alloc(500_000), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
+      const frames = frame(BINARY, small, { compressed: true })
+      for (const { client } of sockets) client.send(Buffer.concat([frames, frames, frames]))
+      await eventually(() => turns.all === 90, 'all messages')
+      assert.ok(turns.most <= 6, `${turns.most} at once`)
+    })
+
   test('an unsupported extension is declined, and a malformed field is refused', async (t) => {
     const serving = await serve(t, (server) => {
       mapEcho(server, { perMessageDeflate: true })
