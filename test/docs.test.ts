@@ -1,11 +1,10 @@
 // What the documents state is true: catalogue, limits, states, links, and every example, which is compiled and run.
 
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
-import type { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 
@@ -16,6 +15,7 @@ import { LIFE_MOVES, LIFE_NAMES, READING_MOVES, STATE_NAMES, WRITING_MOVES } fro
 import { noCurl } from '../packages/weirjs/test/support/curl.ts'
 import { staged } from '../packages/weirjs/test/support/packed-package.ts'
 import { temporaryDirectory } from '../packages/weirjs/test/support/temporary.ts'
+import { programsOf, runProgram, squeezed } from './programs.ts'
 
 const texts = new Map(pagesIn('.').map((page) => [page, readFileSync(page, 'utf8')]))
 
@@ -209,25 +209,7 @@ const examples: Example[] = [...texts].flatMap(([path, text]) => {
   })
 })
 
-/** What a page begins with: a program, as files with names, and what commands print while its `main.ts` runs. */
-interface Program {
-  readonly name: string
-  readonly files: readonly Example[]
-  readonly calls: readonly { readonly command: string; readonly printed: string }[]
-}
-
-const programs: Program[] = [...texts].flatMap(([path, text]) => {
-  const groups = [...text.matchAll(/((?:^```ts \[[\w.]+\]\n(?:(?!```)[\s\S])*?^```\n\n)+)^```console\n([\s\S]*?)^```$/gm)]
-  return groups.map(([, sources, terminal], i) => {
-    const files = [...sources!.matchAll(/^```ts \[(.+)\]\n([\s\S]*?)^```$/gm)].map(([, file, code]) => ({ file: file!, code: code! }))
-    const calls = [...terminal!.matchAll(/^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)/gm)]
-    return {
-      name: `${path.replace(/\.md$/, '').replace(/[\\/]/g, '-')}-program-${i + 1}`,
-      files,
-      calls: calls.map(([, command, printed]) => ({ command: command!, printed: printed! })),
-    }
-  })
-})
+const programs = [...texts].flatMap(([path, text]) => programsOf(path, text))
 
 /** Where examples are compiled: inside build/, so that the packages of the repository are found from there. */
 const FOLDER = 'build/docs-examples'
@@ -333,49 +315,12 @@ test('every ts block of README and docs compiles, and prints what its comments s
       assert.deepEqual({ status, lines: isTest ? [] : linesOf(stdout, expected), stderr }, { status: 0, lines: expected, stderr: '' })
     })
   }
-  for (const program of noCurl === false ? programs : []) await t.test(program.name, (t) => runProgram(t, program))
-})
-
-/** The port of the programs, as printed. Each gets a free one in its place, and tells it to this test. */
-const PRINTED_PORT = '2015'
-const TELL_PORT = `data:text/javascript,${encodeURIComponent(`
-  import { writeSync } from 'node:fs'
-  import { Server } from 'node:net'
-  const { listen } = Server.prototype
-  Server.prototype.listen = function (options, ...rest) {
-    this.once('listening', () => writeSync(3, String(this.address().port)))
-    return Reflect.apply(listen, this, [{ ...options, port: 0 }, ...rest])
-  }`)}`
-
-async function runProgram(t: TestContext, { name, files, calls }: Program): Promise<void> {
-  const cwd = temporaryDirectory(t)
-  const compiled = (file: string) => resolve(scriptOf(`${name}/${file}`))
-  const child = spawn(process.execPath, ['--import', TELL_PORT, compiled('main.ts')], { cwd, stdio: ['ignore', 'ignore', 'pipe', 'pipe'] })
-  t.after(() => child.kill('SIGKILL'))
-  let complaint = ''
-  child.stderr!.on('data', (chunk) => (complaint += chunk))
-  const ended = once(child, 'exit').then(() => assert.fail(`it ended: ${complaint}`))
-  const [port] = (await Promise.race([once(child.stdio[3] as Readable, 'data'), ended])) as [Buffer]
-  const here = (text: string) => text.replaceAll(PRINTED_PORT, String(port))
-  for (const { file } of files.filter(({ file }) => file !== 'main.ts'))
-    writeFileSync(compiled(file), here(readFileSync(compiled(file), 'utf8')))
-  for (const { command, printed } of calls) {
-    const run = here(command)
-      .replaceAll('curl ', "curl --disable --silent --show-error --noproxy '*' ")
-      .replace(/^node (\S+)/, (_, file: string) => `${process.execPath} ${compiled(file)}`)
-    const { stdout, stderr } = spawnSync('sh', ['-c', run], { cwd, encoding: 'utf8' })
-    assert.match(squeezed(stdout), new RegExp(`^${squeezed(printed).split('…').map(escaped).join('.+?')}$`), `${command}\n${stderr}`)
+  for (const program of noCurl === false ? programs : []) {
+    const compiled = (file: string) => scriptOf(`${program.name}/${file}`)
+    const skip = !isBuiltin('node:sqlite') && program.files.some(({ code }) => code.includes("'node:sqlite'")) && 'this Node has no SQLite'
+    await t.test(program.name, { skip }, (t) => runProgram(t, program, compiled))
   }
-}
-
-/** Lines of output are as long on the page as they fit. What differs from run to run is `…`. */
-function squeezed(text: string): string {
-  return text.replace(/\s+/g, '')
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-}
+})
 
 test('no line of code in the guide is longer than 90 characters', () => {
   const long = [...texts].flatMap(([path, text]) => {

@@ -138,12 +138,15 @@ function mendPictures(tokens) {
     )
 }
 
-/** A program and what it prints, one below the other for GitHub, are tabs here. */
+/** A program, commands and what the program itself prints, one below the other for GitHub, are tabs here. */
 function tabbed(text) {
-  return text.replace(
-    /((?:^```ts \[[\w.]+\]\n(?:(?!```)[\s\S])*?^```\n\n)+)^```console(\n[\s\S]*?^```)$/gm,
-    '::: code-group\n$1```console [In a terminal]$2\n:::',
-  )
+  const file = /(?:^```ts \[[\w.]+\]\n(?:(?!```)[\s\S])*?^```\n\n)+/.source
+  const terminal = /^```console(\n[\s\S]*?^```)$/.source
+  const program = new RegExp(`(${file})${terminal}(?:\\n\\n(?=\`\`\`console\\n\\$ node main\\.ts)${terminal})?`, 'gm')
+  return text.replace(program, (_, files, commands, own) => {
+    const more = own === undefined ? '' : `\n\n\`\`\`console [Where it runs]${own}`
+    return `::: code-group\n${files}\`\`\`console [In a terminal]${commands}${more}\n:::`
+  })
 }
 
 /** A block of code that is a file has its name in place of its language: ```ts [main.ts] */
