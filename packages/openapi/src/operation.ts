@@ -5,7 +5,7 @@ import type { MultipartBody } from 'weirjs/contract'
 import { idempotencyOf } from './idempotency-key.ts'
 import type { DocumentPath } from './paths.ts'
 import { parametersBeside } from './refusals.ts'
-import { contentOf, type DocumentResponses, type Part } from './responses.ts'
+import { contentOf, type DocumentResponses, isTagged, type Part } from './responses.ts'
 import { type DocumentSchemas, isOptional } from './schemas.ts'
 import type { SecuritySchemes } from './security.ts'
 
@@ -74,6 +74,8 @@ function parametersOf(route: RouteListing, path: DocumentPath, names: readonly s
       description: 'The ETag of the version that the request changes.',
       schema: { type: 'string' },
     })
+  if (isTagged(route) && !seen.has('header if-none-match'))
+    declared.push({ name: 'If-None-Match', in: 'header', description: 'The ETag that the client has.', schema: { type: 'string' } })
   const key = idempotencyOf(route)
   if (key === null || seen.has(`header ${key.idempotencyHeader.toLowerCase()}`)) return declared
   const schema = { type: 'string', minLength: 1, maxLength: 255 }

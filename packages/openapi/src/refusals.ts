@@ -79,6 +79,17 @@ export function parametersBeside({ policies, body }: RouteListing): readonly Own
   })
 }
 
+/** What policies state of other responses, by status. */
+export function responsesBeside({ policies }: RouteListing): readonly (readonly [status: string, response: object])[] {
+  return policies.flatMap(({ description }) => {
+    const responses: unknown = memberOf(description, 'responses')
+    if (typeof responses !== 'object' || responses === null) return []
+    return Object.entries(responses).filter(
+      ([status, response]) => /^[1-5]\d\d$/.test(status) && typeof response === 'object' && response !== null,
+    )
+  })
+}
+
 function isParameter(value: unknown): value is OwnParameter {
   return typeof memberOf(value, 'name') === 'string' && ['query', 'header', 'cookie'].includes(memberOf(value, 'in') as string)
 }

@@ -3,7 +3,7 @@
 import { Problem, type RouteListing } from 'weirjs'
 import type { EventsBody, TypedBody } from 'weirjs/contract'
 import type { AnySchema, JsonSchema } from 'weirjs/schema'
-import { refusalsOf } from './refusals.ts'
+import { refusalsOf, responsesBeside } from './refusals.ts'
 import type { DocumentSchemas } from './schemas.ts'
 import type { RouteSecurity } from './security.ts'
 
@@ -27,6 +27,7 @@ const EVENT_FIELDS = {
 const EVENT: JsonSchema = { type: 'object', properties: EVENT_FIELDS, required: ['data'] }
 
 const HEADERS = {
+  ETag: { description: 'The version of the response', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds after which the request may be accepted', schema: { type: 'integer', minimum: 1 } },
   RateLimit: { description: 'What is left of each quota (draft-ietf-httpapi-ratelimit-headers)', schema: { type: 'string' } },
   'RateLimit-Policy': { description: 'The quotas', schema: { type: 'string' } },
@@ -78,6 +79,8 @@ export class DocumentResponses {
       else responses[status] = { description, ...headers, content: this.#contentOf(answer, `answer ${status} of ${name}`) }
     }
     const isClosed = Object.keys(responses).some((status) => Number(status) < 400)
+    if (isTagged(route)) this.#tag(responses)
+    for (const [status, response] of responsesBeside(route)) responses[status] ??= { ...response }
     for (const status of statuses) {
       const declared = responses[status]
       const component = refusalName(status, hasQuota, isShort)
@@ -85,6 +88,14 @@ export class DocumentResponses {
     }
     if (!isClosed) responses['default'] = { description: 'Any other response', ...headers }
     return responses
+  }
+
+  /** What `etag` adds. A response of any status may be that of 200, and then its fields are not known. */
+  #tag(responses: Record<string, Part>): void {
+    const tag = this.#headersOf(['ETag'])
+    const whole = responses[200]
+    if (whole !== undefined) responses[200] = { ...whole, headers: { ...tag['headers'], ...(whole['headers'] as object | undefined) } }
+    responses[304] ??= { description: phraseOf(304), ...tag }
   }
 
   #refer(name: RefusalName, description: string): Part {
@@ -98,7 +109,7 @@ export class DocumentResponses {
     return { description, ...this.#headersOf(headers), content: this.#problem() }
   }
 
-  #headersOf(names: readonly HeaderName[]): Part {
+  #headersOf(names: readonly HeaderName[]): { readonly headers?: object } {
     for (const name of names) this.#headers.add(name)
     return names.length === 0 ? {} : { headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])) }
   }
@@ -135,6 +146,11 @@ export class DocumentResponses {
   #dataOf(schema: AnySchema, where: string): JsonSchema {
     return { type: 'string', contentMediaType: JSON_TYPE, contentSchema: this.#schemas.write(schema, 'output', where) }
   }
+}
+
+/** Whether its 200 has an ETag, by which a client can ask for what has changed. */
+export function isTagged({ etag, method }: RouteListing): boolean {
+  return etag && (method === 'GET' || method === 'HEAD')
 }
 
 /** Bytes have no schema. */

@@ -18,7 +18,9 @@ import {
 } from '../../weirjs/src/index.ts'
 import { csrf } from '../../weirjs/src/modules/csrf/index.ts'
 import { decompression } from '../../weirjs/src/modules/decompression/index.ts'
+import { health } from '../../weirjs/src/modules/health/index.ts'
 import { concurrencyLimit, rateLimit, shed } from '../../weirjs/src/modules/limits/index.ts'
+import { metrics } from '../../weirjs/src/modules/metrics/index.ts'
 import { signing } from '../../weirjs/src/modules/signing/index.ts'
 import { webhook } from '../../weirjs/src/modules/webhooks/index.ts'
 import { mountFetch, mountNode } from '../../weirjs/src/node/index.ts'
@@ -222,7 +224,8 @@ describe('what a document describes follows the server', () => {
 
 test('a route that requires If-Match says so, and how it refuses', async () => {
   const map = (server: HttpServer): unknown => server.mapPut('/x', { requireIfMatch: true }, () => 'x')
-  assert.ok((await statusesOf(map)).includes('428'))
+  const statuses = await statusesOf(map)
+  for (const status of ['412', '428']) assert.ok(statuses.includes(status))
   const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
   map(server)
   const { paths } = (await server.inject('/openapi.json')).json() as { paths: { '/x': { put: { parameters: { name: string }[] } } } }
@@ -230,6 +233,60 @@ test('a route that requires If-Match says so, and how it refuses', async () => {
     paths['/x'].put.parameters.map(({ name }) => name),
     ['If-Match'],
   )
+})
+
+test('a route with etag states its ETag, the field that names one, and the 304', async () => {
+  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  const tagged = server.group('/tagged', { etag: true })
+  tagged.mapGet('/declared', { answers: { 200: t.int } }, () => 5)
+  tagged.mapGet('/limited', { answers: { 200: t.int }, use: [rateLimit({ name: 'x', quota: 9, window: '1s' })] }, () => 5)
+  tagged.mapGet('/open', () => 5)
+  tagged.mapGet('/own', { tag: header('If-None-Match', t.string.optional()), answers: { 200: t.int, 304: null } }, () => 5)
+  tagged.mapPut('/declared', { answers: { 200: t.int } }, () => 5)
+  server.mapGet('/untagged', { answers: { 200: t.int } }, () => 5)
+  const { paths, components } = (await documentOf(server)) as Document & { paths: Record<string, Record<string, Described & Operation>> }
+  const shown = ({ parameters = [], responses }: Described & Operation) => [
+    parameters.map(({ name }) => name.toLowerCase()),
+    Object.entries(responses)
+      .filter(([status]) => !(Number(status) >= 400))
+      .map(([status, { headers = {} }]) => [status, ...Object.keys(headers)].join(' ')),
+  ]
+  const got = (path: string) => shown(paths[path]!['get']!)
+  assert.deepEqual(got('/tagged/declared'), [['if-none-match'], ['200 ETag', '304 ETag']])
+  assert.deepEqual(got('/tagged/limited'), [['if-none-match'], ['200 ETag RateLimit RateLimit-Policy', '304 ETag']])
+  assert.deepEqual(got('/tagged/open'), [['if-none-match'], ['304 ETag', 'default']])
+  assert.deepEqual(got('/tagged/own'), [['if-none-match'], ['200 ETag', '304']])
+  assert.deepEqual(got('/untagged'), [[], ['200']])
+  assert.deepEqual(shown(paths['/tagged/declared']!['put']!), [[], ['200']])
+  assert.ok('ETag' in components!.headers!)
+  const { status, headers } = await server.inject('/tagged/declared')
+  const tag = headers.get('etag')!
+  assert.deepEqual([status, (await server.inject({ url: '/tagged/declared', headers: { 'If-None-Match': tag } })).status], [200, 304])
+})
+
+test('responses that a policy states are described, and what is none is left out', async () => {
+  const policies: readonly Policy[] = [
+    { name: 'a', describe: () => ({ responses: { 202: { description: 'Later' }, 200: { description: 'Other' }, 99: {}, x: {}, 203: 5 } }) },
+    { name: 'b', describe: () => ({ responses: null }) },
+    { name: 'c', describe: () => ({ responses: { 202: { description: 'Second' } } }) },
+  ]
+  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  server.mapGet('/x', { use: policies, answers: { 200: t.int } }, () => 5)
+  const { paths } = (await documentOf(server)) as unknown as { paths: Record<string, { get: { responses: Record<string, Policy> } }> }
+  const { responses } = paths['/x']!.get
+  assert.deepEqual(Object.keys(responses), ['200', '202'])
+  assert.deepEqual(responses['202'], { description: 'Later' })
+  assert.notDeepEqual(responses['200'], { description: 'Other' })
+})
+
+test('routes for orchestrators and for monitoring are left out', async () => {
+  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO, strict: true }))
+  server
+    .use(health())
+    .use(metrics())
+    .mapGet('/x', () => 'x')
+  assert.deepEqual(Object.keys((await documentOf(server)).paths), ['/x'])
+  for (const url of ['/livez', '/metrics']) assert.equal((await server.inject(url)).status, 200)
 })
 
 test('what a webhook and signed links need is described, and they refuse what lacks it', async () => {

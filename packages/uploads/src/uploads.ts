@@ -9,6 +9,7 @@ import { OpenUploads } from './open-uploads.ts'
 import { Tus } from './tus.ts'
 import { UploadCore } from './upload-core.ts'
 import { sendFields, stateField } from './upload-fields.ts'
+import { RESPONSES } from './upload-responses.ts'
 import type { UploadsOptions } from './upload-settings.ts'
 
 const { alias, count, duration, forTests, func, having, list, listener, size, text } = option
@@ -90,14 +91,24 @@ function map(group: ModuleHost<string, object>, core: UploadCore): void {
   // The limit of uploads takes the place of that of bodies. Ids are secret: whoever has one can continue the upload.
   const streamed = { body: 'stream', maxRequestBodySize: null } as const
   const id = t.string.secret()
-  group.map('OPTIONS', '', { summary: 'What resumable uploads may be like' }, (_, session) => describe(session))
-  group.mapPost('', { ...streamed, summary: 'Creates a resumable upload' }, (_, session) => run('create', session, ''))
-  group.map('OPTIONS', '/:id', { id, summary: 'What resumable uploads may be like' }, (_, session) => describe(session))
-  group.mapGet('/:id', { id, summary: 'How far an upload is, without its bytes' }, (args, session) => run('status', session, args.id))
-  group.mapPatch('/:id', { ...streamed, id, summary: 'Continues an upload' }, (args, session) => run('append', session, args.id))
-  group.mapDelete('/:id', { id, summary: 'Cancels an upload' }, (args, session) => run('cancel', session, args.id))
-  group.mapPost('/:id', { ...streamed, id, summary: 'The same for clients that cannot send PATCH or DELETE' }, (args, session) =>
-    run(overridden(session), session, args.id),
+  group.map('OPTIONS', '', { use: [RESPONSES.options], summary: 'What resumable uploads may be like' }, (_, session) => describe(session))
+  group.mapPost('', { ...streamed, use: [RESPONSES.create], summary: 'Creates a resumable upload' }, (_, session) =>
+    run('create', session, ''),
+  )
+  group.map('OPTIONS', '/:id', { id, use: [RESPONSES.options], summary: 'What resumable uploads may be like' }, (_, session) =>
+    describe(session),
+  )
+  group.mapGet('/:id', { id, use: [RESPONSES.status], summary: 'How far an upload is, without its bytes' }, (args, session) =>
+    run('status', session, args.id),
+  )
+  group.mapPatch('/:id', { ...streamed, id, use: [RESPONSES.append], summary: 'Continues an upload' }, (args, session) =>
+    run('append', session, args.id),
+  )
+  group.mapDelete('/:id', { id, use: [RESPONSES.cancel], summary: 'Cancels an upload' }, (args, session) => run('cancel', session, args.id))
+  group.mapPost(
+    '/:id',
+    { ...streamed, id, use: [RESPONSES.overridden], summary: 'The same for clients that cannot send PATCH or DELETE' },
+    (args, session) => run(overridden(session), session, args.id),
   )
 }
 

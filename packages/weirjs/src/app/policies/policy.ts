@@ -55,9 +55,9 @@ export interface Policy {
   readonly beforeSend?: BeforeSend
   /**
    * Returns what documents and `server.routes` state about it, such as the credentials that it requires. Called when they are created. If it
-   * returns an object, `@weirjs/openapi` reads three of its members: `refuses`, the statuses with which the policy refuses requests, `parameters`,
-   * Parameter Objects of OpenAPI for what the policy reads of a request, and `isDocumented`, which is false if documents leave out the routes of
-   * the policy.
+   * returns an object, `@weirjs/openapi` reads four of its members: `refuses`, the statuses with which the policy refuses requests, `parameters`,
+   * Parameter Objects of OpenAPI for what the policy reads of a request, `responses`, Response Objects of OpenAPI by status for what else its routes
+   * respond with, and `isDocumented`, which is false if documents leave out the routes of the policy.
    */
   readonly describe?: () => unknown
   /**

@@ -45,6 +45,6 @@ export const REQUIRED_CONDITION: CheckedPolicy = checkPolicies('requireIfMatch',
         'it has requireIfMatch, but its handler never called precondition(), so it makes changes whatever If-Match names: if (response.precondition({ etag })) return response',
       )
     },
-    describe: () => ({ refuses: [428] }),
+    describe: () => ({ refuses: [412, 428] }),
   },
 ])[0]!

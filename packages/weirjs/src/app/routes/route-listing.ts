@@ -51,6 +51,8 @@ export interface RouteListing {
   readonly operationId: string | null
   /** `true`: since an unknown time. */
   readonly deprecated: boolean | Date
+  /** Whether responses to GET have an ETag of their bytes. */
+  readonly etag: boolean
   /** How `@weirjs/mcp` offers it as a tool; null: it does not. */
   readonly tool: ToolOptions | null
   /** The entry of a contract that it was mapped for; null for others. */
@@ -117,6 +119,7 @@ export function listingOf(route: Route, { limits, invalidBodyStatus }: ListingSe
     body: body?.declared ?? null,
     answers: scope.answers,
     ...documentation,
+    etag: scope.settings.etag?.value === true,
     entry,
     metadata,
     tags: scope.tags,

@@ -1,7 +1,7 @@
 // `weirjs/health`: whether the server lives, is ready for requests, and has started, for orchestrators and load balancers.
 
 import type { Module, ModuleHost } from '../../app/module-host.ts'
-import type { Usable } from '../../app/policies/policy.ts'
+import type { Policy, Usable } from '../../app/policies/policy.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { shown } from '../../base/kind-of.ts'
@@ -108,6 +108,8 @@ export const HEALTH_CHECK_RULES = rules<HealthCheckOptions>(OWNER)({
   timeout: duration().optional(),
   timeoutMs: alias('timeout'),
 })
+/** Orchestrators ask for its routes, and no client of the API does. */
+const NOT_DOCUMENTED: Policy = { name: `${OWNER} route`, describe: () => ({ isDocumented: false }) }
 const NOTHING: readonly CheckResult[] = Object.freeze([])
 
 /**
@@ -138,7 +140,7 @@ export function healthOn(clock: Clock, options: HealthOptions): Module {
       const declaration = {
         metadata: { priority: 'critical' }, // `shed` of weirjs/limits never refuses them
         ...(endpoint === undefined ? {} : { endpoint }),
-        ...(use === undefined ? {} : { use }),
+        use: [NOT_DOCUMENTED, ...(use ?? [])],
       }
       for (const kind of KINDS) {
         const path = paths[kind]

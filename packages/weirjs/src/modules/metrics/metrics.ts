@@ -1,7 +1,7 @@
 // `weirjs/metrics`: what a server does, for Prometheus and everything that reads its formats.
 
 import type { Module, ModuleHost } from '../../app/module-host.ts'
-import type { Usable } from '../../app/policies/policy.ts'
+import type { Policy, Usable } from '../../app/policies/policy.ts'
 import { shown } from '../../base/kind-of.ts'
 import { count, flag, hasFunction, list, matching, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
@@ -57,6 +57,8 @@ export const METRICS_RULES = rules<MetricsOptions>(OWNER)({
   process: flag(true),
   name: text().or(OWNER),
 })
+/** Monitoring asks for its route, and no client of the API does. */
+const NOT_DOCUMENTED: Policy = { name: `${OWNER} route`, describe: () => ({ isDocumented: false }) }
 const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/
 const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/
 
@@ -98,7 +100,7 @@ export function metrics(options: MetricsOptions = {}): Metrics {
       process?.start()
       to.observe({ begin: (start) => exchanges.begin(start), end: (record) => exchanges.end(record), stopped: () => process?.stop() })
       if (path === null) return
-      const declaration = { ...(endpoint === undefined ? {} : { endpoint }), ...(use === undefined ? {} : { use }) }
+      const declaration = { ...(endpoint === undefined ? {} : { endpoint }), use: [NOT_DOCUMENTED, ...(use ?? [])] }
       to.mapGet(path, declaration, async (_, session) => {
         const accept = session.request.header('accept')
         const { response } = session
