@@ -30,5 +30,9 @@ export function reportMistake(exchange: Exchange, says: string): void {
   if (isStrict(exchange)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${where}: ${says}`)
   if (route === null || reported.has(route)) return
   reported.add(route)
-  warners.get(exchange.server)?.(`weir: ${where}: ${says}`)
+  warnOf(exchange, `${where}: ${says}`)
+}
+
+export function warnOf({ server }: Exchange, says: string): void {
+  warners.get(server)?.(`weir: ${says}`)
 }

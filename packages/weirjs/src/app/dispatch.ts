@@ -23,6 +23,7 @@ import { type BeforeSend, compose, type Middleware, type Pipeline } from './poli
 import type { Gate } from './policies/policy.ts'
 import { RepeatedLines, refusalOf } from './repeated-lines.ts'
 import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
+import { warnOfMisspelt } from './routes/misspelt-query.ts'
 import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import { reportedUrl } from './routes/shown-target.ts'
@@ -274,6 +275,7 @@ export class Dispatcher implements Application {
     const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)
     exchange.hasReachedRoute = true
+    if (exchange.connection.isTest || this.#options.debug) warnOfMisspelt(exchange, route.label, route.steps)
     if (route.answers !== null) return this.#routeDeclared(exchange, route, route.answers)
     const result = route.run(exchange.session, exchange.request, values)
     return reply(exchange, result)

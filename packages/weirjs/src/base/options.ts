@@ -34,8 +34,13 @@ export function unknownName(name: string, names: readonly string[]): string {
   const meant = names.find((one) => plain(one) === plain(name))
   if (meant !== undefined) return `${quoted}: it is called "${meant}"`
   if (names.length === 0) return quoted
-  const near = names.find((one) => isNear(one.toLowerCase(), name.toLowerCase()) || plain(one) === bare(name))
+  const near = names.find((one) => isMeant(one, name) || plain(one) === bare(name))
   return `${quoted}${near === undefined ? '' : `, perhaps "${near}"`}; the options are ${names.join(', ')}`
+}
+
+/** Whether a name was probably meant by another, which differs in case, `_` and `-`, or in a letter. */
+export function isMeant(one: string, other: string): boolean {
+  return plain(one) === plain(other) || isNear(one.toLowerCase(), other.toLowerCase())
 }
 
 function plain(name: string): string {

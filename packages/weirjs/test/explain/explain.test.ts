@@ -210,15 +210,43 @@ describe('explain: arguments', () => {
 
   test('where each comes from, what it expects and what was received', async () => {
     assert.deepEqual((await server.explain('/users/7/Ada%20L?active=true&tag=a&tag=b')).arguments, [
-      { name: 'id', in: 'path', expected: 'a whole number', presence: 'required', received: '7', failures: [], isChecked: true },
-      { name: 'name', in: 'path', expected: 'a string', presence: 'required', received: 'Ada L', failures: [], isChecked: true },
-      { name: 'active', in: 'query', expected: 'true or false', presence: 'default', received: 'true', failures: [], isChecked: true },
+      {
+        name: 'id',
+        in: 'path',
+        expected: 'a whole number',
+        presence: 'required',
+        received: '7',
+        misspelt: null,
+        failures: [],
+        isChecked: true,
+      },
+      {
+        name: 'name',
+        in: 'path',
+        expected: 'a string',
+        presence: 'required',
+        received: 'Ada L',
+        misspelt: null,
+        failures: [],
+        isChecked: true,
+      },
+      {
+        name: 'active',
+        in: 'query',
+        expected: 'true or false',
+        presence: 'default',
+        received: 'true',
+        misspelt: null,
+        failures: [],
+        isChecked: true,
+      },
       {
         name: 'tag',
         in: 'query',
         expected: 'an array, each a string',
         presence: 'optional',
         received: 'a, b',
+        misspelt: null,
         failures: [],
         isChecked: true,
       },
@@ -281,7 +309,16 @@ describe('explain: arguments', () => {
     })
     const order = await other.explain({ method: 'POST', url: '/orders', json: { item: 'tea' } })
     assert.deepEqual(order.arguments, [
-      { name: 'body', in: 'body', expected: 'an object with item', presence: 'required', received: null, failures: [], isChecked: true },
+      {
+        name: 'body',
+        in: 'body',
+        expected: 'an object with item',
+        presence: 'required',
+        received: null,
+        misspelt: null,
+        failures: [],
+        isChecked: true,
+      },
     ])
     assert.deepEqual(
       [order.response.status, order.body.mode, order.body.accepts],
@@ -307,6 +344,7 @@ describe('explain: arguments', () => {
         expected: 'a value that passes its schema (elsewhere)',
         presence: 'required',
         received: '1',
+        misspelt: null,
         failures: [],
         isChecked: false,
       },

@@ -196,6 +196,7 @@ test('metadata, tags, host and limits are inherited, and the inner ones take pre
       operationId: null,
       deprecated: false,
       tool: null,
+      etag: false,
       entry: null,
       metadata: { a: 1, b: 2 },
       tags: ['x', 'y', 'z'],

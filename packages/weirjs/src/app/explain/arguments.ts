@@ -8,10 +8,10 @@ import { Mismatch, NOT_SHOWN, PASSES_SCHEMA, shorten } from '../../schema/mismat
 import { Schema } from '../../schema/schema.ts'
 import type { AnySchema } from '../../schema/standard.ts'
 import { failuresOf, isSecret, isWithheld, readStep, type Step, textsOf } from '../routes/binder.ts'
+import { misspeltName } from '../routes/misspelt-query.ts'
 import type { Route } from '../routes/route.ts'
 import type { Secrets } from '../routes/shown-target.ts'
 import type { ShownTexts } from '../routes/shown-texts.ts'
-
 import type { CheckedBody } from './checked-body.ts'
 import type { ExplainedArgument } from './explanation.ts'
 
@@ -28,7 +28,10 @@ export function explainArguments(
   checked: CheckedBody,
 ): ExplainedArgument[] {
   const { steps, body } = route
-  const parameters = steps.map((step) => explainParameter(step, request, values, isHidden(step, route, secrets), texts))
+  const parameters = steps.map((step) => ({
+    ...explainParameter(step, request, values, isHidden(step, route, secrets), texts),
+    misspelt: misspeltName(step, steps, request.queryString),
+  }))
   return body === null ? parameters : [...parameters, explainBodyArgument(body.declared, checked)]
 }
 
@@ -46,7 +49,7 @@ function explainParameter(
   values: readonly string[],
   hidden: boolean,
   texts: ShownTexts,
-): ExplainedArgument {
+): Omit<ExplainedArgument, 'misspelt'> {
   const { name, source, schema } = step
   const isChecked = schema === null || schema instanceof Schema
   const value = isChecked ? readStep(step, request, values) : undefined
@@ -69,6 +72,7 @@ function explainBodyArgument({ kind, schema, isOptional }: TypedBody, { isChecke
     expected: kind === 'multipart' ? 'a multipart form' : schema === null ? kind : expectationOf(schema),
     presence: !isOptional ? 'required' : schema instanceof Schema && schema.hasDefault ? 'default' : 'optional',
     received: null,
+    misspelt: null,
     failures: error instanceof InvalidBodyError ? shownFailures(error.failures) : [],
     isChecked,
   }

@@ -67,11 +67,12 @@ function policyText({ name, level, replaces, hooks }: ExplainedPolicy): string {
   return `${name} (${level}${instead}): ${hooks.length === 0 ? 'nothing' : hooks.join(', ')}`
 }
 
-function argumentText({ name, in: place, expected, presence, received, failures, isChecked }: ExplainedArgument): string {
+function argumentText({ name, in: place, expected, presence, received, misspelt, failures, isChecked }: ExplainedArgument): string {
   if (place === 'body') return `${name}: ${expected}, ${presence}${failures.length > 0 ? '; does not fit' : ''}`
   const came = received === null ? `nothing${presence === 'required' ? '' : `, ${presence}`}` : JSON.stringify(received)
   const verdict = failures.length > 0 ? ', does not fit' : isChecked ? '' : ', not checked'
-  return `${name} from the ${place}: ${expected}; received ${came}${verdict}`
+  const hint = misspelt === null ? '' : `: was it meant by ${JSON.stringify(misspelt)}?`
+  return `${name} from the ${place}: ${expected}; received ${came}${verdict}${hint}`
 }
 
 function bodyText({ mode, length, contentType, accepts }: ExplainedBody): string {
