@@ -56,7 +56,7 @@ function begin(coding: 'br' | 'gzip') {
   let demands = 0
   const source = new RequestBody(-1, { isGating: false, demand: () => void demands++ }, STREAMED)
   const limits = { maxRequestBodySize: Number.POSITIVE_INFINITY, maxRatio: 100 }
-  const body = new DecodedBody('the test', source, (coded) => new Decoding(coded, coding, limits, memory))
+  const body = new DecodedBody('the test', '192.0.2.1', source, (coded) => new Decoding(coded, coding, limits, memory))
   const reader = new Slow()
   body.take('the test', reader)
   const other = new Waiting()

@@ -3,7 +3,12 @@
 
 import { Buffer } from 'node:buffer'
 
-import { FORM, RequestBody, STREAMED } from '../../http/body/body.ts'
+import { type FieldList, FORM, RequestBody, STREAMED } from '../../http/body/body.ts'
+import { awaitTurn, countDecoded, mayHandleDecoded } from '../../http/body/decoded-turns.ts'
+
+/** The end of a smaller body does not wait for that of others. */
+const LARGE_BYTES = 64 * 1024
+const BYTES_OF_WORK = 1024
 
 /** What decodes a body, for `decodeBody` of an exchange. Its members are called until it has finished or failed, and `release` in any case. */
 export interface BodyDecoder {
@@ -38,9 +43,13 @@ interface CodedBody {
 export class DecodedBody extends RequestBody {
   readonly #received: RequestBody
   readonly #decoder: BodyDecoder
+  #pushedBytes = 0
 
-  /** @param owner who reads the bytes, for errors */
-  constructor(owner: string, received: RequestBody, make: (body: CodedBody) => BodyDecoder) {
+  /**
+   * @param owner who reads the bytes, for errors
+   * @param client its address
+   */
+  constructor(owner: string, client: string, received: RequestBody, make: (body: CodedBody) => BodyDecoder) {
     // Gates have let the request pass before it is decoded.
     const engine = { isGating: false, demand: (): void => this.#decoder.demand() }
     super(-1, engine, received.mode === FORM ? FORM : STREAMED)
@@ -49,14 +58,27 @@ export class DecodedBody extends RequestBody {
       take: () => received.take(owner, this.#decoder),
       demand: () => received.demand(),
       refuse: (error) => received.fail(error),
-      push: (bytes) => this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), 0, bytes.length, false),
-      finish: () => this.finish(received.trailers(owner)),
+      push: (bytes) => {
+        this.#pushedBytes += bytes.length
+        return this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), 0, bytes.length, false)
+      },
+      finish: () => this.#finishInTurn(client, received.trailers(owner)),
       fail: (error) => this.fail(error),
     })
   }
 
   override get isDecoded(): boolean {
     return true
+  }
+
+  /** With its end, a body is parsed as a whole: those of many clients are often complete in the same turn of the event loop. */
+  #finishInTurn(client: string, trailers: FieldList): void {
+    const finish = (): void => {
+      countDecoded(Math.floor(this.#pushedBytes / BYTES_OF_WORK))
+      this.finish(trailers)
+    }
+    if (this.#pushedBytes < LARGE_BYTES || mayHandleDecoded()) finish()
+    else awaitTurn(client, finish)
   }
 
   /** Nothing is overwritten, because the engine does not know that a response may be a view of this memory. */

@@ -290,7 +290,7 @@ class Handle implements ExchangeHandle {
     const { request } = this.#exchange
     const received = bodyOf(request)
     if (received === null) return null
-    const decoded = new DecodedBody(owner, received, make)
+    const decoded = new DecodedBody(owner, this.session.clientAddress, received, make)
     bodyOf(request, decoded)
     return received.mode === DECODED ? decoded.collect(owner) : null
   }

@@ -7,6 +7,7 @@
 import { Buffer } from 'node:buffer'
 
 import { isPromise } from '../../base/is-promise.ts'
+import { awaitTurn, mayHandleDecoded } from '../../http/body/decoded-turns.ts'
 import type { ByteLink } from '../../http/response/byte-link.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { FAULT, type WireWebSocket } from '../../wire/websocket/connection.ts'
@@ -18,7 +19,6 @@ import { checkClose, lengthOf, pingOf, type WebSocketData } from './data.ts'
 import type { PerMessageDeflate } from './deflate.ts'
 import type { Negotiated } from './handshake.ts'
 import { type Inflated, inflate } from './inflated-message.ts'
-import { awaitTurn, mayInflate } from './inflation-turns.ts'
 import type { RelayedRooms } from './relayed-rooms.ts'
 import type { Rooms } from './rooms.ts'
 import { SendQueue } from './send-queue.ts'
@@ -318,7 +318,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     this.#sending.beginGathering()
     try {
       for (; !this.#isHandling; this.#eventsLeft--) {
-        if (this.#eventsLeft <= 0 || (this.#deflate !== null && !mayInflate())) {
+        if (this.#eventsLeft <= 0 || (this.#deflate !== null && !mayHandleDecoded())) {
           this.#rest()
           break
         }

@@ -1,29 +1,29 @@
-// Whose compressed messages are handled next. A client makes a mebibyte of a thousand bytes, and what a handler does with it takes much longer than to
-// send it. So all connections of the process share what is inflated in one turn of the event loop: however many there are, others come first.
+// Whose decompressed bytes are handled next. A client makes a mebibyte of a thousand bytes, and what is done with it takes much longer than to send
+// it. So all clients of the process share what is handled in one turn of the event loop: however many of them send much, others come first.
 
 import { networkOf } from '../../formats/client-network.ts'
 
-/** As `PerMessageDeflate` counts it: a mebibyte. */
+/** In KiB, and what else counts as much work. */
 const WORK_PER_TURN = 1024
 
 let workLeft = WORK_PER_TURN
-/** Connections that have to wait, by client. */
+/** What has to wait, by client. */
 const waiting = new Map<string, Set<() => void>>()
 let waitingCount = 0
 let isNextTurnPlanned = false
 
 /** Whether there is something left of this turn. */
-export function mayInflate(): boolean {
+export function mayHandleDecoded(): boolean {
   return workLeft > 0
 }
 
-/** A message was inflated. */
-export function countInflated(work: number): void {
+/** Something was decompressed, and is handled now. */
+export function countDecoded(work: number): void {
   workLeft -= work
   planNextTurn()
 }
 
-/** Calls `goOn` in a later turn. Clients take turns, so that none waits for all the connections of another. */
+/** Calls `goOn` in a later turn. Clients take turns, so that none waits for all that another one has sent. */
 export function awaitTurn(clientAddress: string, goOn: () => void): void {
   const client = networkOf(clientAddress)
   const own = waiting.get(client) ?? new Set()

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import { awaitTurn, countInflated, mayInflate } from './inflation-turns.ts'
+import { awaitTurn, countDecoded, mayHandleDecoded } from './decoded-turns.ts'
 
-test('clients take turns, however many connections one of them has', async () => {
-  countInflated(1024)
-  assert.equal(mayInflate(), false)
+test('clients take turns, however much one of them sends', async () => {
+  countDecoded(1024)
+  assert.equal(mayHandleDecoded(), false)
   const gone: string[] = []
   const wait = (client: string, name: string) =>
     awaitTurn(client, () => {
       gone.push(name)
-      countInflated(1024)
+      countDecoded(1024)
     })
   for (const n of [1, 2, 3]) wait('2001:db8::1', `many ${n}`)
   wait('2001:db8::2', 'many 4') // the same network
@@ -22,7 +22,7 @@ test('clients take turns, however many connections one of them has', async () =>
   }
   assert.deepEqual(gone, ['many 1', 'one', 'many 2', 'many 3', 'many 4'])
   await nextTurn()
-  assert.equal(mayInflate(), true)
+  assert.equal(mayHandleDecoded(), true)
 })
 
 test('who waits again during a turn does so for the next one', async () => {
