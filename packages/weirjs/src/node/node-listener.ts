@@ -34,9 +34,11 @@ export function toNodeListener(server: HttpServer): NodeListener {
   const host = hostOf(server)
   const sockets = new WeakMap<Socket, NoConnection>()
 
-  const connectionOf = (socket: Socket): NoConnection => {
+  /** Null if the client has left before its address was known. */
+  const connectionOf = (socket: Socket): NoConnection | null => {
     const known = sockets.get(socket)
     if (known !== undefined) return known
+    if (hasLeft(socket)) return null
     const connection = new NoConnection(host, arrivalOf(host, socket))
     sockets.set(socket, connection)
     return connection
@@ -48,6 +50,10 @@ export function toNodeListener(server: HttpServer): NodeListener {
     next?: (error?: unknown) => void,
   ): void => {
     const connection = connectionOf(socketOf(request))
+    if (connection === null) {
+      response.destroy()
+      return
+    }
     const exchange = new HostedExchange(connection, hostedOf(server), request, response)
     if (!exchange.start(next !== undefined, owesContinue)) next!()
   }
@@ -66,11 +72,19 @@ function socketOf(request: IncomingMessage | Http2ServerRequest): Socket {
   return 'stream' in request ? (request.stream.session?.socket ?? request.socket) : request.socket
 }
 
+/**
+ * Whether a client has left, and nobody knows who it was: a TCP socket that has been reset has no address. Neither has a Unix socket, whose other
+ * end may be trusted, but that has no address at this end either.
+ */
+function hasLeft({ remoteAddress, localAddress, destroyed }: Socket): boolean {
+  return remoteAddress === undefined && (destroyed || localAddress !== undefined)
+}
+
 function arrivalOf({ proxies }: ConnectionHost, socket: Socket): Arrival {
   const { remoteAddress, remotePort = 0 } = socket
   const address = remoteAddress ?? ''
   const isSecure = (socket as { readonly encrypted?: boolean }).encrypted === true
-  const isUnixSocket = remoteAddress === undefined && !socket.destroyed
+  const isUnixSocket = remoteAddress === undefined
   const peer = proxies === null ? STRANGER : peerAt(proxies.networks, { endpointName: null, isUnixSocket }, address, null)
   return { address, port: remotePort, isSecure, peer }
 }

@@ -40,8 +40,6 @@ export abstract class RequestSource {
     this.peer = peer
     this.isTest = peer.isTest
     this.transport = transport
-    // A socket that has been reset no longer knows its address.
-    if (host.observers.hears('head')) void transport.remoteAddress
   }
 
   /** Reads what has been received. */

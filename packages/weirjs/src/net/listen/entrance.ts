@@ -42,16 +42,22 @@ export class Entrance implements Entry {
 
   /** Accepts a new socket and counts it until it is `release`d, or destroys it. @returns whether it was accepted */
   admit(socket: Socket): boolean {
-    const isWelcome = !this.requiresHeader || this.#trusts(socket.remoteAddress ?? '')
-    if (isWelcome && this.connections.admit(socket)) return true
-    if (!isWelcome) this.#refusePeer(socket.remoteAddress)
+    const address = socket.remoteAddress
+    if (!this.hasLeft(socket)) {
+      const isWelcome = !this.requiresHeader || this.#trusts(address ?? '')
+      if (isWelcome && this.connections.admit(socket)) return true
+      if (!isWelcome) this.refuse(new ProtocolError('WEIR_PROXY_PEER', `${address ?? 'a Unix socket'} is not in proxies.trust`), address)
+    }
     socket.destroy()
     return false
   }
 
-  #refusePeer(address: string | undefined): void {
-    if (address === undefined && !this.isUnixSocket) return // it has left already, so who it was is not known
-    this.refuse(new ProtocolError('WEIR_PROXY_PEER', `${address ?? 'a Unix socket'} is not in proxies.trust`), address)
+  /**
+   * Whether a socket has been reset. It may still have bytes to read, but nobody knows whose they are: without an address, a client would have
+   * no quota of its own, and would pass for one at a Unix socket. Node keeps an address from the first look.
+   */
+  hasLeft(socket: { readonly remoteAddress?: string | undefined }): boolean {
+    return !this.isUnixSocket && socket.remoteAddress === undefined
   }
 
   /**

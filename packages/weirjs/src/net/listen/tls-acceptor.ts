@@ -166,8 +166,6 @@ export class TlsAcceptor {
 
   #beginHandshake(raw: Socket, proxyHeader: ProxyHeader | null): void {
     const { host, connections } = this.#entrance
-    // Node keeps the address from the first look. A socket that has been reset no longer knows it.
-    if (host.observers.hears('tls')) void raw.remoteAddress
     const handshake = new Handshake(raw, proxyHeader)
     this.#handshakes.set(raw, handshake)
     connections.add(handshake)
@@ -184,8 +182,9 @@ export class TlsAcceptor {
       return
     }
     const handshake = this.#handshakes.get(rawOf(socket))
-    if (handshake === undefined && requiresHeader) {
-      socket.destroy() // its header is not known
+    // Its header is not known, or its address.
+    if ((handshake === undefined && requiresHeader) || this.#entrance.hasLeft(socket)) {
+      socket.destroy()
       return
     }
     const peer: Peer = {

@@ -34,8 +34,9 @@ export class SocketTransport implements Transport, Reader {
   readonly #socket: Socket
   readonly #kind: SocketKind
   readonly isSecure: boolean
-  #remoteAddress: string | null = null
-  #remotePort = 0
+  /** Read at once: a socket that has been reset no longer knows them. Empty at a Unix socket. */
+  readonly remoteAddress: string
+  readonly remotePort: number
   owner: TransportOwner | null = null
   keepsBytes = false
   isPaused = false
@@ -50,6 +51,8 @@ export class SocketTransport implements Transport, Reader {
     this.#kind = kind
     this.isSecure = kind === 'tls'
     this.#onClosed = onClosed
+    this.remoteAddress = accepted.remoteAddress ?? ''
+    this.remotePort = accepted.remotePort ?? 0
     const adopted = sharesBuffer && kind !== 'tls' ? adopt(accepted, this) : null
     this.#socket = adopted ?? accepted
     if (adopted !== null || (sharesBuffer && kind === 'tls' && shareTls(accepted, this))) return
@@ -189,23 +192,6 @@ export class SocketTransport implements Transport, Reader {
     const isEnding = socket.writableEnded && socket.writableLength === 0 && !socket.writableFinished
     if (this.#kind !== 'tcp' || isEnding) socket.destroy()
     else socket.resetAndDestroy()
-  }
-
-  /** Kept from the first call, because a closed socket no longer knows it. */
-  get remoteAddress(): string {
-    this.#look()
-    return this.#remoteAddress!
-  }
-
-  get remotePort(): number {
-    this.#look()
-    return this.#remotePort
-  }
-
-  #look(): void {
-    if (this.#remoteAddress !== null) return
-    this.#remoteAddress = this.#socket.remoteAddress ?? ''
-    this.#remotePort = this.#socket.remotePort ?? 0
   }
 }
 
