@@ -370,7 +370,13 @@ test('each page of the guide begins with a program that listens, and what it pri
 test('docs/local-threats.md names a test for each threat, and each of them exists', () => {
   const folder = 'packages/weirjs/test/modules/local'
   const handshake = 'packages/weirjs/src/modules/local/handshake.test.ts'
-  const sources = ['test/e2e/local-attacks.test.ts', handshake, `${folder}/door.test.ts`, `${folder}/instances.test.ts`]
+  const sources = [
+    'test/e2e/local-attacks.test.ts',
+    handshake,
+    `${folder}/door.test.ts`,
+    `${folder}/instances.test.ts`,
+    `${folder}/taken-port.test.ts`,
+  ]
   const titles = sources.flatMap((path) =>
     [...readFileSync(path, 'utf8').matchAll(/\btest\(\s*['`](.+?)['`],/g)].map(([, title]) => title!),
   )

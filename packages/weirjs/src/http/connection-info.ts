@@ -72,6 +72,8 @@ export interface ConnectionInfo {
   /** Null without a socket: then the host is not checked. */
   readonly hosts: HostRule | null
   describePeer(): SocketPeer
+  /** Asks the system whether it still knows the other end of the socket. True without one. */
+  readonly isConnected: boolean
 }
 
 /** The client for which a proxy has forwarded a request. */

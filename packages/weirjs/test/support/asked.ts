@@ -39,6 +39,7 @@ export const CONNECTION: ConnectionInfo = {
   clock: new TestClock(),
   forwarding: null,
   hosts: null,
+  isConnected: true,
   describePeer: () => assert.fail('nobody asks for it'),
 }
 

@@ -50,6 +50,7 @@ export class FakeConnection implements Transport {
 
   readonly awaitsResult = false
 
+  readonly isConnected = true
   readonly remoteAddress = '192.0.2.1'
   readonly remotePort = 1
   readonly isSecure = false

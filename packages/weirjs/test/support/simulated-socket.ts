@@ -39,6 +39,7 @@ export interface SocketOptions {
 export class SimulatedSocket implements Transport {
   readonly #options: SocketOptions
   #owner: TransportOwner | null = null
+  readonly isConnected = true
   readonly remoteAddress = '192.0.2.1'
   readonly remotePort = 1
   readonly isSecure = false

@@ -37,6 +37,8 @@ export interface ExchangeHandle {
   readonly clock: Clock
   /** The other end of the socket: the client, or the last proxy. */
   readonly peer: SocketPeer
+  /** Asks the system whether it still knows the other end of the socket: a reset that was not read yet shows here alone. True without a socket. */
+  readonly isConnected: boolean
   /** Whether `proxies.trust` lists the peer, so that what it states about its client is believed. */
   readonly isForwarded: boolean
   /** The host that the client requested, with its port if it named one; empty if it named none. */
@@ -210,6 +212,10 @@ class Handle implements ExchangeHandle {
 
   get peer(): SocketPeer {
     return this.#exchange.connection.describePeer()
+  }
+
+  get isConnected(): boolean {
+    return this.#exchange.connection.isConnected
   }
 
   get isForwarded(): boolean {

@@ -126,10 +126,13 @@ export class Door {
   }
 
   /** Found out once for each connection. */
-  #isOfUser({ connectionId, peer }: HttpSession): boolean {
+  #isOfUser(session: HttpSession): boolean {
+    const { connectionId, peer } = session
     if (this.#own.has(connectionId)) return true
-    // A peer that has left has no address any more, and it is not known whose it was. A proxy of the person's own may run as any user.
+    // A proxy of the person's own may run as any user.
     if (peer.address === '' || (!peer.isTrusted && isOfAnotherUser(peer, process.getuid?.(), this.#settings.isExposed))) return false
+    // After a reset, another program may have got the address and the port, and what was found out is about that one.
+    if (!exchange(session).isConnected) return false
     this.#own.add(connectionId)
     if (this.#own.size > MOST_CONNECTIONS) this.#own.delete(this.#own.values().next().value!)
     return true

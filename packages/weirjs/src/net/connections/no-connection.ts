@@ -32,6 +32,10 @@ export class NoConnection {
     this.peer = peer
   }
 
+  get isConnected(): boolean {
+    return true
+  }
+
   get connectionId(): string {
     this.#id ??= connectionId(nextConnection())
     return this.#id

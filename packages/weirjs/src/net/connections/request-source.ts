@@ -114,6 +114,10 @@ export abstract class RequestSource {
     return this.host.ticker.clock
   }
 
+  get isConnected(): boolean {
+    return this.transport.isConnected
+  }
+
   describePeer(): SocketPeer {
     const { remoteAddress, remotePort, isSecure } = this.transport
     return socketPeerOf(this.peer, remoteAddress, remotePort, isSecure)

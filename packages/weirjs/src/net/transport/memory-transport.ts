@@ -11,6 +11,7 @@ import type { Flushable } from './write-batch.ts'
 const HIGH_WATER_BYTES = 16 * 1024
 
 export class MemoryTransport implements Transport {
+  readonly isConnected = true
   readonly remoteAddress: string
   readonly remotePort: number
   readonly isSecure: boolean

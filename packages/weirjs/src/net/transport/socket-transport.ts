@@ -19,6 +19,8 @@ interface Handle {
   readonly bytesWritten?: number
   readonly writeQueueSize?: number
   readonly _parent?: Handle | null
+  /** Absent at a Unix socket. Returns 0, or an error. */
+  getpeername?(out: object): number
 }
 
 /** After how long a silence the system asks whether the client still knows the connection. */
@@ -135,6 +137,11 @@ export class SocketTransport implements Transport, Reader {
 
   get awaitsResult(): boolean {
     return this.isSecure && this.#socket.writableLength > 0
+  }
+
+  get isConnected(): boolean {
+    const handle = this.#handle
+    return handle !== null && handle !== undefined && (handle.getpeername === undefined || handle.getpeername({}) === 0)
   }
 
   get sentBytes(): number {

@@ -100,6 +100,10 @@ export class TappedTransport implements Transport {
     this.#transport.handOver(owner)
   }
 
+  get isConnected(): boolean {
+    return this.#transport.isConnected
+  }
+
   get remoteAddress(): string {
     return this.#transport.remoteAddress
   }

@@ -45,6 +45,8 @@ export interface Transport {
   reset(): void
   /** From now on all events go to `owner`. */
   handOver(owner: TransportOwner): void
+  /** Asks the system whether it still knows the other end. A reset that has not been read yet shows here alone. */
+  readonly isConnected: boolean
   readonly remoteAddress: string
   readonly remotePort: number
   readonly isSecure: boolean
