@@ -264,6 +264,18 @@ for (const [stated, options, prefix, headers] of [
     assert.equal(cached.counts.entries, 1)
   })
 
+test('the same URL is another resource where a proxy states another path of the application', async () => {
+  const server = new HttpServer({ logger: null, basePath: 'x-forwarded-prefix', proxies: { trust: ['loopback'] } })
+  server.use(cache({ maxAge: '10s' }))
+  server.mapGet('/page', () => 'the page')
+  server.mapGet('/:user/page', ({ user }) => `the page of ${user}`)
+  const get = async (url: string, headers = {}): Promise<string> =>
+    (await server.inject({ url, headers, peer: { address: '127.0.0.1' } })).text()
+  assert.equal(await get('/app/page'), 'the page of app')
+  assert.equal(await get('/page', { 'X-Forwarded-Prefix': '/app' }), 'the page')
+  assert.equal(await get('/app/page'), 'the page of app')
+})
+
 test('a stale response is sent if the handler fails, and the program is told', async () => {
   const errors: unknown[] = []
   let isBroken = false
