@@ -27,6 +27,7 @@ export default {
   ],
   markdown: {
     anchor: { slugify: slugOf },
+    codeTransformers: [{ name: 'terminals', code: mendTerminal }],
     languageAlias: { promql: 'bash', haproxy: 'nginx', caddy: 'nginx' },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config: (md) => {
@@ -147,6 +148,40 @@ function tabbed(text) {
     const more = own === undefined ? '' : `\n\n\`\`\`console [Where it runs]${own}`
     return `::: code-group\n${files}\`\`\`console [In a terminal]${commands}${more}\n:::`
   })
+}
+
+const PROMPT = '$ '
+
+/** In a terminal, what is printed looks different from what a person types, and only the latter is copied. */
+function mendTerminal(code) {
+  if (this.options.lang !== 'console') return
+  let isCommand = false
+  for (const line of code.children.filter(({ type }) => type === 'element')) {
+    const text = textOf(line)
+    if (text.startsWith(PROMPT)) {
+      cutStart(line, PROMPT.length)
+      const properties = { class: 'vp-copy-ignore' }
+      line.children.unshift({ type: 'element', tagName: 'span', properties, children: [{ type: 'text', value: PROMPT }] })
+      isCommand = true
+    }
+    this.addClassToHast(line, isCommand ? 'command' : 'printed vp-copy-ignore')
+    isCommand &&= text.endsWith('\\')
+  }
+}
+
+function textOf(node) {
+  return node.type === 'text' ? node.value : node.children.map(textOf).join('')
+}
+
+/** Takes away the first characters of a line, which may be in several spans. */
+function cutStart(line, length) {
+  let left = length
+  for (const span of line.children) {
+    const [text] = span.children
+    const cut = text.value.slice(0, left).length
+    text.value = text.value.slice(cut)
+    left -= cut
+  }
 }
 
 /** A block of code that is a file has its name in place of its language: ```ts [main.ts] */

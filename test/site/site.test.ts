@@ -74,6 +74,8 @@ for (const { name, look } of LOOKS) {
     for (const path of PAGES) {
       await page.goto(origin + path, { waitUntil: 'load' })
       await page.locator('.DocSearch-Button').waitFor() // the page's script is running
+      const terminals = page.locator('.vp-code-group .tabs label', { hasText: 'In a terminal' })
+      if ((await terminals.count()) > 0) await terminals.first().click()
       await page.evaluate(axe) // by the browser itself, which no policy of the page forbids
       const faults = await page.evaluate<string[]>(
         "axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ': ' + target.join(' '))))",
@@ -114,6 +116,30 @@ test('a program and what it prints are tabs, which keys change', { skip }, async
   assert.match((await terminal.textContent())!, /\$ curl http/)
   assert.equal(await program.isVisible(), false)
   assert.deepEqual(complaints, [])
+})
+
+test('of a terminal, the commands are copied, without the prompt and what they print', { skip }, async (t) => {
+  const { page, complaints } = await visit(t, { permissions: ['clipboard-read', 'clipboard-write'] })
+  await page.goto(`${origin}/guide/logging`)
+  await page.locator('.DocSearch-Button').waitFor()
+  await page.locator('.vp-code-group .tabs label', { hasText: 'In a terminal' }).first().click()
+  const terminal = page.locator('.language-console').first()
+  await terminal.hover()
+  await terminal.locator('button.copy').click()
+  await terminal.locator('button.copy.copied').waitFor()
+  const copied = (await page.evaluate<string>('navigator.clipboard.readText()')).split('\n').filter((line) => line !== '')
+  assert.equal(copied.length, 3)
+  for (const line of copied) assert.match(line, /^curl /)
+  assert.match((await terminal.textContent())!, /^.*\$ curl [\s\S]*"WEIR_TARGET_DOT_SEGMENT"/)
+  assert.deepEqual(complaints, [])
+})
+
+test('what the program itself prints is a tab of its own', { skip }, async (t) => {
+  const { page } = await visit(t)
+  await page.goto(`${origin}/guide/logging`)
+  await page.locator('.DocSearch-Button').waitFor()
+  await page.locator('.vp-code-group .tabs label', { hasText: 'Where it runs' }).click()
+  await page.locator('.language-console', { hasText: 'GET /nowhere 404 refused' }).waitFor()
 })
 
 test('every link of the sidebar leads to a page', { skip }, async (t) => {
