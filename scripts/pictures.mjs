@@ -52,6 +52,7 @@ try {
   if (isWanted('demo')) await demo()
   if (['local', 'local-tool'].some(isWanted)) await local()
   if (isWanted('inbox')) await inbox()
+  if (isWanted('compiler')) await compiler()
 } finally {
   await browser.close()
   for (const child of children) child.kill()
@@ -168,6 +169,17 @@ async function inbox() {
   })
 }
 
+/** What the compiler says of a handler that does not fit its route. */
+async function compiler() {
+  const folder = join(ROOT, 'build/pictures/compiler')
+  mkdirSync(folder, { recursive: true })
+  copyFileSync(join(ROOT, 'scripts/pictures/users.ts'), join(folder, 'users.ts'))
+  const options = ['--ignoreConfig', '--noEmit', '--pretty', '--strict', '--target', 'es2023', '--module', 'nodenext', '--types', 'node']
+  const tsc = run([join(ROOT, 'node_modules/typescript/bin/tsc'), ...options, '--skipLibCheck', 'users.ts'], folder)
+  await tsc.ended()
+  type('compiler', 'compiler', 'npx tsc', tsc.text())
+}
+
 /** Says something on a WebSocket, and waits for what comes back. */
 async function talk(url) {
   const socket = new WebSocket(url)
@@ -237,10 +249,16 @@ function escaped(text) {
   return text.replace(/[&<"]/g, (one) => ({ '&': '&amp;', '<': '&lt;', '"': '&quot;' })[one])
 }
 
+/** A line as a terminal of 100 columns breaks it. Sequences for styles take no column. */
+function wrapped(line) {
+  return line.match(/(?:(?:\x1b\[\d+m)*[^\x1b](?:\x1b\[\d+m)*){1,100}/g) ?? ['']
+}
+
 /** What a terminal shows, as a picture. @param output with escape sequences for styles */
 function terminal(command, output, colours) {
-  const styles = { 1: 'bold', 2: 'dim', 31: 'red', 32: 'green', 33: 'yellow', 36: 'cyan', 90: 'dim' }
-  const lines = output.trimEnd().split('\n')
+  const styles = { 1: 'bold', 2: 'dim', 7: 'dim', 31: 'red', 32: 'green', 33: 'yellow', 36: 'cyan', 90: 'dim' }
+  Object.assign(styles, { 91: 'red', 93: 'yellow', 96: 'cyan' })
+  const lines = output.trimEnd().split(/\r?\n/).flatMap(wrapped)
   const [size, height, left, top] = [13, 20, 20, 34]
   const plain = (line) => line.replace(/\x1b\[\d+m/g, '')
   const width = Math.ceil(Math.max(...lines.map((line) => plain(line).length), 60) * size * 0.602) + 2 * left
