@@ -8,10 +8,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-
+import type { Endpoint } from '../../src/http/session.ts'
 import { HttpServer } from '../../src/index.ts'
 import { cache } from '../../src/modules/cache/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
+import { cors } from '../../src/modules/cors/index.ts'
 import { idempotency, memoryIdempotency } from '../../src/modules/idempotency/index.ts'
 import { rateLimit } from '../../src/modules/limits/index.ts'
 import { accessLog } from '../../src/modules/log/index.ts'
@@ -19,6 +20,7 @@ import { metrics } from '../../src/modules/metrics/index.ts'
 import { memoryRelay } from '../../src/modules/relay/index.ts'
 import { memorySessions, sealed, sessions } from '../../src/modules/sessions/index.ts'
 import { staticFiles } from '../../src/modules/static/index.ts'
+import { HostRules } from '../../src/net/hosts/host-rules.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 setFlagsFromString('--expose-gc')
@@ -39,6 +41,8 @@ const cookies: Record<number, string> = {}
 interface Keeper {
   readonly what: string
   set(server: HttpServer, t: TestContext): void | Promise<void>
+  /** Of the responses. Default 200. */
+  readonly status?: number
   request(i: number): { readonly method?: string; readonly url?: string; readonly headers?: Readonly<Record<string, string>> }
 }
 
@@ -178,6 +182,27 @@ const KEEPERS: readonly Keeper[] = [
     request: (i) => ({ headers: { 'accept-encoding': 'gzip', 'x-name': name(i) } }),
   },
   {
+    what: 'origins that are refused',
+    set: (server) => void server.use(cors({ origins: 'https://app.example' })),
+    status: 403,
+    request: (i) => ({
+      method: 'OPTIONS',
+      headers: { origin: `https://${name(i)}${'x'.repeat(2 * MOST_BYTES)}`, 'access-control-request-method': 'PUT' },
+    }),
+  },
+  {
+    what: 'hosts that are refused',
+    set(server) {
+      const rules = new HostRules({ hosts: ['app.example'], proxyHosts: null, warn: () => {} })
+      const hosts = rules.at({ address: '192.0.2.1', port: 80, isUnixSocket: false } as Endpoint, undefined)
+      server.mapGet('/', (_, { request }) => {
+        hosts.tell(request.header('host')!)
+        return 'x'
+      })
+    },
+    request: (i) => ({ headers: { host: `${name(i)}.example` } }),
+  },
+  {
     what: 'series, by methods and paths',
     set(server) {
       server.useModule(metrics())
@@ -194,7 +219,7 @@ const KEEPERS: readonly Keeper[] = [
   },
 ]
 
-for (const { what, set, request } of KEEPERS)
+for (const { what, set, request, status = 200 } of KEEPERS)
   test(`keeps no heads: ${what}`, async (t) => {
     const server = new HttpServer({ logger: null, proxies: { trust: ['2001:db8::/32', 'loopback'] } })
     await set(server, t)
@@ -205,7 +230,7 @@ for (const { what, set, request } of KEEPERS)
     // The same one again and again, of which nothing more is kept: what is compiled meanwhile is no memory of requests.
     for (let i = 0; i < WARM_UPS; i++) await send(-1)
     const before = await heapBytes()
-    for (let i = 0; i < REQUESTS; i++) assert.equal(await send(i), 200)
+    for (let i = 0; i < REQUESTS; i++) assert.equal(await send(i), status)
     const perRequest = ((await heapBytes()) - before) / REQUESTS
     assert.ok(perRequest < MOST_BYTES, `${Math.round(perRequest)} bytes are kept for each request`)
   })

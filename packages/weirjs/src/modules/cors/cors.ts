@@ -10,6 +10,7 @@ import { isPromise } from '../../base/is-promise.ts'
 import { duration, flag, readBy, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
+import { ownText } from '../../base/own-text.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
@@ -95,7 +96,7 @@ export function cors(options: CorsOptions = {}): Module {
 
 /** Each origin once. Anyone can make up more. */
 function logRefused({ logger }: ModuleHost, refused: Set<string>, given: string): void {
-  const origin = given.slice(0, MAX_SHOWN_CHARS)
+  const origin = ownText(given.slice(0, MAX_SHOWN_CHARS))
   if (refused.has(origin) || refused.size > MAX_LOGGED) return
   refused.add(origin)
   logger?.warn?.(

@@ -1,6 +1,7 @@
 // Which hosts a server answers at each of its endpoints, and what it logs about those that it refuses.
 
 import { hostName } from '../../base/host-name.ts'
+import { ownText } from '../../base/own-text.ts'
 import { isLoopback } from '../../base/this-machine.ts'
 import type { Endpoint } from '../../http/session.ts'
 
@@ -47,7 +48,7 @@ export class HostRules {
 
   #log(host: string, place: string, answered: string): void {
     const { warn } = this.#options
-    const name = hostName(host).slice(0, MAX_SHOWN_CHARS)
+    const name = ownText(hostName(host).slice(0, MAX_SHOWN_CHARS))
     if (this.#logged.has(name) || this.#logged.size > MAX_LOGGED) return
     this.#logged.add(name)
     if (this.#logged.size > MAX_LOGGED) {
