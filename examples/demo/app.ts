@@ -11,6 +11,7 @@ import { staticFiles } from 'weirjs/static'
 
 import { chat } from './chat.ts'
 import { clock } from './clock.ts'
+import { mapCode } from './code.ts'
 import { mapGauge } from './gauge.ts'
 import { mapInside } from './inside.ts'
 import { MemoryUploadController } from './memory-upload-controller.ts'
@@ -52,6 +53,7 @@ export function demoServer({ uploadDir = newFolder(), ...options }: DemoOptions 
   mapGauge(server)
   mapSearch(server)
   mapInside(server)
+  mapCode(server)
   server.mapGet('/whoami', { summary: 'Who the server thinks the client is' }, (_, { clientAddress, isSecure, origin, peer }) => {
     return { clientAddress, isSecure, origin, peer: peer.address }
   })

@@ -4,18 +4,24 @@ import { HttpError, type HttpServer, t } from 'weirjs'
 
 /** A path, with its query. */
 const target = t.string.pattern(/^\/[^\s#]*$/).max(500)
+/** `Accept: text/html` */
+const field = t.string.pattern(/^[\w-]+: [\x20-\x7e]*$/)
 const OWN = /^\/(?:explain|inside)\b/
 
 export function mapInside(server: HttpServer): void {
   const asked = {
-    method: t.enum('GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'QUERY'),
+    method: t.enum('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'),
     target,
+    field: t.array(field.max(500)).max(10).default([]),
     content: t.string.max(2000).optional(),
-    summary: 'Explains a request, with a body of JSON',
+    summary: 'Explains a request',
   }
-  server.mapGet('/explain', asked, async ({ method, target, content }) => {
-    const body = content === undefined ? {} : { body: content, headers: { 'content-type': 'application/json' } }
-    return String(await server.explain({ method, url: encoded(target), ...body }))
+  server.mapGet('/explain', asked, async ({ method, target, field, content }, session) => {
+    const peer = { address: session.peer.address }
+    const headers = Object.fromEntries(field.map((one) => one.split(/: (.*)/, 2)))
+    return String(
+      await server.explain({ method, url: encoded(target), headers, peer, ...(content === undefined ? {} : { body: content }) }),
+    )
   })
 
   server.mapGet('/inside', { target, summary: 'Sends a request to itself' }, async ({ target }) => {

@@ -35,9 +35,16 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
   const card = (page: Page, id: string): Locator => page.locator(`#${id}`)
 
   async function send(page: Page, id: string, status: string): Promise<string> {
+    await card(page, id).getByRole('button', { name: /^Send/ }).click()
+    return await answered(page, id, status)
+  }
+
+  /** @returns the body of the response to the last request, without a click to the one that a card sends by itself when it is first seen */
+  async function answered(page: Page, id: string, status: string): Promise<string> {
     const region = card(page, id)
-    await region.getByRole('button', { name: /^Send/ }).click()
-    await region.getByRole('status').filter({ hasText: status }).waitFor()
+    await region.scrollIntoViewIfNeeded()
+    await region.locator('[aria-busy=false]').waitFor()
+    await region.getByRole('status', { includeHidden: true }).filter({ hasText: status }).waitFor({ state: 'attached' })
     return (await region.locator('.body').textContent()) ?? ''
   }
 
@@ -45,7 +52,7 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
     test(`every request can be sent and read, ${name}`, async (t) => {
       const { page, complaints } = await visit(t, look)
 
-      assert.match(await send(page, 'groups', '401 Unauthorized'), /"status":401/)
+      assert.match(await answered(page, 'groups', '401 Unauthorized'), /"status":401/)
       await card(page, 'groups').getByLabel('Grace, a member').check()
       assert.equal(await send(page, 'groups', '200 OK'), '{"team":"blue","you":{"name":"Grace","role":"member"}}')
       await card(page, 'groups').getByLabel('delete it').check()
@@ -71,7 +78,7 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
       await card(page, 'proxies').getByLabel('X-Forwarded-For').fill('192.0.2.44, 127.0.0.1')
       await card(page, 'proxies').getByLabel('https', { exact: true }).check()
       await card(page, 'proxies').getByLabel('X-Forwarded-Host').fill('evil.test')
-      const seen = await sendAgain(page, 'proxies', '"isSecure":true')
+      const seen = await send(page, 'proxies', '200 OK')
       assert.match(seen, /"clientAddress":"192\.0\.2\.44","isSecure":true,"origin":"https:\/\/127\.0\.0\.1:\d+"/)
 
       assert.match(await send(page, 'query', '200 OK'), /"path":"\/teams\/:team\/rules"/)
@@ -83,7 +90,7 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
 
       assert.match(await send(page, 'fetch', '200 OK'), /"firstPiece":"\{\\"id\\":7,\\"active\\":true\}"/)
       await card(page, 'fetch').getByLabel('path').fill('/clock')
-      assert.match(await sendAgain(page, 'fetch', 'event-stream'), /"contentType":"text\/event-stream"/)
+      assert.match(await send(page, 'fetch', '200 OK'), /"contentType":"text\/event-stream"/)
 
       await records.getByRole('row').filter({ hasText: 'QUERY /routes' }).filter({ hasText: 'WEIR_CONTENT_TYPE_UNSUPPORTED' }).waitFor()
       await records.getByRole('button', { name: 'Leave in the middle of a response' }).click()
@@ -95,14 +102,6 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
       if (process.env['SCREENSHOTS'])
         await page.screenshot({ path: `${process.env['SCREENSHOTS']}/around-${name.replaceAll(' ', '-')}.png`, fullPage: true })
     })
-  }
-
-  /** Where the status line does not change. */
-  async function sendAgain(page: Page, id: string, text: string): Promise<string> {
-    await card(page, id).getByRole('button', { name: /^Send/ }).click()
-    const body = card(page, id).locator('.body').filter({ hasText: text })
-    await body.waitFor()
-    return (await body.textContent()) ?? ''
   }
 
   test('a gate refuses a large file before it has been sent, and lets it in for somebody who is signed in', async (t) => {
@@ -124,9 +123,9 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
       const { page, complaints } = await visit(t, look)
       const fieldsOf = async (id: string): Promise<string> => (await card(page, id).locator('dl').textContent()) ?? ''
 
-      assert.equal(await send(page, 'bodies', '201 Created'), '{"id":1,"station":"bridge","centimetres":212}')
+      assert.equal(await answered(page, 'bodies', '201 Created'), '{"id":1,"station":"bridge","centimetres":212}')
       await card(page, 'bodies').getByLabel('form', { exact: true }).check()
-      assert.equal(await sendAgain(page, 'bodies', '"id":2'), '{"id":2,"station":"mill","centimetres":187,"note":"rising"}')
+      assert.equal(await send(page, 'bodies', '201 Created'), '{"id":2,"station":"mill","centimetres":187,"note":"rising"}')
       await card(page, 'bodies').getByLabel('text', { exact: true }).check()
       await send(page, 'bodies', '415 Unsupported Media Type')
       assert.match(await fieldsOf('bodies'), /accept-postapplication\/json, application\/x-www-form-urlencoded/)
@@ -158,7 +157,7 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
       assert.equal(await send(page, 'parameters', '200 OK'), '{"station":"bridge","unit":"cm","level":212}')
       await parameters.getByLabel('ft', { exact: true }).check()
       await parameters.getByLabel('mill').check()
-      assert.equal(await sendAgain(page, 'parameters', 'mill'), '{"station":"mill","unit":"ft","level":6.1}')
+      assert.equal(await send(page, 'parameters', '200 OK'), '{"station":"mill","unit":"ft","level":6.1}')
       await parameters.getByLabel('ell, which is not a unit').check()
       await parameters.getByLabel('harbour').check()
       const misfits = await send(page, 'parameters', '400 Bad Request')
@@ -172,18 +171,18 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
       await card(page, 'answers').getByLabel('3, who does not exist').check()
       assert.match(await send(page, 'answers', '404 Not Found'), /There is no keeper 3\./)
 
-      assert.equal(await send(page, 'tags', '200 OK'), '{"bridge":212,"mill":187}')
+      assert.equal(await answered(page, 'tags', '200 OK'), '{"bridge":212,"mill":187}')
       assert.equal(await send(page, 'tags', '304 Not Modified'), '')
       await card(page, 'tags').getByLabel('left out').check()
       await send(page, 'tags', '200 OK')
 
       const conditions = card(page, 'conditions')
-      assert.equal(await send(page, 'conditions', '200 OK'), '{"version":1,"open":30}')
+      assert.equal(await answered(page, 'conditions', '200 OK'), '{"version":1,"open":30}')
       await send(page, 'conditions', '304 Not Modified')
       await conditions.getByLabel('set it', { exact: true }).check()
       assert.equal(await send(page, 'conditions', '200 OK'), '{"version":2,"open":45}')
       await conditions.getByLabel('open').fill('50')
-      assert.equal(await sendAgain(page, 'conditions', '"version":3'), '{"version":3,"open":50}')
+      assert.equal(await send(page, 'conditions', '200 OK'), '{"version":3,"open":50}')
       await conditions.getByLabel('an old tag').check()
       await send(page, 'conditions', '412 Precondition Failed')
       await conditions.getByLabel('left out').check()
@@ -204,6 +203,7 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
     const { page, complaints } = await visit(t)
     await page.getByRole('link', { name: 'Bodies' }).focus()
     await page.keyboard.press('Enter')
+    await answered(page, 'bodies', '201 Created')
     await page.keyboard.press('Tab')
     await page.keyboard.press('ArrowRight')
     assert.ok(await card(page, 'bodies').getByLabel('form', { exact: true }).isChecked())
@@ -212,14 +212,37 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
     await page.keyboard.type('station=mill&centimetres=1')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    await card(page, 'bodies').getByRole('status').filter({ hasText: '201 Created' }).waitFor()
-    assert.equal(await card(page, 'bodies').locator('.body').textContent(), '{"id":1,"station":"mill","centimetres":1}')
+    assert.equal(await answered(page, 'bodies', '201 Created'), '{"id":2,"station":"mill","centimetres":1}')
     assert.deepEqual(complaints(), [])
+  })
+
+  test('the explanation is of the request with its fields and its body, and without a file', async (t) => {
+    const { page } = await visit(t)
+    const why = async (id: string, text: RegExp): Promise<void> => {
+      await card(page, id).getByRole('tab', { name: 'Why' }).click()
+      await card(page, id).getByRole('tabpanel', { name: 'Why' }).getByText(text).waitFor()
+    }
+    await answered(page, 'parameters', '200 OK')
+    await why('parameters', /unit from the header: .* received nothing, default/)
+    await card(page, 'parameters').getByLabel('mill').check()
+    await send(page, 'parameters', '200 OK')
+    await why('parameters', /station from the cookie: .* received "\(not shown\)"/)
+    await card(page, 'parameters').getByLabel('ell, which is not a unit').check()
+    await send(page, 'parameters', '400 Bad Request')
+    await why('parameters', /400 WEIR_PARAMETER_INVALID/)
+    await card(page, 'bodies').getByRole('textbox').fill('{ "station": "weir" }')
+    await send(page, 'bodies', '400 Bad Request')
+    await why('bodies', /400 WEIR_BODY_INVALID/)
+    await answered(page, 'proxies', '200 OK')
+    await why('proxies', /client +192\.0\.2\.44, http:\/\/shop\.example, as a trusted proxy states/)
+    await card(page, 'files').getByLabel('photo', { exact: true }).setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: PNG })
+    await send(page, 'files', '200 OK')
+    await why('files', /^Without the body, which has not been sent for this:/)
   })
 
   test('who was slower does not overwrite the sluice', async (t) => {
     const { page } = await visit(t)
-    await send(page, 'conditions', '200 OK')
+    await answered(page, 'conditions', '200 OK')
     const origin = new URL(page.url()).origin
     const headers = { 'If-Match': '"v1"', 'Content-Type': 'application/json' }
     assert.equal((await fetch(`${origin}/gauge/sluice`, { method: 'PUT', headers, body: '{"open":1}' })).status, 200)
@@ -242,6 +265,16 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
 })
 
 describe('the routes of that page', () => {
+  test('each card has its code', async (t) => {
+    const { origin } = await startDemo(t)
+    const page = async (path: string): Promise<string> => await (await fetch(`${origin}/${path}`)).text()
+    const cards = [...`${await page('')}${await page('around.html')}`.matchAll(/data-(?:ask|card)="(\w+)"/g)].map(([, card]) => card!)
+    assert.ok(cards.length > 20)
+    for (const card of cards) assert.match(await page(`code/${card}`), /^\/\/ examples\/demo\/[\w-]+\.ts\n\n\S/, card)
+    assert.match(await page('code/clock'), /\n\/\*\* `GET \/clock`.*\nexport function clock\(\): Module \{\n.*\n {2}return \{\n.*\n\}\n$/s)
+    assert.equal((await fetch(`${origin}/code/nothing`)).status, 404)
+  })
+
   test('the server does not ask itself to ask itself, and says what it cannot be asked', async (t) => {
     const { origin } = await startDemo(t)
     const status = async (path: string): Promise<number> => (await fetch(`${origin}${path}`)).status

@@ -25,7 +25,7 @@ const SOMETHING_SENT = /^(?!0 B )[\d.]+ [kM]?B of [\d.]+ [kM]?B sent\.$/
 interface RouteCard {
   readonly card: Locator
   send(): Promise<void>
-  /** Waits for a response with this status line. */
+  /** Waits until the last request has a response, which must have this status line. */
   answered(status: string, request: string): Promise<void>
   headers(): Promise<Record<string, string>>
   body(): Promise<string>
@@ -38,6 +38,7 @@ function routeCard(page: Page, title: string): RouteCard {
     card,
     send: () => card.getByRole('button', { name: `Send ${title}` }).click(),
     async answered(status, request) {
+      await card.locator('[aria-busy=false]').waitFor() // the card has sent a request by itself, whose response may still be shown
       await summary.filter({ hasText: status }).filter({ hasText: request }).waitFor()
       assert.match((await summary.textContent()) ?? '', /\d+\.\d ms/)
     },
@@ -150,17 +151,46 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('active is false if it is left out', async (t) => {
-    const { page } = await visit(t)
+  test('a card that is scrolled into view sends its request by itself, once: active is false if it is left out', async (t) => {
+    let times = 0
+    const { page } = await visit(t, {}, (server) => onHandled(server, '/users/', () => times++))
     const user = routeCard(page, 'GET /users/:id')
-    await user.send()
+    assert.equal(times, 0)
+    await user.card.scrollIntoViewIfNeeded()
     await user.answered('200 OK', 'GET /users/42')
     assert.equal(await user.body(), '{"id":42,"active":false}')
+    await page.getByRole('heading', { name: 'weir demo' }).scrollIntoViewIfNeeded()
+    await user.send()
+    await user.answered('200 OK', 'GET /users/42')
+    assert.equal(times, 2)
+  })
+
+  test('a card shows the code behind it, and why the server answers its last request so', async (t) => {
+    const { page, complaints } = await visit(t)
+    const user = routeCard(page, 'GET /users/:id')
+    await user.card.scrollIntoViewIfNeeded()
+    await user.answered('200 OK', 'GET /users/42')
+    const tab = (name: string): Locator => user.card.getByRole('tab', { name })
+    await tab('Response').press('ArrowRight')
+    await user.card.getByRole('tabpanel', { name: 'Code' }).getByText("server.mapGet('/users/:id'").waitFor()
+    assert.equal(await user.card.locator('dl').isVisible(), false)
+    await page.keyboard.press('End')
+    const why = user.card.getByRole('tabpanel', { name: 'Why' })
+    await why.getByText(/^GET \/users\/42\n {2}response +the handler of GET \/users\/:id answers/).waitFor()
+    await user.card.getByLabel('id in the path').fill('abc')
+    await user.send()
+    await why.getByText(/^GET \/users\/abc\n {2}response +400 WEIR_PARAMETER_INVALID/).waitFor()
+    await tab('Why').press('ArrowRight')
+    assert.equal(await tab('Response').getAttribute('aria-selected'), 'true', 'the last is followed by the first')
+    await user.answered('400 Bad Request', 'GET /users/abc')
+    assert.equal(complaints.filter((text) => !text.endsWith('400 (Bad Request)')).length, 0)
   })
 
   test('an id that is not a number shows the error of the server', async (t) => {
     const { page, complaints } = await visit(t)
     const user = routeCard(page, 'GET /users/:id')
+    await user.card.scrollIntoViewIfNeeded()
+    await user.answered('200 OK', 'GET /users/42')
     await user.card.getByLabel('id in the path').fill('a/b?c')
     await user.send()
     await user.answered('400 Bad Request', 'GET /users/a%2Fb%3Fc')
@@ -205,11 +235,13 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     for (const kind of ['JSON', 'form']) {
       await save.card.getByLabel(kind, { exact: true }).check()
       await save.send()
-      await save.card.getByText('application/json').waitFor()
+      await save.answered('200 OK', 'POST /api/user/save')
+      assert.equal((await save.headers())['content-type'], 'application/json')
       assert.deepEqual(JSON.parse(await save.body()), { user }, kind)
       await save.card.getByLabel('text', { exact: true }).check()
       await save.send()
-      await save.card.getByText('text/plain; charset=utf-8').waitFor()
+      await save.answered('200 OK', 'POST /api/user/save')
+      assert.equal((await save.headers())['content-type'], 'text/plain; charset=utf-8')
       assert.equal(await save.body(), 'Hello from the page. Grüße! Καλημέρα!')
     }
     assert.deepEqual(complaints, [])

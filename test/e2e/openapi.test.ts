@@ -128,9 +128,10 @@ const DEMO: Readonly<Record<string, number>> = {
   'QUERY /routes': 200,
   'GET /explain': 200,
   'GET /inside': 200,
+  'GET /code/{card}': 200,
   'GET /whoami': 200,
 }
-const VALUES: Readonly<Record<string, string>> = { id: '1', team: 'otters', target: '/whoami' }
+const VALUES: Readonly<Record<string, string>> = { id: '1', team: 'otters', card: 'clock', target: '/whoami' }
 
 /** Without waiting until nothing moves, which takes a second with this page. */
 async function press(button: Locator): Promise<void> {

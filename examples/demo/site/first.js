@@ -1,6 +1,7 @@
 // The first card: it sends a wrong value by itself, once, and shows what the server says of it.
 
 import { element } from './element.js'
+import { explain } from './explain.js'
 
 const form = document.querySelector('#first-form')
 const answer = document.querySelector('#first .answer')
@@ -10,13 +11,13 @@ async function send(body) {
   const response = await fetch('notes', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
   const text = await response.text()
   const took = performance.now() - started
-  const explained = await fetch(`explain?${new URLSearchParams({ method: 'POST', target: '/notes', content: body })}`)
+  const explained = await explain({ method: 'POST', target: '/notes', type: 'application/json', body })
   answer.dataset.kind = String(response.status)[0]
   answer
     .querySelector('.summary')
     .replaceChildren(element('strong', `${response.status} ${response.statusText}`), ' ', element('span', `${took.toFixed(1)} ms`))
   answer.querySelector('.response').textContent = JSON.stringify(JSON.parse(text), null, 2)
-  answer.querySelector('.why').textContent = await explained.text()
+  answer.querySelector('.why').textContent = explained
 }
 
 form.addEventListener('submit', (event) => {

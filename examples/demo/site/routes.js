@@ -3,6 +3,7 @@
 
 import { element } from './element.js'
 import { sizeOf } from './size.js'
+import { addTabs, whenSeen } from './tabs.js'
 
 /** The request of each form, from its values, for a multipart form the form itself, and the ETag that was last received. */
 const asks = {
@@ -31,7 +32,7 @@ const asks = {
     method: 'GET',
     target: '/gauge/level',
     fields: present({ 'X-Unit': unit }),
-    cookie: levelCookie(station),
+    cookie: station && `station=${station}`,
   }),
   keeper: ({ id }) => ({ method: 'GET', target: `/gauge/keepers/${encodeURIComponent(id)}` }),
   levels: ({ tag }, _, received) => ({ method: 'GET', target: '/gauge/levels', fields: present({ 'If-None-Match': tag && received }) }),
@@ -54,9 +55,10 @@ function present(fields) {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''))
 }
 
-/** A page cannot send a cookie as a field, but it can set one. Other routes do not get this one. */
-function levelCookie(station) {
-  return `station=${station}; Path=/gauge/level; SameSite=Strict; Max-Age=${station === '' ? 0 : 60}`
+/** A page cannot send a cookie as a field, but it can set one. Routes with another path do not get it. */
+function setCookie(cookie, path) {
+  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing where the demo is not on this machine, and has no TLS
+  document.cookie = `${cookie || 'station='}; Path=${path}; SameSite=Strict; Max-Age=${cookie ? 60 : 0}`
 }
 
 /** The initial body of a form for each type, and the user's changes to it. */
@@ -96,6 +98,7 @@ function prepare(form) {
   answer.querySelector('.body').setAttribute('aria-label', `Body of the response to ${title}`)
 
   let tag = ''
+  let asked = null
   const read = () => {
     const data = new FormData(form)
     const ask = asks[form.dataset.ask](Object.fromEntries(data), data, tag)
@@ -112,17 +115,24 @@ function prepare(form) {
   showPreview()
   const showProgress = form.querySelector('[type=file]') ? progressOf(form) : () => {}
 
+  const responded = addTabs(answer, { card: form.dataset.ask, title, ask: () => asked ?? read() })
+
   let running = null
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
     running?.abort() // a second request before the first response: only the last one is shown
     const own = (running = new AbortController())
-    const ask = read()
-    const result = await send(ask, own.signal, showProgress)
+    asked = read()
+    answer.ariaBusy = 'true'
+    const result = await send(asked, own.signal, showProgress)
     if (own.signal.aborted) return
+    show(answer, asked, result)
     tag = result.response?.getResponseHeader('ETag') ?? tag
-    show(answer, ask, result)
+    answer.ariaBusy = 'false'
+    responded()
   })
+  // Each card begins with a response. Only a person can choose a file.
+  if (!form.querySelector('[type=file]')) whenSeen(section, () => running ?? form.requestSubmit())
 }
 
 /** Adds a progress bar to a form. @returns a function that updates it */
@@ -153,8 +163,7 @@ function send({ method, target, type, fields = {}, cookie, body }, signal, onPro
     exchange.responseType = 'arraybuffer'
     exchange.open(method, target)
     exchange.setRequestHeader('Cache-Control', 'no-cache')
-    // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing where the demo is not on this machine, and has no TLS
-    if (cookie) document.cookie = cookie
+    if (cookie !== undefined) setCookie(cookie, target)
     for (const [name, value] of Object.entries(fields)) exchange.setRequestHeader(name, value)
     if (type) exchange.setRequestHeader('Content-Type', type)
     exchange.send(body)
@@ -190,7 +199,7 @@ function show(answer, ask, { response, ms, error }) {
   const bytes = response.response
   answer.querySelector('dl').replaceChildren(...fieldsOf(response).flatMap(([name, value]) => [element('dt', name), element('dd', value)]))
   answer.querySelector('.size').textContent = `Body, ${bytes.byteLength} ${bytes.byteLength === 1 ? 'byte' : 'bytes'}`
-  answer.querySelector('pre').textContent = new TextDecoder().decode(bytes)
+  answer.querySelector('.body pre').textContent = new TextDecoder().decode(bytes)
   answer.querySelector('.body').scrollTop = 0
 }
 
