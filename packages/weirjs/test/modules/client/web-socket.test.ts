@@ -146,6 +146,47 @@ test('without schemas, messages are texts and bytes', async (context) => {
   assert.deepEqual(seen.slice(1), ['{"a":1}', new Uint8Array([0, 255])])
 })
 
+/** Opens a WebSocket with a class of the program, and returns the fields that the server saw. */
+async function fieldOf(context: TestContext, WebSocket: NonNullable<ClientWebSocketOptions['WebSocket']>): Promise<string | null> {
+  const fields = contract({ echo: ws('/echo', { sends: t.string.nullable() }) })
+  const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: null })
+  const echo = websocket(fields.echo, {
+    open: (socket) => void socket.send(socket.session.request.header('authorization')),
+  })
+  server.mapContract(fields, { echo })
+  await server.start()
+  context.after(() => server.stop({ graceMs: 0 }))
+  return new Promise((resolve, reject) => {
+    const message = (socket: ClientWebSocket<never>, value: unknown) => {
+      socket.close()
+      resolve(value as string | null)
+    }
+    const close = (_: unknown, code: number) => reject(new Error(`closed with ${code}`))
+    openWebSocket(fields.echo, `http://127.0.0.1:${server.port}`, {}, { WebSocket, message, close })
+  })
+}
+
+const headers = { Authorization: 'Bearer secret' }
+
+test('outside of pages, a class adds header fields: that of ws', async (context) => {
+  class Sending extends WsSocket {
+    constructor(url: string, protocols: string[]) {
+      super(url, protocols, { headers })
+    }
+  }
+  assert.equal(await fieldOf(context, Sending), 'Bearer secret')
+})
+
+const noGlobal = globalThis.WebSocket === undefined && 'this Node.js has none'
+test('outside of pages, a class adds header fields: the global one', { skip: noGlobal }, async (context) => {
+  class Sending extends WebSocket {
+    constructor(url: string, protocols: string[]) {
+      super(url, { protocols, headers } as never)
+    }
+  }
+  assert.equal(await fieldOf(context, Sending), 'Bearer secret')
+})
+
 test('the global WebSocket is the default', { skip: globalThis.WebSocket === undefined && 'this Node.js has none' }, async (context) => {
   const { base } = await start(context)
   const { seen, options } = recording()
