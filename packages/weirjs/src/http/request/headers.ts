@@ -86,6 +86,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
       noteShown(this.#fields, entry[0])
       yield entry
     }
+    this.#fields.noteCookies?.() // what has seen all fields knows that there are none
   }
 
   [Symbol.iterator](): IterableIterator<[name: string, value: string]> {

@@ -66,21 +66,38 @@ async function everyWay(): Promise<[string, Way][]> {
   return found
 }
 
+/** Asks a server with a cache, whose handler looks at the request in one way. */
+function asker(look: Way): (headers: Readonly<Record<string, string>>) => Promise<string> {
+  const server = new HttpServer({ logger: null })
+  server.mapGet('/', { use: [cache({ maxAge: '1m' })] }, (_, session) => {
+    try {
+      return `seen: ${String(look(session))}`
+    } catch (error) {
+      return `thrown: ${String(error)}`
+    }
+  })
+  return async (headers) => (await server.inject({ url: '/', headers })).text()
+}
+
 test('no member of a session, a request, its fields or the kit shows a cookie that reaches another client', async () => {
   const ways = await everyWay()
   let seeing = 0
   for (const [way, look] of ways) {
-    const server = new HttpServer({ logger: null })
-    server.mapGet('/', { use: [cache({ maxAge: '1m' })] }, (_, session) => {
-      try {
-        return `seen: ${String(look(session))}`
-      } catch (error) {
-        return `thrown: ${String(error)}`
-      }
-    })
-    const ask = async (cookie: string) => (await server.inject({ url: '/', headers: { cookie } })).text()
-    if ((await ask('user=ann-1')).includes('ann-1')) seeing++
-    assert.ok(!(await ask('user=bob-2')).includes('ann-1'), way)
+    const ask = asker(look)
+    if ((await ask({ cookie: 'user=ann-1' })).includes('ann-1')) seeing++
+    assert.ok(!(await ask({ cookie: 'user=bob-2' })).includes('ann-1'), way)
   }
   assert.ok(seeing >= 20, `only ${seeing} of ${ways.length} ways show the cookie`)
+})
+
+test('none of them shows that a client has no cookie, in a response that a client with one gets', async () => {
+  let seeing = 0
+  for (const [way, look] of await everyWay()) {
+    if (!(await asker(look)({ cookie: 'user=bob-2' })).includes('bob-2')) continue
+    seeing++
+    const ask = asker(look)
+    await ask({})
+    assert.ok((await ask({ cookie: 'user=bob-2' })).includes('bob-2'), way)
+  }
+  assert.ok(seeing >= 20, `only ${seeing} ways show the cookie`)
 })
