@@ -22,7 +22,7 @@ import { type Held, runGates } from './policies/gates.ts'
 import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
 import type { Gate } from './policies/policy.ts'
 import { RepeatedLines, refusalOf } from './repeated-lines.ts'
-import { complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
+import { checkHookResult, complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
 import { warnOfMisspelt } from './routes/misspelt-query.ts'
 import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
@@ -217,6 +217,7 @@ export class Dispatcher implements Application {
       for (let i = from; i < hooks.length && !response.isTaken; i++) {
         const running = hooks[i]!(exchange.session, exchange.faceOf(response))
         if (isLater(running)) return this.#awaitHook(exchange, hooks, response, mayUpgrade, running, i + 1)
+        if (running !== undefined) checkHookResult(exchange, response, running)
       }
       if (isUpgrade(response) && !mayUpgrade) throw unwantedUpgrade('a beforeSend hook')
       if (response.content.kind !== 'file') return response
@@ -235,7 +236,8 @@ export class Dispatcher implements Application {
     next: number,
   ): Promise<OutgoingResponse> {
     try {
-      await running
+      const result = await running
+      if (result !== undefined) checkHookResult(exchange, response, result)
     } catch (error) {
       return this.#failHook(exchange, response, error)
     }

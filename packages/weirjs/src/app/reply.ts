@@ -167,6 +167,17 @@ function keepDecision(exchange: Exchange, response: OutgoingResponse): OutgoingR
   return own
 }
 
+/** A hook changes the response that it gets. One that returns another, or a body, was meant to replace it, and does not. */
+export function checkHookResult(exchange: Exchange, response: OutgoingResponse, result: unknown): void {
+  const isObject = typeof result === 'object' && result !== null
+  const isBody = typeof result === 'string' || ArrayBuffer.isView(result) || (isObject && isWebResponse(result))
+  if (isBody || (isObject && isResponse(result) && outgoingOf(result) !== response))
+    reportMistake(
+      exchange,
+      `a beforeSend hook returned ${kindOf(result)}, which is not sent: change the response that it gets, as in response.text(…)`,
+    )
+}
+
 /** A file is opened before the response begins, so that it can still become a 404. An upgrade that the client did not ask for is refused. */
 export function complete(exchange: Exchange, response: OutgoingResponse): OutgoingResponse | Promise<OutgoingResponse> {
   const { content } = response

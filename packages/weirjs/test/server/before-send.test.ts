@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 
-import { HttpResponse, HttpServer, type ServerOptions } from '../../src/index.ts'
+import { type BeforeSend, HttpResponse, HttpServer, type ServerOptions } from '../../src/index.ts'
 
 function quiet(options: ServerOptions = {}): HttpServer {
   return new HttpServer({ logger: null, ...options })
@@ -91,4 +91,53 @@ test('encodeAs keeps fields about the content and drops fields about its bytes',
     ['content-encoding', 'cache-control', 'content-type', 'accept-ranges', 'content-digest'].map((name) => headers.get(name)),
     ['x-upper', 'no-cache', 'application/octet-stream', null, null],
   )
+})
+
+/** What the client gets in a test, with `debug` and in production, and what is logged there. */
+async function outcomesOf(hook: BeforeSend) {
+  const map = (options: ServerOptions): HttpServer => {
+    const server = new HttpServer({ port: 0, logger: null, ...options }).beforeSend(hook)
+    return server.mapGet('/own', (_, { response }) => response.text('own')).mapGet('/other', () => new HttpResponse().text('other'))
+  }
+  const warnings: string[] = []
+  const logger = { error: () => {}, warn: (message: string) => void warnings.push(message) }
+  await using debugged = map({ debug: true })
+  await using server = map({ logger })
+  await debugged.start()
+  await server.start()
+  const send = async ({ port }: HttpServer): Promise<number> => (await fetch(`http://127.0.0.1:${port}/own`)).status
+  const statuses = [(await map({}).inject('/own')).status, await send(debugged), await send(server), await send(server)]
+  return { statuses, warnings, other: (await map({}).inject('/other')).status }
+}
+
+for (const [what, hook] of [
+  ['text', () => 'replaced'],
+  ['text, later', async () => 'replaced'],
+  ['bytes', () => new Uint8Array(2)],
+  ['another response', () => new HttpResponse().text('replaced')],
+  ['another response, later', async () => new HttpResponse().text('replaced')],
+  ['a Web response', () => new Response('replaced')],
+] as [string, BeforeSend][])
+  test(`a hook that returns ${what} is a mistake, because that is not sent`, async () => {
+    const { statuses, warnings } = await outcomesOf(hook)
+    assert.deepEqual(statuses, [500, 500, 200, 200])
+    assert.equal(warnings.length, 1)
+    assert.match(warnings[0]!, /GET \/own .*: a beforeSend hook returned .*, which is not sent: change the response that it gets/)
+  })
+
+for (const [what, hook] of [
+  ['the response', (_, response) => response.header('A', 'b')],
+  ['the response, later', async (_, response) => response.header('A', 'b')],
+  ['a number', (_, response) => response.statusCode],
+  ['nothing', async () => {}],
+  ['null', () => null],
+] as [string, BeforeSend][])
+  test(`a hook that returns ${what} is no mistake`, async () => {
+    const { statuses, warnings, other } = await outcomesOf(hook)
+    assert.deepEqual([statuses, warnings, other], [[200, 200, 200, 200], [], 200])
+  })
+
+test('a hook that returns session.response is a mistake where the handler returned another response', async () => {
+  const { statuses, warnings, other } = await outcomesOf(({ response }) => response.header('A', 'b'))
+  assert.deepEqual([statuses, warnings, other], [[200, 200, 200, 200], [], 500])
 })

@@ -263,6 +263,18 @@ test('requireIfMatch of a route that changes nothing is a mistake of the program
   assert.throws(() => server.mapPut('/', { requireIfMatch: 'yes' as never }, () => 'x'), { code: 'WEIR_ROUTE_DECLARATION' })
 })
 
+test('etag of a route whose responses get no tag is a mistake of the program; of a group it is not', () => {
+  const server = new HttpServer({ logger: null })
+  for (const method of ['POST', 'PUT', 'QUERY', 'DELETE'])
+    assert.throws(() => server.map(method, '/', { etag: true }, () => 'x'), {
+      code: 'WEIR_ROUTE_DECLARATION',
+      message: /cannot have etag: only/,
+    })
+  server.map(null, '/any', { etag: true }, () => 'x').map('HEAD', '/head', { etag: true }, () => 'x')
+  server.mapPost('/off', { etag: false }, () => 'x')
+  server.group('/g', { etag: true }).mapPost('/', () => 'x')
+})
+
 test('the routes of a contract have tags of their bytes, versions, and required conditions', async () => {
   const Note = t.object({ text: t.string })
   const api = {

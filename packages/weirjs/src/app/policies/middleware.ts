@@ -19,9 +19,9 @@ export type Middleware = (session: HttpSession, next: Next) => unknown
 
 /**
  * Sees every response to a request with a valid head, just before it is sent, including responses to errors and to requests that were
- * refused before any middleware ran. It may set fields and convert the content. A promise that it returns is awaited; any other result is
- * ignored. What it throws becomes a 500. If a stream fails before its first byte, the response to that error is a new one, which the hook
- * sees as well.
+ * refused before any middleware ran. It may set fields and convert the content. A promise that it returns is awaited. A body or another
+ * response that it returns is not sent, and is an error in tests and with `debug`. What it throws becomes a 500. If a stream fails before its
+ * first byte, the response to that error is a new one, which the hook sees as well.
  */
 export type BeforeSend = (session: HttpSession, response: HttpResponse) => unknown
 

@@ -120,6 +120,8 @@ export class Route implements RouteInfo {
     if (settings.requireIfMatch?.value === true && !isSafe(method)) scope.use(REQUIRED_CONDITION)
     else if (options.requireIfMatch === true)
       throw new WeirError('WEIR_ROUTE_DECLARATION', `${where} cannot require If-Match: ${method} changes nothing`)
+    if (options.etag === true && method !== null && method !== 'GET' && method !== 'HEAD')
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${where} cannot have etag: only responses to GET and HEAD get a tag of their bytes`)
     this.scope = scope
     this.chain = scope.chain
     if (typeof handler !== 'function')
