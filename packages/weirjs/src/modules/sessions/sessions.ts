@@ -7,6 +7,7 @@ import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Policy } from '../../app/policies/policy.ts'
 import type { Duration } from '../../base/duration.ts'
 import { WeirError } from '../../base/errors.ts'
+import { hostName } from '../../base/host-name.ts'
 import { isPromise } from '../../base/is-promise.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { duration, flag, having, list, matching, nested, object, readBy, text } from '../../base/option-kinds.ts'
@@ -157,6 +158,8 @@ export class SessionsModule implements Sessions {
   readonly #csrf: Policy | null
   readonly #sameSite: 'lax' | 'strict' | 'none'
   #warn: ((message: string) => void) | null = null
+  /** That of the cookie; null without one, and once a warning was logged. */
+  #domain: string | null
   #isInstalled = false
   /** By request: after a `requestTimeout`, hooks get another session. */
   readonly #open = new WeakMap<HttpRequest, OpenSession>()
@@ -176,6 +179,7 @@ export class SessionsModule implements Sessions {
     this.#notBefore = notBefore instanceof Date ? () => notBefore : notBefore
     this.#csrf = settings.csrf
     this.#sameSite = cookie.sameSite
+    this.#domain = cookie.domain?.toLowerCase() ?? null
     this.name = `sessions ${name}`
   }
 
@@ -244,7 +248,19 @@ export class SessionsModule implements Sessions {
     const open = this.of(session)
     open.signIn(accepted, extra)
     session.principal = open.principal
+    this.#warnOfOtherDomain(session)
     this.#warnOfOtherSite(session)
+  }
+
+  /** Once: the login at a host for which browsers refuse the cookie. */
+  #warnOfOtherDomain(session: HttpSession): void {
+    const host = hostName(exchange(session).host)
+    const domain = this.#domain
+    if (domain === null || host === domain || host.endsWith(`.${domain}`)) return
+    this.#warn?.(
+      `weir: a client has signed in at ${JSON.stringify(host.slice(0, 100))}, and browsers ignore a cookie there whose domain is ${domain}: write cookie: { domain } for sessions() with a domain of the host, or leave it out (docs/guide/sessions.md)`,
+    )
+    this.#domain = null
   }
 
   /** Once: the login of a page whose browser will not send the cookie back. A form that leads here is not one. */

@@ -146,3 +146,19 @@ describe('a login by a page on another site', () => {
     assert.ok(lines[0]!.length < 500, `${lines[0]!.length}`)
   })
 })
+
+test('the log says once that browsers ignore the cookie at a host outside of its domain', async () => {
+  const cookie = { domain: 'Example.com' }
+  const linesAt = async (...hosts: string[]): Promise<string[]> => {
+    const lines: string[] = []
+    const server = serverWith({ cookie }, { error: () => {}, warn: (message) => void lines.push(message) })
+    for (const Host of hosts) assert.equal((await post(server, '/login', { Host })).status, 200)
+    return lines
+  }
+  assert.deepEqual(await linesAt('example.com', 'EXAMPLE.com.', 'a.example.com:8443'), [])
+  const lines = await linesAt('localhost:3000', 'notexample.com')
+  assert.equal(lines.length, 1)
+  assert.match(lines[0]!, /signed in at "localhost", and browsers ignore a cookie there whose domain is example\.com/)
+  assert.equal((await linesAt('notexample.com')).length, 1)
+  assert.equal((await linesAt('com')).length, 1)
+})
