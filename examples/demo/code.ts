@@ -8,6 +8,10 @@ import { siteFolder } from './site-folder.ts'
 
 /** For each card the file, and the texts with which the statements in it begin. */
 const CARDS: Readonly<Record<string, readonly [file: string, ...statements: string[]]>> = {
+  load: ['load-worker.ts', 'const SERVERS', 'function requestUntil'],
+  cut: ['cut.ts', 'export function cut'],
+  edit: ['edit.ts', 'export function edit', 'async function play', 'function startWeir'],
+  gate: ['teams.ts', 'const signIn', 'const upload =', "teams.mapPost('/pictures'"],
   gallery: ['app.ts', 'server.use(compression(', 'server.use(staticFiles('],
   clock: ['clock.ts', 'export function clock'],
   chat: ['chat.ts', 'export function chat'],

@@ -129,6 +129,17 @@ const DEMO: Readonly<Record<string, number>> = {
   'GET /explain': 200,
   'GET /inside': 200,
   'GET /code/{card}': 200,
+  'GET /load': 200,
+  'POST /load': 202,
+  'GET /edit': 200,
+  'POST /edit': 202,
+  'OPTIONS /parts': 204,
+  'POST /parts': 400, // the page does not follow a protocol of uploads
+  'OPTIONS /parts/{id}': 204,
+  'GET /parts/{id}': 404,
+  'PATCH /parts/{id}': 400,
+  'DELETE /parts/{id}': 404,
+  'POST /parts/{id}': 405,
   'GET /whoami': 200,
 }
 const VALUES: Readonly<Record<string, string>> = { id: '1', team: 'otters', card: 'clock', target: '/whoami' }

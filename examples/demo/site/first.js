@@ -1,7 +1,7 @@
 // The first card: it sends a wrong value by itself, once, and shows what the server says of it.
 
 import { element } from './element.js'
-import { explain } from './explain.js'
+import { explain, showLines } from './explain.js'
 
 const form = document.querySelector('#first-form')
 const answer = document.querySelector('#first .answer')
@@ -17,7 +17,7 @@ async function send(body) {
     .querySelector('.summary')
     .replaceChildren(element('strong', `${response.status} ${response.statusText}`), ' ', element('span', `${took.toFixed(1)} ms`))
   answer.querySelector('.response').textContent = JSON.stringify(JSON.parse(text), null, 2)
-  answer.querySelector('.why').textContent = explained
+  showLines(answer.querySelector('.why'), explained)
 }
 
 form.addEventListener('submit', (event) => {

@@ -1,7 +1,7 @@
 // The tabs of a card: what came back, the code behind it, and why the server answers so.
 
 import { element } from './element.js'
-import { explain } from './explain.js'
+import { explain, showLines } from './explain.js'
 
 /**
  * Puts what an answer shows under the first of three tabs.
@@ -17,7 +17,7 @@ export function addTabs(answer, { card, title, first = 'Response', ask }) {
   const response = document.createElement('div')
   response.append(...answer.childNodes)
   const code = element('pre', '', 'listing')
-  const why = element('pre', '', 'listing wrapped')
+  const why = element('pre', '', 'listing wrapped why')
   const tabs = [
     tab('response', first, response, () => {}),
     tab('code', 'Code', code, async () => {
@@ -73,19 +73,22 @@ export function addTabs(answer, { card, title, first = 'Response', ask }) {
 
 async function fill(panel, read) {
   try {
-    panel.textContent = await read()
+    showLines(panel, await read())
   } catch {
-    panel.textContent = 'The server cannot be reached.'
+    showLines(panel, 'The server cannot be reached.')
   }
 }
 
-/** Calls back once, when the person first sees the element. */
-export function whenSeen(element, callback) {
-  const watch = new IntersectionObserver((entries) => {
-    if (!entries.some(({ isIntersecting }) => isIntersecting)) return
-    watch.disconnect()
-    callback()
-  })
+/** Calls back once, when the person first sees the element, or so much of it. */
+export function whenSeen(element, callback, threshold = 0) {
+  const watch = new IntersectionObserver(
+    (entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return
+      watch.disconnect()
+      callback()
+    },
+    { threshold },
+  )
   watch.observe(element)
 }
 
