@@ -54,7 +54,7 @@ function warn(error: unknown): void {
 class Channel {
   /** Begins each id, so that one of another channel is not known here, nor one of this program before its restart. */
   readonly prefix: string
-  /** The latest messages. The last one has the number `count`. */
+  /** The latest messages, and up to a sixteenth more: without the first, a long list moves as a whole. The last one has the number `count`. */
   readonly kept: RelayMessage[] = []
   count = 0
   /** The ids of the last messages that have a name of the program, by that name. */
@@ -90,7 +90,8 @@ class MemoryRelay implements Relay {
     const message = Object.freeze({ id, data: id === null ? data : ownText(data) })
     if (id !== null) {
       channel.kept.push(message)
-      if (channel.kept.length > this.#maxLength) channel.kept.shift()
+      const extra = channel.kept.length - this.#maxLength
+      if (extra > this.#maxLength / 16) channel.kept.splice(0, extra)
       if (once !== null) {
         channel.named.set(ownText(once), id)
         keepNewest(channel.named, this.#maxLength)
@@ -128,11 +129,12 @@ class MemoryRelay implements Relay {
 
   #catchUp(subscription: Subscription, { prefix, kept, count }: Channel, after: string): void {
     const number = after.startsWith(prefix) ? Number(/^(?:0|[1-9]\d{0,15})$/.exec(after.slice(prefix.length)) ?? -1) : -1
-    const oldest = count - kept.length + 1
+    const length = Math.min(kept.length, this.#maxLength)
+    const oldest = count - length + 1
     // The one before the oldest was dropped itself, but nothing after it was.
     const isKnown = number >= 0 && number >= oldest - 1 && number <= count
     if (!isKnown) void subscription.add(null)
-    for (const message of isKnown ? kept.slice(number - oldest + 1) : kept) void subscription.add(message)
+    for (const message of kept.slice(kept.length - (isKnown ? count - number : length))) void subscription.add(message)
   }
 
   #channelOf(name: string): Channel {

@@ -4,6 +4,7 @@ import { count } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { ClientQueues, QUEUE_RULES, type SseQueueOptions } from './client-queues.ts'
 import { EncodedEvent, type SseEvent } from './event.ts'
+import { EventHistory } from './event-history.ts'
 import { SseFeed } from './feed.ts'
 
 export interface SseChannelOptions extends SseQueueOptions {
@@ -16,8 +17,7 @@ export const CHANNEL_RULES = rules<SseChannelOptions>('channel')({ ...QUEUE_RULE
 
 /** A source of events with any number of listening clients. */
 export class SseChannel extends SseFeed {
-  readonly #historyLength: number
-  readonly #history: EncodedEvent[] = []
+  readonly #history: EventHistory
   readonly #clients: ClientQueues
 
   /** @throws WEIR_OPTION_INVALID */
@@ -25,7 +25,7 @@ export class SseChannel extends SseFeed {
     super()
     const settings = CHANNEL_RULES.read(options)
     this.#clients = new ClientQueues(settings)
-    this.#historyLength = settings.history
+    this.#history = new EventHistory(settings.history)
   }
 
   /** The number of listening clients. */
@@ -42,10 +42,7 @@ export class SseChannel extends SseFeed {
    */
   send(event: SseEvent | string): number {
     const encoded = new EncodedEvent(event)
-    if (encoded.id !== null && this.#historyLength > 0) {
-      this.#history.push(encoded)
-      if (this.#history.length > this.#historyLength) this.#history.shift()
-    }
+    if (encoded.id !== null) this.#history.add(encoded.id, encoded)
     return this.#clients.push(encoded)
   }
 
@@ -56,13 +53,8 @@ export class SseChannel extends SseFeed {
 
   /** @internal Listens from now on, beginning with the events that were missed since `lastEventId`. */
   subscribe(lastEventId: string | null): AsyncIterable<EncodedEvent> {
-    const client = this.#clients.add(lastEventId === null ? [] : this.#since(lastEventId))
-    if (lastEventId === null) client.start = this.#history.at(-1)?.id ?? null
+    const client = this.#clients.add(lastEventId === null ? null : this.#history.since(lastEventId))
+    if (lastEventId === null) client.start = this.#history.lastId
     return client
-  }
-
-  /** An unknown id counts as older than all events in the history. */
-  #since(lastEventId: string): EncodedEvent[] {
-    return this.#history.slice(this.#history.findLastIndex(({ id }) => id === lastEventId) + 1)
   }
 }

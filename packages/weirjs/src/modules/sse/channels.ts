@@ -93,6 +93,6 @@ class KeyFeed extends SseFeed {
       clients = made
       channels.set(key, made)
     }
-    return clients.add([])
+    return clients.add(null)
   }
 }

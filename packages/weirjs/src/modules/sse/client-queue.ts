@@ -1,6 +1,8 @@
 // One client of a channel: the events that wait for it, in a bounded queue.
 
 import type { EncodedEvent } from './event.ts'
+import type { MissedEvents } from './event-history.ts'
+import { Fifo } from './fifo.ts'
 
 /** What happens to a client whose queue is full. */
 export type FullQueuePolicy = 'disconnect' | 'drop-oldest'
@@ -18,16 +20,15 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
   start: string | null = null
   /** Whether it has been given an event, which has an id of its own. */
   hasHeard = false
-  #queue: EncodedEvent[]
-  /** Events at the front that do not count towards the limit: they come from the history, which all clients share. */
-  #uncounted: number
+  /** What it gets first. It does not count towards the limit, because it comes from a history that all clients share. */
+  #missed: MissedEvents | null
+  readonly #queue = new Fifo<EncodedEvent>()
   #queuedBytes = 0
   #deliver: ((result: IteratorResult<EncodedEvent>) => void) | null = null
   #isFinished = false
 
-  constructor(missed: EncodedEvent[], opened: Promise<void> | null, onLeave: () => void) {
-    this.#queue = missed
-    this.#uncounted = missed.length
+  constructor(missed: MissedEvents | null, opened: Promise<void> | null, onLeave: () => void) {
+    this.#missed = missed
     this.opened = opened
     this.#onLeave = onLeave
   }
@@ -45,15 +46,22 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
     }
     const cost = costOf(event)
     if (whenFull === 'disconnect' && this.#queuedBytes + cost > maxQueuedSize) {
-      this.#queue = []
+      this.#discard()
       this.finish()
       return false
     }
     if (cost > maxQueuedSize) return false // it would not fit into an empty queue
-    while (this.#queuedBytes + cost > maxQueuedSize && this.#queue.length > 0) this.#shift()
+    if (this.#queuedBytes + cost > maxQueuedSize) this.#missed = null // they are older than all others
+    while (this.#queuedBytes + cost > maxQueuedSize) this.#shift()
     this.#queue.push(event)
     this.#queuedBytes += cost
     return true
+  }
+
+  /** Takes the next event if it waits already, and has at most `mostBytes`. */
+  take(mostBytes: number): EncodedEvent | null {
+    const next = this.#missed?.first ?? this.#queue.first
+    return next !== undefined && next.bytes.length <= mostBytes ? this.#shift()! : null
   }
 
   /** Accepts no more events: the stream ends after those that are queued. */
@@ -64,22 +72,30 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
   }
 
   next(): Promise<IteratorResult<EncodedEvent>> {
-    if (this.#queue.length > 0) return Promise.resolve({ value: this.#shift() })
+    const event = this.#shift()
+    if (event !== undefined) return Promise.resolve({ value: event })
     if (this.#isFinished) return Promise.resolve(DONE)
     return new Promise((resolve) => (this.#deliver = resolve))
   }
 
   return(): Promise<IteratorResult<EncodedEvent>> {
-    this.#queue = []
+    this.#discard()
     this.finish()
     return Promise.resolve(DONE)
   }
 
-  #shift(): EncodedEvent {
-    const event = this.#queue.shift()!
-    if (this.#uncounted > 0) this.#uncounted--
-    else this.#queuedBytes -= costOf(event)
+  #shift(): EncodedEvent | undefined {
+    const missed = this.#missed?.shift()
+    if (missed !== undefined) return missed
+    this.#missed = null
+    const event = this.#queue.shift()
+    if (event !== undefined) this.#queuedBytes -= costOf(event)
     return event
+  }
+
+  #discard(): void {
+    this.#missed = null
+    this.#queue.clear()
   }
 
   #give(result: IteratorResult<EncodedEvent>): void {

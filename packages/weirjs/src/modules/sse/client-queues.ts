@@ -5,6 +5,7 @@ import type { Size } from '../../base/size.ts'
 
 import { ClientQueue, type FullQueuePolicy } from './client-queue.ts'
 import type { EncodedEvent } from './event.ts'
+import type { MissedEvents } from './event-history.ts'
 
 export interface SseQueueOptions {
   /**
@@ -54,10 +55,10 @@ export class ClientQueues {
   }
 
   /**
-   * @param missed what the client gets first
+   * @param missed what the client gets first; null: nothing
    * @param opened when it may be told that it is connected; null: immediately
    */
-  add(missed: EncodedEvent[], opened: Promise<void> | null = null): ClientQueue {
+  add(missed: MissedEvents | null, opened: Promise<void> | null = null): ClientQueue {
     const client: ClientQueue = new ClientQueue(missed, opened, () => {
       if (this.#clients.delete(client)) this.#onLeave()
     })

@@ -7,6 +7,7 @@ import type { ClientQueue } from './client-queue.ts'
 import { ClientQueues, type QueueSettings } from './client-queues.ts'
 import { EncodedEvent } from './event.ts'
 import { decodeEnvelope } from './event-envelope.ts'
+import { MissedEvents } from './event-history.ts'
 import { PageRequest, type PageSource } from './page-request.ts'
 import { RecentEvents } from './recent-events.ts'
 import { ResumingClient, type ResumingHost } from './resuming-client.ts'
@@ -66,7 +67,7 @@ export class LiveFeed implements PageSource, ResumingHost {
   listen(lastEventId: string | null): ClientQueue | ResumingClient {
     if (!this.#isClosed) this.#begin()
     if (lastEventId === null || this.#isClosed) {
-      const client = this.#live.add([], this.#opened)
+      const client = this.#live.add(null, this.#opened)
       if (this.#isClosed) client.finish()
       else if (this.#opened === null) client.start = this.#position
       else this.#waiting.add(client)
@@ -90,9 +91,9 @@ export class LiveFeed implements PageSource, ResumingHost {
   }
 
   join(after: string): ClientQueue | null {
-    if (this.#keepsNone) return this.#live.add([this.gap])
-    if (after === this.#position) return this.#live.add([])
-    return this.#recent.has(after) ? this.#live.add(this.#recent.after(after)) : null
+    if (this.#keepsNone) return this.#add([this.gap])
+    if (after === this.#position) return this.#live.add(null)
+    return this.#recent.has(after) ? this.#add(this.#recent.after(after)) : null
   }
 
   requestPage(after: string): PageRequest {
@@ -130,6 +131,10 @@ export class LiveFeed implements PageSource, ResumingHost {
 
   onEnd({ after }: PageRequest): void {
     this.#requests.delete(after)
+  }
+
+  #add(missed: EncodedEvent[]): ClientQueue {
+    return this.#live.add(new MissedEvents([missed], 0, missed.length))
   }
 
   get #position(): string | null {

@@ -60,6 +60,14 @@ export class ResumableClient implements AsyncIterableIterator<EncodedEvent> {
     return DONE
   }
 
+  /** Takes the next event if it waits already, and has at most `mostBytes`. */
+  take(mostBytes: number): EncodedEvent | null {
+    const next = this.#hasLeft ? undefined : this.#run?.events[this.#next]
+    if (next === undefined || next.bytes.length > mostBytes) return null
+    this.#next++
+    return next
+  }
+
   return(): Promise<IteratorResult<EncodedEvent>> {
     this.#leave()
     return Promise.resolve(DONE)

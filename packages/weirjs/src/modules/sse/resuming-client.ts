@@ -52,6 +52,15 @@ export class ResumingClient implements AsyncIterableIterator<EncodedEvent> {
     }
   }
 
+  /** Takes the next event if it waits already, and has at most `mostBytes`. */
+  take(mostBytes: number): EncodedEvent | null {
+    const next = this.#page[this.#next]
+    if (next === undefined) return this.#queue?.take(mostBytes) ?? null
+    if (next.bytes.length > mostBytes) return null
+    this.#next++
+    return next
+  }
+
   async return(): Promise<IteratorResult<EncodedEvent>> {
     this.#page = []
     this.finish()

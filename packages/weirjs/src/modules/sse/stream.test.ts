@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
+import { SseChannel } from './channel.ts'
 import { SseStream } from './stream.ts'
 
 /** An interval that no other test uses. */
@@ -30,4 +31,25 @@ test('streams with the same interval share a timer, which is removed with the la
   await second.return()
   assert.notEqual(timerNow(), timer)
   await unused.return()
+})
+
+test('events that wait go out together in pieces of at most 8 KiB, and a larger event alone', async () => {
+  const sizes = [4_000, 4_000, 4_000, 9_000, 9_000, 10, 10, 10]
+  const channel = new SseChannel({ history: 4 })
+  const send = (some: readonly number[]): void => {
+    for (const size of some) channel.send({ id: 'a', data: 'x'.repeat(size) })
+  }
+  send(sizes.slice(0, 4))
+  const settings = { greeting: ':', farewell: 'bye', heartbeatMs: null }
+  const stream = new SseStream(channel.subscribe('unknown'), new AbortController().signal, settings)
+  assert.deepEqual(await stream.next(), { value: ':' })
+  send(sizes.slice(4))
+  const pieces: (readonly number[])[] = []
+  while (pieces.flat().length < sizes.length) {
+    const { value } = await stream.next()
+    const text = Buffer.from(value as Uint8Array).toString()
+    pieces.push(Array.from(text.matchAll(/x+/g), ([data]) => data.length))
+  }
+  assert.deepEqual(pieces, [[4_000, 4_000], [4_000], [9_000], [9_000], [10, 10, 10]])
+  await stream.return()
 })

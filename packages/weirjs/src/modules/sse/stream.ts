@@ -3,6 +3,8 @@
 // The response pulls it no faster than the client reads, and the stream pulls its source no faster, so a client that does not read costs
 // nothing here. Between two pulls nothing is created, not even a heartbeat.
 
+import { Buffer } from 'node:buffer'
+
 import { onStop } from '../../app/shutdown-listeners.ts'
 
 import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
@@ -11,6 +13,7 @@ import { ClientQueue } from './client-queue.ts'
 import { EncodedEvent, encodeEvent, type SseEvent } from './event.ts'
 import { countStream } from './open-streams.ts'
 import { ResumableClient } from './resumable-client.ts'
+import { ResumingClient } from './resuming-client.ts'
 
 /** What a source yields. */
 export type SourceItem = SseEvent | string | EncodedEvent
@@ -26,6 +29,9 @@ interface StreamSettings {
   /** Null: no heartbeats. */
   readonly heartbeatMs: number | null
 }
+
+/** Events that wait already go out together, up to this size: a piece costs much more than a small event. */
+const JOINED_BYTES = 8 * 1024
 
 type Piece = string | Uint8Array
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
@@ -132,7 +138,7 @@ export class SseStream implements AsyncIterableIterator<Piece> {
       .then((result) => {
         if (result.done === true) this.#end()
         // Encode before taking the waiter: encoding throws for what cannot be sent, and the waiter has to get that error.
-        const given = result.done === true ? DONE : { value: pieceOf(result.value) }
+        const given = result.done === true ? DONE : { value: this.#pieceOf(result.value) }
         this.#take()?.resolve(given)
       })
       .catch((error: unknown) => this.#take()?.reject(error))
@@ -149,6 +155,20 @@ export class SseStream implements AsyncIterableIterator<Piece> {
   /** Whether its source tells the client itself why it ends now. */
   #endsByItself(): boolean {
     return this.#items instanceof ResumableClient && this.#items.endsWith(this.#stopping)
+  }
+
+  #pieceOf(item: SourceItem): Piece {
+    if (!(item instanceof EncodedEvent)) return encodeEvent(item)
+    const items = this.#items
+    const canTake = items instanceof ClientQueue || items instanceof ResumingClient || items instanceof ResumableClient
+    if (!canTake) return item.bytes
+    const pieces = [item.bytes]
+    let left = JOINED_BYTES - item.bytes.length
+    for (let next = items.take(left); next !== null; next = items.take(left)) {
+      pieces.push(next.bytes)
+      left -= next.bytes.length
+    }
+    return pieces.length === 1 ? item.bytes : Buffer.concat(pieces)
   }
 
   #sayFarewell(): IteratorResult<Piece> {
@@ -174,8 +194,4 @@ export class SseStream implements AsyncIterableIterator<Piece> {
 /** Errors of a source that is no longer needed do not matter. */
 async function close(items: AsyncIterator<SourceItem>): Promise<void> {
   await items.return?.()
-}
-
-function pieceOf(item: SourceItem): Piece {
-  return item instanceof EncodedEvent ? item.bytes : encodeEvent(item)
 }
