@@ -132,7 +132,7 @@ describe('curl', { skip: noCurl }, () => {
     assert.equal(one.answer.header('content-length'), null)
     const all = await curl(['-X', 'OPTIONS', '--request-target', '*', origin])
     assert.equal(all.answer.status, 204)
-    assert.equal(all.answer.header('allow'), 'DELETE, GET, HEAD, OPTIONS, POST, PUT, QUERY')
+    assert.equal(all.answer.header('allow'), 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT, QUERY')
   })
 
   test('an unmapped path gets a 404, and an unmapped method a 405 with Allow', async (t) => {
