@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { HttpServer, t as s } from '../../weirjs/src/index.ts'
+import { events, HttpServer, json, t as s } from '../../weirjs/src/index.ts'
 import { connect, TestClock } from '../../weirjs/src/testing/index.ts'
 import { loadConformanceCases } from '../../weirjs/test/conformance/cases.ts'
 import { RawClient } from '../../weirjs/test/support/raw-client.ts'
@@ -47,6 +47,27 @@ async function recorded(
       .join(''),
   }
 }
+
+test('a schema that is secret under several names, or in a declared answer, is in no recording', async (t) => {
+  const server = new HttpServer({ hosts: 'any', logger: null })
+  const plum = s.string.secret()
+  const Plums = s.object({ old: plum, list: s.array(plum), next: plum })
+  const secrets = ['old-plum', 'list-plum', 'next-plum']
+  const [old = '', one = '', next = ''] = secrets
+  const plums = { old, list: [one], next }
+  server.mapPost('/plums', { body: Plums }, () => 'changed')
+  server.mapGet('/plums', { answers: { 200: json(Plums) } }, () => plums)
+  server.mapGet('/events', { answers: { 200: events({ plums: Plums }) } }, (_, { response }) =>
+    response.contentType('text/event-stream').text(`event: plums\ndata: ${JSON.stringify(plums)}\n\n`),
+  )
+  const { text } = await recorded(t, server, async () => {
+    await server.inject({ method: 'POST', url: '/plums', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(plums) })
+    await server.inject('/plums')
+    await server.inject('/events')
+  })
+  assert.equal(text.match(/"method": "/g)?.length, 3)
+  for (const secret of secrets) assert.ok(!text.includes(secret), secret)
+})
 
 test('what was recorded is answered in the same way again; ids, dates and cookies may differ', async (t) => {
   const { to } = await recorded(t, echoServer(), async () => {

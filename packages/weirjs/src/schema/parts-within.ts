@@ -21,9 +21,18 @@ export function holdsForeign(schema: AnySchema, seen: Set<AnySchema> = new Set()
  * Adds the names of the properties whose values are secret, wherever they are in a schema.
  * @param name of the property that `schema` describes; null for none
  */
-export function addSecretNames(schema: AnySchema, name: string | null, names: Set<string>, seen: Set<AnySchema> = new Set()): void {
-  if (!(schema instanceof Schema) || seen.has(schema) || !schema.holdsSecret) return
-  seen.add(schema)
+export function addSecretNames(
+  schema: AnySchema,
+  name: string | null,
+  names: Set<string>,
+  seen = new Map<AnySchema, Set<string | null>>(),
+): void {
+  if (!(schema instanceof Schema) || !schema.holdsSecret) return
+  // A schema may describe several properties: each has a name of its own.
+  const known = seen.get(schema)
+  if (known?.has(name)) return
+  if (known === undefined) seen.set(schema, new Set([name]))
+  else known.add(name)
   if (schema.isSecret && name !== null) names.add(name)
   for (const [part, key] of partsOf(schema, name)) addSecretNames(part, key, names, seen)
 }

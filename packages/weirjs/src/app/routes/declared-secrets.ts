@@ -2,8 +2,11 @@
 
 import { SecretSegments } from '../../formats/masking/secret-segments.ts'
 import { SecretNames } from '../../formats/masking/secret-words.ts'
+import { EventsBody } from '../../http/body/plain-body.ts'
+import { TypedBody } from '../../http/body/typed-body.ts'
 import { addSecretNames } from '../../schema/parts-within.ts'
 import { Schema } from '../../schema/schema.ts'
+import { type AnySchema, isSchema } from '../../schema/standard.ts'
 import type { RouteListing } from './route-listing.ts'
 
 /** The secrets of a server whose routes may be mapped at any time. */
@@ -36,9 +39,8 @@ export class DeclaredSecrets {
         secret.filter(({ source }) => source === 'path').map(({ name }) => name),
       )
       const names = new Set<string>()
-      if (body?.schema) addSecretNames(body.schema, null, names)
-      const others = [...Object.values(answers), messages?.receives, messages?.sends]
-      for (const one of others) if (one instanceof Schema) addSecretNames(one, null, names)
+      const declared = [body, ...Object.values(answers), messages?.receives, messages?.sends]
+      for (const schema of declared.flatMap(schemasOf)) addSecretNames(schema, null, names)
       this.#names.add(names)
     }
   }
@@ -50,4 +52,11 @@ export class DeclaredSecrets {
   get segments(): SecretSegments {
     return this.#segments
   }
+}
+
+/** Those of a body, an answer or a message. */
+function schemasOf(declared: AnySchema | TypedBody | null | undefined): readonly AnySchema[] {
+  if (declared instanceof EventsBody) return isSchema(declared.data) ? [declared.data] : Object.values(declared.data ?? {})
+  const schema = declared instanceof TypedBody ? declared.schema : declared
+  return schema === null || schema === undefined ? [] : [schema]
 }
