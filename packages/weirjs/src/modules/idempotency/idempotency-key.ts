@@ -52,9 +52,12 @@ export function fingerprintOf({ request, route }: HttpSession, exchange: Exchang
   return hash.update(request.bodySpan).digest('base64url')
 }
 
-/** The key in the store. It does not show what it is made of. @param scope who may use it */
-export function storeKey(scope: string, origin: string, key: string): string {
+/**
+ * The key in the store. It does not show what it is made of. Below another path that a proxy states, the same URL may be another tenant's.
+ * @param scope who may use it
+ */
+export function storeKey(scope: string, { origin, basePath }: HttpSession, key: string): string {
   return createHash('sha256')
-    .update(JSON.stringify([scope, origin, key]), 'utf16le')
+    .update(JSON.stringify([scope, origin, basePath, key]), 'utf16le')
     .digest('base64url')
 }

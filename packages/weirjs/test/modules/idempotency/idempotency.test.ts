@@ -123,6 +123,22 @@ test('keys are those of one principal, and of one origin', async () => {
   assert.equal(runs(), 5)
 })
 
+test('a key is for one path of the application, where a proxy states several', async () => {
+  const server = new HttpServer({ logger: null, basePath: 'x-forwarded-prefix', proxies: { trust: ['loopback'] } })
+  let runs = 0
+  server.use(idempotency())
+  server.mapPost('/orders', (_, { basePath }) => `order ${++runs} below ${basePath || '/'}`)
+  const order = async (prefix: string | null): Promise<string> => {
+    const headers = { 'Idempotency-Key': KEY, ...(prefix !== null && { 'X-Forwarded-Prefix': prefix }) }
+    return (await server.inject({ method: 'POST', url: '/orders', headers, peer: { address: '127.0.0.1' } })).text()
+  }
+  for (let repeated = 0; repeated < 2; repeated++) {
+    assert.equal(await order('/ann'), 'order 1 below /ann')
+    assert.equal(await order('/bob'), 'order 2 below /bob')
+    assert.equal(await order(null), 'order 3 below /')
+  }
+})
+
 test('a request without a key, or with one that is not valid', async () => {
   const open = serverWith()
   assert.equal((await open.post(null)).status, 200)
