@@ -125,6 +125,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
   readonly properties: ReadonlyMap<string, Schema<unknown>>
   /** @internal */
   readonly isStrict: boolean
+  #required: readonly string[] | undefined
 
   constructor(properties: ReadonlyMap<string, Schema<unknown>>, isStrict: boolean = false, presence: Presence = REQUIRED) {
     super(presence)
@@ -208,6 +209,14 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
       if (reason !== null) return `property "${key}": ${reason}`
     }
     return null
+  }
+
+  /** Whether it has no value for a property that must be there, so that it does not fit. @internal */
+  lacksProperty(value: object): boolean {
+    this.#required ??= [...this.properties].flatMap(([key, schema]) =>
+      !(schema instanceof ForeignSchema) && schema.absent() instanceof Mismatch ? key : [],
+    )
+    return this.#required.some((key) => !Object.hasOwn(value, key))
   }
 
   /** Adds a mismatch for every undeclared property of `value`. @param hides whether not to show their values @internal */

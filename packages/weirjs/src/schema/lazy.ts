@@ -13,6 +13,8 @@ import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 /** How deeply recursive schemas may be nested in one value. `maxDepth` usually refuses JSON before that. */
 export const MAX_LEVELS = 200
 
+const CONTAINS_ITSELF = new Mismatch('a value that does not contain itself', 'one that does')
+
 /** Shared by all recursive schemas, because they may contain one another. Reading is synchronous, so this counts the levels of one value. */
 let levels = 0
 
@@ -23,23 +25,30 @@ let levels = 0
 export class Descent {
   readonly #results = new Map<unknown, unknown>()
   #depth = 0
+  /** The value at depth 0. Its result is used once, and a list of the most that a body can have is faster without notes. */
+  #outermost: unknown
 
   /** Returns what `read` returns for `value`, or a mismatch if the value is nested too deeply or is already being read. */
   into(value: unknown, read: () => unknown): unknown {
     if (levels >= MAX_LEVELS) return new Mismatch(`at most ${MAX_LEVELS} levels`, 'more')
-    if (this.#results.has(value)) return this.#results.get(value)
-    this.#results.set(value, new Mismatch('a value that does not contain itself', 'one that does'))
+    if (this.#depth === 0) this.#outermost = value
+    else if (value === this.#outermost) return CONTAINS_ITSELF
+    else if (this.#results.has(value)) return this.#results.get(value)
+    else this.#results.set(value, CONTAINS_ITSELF)
     this.#depth++
     levels++
     try {
       const result = read()
       // A string may become an object such as a Date, and each place needs its own.
-      if (typeof value === 'object') this.#results.set(value, result)
-      else this.#results.delete(value)
+      if (this.#depth > 1 && typeof value === 'object') this.#results.set(value, result)
+      else if (this.#depth > 1) this.#results.delete(value)
       return result
     } finally {
       levels--
-      if (--this.#depth === 0) this.#results.clear()
+      if (--this.#depth === 0) {
+        this.#outermost = undefined
+        if (this.#results.size > 0) this.#results.clear()
+      }
     }
   }
 }

@@ -6,6 +6,7 @@
 import { WeirError } from '../base/errors.ts'
 import { shown } from '../base/kind-of.ts'
 
+import { makerOf } from './default-value.ts'
 import { type JsonSchema, orNull } from './json-keywords.ts'
 import { JsonSchemaWriter, type Side } from './json-schema.ts'
 import { Mismatch, NOT_SHOWN, show } from './mismatch.ts'
@@ -63,6 +64,10 @@ const NAME = /^[A-Za-z0-9._-]+$/
 export abstract class Schema<T, Input = unknown> implements StandardSchema<Input, T> {
   protected readonly presence: Presence
   #standard: StandardJsonProps<Input, T> | undefined
+  // What a union asks of its members for each element of a list. It depends on nothing that changes.
+  #described: string | undefined
+  #hides: boolean | undefined
+  #missing: Mismatch | undefined
 
   constructor(presence: Presence = REQUIRED) {
     this.presence = presence
@@ -99,7 +104,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   /** What an absent value becomes: the default, undefined if it is optional, otherwise a mismatch. */
   absent(): T | Mismatch {
     if (this.presence.fallback !== null) return this.presence.fallback() as T
-    return this.presence.optional ? (undefined as T) : new Mismatch(this.expects())
+    return this.presence.optional ? (undefined as T) : (this.#missing ??= new Mismatch(this.expects()))
   }
 
   /** Reads a route, query or url-encoded value, already decoded. */
@@ -257,7 +262,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   /** The same for the values of one name, of which there is at least one. */
   protected readTexts(texts: readonly string[], context: ReadContext | undefined, isList: boolean): unknown {
     if (texts.length === 1) return isList ? this.mismatch(texts) : this.readText(texts[0]!, context)
-    return new Mismatch(this.expects(`${this.describe()}, once`), countOf(texts))
+    return new Mismatch(this.expects(`${this.#description}, once`), countOf(texts))
   }
 
   /** The same for a form. */
@@ -277,19 +282,19 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   }
 
   /** The expectation in failures: the message if there is one, else `described`. */
-  protected expects(described: string = this.describe()): string {
+  protected expects(described: string = this.#description): string {
     return this.presence.message ?? described
   }
 
   /** The mismatch for `value`, which is from JSON. */
   protected mismatch(value: unknown): Mismatch {
-    const actual = this.holdsSecret ? NOT_SHOWN : show(value)
-    return new Mismatch(this.expects(this.presence.nullable ? `${this.describe()} or null` : this.describe()), actual)
+    const actual = this.#hidesValue ? NOT_SHOWN : show(value)
+    return new Mismatch(this.expects(this.presence.nullable ? `${this.#description} or null` : this.#description), actual)
   }
 
   /** The mismatch for a text that is not from JSON. */
   protected textMismatch(text: string): Mismatch {
-    return new Mismatch(this.expects(), this.holdsSecret ? NOT_SHOWN : text)
+    return new Mismatch(this.expects(), this.#hidesValue ? NOT_SHOWN : text)
   }
 
   /** A mismatch that another schema found for the same value, with the message and the secrecy of this one. @internal */
@@ -304,6 +309,14 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   /** A mismatch of parts of the value, without their values if this one is secret. @internal */
   conceal(mismatch: Mismatch): Mismatch {
     return this.presence.secret ? mismatch.hidden() : mismatch
+  }
+
+  get #description(): string {
+    return (this.#described ??= this.describe())
+  }
+
+  get #hidesValue(): boolean {
+    return (this.#hides ??= this.holdsSecret)
   }
 
   #validate(value: unknown) {
@@ -321,14 +334,4 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
 /** How failures show the values of one name. @internal */
 export function countOf(texts: readonly unknown[]): string {
   return texts.length === 1 ? '1 value' : `${texts.length} values`
-}
-
-function makerOf(value: unknown): () => unknown {
-  if (typeof value !== 'object' || value === null) return () => value
-  try {
-    const kept = structuredClone(value)
-    return () => structuredClone(kept)
-  } catch (cause) {
-    throw new WeirError('WEIR_OPTION_INVALID', 'the default value cannot be copied', { cause })
-  }
 }

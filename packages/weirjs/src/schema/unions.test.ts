@@ -148,3 +148,42 @@ test('members of other libraries are tried like all others', () => {
   assert.deepEqual([schema.fromText('4'), schema.fromText('odd')], [4, 'odd'])
   assert.ok(schema.fromText('5') instanceof Mismatch)
 })
+
+test('for a long list, what is wrong for a member that does not fit is not found out again for each element', (context) => {
+  const counted: { count: number }[] = []
+  const count = (schema: object, method: string): void => {
+    const { mock } = context.mock.method(schema as { [name: string]: () => unknown }, method)
+    counted.push({
+      get count() {
+        return mock.callCount()
+      },
+    })
+  }
+  const choice = t.enum('a', 'b')
+  const hidden = t.object({ a: t.string.secret() })
+  const [needed, other] = [t.int.min(1), t.int.max(9)]
+  const wide = t.object({ needed, other })
+  for (const schema of [choice, hidden, needed, other, wide]) count(schema, 'describe')
+  const read = context.mock.method(needed, 'fromValue')
+  const texts = t.array(t.union(choice, wide, hidden, t.string))
+  assert.deepEqual(
+    texts.fromValue(Array.from({ length: 1_000 }, () => 'x')),
+    Array.from({ length: 1_000 }, () => 'x'),
+  )
+  const objects = t.array(t.union(choice, wide, t.object({})))
+  assert.deepEqual(
+    objects.fromValue(Array.from({ length: 1_000 }, () => ({ other: 1 }))),
+    Array.from({ length: 1_000 }, () => ({})),
+  )
+  assert.ok(Math.max(...counted.map((one) => one.count)) <= 2, JSON.stringify(counted))
+  assert.equal(read.mock.callCount(), 0)
+})
+
+test('a member that lacks a property still says what is wrong, if no member fits', () => {
+  const schema = t.union(t.object({ a: t.int, b: t.int, c: t.int }), t.object({ d: t.int, e: t.int, f: t.int }))
+  const result = schema.fromValue({ a: 'x' })
+  assert.deepEqual(
+    (result as Mismatch).all().map((one) => one.pointer),
+    ['/a', '/b', '/c'],
+  )
+})

@@ -154,6 +154,7 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
     return this.#first(
       (member) => member.fromValue(value, context),
       () => this.mismatch(value),
+      (member) => member instanceof ObjectSchema && isPlainObject(value) && member.lacksProperty(value),
     )
   }
 
@@ -180,14 +181,20 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
     return this.members.find((member) => !member.isRequired('input'))
   }
 
-  #first(read: (member: Schema<unknown>) => unknown, otherwise: () => Mismatch): unknown {
-    const found: Mismatch[] = []
+  /** @param cannotFit a quick look: what is wrong with a value matters only if no member fits */
+  #first(
+    read: (member: Schema<unknown>) => unknown,
+    otherwise: () => Mismatch,
+    cannotFit: (member: Schema<unknown>) => boolean = () => false,
+  ): unknown {
+    const found: unknown[] = []
     for (const member of this.members) {
-      const value = read(member)
-      if (!(value instanceof Mismatch)) return value
+      const value = cannotFit(member) ? member : read(member)
+      if (!(value instanceof Mismatch || value === member)) return value
       found.push(value)
     }
-    return this.closest(found, otherwise)
+    const mismatches = found.map((one, i) => (one instanceof Mismatch ? one : (read(this.members[i]!) as Mismatch)))
+    return this.closest(mismatches, otherwise)
   }
 
   #named(tag: Tag, read: unknown): Schema<unknown> | Mismatch {
