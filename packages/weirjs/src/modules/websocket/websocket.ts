@@ -81,11 +81,11 @@ export interface WebSocketOptions<Args, R extends AnySchema | undefined = undefi
    */
   readonly perMessageDeflate?: boolean
   /**
-   * Carries broadcasts between the processes of a service, such as `redisRelay(client)` of `@weirjs/redis`. Routes with the same relay and the
-   * same path share their rooms. Default: broadcasts stay in this process.
+   * Carries broadcasts between the processes of a service, such as `redisRelay(client)` of `@weirjs/redis`. Routes with the same relay
+   * and the same path, host and endpoint share their rooms. Default: broadcasts stay in this process.
    */
   readonly relay?: Relay
-  /** Which routes of the relay share their rooms. Default: those with the same path. */
+  /** Which routes of the relay share their rooms. Default: those with the same path, host and endpoint. */
   readonly channel?: string
   /**
    * Called when broadcasts of other processes may have been lost, because the relay was away and keeps none, or has dropped them. If it throws
@@ -217,6 +217,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
   readonly entry: WebSocketEntry | null
   readonly #messages: MessageSchemas
   #host: ModuleHost | null = null
+  #channel: string | null = null
 
   constructor(path: string, declaration: object, options: WebSocketOptions<Args>, entry: WebSocketEntry | null) {
     if (typeof path !== 'string') throw invalid('websocket()', 'the first argument is a path, such as /chat, or a WebSocket of a contract')
@@ -270,9 +271,15 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     this.#host?.logger?.error(`weir: ${this.name} failed (request ${requestId})`, error)
   }
 
-  /** Of the relay. Routes on different servers have the same one if they have the same path. */
+  /** Of the relay. Routes of different servers have the same one if they have the same path, host and endpoint. */
   get channel(): string {
-    return `websocket ${this.handlers.channel ?? `${this.#host?.prefix ?? ''}${this.#path}`}`
+    if (this.#channel !== null) return this.#channel
+    const mapped = this.#host?.routes.find(({ messages }) => messages === this.#messages)
+    if (mapped === undefined) return `websocket ${this.handlers.channel ?? this.#path}` // nobody is connected yet
+    const { path, host, endpoint } = mapped
+    // No path has an `@` before its first slash, and no host has one.
+    const place = `${endpoint === null ? '' : `${encodeURIComponent(endpoint)}@`}${host ?? ''}${path}`
+    return (this.#channel = `websocket ${this.handlers.channel ?? place}`)
   }
 
   get onGap(): (() => unknown) | undefined {

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { WebSocket as WsClient } from 'ws'
 
 import { HttpServer } from '../../../src/index.ts'
+import { ws } from '../../../src/modules/client/index.ts'
 import { memoryRelay, type Relay, relayChannel } from '../../../src/modules/relay/index.ts'
 import { readyOrLate } from '../../../src/modules/relay/relay-ready.ts'
 import { type WebSocketOptions, type WebSocketRoute, websocket } from '../../../src/modules/websocket/index.ts'
@@ -80,6 +81,56 @@ test('what one machine broadcasts, the clients of all hear once', async (t) => {
     assert.deepEqual(logged, [])
   }
 })
+
+const PLACES = { host: ['alice.example', 'bob.example'], endpoint: ['inside', 'outside'] } as const
+for (const [option, places] of Object.entries(PLACES))
+  for (const how of ['of a group', 'of a route in a contract'])
+    test(`routes of another ${option} hear nothing, although they have the same path: the ${option} ${how}`, async (t) => {
+      const relay = memoryRelay()
+      const api = { chat: ws('/chat') }
+      const hosts = await Promise.all(
+        [1, 2].map(async () => {
+          const server = new HttpServer({
+            hosts: 'any',
+            logger: null,
+            listen: PLACES.endpoint.map((name) => ({ name, address: '127.0.0.1', port: 0 })),
+          })
+          const options = { relay, open: (socket: { join(room: string): unknown }) => void socket.join('all') }
+          const routes = places.map((place) => {
+            if (how === 'of a group') {
+              const route = websocket('/chat', options)
+              server.group('', option === 'host' ? { host: place } : { endpoint: place }).use(route)
+              return route
+            }
+            const route = websocket(api.chat, options)
+            server.mapContract(api, { chat: route }, { chat: { [option]: place } })
+            return route
+          })
+          await server.start()
+          t.after(() => server.stop({ graceMs: 0 }))
+          return { server, routes }
+        }),
+      )
+      const clients = await Promise.all(
+        hosts.flatMap(({ server }) =>
+          places.map(async (place, i) => {
+            const port = option === 'host' ? server.port : server.endpoints[i]!.port
+            const client = new WsClient(`ws://127.0.0.1:${port}/chat`, option === 'host' ? { headers: { Host: place } } : {})
+            t.after(() => client.terminate())
+            const heard: string[] = []
+            client.on('message', (data) => void heard.push(String(data)))
+            await within(once(client, 'open'), 'the connection')
+            return { ws: client, heard }
+          }),
+        ),
+      )
+      const [first, second] = hosts[0]!.routes
+      first!.broadcast('all', `of ${places[0]}`)
+      first!.broadcast(null, `to all of ${places[0]}`)
+      second!.broadcast('all', 'the last')
+      await hear([`of ${places[0]}`, `to all of ${places[0]}`], clients[0]!, clients[2]!)
+      await hear(['the last'], clients[1]!, clients[3]!)
+    })
 
 test('text and bytes of any kind reach other machines unchanged', async (t) => {
   const relay = memoryRelay()
