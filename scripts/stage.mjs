@@ -19,12 +19,12 @@ const PAGES = {
   '@weirjs/uploads': ['resumable-uploads'],
 }
 const others = [...new Set(Object.values(PAGES).flat())].join('|')
-/** Beside those: how modules are written, pages about the inside, measurements, first steps, other people’s test suites, other servers and machines, and pictures. */
+/** Beside those: how modules are written, pages about the inside, measurements, first steps, other people’s test suites, other servers and machines, pictures, and dashboards. */
 const NOT_CARRIED = new RegExp(
-  `^docs/(?:(?:architecture|dependencies|packages|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|guide/(?:from-[\\w-]+|first-programs|getting-started|modules|serverless|tasks|dashboard|deploy|platforms|proxies|sign-in|react|node|embedding|inside-node|fetch-guests|request-flow|why|${others})\\.md)$`,
+  `^docs/(?:(?:architecture|dependencies|packages|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|grafana|guide/(?:body-map|from-[\\w-]+|first-programs|getting-started|modules|serverless|tasks|dashboard|deploy|platforms|proxies|sign-in|react|node|embedding|inside-node|fetch-guests|request-flow|web-apis|why|${others})\\.md)$`,
 )
 const own = (PAGES[name] ?? []).map((page) => `docs/guide/${page}.md`).filter((page) => existsSync(`${ROOT}/${page}`))
-const copies = ['LICENSE', ...(name === 'weirjs' ? ['docs', 'SECURITY.md'] : own)]
+const copies = ['LICENSE', ...(name === 'weirjs' ? ['docs'] : own)]
 
 rmSync('docs', { recursive: true, force: true })
 for (const copy of copies) {
@@ -34,10 +34,7 @@ for (const copy of copies) {
   const isCarried = (path) => name !== 'weirjs' || !NOT_CARRIED.test(path.slice(ROOT.length + 1))
   cpSync(`${ROOT}/${copy}`, copy, { recursive: true, filter: isCarried })
 }
-if (!process.argv.includes('--undo')) {
-  for (const page of pages()) finish(page)
-  for (const file of jsonFiles()) writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8')))) // its indentation is half of it
-}
+if (!process.argv.includes('--undo')) for (const page of pages()) finish(page)
 
 function filesIn(folder) {
   return existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`) : []
@@ -45,10 +42,6 @@ function filesIn(folder) {
 
 function pages() {
   return [...copies, ...filesIn('docs')].filter((path) => path.endsWith('.md'))
-}
-
-function jsonFiles() {
-  return filesIn('docs').filter((path) => path.endsWith('.json'))
 }
 
 /** Links to what the package does not hold go to the repository, and pictures are left out. What lines up the columns of tables would be 50 kB. */

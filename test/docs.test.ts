@@ -15,6 +15,7 @@ import { LIFE_MOVES, LIFE_NAMES, READING_MOVES, STATE_NAMES, WRITING_MOVES } fro
 import { noCurl } from '../packages/weirjs/test/support/curl.ts'
 import { staged } from '../packages/weirjs/test/support/packed-package.ts'
 import { temporaryDirectory } from '../packages/weirjs/test/support/temporary.ts'
+import { exportExamples, programOf } from './export-examples.ts'
 import { programsOf, runProgram, squeezed } from './programs.ts'
 
 const texts = new Map(pagesIn('.').map((page) => [page, readFileSync(page, 'utf8')]))
@@ -233,6 +234,8 @@ function compileExamples(): string {
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(`${FOLDER}/out`, { recursive: true })
   for (const { file, code } of examples) writeFileSync(`${FOLDER}/${file}`, code)
+  const exported = exportExamples()
+  for (const [i, one] of exported.entries()) writeFileSync(`${FOLDER}/export-${i}-${one.name}.ts`, programOf(one, exported))
   for (const { name, files } of programs) {
     mkdirSync(`${FOLDER}/${name}`)
     for (const { file, code } of files) writeFileSync(`${FOLDER}/${name}/${file}`, code)
@@ -320,6 +323,11 @@ test('every ts block of README and docs compiles, and prints what its comments s
     const skip = !isBuiltin('node:sqlite') && program.files.some(({ code }) => code.includes("'node:sqlite'")) && 'this Node has no SQLite'
     await t.test(program.name, { skip }, (t) => runProgram(t, program, compiled))
   }
+})
+
+test('every name of the main entry has an example in its doc comment, which compiles, and a link to a page', () => {
+  const without = exportExamples().filter(({ code, page }) => code === null || page === null || !existsSync(page))
+  assert.deepEqual(without, [])
 })
 
 test('no line of code in the guide is longer than 90 characters', () => {

@@ -15,6 +15,12 @@ import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-option
 import { BasePath } from './net/proxies/base-path.ts'
 import { Proxies, type ProxyOptions } from './net/proxies/proxies.ts'
 
+/**
+ * @example
+ * const options: ServerOptions = { limits: { maxRequestBodySize: '10MiB' }, debug: true }
+ * new HttpServer(options)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/lifecycle.md
+ */
 export interface ServerOptions {
   /** Address to listen on. Default `127.0.0.1`, which other machines cannot reach; `0.0.0.0` and `::` are all addresses. */
   readonly address?: string

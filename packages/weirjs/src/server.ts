@@ -83,7 +83,14 @@ interface FetchFunction {
   (request: Request, ...options: readonly unknown[]): Promise<Response>
 }
 
-/** An HTTP server inside the host program. Several may run in one process. */
+/**
+ * An HTTP server inside the host program. Several may run in one process.
+ * @example
+ * const server = new HttpServer('127.0.0.1', 8080)
+ * server.get('/hello', () => 'Hello')
+ * await server.start()
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/getting-started.md
+ */
 export class HttpServer extends RouteGroup<''> implements ModuleHost {
   static {
     hostOf = (server) => server.#host

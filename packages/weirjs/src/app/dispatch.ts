@@ -37,6 +37,12 @@ const NO_METHODS: readonly string[] = Object.freeze([])
 /**
  * Answers an error that was not caught: returns what a handler may return, or nothing for the default problem document.
  * Sees every refusal of a request that has a valid head, 404 and 405 included.
+ * @example
+ * const onError: OnError = (error) => {
+ *   if (error instanceof RangeError) throw new HttpError(400, error.message)
+ * }
+ * new HttpServer({ onError })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/errors.md
  */
 export type OnError = (error: unknown, session: HttpSession) => unknown
 

@@ -45,7 +45,14 @@ const FOREIGN_PARAMETER = /\{(\w+)[^{}/]*\}|<(\w+)>/g
 /** The rest of a path, in the routes of `fallback`. */
 const REST = 'fallbackPath'
 
-/** What a server and a group have in common. `P` is the path before their routes, and `D` what their declarations bind. */
+/**
+ * What a server and a group have in common. `P` is the path before their routes, and `D` what their declarations bind.
+ * @example
+ * function mapHealth(routes: RouteGroup): void {
+ *   routes.mapGet('/health', () => 'ok')
+ * }
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/groups.md
+ */
 export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   readonly #home: Home
   readonly #scope: Scope
@@ -360,7 +367,13 @@ function checkInstalled({ name }: Module, result: unknown): void {
   throw new WeirError('WEIR_OPTION_INVALID', `install of module "${name}" returned a promise: await what it needs before use()`)
 }
 
-/** A group of routes. Created by `group` of a server or of another group. Modules can be installed on it. */
+/**
+ * A group of routes. Created by `group` of a server or of another group. Modules can be installed on it.
+ * @example
+ * const admin = server.group('/admin/:tenant', { tenant: t.uuid })
+ * admin.mapGet('/', ({ tenant }) => tenant)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/groups.md
+ */
 export class Group<P extends string = string, D = NoDeclaration> extends RouteGroup<P, D> {
   readonly #server: ModuleHost
 

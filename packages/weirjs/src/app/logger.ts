@@ -4,7 +4,13 @@ import { systemClock } from '../base/clock.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { RepeatedLines } from './repeated-lines.ts'
 
-/** Receives reports of what went wrong: `console`, pino, or anything else with an `error` function. */
+/**
+ * Receives reports of what went wrong: `console`, pino, or anything else with an `error` function.
+ * @example
+ * const logger: Logger = { error: (message, error) => console.error(message, error) }
+ * new HttpServer({ logger })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/logging.md
+ */
 export interface Logger {
   error(message: string, detail?: unknown): void
   /** Called for what may be a mistake in the program. If it is missing, `error` is called. */

@@ -48,6 +48,9 @@ export interface MapAny<Host, Prefix extends string = '', Outer = NoDeclaration>
 /**
  * What a module is installed on: an `HttpServer`, or a group of its routes. `P` is the path before their routes and `D` what their declarations
  * bind, where they are known.
+ * @example
+ * const install = (host: ModuleHost) => void host.mapGet('/hello', () => 'Hello')
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/modules.md
  */
 export interface ModuleHost<P extends string = '', D = NoDeclaration> extends ServerHandle {
   /** Receives errors that the client is not told about; null: they are not reported. */
@@ -92,7 +95,13 @@ export interface ModuleHost<P extends string = '', D = NoDeclaration> extends Se
   useModule(module: Module): ModuleHost<P, D>
 }
 
-/** A part that is added to a server with `use`: it maps routes, and adds middleware and hooks. */
+/**
+ * A part that is added to a server with `use`: it maps routes, and adds middleware and hooks.
+ * @example
+ * const hello: Module = { name: 'hello', install: (host) => void host.mapGet('/hello', () => 'Hello') }
+ * server.use(hello)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/modules.md
+ */
 export interface Module {
   /** A server cannot have two modules with the same name. */
   readonly name: string

@@ -1,6 +1,12 @@
 // Times as options state them: `'15m'`, or milliseconds.
 
-/** Milliseconds, or a whole number with a unit: `'500ms'`, `'30s'`, `'15m'`, `'12h'`, `'7d'`. */
+/**
+ * Milliseconds, or a whole number with a unit: `'500ms'`, `'30s'`, `'15m'`, `'12h'`, `'7d'`.
+ * @example
+ * const timeout: Duration = '30s'
+ * server.group('/api', { requestTimeout: timeout })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -3,7 +3,12 @@
 // Codes are API and never change; texts are for people and may change. docs/errors.md has one heading for each code, in the same order, and a
 // test compares the two. Only texts whose fault is `peer` or `limit` may reach the client.
 
-/** Whose fault an error is. `peer`: the client's bytes. `limit`: a limit was exceeded. `developer`: the host program. `transport`: the network. */
+/**
+ * Whose fault an error is. `peer`: the client's bytes. `limit`: a limit was exceeded. `developer`: the host program. `transport`: the network.
+ * @example
+ * const isOurs = (fault: Fault) => fault === 'developer'
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/errors.md
+ */
 export type Fault = 'peer' | 'limit' | 'developer' | 'transport'
 
 export interface ErrorSpec {
@@ -235,5 +240,10 @@ export const ERRORS = {
   WEIR_FILE_MAGIC: peer(415, STAYS, 'the file does not begin with an accepted signature', 'docs/guide/uploads.md'),
 } satisfies Record<string, ErrorSpec>
 
-/** A code from weir's catalogue. Codes are stable, so you can switch on them. */
+/**
+ * A code from weir's catalogue. Codes are stable, so you can switch on them.
+ * @example
+ * const ignored: ErrorCode[] = ['WEIR_CLIENT_GONE']
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/errors.md
+ */
 export type ErrorCode = keyof typeof ERRORS

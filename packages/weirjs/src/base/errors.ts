@@ -5,7 +5,13 @@ import { ERRORS, type ErrorCode, type Fault } from './error-codes.ts'
 import { shown } from './kind-of.ts'
 import { beginInProgram, type Callee, locate } from './program-frames.ts'
 
-/** Fields of a response, by name. A list is sent as several fields. */
+/**
+ * Fields of a response, by name. A list is sent as several fields.
+ * @example
+ * const headers: ErrorHeaders = { 'Retry-After': '30' }
+ * throw new HttpError(503, 'Try again soon.', { headers })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/errors.md
+ */
 export type ErrorHeaders = { readonly [name: string]: string | readonly string[] }
 
 const NO_HEADERS: ErrorHeaders = Object.freeze({})
@@ -13,6 +19,9 @@ const NO_HEADERS: ErrorHeaders = Object.freeze({})
 /**
  * An error that becomes the response. If a handler or middleware throws it and nothing catches it, the server responds with `status` and a
  * problem document (RFC 9457). The client sees the message if `status` is below 500, or if the server runs with `debug`.
+ * @example
+ * throw new HttpError(404, 'There is no such user.')
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/errors.md
  */
 export class HttpError extends Error {
   override readonly name: string = 'HttpError'
@@ -59,7 +68,12 @@ const NO_OPTIONS: WeirErrorOptions = Object.freeze({})
 
 const PAGE = 'https://github.com/weirjs/weir/blob/main/docs/errors.md'
 
-/** An error from weir's catalogue; `code` identifies it. */
+/**
+ * An error from weir's catalogue; `code` identifies it.
+ * @example
+ * if (error instanceof WeirError) console.log(error.code, error.fault)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/errors.md
+ */
 export class WeirError extends HttpError {
   override readonly name: string = 'WeirError'
   declare readonly code: ErrorCode
@@ -120,12 +134,20 @@ export function publicCall<T>(callee: Callee, work: () => T): T {
 /**
  * The client sent bytes that break a rule of the protocol. Only the engine throws it: `onError` sees it, and so does a handler that reads a
  * streamed body.
+ * @example
+ * if (error instanceof ProtocolError) console.log(error.code) // WEIR_CHUNK_SIZE_SYNTAX
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/errors.md
  */
 export class ProtocolError extends WeirError {
   override readonly name: string = 'ProtocolError'
 }
 
-/** A limit was exceeded. The error has the name of the limit, its value, and what was received. */
+/**
+ * A limit was exceeded. The error has the name of the limit, its value, and what was received.
+ * @example
+ * if (error instanceof LimitError) console.log(error.limit, error.maximum)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ */
 export class LimitError extends WeirError {
   override readonly name: string = 'LimitError'
   /** Name of the option, such as `maxRequestBodySize`. */
@@ -143,7 +165,12 @@ export class LimitError extends WeirError {
   }
 }
 
-/** 413: the body, or a part of it, is larger than a limit allows. */
+/**
+ * 413: the body, or a part of it, is larger than a limit allows.
+ * @example
+ * if (error instanceof PayloadTooLargeError) console.log(error.limit)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ */
 export class PayloadTooLargeError extends LimitError {
   override readonly name = 'PayloadTooLargeError'
 
@@ -155,6 +182,9 @@ export class PayloadTooLargeError extends LimitError {
 /**
  * 429 or 503: the client has used up a quota, or the server has no capacity for the request now. The response has Retry-After, and its
  * problem document the type and the members that draft-ietf-httpapi-ratelimit-headers-11 defines.
+ * @example
+ * if (error instanceof RetryLaterError) console.log(error.status) // 429 or 503
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
  */
 export class RetryLaterError extends WeirError {
   override readonly name = 'RetryLaterError'
@@ -181,7 +211,12 @@ function retryAfter(ms: number | null): ErrorHeaders {
   return ms === null ? NO_HEADERS : { 'Retry-After': String(Math.max(1, Math.ceil(ms / 1000))) }
 }
 
-/** A member that needs the whole body was used on a route that streams it. Call `await request.bufferBody()` first. */
+/**
+ * A member that needs the whole body was used on a route that streams it. Call `await request.bufferBody()` first.
+ * @example
+ * if (error instanceof BodyNotBufferedError) await request.bufferBody()
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/body.md
+ */
 export class BodyNotBufferedError extends WeirError {
   override readonly name = 'BodyNotBufferedError'
 
@@ -191,7 +226,12 @@ export class BodyNotBufferedError extends WeirError {
   }
 }
 
-/** The body stream has another reader, or had one; it cannot be rewound. */
+/**
+ * The body stream has another reader, or had one; it cannot be rewound.
+ * @example
+ * if (error instanceof BodyAlreadyReadError) console.log('only one reader gets the stream')
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/body.md
+ */
 export class BodyAlreadyReadError extends WeirError {
   override readonly name = 'BodyAlreadyReadError'
 
@@ -201,7 +241,12 @@ export class BodyAlreadyReadError extends WeirError {
   }
 }
 
-/** A member that reads the body was used after the handler had settled and its result had been read. Copy what you need for longer. */
+/**
+ * A member that reads the body was used after the handler had settled and its result had been read. Copy what you need for longer.
+ * @example
+ * if (error instanceof RequestExpiredError) console.log('copy the body before the handler settles')
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/request.md
+ */
 export class RequestExpiredError extends WeirError {
   override readonly name = 'RequestExpiredError'
 
@@ -210,7 +255,12 @@ export class RequestExpiredError extends WeirError {
   }
 }
 
-/** 415: the client has sent something of a kind that is not accepted here. */
+/**
+ * 415: the client has sent something of a kind that is not accepted here.
+ * @example
+ * if (error instanceof UnsupportedError) console.log(error.accepted)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/errors.md
+ */
 export abstract class UnsupportedError extends WeirError {
   /** What would be accepted; empty if that cannot be put into words. */
   readonly accepted: readonly string[]
@@ -225,6 +275,9 @@ export abstract class UnsupportedError extends WeirError {
 /**
  * 415: a file is not of a kind that the options of `saveTo`, or of `file` in a `multipart` body, accept. `accepted` has the content types or the
  * extensions.
+ * @example
+ * if (error instanceof FileRefusedError) console.log(error.accepted) // ['.png', '.jpg']
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
  */
 export class FileRefusedError extends UnsupportedError {
   override readonly name = 'FileRefusedError'
@@ -234,7 +287,12 @@ export class FileRefusedError extends UnsupportedError {
   }
 }
 
-/** What is wrong with one value: where it is, what was expected, and what was received. */
+/**
+ * What is wrong with one value: where it is, what was expected, and what was received.
+ * @example
+ * const shown = ({ name, expected }: BindingFailure) => `${name} must be ${expected}`
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
+ */
 export interface BindingFailure {
   /** Name of the parameter, or path of the property (`address.city`). */
   readonly name: string
@@ -256,7 +314,12 @@ export abstract class ConversionError extends WeirError {
   }
 }
 
-/** 400: parameters of the request are missing or cannot be converted. The error lists every one of them. The handler did not run. */
+/**
+ * 400: parameters of the request are missing or cannot be converted. The error lists every one of them. The handler did not run.
+ * @example
+ * if (error instanceof BindingError) console.log(error.failures.map(({ name }) => name))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
+ */
 export class BindingError extends ConversionError {
   override readonly name = 'BindingError'
 
@@ -267,6 +330,9 @@ export class BindingError extends ConversionError {
 
 /**
  * 400: values of the body cannot be converted to the types of the model. The error lists every failing property. The model is unchanged.
+ * @example
+ * if (error instanceof ModelBindingError) console.log(error.failures.map(({ name }) => name))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/models.md
  */
 export class ModelBindingError extends ConversionError {
   override readonly name = 'ModelBindingError'
@@ -279,6 +345,9 @@ export class ModelBindingError extends ConversionError {
 /**
  * 400, or the server's `invalidBodyStatus`: the body of the request does not fit the schema of its route. The error lists up to 100 failures. The
  * handler did not run.
+ * @example
+ * if (error instanceof InvalidBodyError) console.log(error.failures.map(({ pointer }) => pointer))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
  */
 export class InvalidBodyError extends ConversionError {
   override readonly name = 'InvalidBodyError'
@@ -291,6 +360,9 @@ export class InvalidBodyError extends ConversionError {
 /**
  * 415: the content type of the request is not one that the route, or `bodyJson()`, accepts. `accepted` has media types, or ranges such as
  * `image/*`; `application/json` includes all `+json` types.
+ * @example
+ * if (error instanceof ContentTypeError) console.log(error.accepted) // ['application/json']
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/errors.md
  */
 export class ContentTypeError extends UnsupportedError {
   override readonly name = 'ContentTypeError'
@@ -302,7 +374,12 @@ export class ContentTypeError extends UnsupportedError {
   }
 }
 
-/** 415: the charset of the body is not one that can be read. `accepted` has the charsets. */
+/**
+ * 415: the charset of the body is not one that can be read. `accepted` has the charsets.
+ * @example
+ * if (error instanceof CharsetError) console.log(error.accepted) // ['utf-8', …]
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/errors.md
+ */
 export class CharsetError extends UnsupportedError {
   override readonly name = 'CharsetError'
 

@@ -5,7 +5,12 @@ import { count, duration, rate, size } from './option-kinds.ts'
 import { rules } from './option-rules.ts'
 import type { Size } from './size.ts'
 
-/** Sizes are in bytes. `null` means no limit, where it is allowed. A limit of N allows N and refuses N + 1. */
+/**
+ * Sizes are in bytes. `null` means no limit, where it is allowed. A limit of N allows N and refuses N + 1.
+ * @example
+ * const most = ({ maxRequestBodySize }: Limits) => maxRequestBodySize ?? Infinity
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ */
 export interface Limits {
   /**
    * Size of a request's head: the request line, all fields, their line ends and the empty line. Default 64 KiB. Trailers may have the same
@@ -40,7 +45,12 @@ export interface Limits {
   readonly maxDrainSize: number
 }
 
-/** Times are in milliseconds. They count from the start of their phase; bytes that trickle in do not restart them. `null` means never. */
+/**
+ * Times are in milliseconds. They count from the start of their phase; bytes that trickle in do not restart them. `null` means never.
+ * @example
+ * const isEndless = ({ requestTimeout }: Timeouts) => requestTimeout === null
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ */
 export interface Timeouts {
   /** From the first byte of a head to its end. Default 5 s. When exceeded: 408; the connection closes. */
   readonly headersTimeout: number | null
@@ -71,10 +81,22 @@ export interface Timeouts {
   readonly lingerTimeout: number
 }
 
-/** The option `limits` of a server. Sizes are bytes or a text such as `'10MiB'`. */
+/**
+ * The option `limits` of a server. Sizes are bytes or a text such as `'10MiB'`.
+ * @example
+ * const limits: LimitOptions = { maxRequestBodySize: '10MiB', maxConnections: 2000 }
+ * new HttpServer({ limits })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ */
 export type LimitOptions = { readonly [K in keyof Limits]?: K extends `${string}Size` ? Limits[K] | Size : Limits[K] }
 
-/** The option `timeouts` of a server. Times are milliseconds or a text such as `'30s'`. */
+/**
+ * The option `timeouts` of a server. Times are milliseconds or a text such as `'30s'`.
+ * @example
+ * const timeouts: TimeoutOptions = { headersTimeout: '5s', requestTimeout: '30s' }
+ * new HttpServer({ timeouts })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ */
 export type TimeoutOptions = { readonly [K in keyof Timeouts]?: Timeouts[K] | (K extends 'minBodyRate' ? Size : Duration) }
 
 const positive = { least: 1 } as const

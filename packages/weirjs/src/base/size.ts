@@ -1,6 +1,12 @@
 // Sizes as options state them: `'10MiB'`, or bytes.
 
-/** Bytes, or a whole number with a unit: `'64KiB'`, `'10MiB'`, `'1GiB'`. */
+/**
+ * Bytes, or a whole number with a unit: `'64KiB'`, `'10MiB'`, `'1GiB'`.
+ * @example
+ * const size: Size = '10MiB'
+ * new HttpServer({ limits: { maxRequestBodySize: size } })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ */
 export type Size = number | `${number}${'B' | 'KiB' | 'MiB' | 'GiB'}`
 
 const UNITS: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }

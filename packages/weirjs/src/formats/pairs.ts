@@ -3,7 +3,13 @@
 /** @internal All values of a name. A function, not `getAll`, which a program may have replaced. */
 export let valuesOf: (pairs: Pairs, name: string) => string[]
 
-/** Names and values in their order. Names are case-sensitive and may repeat. A collection never changes. */
+/**
+ * Names and values in their order. Names are case-sensitive and may repeat. A collection never changes.
+ * @example
+ * const query: Pairs = request.query
+ * console.log(query.get('page'), query.getAll('tag'))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/request.md
+ */
 export class Pairs implements Iterable<[name: string, value: string]> {
   static {
     valuesOf = (pairs, name) => pairs.#valuesOf(name)

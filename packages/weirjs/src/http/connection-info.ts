@@ -5,7 +5,13 @@ import type { Head } from '../wire/head/head.ts'
 /** A distinguished name in a certificate, by attribute: `CN`, `O`, `OU` and so on. A repeated attribute has an array of values. */
 export type CertificateName = Readonly<Record<string, string | readonly string[]>>
 
-/** The certificate that a client presented. Frozen. You may keep it after the request. */
+/**
+ * The certificate that a client presented. Frozen. You may keep it after the request.
+ * @example
+ * const named = (certificate: ClientCertificate | null) => certificate?.authorized === true
+ * server.mapGet('/', ({}, session) => named(session.clientCertificate))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/tls.md
+ */
 export interface ClientCertificate {
   /** Whether a CA that the server trusts has signed it and it has not expired. Always true unless `tls.rejectUnauthorized` is false. */
   readonly authorized: boolean
@@ -25,7 +31,13 @@ export interface ClientCertificate {
   readonly raw: Uint8Array
 }
 
-/** The other end of a socket: the client, or the last proxy. */
+/**
+ * The other end of a socket: the client, or the last proxy.
+ * @example
+ * const shown = (peer: SocketPeer) => peer.address
+ * server.mapGet('/', (_, session) => shown(session.peer))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/proxies.md
+ */
 export interface SocketPeer {
   /** IP address; empty when the peer is gone or has none (Unix socket, `inject`). */
   readonly address: string

@@ -10,6 +10,10 @@ import type { HttpSession } from './session.ts'
  * - `head`: bytes that did not become a valid request head.
  * - `tls`: a TLS handshake that failed.
  * - `connection`: a connection that was refused.
+ * @example
+ * const kinds: RecordKind[] = ['request', 'upgrade']
+ * server.observe({ end: ({ kind }) => kinds.includes(kind) && console.log(kind) })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/observing.md
  */
 export type RecordKind = 'request' | 'upgrade' | 'head' | 'tls' | 'connection'
 
@@ -22,10 +26,19 @@ export type RecordKind = 'request' | 'upgrade' | 'head' | 'tls' | 'connection'
  * - `timeout`: one of the timeouts passed.
  * - `client-gone`: the client left before the end.
  * - `stopped`: the server stopped, and its grace period was over.
+ * @example
+ * const isOurFault = (outcome: Outcome) => outcome === 'failed' || outcome === 'timeout'
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/observing.md
  */
 export type Outcome = 'completed' | 'refused' | 'failed' | 'timeout' | 'client-gone' | 'stopped'
 
-/** What is known when the head of a request is complete, or when another protocol begins. Frozen. */
+/**
+ * What is known when the head of a request is complete, or when another protocol begins. Frozen.
+ * @example
+ * const shown = ({ method, route }: ExchangeStart) => `${method} ${route}`
+ * server.observe({ begin: (start) => console.log(shown(start)), end: () => {} })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/observing.md
+ */
 export interface ExchangeStart {
   readonly kind: 'request' | 'upgrade'
   /** Method and template of the matched route, such as `GET /users/:id`. Null if no route matched. */
@@ -46,7 +59,13 @@ export interface ExchangeStart {
   readonly session: HttpSession
 }
 
-/** What is known at the end. Frozen. What is not known, or does not exist, is null. */
+/**
+ * What is known at the end. Frozen. What is not known, or does not exist, is null.
+ * @example
+ * const isSlow = ({ durationMs }: ExchangeRecord) => durationMs > 1000
+ * server.observe({ end: (record) => isSlow(record) && console.log(record.route) })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/observing.md
+ */
 export interface ExchangeRecord {
   readonly kind: RecordKind
   /** Method and template of the matched route, such as `GET /users/:id`. Null if no route matched. */
@@ -88,7 +107,13 @@ export interface ExchangeRecord {
   readonly session: HttpSession | null
 }
 
-/** Receives a record of every exchange. Add one with `server.observe`. */
+/**
+ * Receives a record of every exchange. Add one with `server.observe`.
+ * @example
+ * const observer: ExchangeObserver = { end: ({ route, status, durationMs }) => console.log(route, status, durationMs) }
+ * server.observe(observer)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/observing.md
+ */
 export interface ExchangeObserver {
   /** Called each time the server has started, when clients can connect and before `start` resolves. Not for requests of other servers. */
   started?(): unknown

@@ -10,6 +10,14 @@ import type { ReadContext } from '../schema/schema.ts'
 /**
  * Serializes and parses in place of `JSON`, for a whole server or for one call of `bodyMap`. All methods must be synchronous: a promise is
  * refused with `WEIR_OPTION_INVALID`.
+ * @example
+ * const jsonEngine: JsonEngine = {
+ *   serialize: (value) => JSON.stringify(value, null, 2),
+ *   deserialize: (text) => JSON.parse(text),
+ *   populate: (text, target) => Object.assign(target, JSON.parse(text)),
+ * }
+ * new HttpServer({ jsonEngine })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/body.md
  */
 export interface JsonEngine {
   serialize(value: unknown): string
@@ -61,7 +69,13 @@ function asynchronous(owner: string, what: string): WeirError {
   return invalid(owner, `${what}, but nothing waits for a JSON engine: it must be synchronous`)
 }
 
-/** How `bodyMap` reads JSON. */
+/**
+ * How `bodyMap` reads JSON.
+ * @example
+ * const settings: JsonSettings = { secret: ['password'] }
+ * request.bodyMap({ name: '', password: '' }, { settings })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/body-map.md
+ */
 export interface JsonSettings extends ReadContext {
   /** Passed to `JSON.parse`. Default: none. */
   readonly reviver?: (this: unknown, key: string, value: unknown) => unknown

@@ -34,5 +34,10 @@ export function labelOf({ route }: RouteMatch): string {
   return route?.label ?? 'a request without a route'
 }
 
-/** Values from a route's declaration, for middleware to read. */
+/**
+ * Values from a route's declaration, for middleware to read.
+ * @example
+ * const isOpen = (metadata: RouteMetadata) => metadata['open'] === true
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
+ */
 export type RouteMetadata = Readonly<Record<string, unknown>>

@@ -15,7 +15,13 @@ import type { RouteMatch, RouteMetadata } from './route-info.ts'
 import { ServerTiming } from './server-timing.ts'
 import type { StopOptions } from './stop-options.ts'
 
-/** An address on which a server listens. */
+/**
+ * An address on which a server listens.
+ * @example
+ * const shown = ({ address, port }: Endpoint) => `${address}:${port}`
+ * console.log(server.endpoints.map(shown))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/lifecycle.md
+ */
 export interface Endpoint {
   /** Its `name` in `listen`, or the name that the parent process gave an inherited socket; null without one. */
   readonly name: string | null
@@ -29,7 +35,13 @@ export interface Endpoint {
   readonly http2: boolean
 }
 
-/** The server, as a handler may use it. */
+/**
+ * The server, as a handler may use it.
+ * @example
+ * const isReady = (server: ServerHandle) => server.isReady
+ * server.mapGet('/ready', (_, session) => isReady(session.server))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/lifecycle.md
+ */
 export interface ServerHandle {
   readonly address: string
   readonly port: number
@@ -69,7 +81,12 @@ const NO_METADATA: RouteMetadata = Object.freeze({})
 /** @internal */
 export let sourceOf: (session: HttpSession) => SessionSource
 
-/** Everything a handler needs to know about one exchange: the request, the response, and their context. Each exchange has its own. */
+/**
+ * Everything a handler needs to know about one exchange: the request, the response, and their context. Each exchange has its own.
+ * @example
+ * server.mapGet('/', (_, session: HttpSession) => session.clientAddress)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/request.md
+ */
 export class HttpSession {
   static {
     sourceOf = (session) => session.#exchange

@@ -2,6 +2,12 @@
 
 import type { Duration } from '../base/duration.ts'
 
+/**
+ * @example
+ * const options: StopOptions = { grace: '30s', readyDelay: '5s' }
+ * await server.stop(options)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/lifecycle.md
+ */
 export interface StopOptions {
   /** How long requests in flight may take to finish. Default 10 s. */
   readonly grace?: Duration

@@ -33,6 +33,14 @@ type FieldDecorator<S extends AnySchema> = <V>(target: undefined, context: Class
  * schema's output.
  * @throws TypeError for private and static members, and with legacy (`experimentalDecorators`) decorators; WEIR_OPTION_INVALID for a schema
  * with a default, which is what the initial value of the property is for
+ * @example
+ * ```ts
+ * class User {
+ *   @Field(t.uuid) id = ''
+ * }
+ * server.mapPost('/users', (_, { request }) => request.bodyMap(new User()))
+ * ```
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/models.md
  */
 export function Field<S extends AnySchema>(schema: S): FieldDecorator<S> {
   const field = asSchema(schema) as Schema<unknown>
@@ -51,6 +59,12 @@ export function Field<S extends AnySchema>(schema: S): FieldDecorator<S> {
 /**
  * Declares schemas like `Field`, without decorators: `static fields = fields(this, { id: t.uuid })`.
  * @throws WEIR_OPTION_INVALID for what is not a schema, and for a schema with a default
+ * @example
+ * class User {
+ *   static fields = fields(this, { id: t.uuid })
+ *   id = ''
+ * }
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/models.md
  */
 export function fields<C extends abstract new (...args: never[]) => object>(
   target: C,

@@ -18,6 +18,9 @@ type HrefQuery = { readonly [name: string]: HrefValue | readonly HrefValue[] | n
  *
  * @throws WEIR_ROUTE_TEMPLATE for a value that cannot be part of a path: a missing or empty one, `.` or `..` (clients resolve them, encoded
  *   or not), a rest that begins with a slash, half a surrogate pair
+ * @example
+ * href('/users/:id', { id: 5 }, { tab: 'a b' }) // /users/5?tab=a+b
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
  */
 export function href<P extends string>(template: P, values: HrefValues<P>, query?: HrefQuery): string {
   const parsed: Template = new Template(template)

@@ -3,7 +3,16 @@
 import { WeirError } from '../base/errors.ts'
 import { type Mismatch, nameOf } from './mismatch.ts'
 
-/** A value does not fit the schema whose `parse` or `fromText` was called. It is not the client's fault: a handler that does not catch it answers with 500. */
+/**
+ * A value does not fit the schema whose `parse` or `fromText` was called. It is not the client's fault: a handler that does not catch it answers with 500.
+ * @example
+ * try {
+ *   t.int.parse('five')
+ * } catch (error) {
+ *   if (error instanceof SchemaError) console.log(error.message)
+ * }
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/schemas.md
+ */
 export class SchemaError extends WeirError {
   override readonly name = 'SchemaError'
   /** Everything that does not fit, at most 100 mismatches. */

@@ -60,7 +60,12 @@ export const REQUIRED: Presence = Object.freeze({
 /** OpenAPI allows these names for its components. */
 const NAME = /^[A-Za-z0-9._-]+$/
 
-/** A description of a value of type `T`, which is an `Input` in JSON. */
+/**
+ * A description of a value of type `T`, which is an `Input` in JSON.
+ * @example
+ * const shown = (schema: Schema<unknown>) => JSON.stringify(schema.jsonSchema())
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/schemas.md
+ */
 export abstract class Schema<T, Input = unknown> implements StandardSchema<Input, T> {
   protected readonly presence: Presence
   #standard: StandardJsonProps<Input, T> | undefined

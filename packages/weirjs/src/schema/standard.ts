@@ -52,7 +52,13 @@ export type AnySchema = StandardSchema<unknown, unknown>
 /** What a schema returns: `OutputOf<typeof t.date>` is `Date`. */
 export type OutputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['output']
 
-/** What a schema reads, in its JSON form: `InputOf<typeof t.date>` is `string`. */
+/**
+ * What a schema reads, in its JSON form: `InputOf<typeof t.date>` is `string`.
+ * @example
+ * const User = t.object({ id: t.int, born: t.date })
+ * type Sent = InputOf<typeof User> // { id: number; born: string }
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/schemas.md
+ */
 export type InputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['input']
 
 /** Whether `value` is a Standard Schema. Some libraries make them functions. */

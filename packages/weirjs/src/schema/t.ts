@@ -18,6 +18,10 @@ import { unionOf } from './unions.ts'
  * `.message(text)` and `.secret()`; some have `.min`, `.max`, `.length` and `.pattern`.
  *
  * Conversion is strict: anything that is not clearly such a value is refused, never guessed at.
+ * @example
+ * const User = t.object({ name: t.string.min(1), age: t.int.optional() })
+ * server.mapPost('/users', { body: User }, ({ body }) => body.name)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/schemas.md
  */
 export const t = Object.freeze({
   /** A string. `.min .max .length` count characters. */

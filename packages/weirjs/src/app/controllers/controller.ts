@@ -8,7 +8,21 @@ import type { HttpSession } from '../../http/session.ts'
 /** The request for which a controller is being created, so that constructors and field initializers can use it. */
 let current: HttpSession | null = null
 
-/** Base class of controllers. */
+/**
+ * Base class of controllers.
+ * @example
+ * ```ts
+ * @Route('/user')
+ * class Users extends Controller {
+ *   @Route('GET', '/:id', { id: t.int })
+ *   show({ id }: { id: number }) {
+ *     return { id }
+ *   }
+ * }
+ * server.mapController(Users)
+ * ```
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
+ */
 export abstract class Controller {
   #session: HttpSession | null = current
 

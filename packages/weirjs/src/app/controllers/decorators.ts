@@ -63,6 +63,17 @@ type NoBareMethod<P> = P extends StandardMethod ? { readonly 'a path is missing 
  * for all of them. `@Route('GET', '/:id', { id: t.int })` on a method: a route and the parameters that it binds. `@Route('/path')` on a
  * method: any HTTP method. A method may have several of them. If the parameter of the method does not accept what the template and the
  * bindings yield, the decorator does not compile.
+ * @example
+ * ```ts
+ * @Route('/user')
+ * class Users extends Controller {
+ *   @Route('GET', '/:id', { id: t.int })
+ *   show({ id }: { id: number }) {
+ *     return { id }
+ *   }
+ * }
+ * ```
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
  */
 export function Route<const P extends string, const D extends Declaration<D> = Record<never, never>>(
   method: Method,
@@ -193,6 +204,14 @@ type ResultsOf<E, O> = E extends readonly [readonly unknown[], ...(readonly unkn
  * Declares the routes of a controller without decorators, for tools that only erase types: `static routes = routes(this, { prefix: '/user',
  * show: ['GET', '/:id', { id: t.int }] })`.
  * @throws WEIR_ROUTE_DECLARATION for a name that is not a method of the class
+ * @example
+ * class Users extends Controller {
+ *   static routes = routes(this, { prefix: '/user', show: ['GET', '/:id', { id: t.int }] })
+ *   show({ id }: { id: number }) {
+ *     return { id }
+ *   }
+ * }
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
  */
 export function routes<C extends ControllerType, const T extends { readonly [name: string]: unknown }>(
   controller: C,

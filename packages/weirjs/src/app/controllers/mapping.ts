@@ -17,6 +17,13 @@ import { type DeclaredRoute, declaredClasses, prefixOf, routedSubclasses, routes
 /** Includes abstract classes. */
 type AnyController = abstract new (...args: never[]) => Controller
 
+/**
+ * @example
+ * class Users extends Controller {}
+ * const options: MapOptions<Users> = { create: () => new Users() }
+ * server.mapController(Users, '/api', options)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
+ */
 export interface MapOptions<T extends Controller = Controller> {
   /** Classes to leave out, abstract ones included. */
   readonly exclude?: readonly AnyController[]

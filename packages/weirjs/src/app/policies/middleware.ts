@@ -8,12 +8,26 @@ import type { HttpSession } from '../../http/session.ts'
 
 import { complete, isLater, reply } from '../reply.ts'
 
-/** Runs the rest: later middleware, then the route. Returns the response or a promise of it, or throws what they throw. Call it once. */
+/**
+ * Runs the rest: later middleware, then the route. Returns the response or a promise of it, or throws what they throw. Call it once.
+ * @example
+ * const pass = (_: HttpSession, next: Next) => next()
+ * server.use(pass)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
+ */
 export type Next = () => HttpResponse | Promise<HttpResponse>
 
 /**
  * Sees every request, those without a route included. Returns nothing to let the response of `next()` pass, or its error, even if it has
  * caught that. To answer, it returns what a handler may return, with or without having called `next`.
+ * @example
+ * const timing: Middleware = async (session, next) => {
+ *   const start = performance.now()
+ *   await next()
+ *   session.response.header('Server-Timing', `app;dur=${performance.now() - start}`)
+ * }
+ * server.use(timing)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
  */
 export type Middleware = (session: HttpSession, next: Next) => unknown
 
@@ -22,6 +36,10 @@ export type Middleware = (session: HttpSession, next: Next) => unknown
  * refused before any middleware ran. It may set fields and convert the content. A promise that it returns is awaited. A body or another
  * response that it returns is not sent, and is an error in tests and with `debug`. What it throws becomes a 500. If a stream fails before its
  * first byte, the response to that error is a new one, which the hook sees as well.
+ * @example
+ * const beforeSend: BeforeSend = (_, response) => response.header('X-Frame-Options', 'DENY')
+ * server.use({ name: 'frames', beforeSend })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
  */
 export type BeforeSend = (session: HttpSession, response: HttpResponse) => unknown
 

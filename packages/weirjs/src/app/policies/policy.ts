@@ -15,6 +15,11 @@ import type { BeforeSend, Middleware } from './middleware.ts'
  * pass, or anything that a handler may return to answer it. What it throws is answered like any other error. While a promise that it
  * returns is pending, the body is not read. It may set `session.principal`, and fields of `session.response`. It cannot read the body.
  * A boolean, a number or null, or a promise of one, does not compile: it looks like a verdict or a status, and would be a 500.
+ * @example
+ * const gate: Gate = ({ request, response }) =>
+ *   request.header('x-key') === 'secret' ? undefined : response.unauthorized()
+ * server.use({ name: 'key', gate })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
  */
 export type Gate = (session: HttpSession) => NothingOrResponse
 
@@ -33,7 +38,16 @@ interface NoPromise {
   readonly then?: never
 }
 
-/** A named bundle of hooks. All of them are optional. */
+/**
+ * A named bundle of hooks. All of them are optional.
+ * @example
+ * const noStore: Policy = {
+ *   name: 'no-store',
+ *   beforeSend: (_, response) => response.header('Cache-Control', 'no-store'),
+ * }
+ * server.group('/account', { use: [noStore] })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
+ */
 export interface Policy {
   /**
    * If a route has two policies with the same name, the inner one replaces the outer one. A policy with a name and no hooks removes the
@@ -70,7 +84,14 @@ export interface Policy {
   readonly check?: Check
 }
 
-/** `check` of a policy. */
+/**
+ * `check` of a policy.
+ * @example
+ * const check: Check = (policies, where) => {
+ *   if (policies.length > 20) throw new Error(`${where} has too many policies`)
+ * }
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/modules.md
+ */
 export type Check = (policies: readonly UsedPolicy[], where: string, route: CheckedRoute | null) => void
 
 /** What policies may know of a route that they are used on. */
@@ -91,7 +112,13 @@ export interface UsedPolicy {
   readonly description: unknown
 }
 
-/** What applies to routes: a middleware function, or a policy. */
+/**
+ * What applies to routes: a middleware function, or a policy.
+ * @example
+ * const shared: Usable[] = [(_, next) => next(), { name: 'sign-in' }]
+ * server.group('/shared', { use: shared })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
+ */
 export type Usable = Middleware | Policy
 
 /** A checked policy or middleware. Its hooks are read only once, so later changes to the object have no effect. */

@@ -9,7 +9,13 @@ import type { AnySchema } from '../../schema/standard.ts'
 import type { Parameter } from './declaration.ts'
 import { ParameterSource } from './parameter-source.ts'
 
-/** A parameter: where it is read from, under which name, and how. */
+/**
+ * A parameter: where it is read from, under which name, and how.
+ * @example
+ * const shown = ({ source, name }: Binding) => `${name} of the ${source}`
+ * server.routes.flatMap(({ bindings }) => Object.values(bindings).map(shown))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/observing.md
+ */
 export interface Binding {
   readonly source: 'path' | 'query' | 'header' | 'cookie'
   /** Its name there; of a header field in lower case. Handlers know it by the name in the declaration. */

@@ -26,7 +26,14 @@ export interface EntryServer<E extends Entry = Entry> {
   handlerOn(host: never): (args: never, session: HttpSession) => unknown
 }
 
-/** A handler for each entry of a contract. A class may implement it: `class Shop implements ContractHandlers<typeof api>`. */
+/**
+ * A handler for each entry of a contract. A class may implement it: `class Shop implements ContractHandlers<typeof api>`.
+ * @example
+ * const api = contract({ hello: get('/hello', { answers: { 200: t.string } }) })
+ * const handlers: ContractHandlers<typeof api> = { hello: () => 'Hello' }
+ * server.mapContract(api, handlers)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/contracts.md
+ */
 export type ContractHandlers<C extends Contract, P extends string = '', D = NoDeclaration> = {
   readonly [K in keyof C]: C[K] extends WebSocketEntry ? EntryServer<C[K]> : ContractHandler<C[K], P, D>
 }
@@ -44,7 +51,13 @@ export type HandlersFit<C extends Contract, H> = [Exclude<keyof C, keyof H>] ext
 /** Options of a route that its clients do not have to know. */
 type ServerSideOptions = Omit<GroupOptions, keyof EntryOptions>
 
-/** Options of the server by the names of entries. */
+/**
+ * Options of the server by the names of entries.
+ * @example
+ * const api = contract({ hello: get('/hello', { answers: { 200: t.string } }) })
+ * const options: ContractOptions<typeof api> = { hello: { requestTimeout: '5s' } }
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/contracts.md
+ */
 export type ContractOptions<C extends Contract> = { readonly [K in keyof C]?: ServerSideOptions }
 
 /** The server decides these, and the entry of a contract, which clients have as well, all others. */

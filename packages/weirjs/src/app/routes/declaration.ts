@@ -13,7 +13,13 @@ import type { Answers } from './route-answers.ts'
 /** The methods that routes are usually declared for. */
 export type StandardMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS' | 'QUERY'
 
-/** A request method. The standard ones are listed for completion; any token is allowed. */
+/**
+ * A request method. The standard ones are listed for completion; any token is allowed.
+ * @example
+ * const methods: Method[] = ['GET', 'PROPFIND']
+ * for (const method of methods) server.map(method, '/files', () => 'ok')
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
+ */
 export type Method = StandardMethod | (string & {})
 
 /** The methods of RFC 9110 §9.3, RFC 5789 and RFC 10008. */
@@ -30,7 +36,13 @@ export const STANDARD_METHODS: ReadonlySet<string> = new Set<StandardMethod | 'C
   'TRACE',
 ])
 
-/** Options of all routes of a group or of a controller class, apart from what they bind. The innermost level takes precedence. */
+/**
+ * Options of all routes of a group or of a controller class, apart from what they bind. The innermost level takes precedence.
+ * @example
+ * const options: GroupOptions = { maxRequestBodySize: '1MiB', requestTimeout: '10s' }
+ * server.group('/api', options)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/groups.md
+ */
 export interface GroupOptions {
   /**
    * Middleware and policies, the outermost first. Those of outer levels run before them; a policy replaces an outer one with the same name.
@@ -96,7 +108,13 @@ export interface ToolOptions {
   readonly annotations?: object
 }
 
-/** The options of a route, apart from what it binds. */
+/**
+ * The options of a route, apart from what it binds.
+ * @example
+ * const options = { summary: 'Says hello', requestTimeout: '5s' } satisfies RouteOptions
+ * server.mapGet('/hello', options, () => 'Hello')
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
+ */
 export interface RouteOptions extends GroupOptions {
   /** Omits the controller's prefix, but not the prefix under which the controller was mapped. */
   readonly absolute?: boolean
@@ -192,6 +210,9 @@ type NoOption = 'neither a schema, such as t.string, nor the name of an option'
 /**
  * The third part of a route: parameters, by their names, and options. A name that is in the template is a route value, any other is a query
  * parameter unless it is a `header` or a `cookie`. A schema under the name of an option binds a parameter of that name, except `body`.
+ * @example
+ * server.mapGet('/users/:id', { id: t.int, page: t.int.default(1), summary: 'A user' }, ({ id, page }) => [id, page])
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
  */
 export type Declaration<D> = {
   readonly [K in keyof D]: K extends 'body'
@@ -244,6 +265,10 @@ export type BoundNames<D> = { [K in keyof D]: D[K] extends Parameter | TypedBody
 /**
  * What a schema returns: `OutputOf<typeof t.date>` is `Date`. Of a body, such as `json(schema)` or `multipart({ … })`, and of a `header` or
  * `cookie`: what the handler gets.
+ * @example
+ * const User = t.object({ id: t.int, born: t.date })
+ * type User = OutputOf<typeof User> // { id: number; born: Date }
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/schemas.md
  */
 export type OutputOf<S extends Parameter | TypedBody> = Bound<S>
 type Bound<S> = [S] extends [AnySchema]
@@ -259,6 +284,9 @@ type Flatten<T> = { [K in keyof T]: T[K] } & {}
 /**
  * The arguments of a handler for template `P` and declaration `D`: bound names are converted, other route values are strings. An optional
  * value that is missing has no property.
+ * @example
+ * type Args = ArgsOf<'/users/:id', { id: typeof t.int }> // { id: number }
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
  */
 export type ArgsOf<P extends string, D = Record<never, never>> = Flatten<
   Omit<ParamsOf<P>, BoundNames<D> & string> & { [K in Exclude<BoundNames<D>, OptionalNames<D>>]: Bound<D[K]> } & {

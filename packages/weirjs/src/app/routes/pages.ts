@@ -10,6 +10,12 @@ import type { AnySchema, InputOf, OutputOf } from '../../schema/standard.ts'
 import { t } from '../../schema/t.ts'
 import type { TextSchema } from '../../schema/text.ts'
 
+/**
+ * @example
+ * const options: PagesOptions = { maxLimit: 50 }
+ * pages(t.string, options)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
+ */
 export interface PagesOptions {
   /** How many items a page has if the client does not say so. Default 20. */
   readonly limit?: number
@@ -32,7 +38,13 @@ interface Page<T> {
   readonly previous?: string | null | undefined
 }
 
-/** The schemas of a list in pages. Made by `pages`. */
+/**
+ * The schemas of a list in pages. Made by `pages`.
+ * @example
+ * const users: Pages<typeof t.string> = pages(t.string)
+ * server.mapGet('/users', { ...users.query, answers: { 200: users.result } }, () => ({ items: ['Ada'] }))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
+ */
 export interface Pages<S extends AnySchema> {
   /** The parameters of the route, for its declaration: `{ ...Users.query }`. `cursor` is at most 1,024 characters, and missing for the first page. */
   readonly query: {
@@ -58,6 +70,10 @@ const MOST_CHARACTERS = 1024
  *
  * @param item the schema of an item
  * @throws WEIR_OPTION_INVALID
+ * @example
+ * const users = pages(t.object({ id: t.int }), { maxLimit: 50 })
+ * server.mapGet('/users', { ...users.query, answers: { 200: users.result } }, ({ limit }) => ({ items: find(limit) }))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
  */
 export function pages<S extends AnySchema>(item: S, options: PagesOptions = {}): Pages<S> {
   const { limit, maxLimit } = PAGES_RULES.read(options)

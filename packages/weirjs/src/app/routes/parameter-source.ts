@@ -36,6 +36,9 @@ export class ParameterSource<T = unknown, Input = unknown, Source extends 'heade
  * A parameter from a header field: `{ tenant: header('x-tenant', t.uuid) }`. The case of the name does not matter. A field that occurs several
  * times is read as one text, joined with `, `.
  * @throws WEIR_ROUTE_DECLARATION for an invalid name, and for what is not a schema
+ * @example
+ * server.mapGet('/', { tenant: header('x-tenant', t.uuid) }, ({ tenant }) => tenant)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/headers.md
  */
 export function header<S extends AnySchema>(name: string, schema: S): ParameterSource<OutputOf<S>, InputOf<S>, 'header'> {
   return new ParameterSource('header', name, schema)
@@ -45,6 +48,9 @@ export function header<S extends AnySchema>(name: string, schema: S): ParameterS
  * A parameter from a cookie: `{ theme: cookie('theme', t.enum('dark', 'light').default('light')) }`. If a cookie occurs several times, the
  * first counts, which browsers send for the longest path. Errors never repeat its value, which scripts in the page may not read.
  * @throws WEIR_ROUTE_DECLARATION for an invalid name, and for what is not a schema
+ * @example
+ * server.mapGet('/', { theme: cookie('theme', t.enum('dark', 'light').default('light')) }, ({ theme }) => theme)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/cookies.md
  */
 export function cookie<S extends AnySchema>(name: string, schema: S): ParameterSource<OutputOf<S>, InputOf<S>, 'cookie'> {
   return new ParameterSource('cookie', name, schema)

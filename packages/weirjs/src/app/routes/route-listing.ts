@@ -11,7 +11,13 @@ import type { Answers } from './route-answers.ts'
 import type { Level, PlacedPolicy, Setting } from './scope.ts'
 import type { MessageSchemas } from './upgrade-handler.ts'
 
-/** A policy or a middleware of a route. */
+/**
+ * A policy or a middleware of a route.
+ * @example
+ * const names = (policies: readonly PolicyListing[]) => policies.map(({ name }) => name)
+ * server.routes.map(({ policies }) => names(policies))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/observing.md
+ */
 export interface PolicyListing {
   /** The policy's name, or that of its function, or `(anonymous)`. */
   readonly name: string
@@ -21,7 +27,13 @@ export interface PolicyListing {
   readonly description: unknown
 }
 
-/** The limits that a route or a group may set. */
+/**
+ * The limits that a route or a group may set.
+ * @example
+ * const names: (keyof RouteLimits)[] = ['maxRequestBodySize', 'requestTimeout']
+ * console.log(server.routes.map(({ limits }) => names.map((name) => limits[name].value)))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ */
 export interface RouteLimits {
   /** In bytes. */
   readonly maxRequestBodySize: number | null
@@ -31,6 +43,12 @@ export interface RouteLimits {
   readonly writeTimeout: number | null
 }
 
+/**
+ * @example
+ * const shown = ({ method, path }: RouteListing) => `${method} ${path}`
+ * console.log(server.routes.map(shown).join('\n'))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/observing.md
+ */
 export interface RouteListing {
   /** Null: any method. */
   readonly method: string | null

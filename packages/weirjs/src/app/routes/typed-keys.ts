@@ -6,7 +6,13 @@ import type { HttpRequest } from '../../http/request/request.ts'
 import type { RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-/** Creates and reads one entry of `metadata`. */
+/**
+ * Creates and reads one entry of `metadata`.
+ * @example
+ * const role: MetadataKey<string> = metadataKey('role')
+ * server.mapGet('/admin', { metadata: role('admin') }, (_, session) => role.of(session))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
+ */
 export interface MetadataKey<T> {
   /** The entry, for a declaration: `{ metadata: role('admin') }`, or `{ metadata: { ...role('admin'), ...audited(true) } }`. */
   (value: T): Readonly<Record<string, T>>
@@ -17,6 +23,10 @@ export interface MetadataKey<T> {
 /**
  * A key for `metadata`: `const role = metadataKey<'admin' | 'editor'>('role')`. Create it once, and use it where routes are declared and
  * where their metadata is read. Two keys with the same name are the same entry.
+ * @example
+ * const role = metadataKey<'admin' | 'editor'>('role')
+ * server.mapGet('/admin', { metadata: role('admin') }, (_, session) => role.of(session))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
  */
 export function metadataKey<T>(name: string): MetadataKey<T> {
   const entry = (value: T): Readonly<Record<string, T>> => Object.freeze({ [name]: value })
@@ -25,7 +35,13 @@ export function metadataKey<T>(name: string): MetadataKey<T> {
   return Object.freeze(Object.assign(entry, { of }))
 }
 
-/** Reads and sets `session.principal` as a value of type `T`. */
+/**
+ * Reads and sets `session.principal` as a value of type `T`.
+ * @example
+ * const userOf: PrincipalKey<{ name: string }> = principalKey()
+ * server.mapGet('/me', (_, session) => userOf(session))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/authentication.md
+ */
 export interface PrincipalKey<T> {
   /** The sender of the request; null if no gate or middleware has set it, or if other code has set `session.principal`. */
   (session: HttpSession): T | null
@@ -38,6 +54,10 @@ export interface PrincipalKey<T> {
 /**
  * The key for the principal of a program: `const principalOf = principalKey<User>()`. A gate calls `principalOf.set(session, user)`,
  * handlers call `principalOf(session)`.
+ * @example
+ * const userOf = principalKey<{ name: string }>()
+ * server.mapGet('/me', (_, session) => userOf(session))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/authentication.md
  */
 export function principalKey<T>(): PrincipalKey<T> {
   // By request: another session takes the place of the first one when the server answers instead of the handler.

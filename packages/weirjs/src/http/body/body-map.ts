@@ -21,7 +21,13 @@ export type BodyModel = object & {
   readonly '~standard'?: 'a schema cannot be populated: pass an object, such as new User(), whose properties have schemas by fields() or @Field'
 }
 
-/** Options of `bodyMapAnonymous`. */
+/**
+ * Options of `bodyMapAnonymous`.
+ * @example
+ * const options: BodyMapAnonymousOptions = { settings: { maxDepth: 8 } }
+ * request.bodyMapAnonymous({ name: '' }, options)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/body-map.md
+ */
 export interface BodyMapAnonymousOptions {
   /** Parses the JSON in place of the server's engine. Null or absent: the server's engine. */
   readonly jsonEngine?: JsonEngine | null
@@ -29,7 +35,12 @@ export interface BodyMapAnonymousOptions {
   readonly settings?: JsonSettings | null
 }
 
-/** Options of `bodyMap`. */
+/**
+ * Options of `bodyMap`.
+ * @example
+ * const options: BodyMapOptions<{ name: string }> = { includeProperties: ['name'] }
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/body-map.md
+ */
 export interface BodyMapOptions<T> extends BodyMapAnonymousOptions {
   /**
    * Properties to write, by name or by key path (`address.city`; `lines.price` applies to each element of an array). Null or absent: all.
@@ -161,12 +172,24 @@ interface Mappable {
   bodyMapAnonymous<T extends BodyModel>(model: T, options?: BodyMapAnonymousOptions): boolean
 }
 
-/** The same as `request.bodyMap(model, options)`, as a function. */
+/**
+ * The same as `request.bodyMap(model, options)`, as a function.
+ * @example
+ * const user = { name: '', age: 0 }
+ * if (!bodyMap(request, user)) return response.status(400)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/body-map.md
+ */
 export function bodyMap<T extends BodyModel>(request: Mappable, model: T, options: BodyMapOptions<T> = NO_MAP_OPTIONS): boolean {
   return request.bodyMap(model, options)
 }
 
-/** The same as `request.bodyMapAnonymous(model, options)`, as a function. */
+/**
+ * The same as `request.bodyMapAnonymous(model, options)`, as a function.
+ * @example
+ * const user = { name: '', age: 0 }
+ * if (!bodyMapAnonymous(request, user)) return response.status(400)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/body-map.md
+ */
 export function bodyMapAnonymous<T extends BodyModel>(
   request: Mappable,
   model: T,

@@ -10,7 +10,12 @@ import { TypedBody } from './typed-body.ts'
 
 const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 
-/** The changes that a client has sent for a `T`, which is an `Input` in JSON. What a handler gets whose body is `mergePatch(schema)`. */
+/**
+ * The changes that a client has sent for a `T`, which is an `Input` in JSON. What a handler gets whose body is `mergePatch(schema)`.
+ * @example
+ * const rename = (patch: MergePatch<{ name: string }>) => patch.applyTo({ name: 'Ada' })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
+ */
 export class MergePatch<T, Input = unknown> {
   /**
    * The properties that change, in the form in which they were sent: a date is text, and null stands for what is removed. Each has been checked,
@@ -64,6 +69,10 @@ type MergePatchBodyOf<S> = S extends ObjectSchema<infer T, infer Input> ? TypedB
  *
  * @param schema of the object, made by `t.object`
  * @throws WEIR_OPTION_INVALID for any other schema
+ * @example
+ * const User = t.object({ name: t.string, phone: t.string.optional() })
+ * server.mapPatch('/me', { body: mergePatch(User) }, ({ body }) => body.applyTo({ name: 'Ada' }))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
  */
 export function mergePatch<S>(schema: S & (S extends ObjectSchema<infer _T> ? unknown : NoObject)): MergePatchBodyOf<S>
 export function mergePatch(schema: unknown): unknown {

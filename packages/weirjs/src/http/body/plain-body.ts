@@ -22,6 +22,9 @@ class PlainBody<T, Input> extends TypedBody<T, Input> {
  * not valid UTF-8: 400.
  * @param types accepted content types, or ranges such as `text/*`. Default `text/plain`
  * @throws WEIR_OPTION_INVALID if one of them is not a media type
+ * @example
+ * server.mapPost('/notes', { body: text('text/plain', 'text/markdown') }, ({ body }) => body.length)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
  */
 export function text(...types: readonly string[]): TypedBody<string, string> {
   return new PlainBody('text', rangesOf('text()', types, 'text/plain'), null)
@@ -32,6 +35,9 @@ export function text(...types: readonly string[]): TypedBody<string, string> {
  * @param types accepted content types, or ranges such as `image/*`. Default `application/octet-stream`, which includes requests without a
  * content type
  * @throws WEIR_OPTION_INVALID if one of them is not a media type
+ * @example
+ * server.mapPut('/photo', { body: bytes('image/png') }, ({ body }) => body.length)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
  */
 export function bytes(...types: readonly string[]): TypedBody<Uint8Array, BytesInput> {
   return new PlainBody('bytes', rangesOf('bytes()', types, BYTES_TYPE), null)
@@ -72,6 +78,10 @@ export class StreamBody extends PlainBody<Uint8Array, never> {
  * then, so it must not be a string. Without schemas, it is text. The
  * events that are sent are checked in tests and with `debug`, and not in production.
  * @throws WEIR_OPTION_INVALID for anything else
+ * @example
+ * const Price = t.object({ cents: t.int })
+ * server.mapGet('/prices', { answers: { 200: events(Price) } }, (_, session) => sse(session, prices()))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/events.md
  */
 export function events(): EventsBody
 export function events<const E extends EventData>(data: E & JsonData<E>): EventsBody<E>
@@ -94,6 +104,9 @@ type JsonData<E> = E extends AnySchema
  * For `answers`: bytes, as with `bytes`. A client of a contract reads them as they arrive, and does not gather them in memory.
  * @param types content types, or ranges such as `video/*`. Default `application/octet-stream`
  * @throws WEIR_OPTION_INVALID if one of them is not a media type
+ * @example
+ * const api = contract({ video: get('/video', { answers: { 200: stream('video/mp4') } }) })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/contracts.md
  */
 export function stream(...types: readonly string[]): StreamBody {
   return new StreamBody('bytes', rangesOf('stream()', types, BYTES_TYPE), null)

@@ -34,6 +34,9 @@ export class SchemaBody<T = unknown, Input = unknown> extends TypedBody<T, Input
  * A body in JSON, `application/json` or any `+json` type, in UTF-8. A request without content is accepted only if the schema is optional or has
  * a default.
  * @throws WEIR_OPTION_INVALID if it is not a schema
+ * @example
+ * server.mapPost('/users', { body: json(t.object({ name: t.string })) }, ({ body }) => body.name)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
  */
 export function json<S extends AnySchema>(schema: S): TypedBody<OutputOf<S>, InputOf<S>> {
   return new SchemaBody<OutputOf<S>, InputOf<S>>('json', checkedSchema('json()', schema))
@@ -43,6 +46,9 @@ export function json<S extends AnySchema>(schema: S): TypedBody<OutputOf<S>, Inp
  * A url-encoded form, `application/x-www-form-urlencoded`, which the schema reads as one object of strings. A form without fields is an
  * empty object. At most 1,000 fields; when exceeded: 413.
  * @throws WEIR_OPTION_INVALID if it is not a schema
+ * @example
+ * server.mapPost('/login', { body: form(t.object({ name: t.string })) }, ({ body }) => body.name)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
  */
 export function form<S extends AnySchema>(schema: S): TypedBody<OutputOf<S>, InputOf<S>> {
   return new SchemaBody<OutputOf<S>, InputOf<S>>('form', checkedSchema('form()', schema))

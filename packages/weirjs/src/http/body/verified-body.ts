@@ -41,6 +41,12 @@ export class VerifiedBody<T, Input> extends TypedBody<T, Input> {
  * A promise is awaited. To return anything else, such as a verdict, is an error. `weirjs/webhooks` has the schemes of well-known senders.
  *
  * @throws WEIR_OPTION_INVALID for a multipart form, which is not gathered
+ * @example
+ * const body = verified(json(t.object({ id: t.int })), ({ field }) => {
+ *   if (field('x-signature') === null) throw new HttpError(401, 'Sign the request.')
+ * })
+ * server.mapPost('/hook', { body }, ({ body }) => body.id)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/webhooks.md
  */
 export function verified<T, Input>(
   body: TypedBody<T, Input>,

@@ -8,7 +8,13 @@ import { extensionsOf } from './allowed-extensions.ts'
 import { checkedStore, type FileStore, type SavedFile } from './file-store.ts'
 import type { UploadedFile } from './multipart-form.ts'
 
-/** What `file` accepts. A limit of N allows N and refuses N + 1. */
+/**
+ * What `file` accepts. A limit of N allows N and refuses N + 1.
+ * @example
+ * const rules: FileRules = { maxSize: '5MiB', types: ['image/*'] }
+ * const body = multipart({ files: { photo: file(rules) } })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
+ */
 export interface FileRules {
   /** Size of each file. Default: limited only by `maxRequestBodySize`. When exceeded: 413. */
   readonly maxSize?: Size
@@ -85,6 +91,10 @@ type KeptAs<R> = R extends { readonly saveTo: string } ? SavedFile : R extends {
  * One file of a multipart form, or several with `count`. It is required unless it is `.optional()`. If no file was chosen, browsers send an
  * empty one without a name, which counts as none.
  * @throws WEIR_OPTION_INVALID
+ * @example
+ * const body = multipart({ files: { photo: file({ maxSize: '5MiB', types: ['image/*'] }) } })
+ * server.mapPost('/photos', { body }, ({ body }) => body.files.photo.content.length)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
  */
 export function file<const R extends FileRules>(rules?: R): FileField<R extends { readonly count: number } ? KeptAs<R>[] : KeptAs<R>>
 export function file(given: FileRules = {}): FileField {

@@ -5,7 +5,12 @@ import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import type { UploadedFileInfo } from './multipart-stream.ts'
 
-/** A saved file. */
+/**
+ * A saved file.
+ * @example
+ * const shown = ({ fileName, size }: SavedFile) => `${fileName}: ${size} bytes`
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
+ */
 export interface SavedFile {
   /** Path of the file: the directory and `fileName`. */
   readonly path: string

@@ -98,6 +98,10 @@ export class MultipartBody<T = unknown, Input = unknown> extends TypedBody<T, In
  * A file that its rules refuse ends the form: 415 for its type or extension, 413 for its size or their number. Fields that do not fit, and
  * files that are missing, are listed together: 400, or the server's `invalidBodyStatus`.
  * @throws WEIR_OPTION_INVALID
+ * @example
+ * const body = multipart({ fields: { title: t.string }, files: { photo: file({ maxSize: '5MiB' }) } })
+ * server.mapPost('/photos', { body }, ({ body }) => body.fields.title)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
  */
 export function multipart<const F extends Shape = Record<never, never>, const G extends FileFields = Record<never, never>>(
   shape: MultipartShape<F, G>,

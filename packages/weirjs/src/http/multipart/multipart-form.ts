@@ -17,7 +17,13 @@ import { GatheredBytes } from '../body/gathered-bytes.ts'
 import { DEFAULT_FORM_LIMITS, type FormLimits, formRules } from './form-limits.ts'
 import type { PartReceiver } from './multipart-reading.ts'
 
-/** Limits of `bodyMultipart`. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError` (413). */
+/**
+ * Limits of `bodyMultipart`. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError` (413).
+ * @example
+ * const options: MultipartOptions = { maxFileSize: '1MiB' }
+ * const form = request.bodyMultipart(options)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
+ */
 export interface MultipartOptions {
   /** Number of parts in the form: fields and files together. Default 200. */
   readonly maxParts?: number
@@ -39,7 +45,12 @@ export function memoryLimits(options: MultipartOptions): FormLimits {
   return { ...DEFAULT_FORM_LIMITS, ...MULTIPART_RULES.read(options) }
 }
 
-/** An uploaded file in memory. */
+/**
+ * An uploaded file in memory.
+ * @example
+ * const shown = ({ fileName, content }: UploadedFile) => `${fileName}: ${content.length} bytes`
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
+ */
 export class UploadedFile {
   /** Name of the form field. */
   readonly fieldName: string
@@ -81,7 +92,12 @@ interface CopyOptions {
 /** @internal */
 export const COPY_RULES = rules<CopyOptions>('copyTo()')({ end: flag(true) })
 
-/** The content of a file in memory as a Readable. */
+/**
+ * The content of a file in memory as a Readable.
+ * @example
+ * const saved = (data: FileData) => data.pipe(createWriteStream('photo.png'))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
+ */
 export class FileData extends Readable {
   /** Size of the file in bytes. */
   readonly length: number
@@ -116,7 +132,13 @@ export class FileData extends Readable {
   }
 }
 
-/** A multipart form in memory. You may keep it after the request. */
+/**
+ * A multipart form in memory. You may keep it after the request.
+ * @example
+ * const form: MultipartFormData | null = await request.bodyMultipart()
+ * console.log(form?.fields, form?.files.length)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
+ */
 export class MultipartFormData {
   /** The parts that are not files, in order, repeated names included. */
   readonly fields: Pairs

@@ -16,7 +16,12 @@ import { type FormLimits, formRules } from './form-limits.ts'
 import type { MultipartReading, PartReceiver } from './multipart-reading.ts'
 import { PartStream } from './part-stream.ts'
 
-/** What is known about an uploaded file while it arrives. */
+/**
+ * What is known about an uploaded file while it arrives.
+ * @example
+ * const isPng = ({ contentType }: UploadedFileInfo) => contentType === 'image/png'
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
+ */
 export interface UploadedFileInfo {
   /** Name of the form field. */
   readonly fieldName: string
@@ -28,7 +33,13 @@ export interface UploadedFileInfo {
   readonly length: number
 }
 
-/** Callbacks and limits of `bodyMultipartStream`. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError` (413). */
+/**
+ * Callbacks and limits of `bodyMultipartStream`. A limit of N allows N and refuses N + 1 with `PayloadTooLargeError` (413).
+ * @example
+ * const options: MultipartStreamOptions = { onFile: async (info, content) => void (await saveTo('uploads', info, content)) }
+ * await request.bodyMultipartStream(options)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
+ */
 export interface MultipartStreamOptions {
   /** Called for each part that is not a file, when it is complete. A returned promise is awaited. */
   readonly onField?: (name: string, value: string) => unknown

@@ -51,7 +51,13 @@ export class TrailerFields implements FieldBlock {
   }
 }
 
-/** The fields of a request's head, or its trailers. Read-only. Names are case-insensitive; iteration keeps the order and spelling that the client sent. */
+/**
+ * The fields of a request's head, or its trailers. Read-only. Names are case-insensitive; iteration keeps the order and spelling that the client sent.
+ * @example
+ * const headers: RequestHeaders = request.headers
+ * console.log(headers.get('accept'), headers.getAll('forwarded'))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/headers.md
+ */
 export class RequestHeaders implements Iterable<[name: string, value: string]> {
   readonly #fields: FieldBlock
 

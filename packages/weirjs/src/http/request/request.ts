@@ -43,7 +43,13 @@ interface RequestSettings extends BodySettings {
   readonly limits: Limits
 }
 
-/** Values of the route's parameters by name. The record has no prototype, so a parameter may have any name, even `constructor`. */
+/**
+ * Values of the route's parameters by name. The record has no prototype, so a parameter may have any name, even `constructor`.
+ * @example
+ * const values: RouteValues | null = request.routeValues
+ * console.log(values?.['id'])
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/request.md
+ */
 export type RouteValues = Readonly<Record<string, string>>
 
 // The engine's access to a request. These are functions and not members because a handler holds the same object: whatever it shadows,
@@ -81,6 +87,9 @@ export let readBodyWith: (request: HttpRequest, reader: BodyReader) => unknown
  *
  * You may read the head (`method`, `headers`, `routeValues` and so on) at any time. Members that read the body throw `RequestExpiredError`
  * once the handler has settled and its response has been taken over: copy what must live longer.
+ * @example
+ * server.mapPost('/', (_, { request }) => `${request.method} ${request.path}, ${request.body}`)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/request.md
  */
 export class HttpRequest {
   static {

@@ -5,7 +5,15 @@ import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 
-/** An asynchronous sequence of bytes, or of text that is sent as UTF-8. Node's `Readable` and Web `ReadableStream` are byte sources. */
+/**
+ * An asynchronous sequence of bytes, or of text that is sent as UTF-8. Node's `Readable` and Web `ReadableStream` are byte sources.
+ * @example
+ * async function* numbers(): ByteSource {
+ *   for (let i = 0; i < 3; i++) yield `${i}\n`
+ * }
+ * server.mapGet('/numbers', (_, { response }) => response.stream(numbers(), 'text/plain'))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/files-and-streams.md
+ */
 export type ByteSource = AsyncIterable<Uint8Array | string>
 
 /** The body of a response to HEAD. It is never read. */

@@ -14,6 +14,12 @@ type CsvValue = string | number | bigint | boolean | Date | null | undefined
 /** The names of properties whose values are cells. */
 type CsvKey<Row> = { [K in keyof Row]-?: Row[K] extends CsvValue ? K : never }[keyof Row] & string
 
+/**
+ * @example
+ * const options: CsvOptions<{ id: number }> = { columns: { Id: 'id' } }
+ * server.mapGet('/table.csv', () => csv([{ id: 1 }], options))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/files-and-streams.md
+ */
 export interface CsvOptions<Row> {
   /**
    * The columns, in order: names of properties, which are the titles too; or, by their titles, names of properties or functions that return a
@@ -55,6 +61,9 @@ const NUMBER = /^[+-]?\d[\d ]*(?:[.,]\d+)?$/
  * `csv(rows, { columns }).attachment('receipts.csv')`.
  *
  * @throws WEIR_OPTION_INVALID. A cell that is neither text, a number, a boolean nor a date makes the stream fail with WEIR_RESULT_UNSENDABLE
+ * @example
+ * server.mapGet('/table.csv', () => csv([{ id: 1 }], { columns: { Id: 'id' } }).attachment('table.csv'))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/files-and-streams.md
  */
 export function csv<Row extends object>(rows: Iterable<Row> | AsyncIterable<Row>, options: CsvOptions<Row>): HttpResponse<200, ByteSource> {
   const { columns, separator, escapeFormulas, bom } = CSV_RULES.read(options as object as CsvOptions<Record<string, never>>)

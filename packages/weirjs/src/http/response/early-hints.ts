@@ -7,6 +7,12 @@ import { flag } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { FRAMING } from './field-list.ts'
 
+/**
+ * @example
+ * const options: EarlyHintsOptions = { overHttp1: true }
+ * response.earlyHints({ link: '</style.css>; rel=preload; as=style' }, options)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/files-and-streams.md
+ */
 export interface EarlyHintsOptions {
   /** Whether to send them over HTTP/1.1 too. Set it only if you know every proxy on the way. Default false. */
   readonly overHttp1?: boolean

@@ -3,7 +3,13 @@
 import { flag, matching, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 
-/** Options of `response.file(path, options)`. Fields that the handler set itself are kept, and conditional requests are judged by them. */
+/**
+ * Options of `response.file(path, options)`. Fields that the handler set itself are kept, and conditional requests are judged by them.
+ * @example
+ * const options: FileOptions = { download: true, cacheControl: 'private' }
+ * server.mapGet('/report', (_, { response }) => response.file('report.pdf', options))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/files-and-streams.md
+ */
 export interface FileOptions {
   /** Content-Type. Default: the type already set on the response, otherwise by file extension, otherwise `application/octet-stream`. */
   readonly contentType?: string

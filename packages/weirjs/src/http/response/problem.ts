@@ -7,7 +7,12 @@ import { t } from '../../schema/t.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** A problem document (RFC 9457). */
+/**
+ * A problem document (RFC 9457).
+ * @example
+ * server.mapGet('/users/:id', { answers: { 200: t.string, 404: Problem } }, (_, { response }) => response.notFound('There is no such user.'))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/errors.md
+ */
 export interface Problem {
   /** A URI that identifies the kind of problem. Default: `about:blank`, which means that `title` says no more than `status` does. */
   readonly type?: string

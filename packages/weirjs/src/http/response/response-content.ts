@@ -35,6 +35,10 @@ export type PieceWatcher = (piece: unknown, isFromClient?: boolean) => void
 /**
  * What follows the head. Text is sent as UTF-8. `file` is a file that has not been opened yet: after `next()`, and in `beforeSend`, the
  * content is never of that kind.
+ * @example
+ * const isText = ({ kind }: ResponseContent) => kind === 'text'
+ * server.use({ name: 'sizes', beforeSend: (_, { content }) => console.log(isText(content)) })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
  */
 export type ResponseContent =
   | { readonly kind: 'none' }

@@ -34,6 +34,9 @@ interface AnsweredRequest extends DecidedRequest {
  *
  * `Status` and `Body` are what the compiler knows of it, for routes that declare their answers: `response.status(404).json(problem)` is an
  * `HttpResponse<404, Problem>`. Without them nothing is known.
+ * @example
+ * server.mapGet('/', (_, { response }) => response.status(201).header('X-Id', '5').json({ id: 5 }))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/response.md
  */
 // biome-ignore lint/suspicious/noExplicitAny: a response about which nothing is known may be passed on as any other
 export class HttpResponse<Status = any, Body = any> {

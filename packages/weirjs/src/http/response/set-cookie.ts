@@ -7,7 +7,13 @@ import { duration, flag, matching, oneOf, text } from '../../base/option-kinds.t
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 
-/** Attributes of a cookie (RFC 6265 §5.2). */
+/**
+ * Attributes of a cookie (RFC 6265 §5.2).
+ * @example
+ * const options: CookieOptions = { httpOnly: true, maxAge: '7d' }
+ * response.cookie('theme', 'dark', options)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/cookies.md
+ */
 export interface CookieOptions {
   /**
    * How long the client keeps it, in whole seconds: a text such as `'30d'`, or milliseconds, which are at least a day, because smaller numbers

@@ -18,7 +18,13 @@ import { checkExtension } from '../multipart/file-extensions.ts'
 import { otherReader, PartStream } from '../multipart/part-stream.ts'
 import { safeFileName } from './file-name.ts'
 
-/** What may be saved, and what is computed and reported meanwhile. */
+/**
+ * What may be saved, and what is computed and reported meanwhile.
+ * @example
+ * const policy: ContentPolicy = { maxSize: '5MiB', extensions: ['.png'] }
+ * await saveTo('uploads', { fileName: 'a.png' }, new Uint8Array(10), policy)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
+ */
 export interface ContentPolicy {
   /** Largest size; when exceeded, `PayloadTooLargeError` (413). Default: no limit in addition to those of the form. */
   readonly maxSize?: Size
@@ -49,7 +55,13 @@ export interface ContentPolicy {
   readonly onProgress?: (bytes: number) => void
 }
 
-/** What the client sent about a file, of which only the name is used. */
+/**
+ * What the client sent about a file, of which only the name is used.
+ * @example
+ * const info: UploadInfo = { fileName: 'photo.png' }
+ * await saveTo('uploads', info, new Uint8Array(10))
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
+ */
 export interface UploadInfo {
   readonly fileName: string | null
 }

@@ -14,6 +14,9 @@ const MAX_BYTES = 255 - 32
  * Returns the last segment of a client's file name, with characters that file systems refuse replaced by `_`. The result has no separators,
  * no control characters, no leading or trailing dots and blanks, is not a device name, and has at most 223 bytes of UTF-8, with the
  * extension kept. When nothing is left, it is `fallback`, by default `upload.bin`. The name does not tell what is in the file.
+ * @example
+ * safeFileName('../../etc/passwd') // passwd
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
  */
 export function safeFileName(fileName: string | null | undefined, fallback = 'upload.bin'): string {
   const whole = (fileName ?? '').normalize('NFC')

@@ -26,7 +26,13 @@ import {
 import { BUFFER_BYTES, DiskWriter } from './disk-writer.ts'
 import { safeFileName, withSuffix } from './file-name.ts'
 
-/** Options of `saveTo`: what may be saved, and how. */
+/**
+ * Options of `saveTo`: what may be saved, and how.
+ * @example
+ * const policy: SavePolicy = { maxSize: '5MiB', extensions: ['.png'] }
+ * await saveTo('uploads', { fileName: 'a.png' }, new Uint8Array(10), policy)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
+ */
 export interface SavePolicy extends ContentPolicy {
   /** Name to save under, in place of the client's. It is passed through `safeFileName` as well. */
   readonly fileName?: string
@@ -60,6 +66,11 @@ const OWNER_WRITE = 0o200
  * @throws (rejects) FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError for a stream that has another reader, the
  *   error of the stream or of the system (`ENOSPC`, `EACCES`), WEIR_OPTION_INVALID for an invalid policy, and for content that is neither
  *   bytes nor a Readable
+ * @example
+ * await request.bodyMultipartStream({
+ *   onFile: async (info, content) => console.log((await saveTo('uploads', info, content)).path),
+ * })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
  */
 export function saveTo(directory: string, info: UploadInfo, content: Readable | Uint8Array, policy: SavePolicy = {}): Promise<SavedFile> {
   return saveChecked(SAVE_RULES, info, content, policy, async (clientName, { hash, inspector }, { fileName: given, mode, sync }) => {

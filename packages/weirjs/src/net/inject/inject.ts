@@ -15,7 +15,13 @@ export const EARLY_HINTS = 103
 
 export const INJECT_RULES = rules<InjectRequest & ArrivalOptions>('request')({ ...REQUEST_RULES.table, ...ARRIVAL_RULES.table })
 
-/** The response to an injected request. */
+/**
+ * The response to an injected request.
+ * @example
+ * const hello: InjectResponse = await server.inject('/hello')
+ * console.log(hello.status, hello.text())
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/testing.md
+ */
 export interface InjectResponse extends ResponseHead {
   readonly body: Uint8Array
   /** The fields after the body. They are sent only if the request has `TE: trailers`. */

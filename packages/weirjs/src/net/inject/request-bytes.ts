@@ -8,7 +8,13 @@ import { anything } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { chunkHead, lastChunk } from '../../wire/http1/encode.ts'
 
-/** A request to send. */
+/**
+ * A request to send.
+ * @example
+ * const hello: InjectRequest = { url: '/hello', headers: { accept: 'text/plain' } }
+ * console.log((await server.inject(hello)).status)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/testing.md
+ */
 export interface InjectRequest {
   /** The method. Default `GET`. */
   readonly method?: string

@@ -14,6 +14,10 @@ import { checkedHosts, type HostsOption } from '../hosts/host-names.ts'
 /**
  * Certificate, key and so on, as in `node:tls` (`key`, `cert`, `pfx`, `ca`, `requestCert`, …), and certificates by server name. The lowest
  * version is TLS 1.2. The server itself decides which protocols ALPN offers, by the option `http2`.
+ * @example
+ * const tls: ServerTlsOptions = { key: readFileSync('key.pem'), cert: readFileSync('cert.pem') }
+ * new HttpServer({ tls, http2: true })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/tls.md
  */
 export interface ServerTlsOptions extends Omit<TlsOptions, 'ALPNProtocols' | 'ALPNCallback' | 'secureProtocol' | 'secureContext'> {
   /**
@@ -98,6 +102,12 @@ interface InheritedListenOptions extends CommonListenOptions {
   readonly mode?: undefined
 }
 
+/**
+ * @example
+ * const listen: ListenOptions[] = [{ address: '127.0.0.1', port: 8080 }]
+ * new HttpServer({ listen })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/lifecycle.md
+ */
 export type ListenOptions = TcpListenOptions | UnixListenOptions | InheritedListenOptions
 
 /** HTTP/2 without TLS. */

@@ -5,11 +5,23 @@ import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { StopOptions } from '../../http/stop-options.ts'
 
+/**
+ * @example
+ * const options: RunOptions = { signals: ['SIGTERM'], grace: '30s' }
+ * await server.run(options)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/lifecycle.md
+ */
 export interface RunOptions extends StopOptions {
   /** Signals on which to stop gracefully; a second one ends everything immediately. Without this option, no signal is handled. */
   readonly signals?: readonly NodeJS.Signals[]
 }
 
+/**
+ * @example
+ * const report: StopReport = await server.stop()
+ * console.log(report.aborted)
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/lifecycle.md
+ */
 export interface StopReport {
   /** How many connections still had a request in flight at the deadline, and were aborted. */
   readonly aborted: number

@@ -9,7 +9,13 @@ import type { Head } from '../../wire/head/head.ts'
 
 import { TrustedNetworks } from './trusted-networks.ts'
 
-/** Which proxies may state who the client is. Without these options, no proxy may, and no such field is read. */
+/**
+ * Which proxies may state who the client is. Without these options, no proxy may, and no such field is read.
+ * @example
+ * const proxies: ProxyOptions = { trust: ['10.0.0.0/8'], hosts: ['app.example.org'] }
+ * new HttpServer({ proxies })
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/proxies.md
+ */
 export interface ProxyOptions {
   /**
    * The networks of the proxies, at most 32: `'loopback'` (127.0.0.0/8, ::1), `'private'` (RFC 1918, fc00::/7), `'unix'` (every process
