@@ -24,8 +24,9 @@ app.get('/stream', () => {
 const WAYS = {
   async adapter(overrideGlobalObjects = true) {
     const { serve } = await import('@hono/node-server')
+    const serverOptions = { keepAliveTimeout: 600_000 } // the others may have their turns for longer than the usual 5 s
     return new Promise((resolve) =>
-      serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0, overrideGlobalObjects }, ({ port }) => resolve(port)),
+      serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0, overrideGlobalObjects, serverOptions }, ({ port }) => resolve(port)),
     )
   },
   'adapter-plain': () => WAYS.adapter(false),
