@@ -12,7 +12,7 @@ import { ArraySchema, ObjectSchema } from './composite.ts'
 import { DateSchema } from './dates.ts'
 import { asSchema, ForeignSchema } from './foreign.ts'
 import { Descent, LazySchema } from './lazy.ts'
-import { Mismatch, NOT_SHOWN, type PathPart, shorten, show } from './mismatch.ts'
+import { Mismatch, NOT_SHOWN, type PathPart, show } from './mismatch.ts'
 import { BigIntSchema } from './numbers.ts'
 import { RecordSchema } from './records.ts'
 import type { Schema } from './schema.ts'
@@ -131,7 +131,7 @@ function recordPicker(schema: RecordSchema<unknown>): Picker {
       if (schema.misnamed(name) !== null) continue
       const part = record[name]
       const picked = isScalar(part) && !converts ? part : pick(part)
-      if (picked instanceof Mismatch) return under(picked, name)
+      if (picked instanceof Mismatch) return under(picked, schema.shown(name))
       copied[name] = picked
     }
     return copied
@@ -281,7 +281,7 @@ function checkRecord(schema: RecordSchema<unknown>, record: Properties): unknown
   for (const name of Object.keys(record)) {
     const picked = schema.misnamed(name) ?? check(schema.value, record[name])
     if (!(picked instanceof Mismatch)) copied[name] = picked
-    else if (picked.addTo(found, shorten(name))) break
+    else if (picked.addTo(found, schema.shown(name))) break
   }
   return found.length === 0 ? copied : schema.conceal(Mismatch.ofAll(found))
 }

@@ -5,7 +5,7 @@ import { isPlainObject, readEntry } from './composite.ts'
 import { asSchema } from './foreign.ts'
 import type { JsonSchema } from './json-keywords.ts'
 import type { JsonSchemaWriter } from './json-schema.ts'
-import { Mismatch, shorten, show } from './mismatch.ts'
+import { Mismatch, NOT_SHOWN, shorten, show } from './mismatch.ts'
 import { type FormTexts, type Presence, REQUIRED, type ReadContext, type Reads, Schema, type SchemaPlace } from './schema.ts'
 import type { AnySchema, InputOf, OutputOf, StandardSchema } from './standard.ts'
 
@@ -93,7 +93,16 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
     // Code that copies the record later might copy it onto a prototype.
     if (key === '__proto__') return new Mismatch('a key that is not "__proto__"', show(key))
     const read = this.key === null ? key : this.key.fromText(key)
-    return read instanceof Mismatch ? new Mismatch(`a key that is ${read.expected}`, show(key)) : null
+    return read instanceof Mismatch ? new Mismatch(`a key that is ${read.expected}`, this.#hidesKeys ? NOT_SHOWN : show(key)) : null
+  }
+
+  /** The key, as messages show where a value is. @internal */
+  shown(key: string): string {
+    return this.#hidesKeys ? NOT_SHOWN : shorten(key)
+  }
+
+  get #hidesKeys(): boolean {
+    return this.key?.holdsSecret === true
   }
 
   protected override readText(text: string): Mismatch {
@@ -133,7 +142,7 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
     for (const key of Object.keys(source)) {
       const part = this.misnamed(key) ?? read(source[key]!)
       if (part instanceof Mismatch) {
-        if (part.addTo((found ??= []), shorten(key))) break
+        if (part.addTo((found ??= []), this.shown(key))) break
       } else if (part !== undefined) {
         record[key] = part
       }

@@ -75,3 +75,16 @@ describe('no schema repeats a secret', () => {
     })
   }
 })
+
+const KEYS = { secret: t.uuid.secret(), 'of a union of secrets': t.union(t.literal('a').secret(), t.literal('b').secret()), open: t.string }
+for (const [name, keys] of Object.entries(KEYS))
+  test(`keys of a record are shown where nothing of them is secret: ${name}`, () => {
+    const schema = t.object({ by: t.record(t.object({ n: t.int }).strict()).keys(keys) })
+    const wrong = { by: { [SECRET]: { n: 'x' }, other: [] } }
+    const found = [schema.fromValue(wrong), checkedPickerOf(schema)(wrong), checkedPickerOf(schema)({ by: { [SECRET]: [] } })]
+    for (const mismatch of found) {
+      assert.ok(mismatch instanceof Mismatch)
+      const shown = JSON.stringify([mismatch.failures('', 'body'), mismatch.all(), mismatch.message])
+      assert.equal(shown.includes(SECRET), name === 'open', shown)
+    }
+  })
