@@ -5,7 +5,7 @@
  * @example
  * const timeout: Duration = '30s'
  * server.group('/api', { requestTimeout: timeout })
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/limits.md
  */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 

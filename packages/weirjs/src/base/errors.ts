@@ -146,7 +146,7 @@ export class ProtocolError extends WeirError {
  * A limit was exceeded. The error has the name of the limit, its value, and what was received.
  * @example
  * if (error instanceof LimitError) console.log(error.limit, error.maximum)
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/limits.md
  */
 export class LimitError extends WeirError {
   override readonly name: string = 'LimitError'
@@ -169,7 +169,7 @@ export class LimitError extends WeirError {
  * 413: the body, or a part of it, is larger than a limit allows.
  * @example
  * if (error instanceof PayloadTooLargeError) console.log(error.limit)
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/limits.md
  */
 export class PayloadTooLargeError extends LimitError {
   override readonly name = 'PayloadTooLargeError'

@@ -9,7 +9,7 @@ import type { Size } from './size.ts'
  * Sizes are in bytes. `null` means no limit, where it is allowed. A limit of N allows N and refuses N + 1.
  * @example
  * const most = ({ maxRequestBodySize }: Limits) => maxRequestBodySize ?? Infinity
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/limits.md
  */
 export interface Limits {
   /**
@@ -49,7 +49,7 @@ export interface Limits {
  * Times are in milliseconds. They count from the start of their phase; bytes that trickle in do not restart them. `null` means never.
  * @example
  * const isEndless = ({ requestTimeout }: Timeouts) => requestTimeout === null
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/limits.md
  */
 export interface Timeouts {
   /** From the first byte of a head to its end. Default 5 s. When exceeded: 408; the connection closes. */
@@ -86,7 +86,7 @@ export interface Timeouts {
  * @example
  * const limits: LimitOptions = { maxRequestBodySize: '10MiB', maxConnections: 2000 }
  * new HttpServer({ limits })
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/limits.md
  */
 export type LimitOptions = { readonly [K in keyof Limits]?: K extends `${string}Size` ? Limits[K] | Size : Limits[K] }
 
@@ -95,7 +95,7 @@ export type LimitOptions = { readonly [K in keyof Limits]?: K extends `${string}
  * @example
  * const timeouts: TimeoutOptions = { headersTimeout: '5s', requestTimeout: '30s' }
  * new HttpServer({ timeouts })
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/limits.md
  */
 export type TimeoutOptions = { readonly [K in keyof Timeouts]?: Timeouts[K] | (K extends 'minBodyRate' ? Size : Duration) }
 

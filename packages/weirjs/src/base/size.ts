@@ -5,7 +5,7 @@
  * @example
  * const size: Size = '10MiB'
  * new HttpServer({ limits: { maxRequestBodySize: size } })
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/limits.md
  */
 export type Size = number | `${number}${'B' | 'KiB' | 'MiB' | 'GiB'}`
 

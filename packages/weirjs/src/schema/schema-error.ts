@@ -4,7 +4,7 @@ import { WeirError } from '../base/errors.ts'
 import { type Mismatch, nameOf } from './mismatch.ts'
 
 /**
- * A value does not fit the schema whose `parse` or `fromText` was called. It is not the client's fault: a handler that does not catch it answers with 500.
+ * A value does not fit the schema whose `parse` or `fromText` was called. It does not count as the client's fault: if the handler does not catch it, the client gets a 500.
  * @example
  * try {
  *   t.int.parse('five')

@@ -92,7 +92,7 @@ export interface ExplainedArgument {
   readonly presence: 'required' | 'optional' | 'default'
   /** The text that was received, shortened to 100 characters; `(not shown)` for a secret, null for none. */
   readonly received: string | null
-  /** The name in the query by which the client probably meant it, while nothing was received; null for none. */
+  /** If nothing was received: a name in the query that is probably a misspelling of it. Null if there is none. */
   readonly misspelt: string | null
   /** Why it does not fit. Empty if it does, or was not checked. */
   readonly failures: readonly BindingFailure[]

@@ -33,9 +33,9 @@ export type Middleware = (session: HttpSession, next: Next) => unknown
 
 /**
  * Sees every response to a request with a valid head, just before it is sent, including responses to errors and to requests that were
- * refused before any middleware ran. It may set fields and convert the content. A promise that it returns is awaited. A body or another
- * response that it returns is not sent, and is an error in tests and with `debug`. What it throws becomes a 500. If a stream fails before its
- * first byte, the response to that error is a new one, which the hook sees as well.
+ * refused before any middleware ran. It may set fields and convert the content. weir waits for a promise that it returns. Returning a body
+ * or another response is an error in tests and with `debug`, because weir does not send it. If the hook throws, the client gets a 500. If a
+ * stream fails before its first byte, the response to that error is a new one, which the hook sees as well.
  * @example
  * const beforeSend: BeforeSend = (_, response) => response.header('X-Frame-Options', 'DENY')
  * server.use({ name: 'frames', beforeSend })

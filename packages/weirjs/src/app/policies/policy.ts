@@ -19,7 +19,7 @@ import type { BeforeSend, Middleware } from './middleware.ts'
  * const gate: Gate = ({ request, response }) =>
  *   request.header('x-key') === 'secret' ? undefined : response.unauthorized()
  * server.use({ name: 'key', gate })
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/groups.md
  */
 export type Gate = (session: HttpSession) => NothingOrResponse
 
@@ -46,7 +46,7 @@ interface NoPromise {
  *   beforeSend: (_, response) => response.header('Cache-Control', 'no-store'),
  * }
  * server.group('/account', { use: [noStore] })
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/groups.md
  */
 export interface Policy {
   /**
@@ -69,9 +69,9 @@ export interface Policy {
   readonly beforeSend?: BeforeSend
   /**
    * Returns what documents and `server.routes` state about it, such as the credentials that it requires. Called when they are created. If it
-   * returns an object, `@weirjs/openapi` reads four of its members: `refuses`, the statuses with which the policy refuses requests, `parameters`,
-   * Parameter Objects of OpenAPI for what the policy reads of a request, `responses`, Response Objects of OpenAPI by status for what else its routes
-   * respond with, and `isDocumented`, which is false if documents leave out the routes of the policy.
+   * returns an object, `@weirjs/openapi` reads four of its members. `refuses` lists the statuses with which the policy refuses requests.
+   * `parameters` lists what the policy reads of a request, as Parameter Objects of OpenAPI. `responses` has what else its routes respond with,
+   * as Response Objects by status. `isDocumented: false` leaves the routes of the policy out of documents.
    */
   readonly describe?: () => unknown
   /**
@@ -117,7 +117,7 @@ export interface UsedPolicy {
  * @example
  * const shared: Usable[] = [(_, next) => next(), { name: 'sign-in' }]
  * server.group('/shared', { use: shared })
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/middleware.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/groups.md
  */
 export type Usable = Middleware | Policy
 

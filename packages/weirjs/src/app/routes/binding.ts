@@ -14,7 +14,7 @@ import { ParameterSource } from './parameter-source.ts'
  * @example
  * const shown = ({ source, name }: Binding) => `${name} of the ${source}`
  * server.routes.flatMap(({ bindings }) => Object.values(bindings).map(shown))
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/observing.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
  */
 export interface Binding {
   readonly source: 'path' | 'query' | 'header' | 'cookie'

@@ -14,7 +14,7 @@ import type { TextSchema } from '../../schema/text.ts'
  * @example
  * const options: PagesOptions = { maxLimit: 50 }
  * pages(t.string, options)
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/answers.md
  */
 export interface PagesOptions {
   /** How many items a page has if the client does not say so. Default 20. */
@@ -43,7 +43,7 @@ interface Page<T> {
  * @example
  * const users: Pages<typeof t.string> = pages(t.string)
  * server.mapGet('/users', { ...users.query, answers: { 200: users.result } }, () => ({ items: ['Ada'] }))
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/answers.md
  */
 export interface Pages<S extends AnySchema> {
   /** The parameters of the route, for its declaration: `{ ...Users.query }`. `cursor` is at most 1,024 characters, and missing for the first page. */
@@ -73,7 +73,7 @@ const MOST_CHARACTERS = 1024
  * @example
  * const users = pages(t.object({ id: t.int }), { maxLimit: 50 })
  * server.mapGet('/users', { ...users.query, answers: { 200: users.result } }, ({ limit }) => ({ items: find(limit) }))
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/answers.md
  */
 export function pages<S extends AnySchema>(item: S, options: PagesOptions = {}): Pages<S> {
   const { limit, maxLimit } = PAGES_RULES.read(options)

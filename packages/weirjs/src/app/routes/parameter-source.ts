@@ -38,7 +38,7 @@ export class ParameterSource<T = unknown, Input = unknown, Source extends 'heade
  * @throws WEIR_ROUTE_DECLARATION for an invalid name, and for what is not a schema
  * @example
  * server.mapGet('/', { tenant: header('x-tenant', t.uuid) }, ({ tenant }) => tenant)
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/headers.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
  */
 export function header<S extends AnySchema>(name: string, schema: S): ParameterSource<OutputOf<S>, InputOf<S>, 'header'> {
   return new ParameterSource('header', name, schema)

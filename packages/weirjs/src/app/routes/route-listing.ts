@@ -16,7 +16,7 @@ import type { MessageSchemas } from './upgrade-handler.ts'
  * @example
  * const names = (policies: readonly PolicyListing[]) => policies.map(({ name }) => name)
  * server.routes.map(({ policies }) => names(policies))
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/observing.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
  */
 export interface PolicyListing {
   /** The policy's name, or that of its function, or `(anonymous)`. */
@@ -32,7 +32,7 @@ export interface PolicyListing {
  * @example
  * const names: (keyof RouteLimits)[] = ['maxRequestBodySize', 'requestTimeout']
  * console.log(server.routes.map(({ limits }) => names.map((name) => limits[name].value)))
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/limits.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/limits.md
  */
 export interface RouteLimits {
   /** In bytes. */
@@ -47,7 +47,7 @@ export interface RouteLimits {
  * @example
  * const shown = ({ method, path }: RouteListing) => `${method} ${path}`
  * console.log(server.routes.map(shown).join('\n'))
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/observing.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
  */
 export interface RouteListing {
   /** Null: any method. */

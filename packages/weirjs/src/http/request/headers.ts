@@ -56,7 +56,7 @@ export class TrailerFields implements FieldBlock {
  * @example
  * const headers: RequestHeaders = request.headers
  * console.log(headers.get('accept'), headers.getAll('forwarded'))
- * @see https://github.com/weirjs/weir/blob/main/docs/guide/headers.md
+ * @see https://github.com/weirjs/weir/blob/main/docs/guide/request.md
  */
 export class RequestHeaders implements Iterable<[name: string, value: string]> {
   readonly #fields: FieldBlock
