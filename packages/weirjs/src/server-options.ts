@@ -87,37 +87,39 @@ export interface ServerOptions {
 }
 
 const OWNER = 'new HttpServer()'
-/** What other servers call an option. */
-const KNOWN_ELSEWHERE: readonly (readonly [name: string, meant: keyof ServerOptions])[] = [
-  ['host', 'address'],
-  ['hostname', 'address'],
-  ['https', 'tls'],
-  ['ssl', 'tls'],
-  ['trustProxy', 'proxies'],
-  ['prefix', 'basePath'],
-  ['errorHandler', 'onError'],
-]
+const ELSEWHERE = {
+  host: 'address',
+  hostname: 'address',
+  https: 'tls',
+  ssl: 'tls',
+  trustProxy: 'proxies',
+  prefix: 'basePath',
+  errorHandler: 'onError',
+} as const
 /** @internal `Places` reads those that say where to listen. */
-export const SERVER_RULES = rules<ServerOptions>(OWNER)({
-  address: anything().optional('127.0.0.1'),
-  port: anything().optional('0'),
-  unixSocket: anything().optional(),
-  tls: anything().optional(),
-  http2: anything().optional('false'),
-  listen: anything().optional(),
-  proxies: readBy((proxies: ProxyOptions) => new Proxies(proxies)).orNull(),
-  basePath: readBy((given: string, owner, option) => BasePath.read(given, owner, option)).orNull('the root'),
-  frontEnds: readBy(checkedFrontEnds).or([]),
-  hosts: readBy(checkedHosts).orNull('[Hosts](hosts.md)'),
-  limits: readBy((limits: LimitOptions) => resolveLimits(limits)).or({}, '[Limits](../limits.md)'),
-  timeouts: readBy((timeouts: TimeoutOptions) => resolveTimeouts(timeouts)).or({}, '[Limits](../limits.md)'),
-  jsonEngine: readBy(checkedEngine).nullable().orNull('JSON'),
-  logger: having(['error'], 'it is called as error(message, detail)').nullable().optional('console'),
-  onError: func().nullable().orNull(),
-  invalidBodyStatus: oneOf(400, 422).or(400),
-  debug: flag(false),
-  sharedReceiveBuffer: flag(true),
-})
+export const SERVER_RULES = rules<ServerOptions>(OWNER)(
+  {
+    address: anything().optional('127.0.0.1'),
+    port: anything().optional('0'),
+    unixSocket: anything().optional(),
+    tls: anything().optional(),
+    http2: anything().optional('false'),
+    listen: anything().optional(),
+    proxies: readBy((proxies: ProxyOptions) => new Proxies(proxies)).orNull(),
+    basePath: readBy((given: string, owner, option) => BasePath.read(given, owner, option)).orNull('the root'),
+    frontEnds: readBy(checkedFrontEnds).or([]),
+    hosts: readBy(checkedHosts).orNull('[Hosts](hosts.md)'),
+    limits: readBy((limits: LimitOptions) => resolveLimits(limits)).or({}, '[Limits](../limits.md)'),
+    timeouts: readBy((timeouts: TimeoutOptions) => resolveTimeouts(timeouts)).or({}, '[Limits](../limits.md)'),
+    jsonEngine: readBy(checkedEngine).nullable().orNull('JSON'),
+    logger: having(['error'], 'it is called as error(message, detail)').nullable().optional('console'),
+    onError: func().nullable().orNull(),
+    invalidBodyStatus: oneOf(400, 422).or(400),
+    debug: flag(false),
+    sharedReceiveBuffer: flag(true),
+  },
+  { elsewhere: ELSEWHERE },
+)
 
 type ServerSettings = typeof SERVER_RULES.settings
 
@@ -141,7 +143,6 @@ export function checkedOptions(options: ServerOptions): ServerSettings {
       `new HttpServer(address, port, options) or (options), not ${kindOf(options)}${typeof options === 'number' ? `: write { port: ${options} }` : ''}`,
     )
   }
-  for (const [name, meant] of KNOWN_ELSEWHERE) if (name in options) throw invalid(OWNER, `${name} is called ${meant} here`)
   for (const [group, { names }] of [
     ['limits', LIMIT_RULES],
     ['timeouts', TIMEOUT_RULES],

@@ -14,6 +14,7 @@ import { routeFactsOf } from './route-facts.ts'
 /** How long a program that keeps running may take to start a server. */
 const PATIENCE_MS = 10_000
 const NO_SERVER = 'it exports no server as default, server or app, and has started none'
+const REMEDY = ': export the server, or name its export with --export'
 
 /** Waits for the first of two: the program starts a server, or its module is complete and exports one. */
 export function answerQuestion(file: string, question: Question): void {
@@ -35,13 +36,13 @@ export function answerQuestion(file: string, question: Question): void {
     void useServer(server)
     return new Promise(() => {}) // the program has nothing more to tell
   })
-  process.once('beforeExit', () => giveUp(NO_SERVER))
+  process.once('beforeExit', () => giveUp(NO_SERVER + REMEDY))
   void setImmediate()
     .then(() => exportedServer(file, question.exportName))
     .then(
       (server) => {
         if (server !== null) return useServer(server)
-        setTimeout(() => giveUp(`${NO_SERVER} within ${PATIENCE_MS / 1000} seconds`), PATIENCE_MS).unref()
+        setTimeout(() => giveUp(`${NO_SERVER} within ${PATIENCE_MS / 1000} seconds${REMEDY}`), PATIENCE_MS).unref()
         return
       },
       (error: unknown) => giveUp(error instanceof Error ? error.message : String(error)),

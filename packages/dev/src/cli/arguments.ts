@@ -256,7 +256,7 @@ function parseDev(own: string[], args: readonly string[]): ParsedCommand {
   })
   if (values.help === true) return { name: 'help', topic: 'dev' }
   const { grace = String(GRACE_MS), listen = [], watch = [] } = values
-  if (!/^\d{1,9}$/.test(grace)) throw new UsageError(`--grace ${grace} is not a number of milliseconds`, 'dev')
+  if (!/^\d{1,9}$/.test(grace)) throw new UsageError(`--grace ${grace} is not a number of milliseconds, such as 5000`, 'dev')
   return {
     name: 'dev',
     file: onlyFile('dev', positionals),
@@ -271,7 +271,8 @@ function parseDev(own: string[], args: readonly string[]): ParsedCommand {
 
 function placeOf(text: string): { readonly address: string; readonly port: number } {
   const [, bracketed, plain, port] = /^(?:(?:\[([^\]]+)\]|([^:]+)):)?(\d{1,5})$/.exec(text) ?? []
-  if (port === undefined || Number(port) > 65535) throw new UsageError(`--listen ${text} is not a port, or an address and a port`, 'dev')
+  if (port === undefined || Number(port) > 65535)
+    throw new UsageError(`--listen ${text} is not a port, or an address and a port, such as 0.0.0.0:8080`, 'dev')
   return { address: bracketed ?? plain ?? DEFAULT_ADDRESS, port: Number(port) }
 }
 

@@ -38,10 +38,12 @@ export async function askProgram<Q extends Question>(file: string, args: readonl
   })
   const how = await new Promise<string>((resolve) => program.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`)))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, end)
-  return answerIn(news, how) as Answers[Q['kind']]
+  return answerIn(file, news, how) as Answers[Q['kind']]
 }
 
-function answerIn(news: News | null, how: string): Answers[Question['kind']] {
+function answerIn(file: string, news: News | null, how: string): Answers[Question['kind']] {
   if (news?.weir === 'answer') return news.answer
-  throw new ProgramError(news?.weir === 'no-server' ? news.reason : `the program ended before it had a server (${how})`)
+  throw new ProgramError(
+    news?.weir === 'no-server' ? news.reason : `${file}: it ended before it had a server (${how}): export the server, or start it`,
+  )
 }

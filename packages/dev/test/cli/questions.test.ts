@@ -166,7 +166,10 @@ test('a file without a server, or one that fails, is one clear message and exit 
   const folder = programFolder(t, { 'none.js': 'export const x = 1', 'broken.js': "throw new Error('out of order')", 'app.ts': '' })
   const none = runWeir(folder, 'routes', 'none.js')
   assert.equal(none.code, 1)
-  assert.match(none.err, /^weir: .*none\.js: it exports no server as default, server or app, and has started none\n$/)
+  assert.match(
+    none.err,
+    /^weir: .*none\.js: it exports no server as default, server or app, and has started none: export the server, .*--export\n$/,
+  )
   const broken = runWeir(folder, 'routes', 'broken.js')
   assert.equal(broken.code, 1)
   assert.match(broken.err, /out of order[\s\S]*weir: /)

@@ -194,7 +194,7 @@ export class RedisMessenger implements Relay {
   }
 
   #checkName(channel: unknown): void {
-    if (typeof channel !== 'string' || channel === '') throw invalid(this.#owner, `channel is ${shown(channel)}, not a name`)
+    if (typeof channel !== 'string' || channel === '') throw invalid(this.#owner, `channel is ${shown(channel)}, not a name such as "news"`)
   }
 
   #tell(error: unknown): void {

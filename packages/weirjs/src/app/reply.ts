@@ -5,7 +5,7 @@ import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import type { RequestHead } from '../http/application.ts'
 import type { Exchange } from '../http/exchange.ts'
-import { hasNoJson } from '../http/json-engine.ts'
+import { hasNoJson, NO_FORM } from '../http/json-engine.ts'
 import { upgradeOf } from '../http/request/upgrade.ts'
 import { type ByteSource, closeSource, takeSource } from '../http/response/byte-source.ts'
 import type { DeclaredAnswers } from '../http/response/declared-answers.ts'
@@ -47,7 +47,10 @@ export function reply(
     case 'object':
       return settle(exchange, response.json(result), answers)
     default:
-      throw new WeirError('WEIR_RESULT_UNSENDABLE', kindOf(result))
+      throw new WeirError(
+        'WEIR_RESULT_UNSENDABLE',
+        `${kindOf(result)} was returned for ${exchange.match.route?.place ?? exchange.head.method}: return a string, an object or a response`,
+      )
   }
 }
 
@@ -105,7 +108,7 @@ function setBody(
   if (result instanceof ArrayBuffer) return response.body(new Uint8Array(result))
   if (ArrayBuffer.isView(result)) return response.body(new Uint8Array(result.buffer, result.byteOffset, result.byteLength))
   if (isWebResponse(result)) return copyWebResponse(response, result, exchange.head.method === 'HEAD', answers === null)
-  if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(result)} has no JSON form`)
+  if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(result)} ${NO_FORM}`)
   return response.json(result)
 }
 

@@ -161,7 +161,12 @@ export const ERRORS = {
   WEIR_BODY_MALFORMED: peer(400, STAYS, 'the body is malformed', 'docs/guide/typed-bodies.md'),
   WEIR_BODY_INVALID: peer(400, STAYS, 'the body does not fit', 'docs/guide/typed-bodies.md'),
   WEIR_BODY_NOT_BUFFERED: developer(500, STAYS, 'the body is streamed here, so await request.bufferBody() first', 'docs/guide/request.md'),
-  WEIR_BODY_IN_GATE: developer(500, STAYS, 'the body is not read before all gates have let the request pass', 'docs/guide/groups.md'),
+  WEIR_BODY_IN_GATE: developer(
+    500,
+    STAYS,
+    'no gate or observer can read the body, so read it in a middleware or the handler',
+    'docs/guide/groups.md',
+  ),
   WEIR_BODY_IS_FORM: peer(415, STAYS, 'multipart forms are not buffered on this route', 'docs/guide/request.md'),
   WEIR_CHARSET_UNKNOWN: peer(415, STAYS, 'the body is in a character encoding that is not read here', 'docs/guide/body-map.md'),
   WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'a body stream can be read only once', 'docs/guide/request.md'),

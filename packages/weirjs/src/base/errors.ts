@@ -2,7 +2,7 @@
 
 import { isFieldValue, isToken } from './ascii.ts'
 import { ERRORS, type ErrorCode, type Fault } from './error-codes.ts'
-import { shown } from './kind-of.ts'
+import { kindOf, shown } from './kind-of.ts'
 import { beginInProgram, type Callee, locate } from './program-frames.ts'
 
 /**
@@ -50,9 +50,20 @@ export class HttpError extends Error {
 /** Checked where the error is made: when it is sent, nothing shows anymore where it came from. */
 function checkedHeaders(headers: ErrorHeaders): ErrorHeaders {
   for (const [name, value] of Object.entries(headers))
-    if (!isToken(name) || ![value].flat().every((one: unknown) => typeof one === 'string' && isFieldValue(one)))
-      throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} of an HttpError`)
+    for (const one of [value].flat() as unknown[])
+      if (!isToken(name) || typeof one !== 'string' || !isFieldValue(one)) throw unsendableField(name, one)
   return Object.freeze({ ...headers })
+}
+
+/** The error for a field that cannot be sent. Its value may be secret, so it is not shown. */
+export function unsendableField(name: unknown, value: unknown, expected = 'a string'): WeirError {
+  const why =
+    typeof name !== 'string' || !isToken(name)
+      ? `${shown(name)} is not the name of a field, such as "X-Total"`
+      : typeof value === 'string'
+        ? `the value of ${JSON.stringify(name)} has a character that no field may have, such as a line end: encode it`
+        : `${JSON.stringify(name)} is ${kindOf(value)}, not ${expected}`
+  return new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', why)
 }
 
 interface WeirErrorOptions {

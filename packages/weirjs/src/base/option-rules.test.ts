@@ -100,6 +100,16 @@ test('a misspelt option is refused with the one that is probably meant', () => {
   for (const [name, message] of table) assert.ok(messageOf({ path: '/', [name]: 1 }).endsWith(`thing: there is no option ${message}`), name)
 })
 
+test('what another framework calls an option is refused with what it is called here', () => {
+  const HERE = rules<{ readonly root?: string; readonly roof?: string }>('files')(
+    { root: text().optional(), roof: text().optional() },
+    { elsewhere: { dir: 'root', rood: 'roof' } },
+  )
+  assert.throws(() => HERE.read({ dir: '/' } as never), /files: there is no option "dir": it is called "root"$/)
+  assert.throws(() => HERE.read({ rood: '/' } as never), /"rood": it is called "roof"$/, 'before a name that is near')
+  assert.throws(() => HERE.read({ constructor: '/' } as never), /"constructor"; the options are root, roof$/)
+})
+
 test('what is given can be checked alone', () => {
   RULES.check({ path: '/', mode: 'b', wait: null })
   assert.throws(() => RULES.check({ path: '/', mode: 'c' as never }), /thing: mode is the string "c", not "a" or "b"/)
@@ -120,7 +130,7 @@ test('options that need or exclude each other are told so, whatever name they ha
     { needs: { c: 'a' }, excludes: [['a', 'b']] },
   )
   assert.throws(() => TIED.read({ c: [1] }), /tied: c needs a$/)
-  assert.throws(() => TIED.read({ aBytes: 1, b: 1 }), /tied: a and b exclude each other$/)
+  assert.throws(() => TIED.read({ aBytes: 1, b: 1 }), /tied: a and b exclude each other: give one of them$/)
   assert.throws(() => TIED.read({ a: 1, c: [] }), /tied: c is empty: say one$/)
   assert.deepEqual(TIED.read({ aBytes: 1, c: [1] }), { a: 1, b: undefined, c: [1] })
 })

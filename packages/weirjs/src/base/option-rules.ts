@@ -81,7 +81,7 @@ export class Rule<In, Out> {
     const read = this.#read
     const filled: Read = (value, place, expected) => {
       const setting = read(value, place, expected)
-      if (Array.isArray(value) && value.length === 0) throw invalid(place.owner, `${place.option} is empty${why === '' ? '' : `: ${why}`}`)
+      if (Array.isArray(value) && value.length === 0) throw invalid(place.owner, `${place.option} is empty: ${why || 'name at least one'}`)
       return setting
     }
     return new Rule(this.kind, this.expected, filled, this.absent)
@@ -143,6 +143,8 @@ interface Relations<O> {
   readonly needs?: { readonly [K in keyof O]?: keyof O & string }
   /** Pairs of which only one may be given. */
   readonly excludes?: readonly (readonly [keyof O & string, keyof O & string])[]
+  /** What other frameworks call an option, and what it is called here. */
+  readonly elsewhere?: Readonly<Record<string, keyof O & string>>
 }
 
 /** The rules of one interface of options. */
@@ -197,7 +199,7 @@ export class OptionRules<O, R> {
     const isGiven = (name: string): boolean => given[name] !== undefined || given[this.#aliases.get(name) ?? name] !== undefined
     for (const [name, other] of Object.entries(needs)) if (isGiven(name) && !isGiven(other!)) throw invalid(owner, `${name} needs ${other}`)
     for (const [name, other] of excludes)
-      if (isGiven(name) && isGiven(other)) throw invalid(owner, `${name} and ${other} exclude each other`)
+      if (isGiven(name) && isGiven(other)) throw invalid(owner, `${name} and ${other} exclude each other: give one of them`)
   }
 
   /** The check alone, of what is given: for calls that are made for each request and do without settings. @throws WEIR_OPTION_INVALID */
@@ -220,7 +222,10 @@ export class OptionRules<O, R> {
       if (this.names.includes(name)) continue
       const rule = (this.table as Readonly<Record<string, unknown>>)[name]
       if (!(rule instanceof Alias))
-        throw invalid(owner, isExchange(given) ? UNCALLED : `there is no option ${unknownName(name, this.names)}`)
+        throw invalid(
+          owner,
+          isExchange(given) ? UNCALLED : `there is no option ${unknownName(name, this.names, this.#relations.elsewhere)}`,
+        )
       if (given[rule.of] !== undefined && given[name] !== undefined)
         throw invalid(owner, `${name} is another name of ${rule.of}: give one of them`)
     }

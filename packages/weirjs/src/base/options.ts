@@ -28,10 +28,10 @@ export function listOf<T>(owner: string, option: string, value: readonly T[]): r
   throw invalid(owner, `${option} is ${shown(value)}, not a list`)
 }
 
-/** An unknown name, and what was probably meant. */
-export function unknownName(name: string, names: readonly string[]): string {
+/** An unknown name, and what was probably meant. @param elsewhere what other frameworks call an option */
+export function unknownName(name: string, names: readonly string[], elsewhere: Readonly<Record<string, string>> = {}): string {
   const quoted = JSON.stringify(name)
-  const meant = names.find((one) => plain(one) === plain(name))
+  const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : names.find((one) => plain(one) === plain(name))
   if (meant !== undefined) return `${quoted}: it is called "${meant}"`
   if (names.length === 0) return quoted
   const near = names.find((one) => isMeant(one, name) || plain(one) === bare(name))

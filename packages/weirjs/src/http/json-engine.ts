@@ -93,6 +93,9 @@ export function noJsonForm(what: string, instead: string): WeirError {
   return new WeirError('WEIR_RESULT_UNSENDABLE', `${what} has no JSON form: send parts of it, such as ${instead}`)
 }
 
+/** What is wrong with a value such as a function or a RegExp. */
+export const NO_FORM = 'has no JSON form: send a string or an object made from it'
+
 /** Serializes a value for a response. */
 export type Serialize = (value: unknown) => string | undefined
 
@@ -106,14 +109,15 @@ export function jsonTextOf(value: unknown, serialize: Serialize): string {
     text = serialize(value)
   } catch (error) {
     if (!isInstance(error, TypeError)) throw error
-    throw new WeirError('WEIR_RESULT_UNSENDABLE', error.message, { cause: error })
+    const hint = error.message.includes('BigInt') ? ': send String(value)' : ''
+    throw new WeirError('WEIR_RESULT_UNSENDABLE', error.message + hint, { cause: error })
   }
   if (typeof text === 'string') {
     if (text === '{}' && isPromise(value)) throw unawaited(value, 'the value')
     return text
   }
   checkSettled('json()', 'serialize', text)
-  throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} has no JSON form`)
+  throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} ${NO_FORM}`)
 }
 
 /**
@@ -141,7 +145,7 @@ export function lossOf(value: unknown, most: number): string | null {
 function whyLost(value: unknown): string {
   if (value instanceof Map) return 'is a Map: send Object.fromEntries(map)'
   if (value instanceof Set) return 'is a Set: send [...set]'
-  return isPromise(value) ? 'is a promise: await it' : `is ${kindOf(value)}, which has no JSON form`
+  return isPromise(value) ? 'is a promise: await it' : `is ${kindOf(value)}, which ${NO_FORM}`
 }
 
 /** Its rejection is swallowed: nothing else would handle it. */

@@ -18,7 +18,7 @@ export class ServerTiming {
    */
   time<T>(name: string, work: () => T): T {
     if (typeof name !== 'string' || !isToken(name)) throw invalid('time()', `the name is ${shown(name)}, not a token such as "db"`)
-    if (work === undefined) throw invalid('time()', 'a function is needed')
+    if (work === undefined) throw invalid('time()', `a function is needed: write time(${JSON.stringify(name)}, () => …)`)
     checkFunction('time()', 'the second argument', work)
     const startedAt = performance.now()
     let result: T

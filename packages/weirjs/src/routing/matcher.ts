@@ -38,7 +38,7 @@ export class Matcher<R extends Sourced> {
    */
   add(method: string | null, template: Template, host: string | null, route: R): void {
     if (method !== null && !isToken(method))
-      throw new WeirError('WEIR_ROUTE_DECLARATION', `${JSON.stringify(method)} is not a valid method`)
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${JSON.stringify(method)} is not a valid method, such as "GET"`)
     const name = host === null ? null : host.toLowerCase()
     const title = `${method ?? 'any method'} ${name ?? ''}${template.text} (${route.source})`
     const table = this.#routesOf(name).tableOf(template)
@@ -81,7 +81,7 @@ export class Matcher<R extends Sourced> {
   #routesOf(host: string | null): RouteSet<R> {
     if (host === null) return this.#unbound
     if (!HOST.test(host) || host.length > MAX_HOST_CHARACTERS)
-      throw new WeirError('WEIR_ROUTE_DECLARATION', `${JSON.stringify(host)} is not a valid host name`)
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${JSON.stringify(host)} is not a valid host name, such as "api.example.com"`)
     this.#bound ??= new Map()
     const key = host.startsWith('*') ? host.slice(1) : host
     const known = this.#bound.get(key)

@@ -67,7 +67,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a redirect to an object': [
     () => new HttpResponse().redirect(new URL('http://h/') as never),
     'WEIR_RESPONSE_HEADER_SYNTAX',
-    /"Location" is a URL$/,
+    /"Location" is a URL, not a string or a number$/,
   ],
   'a URL as path of a file': [
     () => new HttpResponse().file(new URL('file:///x') as never),
@@ -78,9 +78,21 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'null as bytes': [() => new HttpResponse().body(null as never), 'WEIR_RESULT_UNSENDABLE', /: null is not bytes$/],
   'a list as stream': [() => new HttpResponse().stream([] as never), 'WEIR_RESULT_UNSENDABLE', /an array is not a stream$/],
   'a stream that yields a list': [() => bytesOf([1]), 'WEIR_RESULT_UNSENDABLE', /a stream yielded an array, not bytes or text$/],
-  'a field without a value': [() => new HttpResponse().header('x', undefined as never), 'WEIR_RESPONSE_HEADER_SYNTAX', /"x" is undefined$/],
-  'a field with a list': [() => new HttpResponse().header('x', ['a'] as never), 'WEIR_RESPONSE_HEADER_SYNTAX', /"x" is an array$/],
-  'a function as JSON': [() => new HttpResponse().json(() => 1), 'WEIR_RESULT_UNSENDABLE', /a function has no JSON form$/],
+  'a field without a value': [
+    () => new HttpResponse().header('x', undefined as never),
+    'WEIR_RESPONSE_HEADER_SYNTAX',
+    /"x" is undefined, not a string or a number$/,
+  ],
+  'a field with a list': [
+    () => new HttpResponse().header('x', ['a'] as never),
+    'WEIR_RESPONSE_HEADER_SYNTAX',
+    /"x" is an array, not a string or a number$/,
+  ],
+  'a function as JSON': [
+    () => new HttpResponse().json(() => 1),
+    'WEIR_RESULT_UNSENDABLE',
+    /a function has no JSON form: send a string or an object made from it$/,
+  ],
   'a server whose address is undefined': [
     () => new HttpServer(undefined as never, 2015),
     'WEIR_OPTION_INVALID',

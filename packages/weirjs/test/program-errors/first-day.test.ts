@@ -79,9 +79,9 @@ describe('when the program starts', () => {
     'choices as a list': [() => t.enum(wrong(['a', 'b'])), /the members are arguments, not a list: t\.enum\('a', 'b'\)/],
     'a port alone': [() => new HttpServer(wrong(3000)), /not a number: write \{ port: 3000 \}/],
     'a port as text': [() => new HttpServer({ port: wrong('3000') }), /port is the string "3000", not a whole number from 0 to 65535/],
-    'a host to listen on': [() => new HttpServer(wrong({ host: '0.0.0.0' })), /host is called address here/],
-    'https as an option': [() => new HttpServer(wrong({ https: {} })), /https is called tls here/],
-    'a trusted proxy': [() => new HttpServer(wrong({ trustProxy: true })), /trustProxy is called proxies here/],
+    'a host to listen on': [() => new HttpServer(wrong({ host: '0.0.0.0' })), /"host": it is called "address"/],
+    'https as an option': [() => new HttpServer(wrong({ https: {} })), /"https": it is called "tls"/],
+    'a trusted proxy': [() => new HttpServer(wrong({ trustProxy: true })), /"trustProxy": it is called "proxies"/],
     'a limit beside the limits': [() => new HttpServer(wrong({ maxConnections: 5 })), /write \{ limits: \{ maxConnections \} \}/],
     'a time in other words': [() => new HttpServer({ timeouts: { requestTimeout: wrong('5 parsecs') } }), /a time such as "30s"/],
     'a certificate without its key': [() => new HttpServer({ tls: wrong({ cert: 'x' }) }), /set "key" and "cert", or "pfx"/],
@@ -105,6 +105,29 @@ describe('when the program starts', () => {
     'a folder as text': [() => staticFiles(wrong('./public')), /options must be an object, not a string/],
     'a level of compression': [() => compression(wrong({ level: 9 })), /"level", perhaps "levels"/],
     'a callback of a WebSocket': [() => websocket('/chat', wrong({ onMessage() {} })), /"onMessage", perhaps "message"/],
+    'compression of a WebSocket': [
+      () => websocket('/chat', wrong({ compression: true })),
+      /"compression": it is called "perMessageDeflate"$/,
+    ],
+    'the longest payload of a WebSocket': [
+      () => websocket('/chat', wrong({ maxPayload: 5 })),
+      /"maxPayload": it is called "maxMessageSize"$/,
+    ],
+    'a limit of requests': [() => rateLimit(wrong({ max: 5 })), /"max": it is called "quota"$/],
+    'a host of an endpoint': [() => new HttpServer({ listen: [wrong({ host: '::' })] }), /"host": it is called "address"$/],
+    'a port that no parent would use': [
+      () => new HttpServer(wrong({ listen: 'inherited', port: 80 })),
+      /"port" has no effect with listen: "inherited": leave it out$/,
+    ],
+    'a port beside the list': [() => new HttpServer(wrong({ listen: [{}], port: 80 })), /write listen: \[\{ port: … \}\]$/],
+    'two kinds of endpoint': [() => new HttpServer({ listen: [wrong({ fd: 4, port: 80 })] }), /with "port": leave one out$/],
+    'a line end in a field': [() => new HttpResponse().header('X-A', 'a\nb'), /the value of "X-A" has a character .* such as a line end/],
+    'a space in the name of a field': [() => new HttpResponse().header('X A', 'a'), /"X A" is not the name of a field, such as "X-Total"/],
+    'a field of an error that is no text': [
+      () => new HttpError(500, '', { headers: { 'X-A': wrong(5) } }),
+      /"X-A" is a number, not a string/,
+    ],
+    'a field of the connection': [() => new HttpResponse().header('Transfer-Encoding', 'chunked'), /set by the server: leave it out/],
     'a WebSocket without a path': [
       () => websocket(wrong({ message() {} }), wrong(undefined)),
       /the first argument is a path, such as \/chat/,
@@ -123,7 +146,11 @@ describe('when a request comes', () => {
     'a Map inside': [() => ({ tags: new Map() }), /\/tags is a Map: send Object\.fromEntries\(map\)/],
     'a promise inside': [() => ({ user: Promise.resolve(1) }), /\/user is a promise: await it/],
     'an Error that is returned': [() => new Error('x'), /an Error has no JSON form/],
-    'a function': [() => () => 1, /this value cannot be sent: a function/],
+    'a function': [
+      () => () => 1,
+      /this value cannot be sent: a function was returned for GET \/a \(inline\) at .*: return a string, an object or a response/,
+    ],
+    'a bigint inside': [() => ({ id: 1n }), /BigInt: send String\(value\)/],
     'a circle': [
       () => {
         const value: Record<string, unknown> = {}

@@ -91,7 +91,7 @@ const MISTAKES: ReadonlyArray<readonly [make: () => unknown, message: string]> =
         untyped(() => {}),
         untyped('news'),
       ),
-    'memoryRelay(): channel is a function, not a name',
+    'memoryRelay(): channel is a function, not a name such as "news"',
   ],
   [() => memoryRelay().subscribe('news', untyped('news')), 'memoryRelay(): listener is the string "news", not a function'],
   [() => memoryRelay().publish('news', untyped({ usd: 4 })), 'memoryRelay(): publish: the data is an object, not a string'],

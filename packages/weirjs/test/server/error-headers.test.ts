@@ -56,11 +56,17 @@ describe('fields of an HttpError', () => {
   })
 
   test('that cannot be sent are refused where the error is made', () => {
-    const wrong: unknown[] = [{ 'X-A': 'a\r\nb' }, { 'X A': '1' }, { 'X-A': ['ok', 'a\0'] }, { 'X-A': 5 }, { 'X-A': undefined }]
-    for (const headers of wrong)
+    const wrong: readonly (readonly [headers: unknown, message: RegExp])[] = [
+      [{ 'X-A': 'a\r\nb' }, /the value of "X-A" has a character that no field may have, such as a line end: encode it$/],
+      [{ 'X A': '1' }, /the string "X A" is not the name of a field, such as "X-Total"$/],
+      [{ 'X-A': ['ok', 'a\0'] }, /the value of "X-A" has a character/],
+      [{ 'X-A': 5 }, /"X-A" is a number, not a string$/],
+      [{ 'X-A': undefined }, /"X-A" is undefined, not a string$/],
+    ]
+    for (const [headers, message] of wrong)
       assert.throws(() => new HttpError(401, 'x', { headers: headers as ErrorHeaders }), {
         code: 'WEIR_RESPONSE_HEADER_SYNTAX',
-        message: /"X.A" of an HttpError/,
+        message,
       })
     assert.deepEqual(new HttpError(401, 'x').headers, {})
   })

@@ -187,7 +187,7 @@ test('impossible options', () => {
   for (const [options, message] of [
     [{ http2: 'cleartext', tls: { key, cert } }, /"http2" is "cleartext", and there is "tls"/],
     [{ listen: [{ http2: 'cleartext', tls: { key, cert } }] }, /"http2" is "cleartext", and there is "tls"/],
-    [{ http2: true }, /"http2" requires "tls"; without TLS, HTTP\/2 is "cleartext"/],
+    [{ http2: true }, /"http2" requires "tls": set it, or write http2: "cleartext" for HTTP\/2 without TLS/],
     [{ http2: 'h2c' }, /http2 is the string "h2c", not true, false or "cleartext"/],
   ] as const) {
     assert.throws(() => new HttpServer(options as never), { code: 'WEIR_OPTION_INVALID', message })

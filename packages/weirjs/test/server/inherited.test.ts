@@ -95,8 +95,8 @@ test('options that are impossible with descriptors', () => {
     [listen({ fd: 3, mode: 0o600 }), /"mode" is for a Unix socket/],
     [listen({ fd: 3, http2: true }), /"http2" requires "tls"/],
     [listen({ port: 0, name: '' }), /name is the string ""/],
-    [() => new HttpServer({ listen: 'systemd' as never }), /a list of endpoints, or "inherited"/],
-    [() => new HttpServer({ listen: 'inherited', port: 80 }), /"port" belongs in an entry/],
+    [() => new HttpServer({ listen: 'systemd' as never }), /a list of endpoints such as .*, or "inherited"/],
+    [() => new HttpServer({ listen: 'inherited', port: 80 }), /"port" has no effect with listen: "inherited"/],
     [() => new HttpServer({ listen: 'inherited', http2: true }), /"http2" requires "tls"/],
   ] as const) {
     assert.throws(make, { code: 'WEIR_OPTION_INVALID', message })

@@ -91,9 +91,9 @@ describe('what JSON would lose inside a value', () => {
   const rows: [value: unknown, says: string][] = [
     [new Map([['a', 1]]), '/a/0 is a Map: send Object.fromEntries(map)'],
     [new Set(['a']), '/a/0 is a Set: send [...set]'],
-    [new Error('secret'), '/a/0 is an Error, which has no JSON form'],
-    [new URLSearchParams('a=1'), '/a/0 is a URLSearchParams, which has no JSON form'],
-    [/a/, '/a/0 is a RegExp, which has no JSON form'],
+    [new Error('secret'), '/a/0 is an Error, which has no JSON form: send a string or an object made from it'],
+    [new URLSearchParams('a=1'), '/a/0 is a URLSearchParams, which has no JSON form: send a string or an object made from it'],
+    [/a/, '/a/0 is a RegExp, which has no JSON form: send a string or an object made from it'],
   ]
   for (const [value, says] of rows)
     test(`is a 500 that says what to send: ${says}`, async () => {

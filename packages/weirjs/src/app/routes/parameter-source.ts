@@ -19,7 +19,10 @@ export class ParameterSource<T = unknown, Input = unknown, Source extends 'heade
   /** @internal */
   constructor(source: Source, name: string, schema: AnySchema) {
     if (typeof name !== 'string' || !isToken(name))
-      throw new WeirError('WEIR_ROUTE_DECLARATION', `${source}(): ${shown(name)} is not the name of a ${source}`)
+      throw new WeirError(
+        'WEIR_ROUTE_DECLARATION',
+        `${source}(): ${shown(name)} is not the name of a ${source}, such as "${source === 'header' ? 'x-tenant' : 'theme'}"`,
+      )
     if (!isSchema(schema))
       throw new WeirError(
         'WEIR_ROUTE_DECLARATION',

@@ -1,8 +1,7 @@
 // The fields of an interim response `103 Early Hints` (RFC 8297).
 
 import { isFieldValue, isToken } from '../../base/ascii.ts'
-import { WeirError } from '../../base/errors.ts'
-import { kindOf } from '../../base/kind-of.ts'
+import { unsendableField, WeirError } from '../../base/errors.ts'
 import { flag } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { FRAMING } from './field-list.ts'
@@ -34,9 +33,9 @@ export function hintFields(fields: Readonly<Record<string, string | readonly str
   const list: string[] = []
   for (const [name, values] of Object.entries(fields)) {
     for (const value of Array.isArray(values) ? (values as readonly unknown[]) : [values]) {
-      if (typeof value !== 'string') throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} is ${kindOf(value)}`)
-      if (!isToken(name) || !isFieldValue(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', JSON.stringify(name))
-      if (FRAMING.test(name) || OF_A_BODY.test(name)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} in an interim response`)
+      if (typeof value !== 'string' || !isToken(name) || !isFieldValue(value)) throw unsendableField(name, value)
+      if (FRAMING.test(name) || OF_A_BODY.test(name))
+        throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} in an interim response: set it on the response itself`)
       list.push(name, value)
     }
   }

@@ -1,7 +1,6 @@
 // The fields of a response as a flat list: name, value, name, value, in the order in which they are sent. Names are case-insensitive.
 
-import { WeirError } from '../../base/errors.ts'
-import { kindOf } from '../../base/kind-of.ts'
+import { unsendableField } from '../../base/errors.ts'
 
 /**
  * Fields that describe a body, and are removed when an error's body replaces it. Content-Security-Policy stays, because it protects any
@@ -51,5 +50,5 @@ export function dropRepresentation(fields: string[] | null): void {
 export function textOf(name: string, value: string | number): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number') return String(value)
-  throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} is ${kindOf(value)}`)
+  throw unsendableField(name, value, 'a string or a number')
 }

@@ -5,7 +5,7 @@
 // effect here.
 
 import { isFieldValue, isToken, LOWER, trimBlanks } from '../../base/ascii.ts'
-import { WeirError } from '../../base/errors.ts'
+import { unsendableField, WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { codedTag } from '../../formats/coded-tag.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
@@ -69,7 +69,7 @@ export class OutgoingResponse {
     this.#change()
     if (!Number.isInteger(code) || code < 200 || code > greatest) throw new WeirError('WEIR_RESPONSE_STATUS', shown(code))
     if (reason !== '' && (typeof reason !== 'string' || !isFieldValue(reason)))
-      throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'reason phrase')
+      throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'the reason phrase is not one line of text: leave it out')
     this.statusCode = code
     this.reasonPhrase = reason
     this.isAnswered = true
@@ -131,7 +131,7 @@ export class OutgoingResponse {
 
   contentType(value: string): this {
     this.#change()
-    if (typeof value !== 'string' || !isFieldValue(value)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Content-Type')
+    if (typeof value !== 'string' || !isFieldValue(value)) throw unsendableField('Content-Type', value)
     this.type = value
     this.#isTypeSet = true
     return this
@@ -205,7 +205,8 @@ export class OutgoingResponse {
   }
 
   upgrade(protocol: string, takeOver: TakeOver): this {
-    if (typeof protocol !== 'string' || !isToken(protocol)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', 'Upgrade')
+    if (typeof protocol !== 'string' || !isToken(protocol))
+      throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `Upgrade: ${shown(protocol)} is not the name of a protocol`)
     if (typeof takeOver !== 'function') throw unsendable(takeOver, 'a function that takes the connection over')
     return this.#setContent({ kind: 'upgrade', protocol, takeOver }, undefined, null)
   }
@@ -254,14 +255,13 @@ export class OutgoingResponse {
 
   #setField(name: string, value: string, replaces: boolean): this {
     this.#change()
-    if (typeof name !== 'string' || !isToken(name) || !isFieldValue(value))
-      throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', JSON.stringify(name))
+    if (typeof name !== 'string' || !isToken(name) || !isFieldValue(value)) throw unsendableField(name, value)
     const letter = name.charCodeAt(0) | LOWER
     if (letter === 0x63 && /^content-type$/i.test(name)) return this.contentType(value)
     if (letter === 0x63 && /^content-length$/i.test(name)) return this.#declareLength(value)
     if (FRAMING.test(name)) {
       if (!/^connection$/i.test(name) || !/^(?:close|keep-alive)$/i.test(value)) {
-        throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} is set by the server`)
+        throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} is set by the server: leave it out`)
       }
       this.closes = /^close$/i.test(value)
       return this

@@ -2,8 +2,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { isFieldValue, isToken } from '../../base/ascii.ts'
-import { WeirError } from '../../base/errors.ts'
-import { kindOf } from '../../base/kind-of.ts'
+import { unsendableField, WeirError } from '../../base/errors.ts'
 import { mayBeTrailer } from '../../base/trailer-names.ts'
 import { OF_THE_BYTES } from './field-list.ts'
 
@@ -25,8 +24,8 @@ export class ResponseTrailers {
 
   /** Replaces the trailer of that name. @throws WEIR_RESPONSE_HEADER_SYNTAX */
   set(name: string, value: TrailerSource): void {
-    if (typeof name !== 'string' || !isToken(name)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', JSON.stringify(name))
-    if (!mayBeTrailer(name)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} may not follow a body`)
+    if (typeof name !== 'string' || !isToken(name)) throw unsendableField(name, value)
+    if (!mayBeTrailer(name)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${name} may not follow a body: set it with header()`)
     this.drop(name)
     // The response is sent by the events of a socket, but the function must see the AsyncLocalStorage of the code that passed it in.
     this.#trailers.push({ name, value: typeof value === 'function' ? AsyncResource.bind(value) : textOf(name, value) })
@@ -121,7 +120,6 @@ export class ResponseTrailers {
 
 function textOf(name: string, value: unknown): string {
   const text = typeof value === 'number' ? String(value) : value
-  if (typeof text !== 'string') throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `${JSON.stringify(name)} is ${kindOf(value)}`)
-  if (!isFieldValue(text)) throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', JSON.stringify(name))
+  if (typeof text !== 'string' || !isFieldValue(text)) throw unsendableField(name, text, 'a string or a number')
   return text
 }

@@ -53,7 +53,7 @@ export const requirements: Requirements = {
   roles: (...anyOf) => policyOf('auth.roles', { roles: atLeastOne('roles', anyOf) }),
   scopes: (...allOf) => policyOf('auth.scopes', { scopes: atLeastOne('scopes', allOf) }),
   policy(allows) {
-    if (allows === undefined) throw invalid('auth.policy()', 'a function is needed')
+    if (allows === undefined) throw invalid('auth.policy()', 'a function is needed, such as (principal) => principal.id === "ada"')
     refuseSession('auth.policy', allows)
     FUNCTION.read(allows, { owner: 'auth.policy()', option: 'the argument' })
     return policyOf('auth.policy', { policy: allows.name === '' ? '(anonymous)' : allows.name }, allows)

@@ -75,27 +75,30 @@ const MOST_TAGS = 32
 const LONGEST_TAG = 256
 
 /** @internal */
-export const CACHE_RULES = rules<CacheOptions>(OWNER)({
-  maxAge: duration({ leastNumber: 1_000 }).orNull(),
-  staleWhileRevalidate: duration({ leastNumber: 1_000 }).orNull(),
-  staleIfError: duration({ leastNumber: 1_000 }).orNull(),
-  vary: tokens().or([]),
-  tags: readBy(tagReader).orNull(),
-  key: oneOfOr('all', 'principal').orNull('see below'),
-  clientDirectives: flag(false),
-  maxSize: size({ least: 1 }).or('64MiB'),
-  maxBytes: alias('maxSize'),
-  maxEntrySize: size({ least: 1 }).optional('1 MiB'),
-  maxEntryBytes: alias('maxEntrySize'),
-  store: having(STORE_FUNCTIONS, 'for a client of Redis, write redisCache(client)').orNull(),
-  recheckAfter: duration().or('1s'),
-  maxWait: duration().or('10s'),
-  cacheStatus: text('a token such as "weir"', (name) => /^[A-Za-z*][\w:/!#$%&'*+.^`|~-]*$/.test(name))
-    .also(false)
-    .or('weir'),
-  onError: listener().or(() => {}, 'none'),
-  clock: forTests(),
-})
+export const CACHE_RULES = rules<CacheOptions>(OWNER)(
+  {
+    maxAge: duration({ leastNumber: 1_000 }).orNull(),
+    staleWhileRevalidate: duration({ leastNumber: 1_000 }).orNull(),
+    staleIfError: duration({ leastNumber: 1_000 }).orNull(),
+    vary: tokens().or([]),
+    tags: readBy(tagReader).orNull(),
+    key: oneOfOr('all', 'principal').orNull('see below'),
+    clientDirectives: flag(false),
+    maxSize: size({ least: 1 }).or('64MiB'),
+    maxBytes: alias('maxSize'),
+    maxEntrySize: size({ least: 1 }).optional('1 MiB'),
+    maxEntryBytes: alias('maxEntrySize'),
+    store: having(STORE_FUNCTIONS, 'for a client of Redis, write redisCache(client)').orNull(),
+    recheckAfter: duration().or('1s'),
+    maxWait: duration().or('10s'),
+    cacheStatus: text('a token such as "weir"', (name) => /^[A-Za-z*][\w:/!#$%&'*+.^`|~-]*$/.test(name))
+      .also(false)
+      .or('weir'),
+    onError: listener().or(() => {}, 'none'),
+    clock: forTests(),
+  },
+  { elsewhere: { duration: 'maxAge', expires: 'maxAge', ttl: 'maxAge' } },
+)
 
 export type CacheSettings = ReturnType<typeof checkedOptions>
 

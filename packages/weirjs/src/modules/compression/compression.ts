@@ -67,16 +67,19 @@ export interface CompressionOptions {
 }
 
 /** @internal */
-export const COMPRESSION_RULES = rules<CompressionOptions>('compression')({
-  encodings: listOf(...CODING_NAMES).or(CODING_NAMES),
-  minSize: size().or(1_024),
-  minBytes: alias('minSize'),
-  types: func().optional('see below'),
-  levels: nested(LEVEL_RULES).or({}, '{ br: 4, gzip: 5, deflate: 5, zstd: 3 }'),
-  maxConcurrent: count().or(64),
-  crossSite: flag(false),
-  dictionaries: readBy((given: DictionarySources) => given).optional('none'),
-})
+export const COMPRESSION_RULES = rules<CompressionOptions>('compression')(
+  {
+    encodings: listOf(...CODING_NAMES).or(CODING_NAMES),
+    minSize: size().or(1_024),
+    minBytes: alias('minSize'),
+    types: func().optional('see below'),
+    levels: nested(LEVEL_RULES).or({}, '{ br: 4, gzip: 5, deflate: 5, zstd: 3 }'),
+    maxConcurrent: count().or(64),
+    crossSite: flag(false),
+    dictionaries: readBy((given: DictionarySources) => given).optional('none'),
+  },
+  { elsewhere: { threshold: 'minSize' } },
+)
 /** Up to this size, with the dictionary if there is one, bodies are compressed synchronously, which blocks the thread for 0.4 ms at most on a machine of 2020. */
 const MAX_BYTES_AT_ONCE = 32 * 1024
 

@@ -5,6 +5,7 @@
 import { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'
 
+import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
@@ -138,7 +139,7 @@ export function sharedOf(samples: readonly Uint8Array[]): Uint8Array {
 
 function checkedMatch(match: string): string {
   if (!PATTERN.test(match))
-    throw invalid('compression', `dictionaries has ${JSON.stringify(match)}: a path such as "/products/*", with "*" for any characters`)
+    throw invalid('compression', `dictionaries has ${JSON.stringify(match)}, not a path such as "/products/*", with "*" for any characters`)
   return match
 }
 
@@ -147,7 +148,7 @@ function contentOf(match: string, source: DictionarySources[string]): Uint8Array
   const bytes = (given ?? [source as string | Uint8Array]).map((one) => {
     if (typeof one === 'string') return Buffer.from(one)
     if (one instanceof Uint8Array) return one
-    throw invalid('compression', `dictionaries has something for ${JSON.stringify(match)} that is neither text nor bytes`)
+    throw invalid('compression', `dictionaries has ${kindOf(one)} for ${JSON.stringify(match)}, not text or bytes`)
   })
   if (given?.length === 1 || bytes.length === 0)
     throw invalid(
@@ -161,6 +162,9 @@ function contentOf(match: string, source: DictionarySources[string]): Uint8Array
       `dictionaries has nothing for ${JSON.stringify(match)}: the samples have nothing in common, or it is empty`,
     )
   if (content.length > MOST_BYTES)
-    throw invalid('compression', `dictionaries has ${content.length} bytes for ${JSON.stringify(match)}, and the most are ${MOST_BYTES}`)
+    throw invalid(
+      'compression',
+      `dictionaries has ${content.length} bytes for ${JSON.stringify(match)}, and the most are ${MOST_BYTES}: give less`,
+    )
   return content
 }

@@ -51,14 +51,17 @@ const MAX_LOGGED = 100
 const MAX_SHOWN_CHARS = 100
 
 /** @internal */
-export const CORS_RULES = rules<CorsOptions>(OWNER)({
-  origins: readBy((origins: Origins, owner) => ({ isAllowed: predicateOf(owner, origins), named: origins })).optional("frontEnds or '*'"),
-  credentials: flag(false),
-  methods: tokens().or(['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE']),
-  allowedHeaders: tokens().orNull('the requested ones'),
-  exposedHeaders: tokens().or([]),
-  maxAge: duration({ least: 0, unit: SECOND_MS }).orNull("the browser's, 5 s"),
-})
+export const CORS_RULES = rules<CorsOptions>(OWNER)(
+  {
+    origins: readBy((origins: Origins, owner) => ({ isAllowed: predicateOf(owner, origins), named: origins })).optional("frontEnds or '*'"),
+    credentials: flag(false),
+    methods: tokens().or(['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE']),
+    allowedHeaders: tokens().orNull('the requested ones'),
+    exposedHeaders: tokens().or([]),
+    maxAge: duration({ least: 0, unit: SECOND_MS }).orNull("the browser's, 5 s"),
+  },
+  { elsewhere: { allowHeaders: 'allowedHeaders', allowMethods: 'methods', exposeHeaders: 'exposedHeaders' } },
+)
 
 type CorsSettings = typeof CORS_RULES.settings
 

@@ -38,11 +38,14 @@ export interface CsrfOptions {
 }
 
 /** @internal */
-export const CSRF_RULES = rules<CsrfOptions>('csrf')({
-  trusted: readBy(trustedBy).or(isFrontEnd, 'frontEnds'),
-  mode: oneOf('refuse', 'report').or('refuse'),
-  onRefused: func().optional(),
-})
+export const CSRF_RULES = rules<CsrfOptions>('csrf')(
+  {
+    trusted: readBy(trustedBy).or(isFrontEnd, 'frontEnds'),
+    mode: oneOf('refuse', 'report').or('refuse'),
+    onRefused: func().optional(),
+  },
+  { elsewhere: { allowedOrigins: 'trusted', origin: 'trusted', origins: 'trusted', trustedOrigins: 'trusted' } },
+)
 /** Methods that must not change anything (RFC 9110 §9.2.1, RFC 10008 §2). Method names are case-sensitive. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY'])
 

@@ -72,7 +72,18 @@ export const RATE_LIMIT_RULES = rules<RateLimitOptions>(OWNER)(
     processes: count({ least: 1 }).optional('1'),
     clock: forTests(),
   },
-  { needs: { processes: 'store' } },
+  {
+    needs: { processes: 'store' },
+    elsewhere: {
+      duration: 'window',
+      interval: 'window',
+      keyGenerator: 'key',
+      limit: 'quota',
+      max: 'quota',
+      points: 'quota',
+      timeWindow: 'window',
+    },
+  },
 )
 
 function isCost(cost: unknown): boolean {

@@ -64,7 +64,7 @@ const doors = new WeakMap<HttpServer, Door>()
  */
 export async function local(server: HttpServer, options: LocalOptions): Promise<LocalServer> {
   const { name, port, single, exposed } = LOCAL_RULES.read(options)
-  if (server.isListening) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started: local starts it')
+  if (server.isListening) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started: leave that to local()')
   checkPlaces(server, exposed)
   const folder = instanceFolder(thisMachine())
   openFolder(folder)
@@ -145,10 +145,12 @@ async function listen(server: HttpServer, port: number | undefined): Promise<voi
 /** @throws WEIR_OPTION_INVALID */
 function checkPlaces(server: HttpServer, isExposed: boolean): void {
   const { places, isBelowPath } = listeningPlaces(server)
-  if (isBelowPath) throw invalid('local', 'the server has a basePath, and launch URLs and programs find a local server at the root')
+  if (isBelowPath)
+    throw invalid('local', 'the server has a basePath, and launch URLs and programs find a local server at the root: leave it out')
   if (places.every(({ unixSocket }) => unixSocket !== undefined))
-    throw invalid('local', 'the server listens on a Unix socket, which no browser can open')
-  if (places.some(({ http2 }) => http2 === 'cleartext')) throw invalid('local', "http2 is 'cleartext', which no browser speaks")
+    throw invalid('local', 'the server listens on a Unix socket, which no browser can open: give it a port')
+  if (places.some(({ http2 }) => http2 === 'cleartext'))
+    throw invalid('local', "http2 is 'cleartext', which no browser speaks: leave it out")
   if (isExposed) return
   for (const { unixSocket, address = '127.0.0.1', fd } of places)
     if (unixSocket === undefined && (fd !== undefined || !(isLoopback(address) || address.toLowerCase() === 'localhost')))

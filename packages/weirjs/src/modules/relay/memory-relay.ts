@@ -44,7 +44,7 @@ export function memoryRelay(options: MemoryRelayOptions = {}): Relay {
 }
 
 function checkName(channel: unknown): void {
-  if (typeof channel !== 'string' || channel === '') throw invalid(OWNER, `channel is ${shown(channel)}, not a name`)
+  if (typeof channel !== 'string' || channel === '') throw invalid(OWNER, `channel is ${shown(channel)}, not a name such as "news"`)
 }
 
 function warn(error: unknown): void {

@@ -68,7 +68,7 @@ export class CookieForms {
     if (allowInsecure && (sameSite === 'none' || partitioned))
       throw invalid(
         owner,
-        `allowInsecure is true, but browsers take a cookie with ${partitioned ? 'partitioned' : "sameSite: 'none'"} over TLS alone`,
+        `allowInsecure is true, but browsers take a cookie with ${partitioned ? 'partitioned' : "sameSite: 'none'"} over TLS alone: leave one of them out`,
       )
     const prefix = domain === null && path === '/' ? '__Host-' : '__Secure-'
     const attributes = `; Path=${path}${domain === null ? '' : `; Domain=${domain}`}; HttpOnly; SameSite=${SAME_SITE[sameSite]}`

@@ -58,7 +58,9 @@ export class StoredValue {
     try {
       return JSON.parse(JSON.stringify(this.toJson(value)))
     } catch (error) {
-      throw new WeirError('WEIR_SESSION_DATA', `${this.#name} has no JSON form`, { cause: error })
+      throw new WeirError('WEIR_SESSION_DATA', `${this.#name} has no JSON form: keep strings, numbers, lists and plain objects in it`, {
+        cause: error,
+      })
     }
   }
 

@@ -33,11 +33,14 @@ export interface SseOptions {
 }
 
 /** @internal */
-export const SSE_RULES = rules<SseOptions>('sse')({
-  heartbeat: duration().nullable().or('15s'),
-  retry: duration({ least: 0 }).optional("the client's"),
-  farewell: object().or({ comment: 'the server is stopping' }, 'a comment'),
-})
+export const SSE_RULES = rules<SseOptions>('sse')(
+  {
+    heartbeat: duration().nullable().or('15s'),
+    retry: duration({ least: 0 }).optional("the client's"),
+    farewell: object().or({ comment: 'the server is stopping' }, 'a comment'),
+  },
+  { elsewhere: { keepAlive: 'heartbeat', ping: 'heartbeat', pingInterval: 'heartbeat' } },
+)
 
 /**
  * Prepares a stream of events on `session.response`, and returns that response for the handler to return. The stream ends with its source,

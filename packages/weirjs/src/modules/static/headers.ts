@@ -19,7 +19,7 @@ export function headersOf(option: StaticHeaders): (path: string) => Readonly<Rec
 function checked(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   if (typeof headers !== 'object' || headers === null) throw invalid('static', `headers is ${typeof headers}, not an object of fields`)
   for (const [name, value] of Object.entries(headers)) {
-    if (OWN.test(name)) throw invalid('static', `headers: ${name} is set by the module itself`)
+    if (OWN.test(name)) throw invalid('static', `headers: ${name} is set by the module itself: leave it out`)
     if (typeof value !== 'string') throw invalid('static', `headers: ${name} is ${typeof value}, not a string`)
     try {
       new HttpResponse().header(name, value)

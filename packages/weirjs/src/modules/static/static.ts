@@ -122,7 +122,10 @@ export const STATIC_RULES = rules<StaticOptions>('static')(
     maxCachedFileBytes: alias('maxCachedFileSize'),
     checkInterval: duration({ least: 0 }).or('1s'),
   },
-  { needs: { followSymlinks: 'root', dictionaries: 'root', maxCacheSize: 'root', maxCachedFileSize: 'root', checkInterval: 'root' } },
+  {
+    needs: { followSymlinks: 'root', dictionaries: 'root', maxCacheSize: 'root', maxCachedFileSize: 'root', checkInterval: 'root' },
+    elsewhere: { dir: 'root', directory: 'root', folder: 'root', maxAge: 'cacheControl' },
+  },
 )
 /** How often to look for a file whose name leads elsewhere by the time it is opened. */
 const MOST_ATTEMPTS = 3

@@ -145,7 +145,27 @@ export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown, AnySchema | undef
     channel: text().optional('the path'),
     onGap: func().optional('nothing'),
   },
-  { needs: { channel: 'relay', onGap: 'relay' } },
+  {
+    needs: { channel: 'relay', onGap: 'relay' },
+    elsewhere: {
+      backpressureLimit: 'maxQueuedSize',
+      compress: 'perMessageDeflate',
+      compression: 'perMessageDeflate',
+      connection: 'open',
+      deflate: 'perMessageDeflate',
+      handleProtocols: 'protocols',
+      heartbeat: 'pingInterval',
+      maxBackpressure: 'maxQueuedSize',
+      maxPayload: 'maxMessageSize',
+      maxPayloadLength: 'maxMessageSize',
+      onConnect: 'open',
+      onConnection: 'open',
+      schema: 'receives',
+      subprotocols: 'protocols',
+      upgrade: 'accept',
+      verifyClient: 'accept',
+    },
+  },
 )
 /**
  * Returns a module that maps a WebSocket route: `server.use(websocket('/chat/:room', { message(socket, data) { … } }))`. Path and

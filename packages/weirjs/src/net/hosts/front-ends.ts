@@ -17,7 +17,10 @@ export function checkedFrontEnds(given: readonly string[], owner: string, option
       throw invalid(owner, `${option}: ${shown(one)} is not an origin such as "https://app.example.com"`)
     if (url.origin !== one) throw invalid(owner, `${option}: ${shown(one)} is not an origin: write ${JSON.stringify(url.origin)}`)
     if (url.protocol === 'http:' && !isLocalName(url.hostname))
-      throw invalid(owner, `${option}: ${shown(one)} is neither https nor on this machine: anybody on the way could change its pages`)
+      throw invalid(
+        owner,
+        `${option}: ${shown(one)} is neither https nor on this machine, so anybody on the way could change its pages: write https://`,
+      )
   }
   return Object.freeze([...given])
 }

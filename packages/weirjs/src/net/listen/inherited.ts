@@ -32,7 +32,9 @@ const used = new Set<number>()
 export function takeInherited(environment: NodeJS.ProcessEnv = process.env, pid: number = process.pid): readonly InheritedSocket[] {
   const { LISTEN_FDS, LISTEN_PID, LISTEN_FDNAMES } = environment
   if (LISTEN_FDS === undefined || LISTEN_PID === undefined)
-    throw invalid('no socket was passed to this process, or another server has taken it: LISTEN_FDS and LISTEN_PID are not set')
+    throw invalid(
+      'no socket was passed to this process, or another server has taken it: LISTEN_FDS and LISTEN_PID are not set. Start it with systemd or weir dev --listen, or set "port"',
+    )
   if (Number(LISTEN_PID) !== pid)
     throw invalid(
       `the sockets were passed to process ${LISTEN_PID}, and this is ${pid}: start node itself, not a shell or npm that starts it`,
@@ -41,7 +43,7 @@ export function takeInherited(environment: NodeJS.ProcessEnv = process.env, pid:
   if (count === 0) throw invalid(`LISTEN_FDS is ${JSON.stringify(LISTEN_FDS)}, not a number of sockets`)
   const names = LISTEN_FDNAMES?.split(':') ?? []
   if (LISTEN_FDNAMES !== undefined && names.length !== count)
-    throw invalid(`LISTEN_FDNAMES has ${names.length} names for ${count} sockets: ${LISTEN_FDNAMES}`)
+    throw invalid(`LISTEN_FDNAMES has ${names.length} names for ${count} sockets: ${LISTEN_FDNAMES}. Name each of them, or none`)
   for (const name of VARIABLES) delete environment[name]
   return Array.from({ length: count }, (_, i) => (names[i] ? { fd: FIRST + i, name: names[i] } : { fd: FIRST + i }))
 }
@@ -53,7 +55,7 @@ export function takeInherited(environment: NodeJS.ProcessEnv = process.env, pid:
  */
 export async function claimInherited(fd: number): Promise<InheritedKind> {
   if ((await import('node:cluster')).default.isWorker)
-    throw invalid(`fd ${fd} would be a descriptor of the primary process: workers of node:cluster cannot inherit sockets`)
+    throw invalid(`fd ${fd} would be a descriptor of the primary process: workers of node:cluster cannot inherit sockets, so set "port"`)
   if (used.has(fd)) throw invalid(`fd ${fd} was used before, and is closed: a process can use an inherited socket once`)
   const kind = process.platform === 'linux' ? lookUp(fd) : { isUnixSocket: false, path: '' }
   used.add(fd)
@@ -66,13 +68,17 @@ function lookUp(fd: number): InheritedKind {
     target = readlinkSync(`/proc/self/fd/${fd}`)
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    throw invalid(isMissing ? `fd ${fd} is not open` : `fd ${fd} cannot be examined: ${(error as Error).message}`)
+    throw invalid(
+      isMissing
+        ? `fd ${fd} is not open: the parent process must pass a listening socket with this number`
+        : `fd ${fd} cannot be examined: ${(error as Error).message}`,
+    )
   }
   const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1]
-  if (inode === undefined) throw invalid(`fd ${fd} is not a socket, but ${target}`)
+  if (inode === undefined) throw invalid(`fd ${fd} is not a socket, but ${target}: pass the number of a socket that listens`)
   if (isTcpListener('tcp', inode) || isTcpListener('tcp6', inode)) return { isUnixSocket: false, path: '' }
   const path = unixListener(inode)
-  if (path === null) throw invalid(`fd ${fd} is a socket that does not listen`)
+  if (path === null) throw invalid(`fd ${fd} is a socket that does not listen: the parent process must call listen() first`)
   return { isUnixSocket: true, path }
 }
 

@@ -144,26 +144,32 @@ const SOCKET_PATH_BYTES: Partial<Record<NodeJS.Platform, number>> = {
 const isNotEmpty = (value: string): boolean => value !== ''
 
 /** @internal */
-export const LISTEN_RULES = rules<AnyListenOptions>('an endpoint')({
-  // The system reads an empty string as all of its addresses, so an empty environment variable would open the server to everyone.
-  address: text(`an address or a name such as ${DEFAULT_ADDRESS}`, isNotEmpty).optional(DEFAULT_ADDRESS),
-  port: count({ most: 65_535 }).optional('0'),
-  reusePort: flag(false),
-  unixSocket: text('the path of a file', isNotEmpty).optional(),
-  mode: matching<number>(
-    'file permissions such as 0o660',
-    (mode) => Number.isInteger(mode) && Number(mode) >= 0 && Number(mode) <= MODE_MAX,
-  ).optional(),
-  fd: matching<number>(
-    `a file descriptor of at least ${FIRST_INHERITED}`,
-    (fd) => Number.isInteger(fd) && Number(fd) >= FIRST_INHERITED,
-  ).optional(),
-  name: text('a name such as "admin"', isNotEmpty).optional(),
-  tls: readBy(checkedTls).optional(),
-  http2: oneOf<boolean | 'cleartext'>(true, false, CLEARTEXT).or(false),
-  proxyProtocol: matching<'required'>('"required": whether a header is there is never guessed', (given) => given === 'required').optional(),
-  hosts: readBy(checkedHosts).optional('those of the server'),
-})
+export const LISTEN_RULES = rules<AnyListenOptions>('an endpoint')(
+  {
+    // The system reads an empty string as all of its addresses, so an empty environment variable would open the server to everyone.
+    address: text(`an address or a name such as ${DEFAULT_ADDRESS}`, isNotEmpty).optional(DEFAULT_ADDRESS),
+    port: count({ most: 65_535 }).optional('0'),
+    reusePort: flag(false),
+    unixSocket: text('the path of a file', isNotEmpty).optional(),
+    mode: matching<number>(
+      'file permissions such as 0o660',
+      (mode) => Number.isInteger(mode) && Number(mode) >= 0 && Number(mode) <= MODE_MAX,
+    ).optional(),
+    fd: matching<number>(
+      `a file descriptor of at least ${FIRST_INHERITED}`,
+      (fd) => Number.isInteger(fd) && Number(fd) >= FIRST_INHERITED,
+    ).optional(),
+    name: text('a name such as "admin"', isNotEmpty).optional(),
+    tls: readBy(checkedTls).optional(),
+    http2: oneOf<boolean | 'cleartext'>(true, false, CLEARTEXT).or(false),
+    proxyProtocol: matching<'required'>(
+      '"required": whether a header is there is never guessed',
+      (given) => given === 'required',
+    ).optional(),
+    hosts: readBy(checkedHosts).optional('those of the server'),
+  },
+  { elsewhere: { host: 'address', hostname: 'address', https: 'tls', path: 'unixSocket', ssl: 'tls' } },
+)
 
 export function isUnix(options: ListenOptions): options is UnixListenOptions {
   return 'unixSocket' in options && options.unixSocket !== undefined
@@ -191,29 +197,35 @@ export function checkListenOptions(
   nodeVersion = process.versions.node,
   platform: NodeJS.Platform = process.platform,
 ): void {
-  if (typeof options !== 'object' || options === null) throw invalid(`an entry of "listen" is ${shown(options)}`)
+  if (typeof options !== 'object' || options === null)
+    throw invalid(`an entry of "listen" is ${shown(options)}, not an object such as { port: 8080 }`)
   const { address, port, reusePort, unixSocket, mode, fd, tls, http2, hosts } = LISTEN_RULES.read(options)
-  if (unixSocket === undefined && mode !== undefined) throw invalid('"mode" is for a Unix socket')
+  if (unixSocket === undefined && mode !== undefined) throw invalid('"mode" is for a Unix socket: leave it out, or set "unixSocket"')
   if (unixSocket !== undefined) {
     checkSocketPath(unixSocket, platform)
-    if (hosts !== undefined) throw invalid('"hosts" cannot be used with a Unix socket: only programs of this machine reach it')
-    if (reusePort) throw invalid('"reusePort" cannot be used with a Unix socket')
-    if (address !== undefined || port !== undefined) throw invalid('"unixSocket" cannot be combined with "address" or "port"')
+    if (hosts !== undefined)
+      throw invalid('"hosts" cannot be used with a Unix socket, which only programs of this machine reach: leave it out')
+    if (reusePort) throw invalid('"reusePort" cannot be used with a Unix socket: leave it out')
+    if (address !== undefined || port !== undefined)
+      throw invalid('"unixSocket" cannot be combined with "address" or "port": leave one out')
   }
   if (fd !== undefined) {
     const other = Object.entries({ address, port, reusePort: options.reusePort, unixSocket }).find(([, value]) => value !== undefined)
-    if (other !== undefined) throw invalid(`"fd" cannot be combined with "${other[0]}"`)
+    if (other !== undefined) throw invalid(`"fd" cannot be combined with "${other[0]}": leave one out`)
   }
-  if (reusePort && !hasReusePort(nodeVersion)) throw invalid(`"reusePort" needs Node 22.12 or 23.1, this is ${nodeVersion}`)
-  if (http2 === true && tls === undefined) throw invalid(`"http2" requires "tls"; without TLS, HTTP/2 is ${JSON.stringify(CLEARTEXT)}`)
-  if (http2 === CLEARTEXT && tls !== undefined) throw invalid(`"http2" is ${JSON.stringify(CLEARTEXT)}, and there is "tls"`)
+  if (reusePort && !hasReusePort(nodeVersion))
+    throw invalid(`"reusePort" needs Node 22.12 or 23.1, this is ${nodeVersion}: update it, or leave the option out`)
+  if (http2 === true && tls === undefined)
+    throw invalid(`"http2" requires "tls": set it, or write http2: ${JSON.stringify(CLEARTEXT)} for HTTP/2 without TLS`)
+  if (http2 === CLEARTEXT && tls !== undefined)
+    throw invalid(`"http2" is ${JSON.stringify(CLEARTEXT)}, and there is "tls": write http2: true`)
 }
 
 function checkSocketPath(path: string, platform: NodeJS.Platform): void {
   const most = SOCKET_PATH_BYTES[platform]
   const length = Buffer.byteLength(path)
   if (most !== undefined && length > most)
-    throw invalid(`the path of a Unix socket has at most ${most} bytes here, "unixSocket" has ${length}: ${path}`)
+    throw invalid(`the path of a Unix socket has at most ${most} bytes here, "unixSocket" has ${length}: use a shorter one than ${path}`)
 }
 
 function hasReusePort(nodeVersion: string): boolean {
@@ -228,18 +240,19 @@ function checkedTls(tls: ServerTlsOptions): ServerTlsOptions {
 
 /** Checks what can be checked without OpenSSL. @throws WEIR_OPTION_INVALID */
 export function checkTlsOptions(tls: ServerTlsOptions): void {
-  if (typeof tls !== 'object' || tls === null) throw invalid('"tls" is not an object of options')
-  for (const name of TLS_RESERVED) if (name in tls) throw invalid(`"tls.${name}" cannot be set: the server decides it`)
+  if (typeof tls !== 'object' || tls === null) throw invalid('"tls" is not an object of options such as { key, cert }')
+  for (const name of TLS_RESERVED) if (name in tls) throw invalid(`"tls.${name}" cannot be set: leave it out, the server decides it`)
   const { key, cert, pfx, sni, SNICallback, pskCallback, minVersion, acmeChallenge } = tls
-  if (sni !== undefined && SNICallback !== undefined) throw invalid('"tls" has both "sni" and "SNICallback"')
+  if (sni !== undefined && SNICallback !== undefined) throw invalid('"tls" has both "sni" and "SNICallback": leave one out')
   if (!(pfx || (key && cert) || sni || SNICallback || pskCallback))
     throw invalid('"tls" has no certificate: set "key" and "cert", or "pfx"')
   if (acmeChallenge !== undefined && typeof acmeChallenge !== 'function')
     throw invalid(`"tls.acmeChallenge" is ${shown(acmeChallenge)}, not a function`)
   if (minVersion === 'TLSv1' || minVersion === 'TLSv1.1')
-    throw invalid(`"tls.minVersion" is ${minVersion}: the lowest version allowed is TLS 1.2`)
+    throw invalid(`"tls.minVersion" is ${minVersion}: the lowest version allowed is TLS 1.2, so leave it out or write "TLSv1.3"`)
   for (const name of Object.keys(sni ?? {})) {
-    if (!/^(?:\*\.)?[^*]+$/.test(name)) throw invalid(`"tls.sni" has ${JSON.stringify(name)}: a name, or *. and a name`)
+    if (!/^(?:\*\.)?[^*]+$/.test(name))
+      throw invalid(`"tls.sni" has ${JSON.stringify(name)}, not a name such as "example.org" or "*.example.org"`)
   }
 }
 

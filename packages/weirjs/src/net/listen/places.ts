@@ -45,14 +45,20 @@ export class Places {
     const given = Object.entries({ address, port, unixSocket, tls, http2 }).filter(([, value]) => value !== undefined)
     this.#common = Object.fromEntries(given)
     const alien = listen === undefined ? undefined : given.find(([name]) => listen !== INHERITED || !(name === 'tls' || name === 'http2'))
-    if (alien !== undefined) throw invalid(`"${alien[0]}" belongs in an entry of "listen"`)
+    if (alien !== undefined)
+      throw invalid(
+        listen === INHERITED
+          ? `"${alien[0]}" has no effect with listen: "inherited": leave it out`
+          : `"${alien[0]}" belongs in an entry of "listen": write listen: [{ ${alien[0]}: … }]`,
+      )
     if (listen === INHERITED) {
       checkListenOptions({ ...this.#common, fd: 3 })
       this.#all = null
       return
     }
     const places = listen ?? [this.#common]
-    if (!Array.isArray(places) || places.length === 0) throw invalid('"listen" is a list of endpoints, or "inherited"')
+    if (!Array.isArray(places) || places.length === 0)
+      throw invalid('"listen" is a list of endpoints such as [{ port: 8080 }], or "inherited"')
     for (const place of places as readonly ListenOptions[]) {
       checkListenOptions(place)
       if (place.proxyProtocol !== undefined && !hasProxies)
@@ -84,7 +90,7 @@ export class Places {
   move(where: Where): void {
     const [only, ...others] = this.#all ?? []
     if (only === undefined || others.length > 0)
-      throw invalid('a server with several endpoints, or an inherited one, listens where its options say')
+      throw invalid('a server with several endpoints, or an inherited one, listens where its options say: call start() without arguments')
     const { address, port: _port, unixSocket: _socket, ...rest } = only as object as Where
     const kept = address === undefined || where.unixSocket !== undefined ? {} : { address }
     const place = { ...rest, ...kept, ...where } as object as ListenOptions

@@ -232,7 +232,10 @@ export class TlsAcceptor {
     checkTlsOptions(tls)
     for (const name of ['requestCert', 'rejectUnauthorized', 'handshakeTimeout'] as const) {
       if (tls[name] !== undefined && tls[name] !== this.#tls[name])
-        throw new WeirError('WEIR_OPTION_INVALID', `"tls.${name}" cannot change`)
+        throw new WeirError(
+          'WEIR_OPTION_INVALID',
+          `"tls.${name}" cannot change while the server listens: leave it out, or start another server`,
+        )
     }
     const { requestCert } = this.#tls
     const options = contextOptions({ ...tls, requestCert })
