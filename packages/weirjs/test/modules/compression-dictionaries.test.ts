@@ -213,11 +213,11 @@ test('what samples share is found in their bytes, in the order of the first', ()
 
 test('mistakes name the option', { skip: !hasDictionaries && 'they are found when dictionaries are made' }, () => {
   for (const [dictionaries, message] of [
-    [{ 'products/*': SAMPLES }, /"products\/\*": a path such as/],
+    [{ 'products/*': SAMPLES }, /"products\/\*", not a path such as/],
     [{ '/(.*)': SAMPLES }, /a path such as/],
     [{ '/a': ['one'] }, /dictionaries has 1 samples for "\/a": give two or more/],
     [{ '/a': ['one', 'two'] }, /nothing for "\/a"/],
-    [{ '/a': 7 as never }, /neither text nor bytes/],
+    [{ '/a': 7 as never }, /has a number for "\/a", not text or bytes$/],
     [{ '/a': 'x'.repeat(2 ** 20 + 1) }, /dictionaries has 1048577 bytes for "\/a", and the most are 1048576/],
   ] as const)
     assert.throws(() => compression({ dictionaries }), { code: 'WEIR_OPTION_INVALID', message })
