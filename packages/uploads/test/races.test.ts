@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { HttpServer } from '../../weirjs/src/index.ts'
 import { TestClock } from '../../weirjs/src/testing/index.ts'
-import { eventually } from '../../weirjs/test/support/serving.ts'
 import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
 import { BYTES_TYPE } from '../../weirjs/test/support/uploading.ts'
 import { diskStorage, uploads } from '../src/index.ts'
@@ -155,6 +155,10 @@ test('PATCH of an upload that has expired: it is gone, and nothing is left', asy
   const statuses = await Promise.all(urls.flatMap((url) => [patch(url, SIZE / 2, filled('b')), patch(url, 0, filled('c'))]))
   for (const { status } of statuses) assert.ok([404, 410].includes(status), `${status}`)
   for (const url of urls) assert.ok([404, 410].includes((await ask('HEAD', url)).statusCode!))
-  await eventually(() => readdirSync(directory).length === 0, 'no file')
+  // A sweep that is still at work when an upload expires leaves it to the next one.
+  while (readdirSync(directory).length > 0) {
+    await clock.advance(60 * 60_000)
+    await pause(10)
+  }
   assert.deepEqual([whole, failures], [[], []])
 })

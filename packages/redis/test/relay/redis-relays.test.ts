@@ -178,8 +178,9 @@ for (const [name, clientOf] of Object.entries(SINGLE)) {
       await plain.publish('a', 'again')
       await eventually(() => heard.includes('again'), 'a message')
       assert.deepEqual(told, [true, false])
-      // What Redis has forgotten may have been missed.
-      assert.deepEqual(heard, ['gap', 'again'])
+      // What Redis has forgotten may have been missed. On a busy machine, the connection may break again, which is another gap.
+      assert.deepEqual(new Set(heard), new Set(['gap', 'again']))
+      assert.equal(heard.at(-1), 'again')
     })
   })
 }
