@@ -10,6 +10,7 @@ import { Readable } from 'node:stream'
 import { WeirError } from 'weirjs'
 import { invalid, openFile, option, type PatientFile, rules, shown } from 'weirjs/kit'
 
+import { inTurn } from './file-turns.ts'
 import { isUploadId, newUploadId, type UploadRecord, uploadRecordOf } from './upload-record.ts'
 import type { AppendOptions, StoredUpload, UploadStorage } from './upload-storage.ts'
 
@@ -135,7 +136,7 @@ class DiskStorage implements UploadStorage {
   async #takeFile(path: string): Promise<void> {
     const copy = `${path}.${newUploadId()}${TEMPORARY}`
     try {
-      await copyFile(path, copy, constants.COPYFILE_FICLONE)
+      await inTurn(() => copyFile(path, copy, constants.COPYFILE_FICLONE))
     } catch (error) {
       if (isMissing(error)) return // nothing has been appended yet
       throw error
@@ -148,7 +149,7 @@ class DiskStorage implements UploadStorage {
   async complete(record: UploadRecord, size: number): Promise<void> {
     if (record.keptAt !== null) return
     const path = this.#path(record.id, BYTES)
-    if (size === 0) await (await open(path, 'a', FILE_MODE)).close() // nothing was ever appended
+    if (size === 0) await withFile(path, 'a', async () => {}) // nothing was ever appended
     const found = await sizeOf(path)
     if (found !== size) throw new WeirError('WEIR_STORE_UNAVAILABLE', `the upload has ${size} bytes, and its file ${found}`)
   }
@@ -168,7 +169,7 @@ class DiskStorage implements UploadStorage {
     const from = keptAt !== null && keptAt !== own && (await exists(keptAt)) ? keptAt : own
     if (from === place) return
     if (!(await hasLinked(from, place))) {
-      await copyFile(from, place, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+      await inTurn(() => copyFile(from, place, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE))
       await this.#syncFile(place)
     }
     await this.#syncDirectory(dirname(place))
@@ -217,7 +218,7 @@ class DiskStorage implements UploadStorage {
     if (!isUploadId(id)) return null
     let text: string
     try {
-      text = await readFile(this.#path(id, RECORD), 'utf8')
+      text = await inTurn(() => readFile(this.#path(id, RECORD), 'utf8'))
     } catch (error) {
       if (isMissing(error)) return null
       throw error
@@ -230,13 +231,10 @@ class DiskStorage implements UploadStorage {
     const path = this.#path(info.record.id, RECORD)
     const temporary = `${path}.${newUploadId()}${TEMPORARY}`
     try {
-      const handle = await open(temporary, 'wx', FILE_MODE)
-      try {
+      await withFile(temporary, 'wx', async (handle) => {
         await handle.writeFile(JSON.stringify(info))
         await this.#sync(handle)
-      } finally {
-        await handle.close()
-      }
+      })
       await rename(temporary, path)
     } catch (error) {
       await remove(temporary)
@@ -254,24 +252,26 @@ class DiskStorage implements UploadStorage {
   }
 
   async #syncFile(path: string): Promise<void> {
-    const handle = await open(path, 'r+')
-    try {
-      await this.#sync(handle)
-    } finally {
-      await handle.close()
-    }
+    await withFile(path, 'r+', (handle) => this.#sync(handle))
   }
 
   /** So that the names of new files survive a power failure, too. */
   async #syncDirectory(path: string): Promise<void> {
     if (!this.#syncs || process.platform === 'win32') return // Windows cannot open a directory
-    const handle = await open(path, 'r')
+    await withFile(path, 'r', (handle) => handle.sync())
+  }
+}
+
+/** Opens a file for a moment. */
+function withFile(path: string, flags: string, work: (handle: FileHandle) => Promise<void>): Promise<void> {
+  return inTurn(async () => {
+    const handle = await open(path, flags, FILE_MODE)
     try {
-      await handle.sync()
+      await work(handle)
     } finally {
       await handle.close()
     }
-  }
+  })
 }
 
 function infoOf(text: string, id: string): Info | null {

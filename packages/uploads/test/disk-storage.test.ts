@@ -1,7 +1,7 @@
 // The files of diskStorage, and what a crash at any point leaves of them.
 
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
@@ -52,6 +52,37 @@ test('creates its directory, for this user only, and keeps what is appended', as
   await storage.delete(record)
   await storage.delete(record)
   assert.deepEqual(readdirSync(directory), [])
+})
+
+/** How many files of a directory are open, and the directory itself. */
+function openIn(directory: string): number {
+  return readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(directory)
+    } catch {
+      return false // closed in the meantime
+    }
+  }).length
+}
+
+test('however many requests there are, few files are open', { skip: process.platform !== 'linux' }, async (t) => {
+  const directory = join(temporaryDirectory(t), 'uploads')
+  const storage = diskStorage(directory) // with sync
+  const records = Array.from({ length: 100 }, () => recordOf({ length: 0 }))
+  const works: readonly ((record: UploadRecord) => Promise<unknown>)[] = [
+    (record) => storage.create(record),
+    (record) => storage.load(record.id),
+    (record) => storage.save(record),
+    (record) => storage.complete(record, 0),
+  ]
+  for (const work of works) {
+    let isOver = false
+    const all = Promise.all(Array.from({ length: 4 }, () => records.map(work)).flat()).finally(() => (isOver = true))
+    let most = 0
+    for (; !isOver; await new Promise((resolve) => setImmediate(resolve))) most = Math.max(most, openIn(directory))
+    await all
+    assert.ok(most <= 32, `${most} files`)
+  }
 })
 
 test('keeps what has arrived when the bytes break, unless they are to be verified', async (t) => {
