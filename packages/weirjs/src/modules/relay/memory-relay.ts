@@ -133,8 +133,8 @@ class MemoryRelay implements Relay {
     const oldest = count - length + 1
     // The one before the oldest was dropped itself, but nothing after it was.
     const isKnown = number >= 0 && number >= oldest - 1 && number <= count
-    if (!isKnown) void subscription.add(null)
-    for (const message of kept.slice(kept.length - (isKnown ? count - number : length))) void subscription.add(message)
+    const missed = kept.slice(kept.length - (isKnown ? count - number : length))
+    subscription.addAll(isKnown ? missed : [null, ...missed])
   }
 
   #channelOf(name: string): Channel {
@@ -187,8 +187,18 @@ class Subscription implements RelaySubscription {
   }
 
   /** Never calls the listener itself: it may be the one that publishes. @returns when everything was delivered */
-  add(message: RelayMessage | null): Promise<void> {
+  add(message: RelayMessage): Promise<void> {
     this.#queue.push(message)
+    return this.#deliverSoon()
+  }
+
+  /** The same for what was missed: a subscriber may need only the first of many messages, and subscribe again for the rest. */
+  addAll(messages: (RelayMessage | null)[]): void {
+    this.#queue = this.#queue.concat(messages)
+    void this.#deliverSoon()
+  }
+
+  #deliverSoon(): Promise<void> {
     this.#delivery ??= Promise.resolve().then(() => this.#deliver())
     return this.#delivery
   }

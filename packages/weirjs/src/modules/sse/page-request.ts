@@ -63,7 +63,10 @@ export class PageRequest {
     this.#subscription?.close()
     this.#source.onEnd(this)
     // Without a message, the next request would report the gap again.
-    this.#resolve({ events: this.#end === this.after ? [] : this.#events, end: this.#end })
+    const page = { events: this.#end === this.after ? [] : this.#events, end: this.#end }
+    // After a full page, others come first: a relay may have a hundred in memory, which would all leave in this turn of the event loop.
+    if (this.#bytes > PAGE_BYTES) setImmediate(() => this.#resolve(page))
+    else this.#resolve(page)
   }
 
   #add(message: RelayMessage): void {
