@@ -342,11 +342,13 @@ inBothReadModes('uploads', (serve) => {
   test('a hundred concurrent uploads: half are aborted, half are saved; no temporary file, no descriptor, little memory', async (t) => {
     const directory = temporaryDirectory(t)
     const log: unknown[] = []
-    const { connect } = await serve(t, (server) => mapUpload(server, directory, log))
+    const { connect, server } = await serve(t, (server) => mapUpload(server, directory, log))
     const content = patternBytes(2 * 1024 * 1024)
     const form = formWith(content)
     const head = `POST / HTTP/1.1\r\nHost: h\r\n${FORM_FIELD}Content-Length: ${form.length}\r\n\r\n`
     const clients = await Promise.all(Array.from({ length: 100 }, connect))
+    // A client that resets its connection before the server has accepted it is not served.
+    await eventually(() => server.connections === 100, 'all connections')
     const before = process.memoryUsage().arrayBuffers
     let peak = 0
     const sampling = setInterval(() => (peak = Math.max(peak, process.memoryUsage().arrayBuffers)), 5)
