@@ -37,6 +37,7 @@ const name = (i: number): string => `what-the-client-calls-it-${i}`
 
 const HERE = { address: '127.0.0.1' }
 const cookies: Record<number, string> = {}
+let sentFrom = ''
 
 interface Keeper {
   readonly what: string
@@ -59,6 +60,18 @@ const KEEPERS: readonly Keeper[] = [
       server.useModule(staticFiles({ root }))
     },
     request: (i) => ({ url: `/${name(i)}` }),
+  },
+  {
+    what: 'files that a handler sends, by their paths',
+    set(server, t) {
+      sentFrom = temporaryDirectory(t)
+      for (let i = -1; i < REQUESTS; i++) {
+        writeFileSync(join(sentFrom, name(i)), 'x')
+        utimesSync(join(sentFrom, name(i)), 1e9, 1e9)
+      }
+      server.mapGet('/', (_, { request, response }) => response.file(request.header('x-path')!))
+    },
+    request: (i) => ({ headers: { 'x-path': join(sentFrom, name(i)) } }),
   },
   {
     what: 'responses, by a field of the request',

@@ -3,6 +3,7 @@
 
 import { type BigIntStats, stat } from 'node:fs'
 import { LRUCache } from 'lru-cache'
+import { ownText } from '../../base/own-text.ts'
 import { type FileState, settledAt } from './representation.ts'
 
 /** For all files together, and for the whole process. */
@@ -37,7 +38,7 @@ export function recentFile(path: string): RecentFile | null | Promise<RecentFile
 
 /** Keeps a file, unless it has changed so recently that another change might not show. @param bytes all of them, read after `stats` */
 export function keepRecent(path: string, bytes: Uint8Array, { stats, state }: Omit<RecentFile, 'bytes'>): void {
-  if (Date.now() >= settledAt(state)) files.set(path, { bytes, stats, state })
+  if (Date.now() >= settledAt(state)) files.set(ownText(path), { bytes, stats, state })
 }
 
 /** The time of the inode's change reveals what a program does that sets the time of the content back, and who may read the file. */
