@@ -2,6 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+
 import { inspector } from '../../../../dev/src/index.ts'
 import { opentelemetry } from '../../../../opentelemetry/src/index.ts'
 import { HttpServer } from '../../../src/index.ts'
@@ -83,7 +86,14 @@ test('limits, WebSockets, event streams, connections, refusals and logs are in a
     'http_server_request_duration_seconds_count{http_route="/readyz"}': 1,
     'weir_access_log_dropped_lines_total{log="accessLog"}': 0,
   }
-  const found = Object.fromEntries(await Promise.all(Object.keys(expected).map(async (name) => [name, await value(name)])))
+  const read = async (): Promise<object> =>
+    Object.fromEntries(await Promise.all(Object.keys(expected).map(async (name) => [name, await value(name)])))
+  let found = await read()
+  // A scrape that is in the access log may not be stored yet.
+  for (let attempt = 0; attempt < 100 && !isDeepStrictEqual(found, expected); attempt++) {
+    await pause(100)
+    found = await read()
+  }
   assert.deepEqual(found, expected)
   assert.ok((await value('weir_open_connections'))! >= 4)
   assert.ok((await value('http_server_active_requests'))! >= 2)
