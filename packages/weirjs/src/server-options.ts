@@ -11,7 +11,7 @@ import { invalid } from './base/options.ts'
 import { checkedEngine, type JsonEngine } from './http/json-engine.ts'
 import { checkedFrontEnds } from './net/hosts/front-ends.ts'
 import { checkedHosts, type HostsOption } from './net/hosts/host-names.ts'
-import type { ListenOptions, ServerTlsOptions } from './net/listen/listen-options.ts'
+import { LISTEN_ELSEWHERE, type ListenOptions, type ServerTlsOptions } from './net/listen/listen-options.ts'
 import { BasePath } from './net/proxies/base-path.ts'
 import { Proxies, type ProxyOptions } from './net/proxies/proxies.ts'
 
@@ -87,15 +87,6 @@ export interface ServerOptions {
 }
 
 const OWNER = 'new HttpServer()'
-const ELSEWHERE = {
-  host: 'address',
-  hostname: 'address',
-  https: 'tls',
-  ssl: 'tls',
-  trustProxy: 'proxies',
-  prefix: 'basePath',
-  errorHandler: 'onError',
-} as const
 /** @internal `Places` reads those that say where to listen. */
 export const SERVER_RULES = rules<ServerOptions>(OWNER)(
   {
@@ -118,7 +109,7 @@ export const SERVER_RULES = rules<ServerOptions>(OWNER)(
     debug: flag(false),
     sharedReceiveBuffer: flag(true),
   },
-  { elsewhere: ELSEWHERE },
+  { elsewhere: { ...LISTEN_ELSEWHERE, trustProxy: 'proxies', prefix: 'basePath', errorHandler: 'onError' } },
 )
 
 type ServerSettings = typeof SERVER_RULES.settings

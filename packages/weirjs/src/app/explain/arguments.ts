@@ -8,7 +8,7 @@ import { Mismatch, NOT_SHOWN, PASSES_SCHEMA, shorten } from '../../schema/mismat
 import { Schema } from '../../schema/schema.ts'
 import type { AnySchema } from '../../schema/standard.ts'
 import { failuresOf, isSecret, isWithheld, readStep, type Step, textsOf } from '../routes/binder.ts'
-import { misspeltName } from '../routes/misspelt-query.ts'
+import { misspeltNames } from '../routes/misspelt-query.ts'
 import type { Route } from '../routes/route.ts'
 import type { Secrets } from '../routes/shown-target.ts'
 import type { ShownTexts } from '../routes/shown-texts.ts'
@@ -28,9 +28,10 @@ export function explainArguments(
   checked: CheckedBody,
 ): ExplainedArgument[] {
   const { steps, body } = route
+  const misspelt = misspeltNames(steps, request.queryString)
   const parameters = steps.map((step) => ({
     ...explainParameter(step, request, values, isHidden(step, route, secrets), texts),
-    misspelt: misspeltName(step, steps, request.queryString),
+    misspelt: misspelt.get(step) ?? null,
   }))
   return body === null ? parameters : [...parameters, explainBodyArgument(body.declared, checked)]
 }

@@ -4,27 +4,32 @@
 import { isMeant } from '../../base/options.ts'
 import { parseForm } from '../../formats/form.ts'
 import type { Exchange } from '../../http/exchange.ts'
+import { shorten } from '../../schema/mismatch.ts'
 import { warnOf } from '../debugged.ts'
 import type { Step } from './binder.ts'
 
 /** Parameters about which a warning was logged. */
 const reported = new WeakSet<Step>()
 
-/** The name in the query by which a parameter that is missing was probably meant; null if there is none. */
-export function misspeltName(step: Step, steps: readonly Step[], queryString: string): string | null {
-  if (step.source !== 'query' || queryString === '') return null
-  const names = parseForm(queryString).filter((_, i) => i % 2 === 0)
-  if (names.includes(step.key)) return null
-  const others = names.filter((name) => !steps.some(({ source, key }) => source === 'query' && key === name))
-  return others.find((name) => isMeant(name.replace(/\[\]$/, ''), step.key)) ?? null
+/** Names in the query by which parameters that are missing were probably meant, shortened. */
+export function misspeltNames(steps: readonly Step[], queryString: string): ReadonlyMap<Step, string> {
+  const found = new Map<Step, string>()
+  const inQuery = steps.filter(({ source }) => source === 'query')
+  if (queryString === '' || inQuery.length === 0) return found
+  const names = new Set(parseForm(queryString).filter((_, i) => i % 2 === 0))
+  const others = [...names].filter((name) => !inQuery.some(({ key }) => key === name))
+  for (const step of inQuery) {
+    if (names.has(step.key)) continue
+    const name = others.find((one) => isMeant(one.replace(/\[\]$/, ''), step.key))
+    if (name !== undefined) found.set(step, shorten(name))
+  }
+  return found
 }
 
 /** Warns once for each parameter of a route. */
 export function warnOfMisspelt(exchange: Exchange, label: string, steps: readonly Step[]): void {
-  for (const step of steps) {
+  for (const [step, name] of misspeltNames(steps, exchange.head.queryString)) {
     if (reported.has(step)) continue
-    const name = misspeltName(step, steps, exchange.head.queryString)
-    if (name === null) continue
     reported.add(step)
     warnOf(exchange, `${label} ignores ${JSON.stringify(name)} in the query: did the client mean ${JSON.stringify(step.key)}?`)
   }

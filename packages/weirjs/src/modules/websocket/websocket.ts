@@ -293,13 +293,14 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
 
   /** Of the relay. Routes of different servers have the same one if they have the same path, host and endpoint. */
   get channel(): string {
+    const { channel } = this.handlers
+    if (channel !== undefined) return `websocket ${channel}`
     if (this.#channel !== null) return this.#channel
     const mapped = this.#host?.routes.find(({ messages }) => messages === this.#messages)
-    if (mapped === undefined) return `websocket ${this.handlers.channel ?? this.#path}` // nobody is connected yet
+    if (mapped === undefined) return `websocket ${this.#path}` // nobody is connected yet
     const { path, host, endpoint } = mapped
     // No path has an `@` before its first slash, and no host has one.
-    const place = `${endpoint === null ? '' : `${encodeURIComponent(endpoint)}@`}${host ?? ''}${path}`
-    return (this.#channel = `websocket ${this.handlers.channel ?? place}`)
+    return (this.#channel = `websocket ${endpoint === null ? '' : `${encodeURIComponent(endpoint)}@`}${host ?? ''}${path}`)
   }
 
   get onGap(): (() => unknown) | undefined {

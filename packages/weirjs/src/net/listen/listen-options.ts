@@ -143,6 +143,9 @@ const SOCKET_PATH_BYTES: Partial<Record<NodeJS.Platform, number>> = {
 
 const isNotEmpty = (value: string): boolean => value !== ''
 
+/** What other frameworks call options of a place to listen at. */
+export const LISTEN_ELSEWHERE = { host: 'address', hostname: 'address', https: 'tls', ssl: 'tls' } as const
+
 /** @internal */
 export const LISTEN_RULES = rules<AnyListenOptions>('an endpoint')(
   {
@@ -168,7 +171,7 @@ export const LISTEN_RULES = rules<AnyListenOptions>('an endpoint')(
     ).optional(),
     hosts: readBy(checkedHosts).optional('those of the server'),
   },
-  { elsewhere: { host: 'address', hostname: 'address', https: 'tls', path: 'unixSocket', ssl: 'tls' } },
+  { elsewhere: { ...LISTEN_ELSEWHERE, path: 'unixSocket' } },
 )
 
 export function isUnix(options: ListenOptions): options is UnixListenOptions {
