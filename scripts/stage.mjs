@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '..')
 const { name, homepage } = JSON.parse(readFileSync('package.json', 'utf8'))
 /** The pages about other packages than weirjs, which carry them themselves. */
 const PAGES = {
-  '@weirjs/dev': ['command-line', 'inspector', 'replay'],
+  '@weirjs/dev': ['command-line', 'explaining', 'inspector', 'replay'],
   '@weirjs/jwt': ['jwt'],
   '@weirjs/mcp': ['mcp'],
   '@weirjs/nats': ['relay', 'relay-servers'],
