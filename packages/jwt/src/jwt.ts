@@ -75,30 +75,33 @@ const mapping = matching<string | ((claims: never) => unknown)>(
   (one) => typeof one === 'string' || typeof one === 'function',
 )
 /** @internal Keys are checked with each other, and messages do not repeat them. */
-export const JWT_RULES = rules<JwtOptions>('jwt')({
-  issuer: text('a string: exactly "iss" of the tokens', (issuer) => issuer !== ''),
-  audience: readBy(audiencesOf),
-  algorithms: ALGORITHMS,
-  jwks: GIVEN,
-  publicKey: GIVEN,
-  secret: GIVEN,
-  typ: text().optional('any'),
-  clockTolerance: duration({ least: 0, most: LONGEST_TOLERANCE_MS }).or('5s'),
-  id: mapping.or('sub'),
-  principalName: mapping.or('name'),
-  roles: mapping.or('roles'),
-  scopes: mapping.or('scope'),
-  realm: text().or('api'),
-  resourceMetadata: text().orNull(),
-  maxTokenLength: count().also(Number.POSITIVE_INFINITY).or(8_192),
-  maxCachedTokens: count().or(10_000),
-  jwksTimeout: duration().or('5s'),
-  maxJwksSize: size({ least: 1 }).or('512KiB'),
-  maxJwksBytes: alias('maxJwksSize'),
-  fetch: func().optional('that of Node'),
-  onJwksError: func().optional(),
-  name: text().or('jwt'),
-})
+export const JWT_RULES = rules<JwtOptions>('jwt')(
+  {
+    issuer: text('a string: exactly "iss" of the tokens', (issuer) => issuer !== ''),
+    audience: readBy(audiencesOf),
+    algorithms: ALGORITHMS,
+    jwks: GIVEN,
+    publicKey: GIVEN,
+    secret: GIVEN,
+    typ: text().optional('any'),
+    clockTolerance: duration({ least: 0, leastNumber: 1_000, most: LONGEST_TOLERANCE_MS }).or('5s'),
+    id: mapping.or('sub'),
+    principalName: mapping.or('name'),
+    roles: mapping.or('roles'),
+    scopes: mapping.or('scope'),
+    realm: text().or('api'),
+    resourceMetadata: text().orNull(),
+    maxTokenLength: count().also(Number.POSITIVE_INFINITY).or(8_192),
+    maxCachedTokens: count().or(10_000),
+    jwksTimeout: duration().or('5s'),
+    maxJwksSize: size({ least: 1 }).or('512KiB'),
+    maxJwksBytes: alias('maxJwksSize'),
+    fetch: func().optional('that of Node'),
+    onJwksError: func().optional(),
+    name: text().or('jwt'),
+  },
+  { needs: { jwksTimeout: 'jwks', maxJwksSize: 'jwks', fetch: 'jwks', onJwksError: 'jwks' } },
+)
 type Settings = typeof JWT_RULES.settings
 
 /**

@@ -266,6 +266,9 @@ describe('options', () => {
     ['a set that is none', () => ({ jwks: {} }), /neither a URL nor a set/],
     ['too much tolerance', () => ({ clockTolerance: 60_001 }), /of at most 60000 ms/],
     ['a tolerance in seconds as text', () => ({ clockTolerance: '5 s' }), /clockTolerance is/],
+    ['a tolerance in seconds, as of jose', () => ({ clockTolerance: 5 }), /clockTolerance is 5, not .*: write "5s" if these are seconds/],
+    ['a time to fetch a secret', () => ({ jwks: undefined, secret: Buffer.alloc(64), jwksTimeout: '9s' }), /jwksTimeout needs jwks$/],
+    ['what fetches a public key', () => ({ jwks: undefined, publicKey: ec, fetch }), /fetch needs jwks$/],
     ['an unknown option', () => ({ audiences: [] }), /there is no option "audiences"/],
   ]
   for (const [title, change, message] of cases)

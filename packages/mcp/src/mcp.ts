@@ -55,22 +55,30 @@ export interface McpOptions {
 
 const OWNER = 'mcp()'
 /** @internal */
-export const MCP_RULES = rules<McpOptions>(OWNER)({
-  path: option.text('a path such as /mcp', (path) => /^(?:\/[\w.~-]+)+$/.test(path)).or('/mcp'),
-  tools: option
-    .matching<NonNullable<McpOptions['tools']>>('a list of entries, or a contract', (tools) => typeof tools === 'object' && tools !== null)
-    .orNull('all routes with tool'),
-  info: option.readBy(checkedInfo).or({ name: 'weir', version: '0' }, "{ name: 'weir', version: '0' }"),
-  instructions: option.text().optional(),
-  origins: option.readBy((origins: NonNullable<CorsOptions['origins']>, owner) => predicateOf(owner, origins)).orNull("'same', frontEnds"),
-  resource: option.readBy(protectedResource).orNull(),
-  maxResultSize: option.size({ least: 1 }).or('1MiB'),
-  maxRequestBodySize: option.size({ least: 1 }).optional("the server's"),
-  handler: option.func().orNull(),
-  capabilities: option.object().or({}, '{}'),
-  endpoint: option.text().optional('every endpoint'),
-  use: option.list<Usable>().or([]),
-})
+export const MCP_RULES = rules<McpOptions>(OWNER)(
+  {
+    path: option.text('a path such as /mcp', (path) => /^(?:\/[\w.~-]+)+$/.test(path)).or('/mcp'),
+    tools: option
+      .matching<NonNullable<McpOptions['tools']>>(
+        'a list of entries, or a contract',
+        (tools) => typeof tools === 'object' && tools !== null,
+      )
+      .orNull('all routes with tool'),
+    info: option.readBy(checkedInfo).or({ name: 'weir', version: '0' }, "{ name: 'weir', version: '0' }"),
+    instructions: option.text().optional(),
+    origins: option
+      .readBy((origins: NonNullable<CorsOptions['origins']>, owner) => predicateOf(owner, origins))
+      .orNull("'same', frontEnds"),
+    resource: option.readBy(protectedResource).orNull(),
+    maxResultSize: option.size({ least: 1 }).or('1MiB'),
+    maxRequestBodySize: option.size({ least: 1 }).optional("the server's"),
+    handler: option.func().orNull(),
+    capabilities: option.object().or({}, '{}'),
+    endpoint: option.text().optional('every endpoint'),
+    use: option.list<Usable>().or([]),
+  },
+  { needs: { capabilities: 'handler' } },
+)
 type Settings = typeof MCP_RULES.settings
 
 /** The newest first: clients that ask for another version get this one. */
@@ -142,9 +150,16 @@ class McpEndpoint {
       name: OWNER,
       gate: (session) => this.#admit(session),
       ...(resource !== null && { beforeSend: (_: HttpSession, response: HttpResponse) => nameMetadata(response, resource.url) }),
-      check: () => void this.#all,
+      check: () => this.#check(),
       describe: () => ({ isDocumented: false }),
     }
+  }
+
+  /** @throws WEIR_ROUTE_DECLARATION */
+  #check(): void {
+    const { path, handler } = this.#settings
+    if (this.#all.size === 0 && handler === null)
+      this.#host.logger?.warn?.(`weir: clients find no tools at ${path}: write tool: true in the declarations of routes`)
   }
 
   /** The host makes another list of routes when something was added. @throws WEIR_ROUTE_DECLARATION */

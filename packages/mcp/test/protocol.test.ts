@@ -79,6 +79,29 @@ test('a handler answers all other methods', async () => {
   assert.deepEqual((await ask(server, 'initialize'))['capabilities'], { resources: {}, tools: {} })
 })
 
+test('capabilities need a handler, which has them', () => {
+  const message = /mcp\(\): capabilities needs handler$/
+  assert.throws(() => mcp(new HttpServer(), { capabilities: { prompts: {} } }), { code: 'WEIR_OPTION_INVALID', message })
+})
+
+test('a server that starts with no tools and no handler is told so', async (t) => {
+  const warningsOf = async (change: (server: HttpServer) => unknown): Promise<string[]> => {
+    const warnings: string[] = []
+    const logger = { error: () => {}, warn: (message: string) => void warnings.push(message) }
+    const server = new HttpServer({ logger })
+    change(server)
+    t.after(() => server.stop())
+    await server.start()
+    return warnings
+  }
+  const said = ['weir: clients find no tools at /mcp: write tool: true in the declarations of routes']
+  assert.deepEqual(await warningsOf((server) => mcp(server)), said)
+  assert.deepEqual(await warningsOf((server) => mcp(server, { tools: [] })), said)
+  assert.deepEqual(await warningsOf((server) => mcp(server, { handler: () => new Response() })), [])
+  const withTool = (server: HttpServer) => mcp(server.mapGet('/a', { operationId: 'a', tool: true }, () => 'a'))
+  assert.deepEqual(await warningsOf(withTool), [])
+})
+
 test('a message is no larger than maxRequestBodySize', async () => {
   const large = { jsonrpc: '2.0', id: 1, method: 'ping', params: { text: 'x'.repeat(2_000) } }
   assert.equal((await send(made({ maxRequestBodySize: 1_000 }), large)).status, 413)

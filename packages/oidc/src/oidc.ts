@@ -2,7 +2,8 @@
 // PKCE, a state and a nonce for each login, and the issuer of each response checked (RFC 9207).
 
 import { hash } from 'node:crypto'
-import { type Duration, type HttpSession, type Module, type ModuleHost, type Usable, WeirError } from 'weirjs'
+import { type Duration, type HttpSession, type Module, type ModuleHost, type Policy, type Usable, WeirError } from 'weirjs'
+import { accessOf } from 'weirjs/auth'
 import { csrf } from 'weirjs/csrf'
 import { type Clock, exchange, invalid, isLocalName, kindOf, option, rules, shown } from 'weirjs/kit'
 import {
@@ -212,10 +213,26 @@ class OidcModule implements Oidc {
     this.#checkOtherProviders()
     this.#prefix = host.prefix
     const use = [...(this.#options.use ?? [])]
-    host.mapGet(`${this.#path}/login`, { use }, (_, session) => this.#logIn(session))
-    host.mapGet(`${this.#path}/callback`, { use }, (_, session) => this.#callBack(session))
+    const entry = { use: [this.#entry, ...use] }
+    host.mapGet(`${this.#path}/login`, entry, (_, session) => this.#logIn(session))
+    host.mapGet(`${this.#path}/callback`, entry, (_, session) => this.#callBack(session))
     const protects = this.#sessions.protects ? [] : [csrf()]
     host.map('POST', `${this.#path}/logout`, { use: [...protects, ...use] }, (_, session) => this.#logOut(session))
+  }
+
+  /** Of the routes that people need who have not logged in yet. */
+  get #entry(): Policy {
+    const { name: own } = this.#options.sessions.scheme()
+    return {
+      name: 'oidc entry',
+      check(policies, where) {
+        if (!policies.some(({ name }) => name === 'sessions'))
+          throw invalid(OWNER, `${where} has no sessions: write server.use(…) with what sessions() has returned`)
+        const access = accessOf(policies.map(({ description }) => description))
+        if (access === null || access.isOpen || access.schemes.some(({ name }) => name !== own)) return
+        throw invalid(OWNER, `${where} requires a login, so nobody can log in: write oidc({ …, use: [auth.open] })`)
+      },
+    }
   }
 
   /** `sub` is unique for one issuer only (OpenID Connect Core, section 2): people of two of them could be one principal. */

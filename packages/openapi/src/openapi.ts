@@ -48,7 +48,7 @@ export const OPENAPI_RULES = rules<OpenApiOptions>(OWNER)({
   ui: PATH.nullable().or(null, 'no page'),
   strict: flag(false),
   expose: flag(false),
-  include: func().orNull('[reachable routes](#which-routes)'),
+  include: func({ decides: true }).orNull('[reachable routes](#which-routes)'),
   endpoint: text().optional('every endpoint'),
   use: list<Usable>().or([]),
   name: text().or(OWNER),

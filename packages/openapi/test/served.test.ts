@@ -55,6 +55,15 @@ describe('the document', () => {
     assert.deepEqual(Object.keys((await documentOf(server, '/b.json')).paths), ['/b/x'])
   })
 
+  test('is refused if include returns promises, which would let everything in', async () => {
+    const include = (async () => false) as unknown as () => boolean
+    const server = new HttpServer({ logger: null }).use(openapi({ info: INFO, include }))
+    server.mapGet('/private', () => 'x')
+    const message = /openapi: include returned a promise, not true or false$/
+    await assert.rejects(server.start(), { code: 'WEIR_OPTION_INVALID', message })
+    assert.equal((await server.inject('/openapi.json')).status, 500)
+  })
+
   test('is behind auth unless it is opened', async () => {
     const guard = auth({ schemes: [basic({ users: () => null })] })
     const closed = new HttpServer({ logger: null }).use(guard).useModule(openapi({ info: INFO }))

@@ -3,12 +3,13 @@
 // Instrumentations that patch node:http see nothing of weir, which has its own engine. Whatever SDK the program registers gets the spans.
 
 import * as Api from '@opentelemetry/api'
-import type { ExchangeRecord, ExchangeStart, HttpSession, Module, ModuleHost } from 'weirjs'
+import type { ExchangeRecord, ExchangeStart, HttpServer, HttpSession, Module, ModuleHost } from 'weirjs'
 import {
   type ExchangeHandle,
   exchange,
   invalid,
   isInstance,
+  launch,
   option,
   type RedactedReader,
   redaction as redactionOf,
@@ -51,8 +52,8 @@ const REGISTERED = 'the one registered with the API'
 export const OPENTELEMETRY_RULES = rules<OpenTelemetryOptions>(OWNER)({
   tracerProvider: having(['getTracer'], 'pass a provider of the SDK').optional(REGISTERED),
   meterProvider: having(['getMeter'], 'pass a provider of the SDK').optional(REGISTERED),
-  trust: func().optional('peers in proxies.trust'),
-  skip: func().optional(),
+  trust: func({ decides: true }).optional('peers in proxies.trust'),
+  skip: func({ decides: true }).optional(),
   secretQuery: readBy((names: readonly string[] | undefined, owner, name) => redactionOf(owner, name, names)).or(
     undefined,
     'as in [weirjs/log](logging.md#what-is-hidden)',
@@ -93,7 +94,7 @@ export function spanOf(session: HttpSession): RequestSpan | undefined {
 
 /**
  * Returns a module that creates a span for each request and each broken head, and records `http.server.request.duration`. The context of
- * the span is active in the middleware that is added later, in handlers, in their generators and in the callbacks of forms.
+ * the span is active in all middleware, in handlers, in their generators and in the callbacks of forms.
  *
  * @throws WEIR_OPTION_INVALID
  */
@@ -106,9 +107,9 @@ export function opentelemetry(options: OpenTelemetryOptions = {}): Module {
       if (host.prefix !== '') throw invalid(OWNER, 'install it on the server: the spans are those of all requests')
       settings.secretQuery.declare(host)
       const tracing = new Tracing(api, settings)
-      host.use({
-        name: OWNER,
-        middleware(session, next) {
+      launch.guard(host as HttpServer, {
+        // Lists of policies call it by its name.
+        middleware: function opentelemetry(session, next) {
           const found = tracedOf(session)
           return found === null ? next() : api.context.with(found.context, next)
         },

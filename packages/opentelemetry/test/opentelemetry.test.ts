@@ -122,6 +122,34 @@ test('trust decides for itself, and skip leaves requests out', async () => {
   )
 })
 
+test('the span is active in middleware that was added before the module, too', async () => {
+  const exporter = new InMemorySpanExporter()
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const server = new HttpServer({ logger: null })
+  const seen: unknown[] = []
+  server.use((_, next) => {
+    seen.push(trace.getActiveSpan()?.spanContext().spanId)
+    return next()
+  })
+  server.use(opentelemetry({ tracerProvider }))
+  server.mapGet('/', () => 'ok')
+  await server.inject('/')
+  assert.deepEqual(
+    seen,
+    exporter.getFinishedSpans().map((span) => span.spanContext().spanId),
+  )
+})
+
+test('a trust that returns a promise trusts nobody, and the logger is told', async () => {
+  const errors: string[] = []
+  const logger = { error: (_message: string, error: unknown) => void errors.push(String(error)) }
+  const { server, spans } = traced({ trust: (async () => true) as unknown as () => boolean }, { logger })
+  server.mapGet('/', () => 'ok')
+  await server.inject({ url: '/', headers: { traceparent: TRACEPARENT } })
+  assert.deepEqual(spans(), [])
+  assert.match(errors.join(' | '), /opentelemetry: trust returned a promise, not true or false$/)
+})
+
 test('a status from 500 is an error, below 500 it is unset, and an exception of the program is recorded', async () => {
   const { server, spans } = traced()
   server.mapGet('/:status', ({ status }, { response }) => response.status(Number(status)).text('x'))

@@ -21,7 +21,7 @@ export interface HealthOptions {
 /** @internal */
 export const RPC_HEALTH_RULES = rules<HealthOptions>('health()')({
   services: option.list<DescService>().or([]),
-  isServing: option.func().optional(),
+  isServing: option.func({ decides: true }).optional(),
   interval: option.duration({ least: 1 }).or('1s'),
 })
 

@@ -82,13 +82,16 @@ export function mapService<S extends DescService>(
   const settings = RPC_RULES.read(options)
   if (typeof (service as { readonly method?: unknown }).method !== 'object')
     throw invalid('mapService()', 'service is not one that protoc-gen-es has made: write mapService(server, service, implementation)')
-  const handlers = implementation as Readonly<Record<string, AnyHandler | undefined>>
-  for (const name of Object.keys(service.method))
+  const handlers = Object(implementation) as Readonly<Record<string, AnyHandler | undefined>>
+  const names = Object.keys(service.method)
+  for (const name of names)
     if (handlers[name] !== undefined && typeof handlers[name] !== 'function')
       throw invalid('mapService()', `${name} of the implementation is ${kindOf(handlers[name])}, not a function`)
   for (const name of Object.keys(handlers))
-    if (!(name in service.method))
-      throw invalid('mapService()', `${service.typeName} has no method ${name}; it has ${Object.keys(service.method).join(', ')}`)
+    if (!(name in service.method)) throw invalid('mapService()', `${service.typeName} has no method ${name}; it has ${names.join(', ')}`)
+  // Such as a class in place of an instance.
+  if (names.length > 0 && names.every((name) => handlers[name] === undefined))
+    throw invalid('mapService()', `the implementation is ${kindOf(implementation)} with none of the methods ${names.join(', ')}`)
   server.useModule({
     name: `rpc ${service.typeName}`,
     install(host) {

@@ -230,4 +230,15 @@ test('what is no service, and no function for a method, is an error when it is m
     message: /say of the implementation is a number, not a function/,
   })
   assert.throws(map(EchoService, { sya: () => ({}) }), { code: 'WEIR_OPTION_INVALID', message: /has no method sya; it has say, / })
+  class Echo {
+    say = () => ({})
+  }
+  const nothing = (kind: string) => ({
+    code: 'WEIR_OPTION_INVALID',
+    message: new RegExp(`the implementation is ${kind} with none of the methods say, `),
+  })
+  assert.throws(map(EchoService, Echo), nothing('a function'))
+  assert.throws(map(EchoService, {}), nothing('an object'))
+  assert.throws(map(EchoService, undefined), nothing('undefined'))
+  map(EchoService, new Echo())()
 })

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 
 import { createFileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
-import { createClient, createConnectRouter } from '@connectrpc/connect'
+import { Code, createClient, createConnectRouter } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node'
 import * as grpc from '@grpc/grpc-js'
 import { HttpServer } from 'weirjs'
@@ -37,6 +37,12 @@ test('health says whether the server and its services take calls', async (t) => 
   const stopped = server.stop()
   assert.equal((await watched.next()).done, true)
   await stopped
+})
+
+test('an isServing that returns a promise is no word that a service takes calls', async (t) => {
+  const isServing = (async () => false) as unknown as () => boolean
+  const { transport } = await serve(t, (server) => mapService(server, Health, health(server, { isServing })))
+  await assert.rejects(createClient(Health, transport).check({}), { code: Code.Internal })
 })
 
 test('reflection returns the files that declare a symbol, in both versions', async (t) => {

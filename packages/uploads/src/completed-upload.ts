@@ -21,6 +21,8 @@ export class Upload {
   readonly #storage: UploadStorage
   readonly #save: (record: UploadRecord) => Promise<void>
   #record: UploadRecord
+  /** Whether the program has asked for its bytes, in whichever way. @internal */
+  isTouched = false
   readonly #pending = new Set<Promise<void>>()
 
   /** @internal @param save keeps a changed record */
@@ -45,11 +47,13 @@ export class Upload {
 
   /** Where its bytes are: the path of a file; on S3, a URL such as `s3://bucket/key`. */
   get path(): string {
+    this.isTouched = true
     return this.#record.keptAt ?? this.#storage.locate(this.#record)
   }
 
   /** Its bytes. */
   stream(): Readable {
+    this.isTouched = true
     return this.#storage.read(this.#record)
   }
 
@@ -74,6 +78,7 @@ export class Upload {
 
   /** Only what has not settled is in the set, so an error that the program has handled does not count. */
   #noted(work: Promise<void>): Promise<void> {
+    this.isTouched = true
     const noted = work.finally(() => this.#pending.delete(noted))
     this.#pending.add(noted)
     return noted

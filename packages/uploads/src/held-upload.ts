@@ -20,6 +20,8 @@ export interface UploadHome {
   checkLength(length: number): void
   /** It is complete or deleted, and no longer counts as open. */
   settle(id: string): void
+  /** `onComplete` has succeeded, and will never have the bytes: it has not asked for them, and they are deleted. */
+  readonly onUntouched: () => void
 }
 
 /** How an upload was completed. */
@@ -139,6 +141,7 @@ export class HeldUpload {
     }
     await this.#save({ ...this.#record, stage: 'complete' })
     this.#home.settle(this.#record.id)
+    if (!upload.isTouched) this.#home.onUntouched()
     return { result }
   }
 

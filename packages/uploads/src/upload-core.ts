@@ -35,6 +35,7 @@ export class UploadCore implements UploadHome {
   readonly lifetimeMs: number
   readonly onComplete: OnComplete
   readonly clock: Clock
+  onUntouched: () => void = () => {}
   readonly #locks: UploadLocks
   readonly #maxMetadataSize: number
   readonly #open: OpenUploads

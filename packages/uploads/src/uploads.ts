@@ -1,6 +1,7 @@
 // `@weirjs/uploads`: uploads that continue where they were interrupted, with tus 1.0 or the protocol of the IETF
 // (draft-ietf-httpbis-resumable-upload).
 
+import cluster from 'node:cluster'
 import { type HttpSession, type Module, type ModuleHost, t, type Usable, WeirError } from 'weirjs'
 import { invalid, option, rules, shown, systemClock } from 'weirjs/kit'
 import { Draft } from './draft.ts'
@@ -22,7 +23,7 @@ export const UPLOADS_RULES = rules<UploadsOptions>(OWNER)({
   onComplete: func(),
   maxSize: size().also(Number.POSITIVE_INFINITY).or('1GiB'),
   expiresAfter: duration({ leastNumber: 1_000 }).or('24h'),
-  maxOpenUploads: count().also(Number.POSITIVE_INFINITY).or(100),
+  maxOpenUploads: count({ least: 1 }).also(Number.POSITIVE_INFINITY).or(100),
   maxOpenSize: size().also(Number.POSITIVE_INFINITY).optional('10 times maxSize'),
   maxOpenBytes: alias('maxOpenSize'),
   maxMetadataSize: size().or(4_096),
@@ -47,11 +48,25 @@ export function uploads(path: string, options: UploadsOptions): Module {
   const settings = UPLOADS_RULES.read(options)
   const { storage, onComplete, locks = memoryLocks(), use, endpoint, name = `uploads ${path}`, onError, clock = systemClock } = settings
   const { maxSize, expiresAfter: lifetimeMs, maxMetadataSize } = settings
-  const open = new OpenUploads(settings.maxOpenUploads, settings.maxOpenSize ?? 10 * maxSize)
+  const maxOpenSize = settings.maxOpenSize ?? 10 * maxSize
+  // Clients would get 429 for some uploads whenever they try again.
+  if (maxOpenSize < maxSize && maxSize < Number.POSITIVE_INFINITY)
+    throw invalid(OWNER, `maxOpenSize is ${maxOpenSize}, and one upload may have ${maxSize}: write a smaller maxSize, too`)
+  const open = new OpenUploads(settings.maxOpenUploads, maxOpenSize)
   const core = new UploadCore(storage, locks, open, { maxSize, maxMetadataSize, lifetimeMs }, onComplete, clock)
   return {
     name,
     install(host) {
+      let hasWarned = false
+      core.onUntouched = () => {
+        if (hasWarned) return
+        hasWarned = true
+        host.logger?.warn?.(
+          `weir: onComplete of ${path} left the bytes of an upload to its expiry: write await upload.moveTo(path), or keep()`,
+        )
+      }
+      if (settings.locks === undefined && cluster.isWorker)
+        host.logger?.warn?.(`weir: the locks of ${path} are in the memory of this worker, and others do not see them: set locks`)
       map(host.group(path, { ...(use === undefined ? {} : { use }), ...(endpoint === undefined ? {} : { endpoint }) }), core)
       let isSweeping = false
       clock.every(Math.min(LONGEST_SWEEP_MS, Math.max(SHORTEST_SWEEP_MS, lifetimeMs / 4)), () => {

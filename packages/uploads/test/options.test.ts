@@ -1,7 +1,8 @@
 // What a program may set, and what other modules make of the routes.
 
 import assert from 'node:assert/strict'
-import { symlinkSync } from 'node:fs'
+import cluster from 'node:cluster'
+import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
@@ -11,6 +12,7 @@ import { redisLocks } from '../../redis/src/index.ts'
 import { HttpServer } from '../../weirjs/src/index.ts'
 import { accessLog } from '../../weirjs/src/modules/log/index.ts'
 import { eventually } from '../../weirjs/test/support/serving.ts'
+import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
 import { uploading } from '../../weirjs/test/support/uploading.ts'
 import { diskStorage, type UploadStorage, type UploadsOptions, uploads } from '../src/index.ts'
 
@@ -28,6 +30,11 @@ test('wrong options are refused where they are given', () => {
     ['maxSize', () => uploads('/files', { ...OPTIONS, maxSize: '5gb' as unknown as number })],
     ['expiresAfter', () => uploads('/files', { ...OPTIONS, expiresAfter: 0 })],
     ['maxOpenUploads', () => uploads('/files', { ...OPTIONS, maxOpenUploads: -1 })],
+    ['maxOpenUploads is 0', () => uploads('/files', { ...OPTIONS, maxOpenUploads: 0 })],
+    [
+      'maxOpenSize is 99, and one upload may have 100: write a smaller maxSize, too',
+      () => uploads('/files', { ...OPTIONS, maxSize: 100, maxOpenSize: 99 }),
+    ],
     ['maxMetadataSize', () => uploads('/files', { ...OPTIONS, maxMetadataSize: 1.5 })],
     ['directory', () => diskStorage('')],
     ['sync', () => diskStorage('/tmp/never-used', { sync: 'no' as unknown as boolean })],
@@ -36,6 +43,43 @@ test('wrong options are refused where they are given', () => {
   ]
   for (const [word, call] of wrong)
     assert.throws(call, (error: Error & { code: string }) => error.code === 'WEIR_OPTION_INVALID' && error.message.includes(word), word)
+})
+
+test('all of them together may be limited where a single one is not', () => {
+  uploads('/files', { ...OPTIONS, maxSize: Number.POSITIVE_INFINITY, maxOpenSize: 99 })
+  uploads('/files', { ...OPTIONS, maxSize: 100, maxOpenSize: 100 })
+})
+
+test('an onComplete that leaves the bytes to their expiry is a warning, once', async (t) => {
+  const warningsOf = async (onComplete: UploadsOptions['onComplete']): Promise<string[]> => {
+    const warnings: string[] = []
+    const logger = { error: () => {}, warn: (message: string) => void warnings.push(message) }
+    const server = new HttpServer({ logger })
+    server.use(uploads('/files', { storage: diskStorage(temporaryDirectory(t), { sync: false }), onComplete }))
+    for (const body of ['', 'one', 'two']) {
+      const headers = { 'Upload-Complete': '?1', 'Content-Type': 'text/plain' }
+      assert.equal((await server.inject({ method: 'POST', url: '/files', headers, body })).status, 204)
+    }
+    return warnings
+  }
+  const said = /^weir: onComplete of \/files left the bytes of an upload to its expiry: write await upload\.moveTo\(path\), or keep\(\)$/
+  assert.match((await warningsOf(({ id, size }) => void [id, size])).join(' | '), said)
+  assert.deepEqual(await warningsOf((upload) => upload.keep()), [])
+  assert.deepEqual(await warningsOf(({ path }) => void readFileSync(path)), [])
+  assert.deepEqual(await warningsOf((upload) => void upload.stream().resume()), [])
+})
+
+test('locks in memory are a warning in a worker of a cluster', (t) => {
+  const warnings: string[] = []
+  const logger = { error: () => {}, warn: (message: string) => void warnings.push(message) }
+  const install = (options: UploadsOptions) => new HttpServer({ logger }).use(uploads('/files', options))
+  install(OPTIONS)
+  t.after(() => Object.assign(cluster, { isWorker: false }))
+  Object.assign(cluster, { isWorker: true })
+  install({ ...OPTIONS, locks: { acquire: async () => null } })
+  assert.deepEqual(warnings, [])
+  install(OPTIONS)
+  assert.deepEqual(warnings, ['weir: the locks of /files are in the memory of this worker, and others do not see them: set locks'])
 })
 
 test('several paths, groups and servers can take uploads', async (t) => {

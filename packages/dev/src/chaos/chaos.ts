@@ -54,7 +54,7 @@ export class ChaosError extends WeirError {
 export const CHAOS_RULES = rules<ChaosOptions>('chaos()')({
   requests: list<ChaosRequest | string>().filled('pass at least one'),
   seed: count().optional('new for each call'),
-  runs: count().or(100),
+  runs: count({ least: 1 }).or(100),
   patience: duration().or('2s'),
   check: func().optional(),
   patienceMs: alias('patience'),

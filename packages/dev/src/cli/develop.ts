@@ -20,6 +20,9 @@ export async function develop(command: DevelopCommand): Promise<number> {
   return await new Development(command).play()
 }
 
+/** How long a program may take to start its other servers, once the first one listens. */
+const OTHER_SERVERS_MS = 1_000
+
 /** What may happen to a run. */
 type Event =
   | { readonly kind: 'changed'; readonly file: string }
@@ -45,6 +48,8 @@ class Development {
   readonly #token = launch.newLaunchToken()
   /** Those that have been printed. They stay the same over restarts. */
   readonly #links = new Set<string>()
+  /** Null until a server has started. */
+  #takesInherited: boolean | null = null
   /** When the current run was asked for. */
   #askedAt = performance.now()
 
@@ -152,7 +157,9 @@ class Development {
     return event.kind === 'changed'
   }
 
-  #greet({ urls, routes, links }: Extract<News, { readonly weir: 'listening' }>): void {
+  #greet({ urls, routes, links, takesInherited }: Extract<News, { readonly weir: 'listening' }>): void {
+    if (this.#takesInherited === null) setTimeout(() => this.#checkListen(), OTHER_SERVERS_MS).unref()
+    this.#takesInherited ||= takesInherited
     const ms = Math.round(performance.now() - this.#askedAt)
     this.#next ??= this.#newRun()
     tell(`${styled('cyan', urls.join(', '))}, ${routes.length} ${routes.length === 1 ? 'route' : 'routes'}, ready in ${ms} ms`)
@@ -166,6 +173,12 @@ class Development {
     if (before === null) return
     for (const route of routes) if (!before.includes(route)) tell(styled('green', `  + ${route}`))
     for (const route of before) if (!routes.includes(route)) tell(styled('red', `  - ${route}`))
+  }
+
+  /** Clients that connect to a socket that no server takes wait forever. */
+  #checkListen(): void {
+    if (this.#command.listen.length > 0 && this.#takesInherited !== true)
+      tell("--listen has no effect: it is for programs with listen: 'inherited', and the options of this one say where it listens")
   }
 }
 

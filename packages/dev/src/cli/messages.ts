@@ -71,7 +71,14 @@ export type News =
   | { readonly weir: 'no-server'; readonly reason: string }
   /** It needs sockets that it has not been passed, and waits to be started again with them. */
   | { readonly weir: 'places'; readonly places: readonly { readonly key: string; readonly place: Place }[] }
-  | { readonly weir: 'listening'; readonly urls: readonly string[]; readonly routes: readonly string[]; readonly links: readonly Link[] }
+  | {
+      readonly weir: 'listening'
+      readonly urls: readonly string[]
+      readonly routes: readonly string[]
+      readonly links: readonly Link[]
+      /** Whether one of its servers has taken the sockets of `--listen`. */
+      readonly takesInherited: boolean
+    }
 
 /** A page of the program that only its developer may open. */
 export interface Link {

@@ -35,6 +35,7 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
   const seen = new Map<string, number>()
   let hasStarted = false
   let lacksSockets = false
+  let takesInherited = false
 
   dev.replaceStart(async (server, places, listen) => {
     hasStarted = true
@@ -53,11 +54,13 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
       named.map(({ options, key }) => withTls(withSocket(options, key === null ? undefined : passed.get(key)), options, certificate)),
     )
     servers.set(server, routes)
+    if (named.some(({ key }) => key === null)) takesInherited = true
     say({
       weir: 'listening',
       urls: [...servers.keys()].flatMap(({ endpoints, basePath }) => endpoints.map((one) => urlOf(one, basePath))),
       routes: [...servers.values()].flat(),
       links,
+      takesInherited,
     })
   }, true)
 

@@ -64,7 +64,7 @@ export const REPLAY_RULES = rules<ReplayOptions>('replay()')({
   compare: nested(COMPARE_RULES).or({}, 'none'),
   restore: object().or({}, 'none'),
   mask: texts().or([]),
-  filter: func().optional('all'),
+  filter: func({ decides: true }).optional('all'),
   patience: duration().or('5s'),
   patienceMs: alias('patience'),
 })
@@ -74,7 +74,7 @@ export const REPLAY_RULES = rules<ReplayOptions>('replay()')({
  * each exchange on a connection of its own, one after the other. The time between the bytes passes on a test clock.
  *
  * @param from a folder or files that `record` has written, or HTTP Archives (`.har`)
- * @throws WEIR_OPTION_INVALID, also if there are no exchanges; Error for a file that is neither; the error of the file system
+ * @throws WEIR_OPTION_INVALID, also if no exchange is replayed; Error for a file that is neither; the error of the file system
  */
 export async function replay(server: HttpServer, from: string | readonly string[], options: ReplayOptions = {}): Promise<ReplayReport> {
   const { compare, restore, mask, filter = () => true, patience } = REPLAY_RULES.read(options)
@@ -92,6 +92,7 @@ export async function replay(server: HttpServer, from: string | readonly string[
     const found = await replayExchange({ server, exchange, comparison, masking: masks, restore, patienceMs: patience })
     differences.push(...found.map((one) => ({ file, method, target, ...one })))
   }
+  if (exchanges === 0) throw invalid('replay()', `filter leaves none of the ${counted(all.length, 'exchange')}`)
   return { exchanges, differences, toString: () => textOf(exchanges, differences) }
 }
 

@@ -125,6 +125,11 @@ test('starts the server that a file exports, and passes sockets to one with list
   assert.equal(await ask(Number((await weir.prints(URL_PRINTED))[1])), 'inherited')
 })
 
+test('--listen has no effect on a program that says where it listens, and the command says so', { skip }, async (t) => {
+  const weir = new RunningWeir(t, programFolder(t, { 'app.js': APP, ...nameIs('v0') }), 'dev', 'app.js', '--listen', '127.0.0.1:0')
+  await weir.prints(/weir: --listen has no effect: it is for programs with listen: 'inherited'/)
+})
+
 test('the printed address contains the path below which the server is', { skip }, async (t) => {
   const code = APP.replace("'127.0.0.1', 0", "'127.0.0.1', 0, { basePath: '/app' }")
   const weir = new RunningWeir(t, programFolder(t, { 'app.js': code, ...nameIs('v0') }), 'dev', 'app.js')

@@ -11,6 +11,8 @@ const reported = new WeakSet<object>()
 
 export function setDebug(server: ServerHandle, debug: boolean, warn: (mistake: string) => void): void {
   if (debug) debugged.add(server)
+  if (debug && process.env['NODE_ENV'] === 'production')
+    warn('weir: NODE_ENV is "production", and debug shows errors to clients: leave it out')
   warners.set(server, warn)
 }
 

@@ -2,6 +2,7 @@
 
 import { isToken } from './ascii.ts'
 import { type Duration, durationHint, LONGEST_MS, parsedDuration } from './duration.ts'
+import { isPromise } from './is-promise.ts'
 import { kindOf, shown } from './kind-of.ts'
 import { Alias, type AnyRules, type Place, Rule, type Same, unexpected } from './option-rules.ts'
 import { invalid } from './options.ts'
@@ -109,8 +110,21 @@ export function text(expected = 'a string', is: (value: string) => boolean = () 
   return plain<string>('text', expected, (value) => typeof value === 'string' && is(value))
 }
 
-export function func(): Rule<AnyFunction, Same> {
-  return plain<AnyFunction>('function', 'a function', (value) => typeof value === 'function')
+/** @param decides whether it returns true or false: a promise would count as true, whatever it resolves with */
+export function func({ decides = false }: { readonly decides?: boolean } = {}): Rule<AnyFunction, Same> {
+  return new Rule<AnyFunction, Same>('function', 'a function', (value, place, words) => {
+    if (typeof value !== 'function') throw unexpected(place, value, words)
+    return decides ? verdictOf(value as (...args: unknown[]) => unknown, place) : value
+  })
+}
+
+function verdictOf(decide: (...args: unknown[]) => unknown, { owner, option }: Place): AnyFunction {
+  return (...args: unknown[]) => {
+    const verdict = decide(...args)
+    if (!isPromise(verdict)) return verdict
+    verdict.then(undefined, () => {})
+    throw invalid(owner, `${option} returned a promise, not true or false`)
+  }
 }
 
 /** One of these words or numbers. */

@@ -1,7 +1,7 @@
 // A request of a test client: like a request for `inject`, but the body can also be sent piece by piece.
 
 import { Buffer } from 'node:buffer'
-import { chunkOf, fieldsOf, type InjectRequest, lastChunkOf, requestBytes } from '../net/inject/request-bytes.ts'
+import { checkRequest, chunkOf, fieldsOf, type InjectRequest, lastChunkOf, requestBytes } from '../net/inject/request-bytes.ts'
 
 export interface TestRequest extends Omit<InjectRequest, 'body'> {
   /** The body. Pieces of an async iterable are sent as it yields them: in chunks, unless the headers have a Content-Length. */
@@ -21,6 +21,7 @@ export interface PreparedRequest {
 
 /** @param cookies the value of the client's Cookie field, or null @throws WEIR_OPTION_INVALID for a request that no client could send */
 export async function prepareRequest(request: TestRequest, cookies: string | null): Promise<PreparedRequest> {
+  checkRequest(request)
   const { body, trailers, ...others } = request
   // After pieces, the trailers are sent with the last of them.
   const rest = trailers === undefined || isStream(body) ? others : { ...others, trailers }

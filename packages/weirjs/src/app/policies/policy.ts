@@ -100,6 +100,8 @@ export interface CheckedRoute {
   readonly method: string | null
   /** `stream`: the handler starts before the body has arrived. `auto`: so for multipart/form-data. */
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
+  /** How many levels are around it: the `depth` of policies that it uses itself. */
+  readonly depth: number
 }
 
 /** One of the policies of a route. */

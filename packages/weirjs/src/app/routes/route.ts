@@ -42,6 +42,7 @@ const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
 
 const NO_OPTIONS: ToolOptions = Object.freeze({})
 const NO_STEPS: readonly Step[] = Object.freeze([])
+const INLINE = 'inline'
 
 export class Route implements RouteInfo {
   /** Null: any method. */
@@ -91,7 +92,7 @@ export class Route implements RouteInfo {
    * @param outer the level at which it is mapped: a server, a group or a class
    * @param path the full template
    */
-  constructor(outer: Scope, method: string | null, path: string, declaration: unknown, handler: Handler, source = 'inline') {
+  constructor(outer: Scope, method: string | null, path: string, declaration: unknown, handler: Handler, source = INLINE) {
     if (method !== null) checkMethod(method, path)
     this.template = new Template(path)
     const declared = splitDeclaration(declaration, 'route', path)
@@ -122,6 +123,8 @@ export class Route implements RouteInfo {
       throw new WeirError('WEIR_ROUTE_DECLARATION', `${where} cannot require If-Match: ${method} changes nothing`)
     if (options.etag === true && method !== null && method !== 'GET' && method !== 'HEAD')
       throw new WeirError('WEIR_ROUTE_DECLARATION', `${where} cannot have etag: only responses to GET and HEAD get a tag of their bytes`)
+    if (options.absolute === true && source === INLINE)
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${where} cannot be absolute: only a controller has a prefix to leave out`)
     this.scope = scope
     this.chain = scope.chain
     if (typeof handler !== 'function')
@@ -149,6 +152,10 @@ export class Route implements RouteInfo {
   get place(): string {
     const line = this.mappedBy === null ? null : programPlace(this.mappedBy)
     return `${this.label} (${this.source})${line === null ? '' : ` at ${line}`}`
+  }
+
+  get depth(): number {
+    return this.scope.depth
   }
 
   /** How its arguments are made, in order. */

@@ -107,7 +107,8 @@ export class Scope {
   readonly tags: readonly string[]
   /** The match of a request that has no route, and to which the policies of this level apply. */
   readonly noRoute: NoRoute
-  readonly #depth: number
+  /** How many levels are around it. */
+  readonly depth: number
   readonly #policies: CheckedPolicy[]
   readonly #hooks: BeforeSend[] = []
   readonly #shared: { revision: number; compose: Composer; show: ShowUrl }
@@ -119,7 +120,7 @@ export class Scope {
     const { metadata = NO_METADATA, answers = NO_ANSWERS, tags = [] } = options
     this.parent = parent
     this.level = level
-    this.#depth = parent === null ? 0 : parent.#depth + 1
+    this.depth = parent === null ? 0 : parent.depth + 1
     this.prefix = prefix
     this.bindings = Object.freeze(Object.assign(Object.create(null), parent?.bindings, bindings) as Record<string, Parameter>)
     this.settings = settingsOf(parent, level, options)
@@ -200,8 +201,8 @@ export class Scope {
       const at = policy.name === null ? -1 : placed.findIndex((other) => other.policy.name === policy.name)
       const outer = placed[at]
       // It takes the place of the outer one, so that an order such as authentication before rate limit is kept.
-      if (outer === undefined) placed.push({ policy, level: this.level, depth: this.#depth, replaces: NO_LEVELS })
-      else placed[at] = { policy, level: this.level, depth: this.#depth, replaces: [...outer.replaces, outer.level] }
+      if (outer === undefined) placed.push({ policy, level: this.level, depth: this.depth, replaces: NO_LEVELS })
+      else placed[at] = { policy, level: this.level, depth: this.depth, replaces: [...outer.replaces, outer.level] }
     }
     return placed
   }

@@ -53,7 +53,7 @@ export const TOOL_RULES = rules<ToolOptions>('tool')({
 /** @internal */
 export const ROUTE_RULES = rules<RouteOptions>('a route')({
   ...GROUP_RULES.table,
-  absolute: anything().optional('false'),
+  absolute: flag(false).optional('false'),
   body: matching<BodyOption>('a schema such as t.object({ … }), a body such as json(schema), "buffer" or "stream"', isBody).optional(
     'buffer; stream for multipart/form-data',
   ),

@@ -16,6 +16,11 @@ export function isSafe(method: string): boolean {
   return SAFE.has(method)
 }
 
+/** Whether a cache does nothing for a method: it neither keeps responses nor drops them. @param method null: any */
+export function isIdle(method: string | null): boolean {
+  return method !== null && method !== 'GET' && method !== 'HEAD' && isSafe(method)
+}
+
 /** Why a request bypasses the cache, in the form of `detail` of Cache-Status. */
 type BypassReason = 'body' | 'upgrade' | 'condition' | 'key' | 'principal' | 'session' | 'nonce' | 'no-store'
 

@@ -22,7 +22,7 @@ import { responseHandle } from '../kit/response.ts'
 
 import { ageMs, type CacheEntry, isVariantOf } from './cache-entry.ts'
 import { type CacheOptions, type CacheSettings, checkedOptions, checkedTag, OWNER } from './cache-options.ts'
-import { type CacheRequest, isSafe, readRequest, useOf } from './cache-request.ts'
+import { type CacheRequest, isIdle, isSafe, readRequest, useOf } from './cache-request.ts'
 import { punctual } from './cache-store.ts'
 import { Flight } from './flight.ts'
 import { Invalidations } from './invalidations.ts'
@@ -171,6 +171,8 @@ export class Cache implements Policy {
 
   /** @internal */
   check(policies: readonly UsedPolicy[], where: string, route: Parameters<NonNullable<Policy['check']>>[2]): void {
+    if (route !== null && isIdle(route.method) && policies.some(({ name, depth }) => name === OWNER && depth === route.depth))
+      throw invalid(OWNER, `${where} uses it, and it keeps only responses to GET: leave it out`)
     if (this.#settings.key !== null || route === null || (route.method !== null && route.method !== 'GET')) return
     const access = accessOf(policies.map(({ description }) => description))
     if (access === null || access.isOpen) return

@@ -7,6 +7,7 @@
 import { Buffer } from 'node:buffer'
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { BeforeSend } from '../../app/policies/middleware.ts'
+import { shown } from '../../base/kind-of.ts'
 import { alias, count, flag, func, listOf, nested, readBy, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
@@ -145,7 +146,10 @@ class Compressing {
   }
 
   apply(session: HttpSession, response: ResponseHandle): void | Promise<void> {
-    if (session.metadata['compression'] === false) return
+    const wish = session.metadata['compression']
+    if (wish === false) return
+    if (wish !== undefined && wish !== true)
+      throw invalid('compression', `compression in the metadata of ${session.route} is ${shown(wish)}, not true or false`)
     const dictionary = this.#dictionaries?.for(session) ?? null
     const varying = dictionary === null ? ACCEPT_ENCODING : BOTH
     // It has no Content-Type, so whether the full response varies is unknown: every 304 varies.

@@ -94,7 +94,7 @@ export const HEALTH_RULES = rules<HealthOptions>(OWNER)({
   paths: nested(HEALTH_PATH_RULES).or({}, 'as above'),
   timeout: duration().or('1s'),
   interval: duration({ least: 0 }).or('1s'),
-  detail: func().optional('nobody'),
+  detail: func({ decides: true }).optional('nobody'),
   endpoint: text().optional('every endpoint'),
   use: list<Usable>().optional(),
   name: text().or(OWNER),

@@ -95,6 +95,7 @@ export const IDEMPOTENCY_RULES = rules<IdempotencyOptions>(OWNER)({
   onError: listener<[error: unknown, operation: IdempotencyOperation]>().or(() => {}, 'none'),
   clock: forTests(),
 })
+const SAFE = /^(?:GET|HEAD|OPTIONS|QUERY|TRACE)$/
 const MARKER = 'Idempotent-Replayed'
 /** They belong to one exchange, and must not be sent again. */
 const NEVER_KEPT = /^(?:set-cookie|server-timing)$/i
@@ -161,8 +162,16 @@ export class Idempotency implements Policy {
   }
 
   /** @internal */
-  check(_policies: readonly UsedPolicy[], where: string, route: Parameters<NonNullable<Policy['check']>>[2]): void {
-    if (route === null || route.bodyMode !== 'stream' || (route.method !== null && !this.#methods.has(route.method))) return
+  check(policies: readonly UsedPolicy[], where: string, route: Parameters<NonNullable<Policy['check']>>[2]): void {
+    if (route === null) return
+    const { method, bodyMode, depth } = route
+    if (method !== null && !this.#methods.has(method)) {
+      // A list of policies that several routes share may have it, and a repeated request that changes nothing does no harm.
+      if (SAFE.test(method) || !policies.some((policy) => policy.name === OWNER && policy.depth === depth)) return
+      const methods = JSON.stringify([...this.#methods, method])
+      throw invalid(OWNER, `${where} uses it, and ${method} is not among its methods: write methods: ${methods}, or leave it out`)
+    }
+    if (bodyMode !== 'stream') return
     throw invalid(
       OWNER,
       `${where} streams its body, which cannot be compared with that of a repeated request: remove body: 'stream', or the policy with { name: 'idempotency' }`,

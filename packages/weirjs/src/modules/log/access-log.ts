@@ -79,7 +79,7 @@ export const ACCESS_LOG_RULES = rules<AccessLogOptions>(OWNER)({
   format: oneOfOr('combined', 'json').or('json'),
   slow: duration({ least: 0 }).also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY),
   sample: readBy(sampler).or(1),
-  skip: func().optional(),
+  skip: func({ decides: true }).optional(),
   secretQuery: readBy((names: readonly string[], owner, option) => redaction(owner, option, names)).or(SECRET_QUERY, 'see below'),
   fields: tokens().or([]),
   user: func().orNull(),

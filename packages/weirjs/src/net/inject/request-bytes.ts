@@ -80,7 +80,7 @@ const NOTHING = Buffer.alloc(0)
  * @throws WEIR_OPTION_INVALID for a request that no client could send
  */
 export async function requestBytes(request: InjectRequest): Promise<RequestBytes> {
-  checkRequestLine(request)
+  checkRequest(request)
   const body = await encodeBody(request)
   if (request.trailers !== undefined)
     return { head: headBytes(request, { type: body?.type ?? null, length: null }), body: chunked(body?.bytes ?? NOTHING, request.trailers) }
@@ -112,7 +112,7 @@ interface BodyFacts {
 
 /** The same without the body, which is not read. */
 export function headBytesOf(request: InjectRequest): Buffer {
-  checkRequestLine(request)
+  checkRequest(request)
   const { json, body } = request
   if (request.trailers !== undefined) {
     const type =
@@ -134,9 +134,11 @@ export function plainBodyOf({ json, body }: InjectRequest): Buffer | null {
   return encodeText(json, body)?.bytes ?? null
 }
 
-function checkRequestLine({ method = 'GET', url }: InjectRequest): void {
+/** @throws WEIR_OPTION_INVALID */
+export function checkRequest({ method = 'GET', url, json, body }: Omit<InjectRequest, 'body'> & { readonly body?: unknown }): void {
   if (typeof url !== 'string' || !/^[\x21-\x7e\x80-\xff]*$/.test(url)) throw refused(`url ${JSON.stringify(url)}`)
   if (!isToken(method)) throw refused(`method ${JSON.stringify(method)}`)
+  if (json !== undefined && body !== undefined) throw refused('json and body: give one of them')
 }
 
 function headBytes({ method = 'GET', url, headers = {} }: InjectRequest, body: BodyFacts | null): Buffer {
