@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -217,6 +217,11 @@ const FOLDER = 'build/docs-examples'
 /** The folder for temporary files of the examples, which is removed with everything in it. */
 const TEMPORARY = resolve(FOLDER, 'tmp')
 
+/** What readers of a page generate for its program: where the program imports it from, and where the repository has it. */
+const GENERATED: Readonly<Record<string, readonly [at: string, from: string]>> = {
+  'docs-guide-rpc-program-1': ['gen/eliza_pb.ts', 'packages/rpc/test/proto/eliza_pb.ts'],
+}
+
 /** The types of Node 20 lack it. */
 const NODE_SQLITE = `declare module 'node:sqlite' {
   export class DatabaseSync {
@@ -239,6 +244,10 @@ function compileExamples(): string {
   for (const { name, files } of programs) {
     mkdirSync(`${FOLDER}/${name}`)
     for (const { file, code } of files) writeFileSync(`${FOLDER}/${name}/${file}`, code)
+    if (GENERATED[name] === undefined) continue
+    const [at, from] = GENERATED[name]
+    mkdirSync(dirname(`${FOLDER}/${name}/${at}`))
+    copyFileSync(from, `${FOLDER}/${name}/${at}`)
   }
   writeFileSync(`${FOLDER}/node-sqlite.d.ts`, NODE_SQLITE)
   const compilerOptions = {
@@ -363,8 +372,13 @@ const WITHOUT_PROGRAM: Readonly<Record<string, string>> = {
   platforms: 'needs the platforms',
   'sign-in': 'needs an account at a provider',
   'relay-servers': 'needs Redis or NATS',
-  rpc: 'begins with the definition of a service',
 }
+
+test('the service of the page about rpc is the one that its program was tested with', () => {
+  const definition = readFileSync('packages/rpc/test/proto/eliza.proto', 'utf8')
+  assert.ok(page('docs/guide/rpc.md').includes(`\`\`\`proto\n${definition}\`\`\`\n`))
+  assert.ok(Object.keys(GENERATED).every((name) => programs.some((program) => program.name === name)))
+})
 
 test('each page of the guide begins with a program that listens, and what it prints', () => {
   const pages = [...texts].filter(([path]) => path.startsWith('docs/guide/'))
