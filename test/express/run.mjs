@@ -84,10 +84,8 @@ writeFileSync(
 <!-- Written by \`npm run test:express\`. -->
 
 The tests of Express ${version} create their servers with \`http.createServer(app)\`. Here, each of these servers is weir with
-\`mountNode(server, '/', app, { next: false })\`, and nothing else is changed. **${passes} of ${tests} tests pass (${share} %)**, as against ${alone.stats.passes} under
-\`node:http\` (Node ${process.versions.node}).
-
-These fail, for a reason each:
+\`mountNode(server, '/', app, { next: false })\`, and nothing else is changed. **${passes} of ${tests} tests pass (${share} %)**. Under
+\`node:http\` (Node ${process.versions.node}), ${alone.stats.passes} pass. Each of the others fails for a reason:
 
 | Test | Why |
 | --- | --- |
