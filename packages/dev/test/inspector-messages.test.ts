@@ -25,8 +25,9 @@ interface Kept {
   readonly isCut: boolean
 }
 interface Detail {
+  readonly kind: string
   readonly url: string
-  readonly status: number
+  readonly status: number | null
   readonly messages: { readonly count: number; readonly kept: readonly Kept[] } | null
 }
 
@@ -34,9 +35,9 @@ function inspected<R extends AnySchema | undefined = undefined>(
   options: WebSocketOptions<unknown, R>,
   server = new HttpServer({ logger: null }),
 ) {
-  server.useModule(inspector({ token: TOKEN }))
+  server.use(inspector({ token: TOKEN }))
   const route = websocket('/echo', options as WebSocketOptions<unknown>)
-  server.useModule(route)
+  server.use(route)
   server.mapGet('/text', () => 'text')
   const get = async (path: string): Promise<unknown> => (await server.inject({ url: path, ...HERE })).json()
   const details = async (): Promise<Detail[]> => {
@@ -116,6 +117,22 @@ test('secrets are masked: by their names, by schemas, and those of the handshake
   const texts = kept.map(({ text, isBinary }) => (isBinary ? Buffer.from(text, 'base64').toString('latin1') : text)).join('\n')
   for (const secret of secrets) assert.doesNotMatch(texts, new RegExp(secret))
   assert.match(texts, /repeats \w/)
+})
+
+test('the row of the end has the messages too', async () => {
+  const { server, details } = inspected({ message: (socket, data) => void socket.send(data) })
+  await using socket = await connect(server).webSocket('/echo')
+  await socket.send('hello')
+  await socket.next()
+  await socket.close()
+  const found = await details()
+  assert.deepEqual(
+    found.map(({ kind, status, messages }) => [kind, status, messages?.kept.map(shown)]),
+    [
+      ['request', 101, ['> hello', '< hello']],
+      ['upgrade', null, ['> hello', '< hello']],
+    ],
+  )
 })
 
 test('a handshake that was refused has none', async () => {

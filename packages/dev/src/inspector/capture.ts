@@ -205,7 +205,7 @@ export class Capture implements ExchangeObserver {
       responseHead: responseHead === null ? null : this.#masking.without(responseHead, secrets),
       responseBody: this.#bodyWithout(responseBody, secrets),
       stages: stagesOf(draft, record),
-      messages: draft?.messages ?? null,
+      messages: session === null ? null : (this.#drafts.get(session)?.messages ?? null),
       lines: [],
     }
   }

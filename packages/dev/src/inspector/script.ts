@@ -34,7 +34,7 @@ function element(tag, properties, ...children) {
 function classOf(one) {
   if (one.outcome === 'failed' || one.status >= 500) return 'bad'
   if (one.rpcStatus !== null && one.rpcStatus.toLowerCase() !== 'ok') return 'warn'
-  if (one.status === null || one.status >= 400 || one.outcome !== 'completed') return 'warn'
+  if ((one.status === null && one.kind !== 'upgrade') || one.status >= 400 || one.outcome !== 'completed') return 'warn'
   return 'good'
 }
 
@@ -58,7 +58,7 @@ function placeOf(one) {
 
 function rowOf(one) {
   const row = element('li', { className: 'row', id: 'row-' + one.number, role: 'option', selected: one.number === selected },
-    element('span', { className: 'status ' + classOf(one) }, one.status === null ? '---' : String(one.status)),
+    element('span', { className: 'status ' + classOf(one) }, one.status ?? (one.kind === 'upgrade' ? 'end' : '---')),
     element('span', { className: 'what', title: title(one) ?? '' },
       one.method === null ? null : element('span', { className: 'method' + (one.method === 'GET' || one.method === 'HEAD' ? '' : ' changes') }, one.method + ' '),
       title(one) ?? ''),
@@ -142,7 +142,7 @@ function close() {
 function detailOf(one) {
   const back = element('button', { type: 'button', id: 'back' }, 'Back to the list')
   back.addEventListener('click', close)
-  const facts = [one.status ?? 'no response', one.outcome, one.rpcStatus, one.code, one.protocol, placeOf(one), one.clientAddress, one.requestId,
+  const facts = [one.status ?? (one.kind === 'upgrade' ? 'end of the connection' : 'no response'), one.outcome, one.rpcStatus, one.code, one.protocol, placeOf(one), one.clientAddress, one.requestId,
     size(one.bytesIn) + ' in', size(one.bytesOut) + ' out'].filter((fact) => fact !== null && fact !== '')
   return [
     back,

@@ -89,6 +89,7 @@ export class Door {
       gate: function local(session) {
         return door.#admit(session)
       },
+      foresee: (session) => this.#foresee(session),
       beforeSend: (_, response) => {
         if (response.content.kind === 'upgrade') return
         responseHandle(response).addMissing(FIELDS)
@@ -114,10 +115,18 @@ export class Door {
     }
     if (request.path === LAUNCH_PATH && opensPage(session)) return this.#page(session, 200)
     const isProgram = this.#keys.access.isSentBy(session)
-    const why = isProgram ? null : this.#keys.access.hasCookie(session) ? this.#whyNot(session) : 'no credentials'
+    const why = isProgram ? null : this.#keys.access.hasCookie(session) ? this.#whyNot(session) : lackOf(session)
     if (why === null) return undefined
     if (opensPage(session)) return this.#page(session, 401)
     throw this.#refusal(why)
+  }
+
+  /** For `explain`, which sees neither tokens nor the other end of the socket. */
+  #foresee(session: HttpSession): 'unknown' {
+    const request = exchange(session)
+    const isOwn = [ENTER_PATH, HELLO_PATH, LAUNCH_PATH].includes(session.request.path)
+    if (isOwn || request.field('authorization') !== null || request.field('cookie') !== null) return 'unknown'
+    throw this.#refusal('no credentials')
   }
 
   /** Why a request with the cookie is refused; null if it is not. */
@@ -175,6 +184,11 @@ export class Door {
       .header('Cache-Control', 'no-store')
       .html(launchPage(words, ENTER_PATH, '/'))
   }
+}
+
+/** A token is that of one start: programs read it anew from the file of the instance. */
+function lackOf(session: HttpSession): string {
+  return exchange(session).field('authorization') === null ? 'no credentials' : 'its Authorization is not the token of this start'
 }
 
 /** @param ticket of `LaunchTickets` */

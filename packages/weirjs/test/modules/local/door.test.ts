@@ -40,11 +40,11 @@ function fullServer(t: TestContext, options: ServerOptions = {}): HttpServer {
     note('middleware')
     return session.request.path === '/early' ? 'secret' : next()
   })
-  server.useModule(staticFiles({ root: files, prefix: '/files' }))
+  server.use(staticFiles({ root: files, prefix: '/files' }))
   server.mapGet('/', (_, { response }) => response.html('<!doctype html><title>own</title>secret'))
   server.mapPost('/run', () => note('run'))
   server.mapGet('/events', (_, { response }) => response.stream(ReadableStream.from(['data: secret\n\n']), 'text/event-stream'))
-  server.useModule(websocket('/socket', { open: (socket) => void socket.send(note('socket')) }))
+  server.use(websocket('/socket', { open: (socket) => void socket.send(note('socket')) }))
   mountNode(server, '/node', (_, res) => res.end(note('node')))
   mountFetch(server, '/fetch', () => new Response(note('fetch')))
   server.group('/group', { use: [{ name: 'local', gate: () => undefined }] }).mapGet('/in', () => note('group'))
@@ -111,6 +111,23 @@ const STRANGERS: Readonly<Record<string, (port: number) => readonly string[]>> =
   'a page of another site': () => ['Origin: https://evil.example', 'Sec-Fetch-Site: cross-site', 'Sec-Fetch-Mode: cors'],
   'a cookie of another instance': () => ['Cookie: weir-local-door-0123456789abcdef=AAAA; weir-local-door=AAAA'],
 }
+
+test('who has sent another token is told so, and no part of it', async (t) => {
+  const { port } = await opened(t)
+  const of = async (...fields: readonly string[]): Promise<string> => (await send(port, 'GET /', ...fields)).text
+  assert.match(await of('Authorization: Bearer another-start'), /its Authorization is not the token of this start/)
+  assert.doesNotMatch(await of('Authorization: Bearer another-start'), /another/)
+  assert.match(await of(), /no credentials/)
+})
+
+test('explain foresees the refusal, unless the request has a credential', async (t) => {
+  const server = fullServer(t)
+  await opened(t, server)
+  const of = async (...headers: [string, string][]) => (await server.explain({ url: '/', headers })).response
+  assert.deepEqual([(await of()).status, (await of()).code], [401, 'WEIR_LOCAL_CLOSED'])
+  for (const field of ['Authorization', 'Cookie']) assert.match((await of([field, 'x=y'])).detail, /unless a gate responds first: local/)
+  assert.deepEqual(reached, [])
+})
 
 for (const [who, fieldsOf] of Object.entries(STRANGERS))
   test(`${who} reaches nothing: no route, file, socket, event, mounted code, gate or middleware`, async (t) => {
