@@ -42,7 +42,7 @@ async function serve(endpoint: string): Promise<void> {
     })
     return saved
   })
-  server.useModule(
+  server.use(
     uploads('/files', {
       storage: s3Storage(client, { bucket: BUCKET }),
       maxSize: Number.POSITIVE_INFINITY,

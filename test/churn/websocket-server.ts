@@ -39,7 +39,7 @@ const shared = {
   perMessageDeflate: true,
   maxMessageSize: '256KiB',
 } satisfies WebSocketOptions<unknown>
-server.useModule(
+server.use(
   websocket('/echo', {
     ...shared,
     message(socket, data) {
@@ -48,7 +48,7 @@ server.useModule(
     },
   }),
 )
-server.useModule(
+server.use(
   websocket('/slow', {
     ...shared,
     async message(socket, data) {
@@ -58,7 +58,7 @@ server.useModule(
     },
   }),
 )
-server.useModule(
+server.use(
   websocket('/room', {
     ...shared,
     open(socket) {
@@ -71,7 +71,7 @@ server.useModule(
     },
   }),
 )
-server.useModule(
+server.use(
   websocket('/typed', {
     ...shared,
     receives: t.object({ text: t.string }),
@@ -79,7 +79,7 @@ server.useModule(
     message: (socket, { text }) => void socket.send(text),
   }),
 )
-server.useModule(websocket('/closes', { ...shared, message: (socket) => socket.close(4000, 'enough') }))
+server.use(websocket('/closes', { ...shared, message: (socket) => socket.close(4000, 'enough') }))
 server.mapGet('/', () => 'hello')
 await server.start()
 process.send!(await remains())

@@ -68,7 +68,7 @@ async function start(context: TestContext, isSecure = true): Promise<{ origin: s
       })(),
     ),
   )
-  server.useModule(websocket('/socket', { open: (socket) => void socket.send('hello') }))
+  server.use(websocket('/socket', { open: (socket) => void socket.send('hello') }))
   await server.start()
   context.after(() => server.stop({ graceMs: 0 }))
   return { origin: `${isSecure ? 'https' : 'http'}://127.0.0.1:${server.port}`, port: server.port, read: () => read }

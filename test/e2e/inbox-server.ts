@@ -80,7 +80,7 @@ export async function createInbox(t: Pick<TestContext, 'after'>, options: Server
 /** Checking a password is slow by design, so another server with the same sessions signs users in. */
 function signInTo(store: Store, stores: Stores): InboxRun['signIn'] {
   const { users } = accessTo(store, stores)
-  const door = new HttpServer().useModule(users)
+  const door = new HttpServer().use(users)
   door.mapPost('/:name', ({ name }, session) => {
     users.signIn(session, { id: name, name, roles: [store.find(name).role] })
   })

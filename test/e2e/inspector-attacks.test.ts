@@ -34,7 +34,7 @@ interface Developer {
 }
 
 async function develop(t: TestContext, page: Page): Promise<Developer> {
-  const server = new HttpServer('127.0.0.1', 0, { hosts: 'any', logger: null }).useModule(inspector({ token: TOKEN }))
+  const server = new HttpServer('127.0.0.1', 0, { hosts: 'any', logger: null }).use(inspector({ token: TOKEN }))
   const statuses: number[] = []
   server.mapGet('/', () => 'hello')
   server.mapPost('/echo', (_, { request, response }) => response.body(request.bodyBytes, 'application/octet-stream'))

@@ -32,7 +32,7 @@ interface Shown {
 
 async function show(t: TestContext, options: BrowserContextOptions = {}, before: readonly string[] = []): Promise<Shown> {
   const server = new HttpServer('127.0.0.1', 0, { logger: null })
-  server.useModule(inspector({ token: TOKEN }))
+  server.use(inspector({ token: TOKEN }))
   server.use(staticFiles({ assets: { 'note.txt': new TextEncoder().encode('a note') } }))
   server.use(websocket('/talk', { message: (socket, data) => void socket.send(`echo ${String(data)}`) }))
   server.mapGet('/hello/:name', ({ name }) => ({ name }))

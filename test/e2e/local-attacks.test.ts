@@ -57,7 +57,7 @@ function programOf(reached: string[]): HttpServer {
   server.mapGet('/script.js', (_, { response }) => response.contentType('text/javascript').text('window.stolen = 1'))
   server.mapGet('/image.svg', (_, { response }) => response.contentType('image/svg+xml').text('<svg xmlns="http://www.w3.org/2000/svg"/>'))
   server.mapGet('/events', (_, { response }) => response.stream(ReadableStream.from(['data: secret\n\n']), 'text/event-stream'))
-  return server.useModule(websocket('/socket', { open: (socket) => void socket.send('secret') }))
+  return server.use(websocket('/socket', { open: (socket) => void socket.send('secret') }))
 }
 
 async function signedIn(t: TestContext): Promise<User> {

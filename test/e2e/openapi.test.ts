@@ -20,7 +20,7 @@ const User = t.named('User', t.object({ id: t.int, name: t.string }))
 
 function shop(): HttpServer {
   const server = new HttpServer('127.0.0.1', 0, { logger: null })
-  server.useModule(openapi({ info: { title: 'Shop', version: '1' }, ui: '/docs' }))
+  server.use(openapi({ info: { title: 'Shop', version: '1' }, ui: '/docs' }))
   server.mapGet('/users/:id', { id: t.int, operationId: 'show', answers: { 200: User } }, ({ id }) => ({ id, name: 'Ada' }))
   server.mapPost('/users', { body: User, operationId: 'save', answers: { 201: User } }, ({ body }) => body)
   server.mapPost(

@@ -19,8 +19,8 @@ const PROGRAM = `
 async function main({ HttpServer, json, t }, { seaAssets, staticFiles }, { compression }, { cache }) {
   const server = new HttpServer({ port: 0, logger: null })
   const assets = seaAssets('site/')
-  server.useModule(staticFiles({ assets: assets ?? { 'index.html': 'page' } }))
-  server.useModule(compression())
+  server.use(staticFiles({ assets: assets ?? { 'index.html': 'page' } }))
+  server.use(compression())
   server.mapPost('/sum', { body: json(t.object({ a: t.int, b: t.int })) }, ({ body }, { response }) =>
     response.cookie('seen', 'yes').json({ sum: body.a + body.b }))
   server.mapGet('/kept', { use: [cache({ maxAge: '1m' })] }, () => 'kept')

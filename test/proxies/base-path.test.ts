@@ -25,7 +25,7 @@ async function behindNginx(t: TestContext, location: string, options: ServerOpti
   server.mapGet('/', () => 'home')
   server.mapGet('/users/:id', ({ id }, { basePath }) => basePath + href('/users/:id', { id }))
   server.mapGet('/me', (_, { response }) => response.cookie('who', '7', { path: '/' }).redirect('/users/7'))
-  server.useModule(openapi({ info: { title: 'x', version: '1' }, expose: true, ui: null }))
+  server.use(openapi({ info: { title: 'x', version: '1' }, expose: true, ui: null }))
   await server.start()
   t.after(() => server.stop({ grace: 0 }))
   const port = await freePort()

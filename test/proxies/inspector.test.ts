@@ -55,7 +55,7 @@ for (const { name, skip, start } of FRONTS)
   test(`${name} leads nobody to the inspector without its token`, { skip }, async (t) => {
     const told: string[] = []
     const server = new HttpServer('127.0.0.1', 0, { logger: { error: assert.fail, info: (text) => void told.push(text) } })
-    server.useModule(inspector()).mapGet('/', () => 'SECRET')
+    server.use(inspector()).mapGet('/', () => 'SECRET')
     await server.start()
     t.after(() => server.stop({ graceMs: 0 }))
     const origin = `http://localhost:${await start(t, server.port)}`
@@ -78,7 +78,7 @@ for (const { name, skip, start } of FRONTS)
 test('the printed link opens the page in a browser, and nothing of the token stays in its address', { skip: noChromium }, async (t) => {
   const told: string[] = []
   const server = new HttpServer('127.0.0.1', 0, { logger: { error: assert.fail, info: (text) => void told.push(text) } })
-  server.useModule(inspector()).mapGet('/', () => 'hello')
+  server.use(inspector()).mapGet('/', () => 'hello')
   const targets: string[] = []
   server.observe({ end: ({ session }) => void targets.push(`${session?.request.rawTarget} ${session?.request.header('referer')}`) })
   await server.start()

@@ -157,7 +157,7 @@ async function serve(t: TestContext, news: SseChannel): Promise<HttpServer> {
   })
   server.mapGet('/large', () => BODY)
   server.mapGet('/events', (_, session) => sse(session, news))
-  server.useModule(websocket('/socket', { message: (socket, data) => void socket.send(data) }))
+  server.use(websocket('/socket', { message: (socket, data) => void socket.send(data) }))
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   return server

@@ -114,7 +114,7 @@ describe('uploads to S3 that are cut', { skip: noS3 }, () => {
       const whole: Buffer[] = []
       const storage = s3Storage(s3.connect({ maxAttempts: 1 }), { bucket: s3.bucket, partSize: PART })
       const server = await serving(t, options, (it) =>
-        it.useModule(uploads('/files', { storage, onComplete: async (upload) => void whole.push(await buffer(upload.stream())) })),
+        it.use(uploads('/files', { storage, onComplete: async (upload) => void whole.push(await buffer(upload.stream())) })),
       )
       const tus = (method: string, url: string, headers: Record<string, string | number> = {}, body?: Buffer) =>
         server.inject({ method, url, headers: { 'Tus-Resumable': '1.0.0', ...headers }, ...(body === undefined ? {} : { body }) })

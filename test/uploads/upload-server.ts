@@ -24,7 +24,7 @@ const storage =
   directory === undefined ? s3Storage(clientOf(endpoint!), { bucket: bucket!, partSize: 5 * 1024 * 1024 }) : diskStorage(directory)
 
 const server = new HttpServer()
-server.useModule(
+server.use(
   cors({
     origins: origin,
     exposedHeaders: ['Location', 'Upload-Offset', 'Upload-Length', 'Upload-Metadata', 'Upload-Expires', 'Tus-Resumable'],
@@ -37,7 +37,7 @@ server.use({
     if (offset !== null) console.log(JSON.stringify({ offset: Number(offset), status: response.statusCode }))
   },
 })
-server.useModule(
+server.use(
   uploads('/files', {
     storage,
     async onComplete(upload) {

@@ -11,7 +11,7 @@ import { ChaosError, type ChaosOptions, chaos } from '../src/index.ts'
 function newServer(...routes: readonly (readonly [path: string, options: WebSocketOptions<unknown>])[]): HttpServer {
   const server = new HttpServer({ logger: null })
   server.mapGet('/text', () => 'text')
-  for (const [path, options] of routes) server.useModule(websocket(path, options))
+  for (const [path, options] of routes) server.use(websocket(path, options))
   return server
 }
 
@@ -45,7 +45,7 @@ test('good handlers pass whatever their clients do', async () => {
       },
     ],
   )
-  server.useModule(websocket('/typed', { receives: t.object({ text: t.string }), ...count, message: () => {} }))
+  server.use(websocket('/typed', { receives: t.object({ text: t.string }), ...count, message: () => {} }))
   const paths = ['/echo', '/later', '/pours', '/fails', '/ends', '/refuses', '/typed', '/nowhere']
   const requests: ChaosOptions['requests'] = ['/text', ...paths.map((url) => ({ url, messages: MESSAGES }))]
   const report = await chaos(server, { requests, seed: 1, runs: 150 })

@@ -33,8 +33,8 @@ const whole = (text: string): Body => ({ text, isBase64: false, length: Buffer.b
 function inspected(t: TestContext, options: InspectorOptions = {}) {
   const root = temporaryDirectory(t)
   writeFileSync(join(root, 'page.txt'), 'a page')
-  const server = new HttpServer({ logger: null }).useModule(inspector({ token, ...options })).useModule(compression())
-  server.useModule(staticFiles({ root, prefix: '/files' }))
+  const server = new HttpServer({ logger: null }).use(inspector({ token, ...options })).use(compression())
+  server.use(staticFiles({ root, prefix: '/files' }))
   server.mapPost('/read', { body: 'stream' }, async (_, { request }) => {
     let length = 0
     for await (const piece of request.bodyStream()) length += (piece as Buffer).length

@@ -18,9 +18,9 @@ const token = 'token-of-these-tests-1'
 
 async function keptBody(isInspectorOutside: boolean): Promise<Kept> {
   const server = new HttpServer()
-  if (isInspectorOutside) server.useModule(inspector({ token }))
+  if (isInspectorOutside) server.use(inspector({ token }))
   server.use(decompression())
-  if (!isInspectorOutside) server.useModule(inspector({ token }))
+  if (!isInspectorOutside) server.use(inspector({ token }))
   const Login = schema.object({ name: schema.string, pin: schema.string.secret() })
   server.mapPost('/login', { body: Login }, ({ body }) => body.name)
   const headers = { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }

@@ -25,7 +25,7 @@ interface Started {
 async function started(t: TestContext, options: InspectorOptions = {}): Promise<Started> {
   const told: string[] = []
   const server = new HttpServer('127.0.0.1', 0, { logger: { error: assert.fail, info: (text) => void told.push(text) } })
-  server.useModule(inspector(options)).mapGet('/', () => 'hello')
+  server.use(inspector(options)).mapGet('/', () => 'hello')
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   const origin = `http://127.0.0.1:${server.port}`
@@ -48,7 +48,7 @@ test('the link is told at each start, and each module has a token of its own', a
 
 test('a server that does not listen itself tells the link when somebody who may have it asks', async () => {
   const told: string[] = []
-  const server = new HttpServer({ logger: { error: assert.fail, info: (text) => void told.push(text) } }).useModule(inspector())
+  const server = new HttpServer({ logger: { error: assert.fail, info: (text) => void told.push(text) } }).use(inspector())
   await server.inject({ url: '/_weir', headers: { host: 'evil.example' }, ...HERE })
   assert.deepEqual(told, [])
   for (let i = 0; i < 3; i++) await server.inject({ url: '/_weir', headers: { host: 'localhost:4000' }, ...HERE })
@@ -57,7 +57,7 @@ test('a server that does not listen itself tells the link when somebody who may 
 })
 
 test('below a path, the pages load what they need from there', async () => {
-  const server = new HttpServer({ logger: null, basePath: '/app' }).useModule(inspector({ token: TOKEN }))
+  const server = new HttpServer({ logger: null, basePath: '/app' }).use(inspector({ token: TOKEN }))
   const headers = { host: 'localhost:4000' }
   const entrance = await server.inject({ url: '/app/_weir', headers, ...HERE })
   assert.match(entrance.text(), /\/app\/_weir\/enter/)
@@ -69,11 +69,11 @@ test('below a path, the pages load what they need from there', async () => {
 test('below a path, the link contains it', async (t) => {
   const told: string[] = []
   const logger = { error: assert.fail, info: (text: string) => void told.push(text) }
-  const server = new HttpServer('127.0.0.1', 0, { logger, basePath: '/app' }).useModule(inspector({ token: TOKEN }))
+  const server = new HttpServer('127.0.0.1', 0, { logger, basePath: '/app' }).use(inspector({ token: TOKEN }))
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   assert.equal(told[0], `weir: the inspector is open to whoever has this link: http://127.0.0.1:${server.port}/app/_weir#token=${TOKEN}`)
-  const silent = new HttpServer({ logger, basePath: '/app' }).useModule(inspector({ token: TOKEN }))
+  const silent = new HttpServer({ logger, basePath: '/app' }).use(inspector({ token: TOKEN }))
   await silent.inject({ url: '/app/_weir', headers: { host: 'localhost' }, ...HERE })
   assert.match(told[1]!, / link: \/app\/_weir#token=/)
 })
@@ -83,7 +83,7 @@ test('no client chooses to which server a link leads', async (t) => {
   const told: string[] = []
   const listen = [{ port: 0 }, { unixSocket: unix, name: 'admin' }]
   const server = new HttpServer({ listen, logger: { error: assert.fail, info: (text) => void told.push(text) } })
-  server.useModule(inspector({ endpoint: 'admin' }))
+  server.use(inspector({ endpoint: 'admin' }))
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   const { status, body } = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
@@ -105,7 +105,7 @@ test('only the endpoint of the inspector is told, under an address that browsers
   const told: string[] = []
   const listen = [{ port: 0 }, { address: '0.0.0.0', port: 0, name: 'admin' }]
   const server = new HttpServer({ listen, logger: { error: assert.fail, info: (text) => void told.push(text) } })
-  server.useModule(inspector({ endpoint: 'admin', path: '/dev/look' }))
+  server.use(inspector({ endpoint: 'admin', path: '/dev/look' }))
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   assert.equal(told.length, 1)
@@ -175,7 +175,7 @@ test('the token is exchanged for a cookie, which opens everything, and is valid 
 
 test('over TLS the cookie is Secure', async () => {
   const token = 'token-of-these-tests-1'
-  const server = new HttpServer({ logger: null }).useModule(inspector({ token }))
+  const server = new HttpServer({ logger: null }).use(inspector({ token }))
   const peer = { ...HERE.peer, isSecure: true }
   const headers = { authorization: `Bearer ${token}` }
   const entered = await server.inject({ method: 'POST', url: '/_weir/enter', headers, peer })
@@ -185,7 +185,7 @@ test('over TLS the cookie is Secure', async () => {
 test('neither token nor cookie is in a recording, the list, the access log or an explanation', async (t) => {
   const { server, origin, token } = await started(t)
   const lines: string[] = []
-  server.useModule(accessLog({ fields: ['authorization', 'cookie'], to: { write: (text: string) => void lines.push(text) } }))
+  server.use(accessLog({ fields: ['authorization', 'cookie'], to: { write: (text: string) => void lines.push(text) } }))
   const to = join(temporaryDirectory(t), 'exchanges.jsonl')
   const recording = record(server, { to })
   const authorization = `Bearer ${token}`

@@ -39,7 +39,7 @@ interface Inspected {
 function inspected(options: InspectorOptions = {}, serverOptions: ServerOptions = {}): Inspected {
   const server = new HttpServer({ logger: null, ...serverOptions })
   const module = inspector({ token: TOKEN, ...options })
-  server.useModule(module)
+  server.use(module)
   server.mapGet('/hello/:name', ({ name }) => ({ name }))
   server.mapPost('/echo', (_, { request }) => request.body)
   server.mapPost('/login', { body: s.object({ user: s.string, code: s.string.secret() }) }, ({ body }) => ({
@@ -204,7 +204,7 @@ test('where auth closes all routes, use opens those of the inspector', async () 
   const server = new HttpServer({ logger: null })
   const access = auth({ schemes: [apiKey({ keys: {} })] })
   server.use(access)
-  server.useModule(inspector({ use: [access.open], token: TOKEN }))
+  server.use(inspector({ use: [access.open], token: TOKEN }))
   server.mapGet('/closed', () => '')
   assert.equal((await server.inject({ url: '/_weir', ...HERE })).status, 200)
   assert.equal((await server.inject('/_weir')).status, 403)

@@ -20,8 +20,8 @@ async function startApp(t: TestContext, store: SessionsOptions['store']): Promis
   const { issuer } = await startProvider(t, [origin])
   const users = sessions({ store })
   const login = oidc({ sessions: users, issuer, ...CLIENT, keys: [keyOf('one')] })
-  server.useModule(users)
-  server.useModule(login)
+  server.use(users)
+  server.use(login)
   const page = (path: string, session: Parameters<typeof users.of>[0]): void => {
     const { principal } = users.of(session)
     session.response.html(

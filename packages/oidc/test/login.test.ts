@@ -44,8 +44,8 @@ async function startApp(t: TestContext, place = PLACES['sealed']!, options: Part
   const { store, keys } = place()
   const users = sessions({ store })
   const login = oidc({ sessions: users, issuer: idp.issuer, ...CLIENT, ...(keys !== undefined && { keys }), ...options })
-  server.useModule(users)
-  server.useModule(login)
+  server.use(users)
+  server.use(login)
   server.mapGet('/', (_, session) => users.of(session).principal ?? { id: null })
   server.mapGet('/cart', (_, session) => {
     users.of(session).update({ cart: ['book'] })
@@ -268,8 +268,8 @@ describe('what must not lead in', () => {
     const other = await startProvider(t, [])
     const users = sessions({ store: sealed({ keys: [keyOf('one')] }), name: 'other' })
     const group = app.server.group('/other')
-    group.useModule(users)
-    group.useModule(oidc({ sessions: users, issuer: other.issuer, ...CLIENT, path: '/auth' }))
+    group.use(users)
+    group.use(oidc({ sessions: users, issuer: other.issuer, ...CLIENT, path: '/auth' }))
     const visitor = new Visitor()
     const callback = await visitor.logInAt(await visitor.begin(app.origin), 'ann')
     await visitor.begin(app.origin, '/other/auth/login')
@@ -402,8 +402,8 @@ describe('the host to which the provider returns', () => {
       const logged: unknown[] = []
       const users = sessions({ store: sealed({ keys: [keyOf('one')] }), allowInsecure: true })
       const server = new HttpServer({ logger: { error: (message, detail) => void logged.push(message, detail) } })
-      server.useModule(users)
-      server.useModule(oidc({ sessions: users, issuer: idp.issuer, ...CLIENT, ...options }))
+      server.use(users)
+      server.use(oidc({ sessions: users, issuer: idp.issuer, ...CLIENT, ...options }))
       for (const path of ['/auth/login', `/auth/callback?code=a&state=b`]) {
         const response = await server.inject({ url: path, headers: { Host: host } })
         if (path !== '/auth/login') continue
@@ -423,8 +423,8 @@ describe('the host to which the provider returns', () => {
     const idp = await startProvider(t, ['http://localhost'])
     const users = sessions({ store: memorySessions(), allowInsecure: true })
     const server = new HttpServer({ logger: null })
-    server.useModule(users)
-    server.useModule(oidc({ sessions: users, issuer: idp.issuer, ...CLIENT, keys: [keyOf('one')] }))
+    server.use(users)
+    server.use(oidc({ sessions: users, issuer: idp.issuer, ...CLIENT, keys: [keyOf('one')] }))
     server.mapGet('/in', (_, session) => users.signIn(session, { id: 'ann' }))
     server.mapGet('/', (_, session) => users.of(session).principal?.id ?? 'nobody')
     const cookie = (await server.inject('/in')).headers.getSetCookie()[0]!.split(';')[0]!
@@ -478,7 +478,7 @@ test('wrong options are refused', async () => {
   ]
   for (const [options, message] of wrong) assert.throws(() => oidc({ ...right, ...options } as OidcOptions), message)
   const server = new HttpServer()
-  server.useModule(users)
-  assert.throws(() => server.group('/:tenant').useModule(oidc(right)), /has parameters/)
+  server.use(users)
+  assert.throws(() => server.group('/:tenant').use(oidc(right)), /has parameters/)
   await assert.rejects(oidc(right).tokens(null as never), /keepTokens: true/)
 })

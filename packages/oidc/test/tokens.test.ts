@@ -42,8 +42,8 @@ async function startApps(
   servers.forEach((server, i) => {
     const users = sessions({ store: stores[i]! })
     const login = oidc({ sessions: users, issuer: idp.issuer, ...CLIENT, keys: [keyOf('one')], keepTokens: true, ...options })
-    server.useModule(users)
-    server.useModule(login)
+    server.use(users)
+    server.use(login)
     server.mapGet('/token', async (_, session) => (await login.tokens(session)) ?? { accessToken: null })
     server.mapGet('/', (_, session) => users.of(session).principal ?? { id: null })
   })

@@ -11,13 +11,9 @@ import { type OidcOptions, oidc } from '../src/index.ts'
 test('two providers with the same sessions have to state whom they sign in', () => {
   const install = (staff: Partial<OidcOptions>, customers: Partial<OidcOptions>): void => {
     const users = sessions({ store: sealed({ keys: [keyOf('one')] }) })
-    const server = new HttpServer({ logger: null }).useModule(users)
-    server.useModule(
-      oidc({ sessions: users, issuer: 'https://staff.example', clientId: 'a', clientSecret: null, path: '/staff', ...staff }),
-    )
-    server.useModule(
-      oidc({ sessions: users, issuer: 'https://id.example', clientId: 'a', clientSecret: null, path: '/customers', ...customers }),
-    )
+    const server = new HttpServer({ logger: null }).use(users)
+    server.use(oidc({ sessions: users, issuer: 'https://staff.example', clientId: 'a', clientSecret: null, path: '/staff', ...staff }))
+    server.use(oidc({ sessions: users, issuer: 'https://id.example', clientId: 'a', clientSecret: null, path: '/customers', ...customers }))
   }
   const as = (kind: string): Partial<OidcOptions> => ({ principal: ({ sub }) => ({ id: `${kind} ${sub}` }) })
   const refused = {

@@ -66,7 +66,7 @@ const LIBRARIES: Readonly<Record<string, Library>> = {
 
 for (const [library, { person, dated }] of Object.entries(LIBRARIES))
   describe(`schemas of ${library}`, () => {
-    const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+    const server = new HttpServer({ logger: null }).use(openapi({ info: INFO }))
     server.mapPost('/people', { body: person, answers: { 200: person } }, ({ body }) => body as never)
     if (dated !== null) server.mapPost('/dates', { body: dated }, () => 'x')
 

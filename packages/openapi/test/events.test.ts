@@ -27,7 +27,7 @@ function streams(): HttpServer {
     lines: get('/lines', { answers: { 200: events() } }),
   })
   const server = new HttpServer({ logger: null })
-  server.useModule(openapi({ info: { title: 'Market', version: '1' }, strict: true }))
+  server.use(openapi({ info: { title: 'Market', version: '1' }, strict: true }))
   server.mapContract(api, {
     prices: (_, session) => sse(session, async function* () {}),
     market: (_, session) => sse(session, async function* () {}),

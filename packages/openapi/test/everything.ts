@@ -46,7 +46,7 @@ export const INFO = { title: 'Everything', version: '1.2.3', license: { name: 'M
 
 export function everything(options: Partial<OpenApiOptions> = {}): HttpServer {
   const server = new HttpServer({ logger: null })
-  server.useModule(openapi({ info: INFO, servers: [{ url: '/' }], ...options }))
+  server.use(openapi({ info: INFO, servers: [{ url: '/' }], ...options }))
   server
     .mapGet(
       '/users/:id',

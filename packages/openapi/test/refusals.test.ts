@@ -51,7 +51,7 @@ async function documentOf(server: HttpServer): Promise<Document> {
 
 /** The statuses in the document of a server with one route. */
 async function statusesOf(map: (server: HttpServer) => unknown, options = {}): Promise<string[]> {
-  const server = new HttpServer({ logger: null, ...options }).useModule(openapi({ info: INFO }))
+  const server = new HttpServer({ logger: null, ...options }).use(openapi({ info: INFO }))
   map(server)
   const { paths } = await documentOf(server)
   const [operation] = Object.values(paths['/x']!)
@@ -119,7 +119,7 @@ describe('what policies refuse is described', () => {
   })
 
   test('limits send the fields that are described', async () => {
-    const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+    const server = new HttpServer({ logger: null }).use(openapi({ info: INFO }))
     const use = [rateLimit({ quota: 1, window: '1m' }), concurrencyLimit({ max: 1 })]
     server.mapGet('/x', { use, answers: { 200: t.array(t.int), 404: Problem, 429: Problem } }, () => [1])
     const { paths, components } = await documentOf(server)
@@ -139,7 +139,7 @@ describe('what policies refuse is described', () => {
   })
 
   test('a document without refusals has no component for them', async () => {
-    const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO })).mapGet('/x', () => 'x')
+    const server = new HttpServer({ logger: null }).use(openapi({ info: INFO })).mapGet('/x', () => 'x')
     assert.equal((await documentOf(server)).components, undefined)
   })
 })
@@ -149,7 +149,7 @@ describe('what a document describes follows the server', () => {
     Object.keys(((await server.inject(request)).json() as Document).paths)
 
   test('after the start: new routes, and policies of the server, of groups and in the place of others', async (t) => {
-    const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(openapi({ info: INFO }))
+    const server = new HttpServer('127.0.0.1', 0, { logger: null }).use(openapi({ info: INFO }))
     const group = server.group('/g', { use: [rateLimit({ quota: 5, window: '1m' })] })
     const inner = group.group('/h')
     inner.mapGet('/x', () => 'x')
@@ -180,7 +180,7 @@ describe('what a document describes follows the server', () => {
   })
 
   test('mounted code, and routes that a policy hides, are left out without a warning', async (t) => {
-    const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(openapi({ info: INFO, strict: true }))
+    const server = new HttpServer('127.0.0.1', 0, { logger: null }).use(openapi({ info: INFO, strict: true }))
     mountNode(server, '/old', (_, response) => response.end('old'))
     mountFetch(server, '/', () => new Response('older'))
     const hidden: Policy = { name: 'hidden', describe: () => ({ isDocumented: false }) }
@@ -197,7 +197,7 @@ describe('what a document describes follows the server', () => {
   test('routes of another endpoint are left out, unless include decides', async () => {
     const listen = [{ port: 0 }, { port: 0, name: 'admin' }]
     const serverWith = (options: object): HttpServer => {
-      const server = new HttpServer({ logger: null, listen }).useModule(openapi({ info: INFO, ...options }))
+      const server = new HttpServer({ logger: null, listen }).use(openapi({ info: INFO, ...options }))
       return server.mapGet('/x', () => 'x').mapGet('/secret', { endpoint: 'admin' }, () => 'x')
     }
     assert.deepEqual(await pathsOf(serverWith({})), ['/x'])
@@ -208,14 +208,14 @@ describe('what a document describes follows the server', () => {
     const server = new HttpServer({ logger: null, listen })
     server
       .group('/g', { endpoint: 'admin' })
-      .useModule(openapi({ info: INFO }))
+      .use(openapi({ info: INFO }))
       .mapGet('/x', () => 'x')
     assert.deepEqual(await pathsOf(server, { url: '/g/openapi.json', endpoint: 'admin' } as InjectRequest), ['/g/x'])
   })
 
   test('a module that is installed on two servers has a document of each', async () => {
     const module = openapi({ info: INFO })
-    const [first, second] = ['/a', '/b'].map((path) => new HttpServer({ logger: null }).useModule(module).mapGet(path, () => 'x'))
+    const [first, second] = ['/a', '/b'].map((path) => new HttpServer({ logger: null }).use(module).mapGet(path, () => 'x'))
     assert.deepEqual(await pathsOf(first!), ['/a'])
     assert.deepEqual(await pathsOf(second!), ['/b'])
     assert.deepEqual(await pathsOf(first!), ['/a'])
@@ -226,7 +226,7 @@ test('a route that requires If-Match says so, and how it refuses', async () => {
   const map = (server: HttpServer): unknown => server.mapPut('/x', { requireIfMatch: true }, () => 'x')
   const statuses = await statusesOf(map)
   for (const status of ['412', '428']) assert.ok(statuses.includes(status))
-  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  const server = new HttpServer({ logger: null }).use(openapi({ info: INFO }))
   map(server)
   const { paths } = (await server.inject('/openapi.json')).json() as { paths: { '/x': { put: { parameters: { name: string }[] } } } }
   assert.deepEqual(
@@ -236,7 +236,7 @@ test('a route that requires If-Match says so, and how it refuses', async () => {
 })
 
 test('a route with etag states its ETag, the field that names one, and the 304', async () => {
-  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  const server = new HttpServer({ logger: null }).use(openapi({ info: INFO }))
   const tagged = server.group('/tagged', { etag: true })
   tagged.mapGet('/declared', { answers: { 200: t.int } }, () => 5)
   tagged.mapGet('/limited', { answers: { 200: t.int }, use: [rateLimit({ name: 'x', quota: 9, window: '1s' })] }, () => 5)
@@ -270,7 +270,7 @@ test('responses that a policy states are described, and what is none is left out
     { name: 'b', describe: () => ({ responses: null }) },
     { name: 'c', describe: () => ({ responses: { 202: { description: 'Second' } } }) },
   ]
-  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  const server = new HttpServer({ logger: null }).use(openapi({ info: INFO }))
   server.mapGet('/x', { use: policies, answers: { 200: t.int } }, () => 5)
   const { paths } = (await documentOf(server)) as unknown as { paths: Record<string, { get: { responses: Record<string, Policy> } }> }
   const { responses } = paths['/x']!.get
@@ -280,7 +280,7 @@ test('responses that a policy states are described, and what is none is left out
 })
 
 test('routes for orchestrators and for monitoring are left out', async () => {
-  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO, strict: true }))
+  const server = new HttpServer({ logger: null }).use(openapi({ info: INFO, strict: true }))
   server
     .use(health())
     .use(metrics())
@@ -290,7 +290,7 @@ test('routes for orchestrators and for monitoring are left out', async () => {
 })
 
 test('what a webhook and signed links need is described, and they refuse what lacks it', async () => {
-  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  const server = new HttpServer({ logger: null }).use(openapi({ info: INFO }))
   const secrets = [`whsec_${'a'.repeat(40)}`]
   for (const scheme of ['standard', 'github', 'stripe'] as const)
     server.mapPost(`/${scheme}`, { body: webhook({ scheme, secrets }), answers: { 204: null } }, () => {})
@@ -323,7 +323,7 @@ test('parameters of a policy that are none, or that the route declares, are left
     { name: 'a', describe: () => ({ parameters }) },
     { name: 'b', describe: () => ({ parameters: 5 }) },
   ]
-  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  const server = new HttpServer({ logger: null }).use(openapi({ info: INFO }))
   server.mapGet('/own', { q: t.int, use: policies, answers: { 204: null } }, () => {})
   server.mapGet('/other', { use: policies, answers: { 204: null } }, () => {})
   const { paths } = (await documentOf(server)) as unknown as { paths: Record<string, { get: Described }> }
@@ -332,7 +332,7 @@ test('parameters of a policy that are none, or that the route declares, are left
 })
 
 test('a merge patch is described by its type, with null where it removes', async () => {
-  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  const server = new HttpServer({ logger: null }).use(openapi({ info: INFO }))
   server.mapPatch('/x', { body: mergePatch(t.object({ a: t.int, b: t.string.optional() })) }, () => 'x')
   const document = (await documentOf(server)) as unknown as { paths: { '/x': { patch: { requestBody: object } } } }
   assert.deepEqual(document.paths['/x'].patch.requestBody, {

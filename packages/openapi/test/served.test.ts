@@ -21,7 +21,7 @@ const documentOf = async (server: HttpServer, url = '/openapi.json'): Promise<Do
 
 describe('the document', () => {
   test('has an ETag, and is made again when routes were added', async () => {
-    const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+    const server = new HttpServer({ logger: null }).use(openapi({ info: INFO }))
     server.mapGet('/one', () => 'x')
     const first = await server.inject('/openapi.json')
     assert.equal(first.headers.get('content-type'), 'application/json')
@@ -40,7 +40,7 @@ describe('the document', () => {
     server
       .group('/api')
       .mapGet('/inside', () => 'x')
-      .useModule(openapi({ info: INFO, ui: '/docs' }))
+      .use(openapi({ info: INFO, ui: '/docs' }))
     assert.deepEqual(Object.keys((await documentOf(server, '/api/openapi.json')).paths), ['/api/inside'])
     assert.match((await server.inject('/api/docs')).text(), /data-url="\.\/openapi\.json"/)
   })
@@ -48,8 +48,8 @@ describe('the document', () => {
   test('has only what include lets in, and a server may have several', async () => {
     const server = new HttpServer({ logger: null })
     const include = (prefix: string) => (route: { path: string }) => route.path.startsWith(prefix)
-    server.useModule(openapi({ info: INFO, include: include('/a/') }))
-    server.useModule(openapi({ info: INFO, include: include('/b/'), path: '/b.json', name: 'b' }))
+    server.use(openapi({ info: INFO, include: include('/a/') }))
+    server.use(openapi({ info: INFO, include: include('/b/'), path: '/b.json', name: 'b' }))
     server.mapGet('/a/x', () => 'x').mapGet('/b/x', () => 'x')
     assert.deepEqual(Object.keys((await documentOf(server)).paths), ['/a/x'])
     assert.deepEqual(Object.keys((await documentOf(server, '/b.json')).paths), ['/b/x'])
@@ -66,9 +66,9 @@ describe('the document', () => {
 
   test('is behind auth unless it is opened', async () => {
     const guard = auth({ schemes: [basic({ users: () => null })] })
-    const closed = new HttpServer({ logger: null }).use(guard).useModule(openapi({ info: INFO }))
+    const closed = new HttpServer({ logger: null }).use(guard).use(openapi({ info: INFO }))
     assert.equal((await closed.inject('/openapi.json')).status, 401)
-    const open = new HttpServer({ logger: null }).use(guard).useModule(openapi({ info: INFO, use: [auth.open] }))
+    const open = new HttpServer({ logger: null }).use(guard).use(openapi({ info: INFO, use: [auth.open] }))
     assert.equal((await open.inject('/openapi.json')).status, 200)
   })
 
@@ -79,15 +79,15 @@ describe('the document', () => {
       if (before === undefined) delete process.env['NODE_ENV']
       else process.env['NODE_ENV'] = before
     })
-    const hidden = new HttpServer({ logger: null }).useModule(openapi({ info: INFO, ui: '/docs' }))
+    const hidden = new HttpServer({ logger: null }).use(openapi({ info: INFO, ui: '/docs' }))
     for (const url of ['/openapi.json', '/docs']) assert.equal((await hidden.inject(url)).status, 404)
-    const shown = new HttpServer({ logger: null }).useModule(openapi({ info: INFO, ui: '/docs', expose: true }))
+    const shown = new HttpServer({ logger: null }).use(openapi({ info: INFO, ui: '/docs', expose: true }))
     for (const url of ['/openapi.json', '/docs']) assert.equal((await shown.inject(url)).status, 200)
   })
 })
 
 test('paths are written as in URLs', async () => {
-  const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO }))
+  const server = new HttpServer({ logger: null }).use(openapi({ info: INFO }))
   for (const path of ['/a\\b', '/ü x', '/{a}/:a', '/__proto__', '/a%2Fb', '/x"<>']) server.mapGet(path, () => 'x')
   const { paths } = await documentOf(server)
   assert.deepEqual(Object.keys(paths), ['/a%5Cb', '/%C3%BC%20x', '/%7Ba%7D/{a}', '/__proto__', '/a%2Fb', '/x%22%3C%3E'])
@@ -99,7 +99,7 @@ describe('what cannot be described', () => {
   function serverWith(isStrict: boolean): { readonly server: HttpServer; readonly warnings: string[] } {
     const warnings: string[] = []
     const server = new HttpServer('127.0.0.1', 0, { logger: { error: () => {}, warn: (text) => warnings.push(String(text)) } })
-    server.useModule(openapi({ info: INFO, strict: isStrict }))
+    server.use(openapi({ info: INFO, strict: isStrict }))
     server.mapPost('/dated', { body: Dated, answers: { 200: Dated } }, ({ body }) => body as never)
     return { server, warnings }
   }
@@ -135,7 +135,7 @@ describe('what cannot be described', () => {
   ]
   for (const [what, map, expected] of left)
     test(`${what} is left out, or refused`, async () => {
-      const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(openapi({ info: INFO, strict: true }))
+      const server = new HttpServer('127.0.0.1', 0, { logger: null }).use(openapi({ info: INFO, strict: true }))
       map(server)
       await assert.rejects(server.start(), { code: 'WEIR_OPENAPI_INCOMPLETE', message: expected })
     })
@@ -143,7 +143,7 @@ describe('what cannot be described', () => {
 
 describe('the page', () => {
   test('and its files have a strict policy, and nothing is inline', async () => {
-    const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO, ui: '/docs' }))
+    const server = new HttpServer({ logger: null }).use(openapi({ info: INFO, ui: '/docs' }))
     const page = await server.inject('/docs')
     assert.match(page.headers.get('content-type')!, /^text\/html/)
     const policy = page.headers.get('content-security-policy')!
@@ -160,7 +160,7 @@ describe('the page', () => {
   })
 
   test('sends what is in the package', async () => {
-    const server = new HttpServer({ logger: null }).useModule(openapi({ info: INFO, ui: '/a/docs' }))
+    const server = new HttpServer({ logger: null }).use(openapi({ info: INFO, ui: '/a/docs' }))
     assert.equal(
       (await server.inject('/a/docs/swagger-ui.css')).text(),
       readFileSync('node_modules/swagger-ui-dist/swagger-ui.css', 'utf8'),

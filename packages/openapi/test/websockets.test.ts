@@ -25,7 +25,7 @@ const Line = t.named('Line', t.object({ text: t.string, at: t.dateTime }))
 const Draft = t.object({ text: t.string.default('hello') })
 
 function newServer(): HttpServer {
-  return new HttpServer({ logger: null }).useModule(openapi({ info: { title: 'Chat', version: '1' }, strict: true }))
+  return new HttpServer({ logger: null }).use(openapi({ info: { title: 'Chat', version: '1' }, strict: true }))
 }
 
 async function documentOf(server: HttpServer): Promise<Document> {
@@ -35,7 +35,7 @@ async function documentOf(server: HttpServer): Promise<Document> {
 test('the handshake is an operation with its parameters and refusals, and the messages are in x-websocket', async () => {
   const server = newServer()
   const declaration = { since: t.int.optional(), summary: 'A chat' }
-  server.useModule(websocket('/chat/:room', declaration, { receives: Draft, sends: Line }))
+  server.use(websocket('/chat/:room', declaration, { receives: Draft, sends: Line }))
   const { paths, components } = await documentOf(server)
   const { get } = paths['/chat/{room}']!
   assert.deepEqual(
@@ -65,7 +65,7 @@ test('one of a contract has its name; policies and groups apply; messages withou
 
 test('include may leave them out', async () => {
   const include = ({ upgradesTo }: { readonly upgradesTo: string | null }): boolean => upgradesTo === null
-  const server = new HttpServer({ logger: null }).useModule(openapi({ info: { title: 'Chat', version: '1' }, include }))
-  server.useModule(websocket('/chat', {})).mapGet('/x', () => 'x')
+  const server = new HttpServer({ logger: null }).use(openapi({ info: { title: 'Chat', version: '1' }, include }))
+  server.use(websocket('/chat', {})).mapGet('/x', () => 'x')
   assert.deepEqual(Object.keys((await documentOf(server)).paths), ['/x'])
 })

@@ -24,7 +24,7 @@ propagation.setGlobalPropagator(new CompositePropagator({ propagators: [new W3CT
 function traced(options: OpenTelemetryOptions = {}, serverOptions: ServerOptions = {}) {
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  const server = new HttpServer({ logger: null, ...serverOptions }).useModule(opentelemetry({ tracerProvider, ...options }))
+  const server = new HttpServer({ logger: null, ...serverOptions }).use(opentelemetry({ tracerProvider, ...options }))
   return { server, spans: () => exporter.getFinishedSpans() }
 }
 
@@ -190,7 +190,7 @@ test('logs have the ids of the span', async () => {
   const lines: string[] = []
   const parent = pino({ base: null }, { write: (line: string) => void lines.push(line) })
   const log = requestLogger(parent)
-  server.useModule(accessLog({ to: { write: (text) => lines.push(text) } }))
+  server.use(accessLog({ to: { write: (text) => lines.push(text) } }))
   server.mapGet('/', (_, session) => {
     log(session).info('working')
     return 'ok'
@@ -208,7 +208,7 @@ test('logs have the ids of the span', async () => {
 test('without an SDK, and with a sampler that keeps nothing, requests are answered', async () => {
   const off = new BasicTracerProvider({ sampler: new AlwaysOffSampler() })
   for (const options of [{}, { tracerProvider: off }]) {
-    const server = new HttpServer({ logger: null }).useModule(opentelemetry(options)).mapGet('/', () => 'ok')
+    const server = new HttpServer({ logger: null }).use(opentelemetry(options)).mapGet('/', () => 'ok')
     assert.equal((await server.inject({ url: '/', headers: { traceparent: TRACEPARENT } })).text(), 'ok')
   }
 })
@@ -235,7 +235,7 @@ test('wrong options are refused by name, and a group is no server', () => {
   ]
   for (const [options, message] of wrong)
     assert.throws(() => opentelemetry(options as OpenTelemetryOptions), { code: 'WEIR_OPTION_INVALID', message })
-  assert.throws(() => new HttpServer().group('/api').useModule(opentelemetry()), {
+  assert.throws(() => new HttpServer().group('/api').use(opentelemetry()), {
     code: 'WEIR_OPTION_INVALID',
     message: /install it on the server/,
   })

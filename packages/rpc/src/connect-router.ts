@@ -38,7 +38,7 @@ export interface UniversalResponse {
 
 /** Maps all methods of a router of Connect, streams included. Policies of the server and its groups apply, and answer as for any route. */
 export function mountConnect(server: RpcHost, router: ConnectRouter): void {
-  server.useModule({
+  server.use({
     name: 'connect router',
     install(host) {
       for (const handler of router.handlers)

@@ -17,7 +17,7 @@ import { type Wire, WireTable } from './wire.ts'
 
 /** A server, or a group of one. */
 export interface RpcHost {
-  useModule(module: Module): unknown
+  use(module: Module): unknown
 }
 
 export interface RpcOptions {
@@ -92,7 +92,7 @@ export function mapService<S extends DescService>(
   // Such as a class in place of an instance.
   if (names.length > 0 && names.every((name) => handlers[name] === undefined))
     throw invalid('mapService()', `the implementation is ${kindOf(implementation)} with none of the methods ${names.join(', ')}`)
-  server.useModule({
+  server.use({
     name: `rpc ${service.typeName}`,
     install(host) {
       const log = (message: string, error: unknown): void => host.logger?.error(message, error)

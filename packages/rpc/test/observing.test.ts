@@ -144,7 +144,7 @@ const SAY_URL = '/test.v1.EchoService/Say'
 test('the inspector has the method and the status of each call', async () => {
   const token = 'token-of-these-tests-1'
   const server = new HttpServer({ logger: null })
-  server.useModule(inspector({ token }))
+  server.use(inspector({ token }))
   mapService(server, EchoService, ECHO)
   server.mapGet('/other', () => 'no call')
   const say = (text: string) => server.inject({ method: 'POST', url: SAY_URL, json: { text } })

@@ -100,7 +100,7 @@ for (const [name, options, cutOf] of WAYS)
       logger: { error: (_, error) => void failures.push(error) },
       ...options,
     })
-    server.useModule(
+    server.use(
       uploads('/files', {
         storage: diskStorage(directory, { sync: false }),
         onComplete: ({ path }) => void whole.push(readFileSync(path)),

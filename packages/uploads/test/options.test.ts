@@ -85,18 +85,18 @@ test('locks in memory are a warning in a worker of a cluster', (t) => {
 test('several paths, groups and servers can take uploads', async (t) => {
   const { server, tus } = uploading(t)
   const pictures = uploads('/pictures', OPTIONS)
-  server.useModule(pictures)
-  assert.throws(() => server.useModule(pictures), { code: 'WEIR_SERVER_STATE' })
+  server.use(pictures)
+  assert.throws(() => server.use(pictures), { code: 'WEIR_SERVER_STATE' })
   const message = /two parameters "id": rename one, yours if the other is a module's$/
-  assert.throws(() => server.group('/r/:id').useModule(uploads('/files', OPTIONS)), { code: 'WEIR_ROUTE_TEMPLATE', message })
-  server.group('/users/:user').useModule(uploads('/files', { ...OPTIONS, maxSize: 5 }))
+  assert.throws(() => server.group('/r/:id').use(uploads('/files', OPTIONS)), { code: 'WEIR_ROUTE_TEMPLATE', message })
+  server.group('/users/:user').use(uploads('/files', { ...OPTIONS, maxSize: 5 }))
   assert.equal((await tus('POST', '/users/a%20b/files?x=1', { 'Upload-Length': 6 })).status, 413)
   assert.equal((await tus('OPTIONS', '/users/a/files')).headers.get('tus-max-size'), '5')
 })
 
 test('the location is where the client has asked, encoded as it was', async (t) => {
   const up = uploading(t)
-  up.server.group('/users/:user').useModule(uploads('/files', { ...OPTIONS, storage: diskStorage(up.directory, { sync: false }) }))
+  up.server.group('/users/:user').use(uploads('/files', { ...OPTIONS, storage: diskStorage(up.directory, { sync: false }) }))
   const { headers } = await up.tus('POST', '/users/a%20b/files?x=1', { 'Upload-Length': 6 })
   const url = headers.get('location')!
   assert.match(url, /^\/users\/a%20b\/files\/[\w-]{32}$/)
@@ -118,7 +118,7 @@ test('a log does not show the ids, which are secret', async (t) => {
       done()
     },
   })
-  up.server.useModule(accessLog({ to }))
+  up.server.use(accessLog({ to }))
   const url = await up.create(5)
   await up.tus('HEAD', url)
   await up.tus('PATCH', url, { 'Upload-Offset': 1 }, 'a')
@@ -144,7 +144,7 @@ test('nor do the errors of the file system, which have the paths', async (t) => 
 
 test('documents describe the routes', async () => {
   const server = new HttpServer({ logger: null })
-  server.useModule(uploads('/files', OPTIONS)).useModule(openapi({ info: { title: 'Files', version: '1' } }))
+  server.use(uploads('/files', OPTIONS)).use(openapi({ info: { title: 'Files', version: '1' } }))
   const { paths } = (await server.inject('/openapi.json')).json() as { paths: Record<string, object> }
   assert.deepEqual(Object.keys(paths['/files']!).sort(), ['options', 'post'])
   assert.deepEqual(Object.keys(paths['/files/{id}']!).sort(), ['delete', 'get', 'options', 'patch', 'post'])

@@ -28,7 +28,7 @@ async function serving(t: TestContext) {
   const failures: unknown[] = []
   const server = new HttpServer({ port: 0, address: '127.0.0.1', logger: { error: (_, error) => void failures.push(error) } })
   const storage = diskStorage(directory, { sync: false })
-  server.useModule(uploads('/files', { storage, clock, onComplete: ({ path }) => void whole.push(readFileSync(path)) }))
+  server.use(uploads('/files', { storage, clock, onComplete: ({ path }) => void whole.push(readFileSync(path)) }))
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   const open = (method: string, path: string, headers: Readonly<Record<string, string | number>>): ClientRequest =>

@@ -271,7 +271,7 @@ test('what onComplete returns is the response, with the fields of the protocol',
 
 test('pages of other origins can upload with the options that the guide states', async (t) => {
   const { server, send } = uploading(t)
-  server.useModule(
+  server.use(
     cors({
       origins: ['https://app.example'],
       methods: ['POST', 'GET', 'HEAD', 'PATCH', 'DELETE', 'OPTIONS'],

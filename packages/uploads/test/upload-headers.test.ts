@@ -27,7 +27,7 @@ test('uploadHeaders has every field that the sources read or state', () => {
 
 test('a page of another origin may send what tus needs and read what it is told', async (t) => {
   const { server, tus } = uploading(t)
-  server.useModule(cors({ origins: ['https://app.example.com'], exposedHeaders: uploadHeaders, allowedHeaders: uploadHeaders }))
+  server.use(cors({ origins: ['https://app.example.com'], exposedHeaders: uploadHeaders, allowedHeaders: uploadHeaders }))
   const Origin = 'https://app.example.com'
   const asked = ['Tus-Resumable', 'Upload-Offset', 'Content-Type']
   const preflight = await server.inject({

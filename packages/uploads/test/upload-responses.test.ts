@@ -13,7 +13,7 @@ type Paths = Readonly<Record<string, Readonly<Record<string, { readonly response
 
 test('the routes of uploads respond with what a document states', async (t) => {
   const { server, tus, send, create } = uploading(t, { maxSize: 10, maxOpenUploads: 3 })
-  server.useModule(openapi({ info: { title: 'x', version: '1' }, strict: true }))
+  server.use(openapi({ info: { title: 'x', version: '1' }, strict: true }))
   const document = (await server.inject('/openapi.json')).json() as { paths: Paths }
   assert.equal(await validated(document), null)
   const { paths } = document

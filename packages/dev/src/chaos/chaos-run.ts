@@ -40,7 +40,7 @@ export interface Trial {
   /** The size of each request in bytes. */
   readonly sizes: readonly number[]
   readonly patienceMs: number
-  readonly check: (answer: InjectResponse, request: ChaosRequest) => void
+  readonly check: (response: InjectResponse, request: ChaosRequest) => void
   readonly counts: { answers: number; breaks: number }
   readonly accidents: Accidents
 }
@@ -176,22 +176,22 @@ export class ChaosRun {
     const { client, number } = visit
     const name = nameOf(request)
     if (client.isClosed) return
-    let answer: TestAnswer | null = null
+    let response: TestAnswer | null = null
     try {
       const { endless = false, ...asked } = request
-      answer = await client.stream(asked)
+      response = await client.stream(asked)
       const pieces: Buffer[] = []
-      for await (const piece of answer) {
+      for await (const piece of response) {
         if (!endless) pieces.push(piece)
         visit.onBytes(piece.length)
       }
       this.#trial.counts.answers++
-      this.story.push(`client ${number}: ${name} gets a ${answer.status}`)
-      if (answer.headers.get('connection') === 'close') visit.mayEnd = true
-      this.#judge(request, dev.wholeAnswer(answer, pieces, answer.trailers, answer.earlyHints))
+      this.story.push(`client ${number}: ${name} gets a ${response.status}`)
+      if (response.headers.get('connection') === 'close') visit.mayEnd = true
+      this.#judge(request, dev.wholeAnswer(response, pieces, response.trailers, response.earlyHints))
     } catch (error) {
       const code = isInstance(error, WeirError) ? error.code : null
-      if (code === 'WEIR_CLIENT_GONE') this.#judgeEnd(visit, name, answer, await client.closed())
+      if (code === 'WEIR_CLIENT_GONE') this.#judgeEnd(visit, name, response, await client.closed())
       else if (code === 'WEIR_TEST_WAIT') this.#note(`${name} got no complete response: ${(error as Error).message}`)
       else this.#note(`${name} got an invalid response: ${describe(error)}`, error)
     }
@@ -220,24 +220,24 @@ export class ChaosRun {
     }
   }
 
-  #judge(request: ChaosRequest, answer: InjectResponse): void {
+  #judge(request: ChaosRequest, response: InjectResponse): void {
     try {
-      this.#trial.check(answer, request)
+      this.#trial.check(response, request)
     } catch (error) {
-      this.#note(`the response ${answer.status} to ${nameOf(request)} failed its check: ${describe(error)}`, error)
+      this.#note(`the response ${response.status} to ${nameOf(request)} failed its check: ${describe(error)}`, error)
     }
   }
 
   /**
    * Judges a request without a complete response.
    *
-   * @param answer the beginning of the response, if there was one
+   * @param response the beginning of the response, if there was one
    */
-  #judgeEnd({ number, mayEnd }: Visit, name: string, answer: TestAnswer | null, ending: Ending): void {
+  #judgeEnd({ number, mayEnd }: Visit, name: string, response: TestAnswer | null, ending: Ending): void {
     if (ending === 'left') return
     this.story.push(`client ${number}: ${name} gets no complete response: ${ending}`)
     if (ending === 'reset') this.#trial.counts.breaks++
-    else if (answer !== null) this.#note(`the response ${answer.status} to ${name} was cut short, but ended as if it were complete`)
+    else if (response !== null) this.#note(`the response ${response.status} to ${name} was cut short, but ended as if it were complete`)
     else if (!mayEnd) this.#note(`the connection was closed without a response to ${name}`)
   }
 }

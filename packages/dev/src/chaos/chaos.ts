@@ -22,7 +22,7 @@ export interface ChaosOptions {
   /** @deprecated another name of `patience` */
   readonly patienceMs?: Duration
   /** Called with each complete response and its request. An error that it throws is a failure. */
-  readonly check?: (answer: InjectResponse, request: ChaosRequest) => void
+  readonly check?: (response: InjectResponse, request: ChaosRequest) => void
 }
 
 export interface ChaosReport {

@@ -66,8 +66,8 @@ export class PageReload {
 }
 
 /** Only in what a browser opens as a page: scripts and tests get the response as the program has made it. */
-function insertScript({ request, basePath }: HttpSession, answer: HttpResponse): void {
-  const response = responseHandle(answer)
+function insertScript({ request, basePath }: HttpSession, given: HttpResponse): void {
+  const response = responseHandle(given)
   const { content, type } = response
   if (request.header('sec-fetch-dest') !== 'document' || type === null || !HTML.test(type)) return
   if (response.getHeader('Content-Encoding') !== null || (content.kind !== 'text' && content.kind !== 'bytes')) return

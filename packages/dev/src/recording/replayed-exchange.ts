@@ -36,7 +36,7 @@ export async function replayExchange(options: ReplayedExchange): Promise<Differe
   const { isSecure, endpoint, response } = exchange
   const from = { ...(endpoint === null ? {} : { endpoint }), ...(isSecure ? { peer: { isSecure } } : {}) }
   const client = dev.untapped(server, () => connect(server, { clock, patience: patienceMs, ...from }))
-  const answer = new Answer(client, exchange.method === 'HEAD')
+  const received = new ReceivedResponse(client, exchange.method === 'HEAD')
   const secrets = masking.request(exchange.pieces.map(({ bytes }) => bytes).join(''), exchange.method === '')?.secrets ?? []
   try {
     let now = 0
@@ -47,7 +47,7 @@ export async function replayExchange(options: ReplayedExchange): Promise<Differe
     }
     for (const { atMs, bytes } of withRestored(exchange.pieces, restore)) {
       // What the client sent after the response was not sent before it.
-      if (response.isWhole && response.endMs < atMs) await answer.read()
+      if (response.isWhole && response.endMs < atMs) await received.read()
       await passTo(atMs)
       await client.send(bytes)
       await settled()
@@ -57,12 +57,12 @@ export async function replayExchange(options: ReplayedExchange): Promise<Differe
       await client.end()
     }
     if (TIMEOUT_STATUSES.has(response.status)) {
-      answer.begin()
-      for (let turn = 0; turn < TURNS && !answer.hasBegun; turn++) await settled()
-      if (!answer.hasBegun) await passTo(response.firstByteMs + TICK_MS)
+      received.begin()
+      for (let turn = 0; turn < TURNS && !received.hasBegun; turn++) await settled()
+      if (!received.hasBegun) await passTo(response.firstByteMs + TICK_MS)
     }
-    const { status, headers, trailers } = response.isWhole ? await answer.read() : await answer.begin()
-    const raw = answer.body
+    const { status, headers, trailers } = response.isWhole ? await received.read() : await received.begin()
+    const raw = received.body
     const body = decodedBody(raw, headers.get('content-encoding'), MOST_BODY_BYTES)
     const own = secretsOf(masking, [...headers, ...trailers], headers.get('content-type'), body)
     return comparison.differences(response, { status, headers, trailers, raw, body }, [...secrets, ...own])
@@ -74,7 +74,7 @@ export async function replayExchange(options: ReplayedExchange): Promise<Differe
 }
 
 /** The response on a client's connection, as far as it has been read. */
-class Answer {
+class ReceivedResponse {
   readonly #client: TestClient
   readonly #isToHead: boolean
   #head: Promise<TestAnswer> | null = null
@@ -105,9 +105,9 @@ class Answer {
 
   /** To the end of the body. */
   async read(): Promise<TestAnswer> {
-    const answer = await this.begin()
-    for await (const piece of answer) this.#pieces.push(piece)
-    return answer
+    const response = await this.begin()
+    for await (const piece of response) this.#pieces.push(piece)
+    return response
   }
 }
 

@@ -204,7 +204,7 @@ test('prints the link of the inspector once; it and its cookie stay valid over r
       import { name } from './name.js'
       const child = 'console.log(JSON.stringify(process.env) + process.argv)'
       const seen = JSON.stringify(process.env) + process.execArgv + spawnSync(process.execPath, ['-e', child], { encoding: 'utf8' }).stdout
-      const server = new HttpServer('127.0.0.1', 0).useModule(inspector())
+      const server = new HttpServer('127.0.0.1', 0).use(inspector())
       server.mapGet('/', () => name + ' ' + seen)
       await server.run()`,
     ...nameIs('v1'),

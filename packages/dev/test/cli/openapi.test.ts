@@ -15,7 +15,7 @@ const program = (rest: string): string => `import { HttpServer, t } from 'weirjs
   server.mapGet('/users/:id', { id: t.int }, ({ id }) => ({ id }))`
 
 test('writes the document, even where it is not served', (t) => {
-  const folder = programFolder(t, { 'app.js': program(`process.env.NODE_ENV = 'production'; server.useModule(openapi({ info }))`) })
+  const folder = programFolder(t, { 'app.js': program(`process.env.NODE_ENV = 'production'; server.use(openapi({ info }))`) })
   const { code, out, err } = runWeir(folder, 'openapi', 'app.js')
   assert.deepEqual({ code, err }, { code: 0, err: '' })
   const { openapi, info, paths } = JSON.parse(out) as { openapi: string; info: object; paths: object }
@@ -26,7 +26,7 @@ test('writes the document, even where it is not served', (t) => {
 })
 
 test('writes one of several documents', (t) => {
-  const several = `server.useModule(openapi({ info })).useModule(openapi({ info: { ...info, title: 'Second' }, name: 'second', path: '/2.json' }))`
+  const several = `server.use(openapi({ info })).use(openapi({ info: { ...info, title: 'Second' }, name: 'second', path: '/2.json' }))`
   const folder = programFolder(t, { 'app.js': program(several) })
   assert.match(runWeir(folder, 'openapi', 'app.js', '--module', 'second').out, /"title": "Second"/)
   const { code, err } = runWeir(folder, 'openapi', 'app.js')
@@ -38,7 +38,7 @@ test('writes one of several documents', (t) => {
 test('tells what a program lacks, and what strict refuses', (t) => {
   const folder = programFolder(t, {
     'none.js': program(''),
-    'strict.js': program(`server.useModule(openapi({ info, strict: true })).map(null, '/any', () => 'x')`),
+    'strict.js': program(`server.use(openapi({ info, strict: true })).map(null, '/any', () => 'x')`),
   })
   assert.match(runWeir(folder, 'openapi', 'none.js').err, /it installs no module of @weirjs\/openapi on its server/)
   const { code, out, err } = runWeir(folder, 'openapi', 'strict.js')

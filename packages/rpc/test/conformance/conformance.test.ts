@@ -85,7 +85,7 @@ before(async () => {
       name: 'conformance',
       install: (host) => mapService(host, ConformanceService, CONFORMANCE, { registry: REGISTRY, maxMessageSize: LIMIT, compressAbove: 0 }),
     }
-    server.useModule(map)
+    server.use(map)
     await server.start()
     servers.set(version, server)
   }

@@ -112,12 +112,12 @@ test('warns of parameters in the notation of other frameworks', () => {
 test('modules are installed once, and not at all if they fail', () => {
   const { server } = serverOf()
   const module = { name: 'a', install: () => {} }
-  server.useModule(module)
-  assert.throws(() => server.useModule({ ...module }), { code: 'WEIR_SERVER_STATE' })
+  server.use(module)
+  assert.throws(() => server.use({ ...module }), { code: 'WEIR_SERVER_STATE' })
   const failing = { name: 'b', install: () => assert.fail('own') }
-  assert.throws(() => server.useModule(failing), /own/)
-  assert.throws(() => server.useModule(failing), /own/, 'it may be tried again')
-  assert.throws(() => server.useModule({ name: 'c', install: (async () => {}) as () => void }), { message: /returned a promise/ })
+  assert.throws(() => server.use(failing), /own/)
+  assert.throws(() => server.use(failing), /own/, 'it may be tried again')
+  assert.throws(() => server.use({ name: 'c', install: (async () => {}) as () => void }), { message: /returned a promise/ })
 })
 
 test('use, gate and beforeSend take functions, and a name once', () => {

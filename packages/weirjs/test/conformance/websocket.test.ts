@@ -31,7 +31,7 @@ const servers: HttpServer[] = []
 
 async function start(options: { readonly tls?: object; readonly http2?: boolean }): Promise<number> {
   const server = new HttpServer({ hosts: 'any', logger: { error: (...all: unknown[]) => logged.push(all) }, ...options } as object)
-  server.useModule(websocket('/', { ...OPTIONS, message: (socket, data) => void socket.send(data) }))
+  server.use(websocket('/', { ...OPTIONS, message: (socket, data) => void socket.send(data) }))
   await server.start()
   servers.push(server)
   return server.port

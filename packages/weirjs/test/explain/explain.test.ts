@@ -359,7 +359,7 @@ describe('explain: heads and bodies', () => {
     it.mapPost('/stream', { body: 'stream' }, never)
     it.mapPost('/small', { maxRequestBodySize: 3 }, never)
     it.mapQuery('/search', never)
-    it.useModule(websocket('/chat', { message: never }))
+    it.use(websocket('/chat', { message: never }))
   })
   const ask = (url: string, more: object = {}): Promise<Explanation> => server.explain({ method: 'POST', url, ...more })
 

@@ -31,7 +31,7 @@ const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
 
 function serverWith(options?: CompressionOptions): HttpServer {
   const server = new HttpServer({ hosts: 'any', logger: null })
-  server.useModule(compression(options))
+  server.use(compression(options))
   server.mapGet('/text', () => TEXT)
   server.mapGet('/large', (_, { response }) => response.contentType('application/json').text(LARGE))
   return server
@@ -191,7 +191,7 @@ test('the ETag of a compressed file names the coding, a range is never compresse
 test('HEAD closes the source of a streamed response, which will not be read', async () => {
   const sources: Readable[] = []
   const server = new HttpServer({ hosts: 'any', logger: null })
-  server.useModule(compression())
+  server.use(compression())
   server.mapGet('/', (_, { response }) => {
     const source = Readable.from(['text '.repeat(1_000)])
     sources.push(source)
@@ -413,7 +413,7 @@ test('a request of another site without credentials is compressed', async () => 
 test('whether a request of another site has cookies does not keep the response out of a cache', async () => {
   const server = new HttpServer({ hosts: 'any', logger: null })
   const cached = cache({ maxAge: '1h' })
-  server.useModule(compression())
+  server.use(compression())
   server.use(cached)
   server.mapGet('/text', () => TEXT)
   server.mapGet('/stream', (_, { response }) => response.stream(Readable.from([TEXT]), 'text/csv'))

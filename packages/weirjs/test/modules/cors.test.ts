@@ -16,7 +16,7 @@ const APP = 'https://app.example.com'
 
 function serverWith(options?: CorsOptions): HttpServer {
   const server = new HttpServer({ logger: null, limits: { maxRequestBodySize: 10 } })
-  server.useModule(cors(options))
+  server.use(cors(options))
   server.mapGet('/data', () => ({ ok: true }))
   server.mapPost('/data', () => 'posted')
   server.mapGet('/own', () => new HttpResponse().text('another response'))
@@ -131,14 +131,14 @@ describe('a preflight is answered before every gate', () => {
       (server) =>
         server
           .use(closed())
-          .useModule(cors({ origins: APP }))
+          .use(cors({ origins: APP }))
           .mapPut('/data', () => ''),
     ],
     [
       'before auth',
       (server) =>
         server
-          .useModule(cors({ origins: APP }))
+          .use(cors({ origins: APP }))
           .use(closed())
           .mapPut('/data', () => ''),
     ],
@@ -147,7 +147,7 @@ describe('a preflight is answered before every gate', () => {
       (server) =>
         server
           .use(rateLimit({ quota: 1, window: '1h', cost: 1 }))
-          .useModule(cors({ origins: APP }))
+          .use(cors({ origins: APP }))
           .mapPut('/data', () => ''),
     ],
     [
@@ -155,7 +155,7 @@ describe('a preflight is answered before every gate', () => {
       (server) =>
         server
           .use(refuse)
-          .useModule(cors({ origins: APP }))
+          .use(cors({ origins: APP }))
           .mapPut('/data', () => ''),
     ],
     [
@@ -164,14 +164,14 @@ describe('a preflight is answered before every gate', () => {
         server
           .use(closed())
           .group('/data')
-          .useModule(cors({ origins: APP }))
+          .use(cors({ origins: APP }))
           .mapPut('/', () => ''),
     ],
     [
       'where auth is in the group',
       (server) =>
         server
-          .useModule(cors({ origins: APP }))
+          .use(cors({ origins: APP }))
           .group('/data', { use: [closed()] })
           .mapPut('/', () => ''),
     ],
@@ -180,7 +180,7 @@ describe('a preflight is answered before every gate', () => {
       (server) =>
         server
           .use(closed())
-          .useModule(cors({ origins: APP }))
+          .use(cors({ origins: APP }))
           .mapPut('/data', { use: [auth.roles('a'), refuse] }, () => ''),
     ],
     [
@@ -188,7 +188,7 @@ describe('a preflight is answered before every gate', () => {
       (server) =>
         server
           .use(closed())
-          .useModule(cors({ origins: APP }))
+          .use(cors({ origins: APP }))
           .map('OPTIONS', '/data', () => 'own'),
     ],
     [
@@ -196,7 +196,7 @@ describe('a preflight is answered before every gate', () => {
       (server) =>
         server
           .use(closed())
-          .useModule(cors({ origins: APP }))
+          .use(cors({ origins: APP }))
           .map(null, '/data', () => 'own'),
     ],
     [
@@ -204,10 +204,10 @@ describe('a preflight is answered before every gate', () => {
       (server) =>
         server
           .use(closed())
-          .useModule(cors({ origins: APP }))
+          .use(cors({ origins: APP }))
           .fallback(() => 'own'),
     ],
-    ['without a route', (server) => server.use(closed()).useModule(cors({ origins: APP }))],
+    ['without a route', (server) => server.use(closed()).use(cors({ origins: APP }))],
   ]
   for (const [title, prepare] of cases)
     test(title, async () => {
@@ -224,7 +224,7 @@ describe('a preflight is answered before every gate', () => {
     const server = new HttpServer({ logger: null })
     server
       .use(closed())
-      .useModule(cors({ origins: APP }))
+      .use(cors({ origins: APP }))
       .mapPut('/data', () => '')
     for (const [method, headers] of [
       ['OPTIONS', {}],
@@ -290,7 +290,7 @@ test("'same' allows the host of the request", async () => {
 
 test("'same' means the host of session.origin", async () => {
   const server = new HttpServer({ logger: null, proxies: { trust: ['10.0.0.0/8'], hosts: ['app.example.com'] } })
-  server.useModule(cors({ origins: 'same' }))
+  server.use(cors({ origins: 'same' }))
   server.mapGet('/data', () => 'data')
   const allowed = async (origin: string, headers: Record<string, string>, address = '10.0.0.1', isSecure = false): Promise<boolean> => {
     const { headers: sent } = await server.inject({
@@ -362,7 +362,7 @@ describe('two origins in Chromium', { skip: noChromium }, () => {
     t.after(() => page.close())
     const from = await start(t, (server) => server.mapGet('/', (_, { response }) => response.html('<title>page</title>')))
     const to = await start(t, (server) => {
-      server.useModule(cors({ origins: allows ? from : APP, credentials: true, exposedHeaders: ['X-Total'] }))
+      server.use(cors({ origins: allows ? from : APP, credentials: true, exposedHeaders: ['X-Total'] }))
       server.mapGet('/data', (_, { request, response }) => response.header('X-Total', 7).text(`cookie ${request.cookie('who')}`))
       server.mapPut('/data', (_, { request }) => `put ${request.body} ${request.header('x-one')}`)
       server.mapPost('/data', () => 'posted')

@@ -266,8 +266,8 @@ for (const transport of TRANSPORTS) {
     writeFileSync(join(root, 'a.html'), '<p>file')
     const server = new HttpServer({ ...transport.options, logger: null })
     server.use(securityHeaders('page'))
-    server.useModule(staticFiles({ root, prefix: '/files' }))
-    server.useModule(websocket('/socket', { origins: '*' }))
+    server.use(staticFiles({ root, prefix: '/files' }))
+    server.use(websocket('/socket', { origins: '*' }))
     server.mapGet('/stream', (_, session) => {
       const nonce = nonceOf(session)
       async function* chunks() {

@@ -23,7 +23,7 @@ function create(options: HealthOptions = {}): Run {
   const logged: string[] = []
   const log = (message: string, detail?: unknown): void =>
     void logged.push(detail === undefined ? message : `${message}: ${String(detail)}`)
-  const server = new HttpServer({ logger: { error: log, warn: log } }).useModule(healthOn(clock, options))
+  const server = new HttpServer({ logger: { error: log, warn: log } }).use(healthOn(clock, options))
   const ask = async (path: string): Promise<[number, string]> => {
     const answer = await server.inject(path)
     return [answer.status, answer.text()]
@@ -167,7 +167,7 @@ test('startup checks must pass once; until then the server is not ready, but ali
 })
 
 test('readiness ends when stop is called, while requests are still answered; liveness does not', async () => {
-  const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(health())
+  const server = new HttpServer('127.0.0.1', 0, { logger: null }).use(health())
   await server.start()
   const ask = async (path: string): Promise<string> =>
     (await fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { connection: 'close' } })).text()
@@ -222,7 +222,7 @@ test('the routes can be at a named endpoint, at other paths, left out, and have 
       throw new Error('nobody may pass')
     },
   })
-  server.useModule(health({ endpoint: 'admin', paths: { live: '/alive', startup: null }, use: [open] }))
+  server.use(health({ endpoint: 'admin', paths: { live: '/alive', startup: null }, use: [open] }))
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   const statusAt = async (i: number, path: string): Promise<number> =>
@@ -236,7 +236,7 @@ test('the routes can be at a named endpoint, at other paths, left out, and have 
 })
 
 test('curl sees 200 and 503, and HEAD without a body', { skip: noCurl }, async (t) => {
-  const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(health({ ready: { database: () => false } }))
+  const server = new HttpServer('127.0.0.1', 0, { logger: null }).use(health({ ready: { database: () => false } }))
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   const url = `http://127.0.0.1:${server.port}`

@@ -57,7 +57,7 @@ const KEEPERS: readonly Keeper[] = [
         writeFileSync(join(root, name(i)), 'x')
         utimesSync(join(root, name(i)), 1e9, 1e9)
       }
-      server.useModule(staticFiles({ root }))
+      server.use(staticFiles({ root }))
     },
     request: (i) => ({ url: `/${name(i)}` }),
   },
@@ -104,7 +104,7 @@ const KEEPERS: readonly Keeper[] = [
   {
     what: 'lines of a log, by what many requests have in common',
     set(server) {
-      server.useModule(accessLog({ to: { write: () => true } as never, fields: ['user-agent'] }))
+      server.use(accessLog({ to: { write: () => true } as never, fields: ['user-agent'] }))
       server.mapGet('/:id', () => 'x')
     },
     request: (i) => ({ url: `/${name(i)}?${name(i)}=1`, headers: { 'user-agent': name(i) } }),
@@ -131,7 +131,7 @@ const KEEPERS: readonly Keeper[] = [
     what: 'sessions in memory, by what they hold',
     set(server) {
       const users = sessions({ store: memorySessions(), allowInsecure: true })
-      server.useModule(users)
+      server.use(users)
       server.mapGet('/', (_, session) => {
         users.signIn(session, { id: session.request.header('x-name')!, roles: [] })
         return 'x'
@@ -143,7 +143,7 @@ const KEEPERS: readonly Keeper[] = [
     what: 'sealed sessions that were opened, by their cookies',
     async set(server) {
       const users = sessions({ store: sealed({ keys: [randomBytes(32)] }), allowInsecure: true })
-      server.useModule(users)
+      server.use(users)
       server.mapGet('/', (_, session) => users.of(session).principal!.id)
       server.mapPost('/', (_, session) => {
         users.signIn(session, { id: 'ann', roles: [] })
@@ -181,7 +181,7 @@ const KEEPERS: readonly Keeper[] = [
   {
     what: 'codings, by what clients accept',
     set(server) {
-      server.useModule(compression())
+      server.use(compression())
       server.mapGet('/', () => 'x'.repeat(5_000))
     },
     request: (i) => ({ headers: { 'accept-encoding': `gzip;q=0.5, ${name(i)};q=0.1` } }),
@@ -189,7 +189,7 @@ const KEEPERS: readonly Keeper[] = [
   {
     what: 'types of responses that repeat a part of the request',
     set(server) {
-      server.useModule(compression())
+      server.use(compression())
       server.mapGet('/', (_, { request, response }) => response.contentType(`text/${request.header('x-name')!}`).text('x'.repeat(5_000)))
     },
     request: (i) => ({ headers: { 'accept-encoding': 'gzip', 'x-name': name(i) } }),
@@ -218,7 +218,7 @@ const KEEPERS: readonly Keeper[] = [
   {
     what: 'series, by methods and paths',
     set(server) {
-      server.useModule(metrics())
+      server.use(metrics())
       server.map(null, '/:id', () => 'x')
     },
     request: (i) => ({ method: `METHODMETHODMETHOD${i}`, url: `/${name(i)}` }),

@@ -250,7 +250,7 @@ test('fields that policies have set stay, unless the code sets them', async () =
 test('weir compresses its responses and decodes its bodies', async () => {
   const { gzipSync } = await import('node:zlib')
   const server = new HttpServer()
-  server.useModule(compression())
+  server.use(compression())
   server.use(decompression())
   mountNode(server, '/', (req, res) => {
     res.setHeader('Content-Type', 'text/plain')

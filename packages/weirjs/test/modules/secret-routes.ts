@@ -61,7 +61,7 @@ export function mapSecrets(server: HttpServer): void {
     const cause = new AggregateError([new Error(`deep ${token}`)], `because of ${token}`, { cause: new Error(`root ${token}`) })
     throw new HttpError(400, `no ${token}`, { cause })
   })
-  server.useModule(
+  server.use(
     websocket('/socket/:token', { token: s.string.secret() }, { protocols: ['bearer'], open: (socket) => socket.close(1000, 'bye') }),
   )
 }

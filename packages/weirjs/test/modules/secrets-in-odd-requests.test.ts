@@ -59,11 +59,11 @@ async function watched(t: TestContext): Promise<Watched> {
   const note = (...values: unknown[]): void => void texts.push(['logger', values.map((value) => inspect(value)).join()])
   const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: { error: note, warn: note } })
   const fields = ['authorization', 'cookie', 'x-api-key', 'x-auth-token']
-  server.useModule(accessLog({ fields, to: { info: (entry: object) => texts.push(['access log', inspect(entry)]), child: () => null } }))
+  server.use(accessLog({ fields, to: { info: (entry: object) => texts.push(['access log', inspect(entry)]), child: () => null } }))
   const token = 'token-of-these-tests-1'
   const looks = { peer: { address: '127.0.0.1' }, headers: { authorization: `Bearer ${token}` } }
   const module = inspector({ token })
-  server.useModule(module)
+  server.use(module)
   mapSecrets(server)
   const to = join(temporaryDirectory(t), 'exchanges.jsonl')
   const recording = record(server, { to, sample: ({ target }) => !target.startsWith('/_weir') })

@@ -41,8 +41,8 @@ function watched(place: 'sealed' | 'in a store', debug: boolean): Watched {
   const server = new HttpServer({ debug, logger: { error: note, warn: note }, timeouts: { keepAliveTimeout: null } })
   const fields = ['authorization', 'cookie', 'x-api-key', 'origin', 'user-agent']
   for (const format of ['json', 'combined'] as const)
-    server.useModule(accessLog({ name: format, format, fields, to: { write: (line: string) => texts.push(line) > 0 } as never }))
-  server.useModule(metrics())
+    server.use(accessLog({ name: format, format, fields, to: { write: (line: string) => texts.push(line) > 0 } as never }))
+  server.use(metrics())
   server.observe({ end: ({ error, route, firstBytes }) => note(error, route, firstBytes) })
   const users = sessions({ store: place === 'sealed' ? sealed({ keys: [keyOf('one')] }) : memorySessions() })
   const schemes = [
@@ -52,9 +52,9 @@ function watched(place: 'sealed' | 'in a store', debug: boolean): Watched {
     users.scheme(),
   ]
   const rules = auth({ schemes, roles: ['admin'] })
-  server.useModule(users)
+  server.use(users)
   server.use(rules)
-  server.useModule(
+  server.use(
     oidc({
       sessions: users,
       issuer: 'https://issuer.example',

@@ -33,7 +33,7 @@ const OPTIONS = {
 
 function serving(options: StaticOptions & ({ root: string } | { assets: Assets })): HttpServer {
   const server = new HttpServer({ logger: null })
-  server.useModule(staticFiles(options))
+  server.use(staticFiles(options))
   server.mapPost('/about', () => 'posted')
   return server
 }

@@ -23,7 +23,7 @@ function guarded(t: TestContext, options: Partial<StaticOptions> = {}, serverOpt
   const server = new HttpServer({ logger: null, ...serverOptions })
   const group = server.group('/private')
   group.gate(({ request, response }) => (request.header('x-key') === null ? response.status(401).text('closed') : undefined))
-  group.useModule(staticFiles({ root, ...options }))
+  group.use(staticFiles({ root, ...options }))
   const ask = async (url: string, more: { method?: string; headers?: Record<string, string>; endpoint?: string } = {}) => {
     const response = await server.inject({ url, ...more })
     return `${response.status} ${response.headers.get('location') ?? response.text()}`
@@ -80,8 +80,8 @@ test('who passes the gate gets the files, as from a server', async (t) => {
 test('the option prefix is below the group, and a module can be on several', async (t) => {
   const root = folder(t)
   const files = staticFiles({ root, prefix: '/files' })
-  const server = new HttpServer({ logger: null }).useModule(files)
-  for (const path of ['/one', '/two/', '/one/inner']) server.group(path).useModule(files)
+  const server = new HttpServer({ logger: null }).use(files)
+  for (const path of ['/one', '/two/', '/one/inner']) server.group(path).use(files)
   for (const path of ['', '/one', '/two', '/one/inner']) assert.equal((await server.inject(`${path}/files/a.txt`)).text(), 'SECRET a.txt')
   assert.equal((await server.inject('/one/a.txt')).status, 404)
 })
@@ -108,8 +108,8 @@ test('auth closes the files of a group, and opens those of another', async (t) =
   const root = folder(t)
   const users = auth({ schemes: [basic({ users: {} })] })
   const server = new HttpServer({ logger: null }).use(users)
-  server.group('/open', { use: [users.open] }).useModule(staticFiles({ root }))
-  server.group('/closed').useModule(staticFiles({ root }))
+  server.group('/open', { use: [users.open] }).use(staticFiles({ root }))
+  server.group('/closed').use(staticFiles({ root }))
   const ask = async (url: string) => (await server.inject({ url, peer: { isSecure: true } })).status
   assert.deepEqual([await ask('/open/a.txt'), await ask('/closed/a.txt'), await ask('/closed/none')], [200, 401, 401])
 })
@@ -117,8 +117,8 @@ test('auth closes the files of a group, and opens those of another', async (t) =
 test('files of an endpoint and of a host are for these alone', async (t) => {
   const root = folder(t)
   const server = new HttpServer({ logger: null, listen: [{ port: 0 }, { port: 0, name: 'admin' }] })
-  server.group('/files', { endpoint: 'admin' }).useModule(staticFiles({ root }))
-  server.group('/hosted', { host: 'a.example' }).useModule(staticFiles({ root, prefix: '/b' }))
+  server.group('/files', { endpoint: 'admin' }).use(staticFiles({ root }))
+  server.group('/hosted', { host: 'a.example' }).use(staticFiles({ root, prefix: '/b' }))
   const ask = async (url: string, host: string, endpoint?: string) =>
     (await server.inject({ url, headers: { host }, ...(endpoint === undefined ? {} : { endpoint }) })).status
   assert.deepEqual([await ask('/files/a.txt', 'x.example', 'admin'), await ask('/files/a.txt', 'x.example')], [200, 404])
@@ -128,15 +128,15 @@ test('files of an endpoint and of a host are for these alone', async (t) => {
 test('what cannot work is refused where it is installed', async (t) => {
   const root = folder(t)
   const server = new HttpServer({ logger: null })
-  server.group('/files').useModule(staticFiles({ root }))
-  assert.throws(() => server.group('/files').useModule(staticFiles({ root })), {
+  server.group('/files').use(staticFiles({ root }))
+  assert.throws(() => server.group('/files').use(staticFiles({ root })), {
     code: 'WEIR_ROUTE_CLASH',
     message: /another group \/files/,
   })
-  assert.throws(() => server.group('/users/:id').useModule(staticFiles({ root })), {
+  assert.throws(() => server.group('/users/:id').use(staticFiles({ root })), {
     code: 'WEIR_ROUTE_TEMPLATE',
     message: /without parameters/,
   })
-  server.group('/admin', { endpoint: 'admin' }).useModule(staticFiles({ root }))
+  server.group('/admin', { endpoint: 'admin' }).use(staticFiles({ root }))
   await assert.rejects(server.start(), { code: 'WEIR_ROUTE_DECLARATION', message: /group \/admin/ })
 })

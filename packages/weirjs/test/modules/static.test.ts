@@ -43,7 +43,7 @@ function siteOf(t: TestContext, options: Partial<StaticOptions> = {}, before?: (
   write('large.bin', LARGE)
   const server = new HttpServer({ logger: null })
   before?.(server)
-  server.useModule(staticFiles({ root, ...options }))
+  server.use(staticFiles({ root, ...options }))
   const get = (url: string, headers: Record<string, string> = {}) => server.inject({ url, headers })
   return { root, server, write, get }
 }
@@ -127,7 +127,7 @@ test('a route takes precedence over a file in any order; without a file the requ
   const other = siteOf(t)
   other.write('other.txt', 'other')
   const site = siteOf(t, {}, (server) => server.mapGet('/dir/index.html', () => 'route'))
-  site.server.useModule(staticFiles({ root: other.root }))
+  site.server.use(staticFiles({ root: other.root }))
   site.server.mapGet('/text.txt', () => 'route too')
   assert.equal((await site.get('/dir/index.html')).text(), 'route')
   assert.equal((await site.get('/text.txt')).text(), 'route too')
@@ -157,8 +157,8 @@ test('onError is called once for a method that a file does not support, with the
   const asked: unknown[] = []
   const { root } = siteOf(t)
   const server = new HttpServer({ logger: null, onError: (error) => void asked.push((error as { code: string }).code) })
-  server.useModule(staticFiles({ root }))
-  server.useModule(staticFiles({ root: siteOf(t).root }))
+  server.use(staticFiles({ root }))
+  server.use(staticFiles({ root: siteOf(t).root }))
   const cases: readonly [string, string, number, string[]][] = [
     ['OPTIONS', '/text.txt', 204, []],
     ['POST', '/text.txt', 405, ['WEIR_METHOD_NOT_ALLOWED']],
@@ -291,7 +291,7 @@ test('a root that is a link can be pointed to another directory', async (t) => {
   }
   symlinkSync('one', join(folder, 'current'))
   const server = new HttpServer({ logger: null })
-  server.useModule(staticFiles({ root: join(folder, 'current'), checkInterval: 0 }))
+  server.use(staticFiles({ root: join(folder, 'current'), checkInterval: 0 }))
   assert.equal((await server.inject('/name.txt')).text(), 'one')
   symlinkSync('two', join(folder, 'next'))
   renameSync(join(folder, 'next'), join(folder, 'current'))

@@ -94,20 +94,20 @@ class Guarded {
       seen.write(text)
       for (const line of text.trim().split('\n')) this.lines.push(JSON.parse(line) as LogLine)
     }
-    server.useModule(seen)
+    server.use(seen)
     const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(this.spans)] })
-    server.useModule(opentelemetry({ tracerProvider }))
-    server.useModule(accessLog({ to: { write }, user: (session) => access.principal(session)?.id }))
+    server.use(opentelemetry({ tracerProvider }))
+    server.use(accessLog({ to: { write }, user: (session) => access.principal(session)?.id }))
     this.metrics = metrics({ use, sources: [limitMetrics(all, few, reports)] })
-    server.useModule(this.metrics)
-    server.useModule(health({ use }))
+    server.use(this.metrics)
+    server.use(health({ use }))
     server.use(shed({ sensors: { utilization: () => 0, rss: () => 0 }, maxEventLoopDelay: Number.POSITIVE_INFINITY }))
-    server.useModule(cors({ origins: APP, credentials: true }))
-    server.useModule(compression({ encodings: ['gzip'] }))
+    server.use(cors({ origins: APP, credentials: true }))
+    server.use(compression({ encodings: ['gzip'] }))
     server.use(decompression())
     server.use(securityHeaders('api'))
     server.use(all)
-    server.useModule(users)
+    server.use(users)
     server.use(access)
 
     const echo = schema.object({ text: schema.string })
@@ -129,7 +129,7 @@ class Guarded {
         yield 'hello'
       }),
     )
-    server.useModule(websocket('/socket', { origins: [APP], message: (socket, data) => void socket.send(data) }))
+    server.use(websocket('/socket', { origins: [APP], message: (socket, data) => void socket.send(data) }))
   }
 }
 

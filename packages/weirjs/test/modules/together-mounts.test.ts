@@ -49,7 +49,7 @@ for (const transport of TRANSPORTS)
     const lines: LogLine[] = []
     const server = new HttpServer({ ...transport.options, logger: null })
     const access = auth({ schemes: [apiKey({ keys: { [apiKeyDigest(KEY)]: { id: 'robot' } }, allowInsecure: true })] })
-    server.useModule(
+    server.use(
       accessLog({
         to: {
           write: (text: string) =>
@@ -64,13 +64,13 @@ for (const transport of TRANSPORTS)
       }),
     )
     const measured = metrics({ use: [access.open] })
-    server.useModule(measured)
-    server.useModule(cors({ origins: APP, credentials: true }))
-    server.useModule(compression({ encodings: ['gzip'] }))
+    server.use(measured)
+    server.use(cors({ origins: APP, credentials: true }))
+    server.use(compression({ encodings: ['gzip'] }))
     server.use(decompression())
     server.use(securityHeaders('api'))
     server.use(access)
-    server.useModule(openapi({ info: { title: 'Mounts', version: '1' }, expose: true, use: [access.open] }))
+    server.use(openapi({ info: { title: 'Mounts', version: '1' }, expose: true, use: [access.open] }))
     mountNode(server, '/node', answerAsNode)
     mountFetch(server, '/fetch', answerAsFetch)
     let runs = 0

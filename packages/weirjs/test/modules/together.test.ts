@@ -69,14 +69,14 @@ class Everything {
     const logger = { error: (_message: string, detail: unknown) => void this.logged.push(detail) }
     const limits = { maxRequestBodySize: MAX_BODY, maxRequestHeaderSize: MAX_HEAD }
     this.server = new HttpServer({ ...transport.options, logger, limits })
-    if (hasCors) this.server.useModule(cors({ origins: APP, credentials: true, exposedHeaders: ['X-Total'] }))
-    if (compresses) this.server.useModule(compression({ encodings: ['gzip'] }))
+    if (hasCors) this.server.use(cors({ origins: APP, credentials: true, exposedHeaders: ['X-Total'] }))
+    if (compresses) this.server.use(compression({ encodings: ['gzip'] }))
     this.server.use(({ response }, next) => {
       response.cookie('seen', '1')
       return next()
     })
-    this.server.useModule(staticFiles({ root, prefix: '/files' }))
-    this.server.useModule(websocket('/socket', { origins: [APP], message: (socket, data) => void socket.send(data) }))
+    this.server.use(staticFiles({ root, prefix: '/files' }))
+    this.server.use(websocket('/socket', { origins: [APP], message: (socket, data) => void socket.send(data) }))
 
     class Items extends Controller {
       static routes = routes(this, {

@@ -83,8 +83,8 @@ async function serve(t: TestContext, options: ServerOptions, prepare: (bench: Be
   const at = (moment: Moment): void => {
     if (bench.next.moment === moment) bench.next.leave()
   }
-  server.useModule(accessLog({ to: { write: (text) => bench.lines.push(...text.trimEnd().split('\n')) } }))
-  server.useModule(metrics())
+  server.use(accessLog({ to: { write: (text) => bench.lines.push(...text.trimEnd().split('\n')) } }))
+  server.use(metrics())
   server.observe({ begin: () => at('begin'), end: () => {} })
   bench.observed.on(server)
   server.gate(() => {

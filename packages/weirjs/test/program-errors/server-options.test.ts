@@ -23,7 +23,7 @@ test('options that do not exist are refused', () => {
     assert.throws(() => new HttpServer(options as never), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(options))
   assert.throws(() => new HttpServer('127.0.0.1', '3000' as never), /"3000"/)
   assert.throws(() => new HttpServer().use({} as never), { code: 'WEIR_OPTION_INVALID' })
-  assert.throws(() => new HttpServer().useModule({ name: 'late', install: async () => {} }), { code: 'WEIR_OPTION_INVALID' })
+  assert.throws(() => new HttpServer().use({ name: 'late', install: async () => {} }), { code: 'WEIR_OPTION_INVALID' })
 })
 
 test('an invalid address is refused: the system would listen on all of its addresses', () => {

@@ -66,10 +66,9 @@ function mapLeaf(host: Host, { kind, method, path }: Leaf): void {
     if (kind === 'inline') host.map(method, path, () => run(path))
     else if (kind === 'streamed') host.map(method ?? 'POST', path, { body: 'stream' }, () => run(path))
     else if (kind === 'events') host.mapGet(path, (_, session) => run(path) && sse(session, (async function* () {})()))
-    else if (kind === 'websocket') host.useModule(websocket(path, { accept: () => run(path) }))
+    else if (kind === 'websocket') host.use(websocket(path, { accept: () => run(path) }))
     else if (kind === 'fallback') host.fallback(() => run(path))
-    else if (kind === 'module')
-      host.useModule({ name: `module ${path}`, install: (on) => void on.map(method, path, () => run(path)) } as Module)
+    else if (kind === 'module') host.use({ name: `module ${path}`, install: (on) => void on.map(method, path, () => run(path)) } as Module)
     else {
       class Things extends Controller {
         static routes = routes(this, { list: [method ?? 'GET', path] })
@@ -103,8 +102,8 @@ function build(root: Level, isFirst: boolean, options: ServerOptions = {}): Http
   const server = new HttpServer({ logger: null, ...options })
   const users = auth({ schemes: [basic({ users: {} })] })
   if (isFirst) server.use(users)
-  server.useModule(compression()).use(securityHeaders('api')).use(csrf())
-  server.useModule(staticFiles({ root: 'docs', prefix: '/files', fallback: 'http.md' }))
+  server.use(compression()).use(securityHeaders('api')).use(csrf())
+  server.use(staticFiles({ root: 'docs', prefix: '/files', fallback: 'http.md' }))
   mapLevel(server as unknown as Host, root)
   if (!isFirst) server.use(users)
   return server

@@ -34,7 +34,7 @@ function refuses(args: readonly unknown[], detail: string): void {
 
 test('the routes of a contract are listed, explained and documented like any others', async () => {
   const server = new HttpServer({ logger: null })
-  server.useModule(openapi({ info: { title: 'Users', version: '1' } }))
+  server.use(openapi({ info: { title: 'Users', version: '1' } }))
   server.mapContract(api, handlers)
   assert.deepEqual(
     server.routes.slice(-2).map(({ method, path, operationId, source, summary }) => [method, path, operationId, source, summary]),

@@ -10,7 +10,7 @@ test('a module on a group can ask whether the server is ready, observe it and st
   const server = new HttpServer({ logger: null })
   const observed = new Observed()
   let host!: ModuleHost
-  server.group('/api').useModule({
+  server.group('/api').use({
     name: 'observer',
     install(given) {
       host = given
@@ -36,5 +36,5 @@ test('a module on a group can ask whether the server is ready, observe it and st
 test('a module that installs itself later is refused, whatever kind of promise it returns', () => {
   // biome-ignore lint/suspicious/noThenProperty: that is what is tested
   const thenable = { then() {} }
-  assert.throws(() => new HttpServer().useModule({ name: 'later', install: () => thenable as never }), /"later" returned a promise/)
+  assert.throws(() => new HttpServer().use({ name: 'later', install: () => thenable as never }), /"later" returned a promise/)
 })

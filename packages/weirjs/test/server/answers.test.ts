@@ -444,7 +444,7 @@ test('a handler that settles while onError works on its timeout leaks nothing', 
 
 test('HEAD, etag, compression and preconditions apply to what leaves', async () => {
   const { server } = production()
-  server.useModule(compression({ minSize: 1 }))
+  server.use(compression({ minSize: 1 }))
   const answers = { 200: t.array(User) }
   const list = Array.from({ length: 50 }, () => leaky)
   server.mapGet('/', { answers, etag: true }, () => list)

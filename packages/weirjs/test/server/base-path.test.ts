@@ -31,7 +31,7 @@ function application(options: ServerOptions): HttpServer {
       .header('Link', '</style.css>; rel=preload, <//cdn.example/x>; rel=next, <https://a.example/>; rel=up')
       .text('set'),
   )
-  server.useModule(staticFiles({ root: 'test/proxies', prefix: '/files' }))
+  server.use(staticFiles({ root: 'test/proxies', prefix: '/files' }))
   return server
 }
 

@@ -24,7 +24,7 @@ async function noteServer(t: TestContext): Promise<{ readonly url: string; reado
   let version = 1
   let runs = 0
   const server = new HttpServer('127.0.0.1', 0, { logger: null })
-  server.useModule(compression())
+  server.use(compression())
   const get = ({ response }: HttpSession) => {
     runs++
     return response.precondition({ etag: `v${version}` }) ? response : response.text(TEXT)
@@ -36,7 +36,7 @@ async function noteServer(t: TestContext): Promise<{ readonly url: string; reado
   })
   server.mapGet('/kept', { use: [cache({ maxAge: '1h' })] }, (_, session) => get(session))
   server.mapGet('/bytes', { etag: true }, () => TEXT)
-  server.useModule(staticFiles({ root, prefix: '/files' }))
+  server.use(staticFiles({ root, prefix: '/files' }))
   await server.start()
   t.after(() => server.stop({ grace: 0 }))
   return { url: `http://127.0.0.1:${server.port}`, runs: () => runs }

@@ -19,7 +19,7 @@ function serverWith(
   given: { cors?: CorsOptions; csrf?: CsrfOptions } = {},
 ): HttpServer {
   const server = new HttpServer({ logger: null, ...options })
-  server.useModule(cors(given.cors)).use(csrf(given.csrf))
+  server.use(cors(given.cors)).use(csrf(given.csrf))
   server.mapPost('/data', () => 'posted')
   return server
 }
@@ -48,8 +48,8 @@ async function connectsFrom(server: HttpServer, path: string, origin: string): P
 
 test('cors, csrf and websocket read them, and nobody else gets in', async () => {
   const server = serverWith(undefined, { cors: { credentials: true } })
-  server.useModule(websocket('/chat', {}))
-  server.useModule(websocket('/strict', { origins: ['same', OTHER] }))
+  server.use(websocket('/chat', {}))
+  server.use(websocket('/strict', { origins: ['same', OTHER] }))
   for (const origin of [APP, DEV]) {
     assert.ok(await readableBy(server, origin), origin)
     assert.equal(await sentBy(server, origin), 200, origin)
@@ -68,10 +68,10 @@ test('cors, csrf and websocket read them, and nobody else gets in', async () => 
 
 test('the csrf of sessions, and modules on a group, read them, too', async () => {
   const server = new HttpServer({ logger: null, frontEnds: [APP] })
-  server.useModule(sessions({ store: memorySessions() }))
+  server.use(sessions({ store: memorySessions() }))
   server
     .group('/data')
-    .useModule(cors())
+    .use(cors())
     .mapPost('/', () => 'posted')
   assert.deepEqual([await sentBy(server, APP), await sentBy(server, OTHER)], [200, 403])
   assert.deepEqual([await readableBy(server, APP), await readableBy(server, OTHER)], [true, false])
@@ -79,7 +79,7 @@ test('the csrf of sessions, and modules on a group, read them, too', async () =>
 
 test('without them, everything is as it was: cors is open, csrf and websocket are closed', async () => {
   const server = serverWith({})
-  server.useModule(websocket('/chat', {}))
+  server.use(websocket('/chat', {}))
   assert.deepEqual(server.frontEnds, [])
   assert.deepEqual([await readableBy(server, APP), await sentBy(server, APP), await connectsFrom(server, '/chat', APP)], [true, 403, 403])
   assert.deepEqual(

@@ -159,7 +159,7 @@ inBothReadModes('gates', (serve) => {
     }
     const { connect } = await serve(t, (server) => {
       const group = server.group('/live', { use: [{ name: 'auth', gate: allow }, { gate: async () => {} }] })
-      group.useModule(websocket('/socket', { message: (socket, data) => void socket.send(String(data)) }))
+      group.use(websocket('/socket', { message: (socket, data) => void socket.send(String(data)) }))
       group.mapGet('/events', (_, session) => sse(session, Readable.from([{ data: 'one' }])))
     })
     const client = await connect()

@@ -79,7 +79,7 @@ const WAYS: Readonly<Record<string, (server: HttpServer, directory: string) => v
     server.mapGet('/:name', ({ name }, { response }) => response.file(join(directory, name as string)))
   },
   'static files': (server, directory) => {
-    server.useModule(staticFiles({ root: directory, maxCacheSize: 0 }))
+    server.use(staticFiles({ root: directory, maxCacheSize: 0 }))
   },
 }
 

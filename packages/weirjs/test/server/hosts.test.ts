@@ -32,7 +32,7 @@ async function serve(t: TestContext, options: ServerOptions): Promise<Serving> {
   })
   server.mapGet('/', () => 'secret')
   server.mapPost('/', (_, { request }) => void ran.push(request.bodyString))
-  server.useModule(websocket('/ws', { accept: () => void ran.push('websocket') }))
+  server.use(websocket('/ws', { accept: () => void ran.push('websocket') }))
   await server.start()
   t.after(() => server.stop({ grace: 0 }))
   return { server, ran, warned }

@@ -371,9 +371,9 @@ test('a handler with a long response learns immediately that the server is stopp
 test('a module is installed once, through the public API', async () => {
   const server = new HttpServer(quiet)
   const module = { name: 'm', install: (host: HttpServer) => void host.mapGet('/m', () => 'module').use((_, next) => next()) }
-  server.useModule(module)
+  server.use(module)
   assert.equal((await server.inject('/m')).text(), 'module')
-  assert.throws(() => server.useModule(module), { code: 'WEIR_SERVER_STATE' })
+  assert.throws(() => server.use(module), { code: 'WEIR_SERVER_STATE' })
 })
 
 // Options.

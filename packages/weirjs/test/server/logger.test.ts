@@ -64,7 +64,7 @@ test('warn of pino gets warnings, and error gets aborted connections', async () 
 test('modules call any logger like console', () => {
   const { logger, lines } = newPino()
   let host!: ModuleHost
-  new HttpServer({ logger }).useModule({ name: 'm', install: (one) => void (host = one) })
+  new HttpServer({ logger }).use({ name: 'm', install: (one) => void (host = one) })
   host.logger!.error('weir: m failed', new RangeError('too far'))
   assert.deepEqual([lines[0]?.msg, lines[0]?.err?.type, lines[0]?.err?.message], ['weir: m failed', 'RangeError', 'too far'])
 })

@@ -48,7 +48,7 @@ test('modules have the names, and use takes everything', async () => {
     .use({ gate: () => void order.push('gate') })
   assert.deepEqual((await server.inject('/')).json(), ['gate', 'middleware'])
   assert.throws(() => server.use(outer), { code: 'WEIR_SERVER_STATE' })
-  assert.throws(() => server.useModule(inner), { code: 'WEIR_SERVER_STATE' }, 'the other name installs it on the same server')
+  assert.throws(() => server.use(inner), { code: 'WEIR_SERVER_STATE' }, 'the other name installs it on the same server')
 })
 
 test('listen starts the server where it is told, and close stops it', async () => {

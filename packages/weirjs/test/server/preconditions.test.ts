@@ -193,7 +193,7 @@ const coded = (etag: string, coding = 'gzip'): string => `${etag.slice(0, -1)}~$
 
 test('with compression, the tag is that of the content, in the coding', async () => {
   const server = taggedServer()
-  server.useModule(compression())
+  server.use(compression())
   const plain = (await server.inject('/tagged/text')).headers.get('etag')!
   const packed = await ask(server, 'GET', { 'Accept-Encoding': 'gzip' }, '/tagged/text')
   assert.deepEqual([packed.headers.get('content-encoding'), packed.headers.get('etag')], ['gzip', coded(plain)])

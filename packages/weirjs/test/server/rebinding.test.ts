@@ -34,7 +34,7 @@ describe('a name that leads to this machine', { skip: noChromium }, () => {
     await attacker.stop({ grace: 0 })
 
     const server = new HttpServer({ port, logger: null, ...options })
-    server.use(csrf()).useModule(websocket('/ws', { accept: () => void done.push('socket') }))
+    server.use(csrf()).use(websocket('/ws', { accept: () => void done.push('socket') }))
     server.mapGet('/secret', () => 'secret')
     server.mapPost('/run', (_, { request }) => {
       done.push(request.bodyString)

@@ -34,7 +34,7 @@ test('a store of sessions that does not answer', async () => {
     throw new Error('away')
   }
   const users = sessions({ store: { read: away, write: away, replace: away, delete: away } })
-  const server = new HttpServer({ logger: null }).useModule(users).mapGet('/', async (_, session) => (await users.of(session)).principal)
+  const server = new HttpServer({ logger: null }).use(users).mapGet('/', async (_, session) => (await users.of(session)).principal)
   const cookie = `__Host-session=${randomBytes(32).toString('base64url')}; session=${randomBytes(32).toString('base64url')}`
   assert.deepEqual(await retryAfterOf(server, { cookie }), [503, '5'])
 })

@@ -62,7 +62,7 @@ test('a body that replaces an upgrade has the status that was set', async () => 
 })
 
 test('a WebSocket of undici and curl see what the hooks see', async (t) => {
-  const { server, seen } = watched((one) => one.useModule(websocket('/ws', { message: (socket, data) => void socket.send(data) })))
+  const { server, seen } = watched((one) => one.use(websocket('/ws', { message: (socket, data) => void socket.send(data) })))
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   const socket = new WebSocket(`ws://127.0.0.1:${server.port}/ws`)

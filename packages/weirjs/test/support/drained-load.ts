@@ -31,7 +31,7 @@ const CHECK_MS = 50
 export async function drainedLoad(t: Pick<TestContext, 'after'>, options: DrainedLoadOptions): Promise<DrainedLoadReport> {
   const handled = [0, 0]
   const start = async (i: number, port: number): Promise<HttpServer> => {
-    const server = new HttpServer('127.0.0.1', port, { logger: null }).useModule(health())
+    const server = new HttpServer('127.0.0.1', port, { logger: null }).use(health())
     server.mapGet('/', async () => {
       handled[i]!++
       if (handled[i]! % 50 === 0) await pause(5)

@@ -38,7 +38,7 @@ const chat = websocket('/chat/:room', {
 })
 const events = relayChannel(relay, 'events')
 server
-  .useModule(chat)
+  .use(chat)
   .mapPost('/chat/:room', { body: text() }, ({ room, body }) => String(chat.broadcast(room, body)))
   .mapGet('/events', (_, session) => sse(session, events, { retry: 100 }))
   .mapPost('/events', { body: text() }, async ({ body }) => (await events.publish(body)) ?? '')

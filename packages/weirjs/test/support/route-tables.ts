@@ -125,7 +125,7 @@ export const routeTables: fc.Arbitrary<DocumentedTable> = fc
     const warnings: string[] = []
     const server = new HttpServer({ invalidBodyStatus, logger: { error: () => {}, warn: (text) => warnings.push(String(text)) } })
     if (isClosed) server.use(auth({ schemes: [basic({ users: () => null })], roles: ['admin'] }))
-    server.useModule(openapi({ info: { title: 'x', version: '1' }, version, use: [auth.open] }))
+    server.use(openapi({ info: { title: 'x', version: '1' }, version, use: [auth.open] }))
     return { server, mapped: mapAll(server, specs), warnings }
   })
 

@@ -83,12 +83,12 @@ export async function tracedExchanges(sdk: Sdk): Promise<Record<string, unknown>
   const work = (name: string): void => tracer.startSpan(name).end()
 
   const map = (server: HttpServer): void => {
-    server.useModule(opentelemetry())
+    server.use(opentelemetry())
     server.use((_session, next) => {
       work('middleware')
       return next()
     })
-    server.useModule(websocket('/socket', {}))
+    server.use(websocket('/socket', {}))
     server.mapGet('/users/:id', async ({ id }) => {
       await pause(1)
       work('handler')

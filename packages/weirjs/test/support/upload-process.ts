@@ -19,7 +19,7 @@ function locksIn(place: string): UploadLocks {
 }
 const locks = shared === undefined ? memoryLocks() : locksIn(shared)
 const server = new HttpServer({ address: '127.0.0.1', port: Number(port), logger: null })
-server.useModule(
+server.use(
   uploads('/files', {
     storage: diskStorage(directory),
     locks,

@@ -45,7 +45,7 @@ export function uploading(
     const id = session.request.header('x-user')
     if (id !== null) session.principal = { scheme: 'test', id }
   })
-  server.useModule(
+  server.use(
     uploads('/files', {
       storage: diskStorage(directory, { sync: false }),
       clock,

@@ -86,7 +86,7 @@ export function sessionServer(
     logger: { error: (message, detail) => void logged.push(message, detail) },
   })
   const users = sessions({ store, data: DATA, claims: CLAIMS, ...options })
-  server.useModule(users)
+  server.use(users)
   server.mapGet('/plain', () => 'plain')
   server.mapGet('/see', (_, session) => {
     const { principal, data, exists } = users.of(session)

@@ -91,7 +91,7 @@ export const echo: WebSocketOptions<unknown> = { message: (socket, data) => void
 
 export function mapEcho(server: HttpServer, options: WebSocketOptions<unknown> = {}): WebSocketRoute<unknown> {
   const route = websocket('/', { ...echo, ...options })
-  server.useModule(route)
+  server.use(route)
   return route
 }
 

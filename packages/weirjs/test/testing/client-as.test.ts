@@ -18,7 +18,7 @@ function server(): HttpServer {
   one.mapGet('/orders', { use: [users.scopes('orders:read')] }, () => [])
   one.mapGet('/own/:id', { use: [users.policy(({ id }, { request }) => request.path === `/own/${id}`)] }, () => 'yours')
   one.mapGet('/key', { use: [users.required('apiKey')] }, (_, session) => users.principal.required(session).scheme)
-  one.useModule(websocket('/chat', { open: (socket) => void socket.send((socket.session.principal as { id: string }).id) }))
+  one.use(websocket('/chat', { open: (socket) => void socket.send((socket.session.principal as { id: string }).id) }))
   return one
 }
 

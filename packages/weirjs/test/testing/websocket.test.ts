@@ -12,7 +12,7 @@ import { eventually } from '../support/serving.ts'
 function newServer(options: WebSocketOptions<unknown> = {}) {
   const server = new HttpServer({ logger: null })
   const route = websocket('/echo', { message: (socket, data) => void socket.send(data), ...options })
-  server.useModule(route)
+  server.use(route)
   return { server, route }
 }
 

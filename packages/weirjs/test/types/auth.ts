@@ -93,7 +93,7 @@ server.mapGet('/team', () => team)
 // @ts-expect-error a description is needed
 export const incomplete: Scheme = { name: 'x', authenticate: () => null }
 
-server.useModule(protectedResource({ resource: 'https://api.example/', authorizationServers: ['https://issuer.example'] }))
+server.use(protectedResource({ resource: 'https://api.example/', authorizationServers: ['https://issuer.example'] }))
 // @ts-expect-error issuer, audience and algorithms are needed
 jwt({ jwks: 'https://issuer.example/keys' })
 // @ts-expect-error not an algorithm

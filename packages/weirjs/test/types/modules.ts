@@ -55,7 +55,7 @@ const own: readonly Module[] = [
   openapi({ info: { title: 'API', version: '1', license: { name: 'MIT' } }, include: ({ path }) => path !== '/' }),
   opentelemetry(),
 ]
-for (const module of own) server.useModule(module)
+for (const module of own) server.use(module)
 export type _websocket = Expect<Equal<ReturnType<typeof websocket<'/:room'>>, WebSocketRoute<{ room: string }>>>
 
 const documented: OpenApiOptions = { info: { title: 'API', version: '1' }, version: '3.2', ui: '/docs' }
@@ -120,7 +120,7 @@ const routes: Module = {
     return isHost && host.endpoints[0]?.isSecure
   },
 }
-server.useModule(routes)
+server.use(routes)
 
 // A group is given to modules as a host, by a cast: it must have all that a host has.
 export type _group = Expect<Equal<Exclude<keyof ModuleHost, keyof Group>, never>>
@@ -135,20 +135,20 @@ const controllers: Module = {
     server.mapControllers([])
   },
 }
-server.useModule(controllers)
+server.use(controllers)
 
-server.useModule({ name: 'inline', install: (host) => void host.use((_, next) => next()) })
-server.useModule({ name: 'inline too', install: (server: HttpServer) => void server.inject('/') })
+server.use({ name: 'inline', install: (host) => void host.use((_, next) => next()) })
+server.use({ name: 'inline too', install: (server: HttpServer) => void server.inject('/') })
 class Own implements Module {
   readonly name = 'class'
   install(server: HttpServer): void {
-    server.useModule(routes)
+    server.use(routes)
   }
 }
-server.useModule(new Own())
+server.use(new Own())
 
 // @ts-expect-error a module has a name
-server.useModule({ install() {} })
+server.use({ install() {} })
 
 // What observes a server accepts the objects of others as they are.
 const log = accessLog({ to: pino(), format: ({ status, url }: AccessLogEntry) => `${status} ${url}` })

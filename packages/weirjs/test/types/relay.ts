@@ -40,4 +40,4 @@ const chat = websocket('/chat/:room', { relay, channel: 'chat', onGap: () => {},
 export type _state = Expect<Equal<typeof chat.relay, WebSocketRelayState | null>>
 // @ts-expect-error the numbers are for reading
 chat.relay!.ignored = 0
-server.useModule(chat).useModule(health({ ready: { relay: { check: () => relay.isConnected, required: false } } }))
+server.use(chat).use(health({ ready: { relay: { check: () => relay.isConnected, required: false } } }))

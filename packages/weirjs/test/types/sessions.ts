@@ -14,7 +14,7 @@ const users = sessions({
   data: t.object({ cart: t.array(t.string).default([]), theme: t.enum('dark', 'light').optional() }),
   claims: t.object({ email: t.string.optional() }),
 })
-server.useModule(users)
+server.use(users)
 
 server.mapGet('/', (_, session) => {
   const visit = users.of(session)

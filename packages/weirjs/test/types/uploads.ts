@@ -25,8 +25,8 @@ const module: Module = uploads('/files', {
     return response.status(201).json({ id: upload.id, size: upload.size, path: upload.path, name })
   },
 })
-const server = new HttpServer().useModule(module)
-server.group('/users/:user').useModule(module)
+const server = new HttpServer().use(module)
+server.group('/users/:user').use(module)
 
 const locks: readonly UploadLocks[] = [memoryLocks(), redisLocks(createClient()), redisLocks(new Redis(), { lease: '5s', prefix: 'a:' })]
 uploads('/files', { storage, locks: locks[0]!, onComplete: (upload) => upload.keep() })

@@ -66,11 +66,7 @@ for (const [mistake, make, expected] of [
     /user "ann": there is no option "role"/,
   ],
   ['a list of users', () => basic({ users: [{ name: 'ann' }] as never }), /users is an array, not a table from names to hashes/],
-  [
-    'auth as a module',
-    () => new HttpServer().useModule(auth({ schemes: [basic({ users: {} })] }) as never),
-    /install\(host\), not an Auth$/,
-  ],
+  ['auth as a module', () => new HttpServer().use(auth({ schemes: [basic({ users: {} })] }) as never), /install\(host\), not an Auth$/],
   ['a key of which the variable is not set', () => sealed({ keys: [undefined as never] }), /keys\[0\] is undefined, not 32 bytes/],
   ['a password as a key', () => sealed({ keys: ['secret'] }), /keys\[0\] is a text of 6 characters, not 32 bytes/],
   ['half a key', () => sealed({ keys: [new Uint8Array(16)] }), /keys\[0\] is 16 bytes, not 32 bytes/],
@@ -113,7 +109,7 @@ for (const [name, made] of Object.entries(UNCALLED))
 
 function withLogin(server: HttpServer): HttpServer {
   const users = sessions({ store: memorySessions() })
-  server.useModule(users)
+  server.use(users)
   return server.use(auth({ schemes: [users.scheme({ login: '/login' })] }))
 }
 
@@ -167,9 +163,6 @@ test('a session that no module opens', async () => {
 
 test('a session over plain HTTP', async () => {
   const users = sessions({ store: memorySessions() })
-  const { message } = await answerOf(
-    (server) => server.useModule(users).mapGet('/', (_, session) => users.signIn(session, { id: 'ann' })),
-    '/',
-  )
+  const { message } = await answerOf((server) => server.use(users).mapGet('/', (_, session) => users.signIn(session, { id: 'ann' })), '/')
   assert.match(message, /needs TLS, or a browser on the same machine: use https; behind a proxy that terminates TLS, set proxies/)
 })

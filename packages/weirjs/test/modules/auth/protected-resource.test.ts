@@ -17,7 +17,7 @@ test('serves the document to everybody, at the well-known path and the path of t
   ] as const) {
     const module = protectedResource({ resource, authorizationServers: SERVERS, scopes: ['read'], more: { resource_name: 'The API' } })
     assert.equal(module.url, `${new URL(resource).origin}/.well-known/oauth-protected-resource${path}`)
-    const server = new HttpServer({ logger: null }).use(auth({ schemes: [testScheme()] })).useModule(module)
+    const server = new HttpServer({ logger: null }).use(auth({ schemes: [testScheme()] })).use(module)
     const { status, headers, json } = await server.inject(new URL(module.url).pathname)
     assert.equal(status, 200)
     assert.match(headers.get('content-type')!, /^application\/json/)
@@ -33,7 +33,7 @@ test('serves the document to everybody, at the well-known path and the path of t
 
 test('needs no auth on the server itself', async () => {
   const server = new HttpServer({ logger: null, port: 0 })
-  server.useModule(protectedResource({ resource: 'https://api.example', authorizationServers: SERVERS }))
+  server.use(protectedResource({ resource: 'https://api.example', authorizationServers: SERVERS }))
   await server.start()
   await server.stop()
   assert.deepEqual((await server.inject('/.well-known/oauth-protected-resource')).json(), {
@@ -60,5 +60,5 @@ test('options are checked', () => {
   }
   const group = new HttpServer({ logger: null }).group('/api')
   const module = protectedResource({ resource: 'https://api.example', authorizationServers: SERVERS })
-  assert.throws(() => group.useModule(module), { code: 'WEIR_OPTION_INVALID' })
+  assert.throws(() => group.use(module), { code: 'WEIR_OPTION_INVALID' })
 })

@@ -144,9 +144,9 @@ test('event streams and WebSockets pass the same gate', async (context) => {
   const server = closedServer({ address: '127.0.0.1', port: 0 })
   let opened = 0
   server.mapGet('/events', (_, session) => sse(session, (async function* () {})()))
-  server.useModule(websocket('/socket', { open: () => void opened++ }))
-  server.useModule(websocket('/admins', { use: [auth.roles('admin')] }, { open: () => void opened++ }))
-  server.useModule(websocket('/public', { use: [auth.open] }, { open: () => void opened++ }))
+  server.use(websocket('/socket', { open: () => void opened++ }))
+  server.use(websocket('/admins', { use: [auth.roles('admin')] }, { open: () => void opened++ }))
+  server.use(websocket('/public', { use: [auth.open] }, { open: () => void opened++ }))
   await server.start()
   context.after(() => server.stop({ graceMs: 0 }))
   const handshake = async (path: string, authorization = ''): Promise<number> => {
@@ -168,7 +168,7 @@ test('event streams and WebSockets pass the same gate', async (context) => {
 
 test('a preflight, which never has credentials, is answered if cors is around auth', async () => {
   const server = new HttpServer({ logger: null })
-  server.useModule(cors({ origins: ['https://app.example'], credentials: true }))
+  server.use(cors({ origins: ['https://app.example'], credentials: true }))
   server.use(auth({ schemes: [testScheme()] })).mapPut('/', () => 'done')
   const headers = { Origin: 'https://app.example', 'Access-Control-Request-Method': 'PUT' }
   assert.equal((await server.inject({ method: 'OPTIONS', url: '/', headers })).status, 204)

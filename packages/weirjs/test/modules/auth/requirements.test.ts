@@ -242,7 +242,7 @@ describe('open routes', () => {
 
   test("unrouted: 'allowed' opens files and 404, and no route", async () => {
     const server = closedServer({ unrouted: 'allowed' })
-    server.useModule(staticFiles({ root: 'docs', prefix: '/docs' }))
+    server.use(staticFiles({ root: 'docs', prefix: '/docs' }))
     server.mapGet('/', () => 'done')
     server.group('/admin', { use: [auth.roles('admin')] }).mapGet('/', () => 'done')
     assert.equal(await statusFor(server, '/docs/limits.md'), 200)

@@ -51,7 +51,7 @@ for (const url of ['/node', '/fetch', '/web']) {
 test('a nonce is not kept, also if a session was read before it', async () => {
   const server = new HttpServer({ logger: null })
   const users = sessions({ store: memorySessions() })
-  server.useModule(users)
+  server.use(users)
   server.mapGet('/', { use: [cache({ maxAge: '1m', key: () => 'everybody' })] }, (_, session) => {
     users.of(session)
     return nonceOf(session)
@@ -67,7 +67,7 @@ function withUsers(): HttpServer {
   const server = new HttpServer({ logger: null })
   const users = sessions({ store: memorySessions(), csrf: false })
   server.use({ name: 'users', gate: (session) => void USERS.set(session, users) })
-  server.useModule(users)
+  server.use(users)
   return server
 }
 

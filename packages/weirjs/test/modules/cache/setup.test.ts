@@ -49,7 +49,7 @@ test('a route that requires a principal must state for whom its responses are', 
 test('what has read a session or a nonce reaches nobody else', async () => {
   const server = new HttpServer({ logger: null })
   const visitors = sessions({ store: memorySessions(), csrf: false })
-  server.useModule(visitors)
+  server.use(visitors)
   server.use(securityHeaders('page'))
   server.use(cache({ maxAge: '1h' }))
   let runs = 0
@@ -69,7 +69,7 @@ test('what has read a session or a nonce reaches nobody else', async () => {
 test('a nonce is used once, also in responses for one principal that depend on a session', async () => {
   const server = new HttpServer({ logger: null })
   const visitors = sessions({ store: memorySessions(), csrf: false })
-  server.useModule(visitors)
+  server.use(visitors)
   server.use(securityHeaders('page'))
   server.use({ name: 'who', gate: (session) => void (session.principal = { id: 'ann' }) })
   server.use(cache({ maxAge: '1h', key: 'principal' }))
@@ -115,7 +115,7 @@ test('its numbers are metrics', async () => {
   const pages = cache({ maxAge: '1h' })
   const server = new HttpServer({ logger: null })
   const module = metrics({ sources: [cacheMetrics({ pages })] })
-  server.useModule(module)
+  server.use(module)
   server.mapGet('/', { use: [pages] }, () => 'home')
   await server.inject('/')
   await server.inject('/')

@@ -91,7 +91,7 @@ test('a WebSocket of a contract is a route like any other, with its name, its op
 
 test('a route of an entry may be installed alone', async () => {
   const { server, chat } = newServer()
-  server.useModule(chat)
+  server.use(chat)
   await using socket = await connect(server).webSocket('/chat/kitchen')
   await socket.send({ text: 'hello' })
   assert.deepEqual(await socket.json(), { line: 'kitchen 0: hello' })

@@ -387,7 +387,7 @@ test('the OpenAPI document has the parameter and the refusals', async () => {
     response.status(201).json({ id: 1 }),
   )
   server.mapGet('/orders', { use: [policy] }, () => 'list')
-  server.useModule(openapi({ info: { title: 'Orders', version: '1' } }))
+  server.use(openapi({ info: { title: 'Orders', version: '1' } }))
   const { paths } = (await server.inject('/openapi.json')).json() as {
     paths: Record<string, Record<string, { parameters?: unknown[]; responses: object }>>
   }

@@ -136,7 +136,7 @@ for (const observed of [false, true])
 
 test('a WebSocket holds it until it is closed', async (t) => {
   const limit = concurrencyLimit({ max: 1 })
-  const server = await serving(t, limit, {}, (made) => made.useModule(websocket('/', {})))
+  const server = await serving(t, limit, {}, (made) => made.use(websocket('/', {})))
   const socket = new WebSocket(`ws://127.0.0.1:${server.port}/`)
   await once(socket, 'open')
   await new Promise((resolve) => setTimeout(resolve, 20))

@@ -28,7 +28,7 @@ async function statusOf(session: ClientHttp2Session, headers: OutgoingHttpHeader
 async function limited(t: TestContext, policy: ConcurrencyLimit | Shed, map: (server: HttpServer) => void = () => {}) {
   const { server, logged } = await serveHttp2(t, (one) => {
     one.use(policy)
-    one.useModule(websocket('/socket', {}))
+    one.use(websocket('/socket', {}))
     one.mapGet('/', () => 'done')
     one.mapPost('/upload', { body: 'stream' }, () => assert.fail('the handler runs'))
     map(one)

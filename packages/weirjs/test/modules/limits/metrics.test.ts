@@ -13,7 +13,7 @@ test('accepted and refused requests, slots, and the store, by limit', async () =
   const overload = shed()
   const server = new HttpServer({ logger: null })
   const module = metrics({ sources: [limitMetrics(api, slots, overload)], process: false })
-  server.useModule(module).use(overload).use(api).use(slots)
+  server.use(module).use(overload).use(api).use(slots)
   server.mapGet('/', () => 'done')
   for (const status of [200, 200, 429]) assert.equal((await server.inject('/')).status, status)
   await api.take('elsewhere')

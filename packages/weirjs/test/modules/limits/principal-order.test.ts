@@ -53,7 +53,7 @@ for (const [name, limit] of LIMITS)
     test('before the sessions that set the principal, it does not start', async () => {
       const users = sessions({ store: memorySessions() })
       await assert.rejects(
-        startsWith((server) => server.use(limit()).useModule(users)),
+        startsWith((server) => server.use(limit()).use(users)),
         refused('sessions'),
       )
     })
@@ -62,14 +62,14 @@ for (const [name, limit] of LIMITS)
       const users = sessions({ store: memorySessions() })
       const both = auth({ schemes: [users.scheme(), testScheme()] })
       await assert.rejects(
-        startsWith((server) => server.useModule(users).use(limit()).use(both)),
+        startsWith((server) => server.use(users).use(limit()).use(both)),
         refused('auth'),
       )
     })
 
     test('after them, without them, and in the place of one after them, it starts', async () => {
       await startsWith((server) => server.use(closed()).use(limit()))
-      await startsWith((server) => server.useModule(sessions({ store: memorySessions() })).use(limit()))
+      await startsWith((server) => server.use(sessions({ store: memorySessions() })).use(limit()))
       await startsWith((server) => server.use(limit()))
       await startsWith((server) => {
         server.use(closed()).use(limit())

@@ -272,7 +272,7 @@ test('wrong options are refused by name', () => {
 test('the routes of weirjs/health are never refused', async () => {
   const clock = new HandClock()
   const server = new HttpServer({ logger: null })
-  server.use(shed({ clock, maxEventLoopDelay: 10 })).useModule(health())
+  server.use(shed({ clock, maxEventLoopDelay: 10 })).use(health())
   server.mapGet('/', () => 'done')
   await server.inject('/')
   clock.sample(1_000)

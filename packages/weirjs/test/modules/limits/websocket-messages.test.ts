@@ -13,7 +13,7 @@ import { websocket } from '../../../src/modules/websocket/index.ts'
 test('messages of a client count over its connections, and what is given back does not', async (t) => {
   const messages = rateLimit({ name: 'messages', quota: 4, window: '1h' })
   const server = new HttpServer({ logger: null })
-  server.useModule(
+  server.use(
     websocket('/chat', {
       async message(connection, data) {
         const key = messages.keyOf(connection.session)!

@@ -28,7 +28,7 @@ async function serve(
 ) {
   let written = ''
   const server = new HttpServer('127.0.0.1', 0, { logger: null, limits: { maxConnections: 2 } })
-  server.useModule(accessLog({ to: { write: (text) => (written += text) }, format }))
+  server.use(accessLog({ to: { write: (text) => (written += text) }, format }))
   map(server)
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
@@ -89,7 +89,7 @@ test('a broken head in the combined format is one line with escaped quotes', asy
 })
 
 test('a WebSocket has a line for its request, and in JSON another one when it ends', async (t) => {
-  const map = (server: HttpServer): void => void server.useModule(websocket('/socket', {}))
+  const map = (server: HttpServer): void => void server.use(websocket('/socket', {}))
   const handshake =
     'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
   const { server, json } = await serve(t, map)

@@ -96,7 +96,7 @@ for (const [name, { format, line }] of Object.entries(FORMATS))
   test(`every exchange is one line of visible ASCII: ${name}`, async () => {
     let written = ''
     const to = { write: (chunk: string) => (written += chunk) !== null }
-    const server = new HttpServer({ logger: null }).useModule(
+    const server = new HttpServer({ logger: null }).use(
       accessLog({ to, format: format!, user: ({ request }) => request.header('referer') }),
     )
     server.mapGet('/*all', () => 'ok')
@@ -123,7 +123,7 @@ for (const [name, { format, line }] of Object.entries(FORMATS))
 test('lines of pino are of visible ASCII too', async () => {
   let written = ''
   const log = pino({ base: null }, { write: (chunk: string) => void (written += chunk) })
-  const server = new HttpServer({ logger: null }).useModule(accessLog({ to: log, fields: ['x-a'] }))
+  const server = new HttpServer({ logger: null }).use(accessLog({ to: log, fields: ['x-a'] }))
   await fc.assert(
     fc.asyncProperty(request, async (fields) => {
       written = ''

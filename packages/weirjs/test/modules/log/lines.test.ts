@@ -14,7 +14,7 @@ interface Logged {
 function logged(options: AccessLogOptions = {}, serverOptions: ServerOptions = {}): Logged {
   const lines: string[] = []
   const to = { write: (text: string) => lines.push(...text.split('\n').slice(0, -1)) > 0 }
-  const server = new HttpServer({ logger: null, ...serverOptions }).useModule(accessLog({ to, ...options }))
+  const server = new HttpServer({ logger: null, ...serverOptions }).use(accessLog({ to, ...options }))
   return { server, lines }
 }
 
@@ -117,7 +117,7 @@ test('sampling leaves out what went well, and never an error or a slow request',
       ...observer,
       end: (record) => end({ ...record, session: record.session, durationMs: record.route === 'GET /slow' ? 500 : 1 }),
     })
-  server.useModule(accessLog({ to: { write: (text) => lines.push(...text.split('\n').slice(0, -1)) }, sample: 0, slowMs: 500 }))
+  server.use(accessLog({ to: { write: (text) => lines.push(...text.split('\n').slice(0, -1)) }, sample: 0, slowMs: 500 }))
   server.mapGet('/fast', () => 'ok').mapGet('/slow', () => 'ok')
   server.mapGet('/broken', () => {
     throw new Error('broken')
@@ -181,6 +181,6 @@ test('a format that returns something else is reported, and the request is answe
 
 test('one log serves one server', () => {
   const log = accessLog({ to: { write: () => true } })
-  new HttpServer().useModule(log)
-  assert.throws(() => new HttpServer().useModule(log), /installed already/)
+  new HttpServer().use(log)
+  assert.throws(() => new HttpServer().use(log), /installed already/)
 })

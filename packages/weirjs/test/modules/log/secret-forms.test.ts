@@ -50,7 +50,7 @@ function logged(options: AccessLogOptions): { server: HttpServer; lines: string[
   const lines: string[] = []
   const note = (...values: unknown[]): void => void lines.push(values.map(String).join(' '))
   const server = new HttpServer({ logger: { error: note } })
-  server.useModule(accessLog({ fields: ['referer'], to: { write: (text: string) => void lines.push(text) }, ...options }))
+  server.use(accessLog({ fields: ['referer'], to: { write: (text: string) => void lines.push(text) }, ...options }))
   return { server, lines }
 }
 
@@ -79,7 +79,7 @@ test('nor of a name that was chosen; what was not chosen is shown', async () => 
 test('nor do the inspector and a recording', async (t) => {
   const token = 'token-of-these-tests-1'
   const { server, lines } = logged({})
-  server.useModule(inspector({ token, exchanges: 2_000 }))
+  server.use(inspector({ token, exchanges: 2_000 }))
   const to = join(temporaryDirectory(t), 'exchanges.jsonl')
   const recording = record(server, { to, max: 2_000 })
   const forms = formsOf(['access_token', 'sig'])

@@ -91,7 +91,7 @@ test('a slow stream gets larger pieces, and lines beyond the limit are dropped, 
   const logger = { error() {}, warn: (message: string) => warnings.push(message) }
   const server = new HttpServer({ logger })
   const log = accessLogOn(clock, { to, maxWaitingSize: 44, format: ({ url }) => `line of ${url}` })
-  server.useModule(log)
+  server.use(log)
   for (let i = 0; i < 6; i++) await server.inject(`/${i}`)
   assert.deepEqual(to.lines, ['line of /0'], 'the stream has not accepted more')
   assert.equal(log.dropped, 1)
@@ -113,7 +113,7 @@ test('a slow stream gets larger pieces, and lines beyond the limit are dropped, 
 
 test('the JSON log says itself how many lines are missing', async () => {
   const to = new SlowStream()
-  const server = new HttpServer({ logger: null }).useModule(accessLog({ to, maxWaitingSize: 0 }))
+  const server = new HttpServer({ logger: null }).use(accessLog({ to, maxWaitingSize: 0 }))
   await server.inject('/1')
   await server.inject('/2')
   to.accept()
@@ -136,7 +136,7 @@ test('stop waits for the last lines', async (t) => {
   const file = join(folder, 'access.log')
   const to = createWriteStream(file)
   t.after(() => to.destroy())
-  const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(accessLog({ to, format: 'combined' }))
+  const server = new HttpServer('127.0.0.1', 0, { logger: null }).use(accessLog({ to, format: 'combined' }))
   server.mapGet('/', () => 'hello')
   await server.start()
   await Promise.all(Array.from({ length: 50 }, () => fetch(`http://127.0.0.1:${server.port}/`, { headers: { connection: 'close' } })))
@@ -147,7 +147,7 @@ test('stop waits for the last lines', async (t) => {
 
 test('a stream that never accepts anything does not hold up a stop for longer than flushTimeoutMs', async () => {
   const to = new SlowStream()
-  const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(accessLog({ to, flushTimeoutMs: 20 }))
+  const server = new HttpServer('127.0.0.1', 0, { logger: null }).use(accessLog({ to, flushTimeoutMs: 20 }))
   await server.start()
   await server.inject('/')
   assert.deepEqual(await server.stop(), { aborted: 0 })
@@ -162,7 +162,7 @@ test('a stream that fails is reported, and the server goes on', async () => {
   }
   const to = new Writable({ write: (_chunk, _encoding, onWritten) => onWritten(new Error('ENOSPC')) })
   const log = accessLog({ to })
-  const server = new HttpServer({ logger }).useModule(log).mapGet('/', () => 'fine')
+  const server = new HttpServer({ logger }).use(log).mapGet('/', () => 'fine')
   for (let i = 0; i < 3; i++) {
     assert.equal((await server.inject('/')).text(), 'fine')
     await new Promise(setImmediate)
@@ -180,7 +180,7 @@ test('a write that throws is reported, and its lines are counted', async () => {
     },
   }
   const log = accessLog({ to })
-  const server = new HttpServer({ logger: { error: (message) => errors.push(message) } }).useModule(log)
+  const server = new HttpServer({ logger: { error: (message) => errors.push(message) } }).use(log)
   await server.inject('/')
   await eventually(() => log.dropped === 1, 'the count')
   assert.deepEqual(errors.slice(0, 1), [
@@ -191,7 +191,7 @@ test('a write that throws is reported, and its lines are counted', async () => {
 test('a destination of pino is a stream like others', async (t) => {
   const file = join(temporaryDirectory(t), 'access.log')
   const to = destination({ dest: file, sync: false })
-  const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(accessLog({ to }))
+  const server = new HttpServer('127.0.0.1', 0, { logger: null }).use(accessLog({ to }))
   await server.start()
   for (let i = 0; i < 3; i++) await server.inject(`/${i}`)
   await server.stop()
@@ -203,7 +203,7 @@ test('pino gets fields and a level, and is flushed at the stop', async (t) => {
   const file = join(temporaryDirectory(t), 'access.log')
   const to = destination({ dest: file, sync: false, minLength: 4096 })
   const server = new HttpServer('127.0.0.1', 0, { logger: null })
-  server.useModule(accessLog({ to: pino({ level: 'info', base: null }, to), slowMs: 1_000 } satisfies AccessLogOptions))
+  server.use(accessLog({ to: pino({ level: 'info', base: null }, to), slowMs: 1_000 } satisfies AccessLogOptions))
   server.mapGet('/', () => 'ok').mapGet('/broken', () => Promise.reject(new Error('broken')))
   await server.start()
   await server.inject('/')

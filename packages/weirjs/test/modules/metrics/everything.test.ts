@@ -40,8 +40,8 @@ test('limits, WebSockets, event streams, connections, refusals and logs are in a
     compression(),
     cors(),
   ]
-  for (const module of modules) server.useModule(module)
-  server.useModule(websocket('/socket', { message: (socket, data) => void socket.send(data) }))
+  for (const module of modules) server.use(module)
+  server.use(websocket('/socket', { message: (socket, data) => void socket.send(data) }))
   server.mapGet('/events', (_, session) =>
     sse(session, async function* () {
       yield 'one'

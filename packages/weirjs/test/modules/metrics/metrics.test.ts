@@ -24,7 +24,7 @@ function create(options: MetricsOptions = {}) {
     logger: { error: (message, detail) => logged.push(detail === undefined ? message : `${message}: ${String(detail)}`) },
   })
   const module = metrics({ process: false, ...options })
-  return { server: server.useModule(module), module, logged }
+  return { server: server.use(module), module, logged }
 }
 
 test('durations and sizes are labelled with method, template and status', async () => {
@@ -138,8 +138,8 @@ test('Accept decides the format', async () => {
 test('connections, requests in progress, WebSockets and event streams are counted while they last', async (t) => {
   const server = new HttpServer('127.0.0.1', 0, { logger: null })
   const module = metrics()
-  server.useModule(module)
-  server.useModule(websocket('/socket', { message: (socket, data) => void socket.send(data) }))
+  server.use(module)
+  server.use(websocket('/socket', { message: (socket, data) => void socket.send(data) }))
   server.mapGet('/events', (_, session) =>
     sse(session, async function* () {
       yield 'one'
@@ -223,7 +223,7 @@ test('metrics of modules and of the program are added, and wrong ones are left o
   }
   const log = accessLog({ to: { write: () => true } })
   const { module, server, logged } = create({ sources: [limiter, broken, log] })
-  server.useModule(log)
+  server.use(log)
   const text = await module.text()
   assert.match(text, /^weir_limits_refused_total\{limit="a\\"b\\\\c\\nd"\} 3$/m)
   assert.equal(sampleOf(text, 'weir_access_log_dropped_lines_total{log="accessLog"}'), 0)
@@ -266,7 +266,7 @@ test('a registry that fails is reported, and the rest is shown', async () => {
 
 test('the route can be at a named endpoint, elsewhere, or nowhere', async () => {
   const server = new HttpServer({ listen: [{ port: 0 }, { port: 0, name: 'admin' }], logger: null })
-  server.useModule(metrics({ endpoint: 'admin', path: '/internal/metrics' }))
+  server.use(metrics({ endpoint: 'admin', path: '/internal/metrics' }))
   assert.equal((await server.inject({ url: '/internal/metrics', endpoint: 'admin' })).status, 200)
   assert.equal((await server.inject('/internal/metrics')).status, 404)
   assert.equal((await create({ path: null }).server.inject('/metrics')).status, 404)
@@ -285,6 +285,6 @@ test('wrong options are refused by name', () => {
   ]
   for (const [options, message] of wrong) assert.throws(() => metrics(options as MetricsOptions), { code: 'WEIR_OPTION_INVALID', message })
   const module = metrics()
-  new HttpServer().useModule(module)
-  assert.throws(() => new HttpServer().useModule(module), /installed already/)
+  new HttpServer().use(module)
+  assert.throws(() => new HttpServer().use(module), /installed already/)
 })

@@ -15,7 +15,7 @@ const DASHBOARD = 'docs/grafana/weir.json'
 
 async function start(t: TestContext, options: MetricsOptions = {}): Promise<HttpServer> {
   const log = accessLog({ to: { write: () => true } })
-  const server = new HttpServer('127.0.0.1', 0, { logger: null }).useModule(log).useModule(metrics({ sources: [log], ...options }))
+  const server = new HttpServer('127.0.0.1', 0, { logger: null }).use(log).use(metrics({ sources: [log], ...options }))
   server.mapGet('/users/:id', ({ id }) => id)
   server.mapGet('/broken', () => Promise.reject(new Error('broken')))
   await server.start()

@@ -21,7 +21,7 @@ function guarded(store: SessionsOptions['store'], options: Partial<SessionsOptio
     timeouts: { keepAliveTimeout: null },
   })
   const users = sessions({ store, ...options })
-  server.useModule(users)
+  server.use(users)
   server.mapPost('/login/:id', ({ id }, session) => users.signIn(session, { id, claims: { secret: 'hidden' } }))
   server.mapPost('/logout', (_, session) => users.signOut(session))
   server.mapGet('/me', (_, session) => users.of(session).principal?.id ?? session.response.unauthorized())

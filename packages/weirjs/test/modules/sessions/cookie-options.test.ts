@@ -15,7 +15,7 @@ const FROM_APP = { Origin: APP, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode'
 function serverWith(options: Partial<SessionsOptions> = {}, logger: Logger | null = null): HttpServer {
   const server = new HttpServer({ logger, frontEnds: [APP] })
   const users = sessions({ store: memorySessions(), ...options })
-  server.useModule(cors({ credentials: true })).useModule(users)
+  server.use(cors({ credentials: true })).use(users)
   server.mapPost('/login', (_, session) => {
     users.signIn(session, { id: 'ann' })
     return 'in'

@@ -15,7 +15,7 @@ for (const [place, store] of Object.entries({ sealed: sealed({ keys: [keyOf('one
     const admin = auth({ schemes: [admins.scheme()], anonymous: 'allowed' })
     const server = new HttpServer({ logger: null })
     server.use(admin)
-    server.useModule(users)
+    server.use(users)
     server.mapPost('/login', (_, session) => {
       users.signIn(session, { id: 'eve', roles: ['admin'] })
       return 'welcome'

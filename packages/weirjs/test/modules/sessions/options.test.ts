@@ -92,7 +92,7 @@ test('onError sees the session of a refused request, or nobody if it was refused
     onError: (_, session) => void seen.push(users.of(session).principal?.id),
     limits: { maxRequestBodySize: 10 },
   })
-  server.useModule(users)
+  server.use(users)
   server.mapPost('/login', (_, session) => users.signIn(session, { id: 'ann' }))
   const client = connect(server, { cookies: true, peer: SECURE_PEER })
   await client.post('/login')
@@ -140,7 +140,7 @@ test('the scheme knows the principal, whichever policy comes first, and sends pe
         return undefined
       },
     })
-    server.useModule(users)
+    server.use(users)
     server.mapPost('/login', (_, session) => users.signIn(session, { id: 'ann' }))
     server.mapGet('/', (_, session) => users.of(session).principal?.id)
     const client = connect(server, { cookies: true, peer: SECURE_PEER })

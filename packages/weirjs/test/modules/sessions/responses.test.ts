@@ -32,13 +32,13 @@ for (const [place, storeOf] of Object.entries(PLACES))
       const logger = { error: () => {} }
       const server = new HttpServer({ ...transport.options, logger, timeouts: { requestTimeout: null } })
       const users = sessions({ store: storeOf(), data: DATA })
-      server.useModule(users)
+      server.use(users)
       server.use((session, next) => {
         users.of(session).update({ count: 1 })
         return next()
       })
-      server.useModule(staticFiles({ root, prefix: '/files' }))
-      server.useModule(websocket('/socket', { message() {} }))
+      server.use(staticFiles({ root, prefix: '/files' }))
+      server.use(websocket('/socket', { message() {} }))
       server.mapGet('/json', () => ({ a: 1 }))
       server.mapGet('/nothing', () => undefined)
       server.mapGet('/redirect', (_, { response }) => response.redirect('/json', 303))
@@ -194,7 +194,7 @@ test('a handler that has been given up changes nothing, and the program is told'
   const { users } = sessionServer(PLACES.sealed())
   const logged: unknown[] = []
   const server = new HttpServer({ timeouts: { requestTimeout: 50 }, logger: { error: (_, detail) => void logged.push(detail) } })
-  server.useModule(users)
+  server.use(users)
   let settle = (): void => {}
   const settled = new Promise<void>((resolve) => (settle = resolve))
   let tellAnswered = (): void => {}

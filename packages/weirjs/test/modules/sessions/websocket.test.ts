@@ -24,12 +24,10 @@ async function greeting(t: TestContext, place: keyof typeof PLACES): Promise<{ s
   const { server, logged } = await serveHttp2(t, (one) => {
     const users = sessions({ store: PLACES[place]() })
     const rules = auth({ schemes: [users.scheme()] })
-    one.useModule(users)
+    one.use(users)
     one.use(rules)
     one.mapPost('/login', { use: [rules.open] }, (_, session) => users.signIn(session, { id: 'ann', roles: [] }))
-    one.useModule(
-      websocket('/socket', { open: (connection) => void connection.send(`hello ${users.of(connection.session).principal?.id}`) }),
-    )
+    one.use(websocket('/socket', { open: (connection) => void connection.send(`hello ${users.of(connection.session).principal?.id}`) }))
   })
   const cookie = cookieOf(await server.inject({ method: 'POST', url: '/login', peer: PEER }))
   return { server, cookie, logged }

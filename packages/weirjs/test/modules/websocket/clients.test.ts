@@ -51,8 +51,8 @@ describe('in Chromium', { skip: noChromium }, () => {
     const other = new HttpServer()
     for (const one of [server, other]) {
       one.mapGet('/', (_, { response }) => response.html('<!doctype html><title>socket</title>'))
-      one.useModule(websocket('/echo', { ...echo, protocols: ['v1'] }))
-      one.useModule(websocket('/packed', { ...echo, perMessageDeflate: true }))
+      one.use(websocket('/echo', { ...echo, protocols: ['v1'] }))
+      one.use(websocket('/packed', { ...echo, perMessageDeflate: true }))
       await one.start()
       t.after(() => one.stop({ graceMs: 0 }))
     }

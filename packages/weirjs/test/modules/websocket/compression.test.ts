@@ -123,7 +123,7 @@ inBothReadModes('compressed messages of a WebSocket', (serve) => {
   test('an unsupported extension is declined, and a malformed field is refused', async (t) => {
     const serving = await serve(t, (server) => {
       mapEcho(server, { perMessageDeflate: true })
-      server.useModule(websocket('/plain', echo))
+      server.use(websocket('/plain', echo))
     })
     const taken = async (field: string) => {
       const { head } = await RawSocket.open(serving, '/', `Sec-WebSocket-Extensions: ${field}\r\n`)

@@ -40,7 +40,7 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
   test('binds the path and the query like any route', async (t) => {
     const seen: unknown[] = []
     const serving = await serve(t, (server) =>
-      server.useModule(
+      server.use(
         websocket(
           '/rooms/:room',
           { room: schema.int, loud: schema.bool.default(false) },
@@ -91,10 +91,10 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
   test('accepts pages of its own host, and clients that are not a page', async (t) => {
     const { server } = await serve(t, (server) => {
       mapEcho(server)
-      server.useModule(websocket('/any', { origins: '*' }))
-      server.useModule(websocket('/list', { origins: ['https://example.com', /https:\/\/[a-z]+\.example\.org/] }))
-      server.useModule(websocket('/one', { origins: 'https://app.example.com' }))
-      server.useModule(websocket('/own', { origins: async (origin, { request }) => origin === `https://${request.query.get('of')}` }))
+      server.use(websocket('/any', { origins: '*' }))
+      server.use(websocket('/list', { origins: ['https://example.com', /https:\/\/[a-z]+\.example\.org/] }))
+      server.use(websocket('/one', { origins: 'https://app.example.com' }))
+      server.use(websocket('/own', { origins: async (origin, { request }) => origin === `https://${request.query.get('of')}` }))
     })
     const status = async (url: string, origin: string | null, host = 'example.com') => {
       const headers = Object.fromEntries(

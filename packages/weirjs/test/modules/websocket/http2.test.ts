@@ -300,7 +300,7 @@ test('Chromium opens its WebSockets on the HTTP/2 connection of the page', { ski
   const protocols: string[] = []
   const { server, logged } = await serveHttp2(t, (one) => {
     one.mapGet('/', (_, { response }) => response.html('<!doctype html><title>socket</title>'))
-    one.useModule(
+    one.use(
       websocket('/echo', {
         ...echo,
         protocols: ['v1'],

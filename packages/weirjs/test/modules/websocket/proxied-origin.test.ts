@@ -16,7 +16,7 @@ const FORWARDED = { 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Host': 'chat.
 
 test('the page must be of the host that a trusted proxy states', async () => {
   const server = new HttpServer({ logger: null, proxies: { trust: ['10.0.0.0/8'], hosts: ['chat.example.com'] } })
-  server.useModule(websocket('/', {}))
+  server.use(websocket('/', {}))
   const status = async (origin: string, address: string, headers: Record<string, string> = FORWARDED): Promise<number> => {
     const fields = { ...HANDSHAKE, ...headers, Host: 'backend', Origin: origin }
     return (await server.inject({ url: '/', headers: fields, peer: { address } })).status

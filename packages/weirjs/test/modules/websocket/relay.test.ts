@@ -39,7 +39,7 @@ async function machine(t: TestContext, relay: Relay, options: Partial<WebSocketO
   const logged: string[] = []
   const server = new HttpServer({ logger: { error: (message, detail) => void logged.push(`${message}: ${String(detail)}`) } })
   const route = websocket('/chat/:room', { ...chat, relay, ...options })
-  server.useModule(route)
+  server.use(route)
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   return { server, route, logged, join: (room) => join(t, server, room) }
@@ -169,7 +169,7 @@ test('a route on two servers listens until both have stopped', async (t) => {
   const route = websocket('/chat/:room', { ...chat, relay })
   const servers = [new HttpServer({ logger: null }), new HttpServer({ logger: null })]
   for (const server of servers) {
-    await server.useModule(route).start()
+    await server.use(route).start()
     t.after(() => server.stop({ graceMs: 0 }))
     await join(t, server, 'r')
   }
@@ -183,8 +183,8 @@ test('a route on two servers listens until both have stopped', async (t) => {
 test('the channel is named after the whole path, unless the option `channel` names it', async (t) => {
   const relay = new FakeRelay()
   const server = new HttpServer({ logger: null })
-  server.group('/api').useModule(websocket('/chat/:room', { relay }))
-  server.useModule(websocket('/other', { relay, channel: 'mine' }))
+  server.group('/api').use(websocket('/chat/:room', { relay }))
+  server.use(websocket('/other', { relay, channel: 'mine' }))
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   for (const path of ['/api/chat/r', '/other']) {

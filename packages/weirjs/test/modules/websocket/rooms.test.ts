@@ -15,7 +15,7 @@ inBothReadModes('rooms of WebSockets', (serve) => {
         open: (socket) => void sockets.push(socket.join('all').join(socket.args.name)),
         message: (socket, data) => void socket.broadcast('all', data),
       })
-      server.useModule(route)
+      server.use(route)
     })
     const a = await RawSocket.open(serving, '/a')
     const b = await RawSocket.open(serving, '/b')

@@ -27,7 +27,7 @@ function mapChat(server: HttpServer) {
       socket.broadcast(socket.args.room, line)
     },
   })
-  server.useModule(route)
+  server.use(route)
   return route
 }
 
@@ -92,7 +92,7 @@ async function read(stream: ClientHttp2Stream, length: number): Promise<Buffer> 
 
 test('a reason that is too long ends between two characters', async () => {
   const server = new HttpServer({ logger: null })
-  server.useModule(websocket('/', { receives: t.object({ ['ü'.repeat(100)]: t.int }), message() {} }))
+  server.use(websocket('/', { receives: t.object({ ['ü'.repeat(100)]: t.int }), message() {} }))
   const socket = await connect(server).webSocket('/')
   await socket.send({})
   assert.deepEqual(await socket.closed(), { code: 1008, reason: 'ü'.repeat(61) })
@@ -105,7 +105,7 @@ test('what does not fit the schema is not sent: in tests and with debug an error
   const make = (debug: boolean) => {
     const server = new HttpServer({ port: 0, address: '127.0.0.1', logger, debug })
     const route = websocket('/', { sends: Line, message: (socket) => void socket.send(wrong as never) })
-    server.useModule(route)
+    server.use(route)
     return { server, route }
   }
   const inTest = await connect(make(false).server).webSocket('/')
@@ -146,7 +146,7 @@ test('clients of other processes get the same text over a relay', async () => {
   const start = () => {
     const server = new HttpServer({ logger: null })
     const route = websocket('/', { sends: Line, relay })
-    server.useModule(route)
+    server.use(route)
     return { server, route }
   }
   const [here, there] = [start(), start()]
@@ -164,8 +164,8 @@ test('each may be alone, and a schema of another library does', async () => {
     },
   } as const
   const server = new HttpServer({ logger: null })
-  server.useModule(websocket('/heard', { receives: even, message: (socket, value) => void socket.send(String(value)) }))
-  server.useModule(websocket('/told', { sends: t.array(t.int), message: (socket, data) => void socket.send([data.length]) }))
+  server.use(websocket('/heard', { receives: even, message: (socket, value) => void socket.send(String(value)) }))
+  server.use(websocket('/told', { sends: t.array(t.int), message: (socket, data) => void socket.send([data.length]) }))
   const client = connect(server)
   const [heard, told] = [await client.webSocket('/heard'), await client.webSocket('/told')]
   await heard.send('4')
