@@ -6,7 +6,8 @@ import { deflateRawSync } from 'node:zlib'
 
 const HANDSHAKE =
   'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
-const OFFER = 'Sec-WebSocket-Extensions: permessage-deflate\r\n'
+/** As Chromium and ws offer it. */
+const OFFER = 'Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n'
 const MASK = [1, 2, 3, 4]
 const [FIN, RSV1, TEXT, BINARY, MASKED] = [0x80, 0x40, 1, 2, 0x80]
 

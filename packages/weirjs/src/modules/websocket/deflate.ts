@@ -18,6 +18,9 @@ const NO_BYTES = Buffer.alloc(0)
 const MOST_STREAMS = 16
 /** Small chunks for small messages: zlib fills one before it makes the next. */
 const SMALLEST_CHUNK = 1024
+const STORED_HEAD_BYTES = 5
+/** For the largest window and a message of some KiB. */
+const GATHERED_BYTES = 40 * 1024
 const LARGEST_CHUNK = 64 * 1024
 /** Further back we do not look for what is repeated: more would cost more time than it saves bytes. */
 const OWN_WINDOW_BITS = 12
@@ -150,7 +153,7 @@ function deflateOnce(message: Uint8Array, window: Buffer | undefined, mostBits: 
  */
 function inflateOnce(input: Buffer, window: Buffer = NO_BYTES, most: number, finishFlush: number = zlib().constants.Z_FINISH): Inflated {
   const { length } = window
-  const whole = length === 0 ? input : Buffer.concat([storedHead(length), window, input])
+  const whole = length === 0 ? input : behind(window, input)
   const options = { chunkSize: chunkFor(length + 2 * input.length), maxOutputLength: length + most, finishFlush, info: true }
   const { buffer, engine } = zlib().inflateRawSync(whole, options) as unknown as {
     readonly buffer: Buffer
@@ -161,12 +164,21 @@ function inflateOnce(input: Buffer, window: Buffer = NO_BYTES, most: number, fin
   return { output: output.length > 4 * length ? output : Buffer.from(output), taken: engine.bytesWritten - whole.length + input.length }
 }
 
-/** The head of a block of so many plain bytes, after which others follow. */
-function storedHead(length: number): Buffer {
-  const head = Buffer.alloc(5)
-  head.writeUInt16LE(length, 1)
-  head.writeUInt16LE(length ^ 0xffff, 3)
-  return head
+/** Zlib has read its input when its call returns. So one piece of memory serves all small messages, in place of one for each that the collector has to find. */
+let gathered: Buffer | null = null
+
+/** The input after a block of plain bytes, the window. */
+function behind(window: Buffer, input: Buffer): Buffer {
+  const { length } = window
+  const size = STORED_HEAD_BYTES + length + input.length
+  const whole =
+    size > GATHERED_BYTES ? Buffer.allocUnsafeSlow(size) : (gathered ??= Buffer.allocUnsafeSlow(GATHERED_BYTES)).subarray(0, size)
+  whole[0] = 0
+  whole.writeUInt16LE(length, 1)
+  whole.writeUInt16LE(length ^ 0xffff, 3)
+  whole.set(window, STORED_HEAD_BYTES)
+  whole.set(input, STORED_HEAD_BYTES + length)
+  return whole
 }
 
 function dictionary(window: Buffer | undefined): { readonly dictionary?: Buffer } {

@@ -19,7 +19,13 @@ interface AcceptedDeflate {
 /** The parameters of an offer (§7.1). Each may appear once. */
 const PARAMETER =
   /^(?:server_no_context_takeover|client_no_context_takeover|server_max_window_bits=(?:[89]|1[0-5])|client_max_window_bits(?:=(?:[89]|1[0-5]))?)$/
+const CLIENT_WINDOW = 'client_max_window_bits'
 const MOST_BITS = 15
+/**
+ * The window of a client that offers a smaller one. Its bytes go before each of its messages when that is inflated: 32 KiB take 40 µs, 4 KiB take
+ * 10, and few messages refer further back.
+ */
+const CLIENT_BITS = 12
 
 /** @param field Sec-WebSocket-Extensions of the request, whose syntax has been checked; null if there is none */
 export function acceptDeflate(field: string | null): AcceptedDeflate | null {
@@ -34,15 +40,13 @@ export function acceptDeflate(field: string | null): AcceptedDeflate | null {
 
 function accept(parameters: readonly string[], values: ReadonlyMap<string, string | undefined>): AcceptedDeflate {
   const bits = (side: string): number => Number(values.get(`${side}_max_window_bits`) ?? MOST_BITS)
+  const clientKeeps = !values.has('client_no_context_takeover')
   // Without a value, the client says only that it could use a smaller window.
-  const accepted = parameters.filter((parameter) => parameter !== 'client_max_window_bits')
+  const clientBits = clientKeeps && values.has(CLIENT_WINDOW) ? Math.min(bits('client'), CLIENT_BITS) : bits('client')
+  const accepted = parameters.filter((parameter) => !parameter.startsWith(CLIENT_WINDOW))
+  if (clientBits < MOST_BITS) accepted.push(`${CLIENT_WINDOW}=${clientBits}`)
   return {
-    parameters: {
-      clientKeeps: !values.has('client_no_context_takeover'),
-      serverKeeps: !values.has('server_no_context_takeover'),
-      clientBits: bits('client'),
-      serverBits: bits('server'),
-    },
+    parameters: { clientKeeps, serverKeeps: !values.has('server_no_context_takeover'), clientBits, serverBits: bits('server') },
     field: ['permessage-deflate', ...accepted].join('; '),
   }
 }

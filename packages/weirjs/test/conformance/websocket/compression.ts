@@ -57,9 +57,9 @@ const NAME = 'permessage-deflate'
 const NO_CONTEXT = 'server_no_context_takeover'
 /** The offers of section 13, and what is accepted of each: the first that can be. */
 const OFFERS: readonly (readonly [offer: string, accepted: string])[] = [
-  [`${NAME}; client_max_window_bits`, NAME],
-  [`${NAME}; ${NO_CONTEXT}; client_max_window_bits`, `${NAME}; ${NO_CONTEXT}`],
-  [`${NAME}; server_max_window_bits=9; client_max_window_bits`, `${NAME}; server_max_window_bits=9`],
+  [`${NAME}; client_max_window_bits`, `${NAME}; client_max_window_bits=12`],
+  [`${NAME}; ${NO_CONTEXT}; client_max_window_bits`, `${NAME}; ${NO_CONTEXT}; client_max_window_bits=12`],
+  [`${NAME}; server_max_window_bits=9; client_max_window_bits`, `${NAME}; server_max_window_bits=9; client_max_window_bits=12`],
   [`${NAME}; server_max_window_bits=15; client_max_window_bits=9`, `${NAME}; server_max_window_bits=15; client_max_window_bits=9`],
   [`${NAME}; ${NO_CONTEXT}; server_max_window_bits=9`, `${NAME}; ${NO_CONTEXT}; server_max_window_bits=9`],
   [`${NAME}; ${NO_CONTEXT}; client_no_context_takeover`, `${NAME}; ${NO_CONTEXT}; client_no_context_takeover`],

@@ -18,7 +18,30 @@ import { serveHttp2 } from '../../support/http2-serving.ts'
 import { eventually, inBothReadModes } from '../../support/serving.ts'
 import { echo, mapEcho } from '../../support/websocket-client.ts'
 
+/** Each text comes again after 12,000 other bytes, which is further back than the window that compressed messages may refer to. */
+const DISTANT = Array.from({ length: 10 }, (_, one) =>
+  Array.from({ length: 3000 }, (_, i) => String.fromCharCode(33 + ((i * i * (7 + (one % 5)) + i * 7919) % 90))).join(''),
+)
+
 inBothReadModes('WebSockets and other clients', (serve) => {
+  for (const [name, open] of [
+    ['undici', (url: string) => new UndiciSocket(url)],
+    ['ws', (url: string) => new WsClient(url)],
+  ] as const)
+    test(`compressed messages of ${name} keep to the window that it was given`, async (t) => {
+      const { server } = await serve(t, (one) => mapEcho(one, { perMessageDeflate: true }))
+      const client = open(`ws://127.0.0.1:${server.port}/`)
+      const heard: unknown[] = []
+      client.onmessage = ({ data }: { readonly data: unknown }) => void heard.push(data)
+      client.onopen = () => {
+        for (const text of DISTANT) client.send(text)
+      }
+      await eventually(() => heard.length === DISTANT.length, 'the echo')
+      assert.match(client.extensions, /^permessage-deflate/)
+      assert.deepEqual(heard, DISTANT)
+      client.close()
+    })
+
   test('undici’s WebSocket sends and receives the same', async (t) => {
     const { server } = await serve(t, mapEcho)
     const client = new UndiciSocket(`ws://127.0.0.1:${server.port}/`)
@@ -70,11 +93,13 @@ describe('in Chromium', { skip: noChromium }, () => {
     await eventually(() => seen.length === 3, 'the echo')
     const packed = await page.evaluate(`new Promise((resolve) => {
       const socket = new WebSocket('ws://' + location.host + '/packed')
-      const heard = []
-      socket.onopen = () => { for (const size of [0, 5, 1e5, 9e5]) socket.send('x'.repeat(size)) }
-      socket.onmessage = ({ data }) => heard.push(data.length) === 4 && (socket.close(), resolve([socket.extensions, heard]))
+      const texts = [...[0, 5, 1e5, 9e5].map((size) => 'x'.repeat(size)), ...${JSON.stringify(DISTANT)}]
+      let heard = 0
+      socket.onopen = () => { for (const text of texts) socket.send(text) }
+      socket.onclose = ({ code }) => resolve([socket.extensions, heard, code])
+      socket.onmessage = ({ data }) => { if (data === texts[heard]) heard++; if (heard === texts.length) socket.close(1000) }
     })`)
-    assert.deepEqual(packed, ['permessage-deflate', [0, 5, 1e5, 9e5]])
+    assert.deepEqual(packed, ['permessage-deflate; client_max_window_bits=12', 14, 1000])
     await page.evaluate(
       `new Promise((resolve) => { new WebSocket('ws://127.0.0.1:${other.port}/echo').onclose = ({ code }) => resolve(saw('refused', code)) })`,
     )

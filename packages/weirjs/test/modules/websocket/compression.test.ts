@@ -130,7 +130,10 @@ inBothReadModes('compressed messages of a WebSocket', (serve) => {
       return /^Sec-WebSocket-Extensions: (.*)\r$/m.exec(head)?.[1] ?? null
     }
     assert.equal(await taken('permessage-deflate'), 'permessage-deflate')
-    assert.equal(await taken('x-other; a="b", permessage-deflate ; client_max_window_bits'), 'permessage-deflate')
+    assert.equal(
+      await taken('x-other; a="b", permessage-deflate ; client_max_window_bits'),
+      'permessage-deflate; client_max_window_bits=12',
+    )
     assert.equal(await taken('permessage-deflate; server_max_window_bits="10"'), 'permessage-deflate; server_max_window_bits=10')
     const bad =
       'permessage-deflate; server_max_window_bits=7, permessage-deflate; unknown, permessage-deflate; client_no_context_takeover=1'

@@ -321,7 +321,7 @@ test('Chromium opens its WebSockets on the HTTP/2 connection of the page', { ski
     socket.onclose = ({ code, wasClean }) => resolve([socket.protocol, socket.extensions, heard, code, wasClean])
     socket.onerror = () => reject(new Error('the socket failed'))
   })`)
-  assert.deepEqual(heard, ['v1', 'permessage-deflate', [0, 5, 1e5, 9e5], 4000, true])
+  assert.deepEqual(heard, ['v1', 'permessage-deflate; client_max_window_bits=12', [0, 5, 1e5, 9e5], 4000, true])
   assert.deepEqual(protocols, ['HTTP/2.0'])
   await page.evaluate(
     `{ const socket = new WebSocket('wss://' + location.host + '/echo'); new Promise((resolve) => (socket.onopen = resolve)) }`,
