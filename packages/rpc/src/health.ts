@@ -2,9 +2,8 @@
 
 import type { DescService } from '@bufbuild/protobuf'
 import type { Duration, ServerHandle } from 'weirjs'
-import { option, rules } from 'weirjs/kit'
+import { onStop, option, rules, systemClock } from 'weirjs/kit'
 
-import type { RpcCall } from './call.ts'
 import type { RpcImplementation } from './implementation.ts'
 import { type Health, type HealthCheckResponse, HealthCheckResponse_ServingStatus as Status } from './proto/grpc/health/v1/health_pb.ts'
 import { RpcError } from './rpc-error.ts'
@@ -14,7 +13,7 @@ export interface HealthOptions {
   readonly services?: readonly DescService[]
   /** Whether a service takes calls; the name of the server as a whole is empty. Default: `true`. Nothing takes calls while `stop` waits. */
   readonly isServing?: (service: string) => boolean
-  /** How often `Watch` asks `isServing`. Default 1 s. */
+  /** How often `isServing` is asked for all streams of `Watch` together. Default 1 s. */
   readonly interval?: Duration
 }
 
@@ -34,6 +33,7 @@ export function health(server: ServerHandle, options: HealthOptions = {}): RpcIm
     if (!names.includes(service)) return Status.SERVICE_UNKNOWN
     return server.isReady && !server.stopping.aborted && isServing(service) ? Status.SERVING : Status.NOT_SERVING
   }
+  const watchers = new Watchers(statusOf, interval)
 
   return {
     check({ service }) {
@@ -49,21 +49,87 @@ export function health(server: ServerHandle, options: HealthOptions = {}): RpcIm
         if (status !== last) yield { status }
         if (server.stopping.aborted) return // clients connect elsewhere
         last = status
-        await pause(interval, [call.signal, server.stopping])
+        await watchers.change(service, status, call.signal, server.stopping)
       }
     },
   }
 }
 
-/** Keeps no process alive. */
-function pause(ms: number, until: readonly RpcCall['signal'][]): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms).unref()
-    function done(): void {
-      clearTimeout(timer)
-      for (const signal of until) signal.removeEventListener('abort', done)
-      resolve()
+/** A stream that waits. */
+interface Watcher {
+  readonly service: string
+  readonly last: Status
+  wake(): void
+}
+
+/**
+ * What all streams of `Watch` wait for together. With a timer and a listener at the signal of the stop for each of them, they would walk through each
+ * other's listeners in one turn of the event loop, and clients decide how many there are.
+ */
+class Watchers {
+  readonly #statusOf: (service: string) => Status
+  readonly #intervalMs: number
+  readonly #waiting = new Set<Watcher>()
+  #end: (() => void) | null = null
+
+  constructor(statusOf: (service: string) => Status, intervalMs: number) {
+    this.#statusOf = statusOf
+    this.#intervalMs = intervalMs
+  }
+
+  /** Resolves when the status is not `last` any more, or when one of the signals has aborted. */
+  change(service: string, last: Status, signal: AbortSignal, stopping: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        signal.removeEventListener('abort', wake)
+        this.#leave(watcher)
+        resolve()
+      }
+      const watcher: Watcher = { service, last, wake }
+      signal.addEventListener('abort', wake, { once: true })
+      this.#waiting.add(watcher)
+      this.#end ??= this.#begin(stopping)
+    })
+  }
+
+  /** @param stopping has not aborted */
+  #begin(stopping: AbortSignal): () => void {
+    const stopTimer = systemClock.every(this.#intervalMs, () => this.#look())
+    const forget = onStop(stopping, () => this.#wake(() => true))
+    return () => {
+      stopTimer()
+      forget()
     }
-    for (const signal of until) signal.addEventListener('abort', done, { once: true })
-  })
+  }
+
+  #leave(watcher: Watcher): void {
+    this.#waiting.delete(watcher)
+    if (this.#waiting.size > 0) return
+    this.#end?.()
+    this.#end = null
+  }
+
+  /** Asks once for each service. A stream asks again, and fails with what is thrown. */
+  #look(): void {
+    const now = new Map<string, Status | null>()
+    this.#wake(({ service, last }) => {
+      if (last === Status.SERVICE_UNKNOWN) return false // for ever
+      let status = now.get(service)
+      if (status === undefined) now.set(service, (status = this.#statusNow(service)))
+      return status !== last
+    })
+  }
+
+  #statusNow(service: string): Status | null {
+    try {
+      return this.#statusOf(service)
+    } catch {
+      return null
+    }
+  }
+
+  #wake(isDue: (watcher: Watcher) => boolean): void {
+    for (const one of [...this.#waiting]) if (isDue(one)) one.wake()
+  }
 }
