@@ -19,6 +19,7 @@ import { accessLog } from '../../src/modules/log/index.ts'
 import { metrics } from '../../src/modules/metrics/index.ts'
 import { memoryRelay } from '../../src/modules/relay/index.ts'
 import { memorySessions, sealed, sessions } from '../../src/modules/sessions/index.ts'
+import { ResumableStreams, sse } from '../../src/modules/sse/index.ts'
 import { staticFiles } from '../../src/modules/static/index.ts'
 import { HostRules } from '../../src/net/hosts/host-rules.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -177,6 +178,21 @@ const KEEPERS: readonly Keeper[] = [
       })
     },
     request: (i) => ({ headers: { 'x-name': name(i) } }),
+  },
+  {
+    what: 'resumable streams, by the work that their clients would begin',
+    set(server) {
+      const streams = new ResumableStreams()
+      server.mapGet('/:id', ({ id }, session) =>
+        sse(
+          session,
+          streams.resumable(id, async function* () {
+            yield session.request.method
+          }),
+        ),
+      )
+    },
+    request: (i) => ({ url: `/${name(i)}` }),
   },
   {
     what: 'codings, by what clients accept',

@@ -41,8 +41,8 @@ export class ResumableKey implements WatchedKey {
   readonly #host: KeyHost
   readonly #channel: string
   readonly #log = new RunLog()
-  readonly #clients = new Set<ResumableClient>()
-  #start: Start
+  /** Those who watch, and how each would begin the work: that may hold all of their request, so no longer than they stay. */
+  readonly #clients = new Map<ResumableClient, Start>()
   /** The server with which the work ends here. */
   #stopping: AbortSignal
   #work: Work | null = null
@@ -51,8 +51,8 @@ export class ResumableKey implements WatchedKey {
   #isReady = false
   /** The beginning of the run has come since the subscription began. */
   #hasReadClaim = false
-  /** The epoch that this process wants. Null: none. */
-  #claiming: number | null = null
+  /** The epoch that this process wants, and the work that it would begin. Null: none. */
+  #claiming: { readonly epoch: number; readonly start: Start } | null = null
   /** Since when it has had this owner, or no beginning. */
   #since: number
   #failure: Error | null = null
@@ -63,11 +63,10 @@ export class ResumableKey implements WatchedKey {
   readonly settled: Promise<void>
   #settle: () => void = () => {}
 
-  constructor(host: KeyHost, name: string, channel: string, start: Start, stopping: AbortSignal) {
+  constructor(host: KeyHost, name: string, channel: string, stopping: AbortSignal) {
     this.#host = host
     this.name = name
     this.#channel = channel
-    this.#start = start
     this.#stopping = stopping
     this.#since = host.clock.now()
     this.settled = new Promise((resolve) => (this.#settle = resolve))
@@ -102,10 +101,9 @@ export class ResumableKey implements WatchedKey {
   }
 
   watch(lastEventId: string | null, start: Start, stopping: AbortSignal): ResumableClient {
-    this.#start = start
     if (this.#work === null) this.#stopping = stopping
     const client = new ResumableClient(this, lastEventId)
-    this.#clients.add(client)
+    this.#clients.set(client, start)
     if (this.#host.relay !== null && this.#subscription === null) this.#follow(this.#host.relay)
     else if (this.#host.relay === null) {
       this.#isReady = true
@@ -250,8 +248,8 @@ export class ResumableKey implements WatchedKey {
   #claim(): void {
     const run = this.#kept
     const epoch = this.#log.epoch + 1
-    if (this.#claiming === epoch || this.#stopping.aborted) return
-    this.#claiming = epoch
+    if (this.#claiming?.epoch === epoch || this.#stopping.aborted) return
+    this.#claiming = { epoch, start: [...this.#clients.values()].at(-1)! }
     const id = run?.id ?? randomBytes(16).toString('base64url')
     const message: Claim = { kind: 'claim', run: id, epoch, by: this.#host.id, from: run?.events.length ?? 0 }
     this.#publish(message)?.then(
@@ -301,15 +299,15 @@ export class ResumableKey implements WatchedKey {
   #onClaim({ by, epoch }: Claim, isTakenOver: boolean): void {
     const { id, settings, clock, onError } = this.#host
     const run = this.#log.run!
-    const isOwn = by === id && this.#claiming === epoch
+    const claiming = this.#claiming
     this.#claiming = null
-    if (!isOwn) return
+    if (by !== id || claiming?.epoch !== epoch) return
     const { maxEvents, maxSize, maxTime } = settings
     const publish = (message: RunMessage): Promise<unknown> | null => this.#publish(message)
     const kept = run.events.length
     this.#work = new Work({ run: run.id, epoch, kept, keptBytes: run.bytes, maxEvents, maxSize, maxTime, clock, onError, publish })
     if (isTakenOver && !settings.handOver) this.#work.end('interrupted')
-    else this.#work.begin(this.#start)
+    else this.#work.begin(claiming.start)
   }
 
   #count(bytes: number): void {
@@ -326,7 +324,7 @@ export class ResumableKey implements WatchedKey {
   }
 
   #wakeAll(): void {
-    for (const client of this.#clients) client.wake()
+    for (const client of this.#clients.keys()) client.wake()
   }
 }
 

@@ -172,7 +172,7 @@ export class ResumableStreams {
     if (key === undefined) {
       this.#makeRoom()
       const own = ownText(name)
-      key = new ResumableKey(this.#host, own, this.#channelOf(own), start, stopping)
+      key = new ResumableKey(this.#host, own, this.#channelOf(own), stopping)
       this.#keys.set(own, key)
       session.waitUntil(key.settled)
       this.#begin()
