@@ -64,7 +64,7 @@ export class LiveFeed implements PageSource, ResumingHost {
     return this.#live.size + this.#resuming.size
   }
 
-  listen(lastEventId: string | null): ClientQueue | ResumingClient {
+  listen(lastEventId: string | null, clientAddress: string): ClientQueue | ResumingClient {
     if (!this.#isClosed) this.#begin()
     if (lastEventId === null || this.#isClosed) {
       const client = this.#live.add(null, this.#opened)
@@ -75,7 +75,7 @@ export class LiveFeed implements PageSource, ResumingHost {
     }
     const client = this.join(lastEventId)
     if (client !== null) return client
-    const resuming = new ResumingClient(this, lastEventId)
+    const resuming = new ResumingClient(this, lastEventId, clientAddress)
     this.#resuming.add(resuming)
     return resuming
   }
@@ -96,11 +96,11 @@ export class LiveFeed implements PageSource, ResumingHost {
     return this.#recent.has(after) ? this.#add(this.#recent.after(after)) : null
   }
 
-  requestPage(after: string): PageRequest {
+  requestPage(after: string, clientAddress: string): PageRequest {
     let request = this.#requests.get(after)
     if (request === undefined) {
-      request = new PageRequest(this, after)
-      this.#requests.set(after, request)
+      request = new PageRequest(this, after, clientAddress)
+      if (!request.hasEnded) this.#requests.set(after, request)
     }
     return request
   }

@@ -4,6 +4,7 @@
 import type { Relay, RelayMessage, RelaySubscription } from '../relay/relay-option.ts'
 import { costOf } from './client-queue.ts'
 import type { EncodedEvent } from './event.ts'
+import { inPageTurn } from './page-turns.ts'
 
 /** A page ends with the event that exceeds this. */
 const PAGE_BYTES = 256 * 1024
@@ -35,6 +36,7 @@ export class PageRequest {
   readonly #source: PageSource
   readonly page: Promise<Page>
   #resolve: (page: Page) => void = () => {}
+  #reject: (error: unknown) => void = () => {}
   #events: EncodedEvent[] = []
   #end: string
   #bytes = 0
@@ -44,14 +46,38 @@ export class PageRequest {
   /** How many clients wait for it. */
   waiting = 0
 
-  /** @throws what the relay throws */
-  constructor(source: PageSource, after: string) {
+  /** @param clientAddress whose turn it takes */
+  constructor(source: PageSource, after: string, clientAddress: string) {
     this.#source = source
     this.after = this.#end = after
-    this.page = new Promise((resolve) => (this.#resolve = resolve))
-    this.#subscription = source.relay.subscribe(source.name, (message) => this.#add(message), {
-      after,
-      onGap: () => void this.#events.push(source.gap),
+    this.page = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    inPageTurn(clientAddress, () => this.#begin())
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** @returns false if nobody waits for it any more */
+  #begin(): boolean {
+    if (this.#hasEnded) return false
+    try {
+      this.#subscribe()
+    } catch (error) {
+      this.#reject(error)
+      this.finish()
+    }
+    return true
+  }
+
+  #subscribe(): void {
+    const { relay, name, gap } = this.#source
+    this.#subscription = relay.subscribe(name, (message) => this.#add(message), {
+      after: this.after,
+      onGap: () => void this.#events.push(gap),
     })
     if (this.#hasEnded) this.#subscription.close()
   }

@@ -6,6 +6,7 @@ import { kindOf } from '../../base/kind-of.ts'
 import { anything, listener, object } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
+import type { HttpSession } from '../../http/session.ts'
 import { checkedRelay, type Relay, type RelayPublishOptions } from '../relay/relay-option.ts'
 import { QUEUE_RULES, type SseQueueOptions } from './client-queues.ts'
 import { EncodedEvent, type SseEvent } from './event.ts'
@@ -113,7 +114,7 @@ export class RelayChannel extends SseFeed {
   }
 
   /** @internal */
-  subscribe(lastEventId: string | null): AsyncIterable<EncodedEvent> {
-    return this.#feed.listen(lastEventId)
+  subscribe(lastEventId: string | null, session?: HttpSession): AsyncIterable<EncodedEvent> {
+    return this.#feed.listen(lastEventId, session?.clientAddress ?? '')
   }
 }

@@ -1,6 +1,7 @@
 // Events for one user, or for whatever else a key stands for, whose clients may be on any machine.
 
 import { type Clock, systemClock } from '../../base/clock.ts'
+import type { HttpSession } from '../../http/session.ts'
 import type { Relay, RelayPublishOptions } from '../relay/relay-option.ts'
 import { checkKey } from './channels.ts'
 import type { EncodedEvent } from './event.ts'
@@ -105,12 +106,12 @@ class KeyFeed extends SseFeed {
     return this.#feeds.get(this.#key)?.size ?? 0
   }
 
-  subscribe(lastEventId: string | null): AsyncIterable<EncodedEvent> {
+  subscribe(lastEventId: string | null, session?: HttpSession): AsyncIterable<EncodedEvent> {
     let feed = this.#feeds.get(this.#key)
     if (feed === undefined) {
       feed = this.#make(this.#key)
       this.#feeds.set(this.#key, feed)
     }
-    return feed.listen(lastEventId)
+    return feed.listen(lastEventId, session?.clientAddress ?? '')
   }
 }

@@ -9,7 +9,7 @@ import type { PageRequest } from './page-request.ts'
 export interface ResumingHost {
   /** Lets it listen with the others, from the event after this id on; null if this process does not know the id. */
   join(after: string): ClientQueue | null
-  requestPage(after: string): PageRequest
+  requestPage(after: string, clientAddress: string): PageRequest
   leave(client: ResumingClient): void
 }
 
@@ -18,6 +18,7 @@ const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
 /** It has one reader, which waits for each event before it requests the next. */
 export class ResumingClient implements AsyncIterableIterator<EncodedEvent> {
   readonly #host: ResumingHost
+  readonly #clientAddress: string
   /** The id of the last event in `#page`, or before it. */
   #position: string
   #page: readonly EncodedEvent[] = []
@@ -28,8 +29,9 @@ export class ResumingClient implements AsyncIterableIterator<EncodedEvent> {
   #queue: ClientQueue | null = null
   #hasEnded = false
 
-  constructor(host: ResumingHost, lastEventId: string) {
+  constructor(host: ResumingHost, lastEventId: string, clientAddress: string) {
     this.#host = host
+    this.#clientAddress = clientAddress
     this.#position = lastEventId
   }
 
@@ -78,7 +80,7 @@ export class ResumingClient implements AsyncIterableIterator<EncodedEvent> {
   }
 
   async #readPage(): Promise<void> {
-    const request = this.#host.requestPage(this.#position)
+    const request = this.#host.requestPage(this.#position, this.#clientAddress)
     request.waiting++
     this.#request = request
     const { events, end } = await request.page
