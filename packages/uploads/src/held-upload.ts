@@ -107,11 +107,15 @@ export class HeldUpload {
     this.#checkHeld()
   }
 
-  /** Appends the bytes of complete uploads. */
-  async appendUploads(parts: readonly UploadRecord[]): Promise<void> {
+  /** Appends the bytes of complete uploads. Ends early if the client leaves: it has asked for a gigabyte in a few bytes, and asks again. */
+  async appendUploads({ signal }: HttpSession, parts: readonly UploadRecord[]): Promise<void> {
     const { storage } = this.#home
     async function* bytes(): AsyncGenerator<Uint8Array> {
-      for (const part of parts) yield* storage.read(part) as AsyncIterable<Uint8Array>
+      for (const part of parts)
+        for await (const piece of storage.read(part) as AsyncIterable<Uint8Array>) {
+          if (signal.aborted) throw new WeirError('WEIR_CLIENT_GONE')
+          yield piece
+        }
     }
     this.#offset = await stored(storage.append(this.#record, this.#offset, bytes(), { isAtomic: false, hasTakenOver: false }))
     this.#checkHeld()

@@ -88,7 +88,7 @@ export class Tus {
     const length = parts.reduce((sum, part) => sum + part.length!, 0)
     const { id } = await this.#core.create(session, { length, metadata, concat })
     const response = await this.#core.hold(session, id, async (held) => {
-      await orNothing(held, held.appendUploads(parts))
+      await orNothing(held, held.appendUploads(session, parts))
       return this.#completeNew(session, held, locationOf(session, id))
     })
     for (const one of parts) await this.#core.hold(session, one.id, (held) => held.cancel()).catch(() => {}) // they expire otherwise

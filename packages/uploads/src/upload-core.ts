@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'
 import { principalKeyOf } from 'weirjs/auth'
-import { type Clock, networkOf } from 'weirjs/kit'
+import { type Clock, networkOf, ownText } from 'weirjs/kit'
 
 import { HeldUpload, type UploadHome } from './held-upload.ts'
 import type { OpenUploads } from './open-uploads.ts'
@@ -80,7 +80,8 @@ export class UploadCore implements UploadHome {
     }
     this.#counted ??= this.#count()
     await this.#counted
-    this.#open.add(id, owner ?? `address ${networkOf(session.clientAddress)}`, length ?? this.maxSize)
+    // The address may be a part of the head.
+    this.#open.add(id, owner ?? ownText(`address ${networkOf(session.clientAddress)}`), length ?? this.maxSize)
     try {
       await stored(this.storage.create(record))
     } catch (error) {
