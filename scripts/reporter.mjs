@@ -1,6 +1,7 @@
 // TAP, with the failed tests named once more before the summary: nobody finds one `not ok` in a log of 300,000 lines.
 import { relative } from 'node:path'
 import { tap } from 'node:test/reporters'
+import { inspect } from 'node:util'
 
 export default async function* report(events) {
   yield* tap(withFailures(events))
@@ -24,6 +25,7 @@ const isTodo = (data) => data.todo !== undefined && data.todo !== false
 
 function describe({ name, file, line, details }) {
   const error = details.error?.cause ?? details.error
-  const [reason = ''] = String(error?.message ?? error).split('\n')
+  const said = error?.message ?? error
+  const [reason = ''] = (typeof said === 'string' ? said : inspect(said, { depth: 0 })).split('\n') // what another process has thrown may have no text
   return `failed: ${file === undefined ? '' : `${relative('', file)}:${line}: `}${name}: ${reason}`
 }

@@ -146,7 +146,7 @@ test('a trust that returns a promise trusts nobody, and the logger is told', asy
   const { server, spans } = traced({ trust: (async () => true) as unknown as () => boolean }, { logger })
   server.mapGet('/', () => 'ok')
   await server.inject({ url: '/', headers: { traceparent: TRACEPARENT } })
-  assert.deepEqual(spans(), [])
+  assert.equal(spans().length, 0)
   assert.match(errors.join(' | '), /opentelemetry: trust returned a promise, not true or false$/)
 })
 
