@@ -2,9 +2,9 @@
 
 import { qualityOf } from '../../formats/accept.ts'
 
-import type { MetricFamily } from './metric-source.ts'
+import type { MetricFamily, MetricSample } from './metric-source.ts'
 
-type TextFormat = 'prometheus' | 'openmetrics'
+export type TextFormat = 'prometheus' | 'openmetrics'
 
 export const CONTENT_TYPES: Readonly<Record<TextFormat, string>> = {
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
@@ -27,30 +27,42 @@ export function formatFor(accept: string | null): TextFormat {
   return quality > 0 && quality >= qualityOf(known, 'text/plain') ? 'openmetrics' : 'prometheus'
 }
 
+/** Samples that are written before other work has its turn: 2,000 series have 30,000, which take more than a tenth of a second. */
+const SAMPLES_IN_A_ROW = 2_000
+
 /** @param families with different names, which have been checked */
-export function exposition(families: Iterable<MetricFamily>, format: TextFormat): string {
+export async function exposition(families: Iterable<MetricFamily>, format: TextFormat): Promise<string> {
   let text = ''
-  for (const family of families) text += format === 'openmetrics' ? openMetrics(family) : prometheus(family)
+  let written = 0
+  for (const family of families) {
+    const [head, line] = format === 'openmetrics' ? openMetrics(family) : prometheus(family)
+    text += head
+    for (const sample of family.samples) {
+      text += line(sample)
+      if (++written % SAMPLES_IN_A_ROW === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
   return format === 'openmetrics' ? `${text}# EOF\n` : text
 }
 
-function prometheus({ name, type, help, samples }: MetricFamily): string {
-  let text = `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`
-  for (const { labels, value, suffix = '' } of samples) text += `${name}${suffix}${labelsText(labels, false)} ${numberText(value)}\n`
-  return text
+type Written = readonly [head: string, line: (sample: MetricSample) => string]
+
+function prometheus({ name, type, help }: MetricFamily): Written {
+  return [
+    `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`,
+    ({ labels, value, suffix = '' }) => `${name}${suffix}${labelsText(labels, false)} ${numberText(value)}\n`,
+  ]
 }
 
 /** The name of a counter is without `_total`, which its samples have. */
-function openMetrics({ name, type, help, samples }: MetricFamily): string {
+function openMetrics({ name, type, help }: MetricFamily): Written {
   const isCounter = type === 'counter'
   const base = isCounter && name.endsWith(TOTAL) ? name.slice(0, -TOTAL.length) : name
   const unit = UNITS.find((one) => base.endsWith(`_${one}`))
-  let text = `# TYPE ${base} ${type}\n`
-  if (unit !== undefined) text += `# UNIT ${base} ${unit}\n`
-  text += `# HELP ${base} ${escaped(help)}\n`
-  for (const { labels, value, suffix = isCounter ? TOTAL : '' } of samples)
-    text += `${base}${suffix}${labelsText(labels, true)} ${numberText(value)}\n`
-  return text
+  return [
+    `# TYPE ${base} ${type}\n${unit === undefined ? '' : `# UNIT ${base} ${unit}\n`}# HELP ${base} ${escaped(help)}\n`,
+    ({ labels, value, suffix = isCounter ? TOTAL : '' }) => `${base}${suffix}${labelsText(labels, true)} ${numberText(value)}\n`,
+  ]
 }
 
 /** Bounds of histograms and quantiles are fractions in OpenMetrics: `1.0`. */

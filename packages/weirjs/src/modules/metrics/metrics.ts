@@ -1,5 +1,6 @@
 // `weirjs/metrics`: what a server does, for Prometheus and everything that reads its formats.
 
+import { Buffer } from 'node:buffer'
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Policy, Usable } from '../../app/policies/policy.ts'
 import { shown } from '../../base/kind-of.ts'
@@ -8,7 +9,7 @@ import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import { openStreams } from '../sse/open-streams.ts'
 import { ExchangeMetrics, gauge } from './exchange-metrics.ts'
-import { CONTENT_TYPES, exposition, formatFor } from './exposition.ts'
+import { CONTENT_TYPES, exposition, formatFor, type TextFormat } from './exposition.ts'
 import { DURATION_BUCKETS } from './http-conventions.ts'
 import type { MetricFamily, MetricSource } from './metric-source.ts'
 import { ProcessMetrics } from './process-metrics.ts'
@@ -88,11 +89,26 @@ export function metrics(options: MetricsOptions = {}): Metrics {
     for (const source of sources) await found.addAll('a source', () => [...source.metrics()])
     return found.families
   }
-  const text = async (accept: string | null = null): Promise<string> => exposition(await all(), formatFor(accept))
+  const textIn = async (format: TextFormat): Promise<string> => exposition(await all(), format)
+  let last: Promise<unknown> = Promise.resolve()
+  const coming = new Map<TextFormat, Promise<Uint8Array>>()
+  /** One at a time, and all who ask meanwhile share the next one: with many series it takes long, and a client may ask 64 times at once. */
+  const nextIn = (format: TextFormat): Promise<Uint8Array> => {
+    let next = coming.get(format)
+    if (next === undefined) {
+      next = last.then(async () => {
+        coming.delete(format)
+        return Buffer.from(await textIn(format))
+      })
+      last = next.catch(() => {})
+      coming.set(format, next)
+    }
+    return next
+  }
 
   return {
     name,
-    text,
+    text: (accept = null) => textIn(formatFor(accept)),
     metrics: own,
     install(to: ModuleHost): void {
       if (host !== null) throw invalid(OWNER, 'these metrics are installed already: create them for each server')
@@ -102,10 +118,10 @@ export function metrics(options: MetricsOptions = {}): Metrics {
       if (path === null) return
       const declaration = { ...(endpoint === undefined ? {} : { endpoint }), use: [NOT_DOCUMENTED, ...(use ?? [])] }
       to.mapGet(path, declaration, async (_, session) => {
-        const accept = session.request.header('accept')
+        const format = formatFor(session.request.header('accept'))
         const { response } = session
         response.header('Cache-Control', 'no-store').vary('Accept')
-        return response.text(await text(accept)).contentType(CONTENT_TYPES[formatFor(accept)])
+        return response.body(await nextIn(format), CONTENT_TYPES[format])
       })
     },
   }

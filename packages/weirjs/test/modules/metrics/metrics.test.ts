@@ -27,6 +27,30 @@ function create(options: MetricsOptions = {}) {
   return { server: server.use(module), module, logged }
 }
 
+test('those who ask at the same time share a text, which has what was counted before', async () => {
+  let asked = 0
+  const source: MetricSource = {
+    metrics() {
+      asked++
+      return [{ name: 'asked', type: 'gauge', help: 'x', samples: [{ value: asked }] }]
+    },
+  }
+  const { server, module } = create({ sources: [source] })
+  server.mapGet('/a', () => 'x')
+  const count = async (): Promise<number | null> =>
+    sampleOf(
+      (await server.inject('/metrics')).text(),
+      'http_server_request_duration_seconds_count{http_request_method="GET",http_route="/a",http_response_status_code="200"}',
+    )
+  assert.deepEqual(await Promise.all(Array.from({ length: 20 }, count)), new Array(20).fill(null))
+  assert.ok(asked < 5, `${asked} texts`)
+  for (const n of [1, 2]) {
+    await server.inject('/a')
+    assert.equal(await count(), n)
+  }
+  assert.match(await module.text(), /^# HELP/)
+})
+
 test('durations and sizes are labelled with method, template and status', async () => {
   const { server, module } = create()
   server.mapPost('/users/:id', ({ id }) => id)
