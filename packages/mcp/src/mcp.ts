@@ -141,6 +141,8 @@ class McpEndpoint {
   /** What the tools were made of. */
   #routes: ModuleHost['routes'] | null = null
   #tools: ReadonlyMap<string, Tool> = new Map()
+  /** For each endpoint, in JSON: clients ask for it in a few bytes, and may do so 64 times in a turn of the event loop. */
+  readonly #lists = new Map<string | null, string>()
 
   constructor(host: ModuleHost, settings: Settings) {
     this.#host = host
@@ -167,6 +169,7 @@ class McpEndpoint {
     const { routes } = this.#host
     if (routes === this.#routes) return this.#tools
     this.#tools = toolsOf(routes, this.#settings.tools)
+    this.#lists.clear()
     this.#routes = routes
     return this.#tools
   }
@@ -212,9 +215,8 @@ class McpEndpoint {
     if (method === 'tools/call') return this.#call(session, id, params)
     if (method === 'tools/list') {
       if (params['cursor'] !== undefined) return fail(session, id, INVALID_PARAMS, 'there is one page of tools, so there is no cursor')
-      const { endpoint } = session
-      const known = [...this.#all.values()].filter(({ route }) => route.endpoint === null || route.endpoint === endpoint)
-      return reply(session, id, { tools: known.map(({ description }) => description) })
+      const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":${this.#listAt(session.endpoint)}}}`
+      return session.response.text(text).contentType('application/json')
     }
     if (method !== 'initialize') return undefined
     const asked = params['protocolVersion']
@@ -224,6 +226,17 @@ class McpEndpoint {
       serverInfo: info,
       ...(instructions !== undefined && { instructions }),
     })
+  }
+
+  #listAt(endpoint: string | null): string {
+    const all = [...this.#all.values()] // it may forget the lists
+    let list = this.#lists.get(endpoint)
+    if (list === undefined) {
+      const known = all.filter(({ route }) => route.endpoint === null || route.endpoint === endpoint)
+      list = JSON.stringify(known.map(({ description }) => description))
+      this.#lists.set(endpoint, list)
+    }
+    return list
   }
 
   async #call(session: HttpSession, id: Id, params: Message['params']): Promise<HttpResponse> {

@@ -42,6 +42,25 @@ function notes(options: object = {}, logger: Logger | null = null) {
 const list = async (server: HttpServer): Promise<Record<string, unknown>[]> =>
   (await ask(server, 'tools/list'))['tools'] as Record<string, unknown>[]
 
+test('the list of tools is written once, and again when routes were added', async (t) => {
+  const server = notes()
+  const { stringify } = JSON
+  let written = 0
+  t.mock.method(JSON, 'stringify', (...given: Parameters<typeof stringify>) => {
+    const text = stringify(...given)
+    if (text?.includes('Adds a note')) written++
+    return text
+  })
+  const first = await send(server, { jsonrpc: '2.0', id: '"7"', method: 'tools/list' })
+  assert.equal(first.headers.get('content-type'), 'application/json')
+  assert.equal((first.json() as { id: unknown }).id, '"7"')
+  for (let i = 0; i < 5; i++) assert.equal((await list(server)).length, 3)
+  assert.equal(written, 1)
+  server.mapGet('/more', { tool: { name: 'more' } }, () => 'x')
+  assert.equal((await list(server)).length, 4)
+  assert.equal(written, 2)
+})
+
 test('routes that are declared as tools are listed, with their schemas', async () => {
   const [all, one, added, ...others] = await list(notes())
   assert.deepEqual(others, [])

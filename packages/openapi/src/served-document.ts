@@ -12,6 +12,9 @@ interface ServedSettings extends DocumentSettings {
   readonly isStrict: boolean
 }
 
+/** In the text of a document whose options name none. Only a member of the document itself begins a line with so few blanks: no text in JSON has a line end. */
+const OWN_SERVER = '\n  "servers": [\n    {\n      "url": "/"\n    }\n  ],'
+
 export class ServedDocument {
   /** For `describe` of a policy on the routes that serve this document. */
   readonly ownRoute: object = Object.freeze({ isDocumented: false })
@@ -43,7 +46,7 @@ export class ServedDocument {
   textBelow(basePath: string): string {
     const { text } = this
     if (basePath === '' || this.#settings.servers.length > 0) return text
-    return JSON.stringify({ ...(JSON.parse(text) as object), servers: [{ url: basePath }] }, null, 2)
+    return text.replace(OWN_SERVER, () => OWN_SERVER.replace('"/"', () => JSON.stringify(basePath)))
   }
 
   #described(routes: readonly RouteListing[]): RouteListing[] {

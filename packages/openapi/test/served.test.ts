@@ -34,6 +34,24 @@ describe('the document', () => {
     assert.deepEqual(Object.keys((later.json() as Document).paths), ['/one', '/two'])
   })
 
+  test('states the path that the application is below, and is not read again for that', async (t) => {
+    const info = { ...INFO, servers: [{ url: '/' }], description: '\n  "servers": [\n    {\n      "url": "/"\n    }\n  ],' }
+    const server = new HttpServer({ logger: null, basePath: '/app' }).useModule(openapi({ info }))
+    server.mapGet('/one', () => 'x')
+    const { parse } = JSON
+    let parsed = 0
+    t.mock.method(JSON, 'parse', (...given: Parameters<typeof parse>) => {
+      parsed++
+      return parse(...given) as unknown
+    })
+    const text = (await server.inject('/app/openapi.json')).text()
+    assert.equal(parsed, 0)
+    const document = parse(text) as Document & { readonly servers: unknown; readonly info: unknown }
+    assert.deepEqual(document.servers, [{ url: '/app' }])
+    assert.deepEqual(document.info, info)
+    assert.equal(text, JSON.stringify(document, null, 2))
+  })
+
   test('of a group describes the group', async () => {
     const server = new HttpServer({ logger: null })
     server.mapGet('/outside', () => 'x')
