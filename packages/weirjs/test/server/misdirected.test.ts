@@ -104,6 +104,22 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureV
     assert.equal(await visit(server, { ...ada, host: `127.0.0.1:${server.port}` }), 'Ada')
   })
 
+  test(`nor through another spelling of it in the handshake, with ${version}`, async (t) => {
+    const byFunction: ServerTlsOptions = {
+      requestCert: true,
+      ca,
+      SNICallback: (name, done) => done(null, name === 'example.org' ? createSecureContext({ ...exact, ca: stranger.cert }) : undefined),
+    }
+    for (const tls of [BY_NAME, byFunction]) {
+      const server = await serveTls(t, tls)
+      for (const servername of ['Example.org', 'example.org.', 'EXAMPLE.ORG.', 'example.org:443', 'example.org.:1'])
+        for (const host of ['example.org', 'example.org.', servername])
+          assert.notEqual(await visit(server, { ...client, ...versions, servername, host }), 'Ada', `${servername} and ${host}`)
+      for (const servername of ['Example.org', 'example.org.'])
+        assert.equal(await visit(server, { ...stranger, ...versions, servername, host: 'example.org' }), 'stranger', servername)
+    }
+  })
+
   test(`nor by resuming a session for another, with ${version}`, async (t) => {
     const server = await serveTls(t, BY_NAME)
     assert.deepEqual(await sessionsOf(t, server, { ...client, ...versions, servername: 'localhost' }), [])

@@ -98,7 +98,8 @@ export class TlsAcceptor {
       ALPNCallback(this: TLSSocket, { servername, protocols }) {
         return choose(this, protocols, servername)
       },
-      SNICallback: (name, done) => this.#sni(name, done),
+      // In the form in which the name is compared with Host: otherwise `example.org.` would be trusted as no name that is listed.
+      SNICallback: (name, done) => this.#sni(hostName(name), done),
     })
     this.#tlsServer.on('secureConnection', (socket) => this.#open(socket))
     this.#tlsServer.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => this.#endHandshake(error, socket))
@@ -320,8 +321,5 @@ function sniOf(tls: ServerTlsOptions): SniCallback {
   const { key: _, cert: __, pfx: ___, passphrase: ____, ...common } = contextOptions(tls)
   const contexts = new Map<string, SecureContext>()
   for (const [name, own] of Object.entries(sni)) contexts.set(name.toLowerCase(), createSecureContext({ ...common, ...own }))
-  return (asked, done) => {
-    const name = asked.toLowerCase()
-    done(null, contexts.get(name) ?? contexts.get(`*${name.slice(name.indexOf('.'))}`))
-  }
+  return (name, done) => done(null, contexts.get(name) ?? contexts.get(`*${name.slice(name.indexOf('.'))}`))
 }
