@@ -140,12 +140,13 @@ class Tracing {
 
   begin(start: ExchangeStart): void {
     if (start.kind !== 'request' || this.#options.skip?.(start) === true) return
-    const { trace, SpanKind } = this.#api
+    const { ROOT_CONTEXT, trace, SpanKind } = this.#api
     const { session } = start
     const stated = this.#stated(session)
     const remote = trace.getSpanContext(stated)
-    const isTrusted = remote === undefined || this.#trusts(session)
-    const parent = isTrusted ? stated : this.#api.ROOT_CONTEXT
+    // Baggage may be stated without a trace.
+    const isTrusted = stated === ROOT_CONTEXT || this.#trusts(session)
+    const parent = isTrusted ? stated : ROOT_CONTEXT
     const startTime = Date.now()
     const span = this.#tracer.startSpan(
       spanName(start),
@@ -153,7 +154,7 @@ class Tracing {
         kind: SpanKind.SERVER,
         startTime,
         attributes: startAttributes(start, this.#redaction),
-        ...(isTrusted ? {} : { root: true, links: [{ context: remote }] }),
+        ...(isTrusted ? {} : { root: true, links: remote === undefined ? [] : [{ context: remote }] }),
       },
       parent,
     )

@@ -110,6 +110,31 @@ test('a trace is continued for trusted peers only; otherwise there is a link, an
   assert.deepEqual(baggage, ['7', undefined])
 })
 
+test('no baggage of a stranger is active, whatever trace comes with it, or none', async () => {
+  const { server, spans } = traced({}, { proxies: { trust: ['10.0.0.0/8'] } })
+  const baggage: unknown[] = []
+  server.mapGet('/', () => {
+    baggage.push(propagation.getActiveBaggage()?.getEntry('tenant')?.value)
+    return 'ok'
+  })
+  const traces: readonly Record<string, string>[] = [
+    {},
+    { traceparent: TRACEPARENT },
+    { traceparent: 'none' },
+    { traceparent: '', tracestate: 'a=b' },
+    { traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01` },
+    { tracestate: 'a=b' },
+  ]
+  for (const stated of traces)
+    for (const address of ['10.0.0.1', '203.0.113.9'])
+      await server.inject({ url: '/', headers: { ...stated, baggage: 'tenant=7' }, peer: { address } })
+  assert.deepEqual(
+    baggage,
+    traces.flatMap(() => ['7', undefined]),
+  )
+  for (const [i, span] of spans().entries()) if (i % 2 === 1) assert.equal(span.parentSpanContext, undefined)
+})
+
 test('trust decides for itself, and skip leaves requests out', async () => {
   const { server, spans } = traced({ trust: ({ request }) => request.header('x-key') === 'k', skip: ({ route }) => route === 'GET /livez' })
   server.mapGet('/', () => 'ok')
