@@ -276,6 +276,19 @@ test('the same URL is another resource where a proxy states another path of the 
   assert.equal(await get('/app/page'), 'the page of app')
 })
 
+test('a response of one route is not sent in place of that of another, whatever hosts a request states', async () => {
+  const hosts = ['ann.example', 'bob.example']
+  const server = new HttpServer({ logger: null, proxies: { trust: ['loopback'], hosts } })
+  server.use(cache({ maxAge: '10s' }))
+  for (const host of hosts) server.group('/', { host }).mapGet('/page', () => `the page of ${host}`)
+  const get = async (Host: string, stated?: string): Promise<string> => {
+    const headers = { Host, ...(stated !== undefined && { 'X-Forwarded-Host': stated }) }
+    return (await server.inject({ url: '/page', headers, peer: { address: '127.0.0.1' } })).text()
+  }
+  for (const host of hosts) for (const stated of [...hosts].reverse()) assert.equal(await get(host, stated), `the page of ${host}`)
+  for (const host of hosts) assert.equal(await get(host), `the page of ${host}`)
+})
+
 test('a stale response is sent if the handler fails, and the program is told', async () => {
   const errors: unknown[] = []
   let isBroken = false
