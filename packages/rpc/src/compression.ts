@@ -122,7 +122,8 @@ export function acceptsGzip(session: HttpSession, field: string): boolean {
   if (accepted === null || !/(?:^|[,\s])gzip(?:[,;\s]|$)/.test(accepted) || /gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)/.test(accepted)) return false
   if (handle.field('sec-fetch-site') !== 'cross-site') return true
   // Which cookies there are does not matter to the response, and a certificate is looked at last: what is sent to others may still be kept for all.
-  return handle.cookies(true).length === 0 && handle.field('authorization') === null && session.clientCertificate === null
+  if (handle.cookies(true).length > 0 || handle.field('authorization') !== null) return false
+  return session.clientCertificate === null && handle.peer.clientTls?.isVerified !== true
 }
 
 let left = MOST_IN_A_TURN

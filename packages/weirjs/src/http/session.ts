@@ -165,7 +165,18 @@ export class HttpSession {
 
   /** The other end of the socket: the client or the last proxy. `isTrusted` states whether `proxies.trust` lists it. */
   get peer(): SocketPeer {
-    return this.#exchange.connection.describePeer()
+    const peer = this.#exchange.connection.describePeer()
+    const { clientTls } = peer
+    if (clientTls === null) return peer
+    const notePersonal = (): void => this.#notePersonal()
+    // It may name the client, as its certificate does.
+    return {
+      ...peer,
+      get clientTls() {
+        notePersonal()
+        return clientTls
+      },
+    }
   }
 
   /** Name of the endpoint at which the request arrived; null if it has none. */
@@ -178,8 +189,12 @@ export class HttpSession {
    * none. With `rejectUnauthorized: false` it may be a certificate that no trusted CA has signed: check `authorized`.
    */
   get clientCertificate(): ClientCertificate | null {
-    if (this.#exchange.note(PERSONAL) === undefined) this.#exchange.setNote(PERSONAL, 'session')
+    this.#notePersonal()
     return this.#exchange.connection.clientCertificate
+  }
+
+  #notePersonal(): void {
+    if (this.#exchange.note(PERSONAL) === undefined) this.#exchange.setNote(PERSONAL, 'session')
   }
 
   /** Aborts when the client disconnects or the server gives up on the request. The same as `request.signal`. */

@@ -91,15 +91,15 @@ export class NodeSocket extends EventEmitter {
   }
 
   get authorized(): boolean {
-    return this.#owner.connection.clientCertificate?.authorized === true
+    return this.#owner.session.clientCertificate?.authorized === true
   }
 
   get authorizationError(): string | null {
-    return this.#owner.connection.clientCertificate?.authorizationError ?? null
+    return this.#owner.session.clientCertificate?.authorizationError ?? null
   }
 
   getPeerCertificate(): ClientCertificate | Record<string, never> {
-    return this.#owner.connection.clientCertificate ?? {}
+    return this.#owner.session.clientCertificate ?? {}
   }
 
   address(): { address: string; family: string; port: number } | Record<string, never> {

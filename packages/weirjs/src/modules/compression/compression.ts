@@ -270,7 +270,8 @@ function isFromAnotherSite(session: HttpSession): boolean {
   const handle = exchange(session)
   if (handle.field('sec-fetch-site') !== 'cross-site') return false
   // Which cookies there are does not matter to the response, so that it may still be kept for others.
-  return handle.cookies(true).length > 0 || handle.field('authorization') !== null || session.clientCertificate !== null
+  if (handle.cookies(true).length > 0 || handle.field('authorization') !== null) return true
+  return session.clientCertificate !== null || handle.peer.clientTls?.isVerified === true
 }
 
 /** A body that became larger is sent uncompressed, unless the client does not accept that. */

@@ -7,10 +7,11 @@ import { request } from 'node:https'
 import { test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
 
-import { HttpServer } from '../../../src/index.ts'
+import { HttpServer, type HttpSession } from '../../../src/index.ts'
 import { cache } from '../../../src/modules/cache/index.ts'
 import { mountNode } from '../../../src/node/index.ts'
 import { ca, client, exact, stranger } from '../../support/certificates.ts'
+import { RawClient } from '../../support/raw-client.ts'
 
 const CLIENTS = { ann: client, stranger, nobody: {} } as const
 
@@ -28,8 +29,14 @@ test('no way to the certificate of a client leads to the response of another one
   })
   const group = server.group('/', { use: [cache({ maxAge: '1h' })] })
   group.mapGet('/native', (_, { clientCertificate }) => String(clientCertificate?.subject['CN']))
-  for (const [name, look] of Object.entries(MOUNTED))
+  for (const [name, look] of Object.entries(MOUNTED)) {
     mountNode(group, `/${name}`, (req, res) => void res.end(String(look(req.socket as TLSSocket))))
+    // Code that sees all fields of a request states so that its response does not depend on cookies.
+    mountNode(group, `/${name}-stated`, (req, res) => {
+      res.setHeader('Cache-Control', 'max-age=60')
+      res.end(String(look(req.socket as TLSSocket)))
+    })
+  }
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   const ask = async (path: string, pair: object): Promise<string> => {
@@ -39,7 +46,7 @@ test('no way to the certificate of a client leads to the response of another one
     for await (const piece of response.setEncoding('utf8')) text += piece
     return text
   }
-  for (const path of ['native', ...Object.keys(MOUNTED)]) {
+  for (const path of ['native', ...Object.keys(MOUNTED).flatMap((name) => [name, `${name}-stated`])]) {
     const alone = new Map<string, string>()
     for (const [name, pair] of Object.entries(CLIENTS)) alone.set(name, await ask(`/${path}?${name}`, pair))
     assert.ok(new Set(alone.values()).size > 1, path)
@@ -47,3 +54,49 @@ test('no way to the certificate of a client leads to the response of another one
       assert.equal(await ask(`/${path}`, pair), alone.get(name), `${name} asks for ${path}`)
   }
 })
+
+/** Every public way to what a proxy states of the certificate. */
+const PROXIED: Readonly<Record<string, (session: HttpSession) => unknown>> = {
+  commonName: ({ peer }) => peer.clientTls?.commonName,
+  isVerified: ({ peer }) => peer.clientTls?.isVerified,
+  destructured: ({ peer: { clientTls } }) => JSON.stringify(clientTls),
+  copied: ({ peer }) => JSON.stringify({ ...peer }.clientTls),
+  'as JSON': ({ peer }) => /"clientTls":.*/.exec(JSON.stringify(peer)),
+}
+
+test('nor does what a proxy states of it in a PROXY header', async (t) => {
+  const server = new HttpServer({
+    hosts: 'any',
+    listen: [{ proxyProtocol: 'required' }],
+    proxies: { trust: ['127.0.0.1'] },
+    logger: null,
+  })
+  const group = server.group('/', { use: [cache({ maxAge: '1h' })] })
+  for (const [i, look] of Object.values(PROXIED).entries()) group.mapGet(`/${i}`, (_, session) => String(look(session)))
+  let runs = 0
+  group.mapGet('/address', (_, { peer }) => `${peer.address} ${++runs}`)
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const ask = async (path: string, header: string): Promise<string> => {
+    const client = await RawClient.connect(server.port)
+    const { text } = await client.send(header).get(path).message()
+    client.destroy()
+    return text
+  }
+  const clients = { Ann: tlsHeader('Ann', true), Bob: tlsHeader('Bob', true), forged: tlsHeader('Ann', false) }
+  for (const [i, way] of Object.keys(PROXIED).entries()) {
+    const alone = new Map<string, string>()
+    for (const [name, header] of Object.entries(clients)) alone.set(name, await ask(`/${i}?${name}`, header))
+    assert.ok(new Set(alone.values()).size > 1, way)
+    for (const [name, header] of Object.entries(clients)) assert.equal(await ask(`/${i}`, header), alone.get(name), `${name}: ${way}`)
+  }
+  const pages = [await ask('/address', clients.Ann), await ask('/address', clients.Bob)]
+  assert.deepEqual(pages, ['127.0.0.1 1', '127.0.0.1 1'], 'what says nothing of the client is kept')
+})
+
+/** A PROXY header of version 2, with the common name of a certificate. */
+function tlsHeader(name: string, isVerified: boolean): string {
+  const ssl = `${isVerified ? '\x07' : '\x01'}\0\0\0\0\x22\0${String.fromCharCode(name.length)}${name}`
+  const more = `\x20\0${String.fromCharCode(ssl.length)}${ssl}`
+  return `\r\n\r\n\0\r\nQUIT\n\x21\x11\0${String.fromCharCode(12 + more.length)}\xcb\0\x71\x07\x0a\0\0\x01\x12\x67\x01\xbb${more}`
+}
