@@ -3,10 +3,14 @@
 import { isIP } from 'node:net'
 
 import { HttpError, type HttpServer, type HttpSession } from 'weirjs'
+import { exchange } from 'weirjs/kit'
 
 import { ArgumentError, requestOf } from './tool-request.ts'
 import { failure, ResultTooLarge, resultOf, type ToolResult, textContent } from './tool-result.ts'
 import type { Tool } from './tools.ts'
+
+/** Fields in which a proxy states who its client is, and what it has removed of the path. */
+const STATED = /^(?:forwarded|x-forwarded-.*|x-ingress-path)$/i
 
 /** What a call has led to: a result, or events that become one. */
 type Called = ToolResult | AsyncGenerator<string, ToolResult>
@@ -53,21 +57,39 @@ async function* streamed(body: ReadableStream<Uint8Array>, most: number): AsyncG
 /** The values of arguments must not lead to another route than that of the tool: `/notes/:id` may stand beside `/notes/all`. */
 async function send(session: HttpSession, tool: Tool, args: unknown): Promise<Response> {
   const { target, headers, body } = requestOf(tool, args, session)
-  const { clientAddress, isSecure, endpoint, origin, basePath } = session
+  const { endpoint, basePath } = session
   const server = session.server as HttpServer
-  const arrival = {
-    peer: { isSecure, ...(isIP(clientAddress) !== 0 && { address: clientAddress }) },
-    ...(endpoint !== null && { endpoint }),
-  }
+  // Another path of the application may be another tenant's. One that a proxy has stated can be stated by a proxy alone.
+  const { place, peer } = basePath === server.basePath ? clientOf(session) : proxyOf(session, headers)
+  const arrival = { peer, ...(endpoint !== null && { endpoint }) }
+  const url = place + target
   const { method } = tool
-  // A base path that only a proxy can state is not known inside.
-  for (const base of new Set([basePath, ''])) {
-    const url = origin + base + target
-    const { route } = await server.explain(new Request(url, { method, headers }), arrival)
-    if (route === null || !isSame(route, tool.route)) continue
-    return server.fetch(new Request(url, { method, headers, body, signal: session.request.signal }), arrival)
+  const explained = await server.explain(new Request(url, { method, headers }), arrival)
+  const { route } = explained
+  if (route === null || !isSame(route, tool.route)) throw new ArgumentError(`the arguments lead to another route than that of ${tool.name}`)
+  if (explained.basePath !== basePath) throw new ArgumentError(`${tool.name} is not below ${basePath}`)
+  return server.fetch(new Request(url, { method, headers, body, signal: session.request.signal }), arrival)
+}
+
+/** Where a request of the route begins, and who sends it. */
+interface Sender {
+  readonly place: string
+  readonly peer: { readonly isSecure: boolean; readonly address?: string; readonly isUnixSocket?: boolean }
+}
+
+function clientOf({ clientAddress, isSecure, origin, basePath }: HttpSession): Sender {
+  return { place: origin + basePath, peer: { isSecure, ...(isIP(clientAddress) !== 0 && { address: clientAddress }) } }
+}
+
+/** @param headers get what the proxy has stated of its client */
+function proxyOf(session: HttpSession, headers: Headers): Sender {
+  const { address, isSecure } = session.peer
+  for (const [name, value] of session.request.headers) if (STATED.test(name)) headers.set(name, value)
+  const host = exchange(session).statedHost || 'localhost'
+  return {
+    place: `${isSecure ? 'https' : 'http'}://${host}`,
+    peer: address === '' ? { isSecure, isUnixSocket: true } : { isSecure, address },
   }
-  throw new ArgumentError(`the arguments lead to another route than that of ${tool.name}`)
 }
 
 type Identity = Pick<Tool['route'], 'method' | 'path' | 'host' | 'endpoint'>

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { cookie, events, HttpServer, type HttpSession, header, type Logger, multipart, Problem, t, text } from 'weirjs'
 import { auth } from 'weirjs/auth'
 import { contract, get, post } from 'weirjs/client'
+import { idempotency } from 'weirjs/idempotency'
 import { rateLimit } from 'weirjs/limits'
 import { sse } from 'weirjs/sse'
 
@@ -335,6 +336,32 @@ test('a text body is an argument too', async () => {
   mcp(server)
   assert.equal(textOf(await call(server, 'say', { body: 'hello' })), 'HELLO')
   assert.equal(textOf(await call(server, 'say', { body: 1 })), 'error: "body" is a number, not text')
+})
+
+test('below a path that a proxy states, a call is below the same path, for the same client', async () => {
+  for (const [field, trust, peer] of [
+    ['x-forwarded-prefix', '10.0.0.1', { address: '10.0.0.1' }],
+    ['x-ingress-path', 'unix', { isUnixSocket: true }],
+  ] as const) {
+    const server = new HttpServer({ logger: null, basePath: field, proxies: { trust: [trust], hosts: ['ann.example'] } })
+    let runs = 0
+    server.mapGet('/who', { operationId: 'who', tool: true }, (_, { basePath, clientAddress, origin }) =>
+      [basePath, clientAddress, origin].join(' '),
+    )
+    server.mapPost('/orders', { operationId: 'order', tool: true, use: [idempotency()] }, () => `order ${++runs}`)
+    server.mapGet('/:any', { operationId: 'any', tool: true, any: t.string }, ({ any }) => any)
+    mcp(server)
+    const at = async (path: string, name: string, args: object = {}): Promise<string> => {
+      const stated = { [field]: path, 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'ann.example' }
+      const headers = { ...stated, 'Idempotency-Key': 'a-key-of-this-order' }
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }
+      return textOf(((await send(server, message, headers, { peer } as object)).json() as { result: never }).result)
+    }
+    for (const path of ['/ann', '/bob', '']) assert.equal(await at(path, 'who'), `${path} 203.0.113.7 https://ann.example`)
+    for (const repeated of [1, 2])
+      for (const [i, path] of ['/ann', '/bob'].entries()) assert.equal(await at(path, 'order'), `order ${i + 1}`, `${path}, ${repeated}`)
+    assert.match(await at('/ann', 'any', { any: 'who' }), /another route/)
+  }
 })
 
 test('below a path, and at an endpoint, the same routes are reached as by clients', async () => {
