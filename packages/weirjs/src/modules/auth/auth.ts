@@ -91,7 +91,7 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
 
   check(policies: readonly UsedPolicy[], where: string): void {
     checkPlan(policies, where)
-    checkLacks(this.#schemes, where)
+    checkLacks(this.#schemes, policies, where)
   }
 
   required(...schemes: readonly P['scheme'][]): Policy {

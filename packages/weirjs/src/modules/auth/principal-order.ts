@@ -5,23 +5,26 @@ import { WeirError } from '../../base/errors.ts'
 
 /** What policies that set `session.principal` state about themselves, and their names. */
 const SETTERS = new WeakMap<object, 'auth' | 'sessions'>()
-/** What schemes lack so that nobody can have their credentials. */
-const LACKS = new WeakMap<object, () => string | null>()
+/** What schemes lack where they are used. */
+const LACKS = new WeakMap<object, Lack>()
+
+/** Returns why nobody can have the credentials of a scheme, or why others could use them; null if all is well. */
+type Lack = (policies: readonly UsedPolicy[]) => string | null
 
 /**
  * For modules: makes a description known as that of a policy whose gate sets the principal.
  * @param description the object that `describe` of the policy returns each time, or a scheme whose principals it sets
- * @param lack of a scheme: returns why nobody can have its credentials, or null
+ * @param lack of a scheme: returns what it lacks where it is used with these policies, or null
  */
-export function notePrincipalSetter(description: object, name: 'auth' | 'sessions', lack?: () => string | null): void {
+export function notePrincipalSetter(description: object, name: 'auth' | 'sessions', lack?: Lack): void {
   SETTERS.set(description, name)
   if (lack !== undefined) LACKS.set(description, lack)
 }
 
-/** @param schemes of an `auth` @param where names a route around which it is used @throws WEIR_AUTH_SETUP */
-export function checkLacks(schemes: readonly object[], where: string): void {
+/** @param schemes of an `auth` @param policies of a route around which it is used @param where names the route @throws WEIR_AUTH_SETUP */
+export function checkLacks(schemes: readonly object[], policies: readonly UsedPolicy[], where: string): void {
   for (const scheme of schemes) {
-    const lack = LACKS.get(scheme)?.() ?? null
+    const lack = LACKS.get(scheme)?.(policies) ?? null
     if (lack !== null) throw new WeirError('WEIR_AUTH_SETUP', `${where}: ${lack}`)
   }
 }

@@ -4,7 +4,7 @@
 // response, and only if something has changed.
 
 import type { Module, ModuleHost } from '../../app/module-host.ts'
-import type { Policy } from '../../app/policies/policy.ts'
+import type { Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import type { Duration } from '../../base/duration.ts'
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
@@ -107,6 +107,7 @@ export interface Sessions<Data extends StoredObject = StoredObject, Claims exten
 
 const OWNER = 'sessions()'
 const NOT_INSTALLED = `the scheme "${SCHEME_NAME}" is of a sessions() that no server uses, so nobody can sign in: add server.use(…) with what sessions() has returned`
+const OPEN_TO_SITES = "sameSite is 'none', so pages of every site send the cookie along: it needs csrf, which refuses their requests"
 const MINUTE_MS = 60_000
 /** Ten years. */
 const MOST_MS = 3_660 * 86_400_000
@@ -221,13 +222,16 @@ export class SessionsModule implements Sessions {
       },
       describe: () => description,
       check: (policies, where) => {
-        if (this.#sameSite === 'none' && !policies.some(({ name, description: mode }) => name === 'csrf' && mode !== 'report'))
-          throw invalid(
-            OWNER,
-            `${where}: sameSite is 'none', so pages of every site send the cookie along: it needs csrf, which refuses their requests`,
-          )
+        const lack = this.#lackOf(policies)
+        if (lack !== null) throw invalid(OWNER, `${where}: ${lack}`)
       },
     })
+  }
+
+  /** What a route lacks that reads the cookie. */
+  #lackOf(policies: readonly UsedPolicy[]): string | null {
+    const isSafe = this.#sameSite !== 'none' || policies.some(({ name, description: mode }) => name === 'csrf' && mode !== 'report')
+    return isSafe ? null : OPEN_TO_SITES
   }
 
   of(session: HttpSession): OpenSession {
@@ -298,7 +302,7 @@ export class SessionsModule implements Sessions {
       description,
       ...(login !== undefined && { login: (session) => redirectToLogin(session, login) }),
     }
-    notePrincipalSetter(scheme, 'sessions', () => (this.#isInstalled ? null : NOT_INSTALLED))
+    notePrincipalSetter(scheme, 'sessions', (policies) => (this.#isInstalled ? this.#lackOf(policies) : NOT_INSTALLED))
     return scheme
   }
 

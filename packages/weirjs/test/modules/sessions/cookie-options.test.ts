@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { HttpServer, type Logger } from '../../../src/index.ts'
+import { HttpServer, type Logger, type Policy } from '../../../src/index.ts'
+import { auth } from '../../../src/modules/auth/index.ts'
 import { cors } from '../../../src/modules/cors/index.ts'
 import { csrf } from '../../../src/modules/csrf/index.ts'
 import { memorySessions, type SessionCookieOptions, type SessionsOptions, sealed, sessions } from '../../../src/modules/sessions/index.ts'
@@ -101,6 +102,21 @@ describe("sameSite: 'none' needs csrf", () => {
     await startOf(serverWith(none))
     await startOf(serverWith({ ...none, csrf: false }).use(csrf()))
     await startOf(serverWith(none).mapPost('/hook', { use: [{ name: 'csrf' }] }, () => 'hooked'))
+  })
+
+  test('also where auth alone reads the cookie', async () => {
+    const serverOf = (cookie: SessionCookieOptions, policy?: Policy): HttpServer => {
+      const users = sessions({ store: memorySessions(), cookie })
+      const server = new HttpServer({ logger: null }).use(auth({ schemes: [users.scheme()] }))
+      if (policy !== undefined) server.use(policy)
+      server.group('/web').use(users)
+      return server.mapPost('/api', () => 'done')
+    }
+    const refused = { code: 'WEIR_AUTH_SETUP', message: /sameSite is 'none'.*it needs csrf/ }
+    await assert.rejects(startOf(serverOf(none.cookie)), refused)
+    await assert.rejects(startOf(serverOf(none.cookie, csrf({ mode: 'report', onRefused: () => {} }))), refused)
+    await startOf(serverOf(none.cookie, csrf()))
+    await startOf(serverOf({}))
   })
 
   test('and refuses what pages of other sites send', async () => {
