@@ -45,6 +45,7 @@ describe('texts that a spreadsheet would run', () => {
     test(`${JSON.stringify(formula)} is kept from it`, async () => {
       const text = await textOf([{ a: formula, b: 'x' }], { columns: ['a', 'b'] })
       assert.match(text, /^a,b\r\n"?'/)
+      assert.match(await textOf([], { columns: { [formula]: () => '' } }), /^"?'/, 'as a title')
       const raw = await textOf([{ a: formula, b: 'x' }], { columns: ['a', 'b'], escapeFormulas: false })
       assert.doesNotMatch(raw, /\n"?'/)
     })

@@ -81,7 +81,7 @@ export function csv<Row extends object>(rows: Iterable<Row> | AsyncIterable<Row>
       `the cell "${title}" of csv() is ${kindOf(value)}, not text, a number, a boolean or a Date`,
     )
   }
-  const head = `${bom ? '\ufeff' : ''}${columns.map(([title]) => quoted(title)).join(separator)}\r\n`
+  const head = `${bom ? '\ufeff' : ''}${columns.map(([title]) => written(title, title)).join(separator)}\r\n`
   const lineOf = (row: object): string => `${columns.map(([title, cell]) => written(title, cell(row))).join(separator)}\r\n`
   const source = Symbol.asyncIterator in rows ? piecesOf(rows, head, lineOf) : piecesAtOnce(rows, head, lineOf)
   return new HttpResponse().stream(source, 'text/csv; charset=utf-8') as HttpResponse<200, ByteSource>
