@@ -87,6 +87,9 @@ const PUMPED = [
   '?a=/',
   '&next=/reset/',
   '/reset',
+  '/app/reset',
+  '//reset/',
+  '/reset;',
   '%2f',
   '; name*0=a',
   'password: |\n\n',
@@ -95,8 +98,9 @@ const PUMPED = [
 for (const piece of PUMPED)
   test(`a body, and a head that was refused, of many ${JSON.stringify(piece)}`, () => {
     const names = new SecretNames()
-    const segments = new SecretSegments()
-    segments.add('/reset/:token', ['token'])
+    const segments = new SecretSegments('/app')
+    for (const template of ['/reset/:token', '/reset/*token', '/:any/reset/:token', '/reset/reset/:token'])
+      segments.add(template, ['token'])
     for (const text of [
       piece.repeat(PUMPED_LENGTH / piece.length),
       `password${piece.repeat(PUMPED_LENGTH / piece.length)}`,

@@ -18,6 +18,7 @@ function refused(lines: string): string {
   return `GET /any HTTP/1.1\r\nHost: a\r\n${lines}\r\nBad Name: 1\r\n\r\n`
 }
 
+const coded = Buffer.from(SECRET).toString('base64')
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'
 const MULTIPART = 'multipart/form-data; boundary=b'
@@ -500,6 +501,14 @@ const newTexts = [
   ['application/merge-patch+json', `[{"op":"replace","path":"/password","value":"${SECRET}"}]`],
 ] as const
 
+/** Fields whose values are bytes. */
+const codedFields = [
+  `Upload-Metadata: token ${coded}`,
+  `Upload-Metadata: filename YQ==,  password ${coded} , filetype YQ==`,
+  `Upload-Metadata: filename YQ==,api-key\t${coded}`,
+  ...['X-Token-Bin', 'jwt-bin', 'Auth-Bin', 'x-auth-bin', 'sid-bin'].map((name) => `${name}: ${coded}`),
+]
+
 const newRefused = [
   `Sec-WebSocket-Protocol: bearer, ${SECRET}`,
   `Sec-WebSocket-Key: ${SECRET}`,
@@ -517,7 +526,27 @@ const websocket = (target: string, fields = ''): string =>
     'Connection: Upgrade, close',
   )
 
+/** A path at the beginning of a target, of a link in a field, or of a parameter. */
+const PATH_BEGINS = /(?<=[ =]|localhost)\/(?!\/)/g
+const LINK_BEGINS = /(?<==)\/(?!\/)/g
+const CODED_BEGINS = /(?<==)(%(?:25)?2F)/gi
+
+/**
+ * The same request of a client that knows the application below a path.
+ * @param isRemoved whether a proxy has removed the path of the target, and states it
+ */
+export function movedBelow(path: string, request: string, isRemoved: boolean): string {
+  const end = request.search(/\r\n\r\n|$/)
+  const lines = request.slice(0, end).split('\r\n')
+  const moved = lines.map((line, i) =>
+    line.replace(i === 0 && isRemoved ? LINK_BEGINS : PATH_BEGINS, `${path}/`).replace(CODED_BEGINS, `$1${path.slice(1)}$1`),
+  )
+  if (isRemoved && lines[1]?.startsWith('Host: ')) moved.splice(2, 0, `X-Forwarded-Prefix: ${path}`)
+  return moved.join('\r\n') + request.slice(end)
+}
+
 export const FORMS: readonly (readonly [name: string, request: string])[] = [
+  ['a place that the response names', post('text/plain', 'a', '/begin')],
   ...bodiesUnderTypes,
   ...targets.map((target): [string, string] => [`the target ${target}`, get(target)]),
   ...fields.map((field): [string, string] => [`the field ${field}`, get('/any', `${field}\r\n`)]),
@@ -525,6 +554,8 @@ export const FORMS: readonly (readonly [name: string, request: string])[] = [
   ...refusedFirst.map((line): [string, string] => [`refused for ${JSON.stringify(line)}`, `${line}\r\nBad Name: 1\r\n\r\n`]),
   ...moreTargets.map((target): [string, string] => [`the target ${target}`, get(target)]),
   ...moreFields.map((field): [string, string] => [`the field ${field}`, get('/any', `${field}\r\n`)]),
+  ...codedFields.map((field): [string, string] => [`the field ${field}`, get('/any', `${field}\r\n`)]),
+  ['bytes that the response has as text', get('/decoded', `X-Token-Bin: ${coded}\r\n`)],
   ...moreLines,
   ...moreJson.map((text, i): [string, string] => [`json ${i} ${text.slice(0, 100)}`, post(JSON_TYPE, text)]),
   ...moreForms.map((text): [string, string] => [`form ${text}`, post(FORM, text)]),

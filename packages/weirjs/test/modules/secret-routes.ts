@@ -28,6 +28,7 @@ export function holdsSecret(text: string): boolean {
 
 /** Routes that answer, and some that fail. */
 export function mapSecrets(server: HttpServer): void {
+  mapRepeated(server)
   server.mapPost('/any', { body: 'buffer' }, () => 'ok')
   server.mapGet('/any', () => 'ok')
   server.mapGet('/reset/:token', { token: s.string.secret() }, () => 'ok')
@@ -117,4 +118,12 @@ export function mapRefusals(server: HttpServer): void {
   server.mapPost('/declared', { body: s.object({ hidden: wrong.secret() }) }, () => 'ok')
   for (const path of ['reset', 'boom', 'fail', 'echo', 'issue', 'cookie', 'repeat', 'trailer', 'socket'])
     server.mapGet(`/${path}/:token`, { token: wrong.secret() }, () => 'ok')
+}
+
+/** Not beside a route that throws, because errors are shown with the lines around them. */
+function mapRepeated(server: HttpServer): void {
+  server.mapPost('/begin', { body: 'buffer' }, (_, { response }) =>
+    response.status(201).header('Location', `/reset/${SECRET}`).text('begun'),
+  )
+  server.mapGet('/decoded', (_, { request }) => `it is ${Buffer.from(request.header('x-token-bin')!, 'base64').toString()}`)
 }

@@ -6,16 +6,36 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
 import { inspector, record } from '../../../dev/src/index.ts'
-import { HttpServer } from '../../src/index.ts'
+import { HttpServer, type ServerOptions } from '../../src/index.ts'
 import { Redaction } from '../../src/modules/kit/redaction.ts'
 import { accessLog } from '../../src/modules/log/index.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
-import { FORMS, SECRET } from './secret-forms.ts'
+import { FORMS, movedBelow, SECRET } from './secret-forms.ts'
 import { holdsSecret, mapSecrets, sent } from './secret-routes.ts'
 
-test('no form of a request leaves its secret in a recording, the inspector, the access log or the logger', async (t) => {
-  const { server, port, texts, shown, stop } = await watched(t)
-  const forms = FORMS
+/** Where the application is: its own paths are the same, but clients know others. */
+const PLACES: readonly (readonly [where: string, options: ServerOptions, move: (request: string) => string])[] = [
+  ['at the root', {}, (request) => request],
+  ['below a path', { basePath: '/app' }, (request) => movedBelow('/app', request, false)],
+  ['below a path, asked without it', { basePath: '/app' }, (request) => request],
+  [
+    'below a path that a proxy states',
+    { basePath: 'x-forwarded-prefix', proxies: { trust: ['loopback'] } },
+    (request) => movedBelow('/app', request, true),
+  ],
+]
+
+for (const [where, options, move] of PLACES)
+  test(`no form of a request leaves its secret in a recording, the inspector, the access log or the logger, ${where}`, async (t) => {
+    await checkForms(
+      t,
+      options,
+      FORMS.map(([name, request]) => [name, move(request)]),
+    )
+  })
+
+async function checkForms(t: TestContext, options: ServerOptions, forms: typeof FORMS): Promise<void> {
+  const { server, port, texts, shown, stop } = await watched(t, options)
   assert.ok(forms.length >= 80 && new Set(forms.map(([name]) => name)).size === forms.length)
   const left: string[] = []
   const look = (name: string, place: string, text: string): void => {
@@ -34,7 +54,7 @@ test('no form of a request leaves its secret in a recording, the inspector, the 
   for (const [i, line] of lines.entries()) look(forms[i]![0], 'recording', plain(line))
   assert.equal(left.length, 0, `${left.length} of ${forms.length}:\n${left.join('\n')}`)
   await server.stop({ graceMs: 0 })
-})
+}
 
 test('a parameter of the query with brackets in its name', () => {
   const redaction = new Redaction('test', 'secretQuery')
@@ -54,10 +74,10 @@ interface Watched {
   stop(): Promise<string>
 }
 
-async function watched(t: TestContext): Promise<Watched> {
+async function watched(t: TestContext, options: ServerOptions): Promise<Watched> {
   const texts: (readonly [string, string])[] = []
   const note = (...values: unknown[]): void => void texts.push(['logger', values.map((value) => inspect(value)).join()])
-  const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: { error: note, warn: note } })
+  const server = new HttpServer({ address: '127.0.0.1', port: 0, logger: { error: note, warn: note }, ...options })
   const fields = ['authorization', 'cookie', 'x-api-key', 'x-auth-token']
   server.use(accessLog({ fields, to: { info: (entry: object) => texts.push(['access log', inspect(entry)]), child: () => null } }))
   const token = 'token-of-these-tests-1'
@@ -66,15 +86,15 @@ async function watched(t: TestContext): Promise<Watched> {
   server.use(module)
   mapSecrets(server)
   const to = join(temporaryDirectory(t), 'exchanges.jsonl')
-  const recording = record(server, { to, sample: ({ target }) => !target.startsWith('/_weir') })
+  const recording = record(server, { to, sample: ({ target }) => !target.includes('/_weir') })
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   const { port } = server
   const shown = async (): Promise<object[]> => {
-    const get = async (path: string): Promise<unknown> => (await server.inject({ url: `/_weir${path}`, ...looks })).json()
+    const get = async (path: string): Promise<unknown> => (await server.inject({ url: `${server.basePath}/_weir${path}`, ...looks })).json()
     const list = (await get('/exchanges')) as { number: number }[]
     const found = await Promise.all(list.map(async ({ number }) => (await get(`/exchanges/${number}`)) as object))
-    await server.inject({ method: 'POST', url: '/_weir/clear', ...looks })
+    await server.inject({ method: 'POST', url: `${server.basePath}/_weir/clear`, ...looks })
     texts.splice(0, texts.length, ...texts.filter(([, text]) => !text.includes('/_weir')))
     return found
   }

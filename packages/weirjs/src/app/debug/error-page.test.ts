@@ -15,7 +15,7 @@ async function page(error: unknown, problem: Partial<Problem> = {}, ...fields: s
     exchange,
     explanation: null,
     secrets: new Secrets([], null),
-    texts: new ShownTexts([]),
+    texts: new ShownTexts({ secretRoutes: [], basePath: '' }),
   })
 }
 

@@ -53,7 +53,7 @@ async function showPage(
 ): Promise<OutgoingResponse> {
   const { head, match, failure } = exchange
   const secrets = new Secrets(consideredRoutes(routes, head.path), match.route as Route | null)
-  const texts = new ShownTexts(routes.secretRoutes)
+  const texts = new ShownTexts(routes)
   const page = await errorPage({ problem, error: failure, exchange, explanation, secrets, texts })
   if (response.isTaken) return response // the time of the request was up
   response.removeHeader('Content-Type').html(page).vary('Accept')

@@ -31,10 +31,17 @@ function args(line: string, ...fields: string[]): Record<string, ExplainedArgume
   const match = table.find(head, null)
   const route = match.route as Route
   const secrets = new Secrets(consideredRoutes(table, head.path), route)
-  const all = explainArguments(route, askedRequest(head, match), match.values, secrets, new ShownTexts([]), {
-    isChecked: false,
-    error: null,
-  })
+  const all = explainArguments(
+    route,
+    askedRequest(head, match),
+    match.values,
+    secrets,
+    new ShownTexts({ secretRoutes: [], basePath: '' }),
+    {
+      isChecked: false,
+      error: null,
+    },
+  )
   return Object.fromEntries(all.map((one) => [one.name, one]))
 }
 

@@ -87,7 +87,7 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   let considered: readonly ConsideredRoute[] | null = null
   const consider = (): readonly ConsideredRoute[] => (considered ??= consideredRoutes(routes, head.path))
   const secrets = secretsOf(route, consider)
-  const texts = new ShownTexts(routes.secretRoutes)
+  const texts = new ShownTexts(routes)
   let found: OtherRoutes | null = null
   const others = (): OtherRoutes => (found ??= otherRoutes(routes, head, endpointName, consider(), secrets, texts, route))
   const checked = isTooLarge(head, bodyLimit(match, limits)) ? checkedBody(null, head, null) : checkedBody(route, head, asked.content)
@@ -133,7 +133,7 @@ export function explainRefusedHead(
   const { clientAddress, isSecure, endpointName } = connection
   return withText({
     method,
-    target: new ShownTexts(server.routes.secretRoutes).target(target, null),
+    target: new ShownTexts(server.routes).target(target, null),
     path: null,
     basePath: '',
     host: '',

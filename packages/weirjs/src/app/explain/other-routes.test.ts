@@ -30,7 +30,15 @@ function reasons(line: string, endpoint: string | null = null, ...fields: string
   const head = askedHead(line, ...fields)
   const chosen = table.find(head, endpoint).route as Route | null
   const considered = consideredRoutes(table, head.path)
-  const { others } = otherRoutes(table, head, endpoint, considered, new Secrets(considered, chosen), new ShownTexts([]), chosen)
+  const { others } = otherRoutes(
+    table,
+    head,
+    endpoint,
+    considered,
+    new Secrets(considered, chosen),
+    new ShownTexts({ secretRoutes: [], basePath: '' }),
+    chosen,
+  )
   return Object.fromEntries(
     others.map((other) => [
       `${other.method ?? '*'} ${other.endpoint ?? other.host ?? ''}${other.path}`,
@@ -67,6 +75,14 @@ test('at most ten are shown, the nearest, and the others are counted', () => {
   const many = tableOf(Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`GET /x/${'y/'.repeat(i)}z`, {}])))
   const head = askedHead('GET /x/z')
   const considered = consideredRoutes(many, head.path)
-  const { others, othersLeftOut } = otherRoutes(many, head, null, considered, new Secrets(considered, null), new ShownTexts([]), null)
+  const { others, othersLeftOut } = otherRoutes(
+    many,
+    head,
+    null,
+    considered,
+    new Secrets(considered, null),
+    new ShownTexts({ secretRoutes: [], basePath: '' }),
+    null,
+  )
   assert.deepEqual([others.length, othersLeftOut, others[0]?.path], [10, 20, '/x/z'])
 })

@@ -9,27 +9,33 @@ import { Schema } from '../../schema/schema.ts'
 import { type AnySchema, isSchema } from '../../schema/standard.ts'
 import type { RouteListing } from './route-listing.ts'
 
+/** A server, or a group of its routes. */
+export interface SecretsHost {
+  readonly routes: readonly RouteListing[]
+  readonly basePath?: string
+}
+
 /** The secrets of a server whose routes may be mapped at any time. */
 export class DeclaredSecrets {
-  readonly #host: { readonly routes: readonly RouteListing[] }
+  readonly #host: SecretsHost
   readonly #more: readonly string[]
   #count = -1
   #names = new SecretNames()
-  #segments = new SecretSegments()
+  #segments = new SecretSegments('')
 
   /** @param more names that are secret too */
-  constructor(host: { readonly routes: readonly RouteListing[] }, more: readonly string[]) {
+  constructor(host: SecretsHost, more: readonly string[]) {
     this.#host = host
     this.#more = more
   }
 
   /** Looks for routes that have been mapped since. Listing them takes time: do not call it for every exchange. */
   refresh(): void {
-    const { routes } = this.#host
+    const { routes, basePath = '' } = this.#host
     if (routes.length === this.#count) return
     this.#count = routes.length
     this.#names = new SecretNames(this.#more)
-    this.#segments = new SecretSegments()
+    this.#segments = new SecretSegments(basePath)
     for (const { path, bindings, body, answers, messages, tool } of routes) {
       const secret = Object.values(bindings).filter(({ schema }) => schema instanceof Schema && schema.holdsSecret)
       // A call of a tool has what is a part of the path otherwise in an argument, by its name.
@@ -38,10 +44,11 @@ export class DeclaredSecrets {
         path,
         secret.filter(({ source }) => source === 'path').map(({ name }) => name),
       )
-      const names = new Set<string>()
+      const names = { values: new Set<string>(), keys: new Set<string>() }
       const declared = [body, ...Object.values(answers), messages?.receives, messages?.sends]
       for (const schema of declared.flatMap(schemasOf)) addSecretNames(schema, null, names)
-      this.#names.add(names)
+      this.#names.add(names.values)
+      this.#names.addKeyed(names.keys)
     }
   }
 

@@ -7,14 +7,16 @@ import { SecretNames } from '../../formats/masking/secret-words.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'
 import { isSecret } from './binder.ts'
 import type { Route } from './route.ts'
+import type { RouteTable } from './route-table.ts'
 import { hasRest } from './shown-target.ts'
 
 export class ShownTexts {
   readonly #names: SecretNames
-  readonly #segments = new SecretSegments()
+  readonly #segments: SecretSegments
 
-  /** @param secretRoutes those that declare something secret */
-  constructor(secretRoutes: readonly Route[]) {
+  /** @param table the routes of the server */
+  constructor({ secretRoutes, basePath }: Pick<RouteTable, 'secretRoutes' | 'basePath'>) {
+    this.#segments = new SecretSegments(basePath)
     const names: string[] = []
     for (const { template, steps } of secretRoutes) {
       const secret = steps.filter(isSecret)
@@ -41,7 +43,7 @@ export class ShownTexts {
   value(name: string, text: string): string {
     if (this.#names.hasInQuery(name)) return NOT_SHOWN
     const found = valueSecrets(text, this.#names)
-    return masked(text, text.includes('/') ? [...found, ...this.#segments.in(text)] : found, () => NOT_SHOWN)
+    return masked(text, text.includes('/') ? [...found, ...this.#segments.inLink(text)] : found, () => NOT_SHOWN)
   }
 
   field(name: string, text: string): string {

@@ -12,7 +12,7 @@ export type { Range }
 
 /** The secret parameters of paths. */
 interface PathSecrets {
-  in(target: string): Range[]
+  inLink(url: string): Range[]
 }
 
 const QUOTE = 0x22
@@ -35,7 +35,8 @@ export function jsonSecrets(text: string, names: SecretNames): Range[] {
     // The first of two strings in a list may be the name of the second one.
     else if ((next === ':' || (next === ',' && string.length <= MOST_WORD_CHARS)) && isNameOfSecret(string, names)) {
       const value = skipBlanks(text, colon + 1)
-      if (next === ':' || (text[value] === '"' && !skipBlanksIsColon(text, stringEnd(text, value)))) at = addValue(text, value, found)
+      if (next === ':' || (text[value] === '"' && !skipBlanksIsColon(text, stringEnd(text, value))))
+        at = addValue(text, value, found, names.hasSecretKeys(string))
     }
   }
   return found
@@ -77,8 +78,8 @@ function skipBlanks(text: string, at: number): number {
 const COMMENT = /^\/(?:\*[^*]*\*\/|\/[^\n]*\n)/
 const MOST_COMMENT_CHARS = 200
 
-/** Adds the strings and numbers of the value that begins at `at`. @returns where it ends */
-function addValue(text: string, at: number, found: Range[]): number {
+/** Adds the strings and numbers of the value that begins at `at`. @param hidesKeys whether also the names in it @returns where it ends */
+function addValue(text: string, at: number, found: Range[], hidesKeys: boolean): number {
   let depth = 0
   let i = at
   do {
@@ -86,7 +87,7 @@ function addValue(text: string, at: number, found: Range[]): number {
     if (char === '"') {
       const end = stringEnd(text, i)
       const isClosed = end > i + 1 && text.charCodeAt(end - 1) === QUOTE
-      if (skipBlanksIsColon(text, end) && depth > 0) i = end
+      if (!hidesKeys && skipBlanksIsColon(text, end) && depth > 0) i = end
       else {
         found.push([i + 1, isClosed ? end - 1 : end])
         i = end
@@ -212,12 +213,14 @@ export function fieldSecrets(name: string, value: string, names: SecretNames, se
     }
     case 'sec-websocket-protocol':
       return protocolSecrets(value, names)
+    case 'upload-metadata':
+      return metadataSecrets(value, names)
     default: {
       if (names.has(name)) return [[0, value.length]]
       const found = valueSecrets(value, names)
       // Many fields have URLs, such as Referer, Location, Link and those that proxies add.
       if (segments !== null && value.includes('/'))
-        for (const { index, 0: url } of value.matchAll(URLS)) if (IS_URL.test(url)) addAll(found, shifted(segments.in(url), index))
+        for (const { index, 0: url } of value.matchAll(URLS)) if (IS_URL.test(url)) addAll(found, shifted(segments.inLink(url), index))
       return found
     }
   }
@@ -261,6 +264,13 @@ function protocolSecrets(value: string, names: SecretNames): Range[] {
     }
   }
   return found
+}
+
+/** Names, and values in base64, as clients of tus send them: `filename d29ybGQ=,token YQ==`. */
+function metadataSecrets(text: string, names: SecretNames): Range[] {
+  return [...text.matchAll(/([^\s,]+)([ \t]+)([^\s,]+)/g)].flatMap(({ index, 0: pair, 1: name, 3: value }): Range[] =>
+    names.has(name!) ? [[index + pair.length - value!.length, index + pair.length]] : [],
+  )
 }
 
 function cookieSecrets(text: string): Range[] {
@@ -368,15 +378,15 @@ function formsOf(sent: string, inAllForms: boolean): string[] {
   const plain = sent.includes('\\') ? nameOf(`"${sent}"`, 0, sent.length + 2) : sent
   const text = plain.includes('%') || plain.includes('+') ? decoded(plain.replaceAll('+', ' ')) : plain
   add(text)
-  if (inAllForms) for (const own of [text, ...passwordIn(text)]) addForms(own, add)
+  if (inAllForms) for (const own of [text, ...textsIn(text)]) addForms(own, add)
   return forms
 }
 
-/** The password of Basic, which is in base64 with its user's name. */
-function passwordIn(text: string): string[] {
+/** What is in base64: a text of binary metadata, or the password of Basic behind its user's name. */
+function textsIn(text: string): string[] {
   if (!/^[\w+/-]{8,}=*$/.test(text)) return []
   const plain = Buffer.from(text, 'base64').toString()
-  return plain.includes(':') && !/[\x00-\x1f\x7f\ufffd]/.test(plain) ? [plain, plain.slice(plain.indexOf(':') + 1)] : []
+  return /[\x00-\x1f\x7f\ufffd]/.test(plain) ? [] : [plain, plain.slice(plain.indexOf(':') + 1)]
 }
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }

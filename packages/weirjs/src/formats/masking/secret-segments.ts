@@ -17,38 +17,53 @@ const IS_URL = /^(?:[a-z][a-z0-9+.-]*:)?\/./i
 /** What may hide which route a path was meant for. */
 const UNUSUAL = /[\\;%]|\/\/|\/\.\.?(?:\/|$)/
 
+/** A template up to its last secret. */
+interface SecretTemplate {
+  /** The first one is empty: the path begins with a slash. */
+  readonly segments: readonly string[]
+  readonly secret: ReadonlySet<string>
+}
+
 export class SecretSegments {
-  readonly #templates: { readonly segments: readonly string[]; readonly secret: ReadonlySet<string> }[] = []
+  readonly #templates: SecretTemplate[] = []
+  readonly #basePath: string
+
+  /** @param basePath the path below which the application is; empty at the root */
+  constructor(basePath: string) {
+    this.#basePath = basePath
+  }
 
   /** @param names of its secret parameters */
   add(template: string, names: readonly string[]): void {
-    if (names.length > 0) this.#templates.push({ segments: template.split('/').map(comparable), secret: new Set(names) })
+    if (names.length === 0) return
+    const secret = new Set(names)
+    // A client that has left the path of the application out has sent the secret all the same.
+    for (const base of new Set(['', this.#basePath])) {
+      const segments = `${base}${template}`.split('/').map(comparable)
+      const last = segments.findLastIndex((wanted) => isSecretPlace(wanted, secret))
+      if (last !== -1) this.#templates.push({ segments: segments.slice(0, last + 1), secret })
+    }
   }
 
   /** Of a request target, whichever route would match it. */
   in(target: string): Range[] {
-    return this.#templates.length === 0 ? [] : [...this.#inPath(target), ...this.inQuery(target)]
+    return this.#templates.length === 0 ? [] : [...this.#inPath(target, false), ...this.inQuery(target)]
   }
 
-  #inPath(target: string): Range[] {
+  /** Of a URL in a field or a parameter: a proxy may know the application below any path. */
+  inLink(url: string): Range[] {
+    return this.#templates.length === 0 ? [] : [...this.#inPath(url, true), ...this.inQuery(url)]
+  }
+
+  #inPath(target: string, isLink: boolean): Range[] {
     const start = target.startsWith('/') ? 0 : Math.max(0, target.indexOf('/', target.indexOf('//') + 2))
     const end = target.search(/[?#]/)
-    const segments = target.slice(start, end === -1 ? undefined : end).split('/')
-    const found: Range[] = []
-    for (const { segments: template, secret } of this.#templates) {
-      let at = start
-      for (const [i, segment] of segments.entries()) {
-        const wanted = template[Math.min(i, template.length - 1)]!
-        const isRest = wanted.startsWith('*')
-        const isParameter = isRest || wanted.startsWith(':')
-        if (i >= template.length && !isRest) break
-        if (!isParameter && !isSame(wanted, segment)) break
-        if (isParameter && segment !== '' && secret.has(wanted.slice(1))) found.push([at, at + segment.length])
-        at += segment.length + 1
-      }
-    }
     const path = target.slice(start, end === -1 ? undefined : end)
-    if (UNUSUAL.test(path)) this.#addMeant(segmentsIn(path, start), path.startsWith('//'), found)
+    const segments = literalSegments(path, start)
+    const found: Range[] = []
+    for (const template of this.#templates)
+      for (let from = 0; from < offsetsOf(template, segments.length, isLink); from++) if (addMatched(template, segments, from, found)) break
+    if (UNUSUAL.test(path)) this.#addMeant(segmentsIn(path, start), path.startsWith('//'), isLink, found)
     return found
   }
 
@@ -59,7 +74,7 @@ export class SecretSegments {
     if (start === -1) return found
     for (const { index, 0: value } of target.slice(start).matchAll(VALUES)) {
       const from = start + index + 1
-      if (value.length > 1 && decodings(value.slice(1)).some((url) => IS_URL.test(url) && this.#inPath(url).length > 0))
+      if (value.length > 1 && decodings(value.slice(1)).some((url) => IS_URL.test(url) && this.#inPath(url, true).length > 0))
         found.push([from, from + value.length - 1])
     }
     return found
@@ -70,19 +85,65 @@ export class SecretSegments {
    * matches it, but that of another one would. All after the place of a secret is one.
    * @param hasHost whether the first segment may be a host
    */
-  #addMeant(sent: readonly Segment[], hasHost: boolean, found: Range[]): void {
+  #addMeant(sent: readonly Segment[], hasHost: boolean, isLink: boolean, found: Range[]): void {
     const meant = withoutDots(sent)
     const literal = sent.filter(({ text }) => !isDots(text)) // whose dots mean nothing
-    for (const segments of hasHost ? [meant, meant.slice(1), literal] : [meant, literal])
-      for (const { segments: template, secret } of this.#templates) {
-        const wanted = template.slice(1)
-        const place = wanted.findIndex((name) => /^[:*]/.test(name) && secret.has(name.slice(1)))
-        if (place >= segments.length || !wanted.slice(0, place).every((name, i) => /^[:*]/.test(name) || isMeant(name, segments[i]!.text)))
-          continue
-        const from = segments[place]!.range[0]
+    for (const segments of hasHost ? [meant, meant.slice(1), literal] : [meant, literal]) {
+      const meanings = segments.map(({ text }) => meaningsOf(text))
+      for (const template of this.#templates) {
+        const wanted = template.segments.slice(1)
+        const place = wanted.findIndex((name) => isSecretPlace(name, template.secret))
+        const isAt = (from: number): boolean =>
+          wanted.slice(0, place).every((name, i) => isParameter(name) || meanings[from + i]!.includes(name))
+        const offsets = offsetsOf(template, segments.length, isLink)
+        let at = 0
+        while (at < offsets && at + place < segments.length && !isAt(at)) at++
+        if (at === offsets || at + place >= segments.length) continue
+        const from = segments[at + place]!.range[0]
         for (const { text, range } of sent) if (range[0] >= from && !isDots(text)) found.push(range)
       }
+    }
   }
+}
+
+function isParameter(wanted: string): boolean {
+  return wanted.startsWith(':') || wanted.startsWith('*')
+}
+
+function isSecretPlace(wanted: string, secret: ReadonlySet<string>): boolean {
+  return isParameter(wanted) && secret.has(wanted.slice(1))
+}
+
+/** At how many segments of a path a template may begin. Without a text before the secret, it would be found everywhere. */
+function offsetsOf({ segments: [, first = ''] }: SecretTemplate, length: number, isLink: boolean): number {
+  return isLink && !isParameter(first) ? Math.max(1, length) : 1
+}
+
+/** As the router sees them. The first one is empty. */
+function literalSegments(path: string, start: number): Segment[] {
+  let at = start
+  return path.split('/').map((text): Segment => {
+    const from = at
+    at += text.length + 1
+    return { text, range: [from, from + text.length] }
+  })
+}
+
+/**
+ * Adds the secrets of a path that a template matches, as far as it does.
+ * @param from the segment before the first one of the template
+ * @returns whether all that follows is secret
+ */
+function addMatched({ segments: template, secret }: SecretTemplate, segments: readonly Segment[], from: number, found: Range[]): boolean {
+  if (from === 0 && segments[0]!.text !== '') return false
+  const isRest = template.at(-1)!.startsWith('*')
+  for (let i = 1; from + i < segments.length && (i < template.length || isRest); i++) {
+    const wanted = template[Math.min(i, template.length - 1)]!
+    const { text, range } = segments[from + i]!
+    if (!isParameter(wanted) && !isSame(wanted, text)) return false
+    if (text !== '' && isSecretPlace(wanted, secret)) found.push(range)
+  }
+  return isRest
 }
 
 function segmentsIn(path: string, start: number): Segment[] {
@@ -112,9 +173,9 @@ function isDots(text: string): boolean {
   return decodings(text).some((one) => one === '.' || one === '..')
 }
 
-/** @param sent perhaps with parameters: `reset;a=b` */
-function isMeant(wanted: string, sent: string): boolean {
-  return decodings(sent).some((text) => text.split(';', 1)[0]!.toLowerCase() === wanted)
+/** What a segment may be meant as. @param sent perhaps with parameters: `reset;a=b` */
+function meaningsOf(sent: string): string[] {
+  return decodings(sent).map((text) => text.split(';', 1)[0]!.toLowerCase())
 }
 
 /** Decoded as the router does it: `%2F` keeps its three characters. */

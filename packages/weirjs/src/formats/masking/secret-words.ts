@@ -32,6 +32,7 @@ const MOST_KNOWN_CHARS = 100
 
 export class SecretNames {
   readonly #more: Set<string>
+  readonly #keyed = new Set<string>()
   /** Names that have been looked at: most requests have the same ones. */
   readonly #known = new Map<string, boolean>()
   readonly #knownInQueries = new Map<string, boolean>()
@@ -47,13 +48,27 @@ export class SecretNames {
     this.#knownInQueries.clear()
   }
 
+  /** @param names of objects whose keys are secret, as are their values */
+  addKeyed(names: Iterable<string>): void {
+    for (const name of names) {
+      this.#keyed.add(plainName(name))
+      this.add([name])
+    }
+  }
+
+  hasSecretKeys(name: string): boolean {
+    return this.#keyed.size > 0 && this.#keyed.has(plainName(name))
+  }
+
   has(name: string): boolean {
     return this.#known.get(name) ?? remember(this.#known, name, this.#isSecret(plainName(name)))
   }
 
   #isSecret(text: string): boolean {
-    // Fields are often written with `X-` before their name.
-    return PARTS.test(text) || WHOLE.has(text.startsWith('x') ? text.slice(1) : text) || WHOLE.has(text) || this.#more.has(text)
+    if (PARTS.test(text)) return true
+    // Fields are often written with `X-` before their name, and `-bin` after it where their values are bytes.
+    const name = text.endsWith('bin') ? text.slice(0, -'bin'.length) : text
+    return WHOLE.has(name) || WHOLE.has(name.replace(/^x/, '')) || this.#more.has(text) || this.#more.has(name)
   }
 
   /** Whether a parameter of a query with this name is secret. */

@@ -2,8 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 
-import { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
-import type { RouteListing } from '../../app/routes/route-listing.ts'
+import { DeclaredSecrets, type SecretsHost } from '../../app/routes/declared-secrets.ts'
 import { DEFAULT_LIMITS } from '../../base/limits.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
 import {
@@ -56,14 +55,14 @@ export interface Masking {
  * @param host a server, or a group of its routes
  * @param more names of fields, parameters and properties that are secret too
  */
-export function masking(host: { readonly routes: readonly RouteListing[] }, more: readonly string[]): Masking {
+export function masking(host: SecretsHost, more: readonly string[]): Masking {
   return new DeclaredMasking(host, more)
 }
 
 class DeclaredMasking implements Masking {
   readonly #declared: DeclaredSecrets
 
-  constructor(host: { readonly routes: readonly RouteListing[] }, more: readonly string[]) {
+  constructor(host: SecretsHost, more: readonly string[]) {
     this.#declared = new DeclaredSecrets(host, more)
   }
 

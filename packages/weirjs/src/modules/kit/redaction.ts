@@ -2,9 +2,8 @@
 // schema.
 
 import { isSecret } from '../../app/routes/binder.ts'
-import { DeclaredSecrets } from '../../app/routes/declared-secrets.ts'
+import { DeclaredSecrets, type SecretsHost } from '../../app/routes/declared-secrets.ts'
 import type { Route } from '../../app/routes/route.ts'
-import type { RouteListing } from '../../app/routes/route-listing.ts'
 import type { NoRoute } from '../../app/routes/scope.ts'
 import { NOT_SHOWN } from '../../app/routes/shown-target.ts'
 import { invalid, listOf } from '../../base/options.ts'
@@ -23,7 +22,7 @@ const USER_INFO = /\/\/[^/?#\s]*@/g
 /** Reads requests without their secrets, for logs and traces: those of declared parameters, of usual fields and of query parameters. */
 export interface RedactedReader {
   /** From now on, what the routes of a server declare secret is not shown where no route has read it either. */
-  declare(host: { readonly routes: readonly RouteListing[] }): void
+  declare(host: SecretsHost): void
   /** The target of the request, as it came. Of more than 4,096 characters, the beginning. */
   urlOf(session: HttpSession): string
   /** The same for a field. @param name in lower case @returns null without it */
@@ -87,7 +86,7 @@ export class Redaction implements RedactedReader {
   }
 
   /** From now on, what its routes declare secret is not shown where no route has read it either. */
-  declare(host: { readonly routes: readonly RouteListing[] }): void {
+  declare(host: SecretsHost): void {
     this.#declared = new DeclaredSecrets(host, this.#chosen)
   }
 
@@ -106,7 +105,7 @@ export class Redaction implements RedactedReader {
 
   /** A field, which may have URLs, with user names and passwords. */
   link(url: string): string {
-    const paths = masked(url, this.#secrets.segments.in(url), () => NOT_SHOWN)
+    const paths = masked(url, this.#secrets.segments.inLink(url), () => NOT_SHOWN)
     return this.query(paths.includes('@') ? paths.replace(USER_INFO, `//${NOT_SHOWN}@`) : paths)
   }
 
