@@ -153,6 +153,23 @@ test('lines of a log are shown with their exchange, whether they come before its
   )
 })
 
+test('lines of a log show nothing that is secret in their exchange, whether they come before its end or after', async () => {
+  const { server, module, details } = inspected()
+  let id = ''
+  const log = (msg: string): void => void module.write(`${JSON.stringify({ requestId: id, msg })}\n`)
+  server.mapGet('/reset/:key', { key: s.string.secret() }, ({ key }, { requestId, response }) => {
+    id = requestId
+    log(`resets with ${key}`)
+    return response.header('Set-Cookie', 'id=hunter2-of-the-response').text('ok')
+  })
+  await server.inject({ url: '/reset/hunter2-of-the-path', headers: { authorization: 'Bearer hunter2-of-a-field' } })
+  for (const secret of ['path', 'field', 'response']) log(`has seen hunter2-of-${secret === 'field' ? 'a' : 'the'}-${secret} at last`)
+  const [exchange] = await details()
+  assert.equal(exchange!.lines.length, 4)
+  assert.ok(!JSON.stringify(exchange).includes('hunter2'), JSON.stringify(exchange!.lines))
+  assert.match(exchange!.lines[3]!, /has seen x+ at last/)
+})
+
 const REFUSED: readonly (readonly [what: string, request: object])[] = [
   ['a peer without an address', {}],
   ['another machine', { peer: { address: '192.0.2.7' } }],

@@ -3,7 +3,7 @@
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import type { ExchangeObserver, ExchangeRecord, HttpResponse, HttpSession, Middleware, Next } from 'weirjs'
-import { dev, exchange, isInstance } from 'weirjs/kit'
+import { dev, exchange, isInstance, ownText } from 'weirjs/kit'
 
 import type { Entry, KeptBody, KeptError, Stages } from './entry.ts'
 import type { ExchangeList } from './exchange-list.ts'
@@ -176,6 +176,7 @@ export class Capture implements ExchangeObserver {
     const responseHead = draft === null || status === null ? null : this.#responseHead(draft.response, status, secrets)
     const responseBody = draft === null || draft.response === null ? null : this.#responseBody(draft, record, secrets)
     // Only now, all of them are known: each part may repeat those of the others.
+    const hidden = secrets.map(ownText) // not with the head that they are a part of
     return {
       number: ++this.#number,
       kind,
@@ -207,6 +208,8 @@ export class Capture implements ExchangeObserver {
       stages: stagesOf(draft, record),
       messages: session === null ? null : (this.#drafts.get(session)?.messages ?? null),
       lines: [],
+      hide: (line) => this.#masking.without(line, hidden),
+      hiddenChars: hidden.reduce((sum, secret) => sum + secret.length, 0),
     }
   }
 

@@ -78,6 +78,10 @@ export interface Entry extends Summary {
   readonly firstByteMs: ExchangeRecord['firstByteMs']
   /** What was logged under its request id. */
   readonly lines: string[]
+  /** A line without what it repeats of the secrets of the exchange. */
+  readonly hide: (line: string) => string
+  /** How much these secrets take. */
+  readonly hiddenChars: number
 }
 
 export function summaryOf(entry: Entry): Summary {
@@ -86,7 +90,8 @@ export function summaryOf(entry: Entry): Summary {
 }
 
 /** About how much memory it takes, or may take. */
-export function sizeOf({ requestHead, requestBody, responseHead, responseBody, messages, lines, url }: Entry): number {
+export function sizeOf({ requestHead, requestBody, responseHead, responseBody, messages, lines, url, hiddenChars }: Entry): number {
   const texts = [requestHead, requestBody?.text, responseHead, responseBody?.text, url, ...lines]
-  return texts.reduce((sum, text) => sum + (text?.length ?? 0) * 2, messages === null ? 1_000 : 1_000 + MESSAGES_BYTES)
+  const others = 1_000 + 2 * hiddenChars + (messages === null ? 0 : MESSAGES_BYTES)
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0) * 2, others)
 }

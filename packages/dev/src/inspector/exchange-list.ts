@@ -47,7 +47,7 @@ export class ExchangeList {
   add(entry: Entry): void {
     const { requestId } = entry
     if (requestId !== null) {
-      entry.lines.push(...(this.#early.get(requestId) ?? []))
+      entry.lines.push(...(this.#early.get(requestId) ?? []).map(entry.hide))
       this.#early.delete(requestId)
       this.#byRequest.set(requestId, entry)
     }
@@ -70,7 +70,7 @@ export class ExchangeList {
     if (entry !== undefined) {
       if (entry.lines.length >= MOST_LINES) return
       this.#bytes += 2 * text.length
-      entry.lines.push(text)
+      entry.lines.push(entry.hide(text))
       return
     }
     const lines = this.#early.get(requestId) ?? []
