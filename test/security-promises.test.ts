@@ -132,7 +132,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
   'one line of printable ASCII': [
     'packages/weirjs/test/modules/log/forging.test.ts: every exchange is one line of visible ASCII: …',
     'packages/weirjs/test/modules/log/lines.test.ts: credentials, chosen parameters of queries and secret parameters are hidden',
-    'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger',
+    'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger, …',
   ],
   'A slow stream holds at most': [
     'packages/weirjs/test/modules/log/stream.test.ts: a slow stream gets larger pieces, and lines beyond the limit are dropped, counted and reported',
@@ -334,11 +334,11 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
   ],
   'unless it is forced': [
     'packages/dev/test/inspector.test.ts: refuses to work in production, unless it is forced',
-    'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger',
+    'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger, …',
   ],
   'writes no value of Authorization': [
     'packages/dev/test/replay.test.ts: no secret reaches the disk: fields, cookies, queries, paths, forms, JSON, chunks, parts, and their repetitions',
-    'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger',
+    'packages/weirjs/test/modules/secrets-in-odd-requests.test.ts: no form of a request leaves its secret in a recording, the inspector, the access log or the logger, …',
   ],
   'Of a head that was refused': ['packages/dev/test/replay.test.ts: malformed requests are masked too'],
   'A secret without a name is kept': [

@@ -129,7 +129,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     const { limits, timeouts, jsonEngine, invalidBodyStatus, onError, proxies, hosts, basePath, frontEnds, ...settings } = checked
     const debug = given.debug ?? defaultDebug
     const logger = settings.logger === undefined ? console : settings.logger
-    const routes = new RouteTable(basePath?.path)
+    const routes = new RouteTable()
     routes.root.showWith((head, route) => shownUrl(head, route as Route | null, routes))
     super({ table: routes, limits: { ...timeouts, ...limits }, invalidBodyStatus, logger: moduleLogger(logger) }, routes.root)
     this.#logger = logger
@@ -138,7 +138,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     this.#bodySettings = { jsonEngine, invalidBodyStatus }
     this.#routes = routes
     this.frontEnds = frontEnds
-    this.basePath = routes.basePath
+    this.basePath = routes.basePath = basePath?.path ?? ''
     this.#places = publicCall(HttpServer, () => new Places(given, proxies !== null))
     const application = new Dispatcher({
       server: this,

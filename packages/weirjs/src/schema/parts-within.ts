@@ -17,22 +17,14 @@ export function holdsForeign(schema: AnySchema, seen: Set<AnySchema> = new Set()
   return partsOf(schema, '').some(([part]) => holdsForeign(part, seen))
 }
 
-/** Names of properties. */
-interface SecretProperties {
-  /** Those whose values are secret. */
-  readonly values: Set<string>
-  /** Those of records whose keys are secret. */
-  readonly keys: Set<string>
-}
-
 /**
- * Adds the names of the properties that are secret, wherever they are in a schema.
+ * Adds the names of the properties whose values are secret, wherever they are in a schema.
  * @param name of the property that `schema` describes; null for none
  */
 export function addSecretNames(
   schema: AnySchema,
   name: string | null,
-  names: SecretProperties,
+  names: Set<string>,
   seen = new Map<AnySchema, Set<string | null>>(),
 ): void {
   if (!(schema instanceof Schema) || !schema.holdsSecret) return
@@ -41,8 +33,7 @@ export function addSecretNames(
   if (known?.has(name)) return
   if (known === undefined) seen.set(schema, new Set([name]))
   else known.add(name)
-  if (schema.isSecret && name !== null) names.values.add(name)
-  if (schema instanceof RecordSchema && schema.hidesKeys && name !== null) names.keys.add(name)
+  if (schema.isSecret && name !== null) names.add(name)
   for (const [part, key] of partsOf(schema, name)) addSecretNames(part, key, names, seen)
 }
 

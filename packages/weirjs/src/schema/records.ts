@@ -93,16 +93,15 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
     // Code that copies the record later might copy it onto a prototype.
     if (key === '__proto__') return new Mismatch('a key that is not "__proto__"', show(key))
     const read = this.key === null ? key : this.key.fromText(key)
-    return read instanceof Mismatch ? new Mismatch(`a key that is ${read.expected}`, this.hidesKeys ? NOT_SHOWN : show(key)) : null
+    return read instanceof Mismatch ? new Mismatch(`a key that is ${read.expected}`, this.#hidesKeys ? NOT_SHOWN : show(key)) : null
   }
 
   /** The key, as messages show where a value is. @internal */
   shown(key: string): string {
-    return this.hidesKeys ? NOT_SHOWN : shorten(key)
+    return this.#hidesKeys ? NOT_SHOWN : shorten(key)
   }
 
-  /** @internal */
-  get hidesKeys(): boolean {
+  get #hidesKeys(): boolean {
     return this.key?.holdsSecret === true
   }
 

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { routeOf, tableOf } from '../../../test/support/asked.ts'
-import { bodySecrets } from '../../formats/masking/body-secrets.ts'
-import { masked } from '../../formats/masking/ranges.ts'
 import { mergePatch } from '../../http/body/merge-patch-body.ts'
 import { events } from '../../http/body/plain-body.ts'
 import { form, json } from '../../http/body/schema-body.ts'
@@ -38,27 +36,6 @@ test('names are those of secret parameters, of secret parts of bodies and answer
   const has = (name: string): boolean => secrets.names.hasInQuery(name)
   assert.deepEqual(['zQuery', 'x-zed', 'zPart', 'zAnswer', 'zGiven'].filter(has), ['zQuery', 'x-zed', 'zPart', 'zAnswer', 'zGiven'])
   assert.deepEqual(['open', 'pub', 'zId'].filter(has), [])
-})
-
-test('the keys of a record are secret if their schema is, wherever it is', () => {
-  const codes = t.record(t.int).keys(secret)
-  const secrets = new DeclaredSecrets(
-    {
-      routes: [
-        listed('POST /', { body: t.object({ zCodes: codes, zPairs: t.array(codes), open: t.record(t.int) }) }),
-        listed('GET /', { answers: { 200: t.object({ more: t.object({ zSent: codes.nullable() }) }) } }),
-      ],
-    },
-    [],
-  )
-  secrets.refresh()
-  const shown = (value: object): string => {
-    const text = JSON.stringify(value)
-    return masked(text, bodySecrets(text, 'application/json', secrets.names))
-  }
-  assert.equal(shown({ zCodes: { abc: 12 }, open: { abc: 12 } }), '{"zCodes":{"xxx":11},"open":{"abc":12}}')
-  assert.equal(shown({ zPairs: [{ abc: 12, 'd"e': 3 }] }), '{"zPairs":[{"xxx":11,"xxxx":1}]}')
-  assert.equal(shown({ more: { zSent: { abc: 12 } }, more2: 'abc' }), '{"more":{"zSent":{"xxx":11}},"more2":"abc"}')
 })
 
 const others = t.object({

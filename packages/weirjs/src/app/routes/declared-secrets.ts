@@ -9,7 +9,6 @@ import { Schema } from '../../schema/schema.ts'
 import { type AnySchema, isSchema } from '../../schema/standard.ts'
 import type { RouteListing } from './route-listing.ts'
 
-/** A server, or a group of its routes. */
 export interface SecretsHost {
   readonly routes: readonly RouteListing[]
   readonly basePath?: string
@@ -44,11 +43,10 @@ export class DeclaredSecrets {
         path,
         secret.filter(({ source }) => source === 'path').map(({ name }) => name),
       )
-      const names = { values: new Set<string>(), keys: new Set<string>() }
+      const names = new Set<string>()
       const declared = [body, ...Object.values(answers), messages?.receives, messages?.sends]
       for (const schema of declared.flatMap(schemasOf)) addSecretNames(schema, null, names)
-      this.#names.add(names.values)
-      this.#names.addKeyed(names.keys)
+      this.#names.add(names)
     }
   }
 

@@ -36,7 +36,7 @@ interface Offer {
 
 export class RouteTable {
   /** The path below which the application is; empty at the root, and where a proxy states it. */
-  readonly basePath: string
+  basePath = ''
   /** The level of the server, around all others. */
   readonly root = new Scope(null, 'server', '')
   #matcher = new EndpointMatcher()
@@ -58,10 +58,6 @@ export class RouteTable {
   /** Groups to which requests without a route belong, the innermost first. */
   readonly #owners: Owner[] = []
   #revision = 0
-
-  constructor(basePath = '') {
-    this.basePath = basePath
-  }
 
   /**
    * @throws WEIR_ROUTE_CLASH if another route claims the same requests; WEIR_ROUTE_DECLARATION for an endpoint that does not exist, and for an

@@ -1,7 +1,8 @@
 // What explanations and the page of `debug` repeat of a request: all of it, in whatever spelling, except what is secret by its name or by the
 // declaration of a route, be it one that the client has missed.
 
-import { fieldSecrets, masked, urlSecrets, valueSecrets } from '../../formats/masking/ranges.ts'
+import { fieldSecrets } from '../../formats/masking/contents.ts'
+import { masked, urlSecrets, valueSecrets } from '../../formats/masking/ranges.ts'
 import { SecretSegments } from '../../formats/masking/secret-segments.ts'
 import { SecretNames } from '../../formats/masking/secret-words.ts'
 import { NOT_SHOWN } from '../../schema/mismatch.ts'

@@ -1,9 +1,10 @@
 // Finds the secrets in a body, whatever its type.
 
 import { parseMediaType } from '../media-type.ts'
+import { jsonSecrets, partSecrets } from './contents.ts'
 import { looseSecrets } from './loose-secrets.ts'
 import { pairSecrets } from './pairs.ts'
-import { addAll, credentialsIn, jsonSecrets, partSecrets, type Range, userInfoIn } from './ranges.ts'
+import { addAll, credentialsIn, type Range, userInfoIn } from './ranges.ts'
 import type { SecretNames } from './secret-words.ts'
 
 /** The first line that could delimit parts. */

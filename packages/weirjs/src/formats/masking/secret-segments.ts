@@ -93,14 +93,12 @@ export class SecretSegments {
       for (const template of this.#templates) {
         const wanted = template.segments.slice(1)
         const place = wanted.findIndex((name) => isSecretPlace(name, template.secret))
-        const isAt = (from: number): boolean =>
-          wanted.slice(0, place).every((name, i) => isParameter(name) || meanings[from + i]!.includes(name))
-        const offsets = offsetsOf(template, segments.length, isLink)
-        let at = 0
-        while (at < offsets && at + place < segments.length && !isAt(at)) at++
-        if (at === offsets || at + place >= segments.length) continue
-        const from = segments[at + place]!.range[0]
-        for (const { text, range } of sent) if (range[0] >= from && !isDots(text)) found.push(range)
+        for (let at = 0; at < offsetsOf(template, segments.length, isLink) && at + place < segments.length; at++) {
+          if (!wanted.slice(0, place).every((name, i) => isParameter(name) || meanings[at + i]!.includes(name))) continue
+          const from = segments[at + place]!.range[0]
+          for (const { text, range } of sent) if (range[0] >= from && !isDots(text)) found.push(range)
+          break
+        }
       }
     }
   }

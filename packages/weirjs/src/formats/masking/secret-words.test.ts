@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { fieldSecrets } from './contents.ts'
 import { pairSecrets } from './pairs.ts'
-import { fieldSecrets, masked, urlSecrets } from './ranges.ts'
+import { masked, urlSecrets } from './ranges.ts'
 import { SECRET_QUERY, SecretNames, USUAL_SECRETS } from './secret-words.ts'
 
 test('the fields that carry credentials have secret names, however they are written', () => {

@@ -32,7 +32,6 @@ const MOST_KNOWN_CHARS = 100
 
 export class SecretNames {
   readonly #more: Set<string>
-  readonly #keyed = new Set<string>()
   /** Names that have been looked at: most requests have the same ones. */
   readonly #known = new Map<string, boolean>()
   readonly #knownInQueries = new Map<string, boolean>()
@@ -46,18 +45,6 @@ export class SecretNames {
     for (const name of names) this.#more.add(plainName(name))
     this.#known.clear()
     this.#knownInQueries.clear()
-  }
-
-  /** @param names of objects whose keys are secret, as are their values */
-  addKeyed(names: Iterable<string>): void {
-    for (const name of names) {
-      this.#keyed.add(plainName(name))
-      this.add([name])
-    }
-  }
-
-  hasSecretKeys(name: string): boolean {
-    return this.#keyed.size > 0 && this.#keyed.has(plainName(name))
   }
 
   has(name: string): boolean {

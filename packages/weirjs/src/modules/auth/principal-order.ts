@@ -6,17 +6,18 @@ import { WeirError } from '../../base/errors.ts'
 /** What policies that set `session.principal` state about themselves, and their names. */
 const SETTERS = new WeakMap<object, 'auth' | 'sessions'>()
 /** What schemes lack where they are used. */
-const LACKS = new WeakMap<object, Lack>()
-
-/** Returns why nobody can have the credentials of a scheme, or why others could use them; null if all is well. */
-type Lack = (policies: readonly UsedPolicy[]) => string | null
+const LACKS = new WeakMap<object, (policies: readonly UsedPolicy[]) => string | null>()
 
 /**
  * For modules: makes a description known as that of a policy whose gate sets the principal.
  * @param description the object that `describe` of the policy returns each time, or a scheme whose principals it sets
  * @param lack of a scheme: returns what it lacks where it is used with these policies, or null
  */
-export function notePrincipalSetter(description: object, name: 'auth' | 'sessions', lack?: Lack): void {
+export function notePrincipalSetter(
+  description: object,
+  name: 'auth' | 'sessions',
+  lack?: (policies: readonly UsedPolicy[]) => string | null,
+): void {
   SETTERS.set(description, name)
   if (lack !== undefined) LACKS.set(description, lack)
 }

@@ -5,19 +5,10 @@ import { Buffer } from 'node:buffer'
 import { DeclaredSecrets, type SecretsHost } from '../../app/routes/declared-secrets.ts'
 import { DEFAULT_LIMITS } from '../../base/limits.ts'
 import { bodySecrets } from '../../formats/masking/body-secrets.ts'
-import {
-  addAll,
-  fieldLineSecrets,
-  fieldSecrets,
-  masked,
-  type Range,
-  repeatable,
-  shifted,
-  urlSecrets,
-  withoutRepeated,
-  wordsIn,
-} from '../../formats/masking/ranges.ts'
+import { fieldLineSecrets, fieldSecrets } from '../../formats/masking/contents.ts'
+import { addAll, masked, type Range, shifted, urlSecrets, wordsIn } from '../../formats/masking/ranges.ts'
 import { refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
+import { repeatable, withoutRepeated } from '../../formats/masking/repeated.ts'
 import type { SecretSegments } from '../../formats/masking/secret-segments.ts'
 import type { SecretNames } from '../../formats/masking/secret-words.ts'
 import { BODY_DATA, ChunkDecoder } from '../../wire/http1/chunked.ts'
