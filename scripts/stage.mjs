@@ -21,7 +21,7 @@ const PAGES = {
 const others = [...new Set(Object.values(PAGES).flat())].join('|')
 /** Beside those: how modules are written, pages about the inside, measurements, first steps, other people’s test suites, other servers and machines, pictures, and dashboards. */
 const NOT_CARRIED = new RegExp(
-  `^docs/(?:(?:architecture|dependencies|packages|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|grafana|guide/(?:body-map|from-[\\w-]+|first-programs|getting-started|modules|serverless|tasks|dashboard|deploy|platforms|proxies|sign-in|react|node|embedding|inside-node|fetch-guests|request-flow|web-apis|why|${others})\\.md)$`,
+  `^docs/(?:(?:architecture|dependencies|packages|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|grafana|guide/(?:body-map|models|from-[\\w-]+|first-programs|getting-started|modules|serverless|tasks|dashboard|deploy|platforms|proxies|sign-in|react|node|embedding|inside-node|fetch-guests|request-flow|web-apis|why|${others})\\.md)$`,
 )
 const own = (PAGES[name] ?? []).map((page) => `docs/guide/${page}.md`).filter((page) => existsSync(`${ROOT}/${page}`))
 const copies = ['LICENSE', ...(name === 'weirjs' ? ['docs'] : own)]
