@@ -66,7 +66,11 @@ for (const [mistake, make, expected] of [
     /user "ann": there is no option "role"/,
   ],
   ['a list of users', () => basic({ users: [{ name: 'ann' }] as never }), /users is an array, not a table from names to hashes/],
-  ['auth as a module', () => new HttpServer().use(auth({ schemes: [basic({ users: {} })] }) as never), /install\(host\), not an Auth$/],
+  [
+    'auth as a module',
+    () => new HttpServer().useModule(auth({ schemes: [basic({ users: {} })] }) as never),
+    /install\(host\), not an Auth$/,
+  ],
   ['a key of which the variable is not set', () => sealed({ keys: [undefined as never] }), /keys\[0\] is undefined, not 32 bytes/],
   ['a password as a key', () => sealed({ keys: ['secret'] }), /keys\[0\] is a text of 6 characters, not 32 bytes/],
   ['half a key', () => sealed({ keys: [new Uint8Array(16)] }), /keys\[0\] is 16 bytes, not 32 bytes/],
