@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test } from 'node:test'
 
 import { HttpServer } from '../../weirjs/src/index.ts'
@@ -26,4 +27,15 @@ test('a filter that leaves no exchange is an error, too, and so is one that retu
 test('chaos without a run is an error', async () => {
   const running = chaos(new HttpServer({ logger: null }), { requests: ['/'], runs: 0 })
   await assert.rejects(running, { code: 'WEIR_OPTION_INVALID', message: /runs is 0, not a whole number of at least 1$/ })
+})
+
+test('a sample that returns a promise records nothing, and the process is warned', async (t) => {
+  const warned = once(process, 'warning')
+  const server = new HttpServer({ logger: null }).mapGet('/', () => 'home')
+  const sample = (async () => true) as unknown as () => boolean
+  const recording = record(server, { to: temporaryDirectory(t), sample })
+  await server.inject('/')
+  const [warning] = (await warned) as [Error]
+  assert.match(warning.message, /record\(\): sample has thrown: .*record\(\): sample returned a promise, not true or false$/)
+  assert.equal((await recording.stop()).exchanges, 0)
 })

@@ -1,7 +1,7 @@
 // Routers of `@connectrpc/connect`, as they are: their handlers read and write the protocols themselves.
 
 import type { HttpResponse, HttpSession } from 'weirjs'
-import { responseHandle } from 'weirjs/kit'
+import { invalid, kindOf, responseHandle } from 'weirjs/kit'
 
 import type { RpcHost } from './map-service.ts'
 
@@ -36,12 +36,19 @@ export interface UniversalResponse {
   readonly trailer?: Headers | undefined
 }
 
-/** Maps all methods of a router of Connect, streams included. Policies of the server and its groups apply, and answer as for any route. */
+/**
+ * Maps all methods of a router of Connect, streams included. Policies of the server and its groups apply, and answer as for any route.
+ * @throws WEIR_OPTION_INVALID for a router without handlers
+ */
 export function mountConnect(server: RpcHost, router: ConnectRouter): void {
+  const { handlers = [] } = Object(router) as Partial<ConnectRouter>
+  const [first] = handlers
+  if (first === undefined)
+    throw invalid('mountConnect()', `the router is ${kindOf(router)} without handlers: add its services before you mount it`)
   server.use({
-    name: 'connect router',
+    name: `connect router ${first.requestPath}`,
     install(host) {
-      for (const handler of router.handlers)
+      for (const handler of handlers)
         for (const method of handler.allowedMethods) {
           // What is no stream has the limits of the server.
           const limits = handler.method.methodKind === 'unary' ? {} : { maxRequestBodySize: null, minBodyRate: 0, requestTimeout: null }

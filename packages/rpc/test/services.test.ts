@@ -95,6 +95,19 @@ function setOf(response: unknown): Uint8Array {
   return toBinary(FileDescriptorSetSchema, { $typeName: 'google.protobuf.FileDescriptorSet', file: files } as never)
 }
 
+test('a router of Connect without services is refused, and a server may have several routers', () => {
+  const message = /mountConnect\(\): the router is an object without handlers: add its services before you mount it$/
+  assert.throws(() => mountConnect(new HttpServer(), createConnectRouter()), { code: 'WEIR_OPTION_INVALID', message })
+  assert.throws(() => mountConnect(new HttpServer(), undefined as never), /the router is undefined without handlers/)
+  const server = new HttpServer()
+  mountConnect(server, createConnectRouter().service(EchoService, {}))
+  mountConnect(server, createConnectRouter().service(Health, {}))
+  assert.equal(
+    server.routes.some(({ path }) => path === '/grpc.health.v1.Health/Check'),
+    true,
+  )
+})
+
 test('a router of Connect is mapped as it is, streams included', async (t) => {
   const router = createConnectRouter({ connect: true, grpc: true, grpcWeb: true })
   router.service(EchoService, {

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { HttpServer, Size } from 'weirjs'
-import { dev, invalid, option, rules } from 'weirjs/kit'
+import { dev, invalid, isPromise, option, rules } from 'weirjs/kit'
 
 import { decodedBody } from './decoded-body.ts'
 import { ExchangeStore } from './exchange-store.ts'
@@ -109,7 +109,9 @@ class Recorder implements Recording, dev.ExchangeTap {
   wants(method: string, target: string): boolean {
     if (this.#hasStopped) return false
     try {
-      return this.#sample({ method, target })
+      const wanted: unknown = this.#sample({ method, target })
+      if (isPromise(wanted)) throw invalid('record()', 'sample returned a promise, not true or false')
+      return wanted === true
     } catch (error) {
       process.emitWarning(`record(): sample has thrown: ${String(error)}`)
       return false

@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 
-import { type ExchangeRecord, HttpServer } from '../../src/index.ts'
+import { type ExchangeRecord, HttpServer, saveTo } from '../../src/index.ts'
 import { cache } from '../../src/modules/cache/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { health } from '../../src/modules/health/index.ts'
 import { idempotency } from '../../src/modules/idempotency/index.ts'
 import { accessLog } from '../../src/modules/log/index.ts'
 import { connect } from '../../src/testing/index.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
 
 /** What a program without types passes. */
 function untyped<T>(value: unknown): T {
@@ -77,6 +78,15 @@ test('compression in the metadata of a route is true or false', async () => {
   assert.deepEqual(await ask('/null'), [500, null])
   assert.deepEqual(await ask('/true'), [200, 'gzip'])
   assert.deepEqual(await ask('/false'), [200, null])
+})
+
+test('what checks the bytes of a file, or the type of a response, returns no promise', async (t) => {
+  const magic = untyped<(first: Uint8Array) => boolean>(async () => false)
+  const saving = saveTo(temporaryDirectory(t), { fileName: 'a.png' }, Buffer.from('no picture'), { magic })
+  await assert.rejects(saving, { code: 'WEIR_OPTION_INVALID', message: /saveTo\(\): magic returned a promise, not true or false$/ })
+  const server = new HttpServer({ logger: null }).use(compression({ types: untyped(async () => false) }))
+  server.mapGet('/', () => 'x'.repeat(5_000))
+  assert.equal((await server.inject({ url: '/', headers: { 'Accept-Encoding': 'gzip' } })).status, 500)
 })
 
 test('debug in production is a warning', (t) => {

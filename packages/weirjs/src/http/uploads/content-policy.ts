@@ -215,7 +215,7 @@ function checkedTypes(types: readonly string[], owner: string, option: string): 
 }
 
 function checkedMagic(magic: NonNullable<ContentPolicy['magic']>, owner: string): NonNullable<ContentPolicy['magic']> {
-  if (typeof magic === 'function') return magic
+  if (typeof magic === 'function') return func({ decides: true }).read(magic, { owner, option: 'magic' }) as never
   if (!Array.isArray(magic)) throw invalid(owner, `magic is ${shown(magic)}, not a list`)
   for (const known of magic as readonly unknown[])
     if (!Array.isArray(known) && !(known instanceof Uint8Array)) throw invalid(owner, `magic: ${shown(known)} is not a list of bytes`)

@@ -73,7 +73,7 @@ export const COMPRESSION_RULES = rules<CompressionOptions>('compression')(
     encodings: listOf(...CODING_NAMES).or(CODING_NAMES),
     minSize: size().or(1_024),
     minBytes: alias('minSize'),
-    types: func().optional('see below'),
+    types: func({ decides: true }).optional('see below'),
     levels: nested(LEVEL_RULES).or({}, '{ br: 4, gzip: 5, deflate: 5, zstd: 3 }'),
     maxConcurrent: count().or(64),
     crossSite: flag(false),

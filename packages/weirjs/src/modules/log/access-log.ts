@@ -181,7 +181,7 @@ function isError(record: ExchangeRecord): boolean {
 
 /** Null: everything is logged. */
 function sampler(sample: number | ((record: ExchangeRecord) => boolean)): ((record: ExchangeRecord) => boolean) | null {
-  if (typeof sample === 'function') return sample
+  if (typeof sample === 'function') return func({ decides: true }).read(sample, { owner: OWNER, option: 'sample' }) as never
   if (typeof sample !== 'number' || !(sample >= 0 && sample <= 1))
     throw invalid(OWNER, `sample is ${shown(sample)}, not a number from 0 to 1`)
   return sample === 1 ? null : () => Math.random() < sample
