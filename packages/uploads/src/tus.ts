@@ -13,6 +13,8 @@ const EXTENSIONS = 'creation,creation-with-upload,creation-defer-length,terminat
 const BYTES_TYPE = 'application/offset+octet-stream'
 /** Concatenation copies the parts, and each of them takes a look at the storage. */
 const MOST_PARTS = 100
+/** Upload-Concat is kept, and repeated in each response to HEAD. */
+const LONGEST_CONCAT = 16 * 1024
 
 export class Tus {
   readonly #core: UploadCore
@@ -41,6 +43,7 @@ export class Tus {
     const { request } = session
     const concat = request.header('upload-concat')
     const metadata = request.header('upload-metadata') ?? ''
+    this.#core.checkMetadata(metadata)
     if (readMetadata(metadata) === null) throw malformed('Upload-Metadata')
     if (concat?.startsWith('final;')) return this.#concatenate(session, concat, metadata)
     if (concat !== null && concat !== 'partial') throw malformed('Upload-Concat')
@@ -73,6 +76,8 @@ export class Tus {
 
   async #concatenate(session: HttpSession, concat: string, metadata: string): Promise<unknown> {
     if (session.request.header('upload-length') !== null || hasBody(session)) throw malformed('Upload-Concat: final')
+    if (concat.length > LONGEST_CONCAT)
+      throw new WeirError('WEIR_UPLOAD_REQUEST', `Upload-Concat has more than ${LONGEST_CONCAT} characters`)
     const references = concat.slice('final;'.length).split(' ')
     if (references.length > MOST_PARTS) throw new WeirError('WEIR_UPLOAD_REQUEST', `Upload-Concat has more than ${MOST_PARTS} uploads`)
     // Otherwise a few bytes would become a hundred times as many.

@@ -63,7 +63,7 @@ export class UploadCore implements UploadHome {
   /** @throws PayloadTooLargeError, WEIR_UPLOADS_OPEN, WEIR_STORE_UNAVAILABLE */
   async create(session: HttpSession, { length, metadata, concat }: Wish): Promise<UploadRecord> {
     this.checkLength(length)
-    if (metadata.length > this.#maxMetadataSize) throw new PayloadTooLargeError('maxMetadataSize', this.#maxMetadataSize, metadata.length)
+    this.checkMetadata(metadata)
     const owner = ownerOf(session)
     const id = newUploadId()
     const now = this.clock.wallTime()
@@ -89,6 +89,11 @@ export class UploadCore implements UploadHome {
       throw error
     }
     return record
+  }
+
+  /** Before it is read. @throws PayloadTooLargeError */
+  checkMetadata({ length }: string): void {
+    if (length > this.#maxMetadataSize) throw new PayloadTooLargeError('maxMetadataSize', this.#maxMetadataSize, length)
   }
 
   /** @throws PayloadTooLargeError */
