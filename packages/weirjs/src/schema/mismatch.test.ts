@@ -90,3 +90,21 @@ test('failures have pointers as well as names if the value is in a document', ()
   ])
   assert.deepEqual(wrong.failures('q', 'query')[1], { name: 'q.tags[2]', in: 'query', expected: 'a string' })
 })
+
+test('the paths of the failures have a bound together, and short ones are all listed', () => {
+  const leaf = Array.from({ length: MAX_MISMATCHES }, (_, i) => {
+    const found: Mismatch[] = []
+    new Mismatch('a number', 'x').addTo(found, i)
+    return found[0]!
+  })
+  let deep = Mismatch.ofAll(leaf)
+  assert.equal(deep.failures('', 'body', '').length, MAX_MISMATCHES)
+  for (let level = 0; level < 63; level++) {
+    const found: Mismatch[] = []
+    deep.addTo(found, 'k'.repeat(100))
+    deep = Mismatch.ofAll(found)
+  }
+  const failures = deep.failures('', 'body', '')
+  const characters = failures.reduce((sum, { name, pointer = '' }) => sum + name.length + pointer.length, 0)
+  assert.ok(failures.length >= 1 && characters <= 16 * 1024, `${failures.length} failures with ${characters} characters`)
+})

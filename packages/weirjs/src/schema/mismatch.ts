@@ -9,6 +9,12 @@ export type PathPart = string | number
 /** How many wrong parts of one value are reported. A hostile body with a million wrong elements must not become a million objects. */
 export const MAX_MISMATCHES = 100
 
+/**
+ * Characters of the paths to wrong parts that are reported, all together. A client that nests a recursive value has each path repeat all levels, and the
+ * keys of records: a response would be a hundred times as long as its body.
+ */
+const MOST_PATH_CHARACTERS = 16 * 1024
+
 /** What messages show in place of a secret value: see `Schema.secret`. */
 export const NOT_SHOWN = '(not shown)'
 
@@ -81,13 +87,21 @@ export class Mismatch {
    *   no document
    */
   failures(name: string, place: BindingFailure['in'], pointer: string | null = null): BindingFailure[] {
-    return this.all().map((one) => ({
-      name: nameOf(name, one.path),
-      in: place,
-      ...(pointer !== null && { pointer: pointer + one.pointer }),
-      expected: one.expected,
-      ...(one.actual !== undefined && { actual: one.actual }),
-    }))
+    const failures: BindingFailure[] = []
+    let characters = 0
+    for (const one of this.all()) {
+      const failure: BindingFailure = {
+        name: nameOf(name, one.path),
+        in: place,
+        ...(pointer !== null && { pointer: pointer + one.pointer }),
+        expected: one.expected,
+        ...(one.actual !== undefined && { actual: one.actual }),
+      }
+      characters += failure.name.length + (failure.pointer?.length ?? 0)
+      if (characters > MOST_PATH_CHARACTERS && failures.length > 0) break
+      failures.push(failure)
+    }
+    return failures
   }
 }
 
