@@ -8,7 +8,8 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { createConnectRouter } from '@connectrpc/connect'
 import { HttpServer, type HttpSession } from 'weirjs'
 import { cache } from 'weirjs/cache'
-
+import { tlsHeader } from '../../weirjs/test/support/proxy-header.ts'
+import { RawClient } from '../../weirjs/test/support/raw-client.ts'
 import { compressed, expanded } from '../src/compression.ts'
 import { inTurn, type Sender } from '../src/expansion-queue.ts'
 import { frame, fromBase64 } from '../src/frames.ts'
@@ -246,6 +247,26 @@ test('a page of another site gets nothing compressed with what tells whose reque
     assert.equal(await codingFor(fields), null)
   for (const fields of [site, { Authorization: 'Basic YTpi' }, { 'Sec-Fetch-Site': 'same-origin', Cookie: 'id=1' }])
     assert.equal(await codingFor(fields), 'gzip')
+})
+
+test('nor where a proxy has verified a certificate', async (t) => {
+  const server = new HttpServer({ hosts: 'any', listen: [{ proxyProtocol: 'required' }], proxies: { trust: ['127.0.0.1'] }, logger: null })
+  mapService(server, EchoService, { say: ({ text }) => ({ text }) })
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const isCompressed = async (isVerified: boolean, site: string): Promise<boolean> => {
+    const client = await RawClient.connect(server.port)
+    const body = Buffer.from(echo('a'.repeat(10_000))).toString('latin1')
+    const fields = ['Host: localhost', 'Content-Type: application/proto', 'Accept-Encoding: gzip', `Sec-Fetch-Site: ${site}`]
+    const head = `POST /test.v1.EchoService/Say HTTP/1.1\r\n${fields.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n`
+    client.send(tlsHeader('Ann', isVerified)).send(Buffer.from(head + body, 'latin1'))
+    const { status, fields: got } = await client.message()
+    client.destroy()
+    assert.equal(status, 200)
+    return got.some(([name]) => name.toLowerCase() === 'content-encoding')
+  }
+  assert.deepEqual([await isCompressed(true, 'cross-site'), await isCompressed(true, 'same-origin')], [false, true])
+  assert.equal(await isCompressed(false, 'cross-site'), true)
 })
 
 test('a response to GET is kept for all clients, and none gets it in a compression that it does not take', async () => {

@@ -15,6 +15,8 @@ import { HttpError, type HttpResponse, HttpServer, type InjectResponse, type Wei
 import { cache } from '../../src/modules/cache/index.ts'
 import { type CompressionOptions, compression } from '../../src/modules/compression/index.ts'
 import { curl, noCurl } from '../support/curl.ts'
+import { tlsHeader } from '../support/proxy-header.ts'
+import { RawClient } from '../support/raw-client.ts'
 import { eventually, gate, within } from '../support/serving.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
@@ -405,6 +407,27 @@ for (const [name, credentials] of [
     assert.equal(read(await ask(serverWith({ crossSite: true }), '/text', 'gzip', { ...CROSS_SITE, ...credentials }))[0], 'gzip')
   })
 }
+
+test('a page of another site learns nothing where a proxy has verified a certificate', async (t) => {
+  const server = new HttpServer({
+    hosts: 'any',
+    listen: [{ proxyProtocol: 'required' }],
+    proxies: { trust: ['127.0.0.1'] },
+    logger: null,
+  })
+  server.use(compression()).mapGet('/text', () => TEXT)
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const codingFor = async (isVerified: boolean, site: string): Promise<string | null> => {
+    const client = await RawClient.connect(server.port)
+    client.send(tlsHeader('Ann', isVerified)).get('/text', `Accept-Encoding: gzip\r\nSec-Fetch-Site: ${site}\r\n`)
+    const coding = (await client.message()).header('Content-Encoding')
+    client.destroy()
+    return coding ?? null
+  }
+  assert.deepEqual([await codingFor(true, 'cross-site'), await codingFor(true, 'same-origin')], [null, 'gzip'])
+  assert.equal(await codingFor(false, 'cross-site'), 'gzip')
+})
 
 test('a request of another site without credentials is compressed', async () => {
   assert.equal(read(await ask(serverWith(), '/text', 'gzip', CROSS_SITE))[0], 'gzip')

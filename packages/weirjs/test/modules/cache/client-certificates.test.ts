@@ -11,6 +11,7 @@ import { HttpServer, type HttpSession } from '../../../src/index.ts'
 import { cache } from '../../../src/modules/cache/index.ts'
 import { mountNode } from '../../../src/node/index.ts'
 import { ca, client, exact, stranger } from '../../support/certificates.ts'
+import { tlsHeader } from '../../support/proxy-header.ts'
 import { RawClient } from '../../support/raw-client.ts'
 
 const CLIENTS = { ann: client, stranger, nobody: {} } as const
@@ -93,10 +94,3 @@ test('nor does what a proxy states of it in a PROXY header', async (t) => {
   const pages = [await ask('/address', clients.Ann), await ask('/address', clients.Bob)]
   assert.deepEqual(pages, ['127.0.0.1 1', '127.0.0.1 1'], 'what says nothing of the client is kept')
 })
-
-/** A PROXY header of version 2, with the common name of a certificate. */
-function tlsHeader(name: string, isVerified: boolean): string {
-  const ssl = `${isVerified ? '\x07' : '\x01'}\0\0\0\0\x22\0${String.fromCharCode(name.length)}${name}`
-  const more = `\x20\0${String.fromCharCode(ssl.length)}${ssl}`
-  return `\r\n\r\n\0\r\nQUIT\n\x21\x11\0${String.fromCharCode(12 + more.length)}\xcb\0\x71\x07\x0a\0\0\x01\x12\x67\x01\xbb${more}`
-}
