@@ -36,7 +36,7 @@ describe('the document', () => {
 
   test('states the path that the application is below, and is not read again for that', async (t) => {
     const info = { ...INFO, servers: [{ url: '/' }], description: '\n  "servers": [\n    {\n      "url": "/"\n    }\n  ],' }
-    const server = new HttpServer({ logger: null, basePath: '/app' }).useModule(openapi({ info }))
+    const server = new HttpServer({ logger: null, basePath: '/app' }).use(openapi({ info }))
     server.mapGet('/one', () => 'x')
     const { parse } = JSON
     let parsed = 0
