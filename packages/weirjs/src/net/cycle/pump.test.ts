@@ -62,3 +62,33 @@ test('the source is told how much is needed, before each piece', async () => {
   await pump(source, 31, target)
   assert.deepEqual(asked, sizes)
 })
+
+test('many responses that begin at once take turns of the event loop from each other', async () => {
+  const pumps = 40
+  const pieces = 20
+  const bytes = Buffer.alloc(16 * 1024)
+  let inTurn = 0
+  let most = 0
+  let isOver = false
+  const count = (): void => {
+    inTurn = 0
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const target = {
+    isGone: false,
+    sendHead() {},
+    write(piece: Uint8Array) {
+      most = Math.max(most, (inTurn += piece.length))
+      return null
+    },
+  }
+  const sourceOf = (): SourceReader => {
+    let left = pieces
+    return reader(() => (left-- === 0 ? null : bytes))
+  }
+  await Promise.all(Array.from({ length: pumps }, () => pump(sourceOf(), -1, target)))
+  isOver = true
+  const all = pumps * pieces * bytes.length
+  assert.ok(most < all / 4, `${most} of ${all} bytes in one turn`)
+})

@@ -21,6 +21,22 @@ export interface PumpTarget {
 /** After this much, the event loop gets a turn: a source that never really waits would keep all other connections waiting. */
 const TURN_BYTES = 256 * 1024
 const TURN_PIECES = 64
+/** The same for all responses together: a client may ask for a hundred at once. Each of them may pass on one piece more. */
+const TURN_BYTES_OF_ALL = 512 * 1024
+
+let bytesOfAll = 0
+let isTurnPlanned = false
+const beginTurn = (): void => {
+  bytesOfAll = 0
+  isTurnPlanned = false
+}
+
+function countForAll(bytes: number): void {
+  bytesOfAll += bytes
+  if (isTurnPlanned) return
+  isTurnPlanned = true
+  setImmediate(beginTurn)
+}
 
 /**
  * Reads `source` to its end. The source is closed in every case.
@@ -39,6 +55,7 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
     const piece = bytesOf(value)
     if (length !== -1 && (rest -= piece.length) < 0) throw lengthError(length, rest)
     bytes += piece.length
+    countForAll(piece.length)
     return piece.length === 0 ? null : target.write(piece, rest === 0)
   }
   try {
@@ -51,7 +68,7 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
       result = null
       if (drained !== null) await drained
       if (target.isGone) return
-      if (++pieces < TURN_PIECES && bytes < TURN_BYTES) continue
+      if (++pieces < TURN_PIECES && bytes < TURN_BYTES && bytesOfAll < TURN_BYTES_OF_ALL) continue
       bytes = pieces = 0
       await turn()
       if (target.isGone) return
