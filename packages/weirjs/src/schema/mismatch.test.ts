@@ -108,3 +108,18 @@ test('the paths of the failures have a bound together, and short ones are all li
   const characters = failures.reduce((sum, { name, pointer = '' }) => sum + name.length + pointer.length, 0)
   assert.ok(failures.length >= 1 && characters <= 16 * 1024, `${failures.length} failures with ${characters} characters`)
 })
+
+test('a level of a value copies the path of one mismatch below it, and not those of all', (t) => {
+  const levels = 60
+  const copied = t.mock.getter(Mismatch.prototype, 'path')
+  let deep = new Mismatch('a number', 'x')
+  for (let level = 0; level < levels; level++) {
+    const found: Mismatch[] = []
+    new Mismatch('a text').addTo(found, 'name')
+    deep.addTo(found, 'inner')
+    deep = Mismatch.ofAll(found)
+  }
+  assert.ok(copied.mock.callCount() <= levels, `${copied.mock.callCount()} paths`)
+  assert.deepEqual(deep.all().at(-1)!.path, new Array(levels).fill('inner'))
+  assert.deepEqual(deep.all()[1]!.path, ['inner', 'name'])
+})

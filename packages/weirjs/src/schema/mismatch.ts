@@ -25,6 +25,12 @@ const SHOWN_CHARACTERS = 100
 const NO_PATH: readonly PathPart[] = Object.freeze([])
 const NO_OTHERS: readonly Mismatch[] = Object.freeze([])
 
+/** A path, its first part first. */
+interface Way {
+  readonly part: PathPart
+  readonly rest: Way | null
+}
+
 /** A value, or a part of it, that does not fit its schema. */
 export class Mismatch {
   /** What was expected, in plain words: `a whole number of at least 1`. */
@@ -34,15 +40,16 @@ export class Mismatch {
    * that `"5"` is not mistaken for `5`.
    */
   declare readonly actual?: string
-  /** The path from the value that was read to the wrong part; empty for the value itself. */
-  readonly path: readonly PathPart[]
+  readonly #path: readonly PathPart[]
+  /** What comes before `#path`. Linked: each level of a value adds a part to the paths of all that is wrong below it. */
+  #before: Way | null = null
   /** What else is wrong with the same value, in order; at most 99 more. */
   readonly others: readonly Mismatch[]
 
   constructor(expected: string, actual?: string, path: readonly PathPart[] = NO_PATH, others: readonly Mismatch[] = NO_OTHERS) {
     this.expected = expected
     if (actual !== undefined) this.actual = shorten(actual)
-    this.path = path
+    this.#path = path
     this.others = others
   }
 
@@ -50,6 +57,14 @@ export class Mismatch {
   static ofAll(found: readonly Mismatch[]): Mismatch {
     const first = found[0]!
     return found.length === 1 ? first : new Mismatch(first.expected, first.actual, first.path, found.slice(1))
+  }
+
+  /** The path from the value that was read to the wrong part; empty for the value itself. */
+  get path(): readonly PathPart[] {
+    if (this.#before === null) return this.#path
+    const path: PathPart[] = []
+    for (let way: Way | null = this.#before; way !== null; way = way.rest) path.push(way.part)
+    return [...path, ...this.#path]
   }
 
   get message(): string {
@@ -71,7 +86,9 @@ export class Mismatch {
   addTo(found: Mismatch[], key: PathPart): boolean {
     for (const one of this.all()) {
       if (found.length >= MAX_MISMATCHES) return true
-      found.push(new Mismatch(one.expected, one.actual, [key, ...one.path]))
+      const seen = new Mismatch(one.expected, one.actual, one.#path)
+      seen.#before = { part: key, rest: one.#before }
+      found.push(seen)
     }
     return found.length >= MAX_MISMATCHES
   }
