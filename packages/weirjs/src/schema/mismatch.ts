@@ -13,7 +13,7 @@ export const MAX_MISMATCHES = 100
  * Characters of the paths to wrong parts that are reported, all together. A client that nests a recursive value has each path repeat all levels, and the
  * keys of records: a response would be a hundred times as long as its body.
  */
-const MOST_PATH_CHARACTERS = 16 * 1024
+const MOST_PATH_CHARACTERS = 24 * 1024
 
 /** What messages show in place of a secret value: see `Schema.secret`. */
 export const NOT_SHOWN = '(not shown)'

@@ -253,7 +253,7 @@ function protocolSecrets(value: string, names: SecretNames): Range[] {
 
 /** Names, and values in base64, as clients of tus send them: `filename d29ybGQ=,token YQ==`. */
 function metadataSecrets(text: string, names: SecretNames): Range[] {
-  return [...text.matchAll(/([^\s,]+)([ \t]+)([^\s,]+)/g)].flatMap(({ index, 0: pair, 1: name, 3: value }): Range[] =>
+  return [...text.matchAll(/(?<![^\s,])([^\s,]+)([ \t]+)([^\s,]+)/g)].flatMap(({ index, 0: pair, 1: name, 3: value }): Range[] =>
     names.has(name!) ? [[index + pair.length - value!.length, index + pair.length]] : [],
   )
 }
