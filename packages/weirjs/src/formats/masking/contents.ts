@@ -235,6 +235,7 @@ export function fieldLineSecrets(line: string, names: SecretNames, segments: Pat
 const URLS = /[^\s<>"',]+/g
 /** A media type has one slash, and does not begin with it. */
 const IS_URL = /^\/.|:\/|\/[^/]*\//
+
 /** Pages can send a token to a WebSocket in the list of protocols alone: behind the name of one that says so. */
 function protocolSecrets(value: string, names: SecretNames): Range[] {
   const found: Range[] = []

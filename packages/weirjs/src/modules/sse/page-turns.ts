@@ -2,6 +2,7 @@
 // share what is read in one turn of the event loop.
 
 import { networkOf } from '../../formats/client-network.ts'
+import { Fifo } from './fifo.ts'
 
 /** A page has 256 KiB, and takes some milliseconds. */
 const PAGES_PER_TURN = 4
@@ -9,7 +10,7 @@ const PAGES_PER_TURN = 4
 let left = PAGES_PER_TURN
 let isPlanned = false
 /** Whose turn it is comes first. */
-const waiting = new Map<string, (() => boolean)[]>()
+const waiting = new Map<string, Fifo<() => boolean>>()
 
 /**
  * Calls `begin` once, now or in a later turn. Clients take turns, so that none waits for all that another one asks for.
@@ -23,19 +24,20 @@ export function inPageTurn(clientAddress: string, begin: () => boolean): void {
   if (left > 0 && begin()) left--
   else if (left === 0) {
     const client = networkOf(clientAddress)
-    const own = waiting.get(client)
-    if (own === undefined) waiting.set(client, [begin])
-    else own.push(begin)
+    const own = waiting.get(client) ?? new Fifo()
+    waiting.set(client, own)
+    own.push(begin)
   }
 }
 
 function beginTurn(): void {
   left = PAGES_PER_TURN
-  for (const [client, [begin, ...rest]] of waiting) {
+  for (const [client, own] of waiting) {
     if (left === 0) break
+    const begin = own.shift()!
     waiting.delete(client)
-    if (rest.length > 0) waiting.set(client, rest)
-    if (begin!()) left--
+    if (own.length > 0) waiting.set(client, own)
+    if (begin()) left--
   }
   isPlanned = waiting.size > 0
   if (isPlanned) setImmediate(beginTurn)

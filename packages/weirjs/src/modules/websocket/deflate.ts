@@ -18,10 +18,10 @@ const NO_BYTES = Buffer.alloc(0)
 const MOST_STREAMS = 16
 /** Small chunks for small messages: zlib fills one before it makes the next. */
 const SMALLEST_CHUNK = 1024
+const LARGEST_CHUNK = 64 * 1024
 const STORED_HEAD_BYTES = 5
 /** For the largest window and a message of some KiB. */
 const GATHERED_BYTES = 40 * 1024
-const LARGEST_CHUNK = 64 * 1024
 /** Further back we do not look for what is repeated: more would cost more time than it saves bytes. */
 const OWN_WINDOW_BITS = 12
 const LEAST_BITS = 9
