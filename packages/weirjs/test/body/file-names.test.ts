@@ -120,6 +120,7 @@ describe('long names', () => {
     ['dots', `x${'.'.repeat(length)}x`, 'x.x'],
     ['separators', '/\\'.repeat(length), 'upload.bin'],
     ['underscores', `${'?'.repeat(length)}x`, '_'.repeat(223)],
+    ['marks', `a${'\u0301'.repeat(length / 2)}${'\u0316'.repeat(length / 2)}${'x'.repeat(64)}.txt`, `\u00e1${'\u0301'.repeat(108)}.txt`],
   ] as const) {
     test(`a name of two million ${what} takes no longer than reading it`, () => assert.equal(safeFileName(hostile), safe))
   }

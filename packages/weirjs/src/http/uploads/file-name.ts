@@ -9,6 +9,10 @@ const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout
 const EDGE = /[\s.]/
 /** The smallest limit of common file systems, in bytes, with some room for a suffix. */
 const MAX_BYTES = 255 - 32
+/** More than fit into MAX_BYTES even when they are normalized, which takes quadratic time for some texts. */
+const MAX_BEGINNING = 448
+/** More than the extension that is kept. */
+const MAX_END = 64
 
 /**
  * Returns the last segment of a client's file name, with characters that file systems refuse replaced by `_`. The result has no separators,
@@ -19,9 +23,9 @@ const MAX_BYTES = 255 - 32
  * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
  */
 export function safeFileName(fileName: string | null | undefined, fallback = 'upload.bin'): string {
-  const whole = (fileName ?? '').normalize('NFC')
+  const whole = fileName ?? ''
   const segment = whole.slice(Math.max(whole.lastIndexOf('/'), whole.lastIndexOf('\\')) + 1)
-  const plain = trimEdges(segment.replace(REFUSED, '_'))
+  const plain = trimEdges(withoutMiddle(segment).normalize('NFC').replace(REFUSED, '_'))
   if (plain === '' || /^_+$/.test(plain)) return fallback
   const short = shorten(plain)
   return DEVICE.test(short) ? shorten(`_${short}`) : short
@@ -31,6 +35,13 @@ export function safeFileName(fileName: string | null | undefined, fallback = 'up
 export function withSuffix(name: string, suffix: string): string {
   const dot = name.lastIndexOf('.')
   return dot <= 0 ? `${name}-${suffix}` : `${name.slice(0, dot)}-${suffix}${name.slice(dot)}`
+}
+
+/** Leaves out what `shorten` would. */
+function withoutMiddle(segment: string): string {
+  if (segment.length <= MAX_BEGINNING + MAX_END) return segment
+  const name = trimEdges(segment)
+  return name.length <= MAX_BEGINNING + MAX_END ? name : name.slice(0, MAX_BEGINNING) + name.slice(-MAX_END)
 }
 
 function shorten(name: string): string {

@@ -180,7 +180,9 @@ export function needsRehash(hash: string): boolean {
   return sharedHasher().needsRehash(hash)
 }
 
+/** Normalizing takes quadratic time for some texts. What is normalized has at least two bytes for three characters, so it may be left. */
 function bytesOf(password: unknown): Buffer {
   if (typeof password !== 'string') throw invalid('password', 'a password must be a string')
-  return Buffer.from(password.normalize('NFC'), 'utf8')
+  const isTooLong = password.length > 2 * MOST_PASSWORD_BYTES
+  return Buffer.from(isTooLong ? password : password.normalize('NFC'), 'utf8')
 }

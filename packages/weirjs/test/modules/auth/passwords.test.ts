@@ -112,6 +112,14 @@ describe('password hashes', () => {
     await assert.rejects(cheap.hash(7 as never), { code: 'WEIR_OPTION_INVALID' })
   })
 
+  test('a password that is too long is not normalized, which would take minutes here', async () => {
+    const marks = `a${'\u0301'.repeat(500_000)}${'\u0316'.repeat(500_000)}`
+    await assert.rejects(cheap.hash(marks), { code: 'WEIR_PASSWORD_TOO_LONG' })
+    assert.equal(await cheap.verify(marks, annsHash), false)
+    const combined = 'u\u0308\u0304'.repeat(512) // ǖ
+    assert.equal(await cheap.verify(combined, await cheap.hash('ǖ'.repeat(512))), true)
+  })
+
   test('what is not a hash is an error that does not show it', async () => {
     const [, , parameters, salt, hash] = annsHash.split('$')
     const wrong = [
