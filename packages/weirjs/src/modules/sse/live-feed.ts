@@ -11,6 +11,7 @@ import { MissedEvents } from './event-history.ts'
 import { PageRequest, type PageSource } from './page-request.ts'
 import { RecentEvents } from './recent-events.ts'
 import { ResumingClient, type ResumingHost } from './resuming-client.ts'
+import { SharedEvents } from './shared-events.ts'
 
 interface LiveFeedSettings {
   readonly relay: Relay
@@ -39,6 +40,7 @@ export class LiveFeed implements PageSource, ResumingHost {
   readonly #recent: RecentEvents
   /** Clients that go on after the same id share their pages: after a restart, most have seen the same event last. */
   readonly #requests = new Map<string, PageRequest>()
+  readonly #shared = new SharedEvents()
   #subscription: RelaySubscription | null = null
   #opened: Promise<void> | null = null
   /** Clients that wait until the subscription is ready, to know where they begin. */
@@ -110,7 +112,12 @@ export class LiveFeed implements PageSource, ResumingHost {
     this.#endIfUnused()
   }
 
-  decode({ id, data }: RelayMessage): EncodedEvent | null {
+  decode(message: RelayMessage): EncodedEvent | null {
+    const { id } = message
+    return id === null ? this.#decoded(message) : this.#shared.take(id, () => this.#decoded(message))
+  }
+
+  #decoded({ id, data }: RelayMessage): EncodedEvent | null {
     try {
       return decodeEnvelope(data, id)
     } catch (error) {
@@ -166,11 +173,12 @@ export class LiveFeed implements PageSource, ResumingHost {
     this.#opened = null
     this.#waiting.clear()
     this.#recent.clear()
+    this.#shared.clear()
     this.#onUnused()
   }
 
   #hear(message: RelayMessage): void {
-    const event = this.decode(message)
+    const event = this.#decoded(message)
     const { id } = message
     if (id === null) this.#keepsNone = true
     else this.#recent.add(id, event)
