@@ -76,7 +76,7 @@ function observerOf(module) {
     found = observer
     return host
   }
-  host.use(module)
+  module.install(host)
   if (middleware === undefined) return found
   const next = () => undefined
   return {

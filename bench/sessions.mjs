@@ -38,7 +38,10 @@ async function subject(storeOf, path, { isKnown = true, fill = '' } = {}) {
     users.of(session).update({ cart: CART, note: fill })
   })
   server.mapGet('/read', (_, session) => users.of(session).principal?.id ?? 'nobody')
-  server.mapGet('/write', (_, session) => users.of(session).update({ count: users.of(session).data.count + 1 }))
+  server.mapGet('/write', (_, session) => {
+    users.of(session).update({ count: users.of(session).data.count + 1 })
+    return session.response.noContent()
+  })
   const client = connect(server, { peer: PEER })
   let headers = BROWSER
   if (isKnown) {
@@ -51,7 +54,7 @@ async function subject(storeOf, path, { isKnown = true, fill = '' } = {}) {
   const fields = [...sample.headers].filter(([name]) => /^(?:set-cookie|vary|cache-control)$/.test(name))
   twin.mapGet(path, (_, { response }) => {
     for (const [name, value] of fields) response.header(name, value)
-    return sample.status === 204 ? undefined : sample.text()
+    return sample.status === 204 ? response.noContent() : sample.text()
   })
   const twinClient = connect(twin, { peer: PEER })
   return [

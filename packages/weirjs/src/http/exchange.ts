@@ -32,6 +32,12 @@ interface Note {
   readonly before: Note | null
 }
 
+/** Not by changing the note: a request that runs again begins with the same ones. */
+function without(notes: Note | null, key: BagKey<unknown>): Note | null {
+  if (notes === null) return null
+  return notes.key === key ? notes.before : { ...notes, before: without(notes.before, key) }
+}
+
 /** The exchange that a session belongs to. Only an `Exchange` creates sessions. */
 export function exchangeOf(session: HttpSession): Exchange {
   return sourceOf(session) as Exchange
@@ -162,7 +168,8 @@ export class Exchange implements SessionSource {
   }
 
   setNote<T>(key: BagKey<T>, value: T): void {
-    if (this.note(key) !== value) this.#notes = { key, value, before: this.#notes }
+    const noted = this.note(key)
+    if (noted !== value) this.#notes = { key, value, before: noted === undefined ? this.#notes : without(this.#notes, key) }
   }
 
   /** The response that `session.response` builds. */

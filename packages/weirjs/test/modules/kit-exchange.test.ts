@@ -7,6 +7,7 @@ import { test } from 'node:test'
 
 import { HttpServer, type HttpSession, type Policy } from '../../src/index.ts'
 import { ContentReader, exchange, KeptResponse, rerun, responseHandle } from '../../src/modules/kit/index.ts'
+import { growthOf } from '../support/memory-growth.ts'
 
 /** A policy that does something in one of its hooks. */
 function policy(hooks: Omit<Policy, 'name'>): Policy {
@@ -45,6 +46,21 @@ test('what modules say to each other survives when the server answers in the pla
   })
   assert.equal((await server.inject('/')).status, 500)
   assert.deepEqual(seen, ['nonce', 'b', 'test', true, false, true])
+})
+
+test('a note that replaces another one takes its place and its memory', async () => {
+  const server = new HttpServer({ logger: null })
+  server.mapGet('/', async (_, session) => {
+    const handle = exchange(session)
+    handle.answeredBy = 'test'
+    const grown = await growthOf(() => {
+      for (let i = 0; i < 20_000; i++) handle.span = { traceId: 'a', spanId: String(i) }
+    })
+    assert.deepEqual([handle.span?.spanId, handle.answeredBy], ['19999', 'test'])
+    return grown
+  })
+  const grown = Number((await server.inject('/')).text())
+  assert.ok(grown < 1024 * 1024, `${grown} bytes`)
 })
 
 test('methods that a module offers are in Allow, for that request alone', async () => {
