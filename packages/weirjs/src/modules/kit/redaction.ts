@@ -1,6 +1,8 @@
 // What logs and traces do not repeat: values of chosen query parameters, credentials in URLs and fields, and parameters with a secret
 // schema.
 
+import { Buffer } from 'node:buffer'
+
 import { isSecret } from '../../app/routes/binder.ts'
 import { DeclaredSecrets, type SecretsHost } from '../../app/routes/declared-secrets.ts'
 import type { Route } from '../../app/routes/route.ts'
@@ -12,9 +14,14 @@ import { looseSecrets } from '../../formats/masking/loose-secrets.ts'
 import { urlPairSecrets } from '../../formats/masking/pairs.ts'
 import { credentialsIn, masked } from '../../formats/masking/ranges.ts'
 import { isRequestLine, refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
-import { plainName, SECRET_QUERY, USUAL_SECRETS } from '../../formats/masking/secret-words.ts'
+import { plainName, SECRET_QUERY, type SecretNames, USUAL_SECRETS } from '../../formats/masking/secret-words.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
+
+/** How many texts without a secret are remembered: clients repeat the same User-Agent and Referer, and looking for secrets takes 1 to 2 µs. */
+const MOST_HARMLESS = 256
+/** Of a longer text, no copy is kept. */
+const MOST_HARMLESS_CHARS = 256
 
 /** User name and password of a URL, in whatever text. */
 const USER_INFO = /\/\/[^/?#\s]*@/g
@@ -48,6 +55,9 @@ export class Redaction implements RedactedReader {
   readonly #chosen: readonly string[]
   readonly #isSecret: (name: string) => boolean
   #declared: DeclaredSecrets
+  /** Fields in which nothing was secret, by what `#harmlessBy` declares. */
+  readonly #harmless = new Set<string>()
+  #harmlessBy: SecretNames | null = null
 
   /**
    * @param names of query parameters, in any case, with or without `-` and `_`. Default: those that are usually secret
@@ -129,11 +139,22 @@ export class Redaction implements RedactedReader {
 
   #shown(name: string, value: string, route: Route | null): string {
     if (USUAL_SECRETS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
+    const { names } = this.#secrets
+    if (names !== this.#harmlessBy) this.#harmless.clear()
+    this.#harmlessBy = names
+    if (this.#harmless.has(value)) return value
     const text = beginningOf(value)
     if (!/[/=:]/.test(text)) return writtenOf(value, text)
-    const found = [...looseSecrets(text, this.#secrets.names), ...credentialsIn(text)]
-    const shown = found.length === 0 ? text : masked(text, found, () => NOT_SHOWN)
-    return writtenOf(value, shown.includes('/') ? this.link(shown) : shown)
+    const found = [...looseSecrets(text, names), ...credentialsIn(text)]
+    const loose = found.length === 0 ? text : masked(text, found, () => NOT_SHOWN)
+    const shown = writtenOf(value, loose.includes('/') ? this.link(loose) : loose)
+    if (shown === value && value.length <= MOST_HARMLESS_CHARS) this.#remember(value)
+    return shown
+  }
+
+  #remember(harmless: string): void {
+    if (this.#harmless.size === MOST_HARMLESS) this.#harmless.clear()
+    this.#harmless.add(Buffer.from(harmless, 'latin1').toString('latin1')) // a copy: the text of a field keeps that of its whole head
   }
 }
 

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 
 import { HttpError, HttpServer, header, type ServerOptions, t } from '../../../src/index.ts'
 import { type AccessLogOptions, accessLog } from '../../../src/modules/log/index.ts'
+import { growthOf } from '../../support/memory-growth.ts'
 
 interface Logged {
   readonly server: HttpServer
@@ -105,6 +106,32 @@ test('without a choice, the usual names of secrets in queries are hidden', async
   const { server, lines } = logged({ format: 'combined' })
   await server.inject('/?access_token=SECRET&Password=SECRET&page=2')
   assert.match(lines[0]!, /"GET \/\?access_token=\(not shown\)&Password=\(not shown\)&page=2 HTTP/)
+})
+
+test('a field that was shown is hidden once a route declares what it contains, and in a field that is secret', async () => {
+  const { server, lines } = logged({ fields: ['x-page', 'x-ticket'] })
+  server.mapGet('/', () => 'home').mapGet('/other', { ticket: header('X-Ticket', t.string.secret()) }, () => 'other')
+  const Referer = 'https://localhost/reset/SECRET?ticket=SECRET'
+  const ask = async (url: string, fields: Record<string, string>): Promise<unknown> => {
+    await server.inject({ url, headers: { 'X-Page': Referer, ...fields } })
+    return jsonOf(lines.at(-1)).fields
+  }
+  for (let i = 0; i < 2; i++) assert.deepEqual(await ask('/', { 'X-Ticket': 'a/b' }), { 'x-page': Referer, 'x-ticket': 'a/b' })
+  assert.deepEqual(await ask('/other', { 'X-Ticket': 'a/b' }), { 'x-page': Referer, 'x-ticket': '(not shown)' })
+  server.mapPost('/reset/:key', { key: t.string.secret(), ticket: t.string.secret().optional() }, () => 'done')
+  const hidden = 'https://localhost/reset/(not shown)?ticket=(not shown)'
+  assert.deepEqual(await ask('/', {}), { 'x-page': hidden })
+})
+
+test('fields of many clients are not kept with their heads', async () => {
+  const { server } = logged({ to: { write: () => true } })
+  server.mapGet('/', () => 'home')
+  const ask = (i: number) => server.inject({ url: '/', headers: { 'X-Long': 'x'.repeat(8_000), 'User-Agent': `agent/${i} (a: b)` } })
+  for (let i = 0; i < 300; i++) await ask(0)
+  const grown = await growthOf(async () => {
+    for (let i = 1; i < 256; i++) await ask(i)
+  })
+  assert.ok(grown < 1024 * 1024, `${grown} bytes`)
 })
 
 test('sampling leaves out what went well, and never an error or a slow request', async () => {
