@@ -53,11 +53,12 @@ export function fingerprintOf({ request, route }: HttpSession, exchange: Exchang
 }
 
 /**
- * The key in the store. It does not show what it is made of. Below another path that a proxy states, the same URL may be another tenant's.
+ * The key in the store. It does not show what it is made of. Below another path that a proxy states, the same URL may be another tenant's. So may it
+ * be at another endpoint, if the route is bound to one: a route that is not is the same at all of them.
  * @param scope who may use it
  */
-export function storeKey(scope: string, { origin, basePath }: HttpSession, key: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify([scope, origin, basePath, key]), 'utf16le')
-    .digest('base64url')
+export function storeKey(scope: string, { session, boundEndpoint }: ExchangeHandle, key: string): string {
+  const { origin, basePath } = session
+  const parts = boundEndpoint === null ? [scope, origin, basePath, key] : [scope, origin, basePath, key, boundEndpoint]
+  return createHash('sha256').update(JSON.stringify(parts), 'utf16le').digest('base64url')
 }

@@ -200,7 +200,7 @@ export class Idempotency implements Policy {
     if (!handle.isBodyWhole) await session.request.bufferBody()
     const fingerprint = fingerprintOf(session, handle)
     const clock = this.#clock ?? handle.clock
-    const id = storeKey(scope, session, key)
+    const id = storeKey(scope, handle, key)
     const token = randomUUID()
     const owner = ownerOf(session, scope)
     const attempt = { owner, fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }

@@ -57,12 +57,11 @@ export interface ExchangeHandle {
   readonly isRouted: boolean
   /** Whether all middleware has let it reach its route. Until then, no handler has had an effect. */
   readonly hasReachedRoute: boolean
+  /** The endpoint that its route is bound to: another one may have a route with the same label. Null: any, or there is no route. */
+  readonly boundEndpoint: string | null
   /** What the handler of its route gets as parameters; empty without a route. The same list for each request of a route. */
   readonly bindings: readonly Binding[]
-  /**
-   * The policies that apply to it, the outermost first. The same list for each request of a route, so that what follows from it can be kept in a
-   * `WeakMap`.
-   */
+  /** The policies that apply to it, the outermost first. The same list for each request of a route: it can be the key of a `WeakMap`. */
   readonly policies: readonly UsedPolicy[]
   readonly method: string
   /** Path and query as sent. */
@@ -187,6 +186,7 @@ export interface ExchangeHandle {
   interim(status: 103 | 104, fields: readonly string[], overHttp1: boolean): boolean
 }
 
+const TWO_COPIES = 'the server and a module use two copies of weirjs: install the same version of all packages (npm ls weirjs)'
 const NO_BINDINGS: readonly Binding[] = Object.freeze([])
 const bindingsOf = new WeakMap<Route, readonly Binding[]>()
 const policiesOf = new WeakMap<Chain, readonly UsedPolicy[]>()
@@ -255,6 +255,10 @@ class Handle implements ExchangeHandle {
 
   get isRouted(): boolean {
     return this.#exchange.match.route !== null
+  }
+
+  get boundEndpoint(): string | null {
+    return (this.#exchange.match.route as Route | null)?.endpoint ?? null
   }
 
   get bindings(): readonly Binding[] {
@@ -439,10 +443,6 @@ class Handle implements ExchangeHandle {
  * @throws WEIR_SERVER_STATE for a session of another copy of weirjs, which npm installs beside this one if the versions of the packages differ
  */
 export function exchange(session: HttpSession): ExchangeHandle {
-  if (!(session instanceof HttpSession))
-    throw new WeirError(
-      'WEIR_SERVER_STATE',
-      'the server and a module use two copies of weirjs: install the same version of all packages (npm ls weirjs)',
-    )
+  if (!(session instanceof HttpSession)) throw new WeirError('WEIR_SERVER_STATE', TWO_COPIES)
   return new Handle(exchangeOf(session))
 }

@@ -139,6 +139,31 @@ test('a key is for one path of the application, where a proxy states several', a
   }
 })
 
+test('a key is for one endpoint, where routes are bound to them, and otherwise for all', async () => {
+  const server = new HttpServer({
+    logger: null,
+    listen: [
+      { name: 'public', port: 0 },
+      { name: 'admin', port: 0 },
+    ],
+  })
+  let runs = 0
+  server.use(idempotency())
+  server.mapPost('/orders', { endpoint: 'public' }, () => `public order ${++runs}`)
+  server.mapPost('/orders', { endpoint: 'admin' }, () => `admin order ${++runs}`)
+  server.mapPost('/shared', () => `shared order ${++runs}`)
+  const order = async (url: string, endpoint: string): Promise<string> => {
+    const headers = { Host: 'example.org', 'Idempotency-Key': `${KEY}${url}` }
+    return (await server.inject({ method: 'POST', url, headers, endpoint })).text()
+  }
+  for (let repeated = 0; repeated < 2; repeated++) {
+    assert.equal(await order('/orders', 'public'), 'public order 1')
+    assert.equal(await order('/orders', 'admin'), 'admin order 2')
+    assert.equal(await order('/shared', 'public'), 'shared order 3')
+    assert.equal(await order('/shared', 'admin'), 'shared order 3')
+  }
+})
+
 test('a request without a key, or with one that is not valid', async () => {
   const open = serverWith()
   assert.equal((await open.post(null)).status, 200)
