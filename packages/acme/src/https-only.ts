@@ -36,8 +36,8 @@ export class HttpsOnly {
   redirect(session: HttpSession, port: number): HttpResponse | null {
     const { url } = session.request
     if (session.isSecure || !url.startsWith('/')) return null // `OPTIONS *` is about the server
-    const { host } = new URL(session.origin)
-    if (!this.#serves(host)) return null
+    const host = hostOf(session)
+    if (host === null || !this.#serves(host)) return null
     // A client that names no port, or comes through a mapped one, finds the other at its usual place.
     const place = host.replace(/:\d+$/, '') + (/:\d+$/.test(host) && port !== 443 ? `:${port}` : '')
     return session.response.redirect(`https://${place}${session.basePath}${url}`, 308)
@@ -45,11 +45,17 @@ export class HttpsOnly {
 
   /** An address is not remembered by browsers, so they ignore the field there. */
   addField(session: HttpSession, response: HttpResponse): void {
-    if (session.isSecure && this.#serves(new URL(session.origin).host) && response.getHeader('Strict-Transport-Security') === null)
-      response.header('Strict-Transport-Security', this.#field)
+    if (!session.isSecure || response.getHeader('Strict-Transport-Security') !== null) return
+    const host = hostOf(session)
+    if (host !== null && this.#serves(host)) response.header('Strict-Transport-Security', this.#field)
   }
 
   #serves(host: string): boolean {
     return this.#names.has(hostName(host).replace(/^\[|\]$/g, ''))
   }
+}
+
+/** Null for what Host may be and a URL may not, such as `256.256.256.256`. */
+function hostOf({ origin }: HttpSession): string | null {
+  return URL.canParse(origin) ? new URL(origin).host : null
 }

@@ -58,6 +58,7 @@ const URLS = [
   'http://localhost',
   'https://exämple.com/ä?ö#ü',
   `https://example.com/${'x'.repeat(7_980)}`,
+  `https://${'a'.repeat(255)}:65535/`,
 ]
 
 const NOT_URLS = [
@@ -93,6 +94,7 @@ const NOT_URLS = [
   'https://256.256.256.256',
   'https://example.com/\ud800',
   `https://example.com/${'x'.repeat(7_981)}`,
+  `https://${'a'.repeat(262)}/`,
 ]
 
 test('an email address follows the grammar of HTML', () => {

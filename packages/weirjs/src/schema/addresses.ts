@@ -1,5 +1,7 @@
 // Email addresses and URLs. Both stay text, as they were sent.
 
+import { MAX_AUTHORITY_CHARACTERS } from '../base/host-name.ts'
+
 import { CheckedTextSchema } from './checked-text.ts'
 import type { JsonSchema } from './json-keywords.ts'
 import type { Presence } from './schema.ts'
@@ -35,7 +37,7 @@ const EMAIL = new RegExp(`^[a-zA-Z0-9.!#$%&'*+/=?^_\`{|}~-]+@${LABEL}(?:\\.${LAB
 /**
  * An absolute `http:` or `https:` URL that the WHATWG URL parser accepts without repairs: no blanks, control characters or backslashes, and two
  * slashes after the scheme. A user name or password is refused, because it can make a URL look like another one (RFC 9110 §4.2.4). At most
- * 8,000 characters, the length that RFC 9110 §4.1 recommends every server to support.
+ * 8,000 characters, the length that RFC 9110 §4.1 recommends every server to support, 261 of them in the host and port.
  */
 export class UrlSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
   override describe(): string {
@@ -57,6 +59,6 @@ export class UrlSchema<T = string, Input = string> extends CheckedTextSchema<T, 
 
 const MAX_URL_CHARACTERS = 8_000
 /** The scheme and an authority without `@`. */
-const URL_START = /^https?:\/\/[^/?#@]+(?:[/?#]|$)/i
+const URL_START = new RegExp(`^https?://[^/?#@]{1,${MAX_AUTHORITY_CHARACTERS}}(?:[/?#]|$)`, 'i')
 /** What the parser would drop or replace. */
 const REPAIRED = /[\x00-\x20\x7f\\\p{Cs}]/u

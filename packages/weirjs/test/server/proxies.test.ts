@@ -213,6 +213,7 @@ test('origin: the host of the request, or an allowed host that the proxy states'
     [server, { 'X-Forwarded-Host': 'evil@a.example.net' }, 'http://localhost'],
     [server, { 'X-Forwarded-Host': 'localhost:8080' }, 'http://localhost:8080'],
     [server, { 'X-Forwarded-Host': '[::1]:8443' }, 'http://[::1]:8443'],
+    [server, { 'X-Forwarded-Host': `${'a'.repeat(262)}.example.net` }, 'http://localhost'],
     [server, { 'X-Forwarded-Host': '' }, 'http://localhost'],
   ]
   for (const [one, headers, origin] of rows) {

@@ -22,6 +22,8 @@ const NULL = 'null'
 const SAME = 'same'
 /** A serialized origin: scheme, host and perhaps a port, in lower case, without a trailing slash. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s@A-Z]+$/
+/** No request is for a longer host. */
+const MAX_SAME_CHARACTERS = 'https://'.length + 261
 
 /**
  * @param owner the module whose option this is
@@ -50,6 +52,7 @@ export function predicateOf(owner: string, origins: Origins): OriginPredicate {
  * behind a proxy that terminates TLS and is not trusted nobody else knows it. A default port may be written or not.
  */
 function isSame(origin: string, session: HttpSession): boolean {
+  if (origin.length > MAX_SAME_CHARACTERS) return false
   const [, scheme] = /^(https?):\/\//i.exec(origin) ?? []
   if (scheme === undefined || (session.isSecure && scheme.toLowerCase() !== 'https')) return false
   const own = session.origin.replace(/^https?/, scheme)

@@ -1,6 +1,7 @@
 // The proxies in front of the server: which of them are trusted, which fields they set, and what these state about the client.
 
 import { withoutDefaultPort } from '../../base/authority.ts'
+import { MAX_AUTHORITY_CHARACTERS } from '../../base/host-name.ts'
 import { oneOf, readBy, texts } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { lastEntry, readForwarded, readXForwardedFor } from '../../formats/forwarded.ts'
@@ -92,7 +93,9 @@ export class Proxies implements Forwarding {
   /** @returns null if `hosts` does not have it */
   #allowed(stated: string, isSecure: boolean): string | null {
     const host = withoutDefaultPort(stated, isSecure)
-    return HOST.test(host) && this.hosts.some((one) => (one.startsWith(ANY_BELOW) ? host.endsWith(one.slice(1)) : host === one))
+    return host.length <= MAX_AUTHORITY_CHARACTERS &&
+      HOST.test(host) &&
+      this.hosts.some((one) => (one.startsWith(ANY_BELOW) ? host.endsWith(one.slice(1)) : host === one))
       ? host
       : null
   }

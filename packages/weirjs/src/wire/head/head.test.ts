@@ -68,10 +68,25 @@ test('host is that of this head, whatever earlier heads had', () => {
   }
 })
 
+test('a host has a name of at most 255 characters, because URL parsers take quadratic time for some longer ones', () => {
+  for (const [host, isRead] of [
+    [`${'h'.repeat(255)}:65535`, true],
+    ['h'.repeat(262), false],
+    [`${'h'.repeat(257)}:8080`, false],
+    ['%CC%81'.repeat(44), false],
+  ] as const)
+    for (const head of [`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`, `GET http://${host}/ HTTP/1.0\r\n\r\n`]) {
+      const bytes = Buffer.from(head, 'latin1')
+      const read = (): unknown => new HeadReader().read(bytes, 0, bytes.length, DEFAULT_LIMITS)?.host
+      if (isRead) assert.equal(read(), host)
+      else assert.throws(read, { code: 'WEIR_HOST_SYNTAX' })
+    }
+})
+
 test('a reader keeps nothing of a large head, which may be its last one for a long time', () => {
   const large = 'h'.repeat(50_000)
   const heads = [
-    `GET / HTTP/1.1\r\nHost: ${large}\r\n\r\n`,
+    `GET / HTTP/1.1\r\nHost: a\r\nX-Note: ${large}\r\n\r\n`,
     `GET http://the.host.of.a.large.target/${large} HTTP/1.0\r\n\r\n`,
     `GET / HTTP/1.1\r\nHost: a\r\nContent-Type: ${large}\r\n\r\n`,
   ]

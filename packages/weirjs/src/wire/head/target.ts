@@ -6,6 +6,7 @@
 
 import { COLON, DASH, isDigit, LOWER, OPEN_BRACKET, SLASH, ZERO } from '../../base/ascii.ts'
 import { ProtocolError } from '../../base/errors.ts'
+import { MAX_AUTHORITY_CHARACTERS } from '../../base/host-name.ts'
 
 const LETTER_V = 0x76
 
@@ -81,6 +82,7 @@ function decodeOnce(rawPath: string): string {
 
 /** Whether `text` is a host with an optional port: the form of Host and of an authority-form target (RFC 9110 §7.2). */
 export function isAuthority(text: string): boolean {
+  if (text.length > MAX_AUTHORITY_CHARACTERS) return false
   return isPlainHost(text) || (AUTHORITY.test(text) && (text.charCodeAt(0) !== OPEN_BRACKET || isIpLiteral(text)))
 }
 

@@ -70,6 +70,7 @@ const refusals: readonly (readonly [what: string, list: readonly string[], code:
   ['an empty path', listOf({ ':path': '' }), 'WEIR_TARGET_FORM'],
   ['a whole URL', listOf({ ':path': 'http://a/' }), 'WEIR_TARGET_FORM'],
   ['an authority with a line end', listOf({ ':authority': 'a\r\nx: y' }), 'WEIR_HOST_SYNTAX'],
+  ['an authority that is too long', listOf({ ':authority': 'a'.repeat(262) }), 'WEIR_HOST_SYNTAX'],
   ['an authority with blanks around it', listOf({ ':authority': 'a ' }), 'WEIR_HOST_SYNTAX'],
   ['no authority and no host', [':method', 'GET', ':scheme', 'https', ':path', '/'], 'WEIR_HOST_MISSING'],
   ['a host that is another', listOf({}, ['host', 'b']), 'WEIR_HOST_MISMATCH'],
