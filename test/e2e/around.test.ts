@@ -67,7 +67,7 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
       await card(page, 'groups').getByLabel('its rules').check()
       assert.match(await send(page, 'groups', '200 OK'), /open to everybody/)
 
-      assert.match(await send(page, 'explain', '200 OK'), /sign-in \(route, in place of that of the group\): nothing/)
+      assert.match(await send(page, 'explain', '200 OK'), /sign-in \(route, in place of the group's\): nothing/)
       await card(page, 'explain').getByLabel('path with its query').fill('/usres/7')
       assert.match(await send(page, 'explain', 'target=%2Fusres'), /segment 1 is "usres", not "users"/)
 

@@ -48,7 +48,7 @@ export interface AcmeOptions {
    * else. Default false.
    */
   readonly httpsOnly?: boolean | HttpsOnlyOptions
-  /** Used for requests to the CA. Default: that of Node. */
+  /** Used for requests to the CA. Default: Node's own. */
   readonly fetch?: typeof globalThis.fetch
   /** For tests. Default: the system's clock. */
   readonly clock?: Clock
@@ -95,13 +95,13 @@ export const ACME_RULES = rules<AcmeOptions>(OWNER)({
   eab: readBy(accountOf).orNull(),
   challenges: listOf<ChallengeType>('http-01', 'tls-alpn-01').or(['http-01', 'tls-alpn-01']),
   httpsOnly: readBy((given: boolean | HttpsOnlyOptions) => given).or(false),
-  fetch: func().optional('that of Node'),
+  fetch: func().optional("Node's own"),
   clock: forTests(),
 })
 
 /**
  * Opens the store and takes what it has. The CA is not asked before the server has started: until there is a certificate, clients get one that
- * nobody trusts.
+ * no one trusts.
  * @throws (rejects) WEIR_OPTION_INVALID, also for a directory that others can read; what the store throws
  */
 export async function acme(options: AcmeOptions): Promise<Acme> {

@@ -1,7 +1,7 @@
 // What the CA asks for to see that the names lead here: a text at a path of port 80 (http-01), or a certificate of port 443 (tls-alpn-01).
 //
 // The CA may reach any of the processes that share a store, so what one of them presents is in the store. A process looks it up when it is asked
-// for a text. A handshake cannot wait for that, so for certificates each process looks in advance, and the one with the order gives them time.
+// for a text. A handshake cannot wait for that, so for certificates each process looks in advance, and the process that has the order gives them time.
 
 import { createSecureContext, type SecureContext } from 'node:tls'
 
@@ -38,7 +38,7 @@ export class Challenges {
   #own = NOTHING
   /** What the store had at the last look. */
   #others = NOTHING
-  /** For requests: the read that runs, and the one that begins after it. */
+  /** For requests: the read that runs, and the read that begins after it. */
   #reading: Promise<unknown> = Promise.resolve()
   #next: Promise<Presented> | null = null
   /** Of this process and of others, made when they are asked for, by their key authorizations. */
@@ -117,7 +117,7 @@ export class Challenges {
   }
 
   /**
-   * Requests share reads, because anybody may send any number of them, and each would hold a descriptor or a connection of the store. A read that has
+   * Requests share reads, because anyone may send any number of them, and each would hold a descriptor or a connection of the store. A read that has
    * begun may be too early for who comes now, so they wait for the next one.
    */
   #readNext(): Promise<Presented> {

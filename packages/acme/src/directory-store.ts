@@ -1,4 +1,4 @@
-// The store in a directory: a file of mode 600 for each text, in a directory that nobody else can read.
+// The store in a directory: a file of mode 600 for each text, in a directory that no one else can read.
 
 import { randomBytes } from 'node:crypto'
 import { link, lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
@@ -125,7 +125,7 @@ class DirectoryStore implements AcmeStore {
     }
   }
 
-  /** A file of its own, which nobody finds under the name until it is whole. */
+  /** A file of its own, which no one finds under the name until it is whole. */
   async #write(name: string, value: string): Promise<string> {
     const made = join(this.#path, `${name}.${randomBytes(8).toString('hex')}.tmp`)
     const file = await open(made, 'wx', 0o600)

@@ -1,4 +1,4 @@
-// A certificate with its key, as the store keeps it: one text, so that nobody reads the key of one and the certificate of another.
+// A certificate with its key, as the store keeps it: one text, so that no one reads the key of one and the certificate of another.
 
 import { Buffer } from 'node:buffer'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
@@ -28,7 +28,7 @@ export class StoredCertificate {
     this.notAfter = Date.parse(leaf.validTo)
   }
 
-  /** @param chain the certificate and those of its CA, as PEM @throws Error if it is not for the key */
+  /** @param chain the certificate and its CA's certificates, as PEM @throws Error if it is not for the key */
   static of(key: string, chain: string): StoredCertificate {
     const certificates = chain.match(CERTIFICATE)
     if (certificates === null) throw new Error('it has no certificate')

@@ -77,7 +77,7 @@ function isTemplate(text: string): text is Template {
   return (TEMPLATES as readonly string[]).includes(text)
 }
 
-/** @throws UsageError for a folder whose name cannot be that of a package */
+/** @throws UsageError for a folder whose name no package may have */
 function checkFolder(folder: string): void {
   if (packageNameOf(folder) === '') throw new UsageError(`"${folder}" gives no name for a package: use letters, digits and -`)
 }

@@ -17,7 +17,7 @@ async function main(): Promise<number> {
   if (given === null) return print(USAGE)
   const mayAsk = process.stdin.isTTY && !given.asksNothing
   const lines = mayAsk ? createInterface({ input: process.stdin, output: process.stdout }) : null
-  // Without a terminal, nobody can be asked: the defaults apply.
+  // Without a terminal, no one can be asked: the defaults apply.
   const { folder, template, install, git } = await complete(given, (question) => lines?.question(question) ?? Promise.resolve(''))
   lines?.close()
 

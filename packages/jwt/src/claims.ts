@@ -25,7 +25,7 @@ export interface Mappings {
   readonly scopes: ClaimMapping<readonly string[]>
 }
 
-/** It is shared by all requests with the same token, so nobody can change it. @throws CredentialsError if the token names nobody */
+/** It is shared by all requests with the same token, so no one can change it. @throws CredentialsError if the token names no one */
 export function principalOf<N extends string>(scheme: N, claims: JwtClaims, mappings: Mappings): Principal<N, JwtClaims> {
   freeze(claims)
   const id = claimOf(claims, mappings.id)

@@ -10,7 +10,7 @@ interface FetchLimits {
   readonly maxBytes: number
 }
 
-/** Redirects are not followed: they could lead to a place that somebody else controls. */
+/** Redirects are not followed: they could lead to a place that someone else controls. */
 export function setFetcher(url: URL, fetch: typeof globalThis.fetch, { timeoutMs, maxBytes }: FetchLimits): FetchSet {
   return async () => {
     const signal = AbortSignal.timeout(timeoutMs)

@@ -55,7 +55,7 @@ export interface JwtOptions<N extends string = string> {
   readonly maxJwksSize?: Size
   /** @deprecated another name of `maxJwksSize` */
   readonly maxJwksBytes?: Size
-  /** Used to fetch `jwks`. Default: that of Node. */
+  /** Used to fetch `jwks`. Default: Node's own. */
   readonly fetch?: typeof globalThis.fetch
   /** Called when `jwks` could not be fetched: the last keys serve for an hour, and then requests get 503. */
   readonly onJwksError?: (error: unknown) => void
@@ -96,7 +96,7 @@ export const JWT_RULES = rules<JwtOptions>('jwt')(
     jwksTimeout: duration().or('5s'),
     maxJwksSize: size({ least: 1 }).or('512KiB'),
     maxJwksBytes: alias('maxJwksSize'),
-    fetch: func().optional('that of Node'),
+    fetch: func().optional("Node's own"),
     onJwksError: func().optional(),
     name: text().or('jwt'),
   },

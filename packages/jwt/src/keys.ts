@@ -133,7 +133,7 @@ export class FetchedKeys implements KeySource {
   }
 }
 
-/** Null if no key of the set fits. @throws CredentialsError if several do, or the one cannot be used */
+/** Null if no key of the set fits. @throws CredentialsError if several fit, or the key that fits cannot be used */
 async function keyIn(set: LocalSet, header: Jose.JWTHeaderParameters, jose: JoseModule): Promise<Jose.CryptoKey | null> {
   try {
     return await set(header)

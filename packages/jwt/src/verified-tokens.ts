@@ -7,7 +7,7 @@ interface Entry<P> {
   readonly principal: P
   /** Milliseconds since 1970. */
   readonly expiresAt: number
-  /** That of the keys. */
+  /** The revision of the keys. */
   readonly generation: number
 }
 

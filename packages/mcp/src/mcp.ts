@@ -28,11 +28,11 @@ export interface McpOptions {
    * Entries of contracts, which have to be declared with `tool`. Default: all routes of the server, or of the group, that are declared so.
    */
   readonly tools?: readonly Entry[] | Contract
-  /** What clients are told of the server: `name`, `version`, and what else the protocol allows there. Default `weir`, in version `0`. */
+  /** What clients are told about the server: `name`, `version`, and what else the protocol allows there. Default `weir`, in version `0`. */
   readonly info?: { readonly name: string; readonly version: string; readonly [member: string]: unknown }
   /** For the model: how the tools belong together. Default: none. */
   readonly instructions?: string
-  /** Which pages may connect. Default: those of `'same'` and of the server's `frontEnds`. Others get 403. A client without Origin is no page. */
+  /** Which pages may connect. Default: `'same'` and the server's `frontEnds`. Others get 403. A client without Origin is no page. */
   readonly origins?: CorsOptions['origins']
   /**
    * Serves protected resource metadata (RFC 9728), and names them in each 401. A tool whose route refuses the credentials is a 401 then, so that
@@ -112,7 +112,7 @@ export function mcp(server: { use(module: Module): unknown }, options: McpOption
       const declaration = {
         use: [own.policy, ...use],
         body: 'buffer' as const,
-        requestTimeout: null, // that of the tool counts
+        requestTimeout: null, // the tool's own counts
         ...(endpoint !== undefined && { endpoint }),
         ...(maxRequestBodySize !== undefined && { maxRequestBodySize }),
       }

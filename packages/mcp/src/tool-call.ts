@@ -54,7 +54,7 @@ async function* streamed(body: ReadableStream<Uint8Array>, most: number): AsyncG
   }
 }
 
-/** The values of arguments must not lead to another route than that of the tool: `/notes/:id` may stand beside `/notes/all`. */
+/** The values of arguments must not lead to a route other than the tool's own: `/notes/:id` may stand beside `/notes/all`. */
 async function send(session: HttpSession, tool: Tool, args: unknown): Promise<Response> {
   const { target, headers, body } = requestOf(tool, args, session)
   const { endpoint, basePath } = session

@@ -8,7 +8,7 @@ import type { Tool } from './tools.ts'
 /** What is wrong with the arguments of a call, for the model. */
 export class ArgumentError extends Error {}
 
-/** Fields about the connection, the body and conditions of the call, and those of the protocol. The rest is the client's: credentials, origin, language, traces. */
+/** Fields about the connection, the body and conditions of the call, and fields of the protocol. The rest is the client's: credentials, origin, language, traces. */
 const LEFT_OUT =
   /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|content-.*|accept|accept-encoding|range|if-.*|cache-control|pragma|max-forwards|http2-settings|proxy-.*|forwarded|x-forwarded-.*|mcp-.*|last-event-id)$/i
 

@@ -12,7 +12,7 @@ interface Argument {
   readonly name: string
 }
 
-/** A tool: the route that it calls, and what clients are told of it. */
+/** A tool: the route that it calls, and what clients are told about it. */
 export interface Tool {
   readonly name: string
   readonly route: RouteListing

@@ -11,7 +11,7 @@ import type { NatsSubscription } from './nats-subscription.ts'
 /** A message that this channel has heard. */
 interface Heard {
   readonly seq: number
-  /** Between this sequence and that of the message, the channel has no other. */
+  /** The channel has no other message between this sequence and the message. */
   readonly after: number
   readonly message: RelayMessage
 }
@@ -154,7 +154,7 @@ export class NatsFeed {
   }
 
   #handOut(heard: Heard): void {
-    // With 0, the one before was dropped or there was none: then nothing is known from before this position.
+    // With 0, the message before was dropped or there was none: then nothing is known from before this position.
     this.#recent.push(heard.after === 0 ? { ...heard, after: this.#position } : heard)
     this.#position = heard.seq
     this.#recentCharacters += heard.message.data.length

@@ -135,7 +135,7 @@ class PlainChannel {
   readonly #onEmpty: () => void
   readonly #unsubscribe: () => void
   readonly #all = new Set<NatsSubscription>()
-  /** Those that have to be told of a gap, when it is over. */
+  /** Those that have to be told about a gap, when it is over. */
   readonly #gaps = new Set<NatsSubscription>()
   /** The server has confirmed the subscription, on the present connection. */
   #isActive = false

@@ -1,6 +1,6 @@
 // The stream in JetStream that keeps the messages of a relay: how it is made and checked, and how it is read.
 //
-// A server publishes each message again once the stream has it, with its sequence and that of the one before on the same subject
+// A server publishes each message again once the stream has it, with its sequence and the sequence of the message before it on the same subject
 // (`republish`, NATS 2.8.3). So a subscription of core NATS, which costs the server little, is enough to hear messages with their ids and to
 // notice when one is missing. Consumers, which the server would have to keep for every channel of every process, are not used.
 
@@ -58,7 +58,7 @@ export class NatsStream {
   #reads = 0
   readonly #turns: (() => void)[] = []
 
-  /** @param onReplaced called when another stream has taken the place of the one that was there before */
+  /** @param onReplaced called when another stream has taken the place of the stream that was there before */
   constructor(options: NatsStreamOptions, link: NatsLink, onReplaced: () => void) {
     this.#options = options
     this.#link = link

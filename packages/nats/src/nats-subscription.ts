@@ -24,7 +24,7 @@ export class NatsSubscription implements RelaySubscription {
       this.#becomeReady = resolve
       this.#failToBeReady = reject
     })
-    this.ready.catch(() => {}) // not everybody waits for it
+    this.ready.catch(() => {}) // not everyone waits for it
   }
 
   set onClose(onClose: () => void) {
@@ -56,7 +56,7 @@ export class NatsSubscription implements RelaySubscription {
     this.hear(message)
   }
 
-  /** @param sequence the one in the stream where it goes on */
+  /** @param sequence where in the stream it goes on */
   hearGap(sequence: number = -1): void {
     if (this.isClosed) return
     this.sequence = sequence

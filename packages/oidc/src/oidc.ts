@@ -60,7 +60,7 @@ export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   readonly principal?: (claims: IdClaims, more: LoginDetails) => SignIn<Claims> | Promise<SignIn<Claims>>
   /** Whether tokens are kept with the session, for `tokens`. Only for sessions in a store. Default false. */
   readonly keepTokens?: boolean
-  /** Keys that seal logins in progress, as those of `sealed`. Required for sessions in a store. Default: those of the sealed sessions. */
+  /** Keys that seal logins in progress, as in `sealed`. Required for sessions in a store. Default: the keys of the sealed sessions. */
   readonly keys?: readonly SealingKey[]
   /** Additional parameters of the authorization request, such as `{ prompt: 'select_account' }`. */
   readonly parameters?: Readonly<Record<string, string>>
@@ -118,7 +118,7 @@ export const OIDC_RULES = rules<OidcOptions>(OWNER)(
     hosts: texts('a host such as "shop.example.com" or "localhost:8080"', isHost).filled().optional(),
     principal: func().optional('sub and name'),
     keepTokens: flag(false),
-    keys: anything().optional('those of sealed sessions'), // checked where they are used
+    keys: anything().optional('the keys of sealed sessions'), // checked where they are used
     parameters: readBy(checkedParameters).or({}, 'none'),
     afterLogout: text().or('/'),
     timeout: duration().or('5s'),

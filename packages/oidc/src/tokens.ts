@@ -25,7 +25,7 @@ type Kept = {
   readonly scope: string
   readonly refresh: string | null
   readonly id: string | null
-  /** Until when other requests wait for the one that refreshes. 0: none does. */
+  /** Until when other requests wait for the request that refreshes. 0: none does. */
   readonly refreshingUntil: number
 }
 

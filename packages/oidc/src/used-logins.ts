@@ -1,4 +1,4 @@
-// Which logins have signed somebody in. The cookie of a login can be kept, and its response sent again: if the provider takes its code twice, it must
+// Which logins have signed someone in. The cookie of a login can be kept, and its response sent again: if the provider takes its code twice, it must
 // not lead in twice. Each process knows its own.
 
 import { WeirError } from 'weirjs'
@@ -19,7 +19,7 @@ export class UsedLogins {
   }
 
   /**
-   * Runs `signIn` for a login that has not signed anybody in. One that fails may be tried again, so nobody can fill the table without an account at
+   * Runs `signIn` for a login that has not signed anyone in. One that fails may be tried again, so no one can fill the table without an account at
    * the provider.
    * @param now in milliseconds since 1970
    * @throws (rejects) WEIR_OIDC_RESPONSE if it is used, or is being used; WEIR_OIDC_UNAVAILABLE for too many

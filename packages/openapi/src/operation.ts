@@ -19,7 +19,7 @@ export interface Shared {
   readonly responses: DocumentResponses
 }
 
-/** @param names of the path's parameters in the document: those of the first route with the same path */
+/** @param names of the path's parameters in the document: the first route with the same path decides them */
 export function operationOf(route: RouteListing, path: DocumentPath, names: readonly string[], shared: Shared): Part {
   const { summary, description, operationId, deprecated, tags, host } = route
   const security = shared.security.of(route.policies.map((policy) => policy.description))
@@ -41,7 +41,7 @@ export function operationOf(route: RouteListing, path: DocumentPath, names: read
   }
 }
 
-/** The scheme of the URL is that of the document. */
+/** The URL has the scheme of the document. */
 function serverOf(host: string): Part {
   if (!host.startsWith('*.')) return { url: `//${host}` }
   return { url: `//{subdomain}${host.slice(1)}`, variables: { subdomain: { default: 'www', description: 'One or more labels' } } }

@@ -66,7 +66,7 @@ function refusesOf(description: unknown): readonly number[] {
   return Array.isArray(refuses) ? refuses.filter((status) => Number.isInteger(status) && status >= 400 && status <= 599) : []
 }
 
-/** What a body states about itself, as policies do: that of a webhook. */
+/** What a body says about itself, as policies do: the body of a webhook does. */
 function descriptionOf(body: RouteListing['body']): unknown {
   return memberOf(body, 'description')
 }

@@ -90,7 +90,7 @@ export class DocumentResponses {
     return responses
   }
 
-  /** What `etag` adds. A response of any status may be that of 200, and then its fields are not known. */
+  /** What `etag` adds. With any status, the response may be the one declared for 200, and then its fields are not known. */
   #tag(responses: Record<string, Part>): void {
     const tag = this.#headersOf(['ETag'])
     const whole = responses[200]
@@ -114,7 +114,7 @@ export class DocumentResponses {
     return names.length === 0 ? {} : { headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])) }
   }
 
-  /** A declared response whose status is also that of a refusal. */
+  /** A declared response whose status a refusal may have, too. */
   #alsoRefused(declared: Part): Part {
     const content = declared['content'] as Part | undefined
     if (content === undefined || PROBLEM_TYPE in content) return declared

@@ -25,7 +25,7 @@ export class SecuritySchemes {
     return this.#schemes
   }
 
-  /** @param descriptions those of the route's policies, the outermost first @returns null without an `auth` */
+  /** @param descriptions what the route's policies say, the outermost first @returns null without an `auth` */
   of(descriptions: readonly unknown[]): RouteSecurity | null {
     const access = accessOf(descriptions)
     if (access === null) return null

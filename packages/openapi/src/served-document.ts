@@ -4,7 +4,7 @@ import { type ModuleHost, type RouteListing, WeirError } from 'weirjs'
 import { buildDocument, type DocumentSettings } from './document.ts'
 
 interface ServedSettings extends DocumentSettings {
-  /** The only endpoint at which the document is served; null for each of those of the host. */
+  /** The only endpoint at which the document is served; null for each endpoint of the host. */
   readonly endpoint: string | null
   /** Which routes are described; null for those that clients can reach where the document is served. */
   readonly include: ((route: RouteListing) => boolean) | null

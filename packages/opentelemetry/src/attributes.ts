@@ -65,7 +65,7 @@ export function endAttributes(record: ExchangeRecord): Attributes {
   return attributes
 }
 
-/** What is known of a remote procedure call at its end; null for other requests. The status of gRPC is that of its protocol. */
+/** What is known of a remote procedure call at its end; null for other requests. gRPC has the status of its protocol. */
 export function callAttributes({ session, code, error, outcome }: ExchangeRecord): Attributes | null {
   const call = session === null ? null : exchange(session).rpc
   if (call === null) return null

@@ -31,9 +31,9 @@ import {
 const { func, having, readBy } = option
 
 export interface OpenTelemetryOptions {
-  /** Default: the one that the program has registered with the API. */
+  /** Default: the provider that the program has registered with the API. */
   readonly tracerProvider?: Tracers
-  /** Default: the one that the program has registered with the API before the first request. */
+  /** Default: the provider that the program has registered with the API before the first request. */
   readonly meterProvider?: Meters
   /**
    * Whether the trace that a request states is continued. Otherwise its span begins a trace of its own, with a link to the other one.
@@ -42,7 +42,7 @@ export interface OpenTelemetryOptions {
   readonly trust?: (session: HttpSession) => boolean
   /** Returns true for requests without a span and a duration, such as health checks. */
   readonly skip?: (start: ExchangeStart) => boolean
-  /** Names of query parameters whose values are hidden. Default: those of `weirjs/log`. */
+  /** Names of query parameters whose values are hidden. Default: as in `weirjs/log`. */
   readonly secretQuery?: readonly string[]
 }
 
@@ -217,7 +217,7 @@ class Tracing {
     return propagation.extract(ROOT_CONTEXT, exchange(session), FIELDS)
   }
 
-  /** Anybody else could put requests into the trace of others, and make the sampler keep them. */
+  /** Anyone else could put requests into the trace of others, and make the sampler keep them. */
   #trusts(session: HttpSession): boolean {
     const { trust } = this.#options
     return trust === undefined ? exchange(session).isForwarded : trust(session)

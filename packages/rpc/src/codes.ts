@@ -1,6 +1,6 @@
 // The status codes of gRPC, their names in Connect, and the statuses of HTTP that stand for them.
 
-/** How a call failed: the names of Connect, which are those of gRPC in lower case. */
+/** How a call failed: the names of Connect, which are gRPC's names in lower case. */
 export type RpcCode =
   | 'canceled'
   | 'unknown'
@@ -19,7 +19,7 @@ export type RpcCode =
   | 'data_loss'
   | 'unauthenticated'
 
-/** In the order of their numbers in gRPC, which begin with 1. The status is that of a unary call of Connect. */
+/** In the order of their numbers in gRPC, which begin with 1. The status is for a unary call of Connect. */
 const CODES: readonly (readonly [RpcCode, number])[] = [
   ['canceled', 499],
   ['unknown', 500],

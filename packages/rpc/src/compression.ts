@@ -20,7 +20,7 @@ const expand = promisify(gunzip)
 const MOST_IN_A_TURN = 4 * 1024 * 1024
 /** What each message costs beside its bytes. */
 const LEAST_COST = 4 * 1024
-/** So many bytes at least take as long as one that is compressed: a few of them may be a block that becomes nothing, whose tables are made all the same. */
+/** So many bytes at least take as long as one that is compressed: a few of them may be a block that becomes nothing, whose tables are made anyway. */
 const BYTES_FOR_ONE = 16
 /** Up to here, to compress a message takes less CPU than its way to the thread pool and back. */
 const SMALL_BYTES = 32 * 1024

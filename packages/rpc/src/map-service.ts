@@ -89,7 +89,7 @@ export function mapService<S extends DescService>(
       throw invalid('mapService()', `${name} of the implementation is ${kindOf(handlers[name])}, not a function`)
   for (const name of Object.keys(handlers))
     if (!(name in service.method)) throw invalid('mapService()', `${service.typeName} has no method ${name}; it has ${names.join(', ')}`)
-  // Such as a class in place of an instance.
+  // For example, a class in place of an instance.
   if (names.length > 0 && names.every((name) => handlers[name] === undefined))
     throw invalid('mapService()', `the implementation is ${kindOf(implementation)} with none of the methods ${names.join(', ')}`)
   server.use({

@@ -33,7 +33,7 @@ export class MessageReader implements AsyncIterableIterator<Message, undefined, 
   #hasEnded = false
   /** Why the rest will not arrive. */
   #failure: unknown = null
-  /** Nobody reads on. */
+  /** No one reads on. */
   #isOver = false
   #count = 0
   #inARow = 0

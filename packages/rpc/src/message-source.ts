@@ -14,7 +14,7 @@ import type { Wire } from './wire.ts'
 /** The method that a stream belongs to. */
 export interface StreamOwner {
   encode(value: unknown, wire: Wire): Uint8Array
-  /** What the client is told of a failure. */
+  /** What the client is told about a failure. */
   failed(error: unknown): RpcError
 }
 

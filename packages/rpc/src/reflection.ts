@@ -9,7 +9,7 @@ import type { ServerReflection, ServerReflectionResponse } from './proto/grpc/re
 type Outcome = ServerReflectionResponse['messageResponse']
 
 /**
- * The implementation of `ServerReflection`, for `mapService`, and that of `ServerReflectionV1alpha` for older tools. Whoever can call it reads
+ * The implementation of `ServerReflection`, for `mapService`, and of `ServerReflectionV1alpha`, for older tools. Whoever can call it reads
  * the names of all methods and messages of the services.
  */
 export function reflection(services: readonly DescService[]): RpcImplementation<typeof ServerReflection> {

@@ -50,7 +50,7 @@ export function messageIn(
 ): Message | Promise<Message> {
   if (flags === 0) return codec.decode(bytes, form)
   if (flags !== COMPRESSED) throw new RpcError('invalid_argument', `a frame has flags that clients do not send: ${flags}`)
-  // The code is that of gRPC, and the fault is the client's all the same.
+  // The code is gRPC's, and the fault is the client's anyway.
   if (!isCompressed)
     throw Object.assign(new RpcError('internal', 'a message is compressed, and the head states no compression'), { fault: 'peer' })
   return decoded(expanded(bytes, call, settings), codec, form)

@@ -63,7 +63,7 @@ function binaryOf(detail: RpcErrorDetail): BinaryDetail {
   return { type: desc.typeName, value: toBinary(desc, message) }
 }
 
-/** What a client is told of anything that was thrown: of unknown errors, nothing. */
+/** What a client is told about anything that was thrown: of unknown errors, nothing. */
 export function rpcErrorOf(error: unknown): RpcError {
   if (isInstance(error, RpcError)) return error
   const foreign = connectError(error)

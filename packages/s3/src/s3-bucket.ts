@@ -213,7 +213,7 @@ export class S3Bucket {
     return { ...this.#params, Metadata: { ...(this.#params['Metadata'] as object | undefined), ...metadata } }
   }
 
-  /** Those of the parameters that apply to weir's own objects as well. */
+  /** The parameters that apply to weir's own objects as well. */
   #encryption(): Record<string, unknown> {
     const names = ['ServerSideEncryption', 'SSEKMSKeyId', 'SSEKMSEncryptionContext', 'BucketKeyEnabled', 'ExpectedBucketOwner']
     return Object.fromEntries(names.flatMap((name) => (name in this.#params ? [[name, this.#params[name]]] : [])))

@@ -21,7 +21,7 @@ export interface UploadKeys {
   readonly state: string
 }
 
-/** A state that has been read, or that of a new upload. */
+/** A state that has been read, or the state of a new upload. */
 export interface KnownState {
   readonly state: S3State
   readonly tail: Buffer
@@ -124,7 +124,7 @@ export class S3Writer {
     }
   }
 
-  /** Whether the state names this multipart upload: a write that has failed may have arrived all the same. */
+  /** Whether the state names this multipart upload: a write that has failed may have arrived anyway. */
   async #isWritten(uploadId: string): Promise<boolean> {
     const found = await this.#bucket.readBytes(this.#keys.state, LINE_BYTES)
     if (found === null) return false
@@ -137,7 +137,7 @@ export class S3Writer {
     await this.#write(encodeState.bind(null, { ...this.#state(size), uploadId: null, parts: [] }, []))
   }
 
-  /** Cuts a part off, and sends it once the one before has been sent. */
+  /** Cuts a part off, and sends it once the part before it has been sent. */
   async #sendPart(writesDown: boolean): Promise<void> {
     await this.#settle()
     const all = this.#gathered.takeWhole()

@@ -14,7 +14,7 @@ interface Waiter {
   readonly grant: () => void
 }
 
-/** Locks for a single process. Servers of one process that use the same storage share one object. Several processes need those of `sqliteStores`, or `redisLocks`. */
+/** Locks for a single process. Servers of one process that use the same storage share one object. Several processes need the locks of `sqliteStores`, or `redisLocks`. */
 export function memoryLocks(): UploadLocks {
   return new MemoryLocks()
 }

@@ -2,7 +2,7 @@
 
 import { LimitError } from 'weirjs'
 
-/** Of one process. It learns of those of others from the storage. */
+/** The open uploads of one process. It learns of other processes' uploads from the storage. */
 export class OpenUploads {
   readonly #maxUploads: number
   readonly #maxBytes: number

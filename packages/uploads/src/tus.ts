@@ -161,7 +161,7 @@ async function orNothing<T>(held: HeldUpload, work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    await held.cancel().catch(() => {}) // the client is told of the first error, and the upload expires
+    await held.cancel().catch(() => {}) // the client is told about the first error, and the upload expires
     throw error
   }
 }

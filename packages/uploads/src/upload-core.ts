@@ -2,7 +2,7 @@
 //
 //   open ── all bytes are there ──▶ received ── onComplete has succeeded ──▶ complete
 //
-// Each step is durable before the client is told of it, and is taken by the holder of the upload's lock only.
+// Each step is durable before the client is told about it, and is taken by the holder of the upload's lock only.
 
 import { createHash } from 'node:crypto'
 import { type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'

@@ -7,7 +7,7 @@ import type { Clock } from 'weirjs/kit'
 export interface UploadLock {
   /** Whether its last holder has never released it: it may still be working without knowing that it has lost the lock. */
   readonly hasTakenOver: boolean
-  /** Whether it is still held for certain. To be asked before the client is told of anything that has been done. */
+  /** Whether it is still held for certain. To be asked before the client is told about anything that has been done. */
   isHeld(): boolean
   /** Never rejects. */
   release(): Promise<void>

@@ -35,7 +35,7 @@ export interface UploadRecord {
 
 const ID = /^[A-Za-z0-9_-]{32}$/
 
-/** A new id, which nobody can guess. */
+/** A new id, which no one can guess. */
 export function newUploadId(): string {
   return randomBytes(24).toString('base64url')
 }

@@ -45,7 +45,7 @@ export interface UploadsOptions {
   readonly endpoint?: string
   /** The name of the module. Default: `uploads` and the path. */
   readonly name?: string
-  /** Told about errors that no client is told about: those of deleting what has expired. Default: the server's logger. */
+  /** Told about errors that no client is told about, such as a failure to delete what has expired. Default: the server's logger. */
   readonly onError?: (error: unknown) => void
   /** For tests. Default: the system's clock. */
   readonly clock?: Clock

@@ -41,7 +41,7 @@ export interface UploadStorage {
   /** Replaces the record. All or nothing: after a crash, the old record is there or the new one. */
   save(record: UploadRecord): Promise<void>
   /**
-   * Appends at `offset`, which is that of `load`, and reads `bytes` no faster than it can write. Resolves when all of them are durable, with the new
+   * Appends at `offset`, which `load` returned, and reads `bytes` no faster than it can write. Resolves when all of them are durable, with the new
    * offset. When `bytes` throws, the client has left, or the bytes are refused: what has arrived until then is made durable, unless `isAtomic`;
    * then the promise rejects with that error. The memory of each chunk is the storage's to keep.
    */
@@ -55,7 +55,7 @@ export interface UploadStorage {
   /**
    * Moves the bytes of a complete upload to a place of the program's choice, a path or a key, from `record.keptAt`, or from its own place if that is
    * null or has nothing. It never overwrites anything. The record that is saved already has
-   * the target in `keptAt`, so that a crash loses nothing; the one that is passed has what was there before.
+   * the target in `keptAt`, so that a crash loses nothing; the argument has what was there before.
    */
   moveTo(record: UploadRecord, target: string): Promise<void>
   /** Deletes everything about an upload, except bytes that are where `keptAt` says. Resolves if nothing is there. */

@@ -47,7 +47,7 @@ export interface ServerOptions {
   /**
    * The hosts that are answered; any other gets a 421. `app.example.org` stands for every port, `localhost:8080` for one, `*.example.org` for
    * one or more labels in place of the asterisk. `'any'`: every host. `proxies.hosts` are answered too. Not on Unix sockets. Default: at a
-   * loopback address, without `proxies`, the names of this machine; elsewhere those of `proxies.hosts`, or every host if there are none.
+   * loopback address, without `proxies`, the names of this machine; elsewhere the names in `proxies.hosts`, or every host if there are none.
    */
   readonly hosts?: HostsOption
   /**

@@ -196,7 +196,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
-   * The address that the options set, or the path of the Unix socket; with several endpoints, that of the first. For an inherited socket,
+   * The address that the options set, or the path of the Unix socket; with several endpoints, the address of the first. For an inherited socket,
    * the address that it is bound to, and empty before `start`.
    */
   get address(): string {
@@ -284,7 +284,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
-   * `start`, on this port and address in place of those of the options, which remain the default of each. It returns no server: write
+   * `start`, on this port and address in place of the options, which remain the default of each. It returns no server: write
    * `await`. A failed call changes what the next `start` listens on.
    * @throws (rejects) WEIR_OPTION_INVALID for a wrong port or address, and for either on a server with several endpoints or an inherited one;
    * what `start` throws

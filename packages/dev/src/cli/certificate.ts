@@ -1,4 +1,4 @@
-// The certificate of `weir dev --tls`: made once for each user, by mkcert if it is there, and otherwise signed by nobody but itself.
+// The certificate of `weir dev --tls`: made once for each user, by mkcert if it is there, and otherwise signed by no one but itself.
 
 import { spawnSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
@@ -60,7 +60,7 @@ export function certificateIn(folder: string, tell: (text: string) => void, now:
   return files
 }
 
-/** Whether nobody else can have read it. */
+/** Whether no one else can have read it. */
 function isOwn(path: string): boolean {
   try {
     const { uid, mode } = lstatSync(path)
@@ -83,7 +83,7 @@ function makeTrusted({ key, cert }: CertificateFiles): boolean {
   const { stdout, status } = spawnSync('mkcert', ['-CAROOT'], { encoding: 'utf8' })
   if (status !== 0 || readCertificate(join(stdout.trim(), 'rootCA.pem')) === null) return false
   const [newKey, newCert] = [`${key}.new`, `${cert}.new`]
-  replace(newKey, '', 0o600) // so that nobody can open the file before it has its key
+  replace(newKey, '', 0o600) // so that no one can open the file before it has its key
   const made = spawnSync('mkcert', ['-key-file', newKey, '-cert-file', newCert, ...NAMES, ...ADDRESSES.map(([text]) => text)])
   if (made.status !== 0 || !isOwn(newKey) || readCertificate(newCert) === null) {
     for (const path of [newKey, newCert]) rmSync(path, { force: true })
@@ -94,7 +94,7 @@ function makeTrusted({ key, cert }: CertificateFiles): boolean {
   return true
 }
 
-/** The file never has the rights of the one before. */
+/** The file never has the rights of the file that it replaces. */
 function replace(path: string, text: string, mode: number): void {
   rmSync(path, { force: true })
   writeFileSync(path, text, { mode, flag: 'wx' })

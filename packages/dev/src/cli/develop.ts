@@ -42,7 +42,7 @@ class Development {
   #run: Run | null = null
   /** The process of the next run. Node and weir are loaded before it is needed. */
   #next: Run | null = null
-  /** Those of the last run that listened. */
+  /** The routes of the last run that listened. */
   #routes: readonly string[] | null = null
   /** Of all runs: a page that is open stays signed in. */
   readonly #token = launch.newLaunchToken()

@@ -4,12 +4,12 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** That of this command. */
+/** The folder of this command's package. */
 export function ownFolder(): string {
   return folderAround(import.meta.url)
 }
 
-/** That of the copy of `weirjs` that this command uses. */
+/** The folder of the copy of `weirjs` that this command uses. */
 export function serverFolder(): string {
   return folderAround(import.meta.resolve('weirjs'))
 }

@@ -13,7 +13,7 @@ import { RELOAD_PATH } from '../reload-path.ts'
 
 const HTML = /^text\/html\b/i
 const POLICY_FIELD = 'Content-Security-Policy'
-/** That of the page with which a server that has `debug` shows an error: nothing but a style. */
+/** The policy of the page on which `debug` shows an error: it allows nothing but a style. */
 const ERROR_PAGE_POLICY = /^default-src 'none'; style-src 'sha256-[^']+'(?:; (?:base-uri|form-action|frame-ancestors) 'none'){3}$/
 const SCRIPT = `const events = new EventSource(document.currentScript.dataset.events)
 let isOpen = false

@@ -1,4 +1,4 @@
-// A certificate for this machine that nobody has signed but itself (RFC 5280), because `node:crypto` makes none.
+// A certificate for this machine that no one has signed but itself (RFC 5280), because `node:crypto` makes none.
 
 import { Buffer } from 'node:buffer'
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'

@@ -136,7 +136,7 @@ function withSocket(options: ListenOptions, fd: number | undefined): ListenOptio
   return { fd, ...common, ...(http2 === undefined ? {} : { http2 }), ...(proxyProtocol === undefined ? {} : { proxyProtocol }) }
 }
 
-/** An endpoint on a port that has no certificate gets that of `--tls`. @param given what the program has stated for it */
+/** An endpoint on a port without a certificate gets the certificate of `--tls`. @param given what the program has stated for it */
 function withTls(
   options: ListenOptions,
   given: ListenOptions,

@@ -175,7 +175,7 @@ export class Capture implements ExchangeObserver {
     const requestBody = session === null ? null : this.#requestBody(session, draft, secrets)
     const responseHead = draft === null || status === null ? null : this.#responseHead(draft.response, status, secrets)
     const responseBody = draft === null || draft.response === null ? null : this.#responseBody(draft, record, secrets)
-    // Only now, all of them are known: each part may repeat those of the others.
+    // Only now are all of them known: each part may repeat the secrets of the others.
     const hidden = secrets.map(ownText) // not with the head that they are a part of
     return {
       number: ++this.#number,
@@ -271,7 +271,7 @@ export class Capture implements ExchangeObserver {
     return draft.responseIsStream && body.cut === null && outcome !== 'completed' ? { ...body, cut: 'stream' } : body
   }
 
-  /** Adds the secrets of the body to `secrets`. @param length null if it is that of what has passed */
+  /** Adds the secrets of the body to `secrets`. @param length null: the length of what has passed */
   #kept(kept: KeptBytes, length: number | null, contentType: string | null, secrets: string[]): KeptBody {
     const bytes = kept.bytes()
     const cut = kept.passed > bytes.length ? 'large' : length !== null && length > kept.passed ? 'stream' : null

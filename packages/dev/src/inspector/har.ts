@@ -82,7 +82,7 @@ function fieldIn(fields: readonly Pair[], name: string): string {
   return fields.find((field) => field.name.toLowerCase() === name)?.value ?? ''
 }
 
-/** The host of a request is what a client says, so it may be none that a URL can have. */
+/** The host of a request is what a client says, so it may be a host that no URL can have. */
 function urlOf({ url, isSecure }: Entry, headers: readonly Pair[]): URL {
   const scheme = isSecure ? 'https' : 'http'
   const target = url ?? '/'

@@ -36,7 +36,7 @@ export interface InspectorOptions {
   readonly force?: boolean
   /**
    * What the link to the page has in its fragment, and programs send as `Authorization: Bearer`: a secret of at least 22 characters. Default:
-   * a new one for each module, or that of `weir dev`.
+   * a new token for each module, or the token of `weir dev`.
    */
   readonly token?: string
 }
@@ -118,7 +118,7 @@ class InspectorModule implements Inspector {
     const { path, maxBodySize, mask } = this.#settings
     const own = `${host.prefix}${path}`
     this.#masking = dev.masking(host, mask)
-    // Beside its own requests, those of pages that wait for `weir dev` would fill the list.
+    // Its own requests would fill the list, and so would pages that wait for `weir dev`.
     const isOwn = (asked: string): boolean => asked === own || asked.startsWith(`${own}/`) || asked.startsWith(RELOAD_PATH)
     const capture = new Capture(this.#list, this.#masking, maxBodySize, isOwn)
     const token = new launch.LaunchToken('weir-inspector', own, this.#settings.token)
@@ -169,7 +169,7 @@ class InspectorModule implements Inspector {
     const send = (session: HttpSession, type: string, text: string) => secured(session).contentType(type).text(text)
     host.mapGet(path, closed, (_, session) => {
       if (token.admits(session)) return send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', session.basePath + own))
-      // A server that does not listen itself has stated no address. Its origin is not known: that of the request may be of another server, which would get
+      // A server that does not listen itself has stated no address. Its origin is not known: the request may name the origin of another server, which would get
       // the token from whoever opens the link.
       if (!this.#isTold) this.#tell(host, token.linkTo(session.basePath + own))
       return send(

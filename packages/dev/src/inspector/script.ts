@@ -70,7 +70,7 @@ function rowOf(one) {
   return row
 }
 
-// What went wrong last is what somebody who opens the page looks for.
+// What went wrong last is what someone who opens the page looks for.
 function chooseFirst() {
   const newest = (name) => exchanges.find((one) => classOf(one) === name)
   const first = newest('bad') ?? newest('warn') ?? exchanges[0]

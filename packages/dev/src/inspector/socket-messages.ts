@@ -26,14 +26,14 @@ export const MESSAGES_BYTES = 2 * MOST_MESSAGES * MOST_LENGTH * (4 / 3)
 export class SocketMessages {
   readonly #masking: dev.Masking
   readonly #findSecrets: () => readonly string[]
-  /** Those of the request, and of the last messages; null before the first message. */
+  /** The secrets of the request and of the last messages; null before the first message. */
   #secrets: string[] | null = null
   /** The oldest first. */
   readonly kept: KeptMessage[] = []
   /** How many there have been. */
   count = 0
 
-  /** @param findSecrets those of the request */
+  /** @param findSecrets finds the secrets of the request */
   constructor(masking: dev.Masking, findSecrets: () => readonly string[]) {
     this.#masking = masking
     this.#findSecrets = findSecrets

@@ -26,7 +26,7 @@ const MOST_FAILURES = 5
 
 /** A timer that comes after more than this part of its time shows that the process was busy. */
 const LATE = 1.25
-/** Late timers after which a command fails all the same, because a process may be busy forever. */
+/** Late timers after which a command fails anyway, because a process may be busy forever. */
 const MOST_LATE = 4
 
 /** `open`: commands are sent. `paused`: none are. `probing`: one is, to find out whether Redis answers again. */

@@ -18,7 +18,7 @@ interface OutboxOptions {
   readonly maxQueuedSize: number
   /**
    * Publishes a batch, and returns the ids of its messages.
-   * @param number greater than that of every batch before @param once the program's own ids of the messages
+   * @param number greater than the number of every batch before @param once the program's own ids of the messages
    */
   send(channel: string, number: number, batch: readonly string[], once: readonly (string | null)[]): Promise<readonly (string | null)[]>
 }

@@ -56,7 +56,7 @@ return redis.call('GET', KEYS[1])
 
 /**
  * Carries messages with PUBLISH of Redis 6.2 or later, or Valkey; with SPUBLISH in a cluster, which needs Redis 7. Nothing is kept: what is
- * published while a subscriber has no connection to Redis does not reach it. It is told of the gap when it is connected again, but only if
+ * published while a subscriber has no connection to Redis does not reach it. It is told about the gap when it is connected again, but only if
  * something was missed.
  *
  * @param client of the package `redis` or `ioredis`. It is never connected or closed here. Subscriptions have a connection of their own, a

@@ -21,7 +21,7 @@ const { count, duration } = option
 export interface RedisStreamRelayOptions extends RedisMessengerOptions {
   /**
    * How many messages each channel keeps at least. Redis keeps up to about 100 more, because it drops them in blocks. A subscriber that was
-   * away for more messages than that is told of a gap.
+   * away for more messages than that is told about a gap.
    */
   readonly maxLength: number
   /** How long a channel keeps its messages after it was last published to or subscribed to. Default `'1d'`. */
@@ -40,9 +40,9 @@ export const REDIS_STREAM_RELAY_RULES = rules<RedisStreamRelayOptions>(OWNER)({
 })
 
 /**
- * Appends a batch and tells of it. Each entry has the id of the one before: what is missing in this chain has been dropped or lost. The second
+ * Appends a batch and announces it. Each entry has the id of the entry before it: what is missing in this chain has been dropped or lost. The second
  * key has the number and the ids of the last batch of this publisher. A batch that comes again, because its reply was lost, is not appended
- * again, nor is one that comes later than its successor. Redis undoes nothing: an entry that may not be told of is deleted.
+ * again, nor is one that comes later than its successor. Redis undoes nothing: an entry that may not be told about is deleted.
  *
  * The other keys have the ids of messages with a name of the program: such a message is not appended again either.
  *
@@ -81,7 +81,7 @@ return ids
 `)
 
 /**
- * The newest id and, after the one given, at most 200 entries or about half a megabyte. A stream that is read does not expire. What is not an
+ * The newest id and, after the given id, at most 200 entries or about half a megabyte. A stream that is read does not expire. What is not an
  * entry of a relay has no predecessor and no data: an error here would end all reading.
  *
  * ARGV: the id, or nothing for the newest id only, and how long the stream lives.

@@ -1,5 +1,5 @@
 // The outcomes of requests in Redis or Valkey, shared by all processes that use it. One key for each request, which Redis deletes when its
-// time is over. The time is that of Redis, so the clocks of the machines may differ.
+// time is over. The time comes from Redis, so the clocks of the machines may differ.
 
 import { type Duration, WeirError } from 'weirjs'
 import type { Begun, IdempotencyStore } from 'weirjs/idempotency'

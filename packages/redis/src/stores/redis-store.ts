@@ -1,5 +1,5 @@
 // The state of limits in Redis or Valkey, shared by all processes that use it. One script and one key for each decision, so it works in a
-// cluster; the time is that of Redis, so the clocks of the machines may differ.
+// cluster; the time comes from Redis, so the clocks of the machines may differ.
 
 import type { Duration } from 'weirjs'
 import { type Clock, option, rules } from 'weirjs/kit'

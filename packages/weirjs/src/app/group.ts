@@ -65,7 +65,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     this.#scope = scope
   }
 
-  /** The path before those of the routes that are mapped here. Empty for a server. */
+  /** The path before the paths of the routes that are mapped here. Empty for a server. */
   get prefix(): string {
     return this.#scope.prefix
   }
@@ -210,7 +210,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   }
 
   /**
-   * Maps several controllers: those of a list, or every routed subclass of a base class that has been imported so far.
+   * Maps several controllers: the classes of a list, or every routed subclass of a base class that has been imported so far.
    * `mapControllers(Controller)` maps all of them.
    */
   mapControllers(
@@ -429,7 +429,7 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
     return this.#server.stop(options)
   }
 
-  /** Adds an observer to the server. It is told about all requests, not only those of the group. */
+  /** Adds an observer to the server. It is told about all requests, not only about the group's. */
   observe(observer: ExchangeObserver): this {
     this.#server.observe(observer)
     return this

@@ -57,7 +57,7 @@ export interface ModuleHost<P extends string = '', D = NoDeclaration> extends Se
   readonly logger: Logger | null
   /** Where it listens, in the order of `listen`; empty while it does not. */
   readonly endpoints: readonly Endpoint[]
-  /** The path before those of the routes that are mapped here. Empty for a server. */
+  /** The path before the paths of the routes that are mapped here. Empty for a server. */
   readonly prefix: string
   /** For a group: only those in it. */
   readonly routes: readonly RouteListing[]

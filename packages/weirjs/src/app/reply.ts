@@ -54,7 +54,7 @@ export function reply(
   }
 }
 
-/** A GET has something to return: its handler forgot `return`, unless the client has left, so that nobody waits for a value. */
+/** A GET has something to return: its handler forgot `return`, unless the client has left, so that no one waits for a value. */
 function isForgotten({ head, match, hasReachedRoute, request }: Exchange): boolean {
   return hasReachedRoute && head.method === 'GET' && match.route !== null && !request.signal.aborted
 }
@@ -154,7 +154,7 @@ function settle(
 }
 
 /**
- * A handler that goes on after `precondition` was true answers as if the condition held. Its client gets the 304 or the 412 all the same.
+ * A handler that goes on after `precondition` was true answers as if the condition held. Its client gets the 304 or the 412 anyway.
  * Middleware may replace these.
  */
 function keepDecision(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {

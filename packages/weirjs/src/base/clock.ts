@@ -4,7 +4,7 @@
 export const LONGEST_TIMER_MS: number = 2 ** 31 - 1
 
 /**
- * A source of time. That of a request is `exchange(session).clock`: the server's, which the test clock of `weirjs/testing` can move. All times are in
+ * A source of time. The clock of a request is `exchange(session).clock`: the server's, which the test clock of `weirjs/testing` can move. All times are in
  * milliseconds.
  */
 export interface Clock {

@@ -69,7 +69,7 @@ export function unsendableField(name: unknown, value: unknown, expected = 'a str
 interface WeirErrorOptions {
   /** The error that led to this one. */
   readonly cause?: unknown
-  /** Status of the response. Default: that of the catalogue. */
+  /** Status of the response. Default: the status in the catalogue. */
   readonly status?: number | undefined
   /** Fields of the response. They replace those that have been set. Default: none. */
   readonly headers?: ErrorHeaders

@@ -139,7 +139,7 @@ type NoOthers<O, R> = { readonly [K in Exclude<keyof R, keyof O>]: never }
 
 /** What options of `O` have to do with each other. */
 interface Relations<O> {
-  /** An option, and the one without which it would have no effect. */
+  /** An option, and the option without which it would have no effect. */
   readonly needs?: { readonly [K in keyof O]?: keyof O & string }
   /** Pairs of which only one may be given. */
   readonly excludes?: readonly (readonly [keyof O & string, keyof O & string])[]

@@ -1,6 +1,6 @@
 // How the text of a form is encoded: UTF-8, unless the client states windows-1252.
 //
-// Under that name, and under those of ISO-8859-1 and US-ASCII, browsers read and write windows-1252
+// Under that name, and under the names of ISO-8859-1 and US-ASCII, browsers read and write windows-1252
 // (https://encoding.spec.whatwg.org/#names-and-labels), which differs from ISO-8859-1 only in 0x80 to 0x9F. Other encodings are not
 // supported: guessing would change the text, and with encodings that are not supersets of ASCII one name or value could pass for another.
 

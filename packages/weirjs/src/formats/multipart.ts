@@ -2,14 +2,14 @@
 // produce the same events.
 //
 // Data is delivered as ranges of the pushed chunk, without a copy and before its part is complete. Only the beginning of a delimiter at the
-// end of a chunk waits for the next one. Its bytes equal those of the delimiter, so only its length is kept.
+// end of a chunk waits for the next one. Its bytes are the delimiter's, so only its length is kept.
 //
 // Every byte is checked. RFC 2046 is interpreted as follows where readers differ:
 // - A line that begins with `--boundary` is a delimiter (§5.1.1: it is enough that the boundary appears in its entirety after CRLF). It
 //   must continue with `--`, or with padding (SP, HTAB) and CRLF. Anything else is refused, even in the preamble: if it were read as data,
 //   two readers could see two different forms.
 // - A `--boundary` in the preamble that is not at the start of a line, or follows a bare LF, is refused (see preamble.ts).
-// - The CRLF before a delimiter may be the one that ends a part's empty header line: that part is empty (as in Go and RFC 2046's grammar).
+// - The CRLF before a delimiter may be the CRLF that ends a part's empty header line: that part is empty (as in Go and RFC 2046's grammar).
 // - Preamble and epilogue are discarded. `--boundary--` ends the form, whatever follows. A form may have no parts: browsers send such
 // forms.
 // - Line ends are CRLF. A bare CR or LF in a part's head, a folded line and NUL are refused; names are UTF-8 or refused.

@@ -61,7 +61,7 @@ export interface HostRule {
 
 /** What a handler may know about the connection on which its request arrived. */
 export interface ConnectionInfo {
-  /** IP address of the client: of the peer, or the one that its PROXY header states. Empty without an IP socket (Unix socket, `inject`). */
+  /** IP address of the client: the peer's, or the address in its PROXY header. Empty without an IP socket (Unix socket, `inject`). */
   readonly clientAddress: string
   /** Port of the client; 0 when it has none. */
   readonly clientPort: number

@@ -87,7 +87,7 @@ function checkDefault(owner: string, name: string, { hasDefault }: Schema<unknow
 }
 
 /**
- * The schemas of a model's properties, including those of base classes; null when none was declared. A class takes precedence over its base
+ * The schemas of a model's properties, base classes included; null when none was declared. A class takes precedence over its base
  * class, and its table over its decorators.
  */
 export function fieldsOf(model: object): ReadonlyMap<string, Schema<unknown>> | null {
@@ -131,7 +131,7 @@ function under(first: FieldMap | null, second: FieldMap | undefined): FieldMap |
   return first === null ? second : new Map([...second, ...first])
 }
 
-/** The last declaration wins: a base class's constructor runs before that of the class itself. Decorators declare with every instance. */
+/** The last declaration wins: a base class's constructor runs before the constructor of the class itself. Decorators declare with every instance. */
 function declare(maps: WeakMap<object, FieldMap>, target: object, name: string, schema: Schema<unknown>): void {
   const known = maps.get(target)
   if (known?.get(name) === schema) return

@@ -54,7 +54,7 @@ function defineLight(): LightClass {
   return LightHeaders
 }
 
-/** Makes a prototype inherit from that of a native class, whose other members it passes on to the native object. */
+/** Makes a prototype inherit from the prototype of a native class, whose other members it passes on to the native object. */
 export function completeLight(prototype: { [NATIVE](): object }, Native: { readonly name: string; readonly prototype: object }): void {
   for (const name of Reflect.ownKeys(Native.prototype)) {
     if (Object.hasOwn(prototype, name)) continue

@@ -19,7 +19,7 @@ type Take = (name: string, value: FieldValue) => void
 
 /**
  * Copies status and fields to `own`. Fields about the connection are left out: the engine sets them, in each protocol.
- * @param headers what Node passes to `_storeHeader`: the fields of `setHeader`, or else those of `writeHead`, which are checked here
+ * @param headers what Node passes to `_storeHeader`: the fields of `setHeader`, or else of `writeHead`, which are checked here
  * @returns the length of the body that was declared; -1 for none
  * @throws Node's errors for fields that cannot be sent; WEIR_RESPONSE_STATUS
  */

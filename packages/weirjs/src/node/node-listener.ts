@@ -73,7 +73,7 @@ function socketOf(request: IncomingMessage | Http2ServerRequest): Socket {
 }
 
 /**
- * Whether a client has left, and nobody knows who it was: a TCP socket that has been reset has no address. Neither has a Unix socket, whose other
+ * Whether a client has left, and no one knows who it was: a TCP socket that has been reset has no address. Neither has a Unix socket, whose other
  * end may be trusted, but that has no address at this end either.
  */
 function hasLeft({ remoteAddress, localAddress, destroyed }: Socket): boolean {

@@ -96,7 +96,7 @@ export class NodeServer extends EventEmitter {
     if (!this.listening && !this.#isEnding) {
       const error = Object.assign(new Error('Server is not running.'), { code: 'ERR_SERVER_NOT_RUNNING' })
       if (callback !== undefined) this.once('close', () => callback(error))
-      process.nextTick(() => this.emit('close')) // Node tells of it again, to those who close a server twice
+      process.nextTick(() => this.emit('close')) // Node emits it again for a program that closes a server twice
       return this
     }
     if (callback !== undefined) this.once('close', () => callback())
@@ -112,7 +112,7 @@ export class NodeServer extends EventEmitter {
   #stop(graceMs: number | undefined): void {
     const stopped = this.#server.stop(graceMs)
     if (this.#isEnding) {
-      stopped.catch(() => {}) // the first call tells of the end
+      stopped.catch(() => {}) // the first call reports the end
       return
     }
     this.#isEnding = true

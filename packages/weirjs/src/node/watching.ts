@@ -1,6 +1,6 @@
-// What monitors of Node's HTTP servers are told of mounted code: the channels of `node:diagnostics_channel` that Node's own server publishes
-// to, and a call of `emit` that they may have wrapped. Packages for OpenTelemetry wrap that of `http.Server`; others, told by the channel which
-// server it is, that of the server.
+// What monitors of Node's HTTP servers are told about mounted code: the channels of `node:diagnostics_channel` that Node's own server publishes
+// to, and a call of `emit` that they may have wrapped. Packages for OpenTelemetry wrap `emit` of `http.Server`; others, told by the channel which
+// server it is, wrap `emit` of the server.
 
 import { channel } from 'node:diagnostics_channel'
 import { EventEmitter } from 'node:events'

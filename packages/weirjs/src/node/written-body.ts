@@ -8,7 +8,7 @@ import type { WriteCallback } from './node-socket.ts'
 
 /** What one `next` yields at most, unless a single piece is larger. */
 const MOST_PIECE_BYTES = 64 * 1024
-/** Shorter pieces behind another one are gathered, in blocks: the client decides how long those of an echo are. */
+/** Shorter pieces behind another one are gathered, in blocks: the client decides how long the pieces of an echo are. */
 const SHORT_BYTES = 1024
 const BLOCK_BYTES = 16 * 1024
 

@@ -224,7 +224,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     let all = found
     for (const key of Object.keys(value)) {
       if (this.properties.has(key)) continue
-      // A misspelt name may be that of a secret.
+      // A misspelt name may be the name of a secret.
       if (
         new Mismatch('no property of this name', hides ? NOT_SHOWN : show((value as Record<string, unknown>)[key])).addTo(
           (all ??= []),
@@ -255,7 +255,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     for (const [key, schema] of this.properties) {
       const isNext = names[next] === key
       if (isNext) next++
-      // Own properties only: the client did not send those of a prototype.
+      // Own properties only: the client did not send the properties of a prototype.
       const part = schema.fromValue(isNext || Object.hasOwn(value, key) ? value[key] : undefined, context)
       if (part instanceof Mismatch) {
         if (part.addTo((found ??= []), key)) break

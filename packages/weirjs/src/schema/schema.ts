@@ -13,7 +13,7 @@ import { Mismatch, NOT_SHOWN, show } from './mismatch.ts'
 import { SchemaError } from './schema-error.ts'
 import type { StandardJsonProps, StandardSchema } from './standard.ts'
 
-/** How ambiguous values are read. The names are those of `JsonSettings`, which may be passed directly. */
+/** How ambiguous values are read. `JsonSettings` has the same names, and may be passed directly. */
 export interface ReadContext {
   /** A date and time without a zone: as UTC (default), or in the machine's zone as ECMAScript reads it. */
   readonly zoneless?: 'utc' | 'local'

@@ -98,7 +98,7 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
     return reasons.includes(null) ? null : (super.unreadable(place) ?? reasons[0]!)
   }
 
-  /** The mismatch if no member fits: that of the member that was meant, if this is clear, otherwise what `otherwise` returns. @internal */
+  /** The mismatch if no member fits: the mismatch of the member that was meant, if this is clear, otherwise what `otherwise` returns. @internal */
   closest(found: readonly Mismatch[], otherwise: () => Mismatch): Mismatch {
     // The others describe another kind of value, such as a string where an object was sent.
     const near = found.filter((one) => one.all().some(({ path }) => path.length > 0))

@@ -1,4 +1,4 @@
-// The frames of a WebSocket at the client's end (RFC 6455 §5): reads those of a server, strictly, and writes those of a client.
+// The frames of a WebSocket at the client's end (RFC 6455 §5): reads a server's frames, strictly, and writes a client's.
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import {

@@ -70,8 +70,8 @@ export class TestClient implements AsyncDisposable {
   }
 
   /**
-   * Returns a client with the options of this one and a connection of its own, whose requests are those of `principal`: gates of `weirjs/auth`
-   * see it as authenticated, without credentials and without asking a scheme, and then decide by its roles and scopes as for anybody else. What
+   * Returns a client with the options of this one and a connection of its own, whose requests come from `principal`: gates of `weirjs/auth`
+   * see it as authenticated, without credentials and without asking a scheme, and then decide by its roles and scopes as for anyone else. What
    * it does not have is empty; `scheme` is the first one that the route accepts. Without `weirjs/auth`, it is the `session.principal` that the
    * program begins with. It ends with this client. No client on a network can do so.
    *

@@ -120,7 +120,7 @@ export class OperationTypes {
     )
   }
 
-  /** Of two parameters with one name, the later one counts: that of the operation. */
+  /** If two parameters have one name, the later one counts, which belongs to the operation. */
   #parameters(given: readonly unknown[], level: number): string {
     const places = new Map(PLACES.map((place) => [place as string, new Map<string, Member>()]))
     for (const one of given) {

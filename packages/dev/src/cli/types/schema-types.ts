@@ -237,7 +237,7 @@ export class SchemaTypes {
   }
 }
 
-/** Bytes, which are in no JSON text: those of a file in a form, or of a whole body. */
+/** Bytes, which no JSON text contains: a file in a form, or a whole body. */
 function isBinary({ format, contentMediaType, contentEncoding }: Part): boolean {
   if (format === 'binary') return true
   return typeof contentMediaType === 'string' && contentEncoding === undefined && !/^text\/|\bjson\b|\bxml\b/i.test(contentMediaType)

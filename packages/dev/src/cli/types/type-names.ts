@@ -2,7 +2,7 @@
 
 /** What the declarations export themselves, and types that they use. */
 const OWN = ['paths', 'components', 'operations', 'webhooks', 'Blob']
-/** Names that no type may have, and those of built-in types. */
+/** Names that no type may have, and names of built-in types. */
 const RESERVED =
   'any as async await bigint boolean break case catch class const constructor continue debugger declare default delete do else enum export extends false finally for from function get if implements import in instanceof interface intrinsic is keyof let module namespace never new null number object of package private protected public readonly require return set static string super switch symbol this throw true try type typeof undefined unique unknown var void while with yield globalThis'.split(
     ' ',

@@ -54,7 +54,7 @@ export function routesOfController<T extends Controller>(
   return routes
 }
 
-/** Creates a level for each class with a declaration; that of a base class is around those of the classes that derive from it. */
+/** Creates a level for each class with a declaration; the level of a base class is around the levels of the classes that derive from it. */
 function scopeOf(Class: AnyController, outer: Scope): Scope {
   return declaredClasses(Class).reduce((scope, { name, declared }) => {
     return new Scope(scope, 'class', scope.prefix, splitDeclaration(declared.declaration, 'class', `class ${name}`))
@@ -72,7 +72,7 @@ function whyNone(Class: object): string {
   return Object.hasOwn(Class, 'routes') ? ': its "static routes" was not made by routes(this, { … })' : ''
 }
 
-/** The classes that `mapControllers` maps: those of a list, or every routed subclass of a base class. */
+/** The classes that `mapControllers` maps: the classes of a list, or every routed subclass of a base class. */
 export function classesOf(selection: readonly ControllerClass[] | AnyController, exclude: readonly AnyController[]): ControllerClass[] {
   if (!Array.isArray(selection) && typeof selection !== 'function') checkClass(selection)
   const classes = Array.isArray(selection)

@@ -68,7 +68,7 @@ export function declaredClasses(target: AnyClass): { readonly name: string; read
 }
 
 /**
- * The routes of a class, by the name of their method, inherited ones included. A method that is overridden keeps the routes of the one that
+ * The routes of a class, by the name of their method, inherited ones included. A method that is overridden keeps the routes of the method that
  * it overrides, unless it declares its own.
  */
 export function routesOf(target: AnyClass): ReadonlyMap<string, readonly DeclaredRoute[]> {

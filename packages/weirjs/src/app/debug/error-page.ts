@@ -117,7 +117,7 @@ function causeOf(error: unknown): unknown {
   }
 }
 
-/** Those of the program. Others, in which it seldom is to blame, are folded away. */
+/** The frames of the program. Others, where the mistake seldom is, are folded away. */
 function frameLists(frames: readonly Frame[]): readonly Markup[] {
   const listOf = (own: boolean): Markup[] => frames.filter(({ isProgram }) => isProgram === own).map(frameItem)
   const program = listOf(true)

@@ -47,7 +47,7 @@ test('policies with what they replace, the body, answers and limits', () => {
     arguments: args,
   } = facts('POST /a', 'Content-Type: application/json', 'Transfer-Encoding: chunked')
   assert.deepEqual(policies, [
-    'auth (route, in place of that of the server): nothing',
+    "auth (route, in place of the server's): nothing",
     'own (route): gate, beforeSend',
     'stamp (server): beforeSend',
   ])

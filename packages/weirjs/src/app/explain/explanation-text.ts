@@ -63,7 +63,7 @@ function titleOf({ method, path, host, endpoint, source, isFallback }: Explained
 }
 
 function policyText({ name, level, replaces, hooks }: ExplainedPolicy): string {
-  const instead = replaces.length === 0 ? '' : `, in place of that of the ${replaces.join(' and the ')}`
+  const instead = replaces.length === 0 ? '' : `, in place of ${replaces.map((one) => `the ${one}'s`).join(' and ')}`
   return `${name} (${level}${instead}): ${hooks.length === 0 ? 'nothing' : hooks.join(', ')}`
 }
 
@@ -86,7 +86,7 @@ function answerText({ status, body }: ExplainedAnswer): string {
   return `${status} ${body === null ? 'without a body' : `with ${body === 'json' ? 'JSON' : body}`}`
 }
 
-/** The limits that differ from their defaults, and that of the body, which people look for most. */
+/** The limits that differ from their defaults, and the limit of the body, which people look for most. */
 function limitTexts(limits: Explanation['limits']): string[] {
   return Object.entries(limits)
     .map(([name, { value, level }]) => ({ name, value, by: setBy(name, value, level) }))

@@ -71,7 +71,7 @@ export interface RejectedRoute extends ExplainedRoute {
 
 /** A policy, a middleware, or a hook that `beforeSend` has added. */
 export interface ExplainedPolicy {
-  /** The policy's name, or that of its function, or `(anonymous)`. */
+  /** The policy's name, or the name of its function, or `(anonymous)`. */
   readonly name: string
   /** Where it is used. */
   readonly level: Level
@@ -155,7 +155,7 @@ export interface Explanation {
   readonly others: readonly RejectedRoute[]
   /** How many more were considered. */
   readonly othersLeftOut: number
-  /** In the order in which they run, the outermost first. Without a route: those of the level that the request belongs to. */
+  /** In the order in which they run, the outermost first. Without a route: the policies of the level that the request belongs to. */
   readonly policies: readonly ExplainedPolicy[]
   /** What the handler gets. Empty without a route. */
   readonly arguments: readonly ExplainedArgument[]

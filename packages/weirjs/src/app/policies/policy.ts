@@ -56,7 +56,7 @@ export interface Policy {
   readonly name?: string
   readonly gate?: Gate
   /**
-   * Whether the gate runs before those of all policies without this, wherever it is used. For a gate that answers requests which cannot have
+   * Whether the gate runs before the gates of all policies without this, wherever it is used. For a gate that answers requests which cannot have
    * credentials, such as preflights, and lets all others pass. Default false.
    */
   readonly runsFirst?: boolean
@@ -106,7 +106,7 @@ export interface CheckedRoute {
 
 /** One of the policies of a route. */
 export interface UsedPolicy {
-  /** Its name, or that of its function, or `(anonymous)`. */
+  /** Its name, or the name of its function, or `(anonymous)`. */
   readonly name: string
   /** How many levels are around that at which it is used: 0 for the server. */
   readonly depth: number
@@ -127,7 +127,7 @@ export type Usable = Middleware | Policy
 export interface CheckedPolicy {
   /** Null: it is never replaced. */
   readonly name: string | null
-  /** Its name, or that of its function. */
+  /** Its name, or the name of its function. */
   readonly label: string
   readonly gate: Gate | null
   readonly foresee: ((session: HttpSession) => unknown) | null

@@ -22,7 +22,7 @@ export interface Step {
   readonly source: Binding['source']
   /** In a path: place among the template's parameters. */
   readonly index: number
-  /** The name in the query, or that of the field or cookie. */
+  /** The name in the query, or of the field or cookie. */
   readonly key: string
   /** Null: the text is not converted. */
   readonly schema: AnySchema | null
@@ -35,13 +35,13 @@ export function isSecret({ schema }: Step): boolean {
 
 /** The steps from a request to the arguments of a route, planned once. */
 export class Binder {
-  /** Those of the path first. */
+  /** Values of the path first. */
   readonly steps: readonly Step[]
   readonly #body: BodyReader | null
   /** Gives all arguments of one route the same shape. */
   readonly #Record: new () => Args
 
-  /** @param bindings those of the path first, in its order */
+  /** @param bindings parameters of the path first, in its order */
   constructor(bindings: Readonly<Record<string, Binding>>, body: BodyReader | null) {
     this.steps = Object.entries(bindings).map(([name, { source, name: key, schema }], index) => ({ name, source, index, key, schema }))
     for (const { source, key, schema } of this.steps)

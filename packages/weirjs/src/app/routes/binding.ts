@@ -28,7 +28,7 @@ export interface Binding {
 const PLACES: Readonly<Record<Binding['source'], SchemaPlace>> = { path: 'text', query: 'texts', header: 'text', cookie: 'text' }
 
 /**
- * The parameters of a route by the names under which handlers get them, those of the path first. Without a prototype.
+ * The parameters of a route by the names under which handlers get them, parameters of the path first. Without a prototype.
  * @param where the route, for messages
  * @throws WEIR_ROUTE_DECLARATION for a schema that can never be read from there, and for a parameter of the path that is declared as a
  * header or cookie

@@ -18,7 +18,7 @@ export function consideredRoutes(table: RouteTable, path: string): ConsideredRou
   return considered
 }
 
-/** Those of `routes` that are considered. */
+/** The routes that are considered. */
 export function consideredAmong(routes: readonly Route[], path: string): ConsideredRoute[] {
   const segments = segmentsOf(path)
   return routes.map((route) => ({ route, miss: missOf(route.template, segments) })).filter(({ miss }) => isConsidered(miss))

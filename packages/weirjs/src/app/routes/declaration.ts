@@ -45,7 +45,7 @@ export const STANDARD_METHODS: ReadonlySet<string> = new Set<StandardMethod | 'C
  */
 export interface GroupOptions {
   /**
-   * Middleware and policies, the outermost first. Those of outer levels run before them; a policy replaces an outer one with the same name.
+   * Middleware and policies, the outermost first. Middleware of outer levels runs before them; a policy replaces an outer one with the same name.
    */
   readonly use?: readonly Usable[]
   /** Handles only requests for this host: `api.example.com`, or `*.example.com` with one or more labels before it. Without a port. */
@@ -92,7 +92,7 @@ export interface GroupOptions {
   readonly answers?: Answers
   /** For policies, middleware and documents: its own properties are added to `session.metadata`, to which outer levels add theirs. */
   readonly metadata?: object
-  /** Tags for documents, in addition to those of outer levels. */
+  /** Tags for documents, in addition to the tags of outer levels. */
   readonly tags?: readonly string[]
 }
 

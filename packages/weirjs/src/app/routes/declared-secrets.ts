@@ -59,7 +59,7 @@ export class DeclaredSecrets {
   }
 }
 
-/** Those of a body, an answer or a message. */
+/** The secrets of a body, an answer or a message. */
 function schemasOf(declared: AnySchema | TypedBody | null | undefined): readonly AnySchema[] {
   if (declared instanceof EventsBody) return isSchema(declared.data) ? [declared.data] : Object.values(declared.data ?? {})
   const schema = declared instanceof TypedBody ? declared.schema : declared

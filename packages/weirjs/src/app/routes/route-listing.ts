@@ -19,9 +19,9 @@ import type { MessageSchemas } from './upgrade-handler.ts'
  * @see https://github.com/weirjs/weir/blob/main/docs/guide/routing.md
  */
 export interface PolicyListing {
-  /** The policy's name, or that of its function, or `(anonymous)`. */
+  /** The policy's name, or the name of its function, or `(anonymous)`. */
   readonly name: string
-  /** Where it is used. A policy that replaces an outer one is listed in the place of that one, but with its own level. */
+  /** Where it is used. A policy that replaces an outer one is listed in place of that one, but with its own level. */
   readonly level: Level
   /** What `describe` of the policy returned; null if it has none. */
   readonly description: unknown
@@ -57,11 +57,11 @@ export interface RouteListing {
   readonly host: string | null
   /** Null: every endpoint. */
   readonly endpoint: string | null
-  /** Its parameters, by the names that handlers know them by: those of the path first. Without a prototype. */
+  /** Its parameters, by the names that handlers know them by: parameters of the path first. Without a prototype. */
   readonly bindings: Readonly<Record<string, Binding>>
   /** How its body is read for the handler: accepted types and schema. Null where the handler does that. */
   readonly body: TypedBody | null
-  /** What its handler may answer with, by status, those of groups and classes included. */
+  /** What its handler may answer with, by status, answers of groups and classes included. */
   readonly answers: Answers
   /** Null without one, as are the next two. */
   readonly summary: string | null

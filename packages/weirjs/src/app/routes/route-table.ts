@@ -183,7 +183,7 @@ export class RouteTable {
     return this.#revision
   }
 
-  /** Routes of the endpoint itself come first, then those of all endpoints. @param endpoint its name; null if it has none */
+  /** Routes of the endpoint itself come first, then routes of all endpoints. @param endpoint its name; null if it has none */
   find(head: RequestHead, endpoint: string | null): RouteMatch {
     const host = this.#hasHosts ? hostName(head.host) : ''
     const match = this.#matcher.find(head.method, head.path, host, endpoint)

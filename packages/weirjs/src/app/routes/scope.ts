@@ -46,7 +46,7 @@ export interface Chain {
   readonly gates: readonly Gate[]
   /** All middleware, around the route. */
   readonly pipeline: Pipeline
-  /** That of `etag` first, then those of policies, then those that `beforeSend` has added. */
+  /** The hook of `etag` first, then the hooks of policies, then the hooks that `beforeSend` has added. */
   readonly hooks: readonly BeforeSend[]
 }
 
@@ -97,7 +97,7 @@ export class Scope {
   readonly level: Level
   /** Null for the server. */
   readonly parent: Scope | null
-  /** For groups and the server: the path before those of their routes. Empty for the server. */
+  /** For groups and the server: the path before the paths of their routes. Empty for the server. */
   readonly prefix: string
   /** Includes inherited ones, as does everything below. Without a prototype. */
   readonly bindings: Readonly<Record<string, Parameter>>

@@ -1,5 +1,5 @@
 // What explanations and the page of `debug` repeat of a request: all of it, in whatever spelling, except what is secret by its name or by the
-// declaration of a route, be it one that the client has missed.
+// declaration of a route, even of one that the client has missed.
 
 import { fieldSecrets } from '../../formats/masking/contents.ts'
 import { masked, urlSecrets, valueSecrets } from '../../formats/masking/ranges.ts'

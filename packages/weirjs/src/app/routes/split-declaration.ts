@@ -127,7 +127,7 @@ const SCHEMAS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
 function whyNot(name: string, value: unknown, owner: Owner): string {
   if (owner === 'class') return 'is not an option of a class: parameters and body belong to the routes of its methods'
   if (owner === 'group' && isOption(name, 'route')) return 'is not an option of a group: it belongs to each route'
-  // Such as `t.integer`, which does not exist: without a schema, the parameter would be accepted as any text.
+  // For example, `t.integer`, which does not exist: without a schema, the parameter would be accepted as any text.
   if (value === undefined) return 'is undefined, not a schema'
   if (Object.hasOwn(KNOWN_ELSEWHERE, name)) return `is not an option of a ${owner}: it is called "${KNOWN_ELSEWHERE[name as 'schema']}"`
   if ((GATHERED_ELSEWHERE as readonly string[]).includes(name))

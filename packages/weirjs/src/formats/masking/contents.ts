@@ -97,7 +97,7 @@ function addValue(text: string, at: number, found: Range[]): number {
       if (depth === 0 && char === ',') return i
       i++
     } else {
-      // Where it is not JSON, such as a comment, it is not known where the value begins.
+      // Where it is not JSON, such as in a comment, the start of the value is not known.
       const end = wordEnd(text, i)
       const isJson = depth > 0 || JSON_WORD.test(text.slice(i, Math.min(end, i + MOST_WORD_CHARS)))
       const valueEnd = isJson ? end : lineEnd(text, end)

@@ -20,7 +20,7 @@ export function pairSecrets(text: string, names: SecretNames): Range[] {
 const AFTER_VALUE = /[&#]/g
 const AFTER_PATH_VALUE = /[/;?#]/g
 
-/** The values of secret parameters in a URL: those of its query and its fragment, and those of its path, `/a;name=value`. */
+/** The values of secret parameters in a URL: in its query, in its fragment, and in its path, `/a;name=value`. */
 export function urlPairSecrets(url: string, isSecret: (name: string) => boolean): Range[] {
   const found: Range[] = []
   let pathEnd = -1

@@ -37,7 +37,7 @@ export class SecretSegments {
   add(template: string, names: readonly string[]): void {
     if (names.length === 0) return
     const secret = new Set(names)
-    // A client that has left the path of the application out has sent the secret all the same.
+    // A client that has left the path of the application out has sent the secret anyway.
     for (const base of new Set(['', this.#basePath])) {
       const segments = `${base}${template}`.split('/').map(comparable)
       const last = segments.findLastIndex((wanted) => isSecretPlace(wanted, secret))
@@ -67,7 +67,7 @@ export class SecretSegments {
     return found
   }
 
-  /** The values of parameters of a URL that are URLs with secrets themselves, such as that of the page to return to. */
+  /** The values of parameters of a URL that are URLs with secrets themselves, such as the URL of the page to return to. */
   inQuery(target: string): Range[] {
     const found: Range[] = []
     const start = this.#templates.length === 0 ? -1 : target.search(/[?#]/)

@@ -9,7 +9,7 @@ const PARTS =
 const WHOLE: ReadonlySet<string> = new Set(['pass', 'pwd', 'pin', 'otp', 'totp', 'cvv', 'cvc', 'auth', 'dpop', 'jwt', 'sid'])
 
 /**
- * Parameters of queries whose values are usually secret: those of OAuth, and of URLs that are signed. Elsewhere, a `code` or a `signature`
+ * Parameters of queries whose values are usually secret: parameters of OAuth, and of URLs that are signed. Elsewhere, a `code` or a `signature`
  * usually is not.
  */
 export const SECRET_QUERY: readonly string[] = [

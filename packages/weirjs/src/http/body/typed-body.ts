@@ -18,7 +18,7 @@ export abstract class TypedBody<T = unknown, Input = unknown> {
   readonly kind: BodyKind
   /** The accepted content types, without parameters: media types, or ranges such as `image/*`. `application/json` includes all `+json` types. */
   readonly types: readonly string[]
-  /** The schema of the value, of a multipart form that of its fields; null for strings and bytes. */
+  /** The schema of the value, or of the fields of a multipart form; null for strings and bytes. */
   readonly schema: AnySchema | null
 
   /** @internal */

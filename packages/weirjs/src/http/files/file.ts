@@ -1,4 +1,4 @@
-// Prepares what `response.file(path)` sends. The file that is described is the one that is sent, even if another file takes its name.
+// Prepares what `response.file(path)` sends. The file that is described is the file that is sent, even if another file takes its name.
 
 import { type BigIntStats, constants } from 'node:fs'
 import { basename, extname } from 'node:path'

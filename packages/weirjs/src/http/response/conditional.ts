@@ -85,7 +85,7 @@ function heldTag(request: ConditionalRequest, tags: readonly string[], etag: str
   return held ?? null
 }
 
-/** The ETag of a 304: that of the response that the client has (RFC 9110 §15.4.5). */
+/** The ETag of a 304: the tag of the response that the client has (RFC 9110 §15.4.5). */
 export function tagOfUnchanged(request: ConditionalRequest, etag: string): string {
   const noneMatch = request.get('if-none-match')
   return heldTag(request, (noneMatch === null ? null : tagsOf(noneMatch)) ?? [], etag) ?? etag

@@ -161,7 +161,7 @@ function sendingOf(answer: DeclaredAnswer, checks: boolean): Sending {
   return { expected: 'a value for JSON', pick, hasBody: true, type: answer === Problem ? PROBLEM_TYPE : null, events: null }
 }
 
-/** The Content-Type, if only one is declared. That of unknown bytes says nothing: a file, say, has a better one. */
+/** The Content-Type, if only one is declared. The type of unknown bytes says nothing: a file, say, has a better one. */
 function plainTypeOf(types: readonly string[], isText: boolean): string | null {
   const [only] = types
   if (only === undefined || types.length > 1 || only.includes('*') || only === BYTES_TYPE) return null

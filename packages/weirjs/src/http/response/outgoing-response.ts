@@ -350,7 +350,7 @@ export class OutgoingResponse {
     for (let i = 0; i < fields.length; i += 2) if (this.getHeader(fields[i]!) === null) this.header(fields[i]!, fields[i + 1]!)
   }
 
-  /** Marks type, length and validators as those of a file: they are removed when another body replaces it. */
+  /** Marks type, length and validators as belonging to a file: they are removed when another body replaces it. */
   describesFile(): void {
     this.#describesFile = true
   }

@@ -1,4 +1,4 @@
-// Conditional requests (RFC 9110 §13) for all kinds of responses: files, computed ones, and those of routes with `etag: true`.
+// Conditional requests (RFC 9110 §13) for all kinds of responses: files, computed ones, and routes with `etag: true`.
 
 import { invalid } from '../../base/options.ts'
 import { asEntityTag } from '../../formats/etag.ts'

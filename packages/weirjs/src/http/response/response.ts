@@ -233,7 +233,7 @@ export class HttpResponse<Status = any, Body = any> {
 
   /**
    * Replaces the body by the same content in another content coding (RFC 9110 §8.4), such as `gzip`. Type and fields stay, including those
-   * of a file. What applies to the exact bytes changes: a strong ETag becomes that of the coding, `"v1~gzip"`, which conditions take for
+   * of a file. What applies to the exact bytes changes: a strong ETag becomes the tag of the coding, `"v1~gzip"`, which conditions take for
    * `"v1"` (with a coding that is not registered, it becomes weak), and Accept-Ranges, Content-Length and digests are removed. If the previous body was a stream, `encoded` must read and close it.
    */
   encodeAs(coding: string, encoded: Uint8Array | ByteSource): this {

@@ -1,4 +1,4 @@
-// What a client is told of values that do not fit, without those that are secret by their name, although they were not declared so.
+// What a client is told about values that do not fit, without those that are secret by their name, although they were not declared so.
 
 import type { BindingFailure } from '../../base/errors.ts'
 import { masked, valueSecrets } from '../../formats/masking/ranges.ts'

@@ -65,7 +65,7 @@ export class ResponseTrailers {
     return this.#trailers.length === 0 && this.#unannounced === null
   }
 
-  /** Whether there are some that the head announces. Others may follow all the same: see `areUnannounced`. */
+  /** Whether there are some that the head announces. Others may follow anyway: see `areUnannounced`. */
   get areAnnounced(): boolean {
     return this.#trailers.length > 0
   }

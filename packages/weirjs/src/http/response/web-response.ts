@@ -45,7 +45,7 @@ export function copyWebResponse(
     response.status(web.status, web.statusText)
     const declared = copyFields(response, web.headers)
     const hasType = response.type !== null
-    // A response to HEAD has no body, which does not mean that the one to GET is empty.
+    // A response to HEAD has no body, which does not mean that the response to GET is empty.
     if (body === null) return isHead && !NEVER_WITH_CONTENT.has(web.status) ? streamed(response, UNREAD, declared, hasType) : response
     if (isHead) return streamed(response, body as unknown as ByteSource, declared, hasType)
     const source = sourceOf(web)
@@ -74,7 +74,7 @@ function copyFields(response: OutgoingResponse, headers: Headers): string | null
   return isCoded ? null : declared
 }
 
-/** weir adds a type to bytes and streams. A Response has the one that it states, or none. */
+/** weir adds a type to bytes and streams. A Response has the type that it says, or none. */
 function typed(response: OutgoingResponse, hasType: boolean): OutgoingResponse {
   return hasType ? response : response.removeHeader('Content-Type')
 }

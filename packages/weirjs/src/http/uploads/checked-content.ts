@@ -32,7 +32,7 @@ const HIGH_WATER_MARK = 256 * 1024
  * Call it before the first `await` of your function, so that the form does not skip the file. If the content is of a form, the promise may be
  * awaited late: a client that disconnects until then does not end the process.
  *
- * @param rules of your options, with those of the policy among them: `rules<ContentPolicy>('saveToS3()')(CONTENT_RULES)`
+ * @param rules of your options, with the policy's among them: `rules<ContentPolicy>('saveToS3()')(CONTENT_RULES)`
  * @param info what the client sent about the file, of which only the name is used
  * @param write gets the bytes, and the settings that `rules` has made of the policy. It reads all bytes. What it returns is what the promise resolves with
  * @throws (rejects) FileRefusedError (415), PayloadTooLargeError (413), BodyAlreadyReadError for a stream that has another reader, the error of the

@@ -26,7 +26,7 @@ import { safeFileName } from './file-name.ts'
  * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
  */
 export interface ContentPolicy {
-  /** Largest size; when exceeded, `PayloadTooLargeError` (413). Default: no limit in addition to those of the form. */
+  /** Largest size; when exceeded, `PayloadTooLargeError` (413). Default: no limit in addition to the limits of the form. */
   readonly maxSize?: Size
   /** @deprecated another name of `maxSize` */
   readonly maxBytes?: Size

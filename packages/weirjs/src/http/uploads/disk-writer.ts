@@ -108,7 +108,7 @@ export class DiskWriter implements BodySink {
     this.#settle()
   }
 
-  /** Queues the full buffer for writing. A chunk larger than the remaining room is accepted all the same. */
+  /** Queues the full buffer for writing. A chunk larger than the remaining room is accepted anyway. */
   #turnOver(): void {
     this.#full.push(this.#filling)
     this.#filling = takeBuffer()

@@ -28,7 +28,7 @@ export interface ApiKeyOptions<N extends string = string, Claims extends object 
   readonly keys: Readonly<Record<string, KeyOwner<Claims>>> | FindKey<Claims>
   /** The field that holds the key. Default `X-API-Key`. */
   readonly header?: string
-  /** Whether to accept keys that are sent without TLS, where everybody on the way can read them. Default false. */
+  /** Whether to accept keys that are sent without TLS, where everyone on the way can read them. Default false. */
   readonly allowInsecure?: boolean
   /** The name of the scheme. Default `apiKey`. */
   readonly name?: N
@@ -77,7 +77,7 @@ export function apiKey<const N extends string = 'apiKey', Claims extends object 
   }
 }
 
-/** The digest of a key, to be stored in its place: SHA-256 in hexadecimal. Keys are random, so nobody can guess them from their digests. */
+/** The digest of a key, to be stored in its place: SHA-256 in hexadecimal. Keys are random, so no one can guess them from their digests. */
 export function apiKeyDigest(key: string): string {
   return hash('sha256', key, 'hex')
 }

@@ -27,7 +27,7 @@ export interface AuthOptions<S extends Scheme = Scheme, Role extends string = st
   readonly anonymous?: 'refused' | 'allowed'
   /**
    * What happens to a request without a principal that no route matches: files of `weirjs/static`, 404, 405 and OPTIONS. Default `refused`, so that
-   * nobody can find out what exists. For an `auth` on a server; a group has no such requests but those of 405 and OPTIONS.
+   * no one can find out what exists. For an `auth` on a server; a group has no such requests except for 405 and OPTIONS.
    */
   readonly unrouted?: 'refused' | 'allowed'
 }
@@ -41,7 +41,7 @@ export const AUTH_RULES = rules<AuthOptions>('auth')({
   unrouted: WORD,
 })
 
-/** An `auth`. Use it on a server or a group. Its requirements are those of `auth`, with the names of its own roles and schemes as types. */
+/** An `auth`. Use it on a server or a group. It has the requirements of `auth`, with the names of its own roles and schemes as types. */
 export class Auth<P extends AnyPrincipal = Principal, Role extends string = string> implements Policy, Requirements<P, Role> {
   readonly gate: Gate
   readonly foresee: NonNullable<Policy['foresee']>

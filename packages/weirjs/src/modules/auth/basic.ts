@@ -21,7 +21,7 @@ interface BasicUser<Claims extends object = Readonly<Record<string, unknown>>> e
   readonly password: string
 }
 
-/** Returns who has this name and password, or null. It must compare in constant time, and take as long for a name that nobody has. */
+/** Returns who has this name and password, or null. It must compare in constant time, and take as long for a name that no one has. */
 type FindUser<Claims extends object> = (
   name: string,
   password: string,
@@ -33,7 +33,7 @@ export interface BasicOptions<N extends string = string, Claims extends object =
   readonly users: Readonly<Record<string, string | BasicUser<Claims>>> | FindUser<Claims>
   /** What browsers show when they ask for a password. Default `restricted`. */
   readonly realm?: string
-  /** Whether to accept passwords that are sent without TLS, where everybody on the way can read them. Default false. */
+  /** Whether to accept passwords that are sent without TLS, where everyone on the way can read them. Default false. */
   readonly allowInsecure?: boolean
   /** The name of the scheme. Default `basic`. */
   readonly name?: N
@@ -116,14 +116,14 @@ function finderOf(users: BasicOptions['users']): FindUser<Readonly<Record<string
 }
 
 /**
- * A name that nobody has costs as much as the wrong password of the first user. What has been verified is found by a digest of it and a secret, so the
+ * A name that no one has costs as much as the wrong password of the first user. What has been verified is found by a digest of it and a secret, so the
  * time of a lookup says nothing about passwords.
  */
 function tableOf<C extends object>(users: Readonly<Record<string, string | BasicUser<C>>>): FindUser<C> {
   const table = new Map<string, BasicUser<C>>()
   for (const [name, user] of Object.entries(users)) {
     if (name.includes(':')) throw invalid('basic', 'the name of a user cannot contain a colon')
-    const isHash = typeof user === 'string' || isPromise(user) // a promise is a hash that nobody has awaited
+    const isHash = typeof user === 'string' || isPromise(user) // a promise is a hash that no one has awaited
     const entry = isHash ? { password: user as string } : user
     const where = `basic: user ${JSON.stringify(name)}`
     BASIC_USER_RULES.checkNames(entry, where)

@@ -13,7 +13,7 @@ import { type AnyPrincipal, CredentialsError, type Principal, type Scheme } from
 
 /**
  * Sets `session.principal`, or refuses.
- * @param isOpen whether anybody may pass
+ * @param isOpen whether anyone may pass
  * @throws WEIR_CREDENTIALS_MISSING, WEIR_CREDENTIALS_INVALID, WEIR_ACCESS_DENIED, what schemes and policies throw, and WEIR_AUTH_SETUP for a
  *   scheme that returns something else than it must
  */
@@ -37,7 +37,7 @@ type Found = AnyPrincipal | Failure | null
 
 /**
  * Asks one scheme after the other. Credentials that one of them refuses may be for another, such as a token of another issuer. Any other
- * error of a scheme means that it cannot tell: that is answered, unless anybody may pass.
+ * error of a scheme means that it cannot tell: that is answered, unless anyone may pass.
  */
 function authenticate(
   session: HttpSession,

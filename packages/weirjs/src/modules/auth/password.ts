@@ -28,7 +28,7 @@ import {
 interface PasswordOptions {
   /**
    * What new hashes are made with. Default `'argon2id'` where Node.js has it (24.7 and newer), otherwise `'scrypt'`. State `'scrypt'` while
-   * machines with an older Node.js read the same hashes: they cannot verify those of argon2id.
+   * machines with an older Node.js read the same hashes: they cannot verify hashes of argon2id.
    */
   readonly algorithm?: 'argon2id' | 'scrypt'
   /** The memory that one hash of argon2id takes. Default `'19MiB'`. At most 512 MiB. */
@@ -120,7 +120,7 @@ export class PasswordHasher {
   }
 
   /**
-   * Resolves with whether `hash` is that of the password. For null, the hash of a user that does not exist, it resolves with false after the
+   * Resolves with whether `hash` is a hash of the password. For null, the hash of a user that does not exist, it resolves with false after the
    * same time as for a hash with the parameters of this hasher.
    * @param from as for `hash`
    * @throws (rejects) WEIR_PASSWORD_HASH for a text that is not a hash of this kind; WEIR_PASSWORDS_BUSY

@@ -17,7 +17,7 @@ export type Allows<P extends AnyPrincipal = Principal> = (principal: P, session:
 
 /** What a requirement states about itself in `server.routes`. It has one of these members. */
 export interface RequirementDescription {
-  /** Anybody may pass. */
+  /** Anyone may pass. */
   readonly open?: true
   /** The names of schemes, one of which must have accepted the credentials; empty for any scheme. */
   readonly required?: readonly string[]
@@ -50,11 +50,11 @@ export interface Plan {
   readonly auth: AuthSettings | null
   /** The outermost. The decision is made where it stands, so that an order such as authentication before rate limit is kept. */
   readonly first: AuthSettings | null
-  /** Why nobody can be let in; null if somebody can. */
+  /** Why no one can be let in; null if someone can. */
   readonly mistake: string | null
-  /** Anybody may pass. */
+  /** Anyone may pass. */
   readonly isOpen: boolean
-  /** Anybody may pass whose request has no route. */
+  /** Anyone may pass whose request has no route. */
   readonly isOpenUnrouted: boolean
   /** Those that the route accepts. */
   readonly schemes: readonly Scheme[]
@@ -70,12 +70,12 @@ const REQUIREMENTS = new WeakMap<object, Allows | null>()
 const AUTHS = new WeakMap<object, AuthSettings>()
 const PLANS = new WeakMap<readonly UsedPolicy[], Plan>()
 
-/** Makes a description known as that of a requirement. */
+/** Notes that a description belongs to a requirement. */
 export function noteRequirement(description: RequirementDescription, allows: Allows | null): void {
   REQUIREMENTS.set(description, allows)
 }
 
-/** Makes a description known as that of an `auth`. */
+/** Notes that a description belongs to an `auth`. */
 export function noteAuth(description: AuthDescription, settings: AuthSettings): void {
   AUTHS.set(description, settings)
   notePrincipalSetter(description, 'auth')
@@ -99,7 +99,7 @@ export interface Access {
   readonly schemes: readonly Scheme[]
   /** All of them are needed. */
   readonly scopes: readonly string[]
-  /** Anybody may pass. */
+  /** Anyone may pass. */
   readonly isOpen: boolean
   /** Whether some principals are refused. */
   readonly isNarrowed: boolean
@@ -107,7 +107,7 @@ export interface Access {
 
 /**
  * What the policies of `weirjs/auth` require together. Costly enough to be kept for each route.
- * @param descriptions those of the policies of a route, the outermost first: `route.policies.map(({ description }) => description)`
+ * @param descriptions what the policies of a route say, the outermost first: `route.policies.map(({ description }) => description)`
  * @returns null without an `auth`
  */
 export function accessOf(descriptions: readonly unknown[]): Access | null {
@@ -167,7 +167,7 @@ function makePlan(policies: readonly UsedPolicy[]): Plan {
   }
 }
 
-/** Why nobody can meet the requirements; null if somebody can. */
+/** Why no one can meet the requirements; null if someone can. */
 function whyUnmet(requirements: readonly RequirementDescription[], auth: AuthSettings | null, schemes: readonly Scheme[]): string | null {
   if (auth === null) return `${nameOf(requirements[0]!)} is used without auth: add auth({ schemes }) to the server or to a group around it`
   for (const { roles = [] } of requirements)

@@ -25,7 +25,7 @@ export function principalKey(owner: string, { principal }: HttpSession): string 
 
 const HASHED = 'sha256 '
 
-/** The key, or a hash of it if it is long. Nobody can write down the hash of another key: a key that looks like one is hashed as well. */
+/** The key, or a hash of it if it is long. No one can write down the hash of another key: a key that looks like one is hashed as well. */
 export function shortKey(key: string): string {
   return key.length <= LONGEST && !key.startsWith(HASHED)
     ? key

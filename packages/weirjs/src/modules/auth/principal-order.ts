@@ -1,4 +1,4 @@
-// Gates that ask who has sent a request belong after those that find it out. Otherwise they would take everybody for a stranger, in silence.
+// Gates that ask who has sent a request belong after those that find it out. Otherwise they would take everyone for a stranger, in silence.
 
 import type { UsedPolicy } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'
@@ -9,7 +9,7 @@ const SETTERS = new WeakMap<object, 'auth' | 'sessions'>()
 const LACKS = new WeakMap<object, (policies: readonly UsedPolicy[]) => string | null>()
 
 /**
- * For modules: makes a description known as that of a policy whose gate sets the principal.
+ * For modules: notes that a description belongs to a policy whose gate sets the principal.
  * @param description the object that `describe` of the policy returns each time, or a scheme whose principals it sets
  * @param lack of a scheme: returns what it lacks where it is used with these policies, or null
  */

@@ -35,7 +35,7 @@ export const PROTECTED_RESOURCE_RULES = rules<ProtectedResourceOptions>(OWNER)({
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 /**
- * Returns a module that serves the metadata of a protected resource (RFC 9728) to everybody. The path of the resource follows the well-known
+ * Returns a module that serves the metadata of a protected resource (RFC 9728) to everyone. The path of the resource follows the well-known
  * path: for `https://example.com/api`, it is `/.well-known/oauth-protected-resource/api`.
  *
  * @throws WEIR_OPTION_INVALID

@@ -13,7 +13,7 @@ import type { AnyPrincipal, Principal } from './scheme.ts'
 /** The policies by which a server, a group, a class or a route states who may pass. */
 export interface Requirements<P extends AnyPrincipal = Principal, Role extends string = string> {
   /**
-   * Anybody may pass. It removes what outer levels require. If the request has valid credentials, `session.principal` is set; invalid ones
+   * Anyone may pass. It removes what outer levels require. If the request has valid credentials, `session.principal` is set; invalid ones
    * are ignored.
    */
   readonly open: Policy
@@ -80,7 +80,7 @@ function textsOf(owner: string, names: readonly string[]): readonly string[] {
   return Object.freeze([...new Set(names)])
 }
 
-/** Of no roles, nobody could have one; no scopes, everybody would have. */
+/** Of no roles, no one could have one; no scopes, everyone would have. */
 function atLeastOne(owner: string, names: readonly string[]): readonly string[] {
   if (names.length === 0) throw invalid(`auth.${owner}()`, 'at least one name is needed')
   return textsOf(owner, names)

@@ -65,7 +65,7 @@ export function ageMs({ bornAt }: CacheEntry, now: number): number {
   return Math.max(0, now - bornAt)
 }
 
-/** How long it may be of use after `now`. */
+/** How long it may be useful after `now`. */
 export function restMs(entry: CacheEntry, now: number): number {
   const { freshMs, staleWhileRevalidateMs, staleIfErrorMs } = entry.lifetime
   return freshMs + Math.max(staleWhileRevalidateMs, staleIfErrorMs) - ageMs(entry, now)

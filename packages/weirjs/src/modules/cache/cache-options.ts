@@ -16,7 +16,7 @@ import type { CacheTimes } from './freshness.ts'
 /**
  * For whom a response is:
  *
- * - `all`: for everybody who sends the same request.
+ * - `all`: for everyone who sends the same request.
  * - `principal`: for one principal, by the `scheme` and `id` of `session.principal`. Requests without a principal share one.
  * - a function that returns a text: for all requests with the same text; null for a request that bypasses the cache.
  */
@@ -37,7 +37,7 @@ export interface CacheOptions {
   /** Names under which `invalidate` finds the responses: at most 32 of up to 256 characters. Default: none. */
   readonly tags?: readonly string[] | ((session: HttpSession, response: HttpResponse) => readonly string[])
   /**
-   * For whom responses are. Default: for everybody, except that requests with a principal bypass the cache, and those with Authorization get
+   * For whom responses are. Default: for everyone, except that requests with a principal bypass the cache, and those with Authorization get
    * and leave only responses that are marked for it (RFC 9111 §3.5). Must be set on routes that require a principal.
    */
   readonly key?: CacheKey
@@ -114,7 +114,7 @@ export function checkedOptions(options: CacheOptions) {
     vary: [...new Set(vary.map((name) => name.toLowerCase()))] as readonly string[],
     tagsOf: tags,
     statusName: cacheStatus === false ? null : cacheStatus,
-    /** Null: that of the connection. */
+    /** Null: the clock of the connection. */
     clock: clock ?? null,
   }
 }

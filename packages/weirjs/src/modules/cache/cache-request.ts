@@ -9,7 +9,7 @@ import { type Directives, readCacheControl } from './cache-control.ts'
 import { ageMs, type CacheEntry } from './cache-entry.ts'
 import { type CacheSettings, OWNER } from './cache-options.ts'
 
-/** Methods that change nothing (RFC 9110 §9.2.1, and those of WebDAV and QUERY that are registered as safe). */
+/** Methods that change nothing (RFC 9110 §9.2.1, and the methods of WebDAV and QUERY that are registered as safe). */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'QUERY', 'PROPFIND', 'REPORT', 'SEARCH'])
 
 export function isSafe(method: string): boolean {
@@ -57,7 +57,7 @@ export function readRequest(exchange: ExchangeHandle, settings: CacheSettings): 
   return { primary: boundedKey(primary), key, exchange, hasAuthorization: exchange.field('authorization') !== null, wants }
 }
 
-/** Whether the response is for another client than the key has stated: code inside the cache has found out who it is. */
+/** Whether the response is for a client other than the one in the key: code inside the cache has found out who it is. */
 export function isForAnother({ session }: ExchangeHandle, settings: CacheSettings, { key }: CacheRequest): boolean {
   return settings.key === 'principal' && keyOf(session, settings) !== key
 }

@@ -3,7 +3,7 @@
 import { systemClock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 
-/** A call that has not settled by then has failed. Longer than those of stores that have a time of their own. */
+/** A call that has not settled by then has failed. Longer than the times that stores set themselves. */
 const LONGEST_CALL_MS = 5_000
 
 /**

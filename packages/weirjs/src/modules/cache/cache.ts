@@ -242,7 +242,7 @@ export class Cache implements Policy {
       return exchange.session.response
     }
     const why = this.#whyForward(exchange, request, found)
-    // Their responses are not those of a GET. And a part of something large should not wait for the whole.
+    // Their responses are not what a GET gets. And a part of something large should not wait for the whole.
     if (exchange.method === 'HEAD' || exchange.field('range') !== null) return this.#bypass(next, `fwd=${why}`)
     return this.#wait(exchange, next, request, found)
   }

@@ -8,7 +8,7 @@ import type { CacheEntry } from './cache-entry.ts'
  * How it ended, for those who wait:
  *
  * - `kept`: they may get the response, if it is theirs as well.
- * - `alone`: the response is for its own request only. Everybody runs the handler.
+ * - `alone`: the response is for its own request only. Everyone runs the handler.
  * - `failed`: the handler has failed.
  * - `again`: nothing is known, because the client of the request has left, or because the response was invalidated while it was made. One of
  *   them runs the handler next.

@@ -44,7 +44,7 @@ export interface Lifetime {
   readonly isForAuthorized: boolean
 }
 
-/** Statuses to which the `maxAge` of the program applies. Those of failures are kept only if the handler says so. */
+/** Statuses to which the `maxAge` of the program applies. Failures are kept only if the handler says so. */
 const USUAL_STATUSES: ReadonlySet<number> = new Set([200, 203, 204, 300, 301, 308])
 /** They are about one request (RFC 9110 §15.3.7, §15.4.5, §15.5.13, §15.5.17). */
 const NEVER_KEPT: ReadonlySet<number> = new Set([206, 304, 412, 416])

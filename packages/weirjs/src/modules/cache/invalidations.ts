@@ -9,7 +9,7 @@ import { keepNewest } from '../../base/keep-newest.ts'
 const MOST = 10_000
 
 export class Invalidations {
-  /** By digest: a tag may be as long as a head. The number of each is that of its last time; those of late come last. */
+  /** By digest: a tag may be as long as a head. The number of each is from its last time; the latest come last. */
   readonly #numbers = new Map<string, number>()
   #last = 0
   /** Those up to here may be forgotten. */

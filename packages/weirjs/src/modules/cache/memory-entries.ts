@@ -76,7 +76,7 @@ export class MemoryEntries {
 
   /**
    * Keeps an entry.
-   * @param mark the one that is known from the shared store; null for none
+   * @param mark the mark that is known from the shared store; null for none
    * @returns the key, and the mark if the response depends on fields of the request
    */
   put(

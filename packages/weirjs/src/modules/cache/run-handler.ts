@@ -108,7 +108,7 @@ function failureStatus(error: unknown): number | null {
   return FAILURES.has(error.status) ? error.status : null
 }
 
-/** A stale response in the place of a failure; null if there is none that may be sent. */
+/** A stale response in place of a failure; null if there is none that may be sent. */
 function insteadOf(
   { settings }: Keeper,
   { exchange, clock, request, stale }: Run,

@@ -5,7 +5,7 @@ import { type AnswerOf, answerOf } from './answer.ts'
 import type { Outline, OutlinedEntry } from './outline.ts'
 import { type ArgsFor, type CommonOptions, type HeaderFields, requestOf } from './request.ts'
 
-/** Options of a client. Those of `fetch`, such as `credentials`, apply to all its calls. */
+/** Options of a client. Options of `fetch`, such as `credentials`, apply to all its calls. */
 export interface ClientOptions extends Omit<CommonOptions, 'headers'> {
   /** Sends a request. `server.fetch` calls a server without a network. Default: the global `fetch`, looked up for each call. */
   readonly fetch?: (request: Request) => Promise<Response>
@@ -13,7 +13,7 @@ export interface ClientOptions extends Omit<CommonOptions, 'headers'> {
   readonly headers?: HeaderFields | (() => HeaderFields | Promise<HeaderFields>)
 }
 
-/** Options of one call. They take precedence over those of the client, and fields over declared parameters. */
+/** Options of one call. They take precedence over the client's options, and fields over declared parameters. */
 export interface CallOptions extends CommonOptions {}
 
 /** Calls an entry. */

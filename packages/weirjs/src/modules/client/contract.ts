@@ -46,7 +46,7 @@ export const del: EntryMaker<'DELETE'> = /* @__PURE__ */ makerOf('DELETE')
 export const query: EntryMaker<'QUERY'> = /* @__PURE__ */ makerOf('QUERY')
 
 /**
- * A WebSocket: `ws('/chat/:room', { receives: Draft, sends: Line })`. The names are those of the server, which receives what clients send.
+ * A WebSocket: `ws('/chat/:room', { receives: Draft, sends: Line })`. The names are from the server's side, which receives what clients send.
  * `openWebSocket` opens it.
  */
 export function ws<const P extends string, const D extends WebSocketDeclaration<D> = NoDeclaration>(

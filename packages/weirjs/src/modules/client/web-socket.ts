@@ -12,7 +12,7 @@ type Incoming<E extends WebSocketEntry> = E['sends'] extends AnySchema ? Json<Ou
 type Outgoing<E extends WebSocketEntry> = E['receives'] extends AnySchema ? InputOf<E['receives']> : string | Uint8Array
 type ArgsOfEntry<E extends WebSocketEntry> = ArgsFor<E['path'], E['declaration']>
 
-/** What the client needs of a WebSocket as browsers have it, and of its likes, such as that of the package `ws`. */
+/** What the client needs of a WebSocket as browsers have it, and of others like it, such as the `WebSocket` of the package `ws`. */
 export interface WebSocketLike {
   binaryType: string
   onopen: ((event: never) => unknown) | null

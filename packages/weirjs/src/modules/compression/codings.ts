@@ -74,7 +74,7 @@ interface ZstdOptions extends zlib.BrotliOptions {
   readonly dictionary?: Uint8Array
 }
 
-/** Exists since Node 22.15. The installed types are those of Node 20. */
+/** Exists since Node 22.15. The installed types are for Node 20. */
 interface Zstd {
   zstdCompressSync(bytes: Uint8Array, options: ZstdOptions): Uint8Array
   zstdCompress(bytes: Uint8Array, options: ZstdOptions, callback: (error: Error | null, bytes: Uint8Array) => void): void

@@ -60,7 +60,7 @@ export interface CompressionOptions {
   readonly crossSite?: boolean
   /**
    * What the pages of a path have in common, so that each is sent without it (RFC 9842, `dcz`): `{ '/products/*': [page, another] }`. In a path,
-   * `*` is for any characters. With several samples, the dictionary is what all of them share; a text or bytes are the dictionary itself. Anybody
+   * `*` is for any characters. With several samples, the dictionary is what all of them share; a text or bytes are the dictionary itself. Anyone
    * can fetch it, so it must have nothing of one user. At most 1 MiB each. Only on a server, and with Zstandard that has dictionaries, Node.js
    * 22.15 or later: elsewhere it is a warning at the start. Default: none.
    */
@@ -98,7 +98,7 @@ const MAX_TYPES = 256
 
 /**
  * Returns a module that compresses responses. It never compresses partial responses (206), responses that already have a Content-Encoding
- * or carry `no-transform`, those of a route with `metadata: { compression: false }`, and those to requests of other sites with the client's
+ * or carry `no-transform`, responses of a route with `metadata: { compression: false }`, and responses to requests of other sites with the client's
  * credentials.
  *
  * @throws WEIR_OPTION_INVALID

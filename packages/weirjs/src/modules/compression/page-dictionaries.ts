@@ -1,6 +1,6 @@
 // Dictionaries for pages of one template (RFC 9842): what the pages of a path have in common is sent once, and each page as the rest.
 //
-// A dictionary is made of what the program gives, and never of responses. Anybody may fetch it, so it must have nothing of one user.
+// A dictionary is made of what the program gives, and never of responses. Anyone may fetch it, so it must have nothing of one user.
 
 import { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'

@@ -3,7 +3,7 @@
 /** Text, and what is text by its suffix (RFC 6839). */
 const TEXT = /^text\/|\+(?:json|text|xml|yaml)$/
 
-/** The other types that are not compressed already. `application/octet-stream` is any bytes: that of bytes without a type. */
+/** The other types that are not compressed already. `application/octet-stream` is any bytes, and the type of bytes without one. */
 const OTHERS: ReadonlySet<string> = new Set(
   Object.entries({
     application:

@@ -113,7 +113,7 @@ function isPreflight({ request }: HttpSession): boolean {
   return request.method === 'OPTIONS' && request.header('origin') !== null && request.header('access-control-request-method') !== null
 }
 
-/** A list, or everybody where the server names no pages of its own. @throws WEIR_OPTION_INVALID */
+/** A list, or everyone where the server names no pages of its own. @throws WEIR_OPTION_INVALID */
 function defaultOrigins({ frontEnds }: ModuleHost, credentials: boolean): AllowedOrigins {
   const named = frontEnds.length === 0 ? '*' : frontEnds
   checkCredentials(named, credentials)

@@ -10,7 +10,7 @@ export type AllowedOrigin = string | RegExp
 export type OriginPredicate = (origin: string, session: HttpSession) => boolean | Promise<boolean>
 
 /**
- * `'*'` means every page, and `'same'` means pages of the host in `session.origin`: that of the request, or one that a trusted proxy states.
+ * `'*'` means every page, and `'same'` means pages of the host in `session.origin`: the host of the request, or a host that a trusted proxy names.
  * Otherwise an origin, an expression, a list of both and of `'same'`, or a predicate. The origin `null` (sandboxed frames, files) is allowed by `'*'`, by its name or by a predicate. Expressions never match
  * it, because that is rarely intended.
  */
@@ -49,7 +49,7 @@ export function predicateOf(owner: string, origins: Origins): OriginPredicate {
 
 /**
  * A request that is known to have come over TLS must be from a page that did. Otherwise the scheme is taken from the client's Origin, because
- * behind a proxy that terminates TLS and is not trusted nobody else knows it. A default port may be written or not.
+ * behind a proxy that terminates TLS and is not trusted no one else knows it. A default port may be written or not.
  */
 function isSame(origin: string, session: HttpSession): boolean {
   if (origin.length > MAX_SAME_CHARACTERS) return false

@@ -1,7 +1,7 @@
 // `weirjs/csrf`: refuses requests that pages of other origins send with the credentials of their visitors (cross-site request forgery).
 //
 // Browsers state where a request comes from: in Sec-Fetch-Site (Fetch Metadata), and in Origin. No page can change these fields, so no tokens
-// are needed. The rules are those of CrossOriginProtection in Go 1.25, except that the scheme of Origin has to match too.
+// are needed. The rules come from CrossOriginProtection in Go 1.25, except that the scheme of Origin has to match too.
 
 import type { Policy } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'

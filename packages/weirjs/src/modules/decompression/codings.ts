@@ -12,7 +12,7 @@ export interface Decoder extends Transform {
   readonly bytesWritten: number
 }
 
-/** Exists since Node 22.15, and is of use since Node 24: see `isAvailable`. The installed types are those of Node 20. */
+/** Exists since Node 22.15, and is useful since Node 24: see `isAvailable`. The installed types are for Node 20. */
 interface Zstd {
   zstdDecompressSync(bytes: Uint8Array): Uint8Array
   createZstdDecompress(options: zlib.BrotliOptions): Decoder

@@ -118,5 +118,5 @@ function firstOf(waiting: ReadonlyMap<DecoderOwner, number>): readonly [owner: D
   return [null, Number.POSITIVE_INFINITY]
 }
 
-/** That of this process: several servers share it, as they share its memory. */
+/** The budget of this process: several servers share it, as they share its memory. */
 export const decoderMemory = new DecoderMemory()

@@ -1,7 +1,7 @@
 // `weirjs/decompression`: request bodies in a content coding (RFC 9110 §8.4), decoded as they arrive.
 //
 // The gate checks the coding before the body is read, and asks the engine for the bytes as they arrive. The middleware puts a body that decodes
-// in the place of the one that was received; where the route needs the whole body, it waits for it.
+// in place of the body that was received; where the route needs the whole body, it waits for it.
 
 import type { Policy } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'

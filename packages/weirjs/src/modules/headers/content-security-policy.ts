@@ -39,7 +39,7 @@ const FLAGS = ['upgrade-insecure-requests', 'sandbox'] as const
 type CspDirective = (typeof LISTS)[number]
 
 /**
- * Directives by name. A list replaces the one of the preset, and `false` leaves the directive out. Keywords are in single quotes, as in the field:
+ * Directives by name. A list replaces the preset's list, and `false` leaves the directive out. Keywords are in single quotes, as in the field:
  * `{ 'script-src': ["'self'", 'https://cdn.example.com'] }`. `upgrade-insecure-requests` is true or false. `sandbox` may also be a list.
  */
 export type ContentSecurityPolicy = {
@@ -130,7 +130,7 @@ function textOf(directives: ReadonlyMap<string, Sources>, place: string | null):
 }
 
 /**
- * Adds the place of a nonce to the sources of scripts and styles. A missing `script-src` or `style-src` gets those of `default-src`, which
+ * Adds the place of a nonce to the sources of scripts and styles. A missing `script-src` or `style-src` gets the sources of `default-src`, which
  * apply in its absence. Where neither exists, all sources are allowed, and a nonce would forbid them.
  */
 function withPlaces(directives: ReadonlyMap<string, Sources>, place: string): Map<string, Sources> {

@@ -1,4 +1,4 @@
-// The fields of each preset. The names of options are those of the fields, in camel case.
+// The fields of each preset. Options have the names of the fields, in camel case.
 
 import type { ContentSecurityPolicy } from './content-security-policy.ts'
 

@@ -31,7 +31,7 @@ interface StrictTransportSecurity {
 
 /** Changes to a preset. Every option may be `false`: the field is not sent. Each is called as its field, in camel case. */
 export interface SecurityHeadersOptions {
-  /** Directives that replace or extend those of the preset. */
+  /** Directives that replace or extend the preset's. */
   readonly contentSecurityPolicy?: ContentSecurityPolicy | false
   /** Whether browsers only report what the Content-Security-Policy forbids, and allow it. Default false. */
   readonly cspReportOnly?: boolean

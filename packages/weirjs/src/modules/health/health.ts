@@ -21,7 +21,7 @@ interface HealthCheckOptions {
    * 200 and `degraded` when it fails.
    */
   readonly required?: boolean
-  /** Default: that of the module. */
+  /** Default: the timeout of the module. */
   readonly timeout?: Duration
   /** @deprecated another name of `timeout` */
   readonly timeoutMs?: Duration

@@ -6,7 +6,7 @@ import type { HttpSession } from '../../http/session.ts'
 import type { ExchangeHandle } from '../kit/exchange.ts'
 
 const LONGEST_KEY = 255
-/** Without a principal, all that protects a response from others is that nobody can guess the key. */
+/** Without a principal, all that protects a response from others is that no one can guess the key. */
 export const SHORTEST_OPEN_KEY = 16
 
 /** An sf-string (RFC 9651 §3.3.3). */

@@ -73,7 +73,7 @@ export interface IdempotencyOptions {
    * Default: they are ignored.
    */
   readonly onError?: (error: unknown, operation: IdempotencyOperation) => void
-  /** For tests: the clock of a memory store and of the signs of life. Default: that of the server. */
+  /** For tests: the clock of a memory store and of the signs of life. Default: the server's clock. */
   readonly clock?: Clock
 }
 
@@ -291,7 +291,7 @@ export class Idempotency implements Policy {
   }
 }
 
-/** Anybody can send another Authorization, and without a principal nobody has checked it. */
+/** Anyone can send another Authorization, and without a principal no one has checked it. */
 function ownerOf({ principal, clientAddress }: HttpSession, scope: string): Owner {
   if (principal !== null) return { key: shortKey(scope), isKnown: true }
   return { key: `address ${networkOf(clientAddress)}`, isKnown: false }

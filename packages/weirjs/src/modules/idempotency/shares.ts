@@ -1,7 +1,7 @@
 // How a bounded store is divided among its clients, so that none of them can fill it for the others.
 //
 // Nothing in it can be dropped to make room, so what an owner may have shrinks with the square of what is free: however many owners take all
-// that they may, one after the other, each leaves most of the rest to the next ones. Owners that anybody can be, because they have no principal,
+// that they may, one after the other, each leaves most of the rest to the next ones. Owners that anyone can be, because they have no principal,
 // have half of the store together.
 
 /** Who something in the store belongs to. */

@@ -27,7 +27,7 @@ export function settleConditions({ head }: Exchange, response: OutgoingResponse,
   return true
 }
 
-/** The fields that a 304 has in common with the response that it stands for (RFC 9110 §15.4.5). Those of a file go with its body. */
+/** The fields that a 304 has in common with the response that it stands for (RFC 9110 §15.4.5). The fields of a file go with its body. */
 const OF_A_304 = /^(?:etag|cache-control|content-location|expires|vary)$/i
 
 function keepIn304(response: OutgoingResponse, before: readonly string[]): void {

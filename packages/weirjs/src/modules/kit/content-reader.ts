@@ -43,7 +43,7 @@ export class ContentReader {
   }
 
   /**
-   * The next piece, whose memory the source may use again for the one after it; null at the end.
+   * The next piece, whose memory the source may use again for the piece after it; null at the end.
    * @throws (rejects) what the source throws; WEIR_RESULT_UNSENDABLE for a piece that is neither bytes nor text; WEIR_RESPONSE_LENGTH if the pieces
    *   have another length than the response has declared
    */

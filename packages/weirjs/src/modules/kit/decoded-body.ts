@@ -6,7 +6,7 @@ import { Buffer } from 'node:buffer'
 import { type FieldList, FORM, RequestBody, STREAMED } from '../../http/body/body.ts'
 import { awaitTurn, countDecoded, mayHandleDecoded } from '../../http/body/decoded-turns.ts'
 
-/** The end of a smaller body does not wait for that of others. */
+/** The end of a smaller body does not wait for the end of others. */
 const LARGE_BYTES = 64 * 1024
 const BYTES_OF_WORK = 1024
 
@@ -71,7 +71,7 @@ export class DecodedBody extends RequestBody {
     return true
   }
 
-  /** With its end, a body is parsed as a whole: those of many clients are often complete in the same turn of the event loop. */
+  /** With its end, a body is parsed as a whole: the bodies of many clients are often complete in the same turn of the event loop. */
   #finishInTurn(client: string, trailers: FieldList): void {
     const finish = (): void => {
       countDecoded(Math.floor(this.#pushedBytes / BYTES_OF_WORK))

@@ -10,7 +10,7 @@ import { type HttpResponse, outgoingOf } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 /**
- * A regular file that is open for reading. The file that is described is the one that is sent, even if another file takes its name. Send it, or
+ * A regular file that is open for reading. The file that is described is the file that is sent, even if another file takes its name. Send it, or
  * close it.
  */
 export class DiskFile {

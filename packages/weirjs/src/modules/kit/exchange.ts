@@ -73,7 +73,7 @@ export interface ExchangeHandle {
   /** For a gate whose module is going to decode the body: it is given the bytes as they come, also where the handler gets them whole. */
   requireStream(): void
   /**
-   * Puts a body that decodes into the place of the one that comes, so that all that reads it sees it without its coding. For middleware.
+   * Puts a body that decodes in place of the body that comes, so that all readers see it without its coding. For middleware.
    * @param owner who reads the bytes, for errors
    * @returns null; after `requireStream`, where the handler gets the body whole, a promise that it is there, which may reject
    */
@@ -113,7 +113,7 @@ export interface ExchangeHandle {
    * so that it may have read them.
    */
   readonly cookieUse: 'read' | 'shown' | 'none'
-  /** Handlers and inner middleware see these fields in place of those of the client, those with null not at all. Null: as the client sent them. */
+  /** Handlers and inner middleware see these fields in place of the client's, and do not see fields with null. Null: as the client sent them. */
   showFields(fields: ReadonlyMap<string, string | null> | null): void
   /** Drops what a handler has chosen, to send another response. @param fields those that are set then: name, value, name, value */
   startOver(fields: readonly string[]): void
@@ -158,7 +158,7 @@ export interface ExchangeHandle {
   claim(what: string): void
   /** Whether a module has claimed the decision. */
   isClaimed(what: string): boolean
-  /** The path has these methods as well as those of its routes: they are in Allow, whatever produces the response. */
+  /** The path has these methods as well as the methods of its routes: they are in Allow, whatever produces the response. */
   offer(methods: readonly string[]): void
   /**
    * Calls `listener` once, when the exchange is over: its response has been sent or aborted, or the protocol that it has switched to has ended.

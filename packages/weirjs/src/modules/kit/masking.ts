@@ -151,7 +151,7 @@ function withoutEnd(line: string): string {
 }
 
 /**
- * Those of the lines after the last chunk. What is not a field may be anything, so it is not looked for elsewhere: those are strays.
+ * The secrets of the lines after the last chunk. What is not a field may be anything, so it is not looked for elsewhere: such lines are strays.
  * @param from where the data of that chunk ends
  */
 function trailerSecrets(

@@ -26,7 +26,7 @@ const MOST_HARMLESS_CHARS = 256
 /** User name and password of a URL, in whatever text. */
 const USER_INFO = /\/\/[^/?#\s]*@/g
 
-/** Reads requests without their secrets, for logs and traces: those of declared parameters, of usual fields and of query parameters. */
+/** Reads requests without their secrets, for logs and traces: secrets in declared parameters, in usual fields and in query parameters. */
 export interface RedactedReader {
   /** From now on, what the routes of a server declare secret is not shown where no route has read it either. */
   declare(host: SecretsHost): void

@@ -45,7 +45,7 @@ export interface ResponseHandle {
   /** Sets those fields that are not set yet. @param fields name, value, name, value */
   addMissing(fields: readonly string[]): void
   /**
-   * Sends the content in a content coding. Content-Encoding is set, ETag becomes that of the coding (`"v1"` becomes `"v1~gzip"`, which still matches), and what
+   * Sends the content in a content coding. Content-Encoding is set, ETag becomes the tag of the coding (`"v1"` becomes `"v1~gzip"`, which still matches), and what
    * described the bytes goes.
    * @param encoded null: it is not read, because the request is HEAD. A stream that takes its place is closed
    */

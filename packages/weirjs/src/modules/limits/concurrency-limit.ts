@@ -29,7 +29,7 @@ export interface ConcurrencyLimitOptions {
   readonly maxQueue?: number
   /** How long a request may wait. Default 5 seconds. */
   readonly queueTimeout?: Duration
-  /** For tests: the clock of `queueTimeout`. Default: that of the server. */
+  /** For tests: the clock of `queueTimeout`. Default: the server's clock. */
   readonly clock?: Clock
 }
 
@@ -63,7 +63,7 @@ interface Group {
 
 /**
  * Returns a policy that refuses requests while `max` others are in progress, before their body is read: with 503 if all requests share
- * `max`, with 429 if it is that of a client.
+ * `max`, with 429 if the limit is for one client.
  *
  * @throws WEIR_OPTION_INVALID
  */

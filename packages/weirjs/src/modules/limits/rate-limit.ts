@@ -195,7 +195,7 @@ export class RateLimit implements Policy, CountedLimit {
   }
 
   /**
-   * Gives back what a request has taken, such as a login that succeeded, or `cost` units of a key. Nobody can ever take more than `burst` at
+   * Gives back what a request has taken, such as a login that succeeded, or `cost` units of a key. No one can ever take more than `burst` at
    * once because of it. What of a request's units has come back with time is not given back again. A store that does not reply is ignored.
    */
   async refund(from: HttpSession | string, cost: number = 1): Promise<void> {

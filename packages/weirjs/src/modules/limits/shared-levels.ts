@@ -2,7 +2,7 @@
 // them, each as if its keys were one key. So none of them ever takes more than its quota, and no number of keys takes more memory. The price: a
 // key may be refused for what the others of its bucket have taken.
 //
-// The bucket of a key depends on a secret of the process, so that nobody can find keys that share the bucket of somebody else.
+// The bucket of a key depends on a secret of the process, so that no one can find keys that share the bucket of someone else.
 
 import { createHash, randomBytes } from 'node:crypto'
 

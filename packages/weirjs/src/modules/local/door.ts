@@ -1,4 +1,4 @@
-// The door of a local server: who gets in, and what everybody else gets. It stands before routes, files, WebSockets and mounted code.
+// The door of a local server: who gets in, and what everyone else gets. It stands before routes, files, WebSockets and mounted code.
 
 import { randomBytes } from 'node:crypto'
 import type { Policy } from '../../app/policies/policy.ts'
@@ -17,7 +17,7 @@ import { answerToHello, HELLO_PATH, PROOF_FIELD } from './handshake.ts'
 import { foreignness, opensPage } from './own-pages.ts'
 import { isOfAnotherUser } from './peer-user.ts'
 
-/** The page of launch URLs. Nothing of the program is at this path, and at that of the next one. */
+/** The page of launch URLs. Nothing of the program is at this path, or at the next one. */
 const LAUNCH_PATH = '/_local'
 const ENTER_PATH = '/_local/enter'
 
@@ -186,7 +186,7 @@ export class Door {
   }
 }
 
-/** A token is that of one start: programs read it anew from the file of the instance. */
+/** A token is for one start: programs read it anew from the file of the instance. */
 function lackOf(session: HttpSession): string {
   return exchange(session).field('authorization') === null ? 'no credentials' : 'its Authorization is not the token of this start'
 }

@@ -1,4 +1,4 @@
-// Whether the server at an address is the one that a file names. After a crash, its port may belong to another program, which must not get the
+// Whether the server at an address is the server that a file names. After a crash, its port may belong to another program, which must not get the
 // token of the user's next request: so both sides prove that they know the token, and neither sends it.
 
 import type { Buffer } from 'node:buffer'
@@ -7,7 +7,7 @@ import { LaunchToken } from '../launch/launch-token.ts'
 import type { FoundLocal } from './instance-file.ts'
 import { isAlive } from './is-alive.ts'
 
-/** The field of the request, with a nonce and the proof of the client, and of the response, with that of the server. */
+/** The field of the request, with a nonce and the proof of the client, and of the response, with the proof of the server. */
 export const PROOF_FIELD = 'weir-local'
 /** Where it is asked. */
 export const HELLO_PATH = '/_local/hello'
@@ -17,7 +17,7 @@ const TIMEOUT_MS = 10_000
 const MOST_BYTES = 10_000
 const NONCE = /^[\w-]{22,64}$/
 
-/** @returns the proof of the server; null if that of the client is wrong */
+/** @returns the proof of the server; null if the client's proof is wrong */
 export function answerToHello(token: string, field: string | null): string | null {
   const [nonce = '', proof = ''] = (field ?? '').split('.')
   if (!NONCE.test(nonce) || !LaunchToken.isSame(proof, proofOf(token, 'client', nonce))) return null

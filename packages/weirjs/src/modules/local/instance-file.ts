@@ -11,7 +11,7 @@ import { checkFolder, checkPrivate, untrusted } from './instance-folder.ts'
 export interface FoundLocal {
   /** Scheme, address and port, such as `http://127.0.0.1:4321`. */
   readonly url: string
-  /** To be sent as `Authorization: Bearer`, to `url` and to nobody else. It opens everything: keep it out of logs, arguments and files. */
+  /** To be sent as `Authorization: Bearer`, to `url` and to no one else. It opens everything: keep it out of logs, arguments and files. */
   readonly token: string
   readonly pid: number
 }
@@ -66,7 +66,7 @@ export function readInstance(folder: string, name: string): FoundLocal | null {
   return parsed(text)
 }
 
-/** Only if it is still that of this instance. */
+/** Only if it still belongs to this instance. */
 export function removeInstance(folder: string, name: string, token: string): void {
   try {
     if (readInstance(folder, name)?.token === token) rmSync(instancePath(folder, name), { force: true })

@@ -1,4 +1,4 @@
-// Where the programs of one user find each other: a folder that nobody else can read or write.
+// Where the programs of one user find each other: a folder that no one else can read or write.
 
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'

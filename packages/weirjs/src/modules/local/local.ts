@@ -19,7 +19,7 @@ import { lockStart } from './start-lock.ts'
 export interface LocalOptions {
   /** What other programs find it by: at most 64 lower-case letters, digits, `.`, `_` and `-`. */
   readonly name: string
-  /** The port to listen on if it is free; otherwise any other. Default: that of the server's own options. */
+  /** The port to listen on if it is free; otherwise any other. Default: the port of the server's own options. */
   readonly port?: number
   /**
    * What happens if an instance with the name runs. `reuse`: this server does not start, and what `local` returns belongs to the other one.
@@ -33,7 +33,7 @@ export interface LocalOptions {
   readonly exposed?: boolean
 }
 
-/** A server that runs: the one that was started, or one that was running already. */
+/** A server that runs: it was started now, or was running already. */
 export interface LocalServer {
   /** Scheme, address and port, such as `http://127.0.0.1:4321`. */
   readonly url: string
@@ -58,7 +58,7 @@ export const LOCAL_RULES = rules<LocalOptions>('local')({
 const doors = new WeakMap<HttpServer, Door>()
 
 /**
- * Starts the server, closed to everybody but pages that were opened by a launch URL and programs that send the token.
+ * Starts the server, closed to everyone but pages that were opened by a launch URL and programs that send the token.
  * @throws (rejects) WEIR_OPTION_INVALID for a wrong option, for a server with `basePath`, for an address that others reach without `exposed`, and for `exposed` without auth;
  * WEIR_LOCAL_RUNNING; WEIR_LOCAL_FILE; what `start` throws
  */

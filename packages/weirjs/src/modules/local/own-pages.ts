@@ -12,7 +12,7 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 /**
  * Why a request is not one of an own page, or of a person who opens one; null if it is.
- * @param isExposed whether the server has other names than those of this machine
+ * @param isExposed whether the server has names other than this machine's
  */
 export function foreignness(session: HttpSession, isExposed: boolean): string | null {
   const { method } = session.request

@@ -43,7 +43,7 @@ function isCreated(path: string, text: string): boolean {
 }
 
 /**
- * Removes the lock of a process that has died. Only who has created the second file may remove the first, and only while it is the one that was
+ * Removes the lock of a process that has died. Only who has created the second file may remove the first, and only while it is the lock that was
  * read: otherwise two could do so, the second one after a third has created a new lock.
  */
 function breakStale(path: string): void {

@@ -96,7 +96,7 @@ const FIRST_FAILURE = 500
 
 /**
  * Returns a module that logs every exchange: requests, refused heads, failed handshakes and refused connections. Lines of a
- * stream are written together, those of one turn of the event loop or, under load, of up to eight; `stop` waits for the last ones.
+ * stream are written together: one turn of the event loop or, under load, up to eight; `stop` waits for the last ones.
  *
  * @throws WEIR_OPTION_INVALID
  */

@@ -26,7 +26,7 @@ export interface AccessLogEntry {
   readonly host: string | null
   /** Method and template of the matched route. */
   readonly route: string | null
-  /** That of the response; 499 if the client left before the response was complete, 0 if there was none. */
+  /** The status of the response; 499 if the client left before the response was complete, 0 if there was none. */
   readonly status: number
   readonly outcome: Outcome
   /** For a call of gRPC or Connect: what its client is told, such as `OK` or `NOT_FOUND`. */
@@ -52,7 +52,7 @@ export interface AccessLogEntry {
 /** What the options of a log say about its entries. */
 export interface EntrySettings {
   readonly redaction: RedactedReader
-  /** Names of fields, in lower case: first those of every entry, `SHOWN_FIELDS`, then those of the option. */
+  /** Names of fields, in lower case: first `SHOWN_FIELDS`, which every entry has, then the fields of the option. */
   readonly fields: readonly string[]
   readonly user: ((session: HttpSession) => string | null | undefined) | null
   readonly slowMs: number

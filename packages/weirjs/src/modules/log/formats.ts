@@ -78,7 +78,7 @@ const methodMember = remembered((text) => jsonMember(',"method":', text))
 
 /**
  * A JSON object of ASCII characters. What is null is left out, and so are `firstByteMs` if the
- * response was sent in one piece, and the id of the connection if that of the request begins with it.
+ * response was sent in one piece, and the id of the connection if the id of the request begins with it.
  */
 export function jsonLine(entry: AccessLogEntry): string {
   let line = timeMember(entry.startedAt)

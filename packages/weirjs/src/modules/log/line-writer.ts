@@ -1,4 +1,4 @@
-// Lines on their way to a stream. Those of one turn of the event loop are written together, and under load those of several turns. While the
+// Lines on their way to a stream. The lines of one turn of the event loop are written together, and under load the lines of several turns. While the
 // stream is slow, the next piece grows, up to a limit. Lines above it are dropped and counted, so that a slow disk never fills the memory.
 
 import type { Clock } from '../../base/clock.ts'

@@ -6,7 +6,7 @@ import { exchange } from '../kit/exchange.ts'
 import { KNOWN_METHODS, OTHER, templateOf } from './http-conventions.ts'
 import type { MetricFamily, MetricSample } from './metric-source.ts'
 
-/** The form of weir's codes, and of those of Node. A program may throw errors with others. */
+/** The form of weir's codes, and of Node's. A program may throw errors with others. */
 const CODE = /^(?:WEIR|ERR|E)[A-Z0-9_]{1,60}$/
 const MAX_CODES = 200
 
@@ -79,7 +79,7 @@ export class ExchangeMetrics {
       this.#webSocketBytesIn += record.bytesIn
       this.#webSocketBytesOut += record.bytesOut
     }
-    if (kind === 'request' && record.outcome === 'completed') return // most are: their number is that of all less the others
+    if (kind === 'request' && record.outcome === 'completed') return // most are: their number is the number of all, less the others
     this.#count(record)
   }
 

@@ -3,7 +3,7 @@
 /** What stands for everything that has no label of its own, such as methods that clients choose. */
 export const OTHER = '_OTHER'
 
-/** Methods that are labels: those of RFC 9110, PATCH, and QUERY. All others are `_OTHER`. */
+/** Methods that are labels: the methods of RFC 9110, PATCH, and QUERY. All others are `_OTHER`. */
 export const KNOWN_METHODS: ReadonlySet<string> = new Set('GET HEAD POST PUT PATCH DELETE OPTIONS QUERY CONNECT TRACE'.split(' '))
 
 /** The bounds of histograms of durations, in seconds. */
@@ -12,7 +12,7 @@ export const DURATION_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.
 /** The name of the rest of the path in the routes of mounted code. */
 export const MOUNTED_REST = 'mountedPath'
 
-/** The template of `GET /users/:id`, without the method. That of mounted code ends with `/*`. */
+/** The template of `GET /users/:id`, without the method. The template of mounted code ends with `/*`. */
 export function templateOf(route: string): string {
   const template = route.slice(route.indexOf(' ') + 1)
   return template.endsWith(`/**${MOUNTED_REST}`) ? template.slice(0, -MOUNTED_REST.length - 1) : template

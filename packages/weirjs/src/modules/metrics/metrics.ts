@@ -22,13 +22,13 @@ export interface MetricsOptions {
   readonly endpoint?: string
   /** Policies of the route. */
   readonly use?: readonly Usable[]
-  /** The bounds of the histogram of durations, in seconds, ascending. Default: those of OpenTelemetry, from 0.005 to 10. */
+  /** The bounds of the histogram of durations, in seconds, ascending. Default: the bounds of OpenTelemetry, from 0.005 to 10. */
   readonly buckets?: readonly number[]
   /** How many combinations of method, route and status have their own durations. Further ones are counted together. Default 2,000. */
   readonly maxSeries?: number
   /** Modules and objects of your program that have metrics. */
   readonly sources?: readonly MetricSource[]
-  /** A registry of prom-client whose metrics are added. Of a metric that both have, that of the registry is shown. */
+  /** A registry of prom-client whose metrics are added. If both have a metric, the registry's is shown. */
   readonly registry?: PromRegistry
   /** Whether memory, CPU time and the delay of the event loop are measured. Default true. */
   readonly process?: boolean

@@ -186,7 +186,7 @@ class Subscription implements RelaySubscription {
     queueMicrotask(() => this.#becomeReady())
   }
 
-  /** Never calls the listener itself: it may be the one that publishes. @returns when everything was delivered */
+  /** Never calls the listener itself: the listener may be publishing. @returns when everything was delivered */
   add(message: RelayMessage): Promise<void> {
     this.#queue.push(message)
     return this.#deliverSoon()

@@ -25,7 +25,7 @@ export interface RelayMessage {
 /** How a subscription begins, and what it tells. */
 export interface RelaySubscribeOptions {
   /**
-   * Begin with the messages that the relay keeps after the one with this id. An id that it does not know counts as older than all that it
+   * Begin with the messages that the relay keeps after the message with this id. An id that it does not know counts as older than all that it
    * keeps, and `onGap` is called. Default: begin with what is published from now on.
    */
   readonly after?: string | undefined
@@ -66,14 +66,14 @@ export interface RelayPublishOptions {
   readonly once?: string
 }
 
-/** Carries messages between processes. Every subscriber of a channel gets every message, including those of its own process, in the same order. */
+/** Carries messages between processes. Every subscriber of a channel gets every message, including messages of its own process, in the same order. */
 export interface Relay {
   /** Whether messages reach other processes at this moment. For readiness: `health({ ready: { relay: () => relay.isConnected } })`. */
   readonly isConnected: boolean
   /**
    * Resolves when the relay has the message.
    *
-   * @returns the id of the message; with `once`, of the one that was stored first; null if the relay keeps none
+   * @returns the id of the message; with `once`, of the message that was stored first; null if the relay keeps none
    * @throws (rejects) WEIR_RELAY_UNAVAILABLE if the relay is away, or if too much waits for it
    */
   publish(channel: string, data: string, options?: RelayPublishOptions): Promise<string | null>

@@ -31,7 +31,7 @@ export class SealedSessions {
 /**
  * Keeps sessions in their cookies, encrypted and authenticated with XAES-256-GCM: AES-256-GCM with a key derived for each cookie. There is no
  * store. The client can read or change nothing, but it can send an older cookie again as long as that is not expired: a single session
- * cannot be revoked, only all of them, or those of one user, with `notBefore`.
+ * cannot be revoked, only all of them, or all sessions of one user, with `notBefore`.
  * @throws WEIR_OPTION_INVALID
  */
 export function sealed(options: SealedOptions): SealedSessions {

@@ -77,7 +77,7 @@ export class CookieForms {
   }
 
   /**
-   * The one that the client of a request may have. Null over plain HTTP: anybody on the way could read it. Browsers treat addresses of their
+   * The one that the client of a request may have. Null over plain HTTP: anyone on the way could read it. Browsers treat addresses of their
    * own machine as secure (https://w3c.github.io/webappsec-secure-contexts/#is-origin-trustworthy), so those get the secure one.
    */
   formFor(session: HttpSession): CookieForm | null {
@@ -86,7 +86,7 @@ export class CookieForms {
   }
 }
 
-/** The cookie of a module that builds on sessions: for this host alone, and sent when another site leads back here, whatever that of the session is. */
+/** The cookie of a module that builds on sessions: for this host alone, and sent when another site leads back here, whatever the cookie of the session says. */
 export function returningForm({ isSecure }: CookieForm, name: string): CookieForm {
   return {
     name: `${isSecure ? '__Host-' : ''}${name}`,
@@ -95,7 +95,7 @@ export function returningForm({ isSecure }: CookieForm, name: string): CookieFor
   }
 }
 
-/** The value of one of the cookies; null without it, and if there are several: somebody else has set one of them. */
+/** The value of one of the cookies; null without it, and if there are several: someone else has set one of them. */
 export function soleCookie(cookies: readonly string[], name: string): string | null {
   const at = cookies.findIndex((part, i) => i % 2 === 0 && part === name)
   if (at === -1 || cookies.some((part, i) => i > at && i % 2 === 0 && part === name)) return null

@@ -11,7 +11,7 @@ import type { StoredObject } from './stored-value.ts'
 
 /** The session of a person, as one request has it. Valid as long as the request. */
 export interface OpenedSession {
-  /** Null if nobody is signed in. */
+  /** Null if no one is signed in. */
   readonly principal: SessionPrincipal | null
   /** What the module that has signed the principal in keeps with it. */
   readonly extra: StoredObject
@@ -57,7 +57,7 @@ export interface SessionsHandle {
    * @param owner the module, for messages
    * @param purpose what is sealed: no other purpose can open it
    * @param name what the names of the cookies begin with
-   * @param keys undefined: those of the sealed sessions
+   * @param keys undefined: the keys of the sealed sessions
    * @returns null without `keys` if the sessions are in a store, which has none
    * @throws WEIR_OPTION_INVALID for wrong keys
    */

@@ -47,7 +47,7 @@ export interface SessionsOptions<Data extends StoredObject = StoredObject, Claim
   readonly absoluteTimeout?: Duration
   /** Whether browsers keep the cookie when they are closed. Default false. */
   readonly persistent?: boolean
-  /** Whether sessions also work over plain HTTP, with a cookie of another name that anybody on the way can read. Default false. */
+  /** Whether sessions also work over plain HTTP, with a cookie of another name that anyone on the way can read. Default false. */
   readonly allowInsecure?: boolean
   /**
    * Sessions that began before this moment are not accepted. A function is called for each request with a session: it can end all sessions
@@ -94,7 +94,7 @@ export interface Sessions<Data extends StoredObject = StoredObject, Claims exten
   /** The session of the client that has sent the request. */
   of(session: HttpSession): UserSession<Data, Claims>
   /**
-   * The client is this principal from now on. The session gets a new id, and begins again. Its data stays, unless it was that of another
+   * The client is this principal from now on. The session gets a new id, and begins again. Its data stays, unless it belonged to another
    * principal.
    * @throws as `UserSession.update`; WEIR_OPTION_INVALID for a principal without an id
    */
@@ -159,7 +159,7 @@ export class SessionsModule implements Sessions {
   readonly #csrf: Policy | null
   readonly #sameSite: 'lax' | 'strict' | 'none'
   #warn: ((message: string) => void) | null = null
-  /** That of the cookie; null without one, and once a warning was logged. */
+  /** The domain of the cookie; null without one, and once a warning was logged. */
   #domain: string | null
   #isInstalled = false
   /** By request: after a `requestTimeout`, hooks get another session. */
@@ -373,7 +373,7 @@ function checkedPrincipal(principal: SignIn): SessionPrincipal {
 
 /**
  * Only for those who see the page: a script gets the 401.
- * @throws WEIR_AUTH_SETUP for the login page: nobody could log in, and a browser would be redirected to it without end
+ * @throws WEIR_AUTH_SETUP for the login page: no one could log in, and a browser would be redirected to it without end
  */
 function redirectToLogin(session: HttpSession, login: string): HttpResponse | undefined {
   const { request, response, route } = session

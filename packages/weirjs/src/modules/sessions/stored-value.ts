@@ -72,7 +72,7 @@ export class StoredValue {
   }
 }
 
-/** Freezes what JSON can hold. Depth and size are bounded by those of a session. */
+/** Freezes what JSON can hold. Depth and size have the bounds of a session. */
 function frozen(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const part of Object.values(value)) frozen(part)

@@ -107,7 +107,7 @@ export class OpenSession implements UserSession {
     this.#endedAt = endedAt
   }
 
-  /** @returns null if the text is not that of a session, or its time is over */
+  /** @returns null if the text is no session, or its time is over */
   recordIn({ text }: Kept): SessionRecord | null {
     const record = this.#settings.format.read(text)
     return record !== null && this.#msLeft(record) > 0 && record.startedAt >= (this.#endedAt ?? 0) ? record : null

@@ -6,7 +6,7 @@ export interface SqliteStatement {
   get(...values: (string | number)[]): unknown
 }
 
-/** A database: `new DatabaseSync('app.db')` of `node:sqlite` (Node 22.13 and newer), or one of the same form, such as that of better-sqlite3. */
+/** A database: `new DatabaseSync('app.db')` of `node:sqlite` (Node 22.13 and newer), or one of the same form, such as the database of better-sqlite3. */
 export interface SqliteDatabase {
   exec(sql: string): unknown
   prepare(sql: string): SqliteStatement

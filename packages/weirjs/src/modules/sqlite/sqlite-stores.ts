@@ -38,7 +38,7 @@ export interface SqliteStores {
   readonly cache: CacheStore
   /** For `idempotency({ store })`. */
   readonly idempotency: IdempotencyStore
-  /** For `acme({ store })` of `@weirjs/acme`. It has keys, so nobody else may be able to read the file: `set` rejects unless its mode is 600. */
+  /** For `acme({ store })` of `@weirjs/acme`. It has keys, so no one else may be able to read the file: `set` rejects unless its mode is 600. */
   readonly certificates: SqliteCertificates
   /**
    * For `uploads(path, { locks })` of `@weirjs/uploads`: who may work on an upload, if several processes of this machine share the storage. A

@@ -61,7 +61,7 @@ export class PageRequest {
     return this.#hasEnded
   }
 
-  /** @returns false if nobody waits for it any more */
+  /** @returns false if no one waits for it any more */
   #begin(): boolean {
     if (this.#hasEnded) return false
     try {

@@ -107,7 +107,7 @@ export class RelayChannel extends SseFeed {
     this.#feed.finish()
   }
 
-  /** Ends the streams as `endAll` does, and those of clients that connect later immediately. Ends the subscription; the relay stays open. */
+  /** Ends the streams as `endAll` does, and ends the streams of clients that connect later immediately. Ends the subscription; the relay stays open. */
   close(): void {
     this.#isClosed = true
     this.#feed.close()

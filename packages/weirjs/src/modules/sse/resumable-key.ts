@@ -262,7 +262,7 @@ export class ResumableKey implements WatchedKey {
     )
   }
 
-  /** @returns null if everybody has it */
+  /** @returns null if everyone has it */
   #publish(message: RunMessage): Promise<string | null> | null {
     const { relay } = this.#host
     if (relay === null) {

@@ -25,7 +25,7 @@ export class KeptRun {
     this.id = id
   }
 
-  /** @returns the number of the event after the one with this id; null for an id of something else */
+  /** @returns the number of the event after the event with this id; null for an id of something else */
   positionAfter(id: string): number | null {
     const prefix = `${this.id}-`
     if (!id.startsWith(prefix)) return null

@@ -130,14 +130,14 @@ export class ResumableStreams {
     }
   }
 
-  /** The number of keys that this process has in memory: those of its clients, of its work, and without a relay those that are kept. */
+  /** The number of keys that this process has in memory: keys of its clients and of its work, and without a relay the keys that are kept. */
   get size(): number {
     return this.#keys.size
   }
 
   /**
    * Returns a source for `sse`. The work of the key begins with the first client, and other clients get the same events from the first on, or from
-   * the one after their Last-Event-ID. A client whose id is of a run that is gone gets the event `gap` first.
+   * the event after their Last-Event-ID. A client whose id is of a run that is gone gets the event `gap` first.
    *
    * @param start does the work: returns the events, without ids. The signal aborts when nothing more is needed: after `cancel`, at a limit,
    * and when the server stops. `kept` is the number of events that there are already, more than 0 only with `handOver`

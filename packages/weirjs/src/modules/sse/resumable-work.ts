@@ -86,7 +86,7 @@ export class Work {
     this.#giveRoom()
   }
 
-  /** Ends the run for everybody. */
+  /** Ends the run for everyone. */
   end(reason: EndReason, problem?: string): void {
     if (this.#isOver) return
     const { run, epoch, clock } = this.#settings
@@ -144,7 +144,7 @@ export class Work {
     }
   }
 
-  /** What was sent after a message that is missing is ignored by everybody until it comes again. */
+  /** What was sent after a message that is missing is ignored by everyone until it comes again. */
   retryLater(): void {
     this.#isBroken = true
     this.#stopRetry ??= this.#settings.clock.every(RETRY_MS, () => {

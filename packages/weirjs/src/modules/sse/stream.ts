@@ -1,4 +1,4 @@
-// The stream of events for one client: those of a source, heartbeats while the source is silent, and a farewell when the server stops.
+// The stream of events for one client: the events of a source, heartbeats while the source is silent, and a farewell when the server stops.
 //
 // The response pulls it no faster than the client reads, and the stream pulls its source no faster, so a client that does not read costs
 // nothing here. Between two pulls nothing is created, not even a heartbeat.

@@ -1,5 +1,5 @@
 // Compression with an older version of a file as the dictionary (RFC 9842): a client that has `app-1a2b3c4d.js` gets `app-5e6f7a8b.js` as the
-// difference. Only files whose names have a hash take part, and only files that everybody may read: nothing of one client is in what another
+// difference. Only files whose names have a hash take part, and only files that everyone may read: nothing of one client is in what another
 // gets.
 
 import { hash } from 'node:crypto'
@@ -51,7 +51,7 @@ export class Dictionaries {
   readonly #hashed = new Set<string>()
   /** When a directory was read for a name, by both. */
   readonly #looked = new Map<string, number>()
-  /** By the file and the dictionary, the one that was used last at the end. Null: the difference is no smaller, or too large. */
+  /** By the file and the dictionary, with the last used at the end. Null: the difference is no smaller, or too large. */
   readonly #deltas = new Map<string, { readonly sent: Sent; readonly bytes: number } | null>()
   readonly #making = new Map<string, Promise<Sent | null>>()
   #bytes = 0
@@ -162,7 +162,7 @@ export class Dictionaries {
     }
   }
 
-  /** Looks among the versions of a file for the one with this hash. */
+  /** Looks among the versions of a file for the version with this hash. */
   async #look(file: StaticFile, available: string, isVersion: (name: string) => boolean): Promise<Version | null> {
     const directory = dirname(file.name)
     const looked = this.#looked.get(file.name)

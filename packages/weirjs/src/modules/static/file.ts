@@ -44,7 +44,7 @@ export interface Presentation {
   readonly precompressed: readonly PrecompressedEncoding[]
   /** By the path below the root; null: none. */
   cacheControlOf(name: string): string | null
-  /** Other fields, by the path below the root. A Content-Type replaces the one that follows from the extension. */
+  /** Other fields, by the path below the root. A Content-Type replaces the type that follows from the extension. */
   headersOf(name: string): Readonly<Record<string, string>>
 }
 
@@ -102,7 +102,7 @@ export async function loadStaticFile(root: StaticRoot, name: string): Promise<Fo
 }
 
 /**
- * @returns 'changed' if the opened file is not the one that was found: a name was changed in the meantime, so the file may be any other
+ * @returns 'changed' if the opened file is not the file that was found: a name was changed in the meantime, so the file may be any other
  */
 async function loadOnce(root: StaticRoot, name: string): Promise<Found | 'changed'> {
   // Taken before anything is read, so that a change in the meantime shows at the next check.

@@ -1,4 +1,4 @@
-// Fields that the program sets on its files in addition to those of the module.
+// Fields that the program sets on its files in addition to the module's own.
 
 import { invalid } from '../../base/options.ts'
 import { HttpResponse } from '../../http/response/response.ts'

@@ -10,7 +10,7 @@ interface SeaOfNode {
 }
 
 /**
- * The files that this executable carries as assets, by their path, for `staticFiles({ assets })`. The bytes are those of the executable: they
+ * The files that this executable carries as assets, by their path, for `staticFiles({ assets })`. The bytes belong to the executable: they
  * are not copied.
  *
  * ```ts

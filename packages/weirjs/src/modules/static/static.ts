@@ -61,7 +61,7 @@ export interface StaticOptions {
    */
   readonly cacheControl?: string | null | ((path: string) => string | null)
   /**
-   * Other fields of every file, or a function of the path below the root that returns them. A Content-Type replaces the one that follows
+   * Other fields of every file, or a function of the path below the root that returns them. A Content-Type replaces the type that follows
    * from the extension. Default none.
    */
   readonly headers?: StaticHeaders
@@ -311,7 +311,7 @@ class StaticFiles {
     return variant.memory.send(session)
   }
 
-  /** The file that is sent must be the one that was found. If its name leads elsewhere by now, it is looked up again. */
+  /** The file that is sent must be the file that was found. If its name leads elsewhere by now, it is looked up again. */
   async #sendFromDisk(session: HttpSession, next: Next, file: StaticFile, variant: StaticVariant, attempts: number): Promise<HttpResponse> {
     const { response } = session
     const { coding, inode, path } = variant

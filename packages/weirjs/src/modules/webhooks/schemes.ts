@@ -39,7 +39,7 @@ const standard: SigningScheme = {
   signatureOf(field) {
     const id = field('webhook-id')
     const time = field('webhook-timestamp')
-    // Those of other versions are asymmetric.
+    // Signatures of other versions are asymmetric.
     const given = (field('webhook-signature') ?? '').split(' ').flatMap((one) => (one.startsWith('v1,') ? one.slice('v1,'.length) : []))
     if (id === null || id === '' || time === null || !SECONDS.test(time) || given.length === 0) return null
     return { prefix: `${id}.${time}.`, encoding: 'base64', given: given.filter((one) => BASE64.test(one)), time: Number(time) * 1000 }

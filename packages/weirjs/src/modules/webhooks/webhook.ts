@@ -102,7 +102,7 @@ type Memory = Set<string>
 /** The memories of a server, by key: a request that was sent to one of its routes is not accepted at another. */
 const memories = new WeakMap<object, Map<string, Memory>>()
 
-/** Those of the keys, in their order. */
+/** The memories of the keys, in their order. */
 function memoriesOf(server: object, keys: readonly Buffer[]): readonly Memory[] {
   let ofServer = memories.get(server)
   if (ofServer === undefined) memories.set(server, (ofServer = new Map()))

@@ -1,10 +1,10 @@
 // Numbers of broadcasts. A relay that was away has never seen what was broadcast meanwhile, so only the numbers of the process that broadcast
 // show the others that something is missing, and show itself what has come back.
 
-/** Where a message stands among those of its origin. */
+/** Where a message stands among the messages of its origin. */
 export interface Position {
   readonly origin: string
-  /** Of the broadcast, beginning with 1. For a beacon, that of the last broadcast before it. Null: a process that does not count. */
+  /** Of the broadcast, beginning with 1. For a beacon, the number of the last broadcast before it. Null: a process that does not count. */
   readonly number: number | null
   /** Only tells how far its origin has counted. */
   readonly isBeacon: boolean
@@ -14,7 +14,7 @@ export interface Position {
 
 /** A service has fewer processes. The oldest is forgotten first. */
 const MOST_ORIGINS = 1_024
-/** The relay has told of a gap: whatever comes next is right. */
+/** The relay has reported a gap: whatever comes next is right. */
 const ANY = -1
 
 /** How far other processes have counted. */
@@ -78,7 +78,7 @@ export class LostNumbers {
     }
   }
 
-  /** From the one after this number on, broadcasts come back. */
+  /** Broadcasts after this number come back. */
   begin(number: number): void {
     this.end()
     this.#known = this.#start = number

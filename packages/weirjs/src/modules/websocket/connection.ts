@@ -38,7 +38,7 @@ export interface WebSocketHandlers<Args, In = WebSocketData, Out = WebSocketData
    */
   message?(socket: WebSocketConnection<Args, Out>, data: In): unknown
   /**
-   * The client has answered a ping. `data` is that of the ping, empty for those that `pingInterval` sends. Called in order with messages.
+   * The client has answered a ping. `data` is what the ping had, empty for pings that `pingInterval` sends. Called in order with messages.
    */
   pong?(socket: WebSocketConnection<Args, Out>, data: Uint8Array): unknown
   /**
@@ -194,7 +194,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   }
 
   /**
-   * Sends to all others in a room, or to all others on the route if the room is null. With a relay, those of other processes get it, too.
+   * Sends to all others in a room, or to all others on the route if the room is null. With a relay, clients of other processes get it, too.
    *
    * @returns the number of clients of this process for which the message was queued
    * @throws LimitError as for `send`

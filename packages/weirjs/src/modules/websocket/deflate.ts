@@ -27,7 +27,7 @@ const OWN_WINDOW_BITS = 12
 const LEAST_BITS = 9
 const MOST_BITS = 15
 const LEVEL = 6
-/** Larger messages are compressed less, because everybody waits for them. */
+/** Larger messages are compressed less, because everyone waits for them. */
 const LARGE_BYTES = 64 * 1024
 const LARGE_LEVEL = 1
 const LEAST_MEMORY = 4
@@ -101,7 +101,7 @@ export class PerMessageDeflate {
     this.work += WORK_OF_CALL + Math.floor(bytes / BYTES_OF_WORK)
   }
 
-  /** A block of plain bytes that lacks its last four takes those of the tail in their place, and all seems well. */
+  /** A block of plain bytes that lacks its last four takes four bytes of the tail in their place, and all seems well. */
   #isCutInBlock(input: Buffer, output: Buffer): boolean {
     const { length } = output
     if (length < CUT_OFF_BYTES || output.readUInt32BE(length - CUT_OFF_BYTES) !== TAIL.readUInt32BE(0)) return false

@@ -1,4 +1,4 @@
-// The rooms of a route across machines: passes its broadcasts to a relay, and those of other processes to its clients.
+// The rooms of a route across machines: passes its broadcasts to a relay, and other processes' broadcasts to its clients.
 //
 // The relay may be away, slow, full or fed by other programs. None of it reaches those who broadcast here: clients of this process get
 // every message at once.
@@ -176,7 +176,7 @@ export class RelayedRooms implements WebSocketRelayState {
     }
   }
 
-  /** The relay tells of a gap, in which broadcasts of any process may be missing. */
+  /** The relay reports a gap, in which broadcasts of any process may be missing. */
   #tellGap(): void {
     this.#heard.accept()
     this.#callOnGap()

@@ -195,7 +195,7 @@ export class SendQueue {
     if (this.#link.isBlocked) return false
     if (this.#end + MOST_HEAD_BYTES + length > BLOCK_BYTES) this.#writeBlock()
     if (this.#link.isBlocked) return false
-    // The link may have kept the one that was just written.
+    // The link may have kept what was just written.
     if (block.length === 0) block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
     return true
   }

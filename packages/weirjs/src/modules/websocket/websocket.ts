@@ -54,7 +54,7 @@ export interface WebSocketOptions<Args, R extends AnySchema | undefined = undefi
   /** Called before the connection is upgraded. If it throws or rejects, the error becomes the response, as in any handler. */
   accept?(args: Args, session: HttpSession): unknown
   /**
-   * Which pages may connect. Default: those of `'same'` and of the server's `frontEnds`. Others get a 403. A client without Origin is not a page and is accepted; `accept` may refuse
+   * Which pages may connect. Default: `'same'` and the server's `frontEnds`. Others get a 403. A client without Origin is not a page and is accepted; `accept` may refuse
    * it.
    */
   readonly origins?: Origins
@@ -114,7 +114,7 @@ export interface WebSocketEntryRoute<E extends WebSocketEntry>
   extends WebSocketRoute<ArgsOf<E['path'], E['declaration']>, Sent<E['sends']>>,
     EntryServer<E> {}
 
-/** The options of a route for an entry: its schemas are those of the entry. */
+/** The options of a route for an entry: the entry has the schemas. */
 export type WebSocketEntryHandlers<E extends WebSocketEntry> = Omit<
   WebSocketOptions<ArgsOf<E['path'], E['declaration']>, E['receives'], E['sends']>,
   'receives' | 'sends'
@@ -233,7 +233,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
   readonly connections = new Set<WebSocketConnection<Args>>()
   readonly rooms = new Rooms<WebSocketConnection<Args>>()
   readonly relayed: RelayedRooms | null
-  /** That of a contract; null for a route of its own. */
+  /** The entry of a contract; null for a route of its own. */
   readonly entry: WebSocketEntry | null
   readonly #messages: MessageSchemas
   #host: ModuleHost | null = null
@@ -252,7 +252,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     this.#declaration = declaration
     this.#isAllowed = settings.origins
     const { message } = options
-    // Not a copy: the handlers may be those of a class.
+    // Not a copy: the handlers may be methods of a class.
     if (receives === undefined || message === undefined) this.handlers = options
     else this.handlers = Object.create(options, { message: { value: reading(receives, message) } })
     const writing = sends === undefined ? null : new Writing(this.name, sends)
@@ -297,7 +297,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     if (channel !== undefined) return `websocket ${channel}`
     if (this.#channel !== null) return this.#channel
     const mapped = this.#host?.routes.find(({ messages }) => messages === this.#messages)
-    if (mapped === undefined) return `websocket ${this.#path}` // nobody is connected yet
+    if (mapped === undefined) return `websocket ${this.#path}` // no one is connected yet
     const { path, host, endpoint } = mapped
     // No path has an `@` before its first slash, and no host has one.
     return (this.#channel = `websocket ${endpoint === null ? '' : `${encodeURIComponent(endpoint)}@`}${host ?? ''}${path}`)

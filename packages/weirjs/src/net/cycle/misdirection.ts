@@ -11,13 +11,13 @@ import type { Peer } from '../connections/peer.ts'
 
 /** Matches an IP address in a valid Host. */
 const IP_ADDRESS = /^(?:\[.+\]|\d+(?:\.\d+){3})$/
-/** What a proxy calls the server, and nobody can register as a domain: an address, a name without a dot, or nothing. */
+/** What a proxy calls the server, and no one can register as a domain: an address, a name without a dot, or nothing. */
 const NOT_OF_PAGES = /^(?:\[.+\]|\d+(?:\.\d+){3}|[^.]*)$/
 
 type Connection = Pick<ConnectionInfo, 'isSecure' | 'clientAddress' | 'clientPort' | 'forwarding'> & { readonly peer: Peer }
 
 /**
- * May this request be answered here? If the whole application is below a path, the request's path is the one within the application from now on.
+ * May this request be answered here? If the whole application is below a path, from now on the request has the path within the application.
  * @returns null when it may, otherwise the refusal
  */
 export function refusalOf(head: Head, connection: Connection & { readonly host: ConnectionHost }): WeirError | null {

@@ -51,7 +51,7 @@ function blockOf({ method, url, headers }: Request): string {
 }
 
 /**
- * The Origin of a request with a scheme of a desktop program's own, which counts as https: so does that of the program's pages. A site that has the
+ * The Origin of a request with a scheme of a desktop program's own, which counts as https: so does the scheme of the program's pages. A site that has the
  * same name is another origin, and must not be taken for it.
  */
 function originFor(stated: string, scheme: string, authority: string): string {

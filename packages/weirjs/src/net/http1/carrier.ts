@@ -134,7 +134,7 @@ export class Http1Carrier implements Carrier {
     const { body, owesContinue } = this.cycle
     // A handler that streams its response while it reads, such as an echo, is likely to read to the end.
     if (response.content.kind === 'stream' && body?.isUnread === false) return true
-    // A client that has not been sent `100 Continue` may or may not send the body, so it is not known where the next request begins.
+    // A client that has not been sent `100 Continue` may or may not send the body, so the start of the next request is unknown.
     return !owesContinue && (rest === Number.POSITIVE_INFINITY || rest <= limits.maxDrainSize)
   }
 

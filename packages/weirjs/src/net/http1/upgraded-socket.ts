@@ -96,7 +96,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   #endReading(): void {
     this.#wasClosed = true
     this.#pieces.end()
-    this.read(0) // tells of the end also where nothing reads
+    this.read(0) // emits the end even if nothing reads
   }
 
   get wasClosed(): boolean {
@@ -214,7 +214,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   override _destroy(error: Error | null, done: Done): void {
     this.#waiting = ''
     this.#transport.destroy()
-    // Otherwise, the callbacks of this write and of the ones after it would never be called.
+    // Otherwise, the callbacks of this write and of later ones would never be called.
     const onRoom = this.#onRoom
     this.#onRoom = null
     onRoom?.(error ?? new Error('the socket was closed before all of it was written'))

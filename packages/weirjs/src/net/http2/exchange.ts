@@ -324,7 +324,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
 
   #settleTunnel(tunnel: StreamUser): boolean {
     if (this.stream.isClosed) {
-      this.cycle.end() // first: the tunnel tells of its end, which leads here again
+      this.cycle.end() // first: the tunnel reports its end, which leads here again
       tunnel.onClose()
       this.#upgrade?.end(this.#failure)
     }

@@ -1,4 +1,4 @@
-// What observers have yet to be told of responses over HTTP/2 that are complete, but may not have been sent.
+// What observers have yet to be told about responses over HTTP/2 that are complete, but may not have been sent.
 //
 // Frames of many responses leave with one write. Each response ends with the write that took its last frame, however much of others is written
 // after that.

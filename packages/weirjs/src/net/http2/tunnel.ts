@@ -75,7 +75,7 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, StreamUser {
   onEnd(): void {
     this.#wasClosed = true
     this.#pieces.end()
-    this.read(0) // tells of the end also where nothing reads
+    this.read(0) // emits the end even if nothing reads
   }
 
   /** The stream is closed. */

@@ -32,7 +32,7 @@ export class Entrance implements Entry {
     this.hosts = this.bind(endpointOf(options))
   }
 
-  /** It listens: only now it is known where an inherited socket does, and which address a name such as `localhost` has. */
+  /** It listens: only now is it known where an inherited socket listens, and which address a name such as `localhost` has. */
   bind(endpoint: Endpoint): EndpointHosts {
     this.isUnixSocket = endpoint.isUnixSocket
     this.hosts = this.host.hostRules.at(endpoint, this.#options.hosts)
@@ -53,7 +53,7 @@ export class Entrance implements Entry {
   }
 
   /**
-   * Whether a socket has been reset. It may still have bytes to read, but nobody knows whose they are: without an address, a client would have
+   * Whether a socket has been reset. It may still have bytes to read, but no one knows whose they are: without an address, a client would have
    * no quota of its own, and would pass for one at a Unix socket. Node keeps an address from the first look.
    */
   hasLeft(socket: { readonly remoteAddress?: string | undefined }): boolean {

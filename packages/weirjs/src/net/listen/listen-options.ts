@@ -25,7 +25,7 @@ export interface ServerTlsOptions extends Omit<TlsOptions, 'ALPNProtocols' | 'AL
    * inherits what it does not set, such as `ca`, from the options around `sni`. A name without an entry gets the certificate of those
    * options. Cannot be combined with `SNICallback`.
    *
-   * With `requestCert` and an entry that has a `ca`, `crl` or `pfx` of its own, a request for another host than that of the handshake is
+   * With `requestCert` and an entry that has a `ca`, `crl` or `pfx` of its own, a request for a host other than the handshake's is
    * refused (421 `WEIR_MISDIRECTED`), and no session is resumed.
    */
   readonly sni?: Readonly<Record<string, SecureContextOptions>>
@@ -52,7 +52,7 @@ interface CommonListenOptions {
    * connections are closed without a response. Default: no PROXY header is accepted.
    */
   readonly proxyProtocol?: 'required'
-  /** The hosts that are answered here, in place of those of the server. Not for a Unix socket, where Host is not checked. */
+  /** The hosts that are answered here, in place of the server's. Not for a Unix socket, where Host is not checked. */
   readonly hosts?: HostsOption
 }
 
@@ -169,7 +169,7 @@ export const LISTEN_RULES = rules<AnyListenOptions>('an endpoint')(
       '"required": whether a header is there is never guessed',
       (given) => given === 'required',
     ).optional(),
-    hosts: readBy(checkedHosts).optional('those of the server'),
+    hosts: readBy(checkedHosts).optional("the server's"),
   },
   { elsewhere: { ...LISTEN_ELSEWHERE, path: 'unixSocket' } },
 )

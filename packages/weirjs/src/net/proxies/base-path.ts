@@ -6,7 +6,7 @@ import { invalid } from '../../base/options.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { Head } from '../../wire/head/head.ts'
 
-/** Fields in which a proxy states the prefix that it has removed: that of Traefik and others, and that of Home Assistant. */
+/** Fields in which a proxy states the prefix that it has removed: one of Traefik and others, and one of Home Assistant. */
 const FIELDS: ReadonlySet<string> = new Set(['x-forwarded-prefix', 'x-ingress-path'])
 const MAX_CHARS = 256
 /** Without what a URL, a cookie or a page could read in another way: percent signs, quotes, semicolons. */

@@ -68,7 +68,7 @@ export class SocketTransport implements Transport, Reader {
     socket[TRANSPORT] = this
     socket.on('end', onEnd)
     socket.on('drain', onDrain)
-    socket.on('error', ignore) // `close` follows, which tells of it
+    socket.on('error', ignore) // `close` follows, which reports it
     socket.on('close', onClose)
     socket.resume()
   }

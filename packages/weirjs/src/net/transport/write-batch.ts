@@ -16,7 +16,7 @@ export interface Flushable {
 
 /** Gathering pays off for at least this many at a time. Fewer pay for the turn of the event loop and gain little. */
 const MANY = 4
-/** After this many responses in a row, each close to the one before, gathering is tried. */
+/** After this many responses in a row, each close to the previous one, gathering is tried. */
 const CLOSE_RESPONSES = 8
 /** How close. For responses that take longer than this, the gain is too small to notice. */
 const CLOSE_MS = 0.04
@@ -34,7 +34,7 @@ export class WriteBatch {
   #isScheduled = false
   /** When the last response was written immediately, or the waiting ones were. */
   #lastAt = 0
-  /** How many responses were written immediately, each close to the one before. */
+  /** How many responses were written immediately, each close to the previous one. */
   #closeResponses = 0
   /** When the first waiting response was added. */
   #firstAt = 0

@@ -237,7 +237,7 @@ export class FrameSender<T> {
     return true
   }
 
-  /** The client has changed its initial window, and so those of all streams (RFC 9113 §6.9.2). @throws Http2Error if one would be too large */
+  /** The client has changed its initial window, and so the windows of all streams (RFC 9113 §6.9.2). @throws Http2Error if one would be too large */
   changeWindows(streams: Iterable<Http2Stream<T>>, delta: number): void {
     if (delta === 0) return
     for (const stream of streams) if (!this.openWindow(stream, delta)) throw new Http2Error('WINDOW_OVERFLOW_SETTINGS')

@@ -74,7 +74,7 @@ export class WireWebSocket extends CloseState {
   payload: Buffer = NO_BYTES
   /** TEXT, BINARY: whether `payload` is to be inflated. */
   isCompressed = false
-  /** CLOSE: that of the client, or NO_STATUS. FAULT: with which the connection is to be closed. */
+  /** CLOSE: the client's code, or NO_STATUS. FAULT: the code with which the connection is to be closed. */
   code = 0
 
   /** @param compresses whether permessage-deflate has been negotiated */

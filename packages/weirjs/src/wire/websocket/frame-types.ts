@@ -38,7 +38,7 @@ export const INTERNAL_ERROR = 1011
 /** The client reads too slowly and may connect again later (registry: Try Again Later). */
 export const TRY_LATER = 1013
 
-/** Whether a close frame may have this code (§7.4.1 and the registry; §7.4.2 for those of libraries and programs). */
+/** Whether a close frame may have this code (§7.4.1 and the registry; §7.4.2 for codes of libraries and programs). */
 export function isCloseCode(code: number): boolean {
   if (code >= 3000) return code <= 4999
   return code >= 1000 && code <= 1014 && code !== 1004 && code !== NO_STATUS && code !== ABNORMAL

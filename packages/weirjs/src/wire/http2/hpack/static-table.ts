@@ -74,7 +74,7 @@ export const STATIC_TABLE: readonly HeaderField[] = ['', ...ENTRIES].map((entry)
 /** The highest index of the static table. Higher ones belong to the dynamic table. */
 export const LAST_STATIC = STATIC_TABLE.length - 1
 
-/** The entries of one name are consecutive: the index of the first one, and of the one after the last. */
+/** The entries of one name are consecutive: the index of the first, and the index after the last. */
 interface StaticName {
   readonly first: number
   readonly end: number
