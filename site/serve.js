@@ -52,7 +52,7 @@ function prefersMarkdown(accept) {
   return qualityOf('text/markdown') > qualityOf('text/html')
 }
 
-server.useModule(
+server.use(
   staticFiles({
     root: ROOT,
     extensions: ['html'],

@@ -339,10 +339,10 @@ test('every name of the main entry has an example in its doc comment, which comp
   assert.deepEqual(without, [])
 })
 
-test('no line of code in the guide is longer than 90 characters', () => {
+test('no line of code in the guide and in a README is longer than 90 characters', () => {
   const long = [...texts].flatMap(([path, text]) => {
-    if (!path.startsWith('docs/guide')) return []
-    const blocks = [...text.matchAll(/^```(?:ts|tsx|js|console)\b.*\n([\s\S]*?)^```$/gm)].map(([, code]) => code!)
+    if (!/^docs.guide.|^(?:packages.[\w-]+.)?README\.md$/.test(path)) return []
+    const blocks = [...text.matchAll(/^```(?:ts|tsx|js|console|sh)\b.*\n([\s\S]*?)^```$/gm)].map(([, code]) => code!)
     return blocks
       .flatMap((code) => code.split('\n').filter((line) => line.length > 90 && !/^(?:import|export) /.test(line)))
       .map((line) => `${path}: ${line}`)

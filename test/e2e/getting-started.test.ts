@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 
 import { userEnvironment } from '../../packages/weirjs/test/support/packed-package.ts'
+import { squeezed } from '../programs.ts'
 
 const PAGE = readFileSync('docs/guide/getting-started.md', 'utf8')
 const SOURCE = 'examples/notes'
@@ -46,7 +47,7 @@ test('the calls print what the page shows', { skip: hasCurl ? false : 'curl 7.82
     const [command, ...printed] = call.split('\n')
     const curl = command!.replace(/^curl /, "curl --disable --silent --show-error --noproxy '*' ").replace(PORT, port)
     const { stdout } = spawnSync('sh', ['-c', curl], { encoding: 'utf8', env })
-    assert.equal(stdout.trimEnd(), printed.map((one) => one.replace(/^# ?/, '')).join('\n'), command)
+    assert.equal(squeezed(stdout), squeezed(printed.map((one) => one.replace(/^# ?/, '')).join('\n')), command)
   }
   const client = run(t, 'client', port)
   const lines: string[] = []

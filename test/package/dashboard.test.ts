@@ -56,7 +56,9 @@ test('its server, Prometheus and queries work as printed', { skip: noPrometheus 
   assert.match(run('sh', ['-c', onPorts(block('sh', '/metrics'))], folder), /^# TYPE http_server_request_duration_seconds histogram$/m)
   assert.doesNotMatch(await reads(`http://127.0.0.1:${port}/metrics`), /^# TYPE/m)
 
-  const [command, ...args] = onPorts(block('sh', 'prometheus --config')).trim().split(' ')
+  const [command, ...args] = onPorts(block('sh', 'prometheus --config'))
+    .trim()
+    .split(/(?: \\\n)? +/)
   runUntilEnd(t, folder, command!, args)
   const prometheus = Prometheus.at(prometheusPort)
   const requests = onPorts(block('sh', 'while true')).replace('while true; do', 'for i in 1 2; do')

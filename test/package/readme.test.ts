@@ -5,9 +5,21 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { COMPILERS, installCompiler, installPacked, nodeForTypeScript } from '../../packages/weirjs/test/support/packed-package.ts'
-import { FIRST_CALLS, FIRST_PROGRAM, README_CALLS, README_PROGRAMS } from '../../packages/weirjs/test/support/readme-programs.ts'
-import { runReadmeProgram } from '../../packages/weirjs/test/support/readme-runs.ts'
+import {
+  COMPILERS,
+  installCompiler,
+  installPacked,
+  nodeForTypeScript,
+  userEnvironment,
+} from '../../packages/weirjs/test/support/packed-package.ts'
+import {
+  FIRST_CALLS,
+  FIRST_COMMANDS,
+  FIRST_PROGRAM,
+  README_CALLS,
+  README_PROGRAMS,
+} from '../../packages/weirjs/test/support/readme-programs.ts'
+import { runInShell, runReadmeProgram } from '../../packages/weirjs/test/support/readme-runs.ts'
 import { temporaryDirectory } from '../../packages/weirjs/test/support/temporary.ts'
 
 const skip = process.platform === 'win32' && 'the commands are for a Unix shell'
@@ -32,6 +44,14 @@ test('the program of README.md works as printed, and refuses as printed', { skip
   installPacked(folder)
   for (const [name, text] of FIRST_PROGRAM.files) writeFileSync(join(folder, name), text)
   await runReadmeProgram(t, FIRST_PROGRAM, folder, process.execPath, FIRST_CALLS)
+})
+
+test('the command prints of it what README.md shows', { skip }, (t) => {
+  assert.equal(FIRST_COMMANDS.length, 1)
+  const folder = temporaryDirectory(t)
+  installPacked(folder, 'dev')
+  for (const [name, text] of FIRST_PROGRAM.files) writeFileSync(join(folder, name), text)
+  for (const { command, prints } of FIRST_COMMANDS) assert.equal(runInShell(command, folder, userEnvironment()), prints)
 })
 
 for (const program of README_PROGRAMS) {

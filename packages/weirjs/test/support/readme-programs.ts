@@ -37,12 +37,15 @@ function programOf(section: string): ReadmeProgram {
 
 export const README_PROGRAMS: readonly ReadmeProgram[] = page.split(/^## /m).slice(1).map(programOf)
 
-/** Each call as printed, and below it the output, on a line that begins with `# `. */
-function callsIn(text: string): ReadmeCall[] {
-  return [...text.matchAll(/^(curl .*)\n# (.*)$/gm)].map(([, command, prints]) => ({ command: command!, prints: prints! }))
+/** Each command as printed, and below it the output, on lines that begin with `# `. */
+function callsIn(text: string, program: string): ReadmeCall[] {
+  const calls = text.matchAll(new RegExp(`^(${program} .*)\\n((?:# .*\\n)+)`, 'gm'))
+  return [...calls].map(([, command, prints]) => ({ command: command!, prints: prints!.replace(/^# /gm, '') }))
 }
 
-export const README_CALLS: readonly ReadmeCall[] = callsIn(page)
-/** That of README.md. */
+export const README_CALLS: readonly ReadmeCall[] = callsIn(page, 'curl')
+/** The program of README.md. */
 export const FIRST_PROGRAM: ReadmeProgram = programOf(first!)
-export const FIRST_CALLS: readonly ReadmeCall[] = callsIn(first!)
+export const FIRST_CALLS: readonly ReadmeCall[] = callsIn(first!, 'curl')
+/** What the command says of it. */
+export const FIRST_COMMANDS: readonly ReadmeCall[] = callsIn(first!, 'npx')
