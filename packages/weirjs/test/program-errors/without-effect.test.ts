@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 
-import { type ExchangeRecord, HttpServer, saveTo } from '../../src/index.ts'
+import { type ExchangeRecord, HttpServer, type RouteMetadata, saveTo } from '../../src/index.ts'
 import { cache } from '../../src/modules/cache/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { health } from '../../src/modules/health/index.ts'
 import { idempotency } from '../../src/modules/idempotency/index.ts'
+import { shed } from '../../src/modules/limits/index.ts'
 import { accessLog } from '../../src/modules/log/index.ts'
 import { connect } from '../../src/testing/index.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -78,6 +79,35 @@ test('compression in the metadata of a route is true or false', async () => {
   assert.deepEqual(await ask('/null'), [500, null])
   assert.deepEqual(await ask('/true'), [200, 'gzip'])
   assert.deepEqual(await ask('/false'), [200, null])
+  const message = /compression: compression in the metadata of GET \/off \(inline\) is the string "off", not true or false$/
+  await assert.rejects(server.start(), { code: 'WEIR_OPTION_INVALID', message })
+})
+
+test('a start refuses what modules find in the metadata of a route, also on a group and where it is mapped later', async (t) => {
+  const handler = () => 'x'
+  const cases: Readonly<Record<string, (server: HttpServer, metadata: RouteMetadata) => unknown>> = {
+    'on the server': (server, metadata) => server.use(compression()).get('/x', { metadata }, handler),
+    'on a group': (server, metadata) => server.group('/g').use(compression()).get('/x', { metadata }, handler),
+    'before the module': (server, metadata) => server.get('/x', { metadata }, handler).use(compression()),
+    'a priority': (server, metadata) => server.use(shed()).get('/x', { metadata }, handler),
+  }
+  const wrong = { compression: 'off', priority: 'hgih' }
+  for (const [what, declare] of Object.entries(cases)) {
+    await assert.rejects(
+      start(t, (server) => declare(server, wrong)),
+      { code: 'WEIR_OPTION_INVALID', message: /GET (?:\/g)?\/x \(inline\) is the string "(?:off|hgih)", not / },
+      what,
+    )
+    await start(t, (server) => declare(server, { compression: false, priority: 'low' }))
+  }
+  await start(t, (server) => {
+    server.group('/g').use(compression())
+    server.get('/x', { metadata: wrong }, () => 'no module asks for it')
+  })
+  const server = new HttpServer({ logger: null }).use(compression())
+  t.after(() => server.stop())
+  await server.start()
+  assert.throws(() => server.get('/later', { metadata: wrong }, handler), { code: 'WEIR_OPTION_INVALID', message: /GET \/later/ })
 })
 
 test('what checks the bytes of a file, or the type of a response, returns no promise', async (t) => {

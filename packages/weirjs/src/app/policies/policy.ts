@@ -6,6 +6,7 @@ import { isPromise } from '../../base/is-promise.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
+import type { RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
 
 import type { BeforeSend, Middleware } from './middleware.ts'
@@ -102,6 +103,8 @@ export interface CheckedRoute {
   readonly bodyMode: 'auto' | 'buffer' | 'stream'
   /** How many levels are around it: the `depth` of policies that it uses itself. */
   readonly depth: number
+  /** What its declaration and those around it have as `metadata`. */
+  readonly metadata: RouteMetadata
 }
 
 /** One of the policies of a route. */
@@ -210,6 +213,11 @@ export function checkPolicies(where: string, usables: unknown): CheckedPolicy[] 
     checked.push(policy)
   }
   return checked
+}
+
+/** Whether it does nothing once the server has started, so that there is nothing to say about it. */
+export function onlyChecks(policy: CheckedPolicy): boolean {
+  return policy.name === null && HOOKS.every((hook) => hook === 'check' || policy[hook] === null)
 }
 
 /** Without any, it is there to remove an outer one. */

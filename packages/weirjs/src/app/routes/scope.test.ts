@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { checkPolicy } from '../policies/policy.ts'
-import { checkChain, commonScope, type Level, Scope, usedPolicies } from './scope.ts'
+import { checkChain, commonScope, type Level, Scope, shownPolicies, usedPolicies } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
 
 function scopeIn(parent: Scope | null, level: Level, declaration: object = {}): Scope {
@@ -96,4 +96,19 @@ test('the level that several share is the innermost around all of them', () => {
 
 test('a chain cannot run before it is composed', () => {
   assert.throws(() => new Scope(null, 'server', '').chain.pipeline(null as never), /before composeWith/)
+})
+
+test('a policy that only checks is not shown, and sees no other of its kind', () => {
+  const seen: string[] = []
+  const root = scopeIn(null, 'server')
+  root.use(
+    checkPolicy('use()', { check: (policies: readonly { name: string }[]) => void seen.push(policies.map(({ name }) => name).join()) }),
+  )
+  root.use(checkPolicy('use()', { name: 'gate', gate: () => undefined }))
+  checkChain(root.chain, 'here', null)
+  assert.deepEqual(seen, ['gate'])
+  assert.deepEqual(
+    shownPolicies(root.chain).map(({ policy }) => policy.label),
+    ['gate'],
+  )
 })

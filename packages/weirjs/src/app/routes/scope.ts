@@ -8,7 +8,7 @@ import { applyContentTag } from '../../http/response/precondition.ts'
 import { outgoingOf } from '../../http/response/response.ts'
 import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
-import { type CheckedPolicy, type CheckedRoute, type Gate, hasHooks, isNameTaken, type UsedPolicy } from '../policies/policy.ts'
+import { type CheckedPolicy, type CheckedRoute, type Gate, hasHooks, isNameTaken, onlyChecks, type UsedPolicy } from '../policies/policy.ts'
 import type { Parameter } from './declaration.ts'
 import type { Answers } from './route-answers.ts'
 import type { CheckedOptions, SplitDeclaration } from './split-declaration.ts'
@@ -219,9 +219,14 @@ export class Scope {
   }
 }
 
+/** The policies of a chain that are shown: those that only check a start have no part in a request. */
+export function shownPolicies({ policies }: Chain): readonly PlacedPolicy[] {
+  return policies.some(({ policy }) => onlyChecks(policy)) ? policies.filter(({ policy }) => !onlyChecks(policy)) : policies
+}
+
 /** The policies of a chain, as those that look at each other see them. */
-export function usedPolicies({ policies }: Chain): UsedPolicy[] {
-  return policies.map(({ policy, depth }) => ({ name: policy.label, depth, description: policy.describe?.() ?? null }))
+export function usedPolicies(chain: Chain): UsedPolicy[] {
+  return shownPolicies(chain).map(({ policy, depth }) => ({ name: policy.label, depth, description: policy.describe?.() ?? null }))
 }
 
 /**

@@ -7,6 +7,7 @@
 import { Buffer } from 'node:buffer'
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { BeforeSend } from '../../app/policies/middleware.ts'
+import type { Check } from '../../app/policies/policy.ts'
 import { shown } from '../../base/kind-of.ts'
 import { alias, count, flag, func, listOf, nested, readBy, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
@@ -14,6 +15,7 @@ import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
+import type { RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { ContentReader } from '../kit/content-reader.ts'
 import { exchange } from '../kit/exchange.ts'
@@ -109,10 +111,21 @@ export function compression(options: CompressionOptions = {}): Module {
     name: 'compression',
     install(host) {
       const compress: BeforeSend = (session, response) => compressing.apply(session, responseHandle(response)) // its name is shown by explain
-      host.beforeSend(compress)
+      host.use({ check: checkWish }).beforeSend(compress)
       compressing.mapDictionaries(host)
     },
   }
+}
+
+/** @throws WEIR_OPTION_INVALID */
+const checkWish: Check = (_, where, route) => {
+  if (route !== null) wishOf(route.metadata, where)
+}
+
+/** What a route says of its responses: false for none of them. @throws WEIR_OPTION_INVALID */
+function wishOf({ compression: wish }: RouteMetadata, where: string | null): boolean {
+  if (wish === undefined || typeof wish === 'boolean') return wish ?? true
+  throw invalid('compression', `compression in the metadata of ${where} is ${shown(wish)}, not true or false`)
 }
 
 class Compressing {
@@ -146,10 +159,7 @@ class Compressing {
   }
 
   apply(session: HttpSession, response: ResponseHandle): void | Promise<void> {
-    const wish = session.metadata['compression']
-    if (wish === false) return
-    if (wish !== undefined && wish !== true)
-      throw invalid('compression', `compression in the metadata of ${session.route} is ${shown(wish)}, not true or false`)
+    if (!wishOf(session.metadata, session.route)) return
     const dictionary = this.#dictionaries?.for(session) ?? null
     const varying = dictionary === null ? ACCEPT_ENCODING : BOTH
     // It has no Content-Type, so whether the full response varies is unknown: every 304 varies.

@@ -3,7 +3,7 @@
 import { type MetadataKey, metadataKey } from '../../app/routes/typed-keys.ts'
 import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
-import type { HttpSession } from '../../http/session.ts'
+import type { RouteMetadata } from '../../http/route-info.ts'
 
 /**
  * - `low`: refused as soon as the server is overloaded.
@@ -18,9 +18,13 @@ export const priority: MetadataKey<Priority> = metadataKey<Priority>('priority')
 
 const PRIORITIES: readonly unknown[] = ['low', 'normal', 'high', 'critical']
 
-/** @throws WEIR_OPTION_INVALID for another value in the metadata */
-export function priorityOf(owner: string, session: HttpSession): Priority {
-  const declared = priority.of(session) ?? 'normal'
-  if (PRIORITIES.includes(declared)) return declared
-  throw invalid(owner, `the priority of ${session.route} is ${shown(declared)}, not "low", "normal", "high" or "critical"`)
+/**
+ * @param declared the route, or a request to it
+ * @param where names it
+ * @throws WEIR_OPTION_INVALID for another value in the metadata
+ */
+export function priorityOf(owner: string, declared: { readonly metadata: RouteMetadata }, where: string | null): Priority {
+  const found = priority.of(declared) ?? 'normal'
+  if (PRIORITIES.includes(found)) return found
+  throw invalid(owner, `the priority of ${where} is ${shown(found)}, not "low", "normal", "high" or "critical"`)
 }

@@ -5,7 +5,7 @@
 // ran are read together in the next turn of the event loop. While the loop has no idle time, only the first requests of each turn are served.
 
 import type { Next } from '../../app/policies/middleware.ts'
-import type { Policy } from '../../app/policies/policy.ts'
+import type { Check, Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { RetryLaterError } from '../../base/errors.ts'
@@ -133,8 +133,13 @@ export class Shed implements Policy, CountedLimit {
   }
 
   /** @internal */
+  check(_: readonly UsedPolicy[], where: string, route: Parameters<Check>[2]): void {
+    if (route !== null) priorityOf(OWNER, route, where)
+  }
+
+  /** @internal */
   gate(session: HttpSession): void {
-    const priority = priorityOf(OWNER, session)
+    const priority = priorityOf(OWNER, session, session.route)
     if (priority === 'critical') return
     this.#monitor.touch(session.server)
     const now = this.#clock.now()
@@ -147,7 +152,7 @@ export class Shed implements Policy, CountedLimit {
    * From here on, it is the server that takes time, and not a client that sends a body slowly. @internal
    */
   middleware(session: HttpSession, next: Next): unknown {
-    const priority = priorityOf(OWNER, session)
+    const priority = priorityOf(OWNER, session, session.route)
     if (this.#inFlight === null || priority === 'critical' || !exchange(session).isBodyWhole) return next()
     if (this.#isFull(priority)) {
       this.#accepted--
