@@ -21,6 +21,7 @@ import { checkPolicy, type Gate, isModule, type Policy, type Usable } from './po
 import type { Contract } from './routes/contract.ts'
 import { type ContractHandlers, type ContractOptions, type HandlersFit, routesOfContract } from './routes/contract-routes.ts'
 import type { Below, Declaration, GroupDeclaration, Merged, Method, NoDeclaration } from './routes/declaration.ts'
+import { mappingWarnings } from './routes/mapping-warnings.ts'
 import { type Handler, Route } from './routes/route.ts'
 import { type ListingSettings, listingOf, type RouteListing } from './routes/route-listing.ts'
 import type { RouteTable } from './routes/route-table.ts'
@@ -38,9 +39,6 @@ interface Listed {
   readonly revision: number
   readonly routes: readonly RouteListing[]
 }
-
-/** Parameters in the notation of other frameworks: `/users/{id}` or `/users/<id>`. */
-const FOREIGN_PARAMETER = /\{(\w+)[^{}/]*\}|<(\w+)>/g
 
 /** The rest of a path, in the routes of `fallback`. */
 const REST = 'fallbackPath'
@@ -242,7 +240,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
       const mappedBy = callSite(callee)
       for (const route of routes) route.mappedBy = mappedBy
       this.#home.table.addAll(routes)
-      for (const route of routes) warnOfLiteralParameters(route, this.#home.logger)
+      for (const route of routes) for (const says of mappingWarnings(route)) logWarning(this.#home.logger, `weir: ${says}`)
       return this
     })
   }
@@ -433,17 +431,5 @@ export class Group<P extends string = string, D = NoDeclaration> extends RouteGr
   observe(observer: ExchangeObserver): this {
     this.#server.observe(observer)
     return this
-  }
-}
-
-/**
- * Warns about each parameter in the notation of another framework. Here it is literal text, which no request matches. A program that really
- * means the text can percent-encode it.
- */
-function warnOfLiteralParameters(route: Route, logger: Logger | null): void {
-  const { template, label, source } = route
-  for (const [literal, inBraces, inBrackets] of template.text.matchAll(FOREIGN_PARAMETER)) {
-    const hint = `write ":${inBraces ?? inBrackets}" for a parameter, or "${encodeURIComponent(literal)}" for the text`
-    logWarning(logger, `weir: "${literal}" in ${label} (${source}) is literal text: ${hint}`)
   }
 }

@@ -138,7 +138,10 @@ export class Route implements RouteInfo {
     const binds = this.body !== null || Object.keys(this.bindings).length > 0
     this.#binder = binds ? new Binder(this.bindings, this.body) : null
     if (this.body !== null && 'body' in this.bindings)
-      throw new WeirError('WEIR_ROUTE_DECLARATION', `${where} has a body, and a parameter of its path is called "body" too`)
+      throw new WeirError(
+        'WEIR_ROUTE_DECLARATION',
+        `${where} has a body, and a parameter of its path is called "body" too: rename the parameter`,
+      )
   }
 
   /** Calls the handler with the arguments from the request. @throws BindingError, and whatever the handler throws */
@@ -156,6 +159,11 @@ export class Route implements RouteInfo {
 
   get depth(): number {
     return this.scope.depth
+  }
+
+  /** The code of its handler. */
+  get handlerText(): string {
+    return Function.prototype.toString.call(this.#handler)
   }
 
   /** How its arguments are made, in order. */

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { mappingWarnings } from './mapping-warnings.ts'
+import { type Handler, Route } from './route.ts'
+import { Scope } from './scope.ts'
+
+/** A handler as a program without types writes it. */
+const handler = (code: string): Handler => new Function(`return ${code}`)() as Handler
+const warnings = (code: string, path = '/users') =>
+  mappingWarnings(new Route(new Scope(null, 'server', ''), 'POST', path, {}, handler(code)))
+
+test('a parameter in the notation of another framework is text', () => {
+  assert.deepEqual(warnings('() => 1', '/users/{id}'), [
+    '"{id}" in POST /users/{id} (inline) is literal text: write ":id" for a parameter, or "%7Bid%7D" for the text',
+  ])
+})
+
+for (const code of [
+  '(_, { request }) => { const { name } = request.body; return name }',
+  '(_, session) => { const {name: who, age} = session.request.body\n return who }',
+  'async function ({}, { request }) { let name; ({ name } = request.body); return name }',
+])
+  test(`a property of the body as text is undefined: ${code}`, () => {
+    assert.deepEqual(warnings(code), [
+      '"name" of request.body in POST /users (inline) is undefined, because the body is text there: declare the body, as in { body: t.object({ name: t.string }) }, and take it from the first argument',
+    ])
+  })
+
+for (const code of [
+  '({ body: { name } }) => name',
+  '(_, { request }) => request.body.length',
+  '(_, { request }) => { const { name } = JSON.parse(request.body); return name }',
+  '(_, { request }) => { const { name } = request.bodyJson(); return name }',
+  '(_, { request }) => { const { length } = request.body.split(","); return length }',
+  '(_, { request }) => { const { body } = request; return body }',
+  '(_, { request }) => { const body = request.body; return { body } }',
+])
+  test(`no warning for ${code}`, () => assert.deepEqual(warnings(code), []))

@@ -1,0 +1,29 @@
+// What is a valid route, and hardly what its program means. Warnings, because the program may mean it after all.
+
+import type { Route } from './route.ts'
+
+/** Parameters in the notation of other frameworks: `/users/{id}` or `/users/<id>`. */
+const FOREIGN_PARAMETER = /\{(\w+)[^{}/]*\}|<(\w+)>/g
+/** `const { name } = request.body`, which the compiler refuses, and which is undefined in JavaScript. */
+const DESTRUCTURED_BODY = /\{([^{}=]*)\}\s*=\s*(?:\w+\.)*request\.body\b(?!\s*[.([])/
+
+/** What to tell the program about a route that it has mapped. */
+export function mappingWarnings(route: Route): readonly string[] {
+  return [...literalParameters(route), ...misreadBody(route)]
+}
+
+/** Literal text, which no request matches. A program that really means the text can percent-encode it. */
+function literalParameters({ template, label, source }: Route): string[] {
+  return [...template.text.matchAll(FOREIGN_PARAMETER)].map(([literal, inBraces, inBrackets]) => {
+    const hint = `write ":${inBraces ?? inBrackets}" for a parameter, or "${encodeURIComponent(literal)}" for the text`
+    return `"${literal}" in ${label} (${source}) is literal text: ${hint}`
+  })
+}
+
+function misreadBody({ handlerText, label, source }: Route): string[] {
+  const [, names] = DESTRUCTURED_BODY.exec(handlerText) ?? []
+  const [name] = /[\w$]+/.exec(names ?? '') ?? []
+  if (name === undefined) return []
+  const hint = `declare the body, as in { body: t.object({ ${name}: t.string }) }, and take it from the first argument`
+  return [`"${name}" of request.body in ${label} (${source}) is undefined, because the body is text there: ${hint}`]
+}
