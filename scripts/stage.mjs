@@ -5,9 +5,15 @@ import { join, posix } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
 const { name, homepage } = JSON.parse(readFileSync('package.json', 'utf8'))
-/** The pages about other packages than weirjs, which carry them themselves. */
+/** First steps, other servers and machines, and how modules are written: whoever develops reads them, and a program does not need them. */
+const FOR_DEVELOPMENT = [
+  ...['getting-started', 'first-programs', 'request-flow', 'tasks', 'why', 'modules', 'models', 'body-map', 'react', 'sign-in', 'web-apis'],
+  ...['from-aspnet', 'from-express', 'from-fastify', 'from-hono', 'from-nest', 'node', 'fetch-guests', 'inside-node', 'embedding'],
+  ...['deploy', 'platforms', 'proxies', 'serverless', 'dashboard', 'observing'],
+]
+/** The pages of the guide that other packages carry. All others are in weirjs. */
 const PAGES = {
-  '@weirjs/dev': ['command-line', 'explaining', 'inspector', 'replay'],
+  '@weirjs/dev': ['command-line', 'explaining', 'inspector', 'replay', ...FOR_DEVELOPMENT],
   '@weirjs/jwt': ['jwt'],
   '@weirjs/mcp': ['mcp'],
   '@weirjs/nats': ['relay', 'relay-servers'],
@@ -19,9 +25,9 @@ const PAGES = {
   '@weirjs/uploads': ['resumable-uploads'],
 }
 const others = [...new Set(Object.values(PAGES).flat())].join('|')
-/** Beside those: how modules are written, pages about the inside, measurements, first steps, other people’s test suites, other servers and machines, pictures, and dashboards. */
+/** Besides, no package has pages about the inside, measurements, other people’s test suites, pictures, and dashboards. */
 const NOT_CARRIED = new RegExp(
-  `^docs/(?:(?:architecture|dependencies|packages|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|grafana|guide/(?:body-map|models|from-[\\w-]+|first-programs|getting-started|modules|serverless|tasks|dashboard|deploy|platforms|proxies|sign-in|react|node|embedding|inside-node|fetch-guests|request-flow|web-apis|why|${others})\\.md)$`,
+  `^docs/(?:(?:architecture|dependencies|packages|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|grafana|guide/(?:${others})\\.md)$`,
 )
 const own = (PAGES[name] ?? []).map((page) => `docs/guide/${page}.md`).filter((page) => existsSync(`${ROOT}/${page}`))
 const copies = ['LICENSE', ...(name === 'weirjs' ? ['docs'] : own)]

@@ -117,6 +117,16 @@ test('the README of weirjs and the list of packages name every entry, and every 
   )
 })
 
+test('every page of the guide is in a package, so that it can be read without a network', (t) => {
+  const pages = names
+    .filter((name) => name !== 'create-weirjs')
+    .flatMap((name) => {
+      const guide = `${staged(name, temporaryDirectory(t))}/docs/guide`
+      return existsSync(guide) ? readdirSync(guide) : []
+    })
+  assert.deepEqual([...new Set(pages)].sort(), readdirSync('docs/guide').sort())
+})
+
 test('weirjs takes at most 2.5 MB in node_modules', (t) => {
   const folder = staged('weirjs', temporaryDirectory(t))
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => statSync(`${folder}/${path}`))
