@@ -20,8 +20,8 @@ Creates a folder with a program that runs, its tests, and what a TypeScript edit
   --template api     a contract, a typed client, an OpenAPI document and tests
   --template app     a page with sign-in, sessions, uploads and SQLite, ready to deploy
   --template local   a tool with a page that only its user can open
-  --no-install       does not run npm install
-  --no-git           does not run git init
+  --install          runs npm install; --no-install does not
+  --git              runs git init; --no-git does not
   --yes              asks nothing: the template is api unless you choose one
   --help             prints this text
 `
@@ -49,10 +49,17 @@ export function givenBy(args: readonly string[]): Given | null {
   return {
     folder,
     template,
-    install: values['no-install'] === true ? false : yes || undefined,
-    git: values['no-git'] === true ? false : yes || undefined,
+    install: wishOf(values, 'install'),
+    git: wishOf(values, 'git'),
     asksNothing: yes,
   }
+}
+
+/** @returns undefined where a person is to be asked. @throws UsageError */
+function wishOf(values: ReturnType<typeof parsed>['values'], name: 'install' | 'git'): boolean | undefined {
+  const [wanted, unwanted] = [values[name] === true, values[`no-${name}`] === true]
+  if (wanted && unwanted) throw new UsageError(`--${name} and --no-${name} exclude each other`)
+  return unwanted ? false : wanted || values.yes === true || undefined
 }
 
 function parsed(args: readonly string[]) {
@@ -62,7 +69,9 @@ function parsed(args: readonly string[]) {
       allowPositionals: true,
       options: {
         template: { type: 'string', short: 't' },
+        install: { type: 'boolean' },
         'no-install': { type: 'boolean' },
+        git: { type: 'boolean' },
         'no-git': { type: 'boolean' },
         yes: { type: 'boolean', short: 'y' },
         help: { type: 'boolean', short: 'h' },

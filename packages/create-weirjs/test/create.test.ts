@@ -31,6 +31,9 @@ test('what is given is not asked', async () => {
   const silent = person()
   assert.deepEqual(await complete(all, silent.ask), { folder: 'my-tool', template: 'local', install: false, git: false })
   assert.deepEqual(silent.asked, [])
+  const wanted = givenBy(['my-tool', '-t', 'api', '--install', '--git'])!
+  assert.deepEqual(await complete(wanted, silent.ask), { folder: 'my-tool', template: 'api', install: true, git: true })
+  assert.deepEqual(silent.asked, [])
   const yes = person()
   assert.deepEqual(await complete(givenBy(['--yes'])!, yes.ask), { folder: 'weir-app', template: 'api', install: true, git: true })
   assert.deepEqual(yes.asked, [])
@@ -47,6 +50,7 @@ test('a command line that makes no sense says why', () => {
     [['a', 'b'], /one folder, not 2/],
     [['--template', 'nest'], /no template "nest": api, app, local/],
     [['--tempalte', 'api'], /--tempalte/],
+    [['--git', '--no-git'], /--git and --no-git exclude each other/],
     [['...'], /no name for a package/],
   ] as const)
     assert.throws(
