@@ -225,7 +225,10 @@ describe('s3Storage', { skip: noS3 }, () => {
     assert.notEqual(metadata['weir-upload'], second.id, 'ids are secret, and the object may be public')
     assert.deepEqual(await storage.load(second.id), { record: moved, offset: 5 })
     assert.ok((await buffer(storage.read(moved))).equals(FILE.subarray(0, 5)))
-    await assert.rejects(storage.moveTo(kept, 'done/b.bin'), { code: 'WEIR_OPTION_INVALID', message: /there is an object with this key$/ })
+    await assert.rejects(storage.moveTo(kept, 'done/b.bin'), {
+      code: 'WEIR_OPTION_INVALID',
+      message: /there is an object with this key: choose another one$/,
+    })
     await assert.rejects(storage.moveTo(kept, 's3://other/b.bin'), { code: 'WEIR_OPTION_INVALID' })
     await storage.delete(kept)
     await storage.delete(moved)
@@ -413,7 +416,7 @@ describe('s3Storage', { skip: noS3 }, () => {
       [{ bucket: 'b', partsize: 1 }, /it is called "partSize"/],
       [{ bucket: 'b', partSize: MIB }, /partSize is 1048576, not a whole number of at least 5242880 or a size such as/],
       [{ bucket: 'b', prefix: 1 }, /prefix is 1, not a string$/],
-      [{ bucket: 'b', params: { Bucket: 'x' } }, /params: Bucket is set by weir$/],
+      [{ bucket: 'b', params: { Bucket: 'x' } }, /params: Bucket is set by weir: leave it out$/],
     ]
     for (const [options, message] of rows)
       assert.throws(() => s3Storage(client, options as never), { code: 'WEIR_OPTION_INVALID', message })

@@ -304,7 +304,7 @@ function groupsOf(domains: AcmeOptions['domains']): readonly (readonly Identifie
   })
   const values = read.flat().map(({ value }) => value)
   const twice = values.find((value, i) => values.indexOf(value) !== i)
-  if (twice !== undefined) throw invalid(OWNER, `domains has ${twice} twice`)
+  if (twice !== undefined) throw invalid(OWNER, `domains has ${twice} twice: leave one out`)
   return read
 }
 

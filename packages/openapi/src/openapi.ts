@@ -64,7 +64,7 @@ export const OPENAPI_RULES = rules<OpenApiOptions>(OWNER)({
  */
 export function openapi(options: OpenApiOptions): Module {
   const { info, servers, version, path, ui, strict, expose, include, endpoint, use, name } = OPENAPI_RULES.read(options)
-  if (ui === path) throw invalid(OWNER, `path and ui are both ${JSON.stringify(path)}`)
+  if (ui === path) throw invalid(OWNER, `path and ui are both ${JSON.stringify(path)}: give one of them another path`)
   const isServed = expose || process.env['NODE_ENV'] !== 'production'
   const files = isServed && ui !== null ? pageFiles() : null
   const settings: DocumentSettings = { info, servers, version }

@@ -40,7 +40,7 @@ function checkedParams(params: Readonly<Record<string, unknown>>, owner: string)
   const given: unknown = params
   if (typeof given !== 'object' || given === null) throw invalid(owner, `params is ${kindOf(given)}, not an object`)
   const taken = Object.keys(given).find((name) => OWN_PARAMS.includes(name))
-  if (taken !== undefined) throw invalid(owner, `params: ${taken} is set by weir`)
+  if (taken !== undefined) throw invalid(owner, `params: ${taken} is set by weir: leave it out`)
   return params
 }
 

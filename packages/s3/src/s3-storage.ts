@@ -163,7 +163,7 @@ class S3Storage implements UploadStorage {
     const own = this.#key(record.id)
     const before = record.keptAt === null ? own : this.#keyAt(record.keptAt)
     const place = this.#keyAt(target)
-    if (place === '') throw invalid('moveTo()', 'the key is empty')
+    if (place === '') throw invalid('moveTo()', 'the key is empty: name the object')
     if (place.startsWith('s3://')) throw invalid('moveTo()', `${shown(target)} is in another bucket`)
     for (const from of before === own ? [own] : [before, own]) {
       if (from === place) return
@@ -296,6 +296,6 @@ function markOf({ id }: UploadRecord): string {
 }
 
 function asTaken(error: Error): never {
-  if (error instanceof WriteConflict) throw invalid('moveTo()', 'there is an object with this key')
+  if (error instanceof WriteConflict) throw invalid('moveTo()', 'there is an object with this key: choose another one')
   throw error
 }

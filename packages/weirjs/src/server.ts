@@ -248,7 +248,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    */
   async start(): Promise<void> {
     return publicCall(this.start, () => {
-      if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started')
+      if (this.#listeners !== null) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started: await stop() first')
       if (startHook === null) return this.#listen(this.#takePlaces())
       return startHook(
         this,
@@ -304,7 +304,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * TLS
    */
   reloadTls(tls: ServerTlsOptions, endpoint?: number): void {
-    if (this.#listeners === null) throw new WeirError('WEIR_SERVER_STATE', 'it does not listen')
+    if (this.#listeners === null) throw new WeirError('WEIR_SERVER_STATE', 'it does not listen: await start() first')
     this.#listeners.reloadTls(tls, endpoint ?? null)
   }
 

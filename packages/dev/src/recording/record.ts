@@ -97,7 +97,7 @@ class Recorder implements Recording, dev.ExchangeTap {
     this.#max = max
     this.maxBytes = maxSize
     const endTap = dev.tapExchanges(server, this)
-    if (endTap === null) throw invalid('record()', 'the server is being recorded already')
+    if (endTap === null) throw invalid('record()', 'the server is being recorded already: stop that recording first')
     this.#endTap = endTap
     this.#store = new ExchangeStore(to)
   }

@@ -37,6 +37,6 @@ export function senderOf(owner: string, client: RedisClient): SendCommand {
   if (!('sendCommand' in client) || typeof client.sendCommand !== 'function')
     throw invalid(owner, 'client has neither sendCommand nor call: it is not a client of redis or ioredis')
   if ('getSlotRandomNode' in client) return (args, keyIndex) => client.sendCommand(args[keyIndex]!, false, args)
-  if ('getSentinelNode' in client) throw invalid(owner, 'client is a sentinel of redis, which is not supported')
+  if ('getSentinelNode' in client) throw invalid(owner, 'client is a sentinel of redis, which is not supported: pass a client or a cluster')
   return (args) => client.sendCommand(args)
 }

@@ -170,7 +170,12 @@ export const ERRORS = {
   WEIR_BODY_IS_FORM: peer(415, STAYS, 'multipart forms are not buffered on this route', 'docs/guide/request.md'),
   WEIR_CHARSET_UNKNOWN: peer(415, STAYS, 'the body is in a character encoding that is not read here', 'docs/guide/body-map.md'),
   WEIR_BODY_ALREADY_READ: developer(500, STAYS, 'a body stream can be read only once', 'docs/guide/request.md'),
-  WEIR_REQUEST_EXPIRED: developer(500, STAYS, 'the request was used after its handler had settled or timed out', 'docs/guide/request.md'),
+  WEIR_REQUEST_EXPIRED: developer(
+    500,
+    STAYS,
+    'the request was used after its handler had settled or timed out: await what uses it',
+    'docs/guide/request.md',
+  ),
 
   WEIR_VALUE_INVALID: developer(500, STAYS, 'a value does not fit its schema', 'docs/guide/schemas.md'),
   WEIR_PRINCIPAL_MISSING: peer(401, STAYS, 'this request needs authentication', 'docs/guide/groups.md'),
@@ -183,7 +188,7 @@ export const ERRORS = {
   WEIR_RESULT_UNSENDABLE: developer(500, STAYS, 'this value cannot be sent', 'docs/guide/response.md'),
   WEIR_ANSWER_UNDECLARED: developer(500, STAYS, 'a handler did not answer as its route declares', 'docs/guide/answers.md'),
   WEIR_HANDLER_FAILED: developer(500, STAYS, 'a handler failed', 'docs/guide/errors.md'),
-  WEIR_MIDDLEWARE_NEXT_TWICE: developer(500, STAYS, 'a middleware called next() twice', 'docs/guide/middleware.md'),
+  WEIR_MIDDLEWARE_NEXT_TWICE: developer(500, STAYS, 'a middleware called next() twice: call it once', 'docs/guide/middleware.md'),
 
   // Sessions
   WEIR_SESSION_DATA: developer(500, STAYS, 'a session cannot hold this value', 'docs/guide/sessions.md'),

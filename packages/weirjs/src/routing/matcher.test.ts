@@ -213,7 +213,10 @@ for (const [first, second] of CLASHES) {
   test(`refuses ${second} next to ${first}`, () => {
     const matcher = matcherOf()
     add(matcher, first, 'first')
-    assert.throws(() => add(matcher, second, 'second'), { code: 'WEIR_ROUTE_CLASH', message: /\(first\) and .*\(second\)$/ })
+    assert.throws(() => add(matcher, second, 'second'), {
+      code: 'WEIR_ROUTE_CLASH',
+      message: /\(first\) and .*\(second\): remove one, or change its path$/,
+    })
   })
 }
 
@@ -221,7 +224,8 @@ test('a clash names both routes', () => {
   const matcher = matcherOf()
   add(matcher, 'GET api.example.com/a/:x', 'UserController.show')
   assert.throws(() => add(matcher, 'GET api.example.com/a/:y', 'inline'), {
-    message: 'two routes claim the same requests: GET api.example.com/a/:x (UserController.show) and GET api.example.com/a/:y (inline)',
+    message:
+      'two routes claim the same requests: GET api.example.com/a/:x (UserController.show) and GET api.example.com/a/:y (inline): remove one, or change its path',
   })
 })
 

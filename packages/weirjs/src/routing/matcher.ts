@@ -45,7 +45,8 @@ export class Matcher<R extends Sourced> {
     const { takesSlashes, parameters } = template
     const match = { route, values: NO_VALUES }
     const taken = table.add(method, { route, takesSlashes, valueCount: parameters.length, match, title })
-    if (taken !== null) throw new WeirError('WEIR_ROUTE_CLASH', `${placed(taken)} and ${placed({ title, route })}`)
+    if (taken !== null)
+      throw new WeirError('WEIR_ROUTE_CLASH', `${placed(taken)} and ${placed({ title, route })}: remove one, or change its path`)
   }
 
   /**

@@ -68,11 +68,14 @@ function checkText(text: unknown): void {
 }
 
 function parseSegments(text: string): Segment[] {
-  if (!text.startsWith('/')) throw malformed(text, 'it does not begin with a slash')
+  if (!text.startsWith('/')) {
+    const hint = text.includes('://') ? 'leave the origin out' : `write ${JSON.stringify(`/${text}`)}`
+    throw malformed(text, `it does not begin with a slash: ${hint}`)
+  }
   const parts = text.slice(1).split('/')
   const last = parts.length - 1
   return parts.map((part, i) => {
-    if (part === '' && i < last) throw malformed(text, 'it has an empty segment')
+    if (part === '' && i < last) throw malformed(text, 'it has an empty segment: write one slash in place of two')
     if (part.startsWith(':')) return { kind: 'parameter', name: nameOf(part, text) }
     if (!part.startsWith('*')) return textSegment(part, text)
     if (i < last) throw malformed(text, `"${part}" matches the rest of the path, but something follows it`)
@@ -108,7 +111,7 @@ function textSegment(part: string, template: string): Segment {
   if (NOT_IN_PATH.test(part)) throw malformed(template, `"${part}" is not allowed in a path`)
   try {
     const text = part.split(/%2f/i).map(decodeURIComponent).join('%2F')
-    if (text === '.' || text === '..') throw malformed(template, 'it has a dot segment')
+    if (text === '.' || text === '..') throw malformed(template, 'it has a dot segment: leave it out')
     return { kind: 'text', text, encoded: encodeSegment(decodeURIComponent(part)) }
   } catch (error) {
     throw error instanceof WeirError ? error : malformed(template, `"${part}" is not valid percent-encoded text`)

@@ -334,7 +334,8 @@ export function arrayOf<S extends AnySchema>(element: S): ArraySchema<OutputOf<S
  */
 export function objectOf<const S extends Shape>(shape: S): ObjectSchema<ObjectOf<S>, ObjectInputOf<S>> {
   const properties = new Map(Object.entries(shape).map(([key, schema]) => [key, asSchema(schema)]))
-  if (properties.has('__proto__')) throw new WeirError('WEIR_OPTION_INVALID', 'a property "__proto__" would be a prototype')
+  if (properties.has('__proto__'))
+    throw new WeirError('WEIR_OPTION_INVALID', 'a property "__proto__" would be a prototype: give it another name')
   return new ObjectSchema<ObjectOf<S>, ObjectInputOf<S>>(properties)
 }
 

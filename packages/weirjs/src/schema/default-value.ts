@@ -9,7 +9,7 @@ export function makerOf(value: unknown): () => unknown {
     const kept = structuredClone(value)
     return isTree(kept, new Set()) ? () => copyOf(kept) : () => structuredClone(kept)
   } catch (cause) {
-    throw new WeirError('WEIR_OPTION_INVALID', 'the default value cannot be copied', { cause })
+    throw new WeirError('WEIR_OPTION_INVALID', 'the default value cannot be copied: use plain objects, lists and values', { cause })
   }
 }
 

@@ -42,7 +42,10 @@ export function bindingsOf(
   for (const { name } of template.parameters) {
     const parameter = declared[name] ?? null
     if (parameter instanceof ParameterSource)
-      throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${where} is in the path, and cannot come from a ${parameter.source}`)
+      throw new WeirError(
+        'WEIR_ROUTE_DECLARATION',
+        `"${name}" of ${where} is in the path, and cannot come from a ${parameter.source}: rename one of them`,
+      )
     bindings[name] = { source: 'path', name, schema: parameter }
   }
   for (const [name, parameter] of Object.entries(declared)) {

@@ -115,7 +115,7 @@ export function multipart<const F extends Shape = Record<never, never>, const G 
   for (const [name, one] of Object.entries<unknown>(files)) {
     if (!(one instanceof FileField))
       throw invalid('multipart()', `files: ${JSON.stringify(name)} is ${shown(one)}, not what file() returns`)
-    if (name === '__proto__') throw invalid('multipart()', 'files: "__proto__" would be a prototype')
+    if (name === '__proto__') throw invalid('multipart()', 'files: "__proto__" would be a prototype: give it another name')
     if (schema.properties.has(name)) throw invalid('multipart()', `${JSON.stringify(name)} is both a field and a file`)
     known[name] = one
   }

@@ -115,7 +115,7 @@ function columnsOf(columns: unknown, owner: string): readonly Column[] {
   if (typeof columns !== 'object' || columns === null)
     throw invalid(owner, `columns is ${kindOf(columns)}, not a list or an object by titles`)
   const given = Array.isArray(columns) ? columns.map((name: unknown) => [String(name), name] as const) : Object.entries(columns)
-  if (given.length === 0) throw invalid(owner, 'columns is empty')
+  if (given.length === 0) throw invalid(owner, 'columns is empty: name at least one')
   return given.map(([title, cell]: readonly [string, unknown]): Column => {
     if (typeof cell === 'function') return [title, cell as Cell]
     if (typeof cell === 'string') return [title, (row) => (row as Readonly<Record<string, unknown>>)[cell]]

@@ -202,6 +202,6 @@ function checkedSchemes(schemes: readonly Scheme[]): readonly Scheme[] {
       if (scheme[member] !== undefined)
         func().read(scheme[member], { owner: 'auth', option: `${member} of scheme ${JSON.stringify(scheme.name)}` })
   }
-  if (names.size === 0) throw invalid('auth', 'schemes is empty: nobody could pass')
+  if (names.size === 0) throw invalid('auth', 'schemes is empty, so no one could pass: give at least one')
   return Object.freeze([...schemes])
 }

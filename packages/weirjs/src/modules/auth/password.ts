@@ -100,7 +100,7 @@ export class PasswordHasher {
     const { maxRunning, maxWaiting } = settings
     this.#cost = costOf(options, settings)
     if (memoryOf(this.#cost) > MOST_HASH_MEMORY)
-      throw invalid('PasswordHasher', `a hash would take more than ${MOST_HASH_MEMORY} bytes of memory`)
+      throw invalid('PasswordHasher', `a hash would take more than ${MOST_HASH_MEMORY} bytes of memory: choose smaller parameters`)
     this.#maxRunning = maxRunning
     this.#maxWaiting = maxWaiting
     this.#waiting = new FairQueue(maxWaiting)

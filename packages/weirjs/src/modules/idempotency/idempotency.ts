@@ -140,7 +140,7 @@ export class Idempotency implements Policy {
         throw invalid(OWNER, `methods: the names of methods are case-sensitive: write "${method.toUpperCase()}", not "${method}"`)
     this.#ttlMs = ttl
     this.#leaseMs = lease
-    if (ttl < lease) throw invalid(OWNER, `ttl is ${shown(options.ttl)}, less than lease`)
+    if (ttl < lease) throw invalid(OWNER, `ttl is ${shown(options.ttl)}, less than lease: make it at least as long`)
     this.#scope = scope
     this.#retriesUnknown = settings.whenUnknown === 'retry'
     this.#keepsServerErrors = settings.keepServerErrors

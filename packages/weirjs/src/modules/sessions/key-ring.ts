@@ -36,7 +36,7 @@ export class KeyRing {
       const bytes = bytesOf(owner, key, i)
       return { bytes, id: derive(bytes, 'key id', ID_BYTES).toString('base64url') }
     })
-    if (new Set(this.#keys.map(({ id }) => id)).size < keys.length) throw invalid(owner, 'keys has the same key twice')
+    if (new Set(this.#keys.map(({ id }) => id)).size < keys.length) throw invalid(owner, 'keys has the same key twice: leave one out')
   }
 
   /** @param purpose what is sealed: a value that was sealed for one purpose does not open for another */

@@ -133,7 +133,7 @@ function targetOf(path: unknown): string {
 /** @throws WEIR_OPTION_INVALID, without the key */
 function keysOf(keys: unknown, owner: string): readonly Uint8Array[] {
   if (!Array.isArray(keys)) throw invalid(owner, `keys is ${kindOf(keys)}, not a list`)
-  if (keys.length === 0) throw invalid(owner, 'keys is empty')
+  if (keys.length === 0) throw invalid(owner, 'keys is empty: give at least one')
   return keys.map((key: unknown, i) => {
     const bytes = typeof key === 'string' ? Buffer.from(key) : key instanceof Uint8Array ? Buffer.from(key) : null
     if (bytes === null || bytes.length < LEAST_KEY_BYTES)

@@ -51,7 +51,7 @@ export function checkedFeed(owner: string, relay: Relay, name: string, options: 
   checkedRelay(relay, owner)
   if (typeof name !== 'string') throw invalid(owner, `the name is ${kindOf(name)}, not a string`)
   const { gapEvent, onError, ...queues } = RELAY_CHANNEL_RULES.read(options, owner)
-  if (gapEvent.id !== undefined) throw invalid(owner, 'gapEvent has an id: clients would resume after it')
+  if (gapEvent.id !== undefined) throw invalid(owner, 'gapEvent has an id, after which clients would resume: leave the id out')
   return { relay, queues, gap: new EncodedEvent(gapEvent), onError }
 }
 

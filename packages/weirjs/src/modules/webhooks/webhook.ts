@@ -132,7 +132,7 @@ function unsigned(scheme: string, detail: string): WeirError {
 function secretsOf(secrets: unknown, owner: string): readonly string[] {
   if (!Array.isArray(secrets))
     throw invalid(owner, `secrets is ${typeof secrets === 'string' ? 'a text' : shown(secrets)}, not a list of texts`)
-  if (secrets.length === 0) throw invalid(owner, 'secrets is empty')
+  if (secrets.length === 0) throw invalid(owner, 'secrets is empty: give at least one')
   for (const [i, secret] of secrets.entries())
     if (typeof secret !== 'string' || secret === '')
       throw invalid(owner, `secrets[${i}] is ${secret === '' ? 'empty' : kindOf(secret)}, not the text that the sender shows`)

@@ -207,7 +207,7 @@ interface Schemas {
 /** @throws WEIR_OPTION_INVALID for options that have schemas too */
 function schemasOf(entry: WebSocketEntry, options: Schemas, owner: string): Schemas {
   const read = (option: 'receives' | 'sends'): AnySchema | undefined => {
-    if (options[option] !== undefined) throw invalid(owner, `${option} belongs to the entry of the contract`)
+    if (options[option] !== undefined) throw invalid(owner, `${option} belongs to the entry of the contract: leave it out here`)
     const schema = entry[option]
     if (schema !== undefined && !isSchema(schema)) throw invalid(owner, `${option} is ${shown(schema)}, not a schema`)
     return schema

@@ -54,7 +54,7 @@ function checkSignals(signals: readonly NodeJS.Signals[]): void {
   if (signals.length === 0) return
   const known = process.getBuiltinModule('node:os').constants.signals
   for (const name of signals as readonly unknown[]) {
-    if (name === 'SIGKILL' || name === 'SIGSTOP') throw invalid('run()', `signals: a process cannot handle ${name}`)
+    if (name === 'SIGKILL' || name === 'SIGSTOP') throw invalid('run()', `signals: a process cannot handle ${name}: leave it out`)
     if (typeof name !== 'string' || !Object.hasOwn(known, name))
       throw invalid('run()', `signals: ${JSON.stringify(name)} is not a signal of this system`)
   }

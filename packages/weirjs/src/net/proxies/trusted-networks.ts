@@ -65,11 +65,17 @@ export class TrustedNetworks {
       throw invalid(OWNER, `trust has ${shown(network)}, not a network such as "10.0.0.0/8", an address, "loopback", "private" or "unix"`)
     }
     if (prefix === 0)
-      throw invalid(OWNER, `trust has ${shown(network)}, which contains every address: any client could claim to be another one`)
+      throw invalid(
+        OWNER,
+        `trust has ${shown(network)}, which contains every address, so any client could claim to be another one: list the networks of your proxies`,
+      )
     if (hasHostBits(address!, family, prefix))
       throw invalid(OWNER, `trust has ${shown(network)}, which has bits outside its prefix: is it one address or a network?`)
     if (family === 6 && isAllOfIpv4(address!, prefix))
-      throw invalid(OWNER, `trust has ${shown(network)}, which contains every IPv4 address: any client could claim to be another one`)
+      throw invalid(
+        OWNER,
+        `trust has ${shown(network)}, which contains every IPv4 address, so any client could claim to be another one: list the networks of your proxies`,
+      )
     this.#networks.addSubnet(address!, prefix, family === 4 ? 'ipv4' : 'ipv6')
     if (family === 4) this.#ipv4.push({ network: bitsOf(address!), mask: -1 << (32 - prefix) })
     else {
