@@ -125,6 +125,25 @@ test('files of an endpoint and of a host are for these alone', async (t) => {
   assert.deepEqual([await ask('/hosted/b/a.txt', 'A.example'), await ask('/hosted/b/a.txt', 'x.example')], [200, 404])
 })
 
+test('a group for all hosts below a name closes its files there, also to what is around it', async (t) => {
+  const root = folder(t)
+  const server = new HttpServer({ logger: null })
+  server.use(staticFiles({ root }))
+  const closed = (host: string) =>
+    server.group('/sub', { host, use: [{ gate: ({ response }) => response.status(401).text(`closed ${host}`) }] })
+  closed('*.example').use(staticFiles({ root: join(root, 'sub') }))
+  closed('*.a.example').use(staticFiles({ root: join(root, 'sub') }))
+  closed('b.a.example').use(staticFiles({ root: join(root, 'sub') }))
+  const ask = async (host: string, url = '/sub/b.txt'): Promise<string> => (await server.inject({ url, headers: { host } })).text()
+  for (const url of ['/sub/b.txt', '/sub/none.txt', '/sub/']) {
+    assert.equal(await ask('a.example', url), 'closed *.example')
+    assert.equal(await ask('C.B.example.:8080', url), 'closed *.example')
+    assert.equal(await ask('c.a.example', url), 'closed *.a.example')
+    assert.equal(await ask('b.a.example', url), 'closed b.a.example')
+  }
+  for (const host of ['example', 'xexample', '.example', 'a.example.org']) assert.equal(await ask(host), 'SECRET sub/b.txt', host)
+})
+
 test('what cannot work is refused where it is installed', async (t) => {
   const root = folder(t)
   const server = new HttpServer({ logger: null })

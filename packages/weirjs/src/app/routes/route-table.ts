@@ -136,7 +136,7 @@ export class RouteTable {
       throw new WeirError('WEIR_ROUTE_CLASH', `another group ${scope.prefix} answers what no route does`)
     if (this.#endpointNames !== null) checkOwner(owner, this.#endpointNames)
     this.#owners.push(owner)
-    this.#owners.sort((a, b) => b.base.length - a.base.length)
+    this.#owners.sort((a, b) => b.base.length - a.base.length || rankOf(b) - rankOf(a))
     if (owner.host !== null) this.#hasHosts = true
   }
 
@@ -145,7 +145,7 @@ export class RouteTable {
     for (const owner of this.#owners) {
       const { base } = owner
       if (!path.startsWith(base) || (path.length > base.length && path[base.length] !== '/')) continue
-      if ((owner.host === null || owner.host === host) && (owner.endpoint === null || owner.endpoint === endpoint)) return owner.scope
+      if (isAtHost(owner, host) && (owner.endpoint === null || owner.endpoint === endpoint)) return owner.scope
     }
     return null
   }
@@ -260,7 +260,18 @@ function checkOwner({ scope, endpoint }: Owner, names: ReadonlySet<string>): voi
   checkChain(scope.chain, `requests without a route below ${scope.prefix}`, null)
 }
 
-/** Whether some request could belong to both. */
+/** As for routes: `*.example.org` has one label or more in place of the asterisk. */
+function isAtHost({ host: own }: Owner, host: string): boolean {
+  if (own === null || own === host) return true
+  return own.startsWith('*') && host.length >= own.length && !host.startsWith('.') && host.endsWith(own.slice(1))
+}
+
+/** Likewise: a host itself comes first, then the longest with an asterisk. */
+function rankOf({ host }: Owner): number {
+  return host === null ? 0 : host.startsWith('*') ? host.length : Number.POSITIVE_INFINITY
+}
+
+/** Whether some request could belong to both, although neither comes first. */
 function sharesRequests(a: Owner, b: Owner): boolean {
   const isSame = (one: string | null, other: string | null): boolean => one === null || other === null || one === other
   return isSame(a.host, b.host) && isSame(a.endpoint, b.endpoint)
