@@ -203,6 +203,27 @@ test('a run that is gone is begun anew: who has seen it is told of a gap', async
   assert.deepEqual(one.data, ['run 1', 'gap', 'run 2', END])
 })
 
+test('a client that reads on after the time of a stream does not begin its work again', async () => {
+  const clock = new TestClock()
+  const streams = new ResumableStreams({ keep: '1m', clock } as ResumableOptions)
+  const session = { server: { stopping: new AbortController().signal }, waitUntil() {} } as unknown as HttpSession
+  let runs = 0
+  const feed = streams.resumable('a', async function* () {
+    runs++
+    yield* ['one', 'two']
+  })
+  const slow = feed.subscribe(null, session)[Symbol.asyncIterator]()
+  const first = await slow.next()
+  await clock.advance(300_000)
+  assert.equal(runs, 1)
+  const rest: string[] = []
+  for (let next = first; next.done !== true; next = await slow.next())
+    rest.push(/^data: (.*)$/m.exec(String(Buffer.from(next.value.bytes)))![1]!)
+  assert.deepEqual(rest, ['one', 'two', '{"reason":"done"}'])
+  await clock.advance(60_000)
+  assert.deepEqual([streams.size, clock.running], [0, 0])
+})
+
 test('cancel ends the work and all streams; without work it does nothing', async (t) => {
   const work = steps()
   const { reader, streams } = await serve(t, work.start)
@@ -402,6 +423,105 @@ class Plug implements Relay {
 }
 
 const keeping = (): Relay => memoryRelay({ maxLength: 20_000 })
+
+/** A relay that takes the claims of a process when the test says so, and has told it already that it does not know whether it will. */
+class LateRelay implements Relay {
+  readonly #relay: Relay
+  readonly #isRefused: boolean
+  readonly #late: (() => unknown)[] = []
+  readonly isConnected = true
+
+  constructor(relay: Relay, isRefused: boolean) {
+    this.#relay = relay
+    this.#isRefused = isRefused
+  }
+
+  get late(): number {
+    return this.#late.length
+  }
+
+  publish(...args: Parameters<Relay['publish']>): Promise<string | null> {
+    if (!args[1].includes('"claim"')) return this.#relay.publish(...args)
+    const taken = new Promise<string | null>((resolve) => this.#late.push(() => resolve(this.#relay.publish(...args))))
+    return this.#isRefused ? Promise.reject(new Error('it may have been published')) : taken
+  }
+
+  subscribe(...args: Parameters<Relay['subscribe']>): RelaySubscription {
+    return this.#relay.subscribe(...args)
+  }
+
+  take(): void {
+    for (const take of this.#late.splice(0)) take()
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** A client that leaves as soon as it has the head of its response. */
+async function leaveSoon({ streams, server }: Serving): Promise<void> {
+  const leaving = new AbortController()
+  await fetch(`http://127.0.0.1:${server.port}/a`, { signal: leaving.signal })
+  leaving.abort()
+  await eventually(() => streams.resumable('a', () => quiet).size === 0, 'the client to leave')
+}
+
+for (const leaves of [false, true])
+  test(`a claim that the relay takes without saying so is worked on${leaves ? ', also when its client has left' : ''}`, async (t) => {
+    const relay = keeping()
+    const late = new LateRelay(relay, true)
+    const work = steps()
+    const clock = new TestClock()
+    const own = await serve(t, work.start, { relay: late }, clock)
+    const { streams, errors } = own
+    const other = await serve(t, work.start, { relay }, clock)
+    work.say(2)
+    work.finish()
+    const coming: Promise<unknown> = leaves ? leaveSoon(own) : own.reader().read()
+    await eventually(() => late.late === 1 && errors.length === 1, 'the claim')
+    if (leaves) await coming
+    late.take()
+    await eventually(() => work.runs.length === 1, 'the work')
+    await within(coming, 'the end')
+    for (const { reader } of [own, other]) {
+      const two = reader()
+      await within(two.read(), 'the end')
+      assert.deepEqual(two.data, ['0', '1', END])
+    }
+    await clock.advance(60_000)
+    assert.deepEqual([work.runs, streams.size], [[0], 0])
+  })
+
+test('a claim that the relay does not take is given up when its client has left', async (t) => {
+  const late = new LateRelay(keeping(), true)
+  const own = await serve(t, steps().start, { relay: late })
+  const { streams, clock, errors } = own
+  await Promise.all([leaveSoon(own), eventually(() => errors.length > 0, 'the refusal')])
+  await eventually(async () => {
+    await clock.advance(1_000)
+    return streams.size === 0
+  }, 'the end of the key')
+  assert.equal(clock.running, 0)
+})
+
+for (const handOver of [true, false])
+  test(`a claim that comes back when the server is stopping begins no work there (handOver: ${handOver})`, async (t) => {
+    const relay = keeping()
+    const late = new LateRelay(relay, false)
+    const [stopped, going] = [steps(), steps()]
+    const first = await serve(t, stopped.start, { relay: late, handOver })
+    const second = await serve(t, going.start, { relay, handOver })
+    going.say()
+    going.finish()
+    const reading = first.reader().read()
+    await eventually(() => late.late === 1, 'the claim')
+    const stop = first.server.stop()
+    await reading
+    late.take()
+    await within(stop, 'the stop')
+    const two = second.reader()
+    await within(two.read(), 'the end elsewhere')
+    assert.deepEqual([two.data, stopped.runs], [handOver ? ['0', END] : ['end {"reason":"interrupted"}'], []])
+  })
 
 test('any process serves a key, and its work runs in one of them', async (t) => {
   const relay = keeping()

@@ -60,6 +60,11 @@ export class ResumableClient implements AsyncIterableIterator<EncodedEvent> {
     return DONE
   }
 
+  /** Whether it has begun with no run yet. */
+  get isWaiting(): boolean {
+    return this.#run === null
+  }
+
   /** Takes the next event if it waits already, and has at most `mostBytes`. */
   take(mostBytes: number): EncodedEvent | null {
     const next = this.#hasLeft ? undefined : this.#run?.events[this.#next]

@@ -36,6 +36,15 @@ export interface KeyHost {
   forget(key: ResumableKey): void
 }
 
+/** The epoch that a process has claimed, for which run, and the work that it would begin. */
+interface Claiming {
+  readonly epoch: number
+  readonly run: string
+  readonly start: Start
+  /** Since when the relay has not confirmed it, but may have it; null: it is on its way, or confirmed. */
+  uncertainSince: number | null
+}
+
 export class ResumableKey implements WatchedKey {
   readonly name: string
   readonly #host: KeyHost
@@ -51,8 +60,8 @@ export class ResumableKey implements WatchedKey {
   #isReady = false
   /** The beginning of the run has come since the subscription began. */
   #hasReadClaim = false
-  /** The epoch that this process wants, and the work that it would begin. Null: none. */
-  #claiming: { readonly epoch: number; readonly start: Start } | null = null
+  /** What this process wants to do. Null: nothing. */
+  #claiming: Claiming | null = null
   /** Since when it has had this owner, or no beginning. */
   #since: number
   #failure: Error | null = null
@@ -150,6 +159,7 @@ export class ResumableKey implements WatchedKey {
   tick(): void {
     const { clock, settings, id } = this.#host
     if (!this.#isReady) return
+    this.#giveUpClaim()
     if (this.isGone && this.isIdle) this.close()
     this.#decide()
     const { owner, isHeadless } = this.#log
@@ -242,24 +252,48 @@ export class ResumableKey implements WatchedKey {
   #decide(): void {
     const run = this.#kept
     if (this.#isClosed || this.#log.isHeadless || this.size === 0) return
-    if (run === null || (run.end === null && this.#log.owner === null)) this.#claim()
+    // A client that still reads a run that is gone needs no other.
+    if (run === null ? this.#isAwaited : run.end === null && this.#isWithoutWorker) this.#claim()
+  }
+
+  /** Whether a client here waits for a run to begin. */
+  get #isAwaited(): boolean {
+    for (const client of this.#clients.keys()) if (client.isWaiting) return true
+    return false
+  }
+
+  /** No process works, or this one is said to, and does not know with what. */
+  get #isWithoutWorker(): boolean {
+    const { owner } = this.#log
+    return owner === null || (owner === this.#host.id && this.#work === null && this.#claiming === null)
   }
 
   #claim(): void {
     const run = this.#kept
     const epoch = this.#log.epoch + 1
-    if (this.#claiming?.epoch === epoch || this.#stopping.aborted) return
-    this.#claiming = { epoch, start: [...this.#clients.values()].at(-1)! }
-    const id = run?.id ?? randomBytes(16).toString('base64url')
+    const before = this.#claiming?.epoch === epoch ? this.#claiming : null
+    if ((before !== null && before.uncertainSince === null) || this.#stopping.aborted) return
+    const id = run?.id ?? before?.run ?? randomBytes(16).toString('base64url')
+    const claiming: Claiming = { epoch, run: id, start: [...this.#clients.values()].at(-1)!, uncertainSince: null }
+    this.#claiming = claiming
     const message: Claim = { kind: 'claim', run: id, epoch, by: this.#host.id, from: run?.events.length ?? 0 }
     this.#publish(message)?.then(
       () => {},
       (error: unknown) => {
-        this.#claiming = null // the next tick tries again, unless the relay keeps nothing
+        // It may be in the log. The next tick tries again, unless the relay keeps nothing.
+        claiming.uncertainSince = this.#host.clock.now()
         if (isInstance(error, WeirError) && error.code === 'WEIR_OPTION_INVALID') this.fail(error)
         else this.#host.onError(error)
       },
     )
+  }
+
+  /** No client wants it any more, and the relay has not said that it has it. */
+  #giveUpClaim(): void {
+    const since = this.#claiming?.uncertainSince ?? null
+    if (since === null || this.size > 0 || this.#host.clock.now() - since <= this.#host.settings.lease) return
+    this.#claiming = null
+    if (this.isIdle) this.close()
   }
 
   /** @returns null if everyone has it */
@@ -306,7 +340,8 @@ export class ResumableKey implements WatchedKey {
     const publish = (message: RunMessage): Promise<unknown> | null => this.#publish(message)
     const kept = run.events.length
     this.#work = new Work({ run: run.id, epoch, kept, keptBytes: run.bytes, maxEvents, maxSize, maxTime, clock, onError, publish })
-    if (isTakenOver && !settings.handOver) this.#work.end('interrupted')
+    if (this.#stopping.aborted) this.stop(this.#stopping)
+    else if (isTakenOver && !settings.handOver) this.#work.end('interrupted')
     else this.#work.begin(claiming.start)
   }
 
