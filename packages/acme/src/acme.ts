@@ -82,7 +82,8 @@ export interface Acme extends Module, MetricSource {
 
 const OWNER = 'acme'
 const HTTPS_PORT = 443
-const MISDIRECTED = 421
+/** A host that is not served, and a path that is not below that of the application. */
+const REFUSED_BEFORE_GATES: ReadonlySet<number> = new Set([404, 421])
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
 const STORE_FUNCTIONS = ['get', 'set', 'delete', 'lock', 'unlock'] as const
 /** @internal */
@@ -253,9 +254,12 @@ class Certificates implements Acme {
     return found instanceof Promise ? found.then(answer) : answer(found)
   }
 
-  /** No gate sees a request for a host that the server does not serve: the CA asks for addresses, and for names that were just added. */
+  /**
+   * No gate sees a request for a host that the server does not serve, and the CA asks for addresses, and for names that were just added. Nor one for
+   * a path outside of that of the application, and the CA asks at the root.
+   */
   #answerRefused({ request }: HttpSession, response: HttpResponse): void | Promise<void> {
-    if (response.statusCode !== MISDIRECTED || request.method !== 'GET') return undefined
+    if (!REFUSED_BEFORE_GATES.has(response.statusCode) || request.method !== 'GET') return undefined
     const found = this.#challenges.textAt(request.path)
     const answer = (text: string | null): void => {
       if (text !== null) sendText(response.status(200), text)

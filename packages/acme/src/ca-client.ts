@@ -8,6 +8,7 @@ import { type Clock, isInstance, isSecureUrl, parseHttpDate } from 'weirjs/kit'
 import { pause } from './pause.ts'
 
 const BAD_NONCE = 'urn:ietf:params:acme:error:badNonce'
+const NO_ACCOUNT = 'urn:ietf:params:acme:error:accountDoesNotExist'
 /** A CA under load, or one that tests its clients, refuses several in a row. */
 const MOST_NONCES = 10
 /** For a longer `Retry-After`, the attempt ends: the whole order is tried again then. */
@@ -16,6 +17,10 @@ const MOST_WAITS = 5
 const TIMEOUT_MS = 30_000
 const MOST_BYTES = 1 << 20
 const MOST_NONCES_KEPT = 8
+/** How long the directory counts: a CA may move, or learn more. */
+const DIRECTORY_MS = 86_400_000
+/** A CA wants to know which programs it serves (RFC 8555 §6.1). */
+const USER_AGENT = `weirjs-acme node/${process.versions.node}`
 const JSON_TYPE = /^application\/(?:problem\+)?json\b/i
 
 export interface ExternalAccount {
@@ -60,6 +65,22 @@ export class CaRefusal extends Error {
   }
 }
 
+/** The CA wants to be asked again, but not soon. */
+export class CaDelay extends Error {
+  override readonly name = 'CaDelay'
+  readonly retryAfterMs: number
+
+  constructor(url: string, retryAfterMs: number) {
+    super(`${new URL(url).host} is not done yet`)
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** When the CA wants to be asked again after this error; null if it has not said so. */
+export function retryAfterOf(error: unknown): number | null {
+  return isInstance(error, CaRefusal) || isInstance(error, CaDelay) ? error.retryAfterMs : null
+}
+
 interface ClientOptions {
   readonly directory: string
   readonly email: string | null
@@ -74,6 +95,8 @@ export class CaClient {
   readonly #jwk: Readonly<Record<string, string>>
   readonly #nonces: string[] = []
   #directory: CaDirectory | null = null
+  /** When it was read, by the clock that never runs backwards. */
+  #readAt = 0
   /** The URL of the account, once it is known. */
   #account: string | null = null
 
@@ -91,7 +114,11 @@ export class CaClient {
   }
 
   async directory(signal: AbortSignal): Promise<CaDirectory> {
-    this.#directory ??= checkedDirectory(await this.get(this.#options.directory, signal), this.#options.directory)
+    const { directory, clock } = this.#options
+    if (this.#directory === null || clock.now() - this.#readAt >= DIRECTORY_MS) {
+      this.#directory = checkedDirectory(await this.get(directory, signal), directory)
+      this.#readAt = clock.now()
+    }
     return this.#directory
   }
 
@@ -110,8 +137,16 @@ export class CaClient {
 
   /** @param payload null: POST-as-GET */
   async post(url: string, payload: object | null, signal: AbortSignal): Promise<CaResponse> {
-    this.#account ??= await this.#openAccount(signal)
-    return this.#send(url, payload, { kid: this.#account }, signal)
+    const known = this.#account
+    this.#account = known ?? (await this.#openAccount(signal))
+    try {
+      return await this.#send(url, payload, { kid: this.#account }, signal)
+    } catch (error) {
+      // A CA that has lost its accounts opens another one for the same key.
+      if (known === null || !isInstance(error, CaRefusal) || error.type !== NO_ACCOUNT) throw error
+      this.#account = null
+      return this.post(url, payload, signal)
+    }
   }
 
   /** Returns the account of the key if there is one. Whoever runs the program has agreed to the terms of the CA. */
@@ -178,7 +213,8 @@ export class CaClient {
     const ending = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
     let response: Response
     try {
-      response = await fetch(url, { ...init, redirect: 'error', signal: ending })
+      const headers = { 'user-agent': USER_AGENT, ...(init.headers as Record<string, string>) }
+      response = await fetch(url, { ...init, headers, redirect: 'error', signal: ending })
     } catch (error) {
       signal.throwIfAborted()
       throw new Error(`${new URL(url).host} cannot be reached: ${reasonOf(error)}`)
@@ -190,7 +226,7 @@ export class CaClient {
       response: {
         status: response.status,
         location: response.headers.get('location'),
-        retryAfterMs: retryAfterOf(response.headers.get('retry-after'), clock),
+        retryAfterMs: waitIn(response.headers.get('retry-after'), clock),
         text: await textOf(response, url),
       },
       isProblem: JSON_TYPE.test(response.headers.get('content-type') ?? ''),
@@ -240,7 +276,7 @@ function checkedDirectory({ text }: CaResponse, url: string): CaDirectory {
 }
 
 /** Seconds, or a date (RFC 9110 §10.2.3). */
-function retryAfterOf(text: string | null, clock: Clock): number | null {
+function waitIn(text: string | null, clock: Clock): number | null {
   if (text === null) return null
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
   const date = parseHttpDate(text, clock.wallTime())

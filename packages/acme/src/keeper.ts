@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'weirjs'
 import { type Clock, isInstance } from 'weirjs/kit'
 
-import { type CaClient, CaRefusal } from './ca-client.ts'
+import { type CaClient, retryAfterOf } from './ca-client.ts'
 import type { Challenges, ChallengeType } from './challenges.ts'
 import type { Identifier } from './identifiers.ts'
 import { obtain } from './order.ts'
@@ -65,6 +65,8 @@ export class Keeper {
   /** By the wall clock. */
   #nextAttemptAt = 0
   #renewAt: number | null = null
+  /** What was told last. */
+  #explanation: string | null = null
   #logger: Logger | null = null
 
   constructor(options: KeeperOptions) {
@@ -147,12 +149,21 @@ export class Keeper {
     if (this.#current !== null) {
       const isRight = this.#current.isFor(this.#options.identifiers)
       this.#renewAt = isRight ? await this.#renewal.of(this.#current, await this.#options.client(), signal) : this.#clock.wallTime()
+      this.#tellExplanation()
       const wait = this.#renewAt - this.#clock.wallTime()
       if (wait > 0) return Math.min(wait, LOOK_MS, this.#current.lifeMs / 24)
     }
     const early = this.#untilNext()
     if (early > 0) return Math.min(early, LOOK_MS)
     return this.#attempt(run)
+  }
+
+  /** The CA asks clients to show it (RFC 9773 §4.2). */
+  #tellExplanation(): void {
+    const { explanation } = this.#renewal
+    if (explanation === this.#explanation) return
+    this.#explanation = explanation
+    if (explanation !== null) this.#logger?.info?.(`weir: the CA explains when ${this.#label} is to be renewed: ${explanation}`)
   }
 
   #untilNext(): number {
@@ -214,7 +225,7 @@ export class Keeper {
     this.#allFailures++
     const message = messageOf(error)
     this.#lastError = message
-    const asked = isInstance(error, CaRefusal) ? (error.retryAfterMs ?? 0) : 0
+    const asked = retryAfterOf(error) ?? 0
     const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(this.#failures - 1, 16))
     // So that the servers of one outage do not all return at once.
     const wait = Math.max(delay * (0.75 + Math.random() / 2), Math.min(asked, LONGEST_RETRY_AFTER_MS))

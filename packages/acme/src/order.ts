@@ -5,7 +5,7 @@ import { createPrivateKey } from 'node:crypto'
 
 import type { Clock } from 'weirjs/kit'
 
-import { type CaClient, CaRefusal, objectIn, printable } from './ca-client.ts'
+import { type CaClient, CaDelay, CaRefusal, objectIn, printable, retryAfterOf } from './ca-client.ts'
 import type { Challenges, ChallengeType } from './challenges.ts'
 import type { Identifier } from './identifiers.ts'
 import { pause } from './pause.ts'
@@ -15,10 +15,12 @@ import { newKey, pemOf, signingRequest } from './x509.ts'
 
 const SHORTEST_POLL_MS = 1_000
 const LONGEST_POLL_MS = 10_000
-/** An order that nothing completes makes room for another. */
-const LONGEST_ORDER_MS = 86_400_000
-/** The CA has a certificate already that replaces this one (RFC 9773 §5). */
-const ALREADY_REPLACED = 'urn:ietf:params:acme:error:alreadyReplaced'
+/** An order that nothing completes makes room for another. Where the CA has what it wants, that may take it longer. */
+const LONGEST_PENDING_MS = 86_400_000
+const LONGEST_ORDER_MS = 14 * LONGEST_PENDING_MS
+const RATE_LIMITED = 'urn:ietf:params:acme:error:rateLimited'
+/** For a longer `Retry-After`, the attempt ends, and the order goes on then. Challenges stay until the CA has looked. */
+const LONGEST_WAIT_MS = 60_000
 
 interface Problem {
   readonly type?: string
@@ -91,7 +93,7 @@ export async function obtain(context: OrderContext, wanted: Wanted, signal: Abor
     return await checked(pending.key, text, wanted, () => store.delete(pendingName))
   } catch (error) {
     // An order that has failed stays failed. One that has not is continued by the next attempt.
-    if (await hasFailed(context, url, signal)) await store.delete(pendingName)
+    if (retryAfterOf(error) === null && (await hasFailed(context, url, signal))) await store.delete(pendingName)
     throw error
   } finally {
     await context.challenges.clear()
@@ -116,10 +118,12 @@ async function resume({ client, store, clock, pendingName }: OrderContext, wante
   if (text === null) return null
   try {
     const pending = JSON.parse(text) as Pending
-    if (pending.wanted !== nameOf(wanted) || clock.wallTime() - pending.begun > LONGEST_ORDER_MS) return null
+    const age = clock.wallTime() - pending.begun
+    if (pending.wanted !== nameOf(wanted) || age > LONGEST_ORDER_MS) return null
     createPrivateKey(pending.key)
     const { object } = await client.read<Order>(pending.order, signal)
-    return object.status === 'invalid' ? null : { pending, order: object }
+    const isLost = object.status === 'invalid' || (object.status === 'pending' && age > LONGEST_PENDING_MS)
+    return isLost ? null : { pending, order: object }
   } catch (error) {
     if (error instanceof SyntaxError || (error instanceof CaRefusal && error.status < 500 && error.status !== 429)) return null
     throw error
@@ -139,13 +143,18 @@ async function begin({ client, store, clock, pendingName }: OrderContext, wanted
   const asked = { identifiers, ...(profile === null ? {} : { profile }) }
   const isReplacement = replaces !== null && renewalInfo !== undefined
   const response = await client.post(newOrder, isReplacement ? { ...asked, replaces } : asked, signal).catch((error: unknown) => {
-    if (isReplacement && error instanceof CaRefusal && error.type === ALREADY_REPLACED) return client.post(newOrder, asked, signal)
+    // The CA may know the old one as replaced already, as that of another account, or not at all (RFC 9773 §5).
+    if (isReplacement && error instanceof CaRefusal && mayBeOfReplacement(error)) return client.post(newOrder, asked, signal)
     throw error
   })
   if (response.location === null) throw new Error('the CA did not state the URL of the order')
   const pending = { order: response.location, wanted: nameOf(wanted), key: pemOf(newKey()), begun: clock.wallTime() }
   await store.set(pendingName, JSON.stringify(pending))
   return { pending, order: objectIn(response.text, newOrder) as Order }
+}
+
+function mayBeOfReplacement({ status, type }: CaRefusal): boolean {
+  return status >= 400 && status < 500 && status !== 429 && type !== RATE_LIMITED
 }
 
 async function authorize(context: OrderContext, order: Order, types: readonly ChallengeType[], signal: AbortSignal): Promise<void> {
@@ -169,7 +178,14 @@ async function authorize(context: OrderContext, order: Order, types: readonly Ch
   if (open.some(({ type }) => type === 'tls-alpn-01')) await challenges.spread(signal)
   for (const { challenge } of open) if (challenge.status === 'pending') await client.post(challenge.url, {}, signal)
   for (const { url } of open) {
-    const authorization = await polled<Authorization>(context, url, null, (one) => one.status === 'pending', signal)
+    const authorization = await polled<Authorization>(
+      context,
+      url,
+      null,
+      (one) => one.status === 'pending',
+      Number.POSITIVE_INFINITY,
+      signal,
+    )
     if (authorization.status !== 'valid') throw new Error(refusalOf(authorization))
   }
 }
@@ -181,21 +197,23 @@ function settled(
   unsettled: readonly Order['status'][],
   signal: AbortSignal,
 ): Promise<Order> {
-  return polled<Order>(context, url, known, ({ status }) => unsettled.includes(status), signal)
+  return polled<Order>(context, url, known, ({ status }) => unsettled.includes(status), LONGEST_WAIT_MS, signal)
 }
 
-/** Asks until the object is settled, as often as the CA wishes. */
+/** Asks until the object is settled, as often as the CA wishes. @throws (rejects) CaDelay if it wishes more than `mostMs` between two questions */
 async function polled<T>(
   { client, clock }: OrderContext,
   url: string,
   known: T | null,
   isUnsettled: (object: T) => boolean,
+  mostMs: number,
   signal: AbortSignal,
 ): Promise<T> {
   if (known !== null && !isUnsettled(known)) return known
   for (let wait = SHORTEST_POLL_MS; ; wait = Math.min(LONGEST_POLL_MS, wait * 2)) {
     const { object, retryAfterMs } = await client.read<T>(url, signal)
     if (!isUnsettled(object)) return object
+    if (retryAfterMs !== null && retryAfterMs > mostMs) throw new CaDelay(url, retryAfterMs)
     await pause(clock, Math.max(SHORTEST_POLL_MS, retryAfterMs ?? wait), signal)
   }
 }

@@ -2,9 +2,9 @@
 
 import { createHash } from 'node:crypto'
 
-import type { Clock } from 'weirjs/kit'
+import { type Clock, isInstance } from 'weirjs/kit'
 
-import { type CaClient, objectIn } from './ca-client.ts'
+import { type CaClient, CaRefusal, objectIn, printable } from './ca-client.ts'
 import type { StoredCertificate } from './stored-certificate.ts'
 
 const MINUTE_MS = 60_000
@@ -17,11 +17,19 @@ export class RenewalTime {
   #asked: StoredCertificate | null = null
   /** What the CA has suggested; null: nothing. */
   #suggested: number | null = null
+  /** Where the CA explains what it has suggested. */
+  #explanation: string | null = null
   /** By the wall clock, in milliseconds. */
+  #askedAt = 0
   #askAgainAt = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
+  }
+
+  /** The URL of a page about the last suggestion, in which the CA may say more; null for none. */
+  get explanation(): string | null {
+    return this.#explanation
   }
 
   /** Milliseconds since 1970. What the CA has said last counts while it cannot be asked. @throws (rejects) the reason of the signal */
@@ -29,37 +37,47 @@ export class RenewalTime {
     const now = this.#clock.wallTime()
     if (this.#asked?.pem !== certificate.pem) {
       this.#asked = certificate
-      this.#suggested = null
+      this.#suggested = this.#explanation = null
       this.#askAgainAt = 0
     }
-    if (now >= this.#askAgainAt) await this.#ask(certificate, client, signal)
+    // A clock that was set back says nothing about the time since then.
+    if (now >= this.#askAgainAt || now < this.#askedAt) await this.#ask(certificate, client, signal)
     return this.#suggested ?? usualTime(certificate)
   }
 
   async #ask(certificate: StoredCertificate, client: CaClient, signal: AbortSignal): Promise<void> {
     const now = this.#clock.wallTime()
+    this.#askedAt = now
     this.#askAgainAt = now + Math.min(USUAL_INTERVAL_MS, Math.max(SHORTEST_INTERVAL_MS, certificate.lifeMs / 24))
     const id = certificate.renewalId
     if (id === null) return
     try {
       const { renewalInfo } = await client.directory(signal)
       if (renewalInfo === undefined) {
-        this.#suggested = null
+        this.#suggested = this.#explanation = null
         return
       }
       const url = `${renewalInfo.replace(/\/$/, '')}/${id}`
       const { text, retryAfterMs } = await client.get(url, signal)
-      this.#suggested = momentIn(objectIn(text, url) as RenewalInfo, certificate)
-      if (retryAfterMs !== null) this.#askAgainAt = now + Math.min(LONGEST_INTERVAL_MS, Math.max(SHORTEST_INTERVAL_MS, retryAfterMs))
+      const info = objectIn(text, url) as RenewalInfo
+      this.#suggested = momentIn(info, certificate)
+      this.#explanation = typeof info.explanationURL === 'string' ? printable(info.explanationURL) : null
+      this.#askLater(now, retryAfterMs)
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof Error)) throw error
+      if (isInstance(error, CaRefusal)) this.#askLater(now, error.retryAfterMs)
     }
+  }
+
+  #askLater(now: number, retryAfterMs: number | null): void {
+    if (retryAfterMs !== null) this.#askAgainAt = now + Math.min(LONGEST_INTERVAL_MS, Math.max(SHORTEST_INTERVAL_MS, retryAfterMs))
   }
 }
 
 interface RenewalInfo {
   readonly suggestedWindow?: { readonly start?: string; readonly end?: string }
+  readonly explanationURL?: unknown
 }
 
 export function usualTime({ notBefore, lifeMs }: StoredCertificate): number {
@@ -68,12 +86,12 @@ export function usualTime({ notBefore, lifeMs }: StoredCertificate): number {
 
 /**
  * A moment in the window, which is another for each certificate, and the same for all processes and after each restart. Null if the window is
- * malformed.
+ * malformed, or begins when the certificate has expired.
  */
 function momentIn({ suggestedWindow }: RenewalInfo, certificate: StoredCertificate): number | null {
   const start = Date.parse(suggestedWindow?.start ?? '')
   const end = Date.parse(suggestedWindow?.end ?? '')
-  if (!(start < end)) return null
+  if (!(start < end) || start >= certificate.notAfter) return null
   const digest = createHash('sha256').update(`${certificate.pem}\n${start}\n${end}`).digest()
-  return start + ((end - start) * digest.readUInt32BE()) / 2 ** 32
+  return start + ((Math.min(end, certificate.notAfter) - start) * digest.readUInt32BE()) / 2 ** 32
 }

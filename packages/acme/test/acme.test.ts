@@ -132,6 +132,100 @@ test('a window that moves into the past, as after a revocation, renews within a 
   assert.equal(world.ca.issued.length, 2)
 })
 
+test('the page on which the CA explains a window is in the log, once', async (t) => {
+  const world = newWorld()
+  world.ca.window = (notBefore) => [notBefore + 60 * DAY_MS, notBefore + 61 * DAY_MS]
+  const { logged } = await start(t, world)
+  await pass(world.clock, DAY_MS, HOUR_MS)
+  world.ca.explanation = 'https://ca.test/incident\n7'
+  await pass(world.clock, 2 * DAY_MS, HOUR_MS)
+  const lines = logged.filter((line) => line.includes('explains'))
+  const line = 'weir: the CA explains when the certificate of example.org, www.example.org is to be renewed: https://ca.test/incident 7'
+  assert.deepEqual(lines, [line])
+})
+
+test('a window that begins after the end of the certificate does not keep it from being renewed', async (t) => {
+  for (const window of [
+    [100, 200],
+    [-10, 4_000],
+  ] as const) {
+    const world = newWorld()
+    world.ca.window = (_, notAfter) => [notAfter + window[0] * DAY_MS, notAfter + window[1] * DAY_MS]
+    const { certificates } = await start(t, world)
+    await pass(world.clock, MINUTE_MS, SECOND_MS)
+    const { renewal, notAfter } = certificates.status()[0]!
+    assert.ok(renewal! < notAfter!, `${renewal}`)
+  }
+})
+
+test('renewal information is not asked for before the Retry-After of a refusal', async (t) => {
+  const world = newWorld()
+  const { ca, clock } = world
+  ca.window = (notBefore) => [notBefore + 60 * DAY_MS, notBefore + 61 * DAY_MS]
+  let asked = 0
+  ca.intercept = (step, answer) => {
+    if (step !== 'renewalInfo') return answer()
+    asked++
+    return Promise.resolve(ca.refuse(429, 'rateLimited', { 'retry-after': '72000' }))
+  }
+  await start(t, world)
+  await pass(clock, 19 * HOUR_MS, 10 * MINUTE_MS)
+  assert.equal(asked, 1)
+  await pass(clock, 2 * HOUR_MS, 10 * MINUTE_MS)
+  assert.equal(asked, 2)
+})
+
+test('a CA that has lost its accounts, or that moves, is no reason to start again', async (t) => {
+  const world = newWorld()
+  const { ca, clock } = world
+  await start(t, world)
+  await pass(clock, DAY_MS, HOUR_MS)
+  ca.forgetAccounts()
+  const before = ca.count('directory')
+  await pass(clock, 61 * DAY_MS, 6 * HOUR_MS)
+  assert.deepEqual([ca.issued.length, ca.count('newAccount')], [2, 2])
+  assert.ok(ca.count('directory') > before, 'the directory is read again')
+})
+
+test('a renewal that the CA does not take as the replacement of the old certificate is ordered as a new one', async (t) => {
+  for (const [status, type] of [
+    [409, 'alreadyReplaced'],
+    [404, 'malformed'],
+    [403, 'unauthorized'],
+  ] as const) {
+    const world = newWorld()
+    const { ca, clock } = world
+    ca.window = (notBefore) => [notBefore + 60 * DAY_MS, notBefore + 61 * DAY_MS]
+    const { certificates } = await start(t, world)
+    await pass(clock, MINUTE_MS, SECOND_MS)
+    ca.refusesReplacements = [status, type]
+    await pass(clock, 62 * DAY_MS, 6 * HOUR_MS)
+    assert.deepEqual([ca.issued.length, certificates.status()[0]!.failures], [2, 0], type)
+  }
+})
+
+test('an order that the CA wants to be asked about in two days goes on then, and not before', async (t) => {
+  const world = newWorld()
+  const { ca, clock } = world
+  ca.slowness = 1
+  const polled: number[] = []
+  ca.intercept = async (step, answer) => {
+    const response = await answer()
+    if (step !== 'order' || !/"processing"/.test(await response.clone().text())) return response
+    polled.push(clock.wallTime())
+    response.headers.set('retry-after', String(2 * 86_400))
+    return response
+  }
+  const { certificates } = await start(t, world)
+  await pass(clock, 5 * MINUTE_MS, SECOND_MS)
+  await pass(clock, 47 * HOUR_MS, 10 * MINUTE_MS)
+  assert.equal(polled.length, 1)
+  assert.match(certificates.status()[0]!.lastError!, /^ca\.test is not done yet$/)
+  await pass(clock, 2 * HOUR_MS, 10 * MINUTE_MS)
+  assert.deepEqual([polled.length, ca.issued.length, ca.count('newOrder')], [1, 1, 1])
+  assert.ok(certificates.status()[0]!.daysLeft! > 80)
+})
+
 test('bad nonces and slow validation only delay; the CA is asked as seldom as it wishes', async (t) => {
   const world = newWorld()
   Object.assign(world.ca, { badNonces: 5, slowness: 4, retryAfter: '7' })
@@ -346,6 +440,20 @@ test('only the challenges of an order are answered: other requests for such path
   for (const token of ['unknown', 'constructor', '__proto__', 'known%00', 'x'.repeat(200)])
     assert.doesNotMatch(await visit(token), /thumbprint|native code|\[object/, token)
   assert.equal(await visit('unknown'), 'of the program')
+})
+
+test('challenges are answered at the root, also where the application is below a path', async () => {
+  const { clock, ca, store } = newWorld()
+  const certificates = await acme({ domains: DOMAINS, store: store.for(clock), directory: ca.directory, fetch: ca.fetch, clock })
+  const listen = [{ port: 0 }, { port: 0, tls: certificates.tls }]
+  const server = new HttpServer({ logger: null, hosts: ['example.org'], basePath: '/app', listen }).use(certificates)
+  store.texts.set('ca.test.challenges', JSON.stringify({ texts: { known: 'known.thumbprint' }, certificates: {} }))
+  for (const host of ['example.org', 'new.example.org', '127.0.0.1']) {
+    const visit = (token: string) => server.inject({ url: `/.well-known/acme-challenge/${token}`, headers: { host } })
+    const answer = await visit('known')
+    assert.deepEqual([answer.status, answer.text()], [200, 'known.thumbprint'], host)
+    assert.notEqual((await visit('unknown')).status, 200)
+  }
 })
 
 test('however many ask for challenges, the store is read once at a time, and never for less than what was there when they came', async (t) => {

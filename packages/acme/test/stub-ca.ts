@@ -68,6 +68,10 @@ export class StubCa {
   retryAfter: string | null = null
   /** Null: the CA knows no renewal information. */
   window: ((notBefore: number, notAfter: number) => readonly [start: number, end: number]) | null = null
+  /** What is said to orders that name a certificate that they replace. */
+  refusesReplacements: readonly [status: number, type: string] | null = null
+  /** A page about that. */
+  explanation: string | null = null
   readonly #clock: Clock
   readonly #key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
   readonly #nonces = new Set<string>()
@@ -86,9 +90,15 @@ export class StubCa {
     return this.calls.filter((call) => call.step === step).length
   }
 
+  /** It knows no account any more. */
+  forgetAccounts(): void {
+    this.#accounts.clear()
+  }
+
   readonly fetch: typeof globalThis.fetch = async (url, init = {}) => {
     const { pathname } = new URL(String(url))
     const [, step, id = ''] = pathname.split('/') as [string, Step, string?]
+    assert.match(new Headers(init.headers).get('user-agent') ?? '', /^weirjs-acme /)
     const { signal } = init
     const gone = new Promise<never>((_, reject) => {
       if (signal?.aborted) reject(signal.reason as Error)
@@ -170,6 +180,7 @@ export class StubCa {
   }
 
   #newOrder(content: Record<string, unknown>): Response {
+    if (content['replaces'] !== undefined && this.refusesReplacements !== null) return this.#problem(...this.refusesReplacements)
     const identifiers = content['identifiers'] as Order['identifiers']
     const id = String(++this.#count)
     const authorizations = identifiers.map(({ type, value }, i) => {
@@ -275,7 +286,9 @@ export class StubCa {
     const times = this.#times.get(id)
     if (this.window === null || times === undefined) return this.#problem(404, 'malformed')
     const [start, end] = this.window(...times)
-    return this.#json({ suggestedWindow: { start: new Date(start).toISOString(), end: new Date(end).toISOString() } }, 200, {
+    const suggestedWindow = { start: new Date(start).toISOString(), end: new Date(end).toISOString() }
+    const { explanation } = this
+    return this.#json(explanation === null ? { suggestedWindow } : { suggestedWindow, explanationURL: explanation }, 200, {
       'retry-after': '21600',
     })
   }
