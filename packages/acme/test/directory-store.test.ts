@@ -60,6 +60,16 @@ test('of many processes, one gets the lock; it keeps it, gives it back, and lose
   assert.ok(readdirSync(path).length <= 2, readdirSync(path).join(', '))
 })
 
+test('a lock that was taken by a clock that was years ahead is free once the clock is right', async (t) => {
+  const path = join(temporaryDirectory(t), 'store')
+  const clock = new TestClock()
+  const ahead = { now: () => clock.now(), wallTime: () => clock.wallTime() + 10 * 365 * 86_400_000, every: () => () => {} }
+  assert.equal(await (await openDirectory(path, ahead, 'acme')).lock('ca.lock', 'killed', TTL_MS), true)
+  const store = await openDirectory(path, clock, 'acme')
+  assert.equal(await store.lock('ca.lock', 'me', TTL_MS), true)
+  assert.equal(await store.lock('ca.lock', 'other', TTL_MS), false)
+})
+
 test('a lock that is no text of ours is free', async (t) => {
   const path = temporaryDirectory(t)
   writeFileSync(join(path, 'ca.lock.7'), 'nonsense')

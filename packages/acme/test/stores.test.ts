@@ -85,6 +85,19 @@ withSqlite(import.meta.filename, () => {
     }
   })
 
+  test('SQLite: a lock that was taken by a clock that was years ahead is free once the clock is right', async (t) => {
+    const path = privateFile(t)
+    const open = (aheadMs: number): AcmeStore => {
+      const database = openDatabase(path)
+      t.after(() => database.close())
+      const clock = { ...systemClock, wallTime: () => systemClock.wallTime() + aheadMs }
+      return sqliteStores(database, { clock } as object).certificates
+    }
+    assert.equal(await open(10 * 365 * 86_400_000).lock('ca.lock', 'killed', LONG_MS), true)
+    assert.equal(await open(0).lock('ca.lock', 'me', LONG_MS), true)
+    assert.equal(await open(0).lock('ca.lock', 'other', LONG_MS), false)
+  })
+
   test('SQLite: keys go to no file that others can read', async (t) => {
     const path = privateFile(t)
     const database = openDatabase(path)

@@ -25,6 +25,8 @@ export function sqliteCertificates(access: SqliteAccess, prefix: string): Sqlite
   const { clock } = access
   const table = `${prefix}certificates`
   const select = access.prepare(`SELECT value FROM ${table} WHERE key = ? AND ends > ?`)
+  // A time that ends later than any can is of a clock that was wrong. If its holder lives, it learns that it has lost the lock.
+  const selectHolder = access.prepare(`SELECT value FROM ${table} WHERE key = ? AND ends > ? AND ends <= ?`)
   const upsert = access.prepare(`INSERT OR REPLACE INTO ${table} (key, value, ends) VALUES (?, ?, ?)`)
   const remove = access.prepare(`DELETE FROM ${table} WHERE key = ?`)
   const unlock = access.prepare(`DELETE FROM ${table} WHERE key = ? AND value = ?`)
@@ -45,7 +47,7 @@ export function sqliteCertificates(access: SqliteAccess, prefix: string): Sqlite
     async lock(name, owner, ttlMs) {
       return access.runAlone(() => {
         const now = clock.wallTime()
-        const holder = columnOf(select.get(lockKey(name), now), 'value')
+        const holder = columnOf(selectHolder.get(lockKey(name), now, now + 2 * ttlMs), 'value')
         if (holder !== null && holder !== owner) return false
         upsert.run(lockKey(name), owner, now + ttlMs)
         sweep.afterWrite(now)
