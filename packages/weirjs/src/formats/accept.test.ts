@@ -24,6 +24,13 @@ test('the most specific range decides', () => {
   for (const [accept, quality] of cases) assert.equal(qualityOf(accept, 'text/html'), quality, accept)
 })
 
+test('a range that cannot match costs no more than a look at each character', (t) => {
+  const reads = t.mock.method(String.prototype, 'toLowerCase')
+  for (const value of [','.repeat(65_000), 'a,'.repeat(30_000), `text/xml${';'.repeat(65_000)}`, `text/html${';'.repeat(65_000)}q=0.5`])
+    assert.equal(qualityOf(value, 'text/html'), value.endsWith('q=0.5') ? 0.5 : 0)
+  assert.ok(reads.mock.callCount() < 10, `${reads.mock.callCount()} calls`)
+})
+
 test('a hostile field takes time in proportion to its length', () => {
   const entry = `${'\t '.repeat(20)}text/html;q=0.5${' '.repeat(20)},`
   assert.equal(qualityOf(entry.repeat(1_000), 'text/html'), 0.5)

@@ -152,3 +152,15 @@ test('the last tag that is allowed counts, and one more decides for the safe sid
   assert.deepEqual(verdicts(MOST_TAGS), ['send', 'not modified', 'failed', 'send'])
   assert.deepEqual(verdicts(MOST_TAGS + 1), ['failed', 'send', 'failed', 'send'])
 })
+
+test('Accept-Encoding is read once for each coding, however many tags the client lists', () => {
+  let reads = 0
+  const list = Array.from({ length: MOST_TAGS }, (_, i) => (i % 2 === 0 ? '"a~br"' : '"a~gzip"')).join(',')
+  const fields: Fields = { 'if-none-match': list, 'accept-encoding': 'zstd' }
+  const get = (name: string): string | null => {
+    if (name === 'accept-encoding') reads++
+    return fields[name] ?? null
+  }
+  assert.equal(evaluatePreconditions({ method: 'GET', get }, STRONG, NOW), 'send')
+  assert.equal(reads, 2)
+})

@@ -77,7 +77,14 @@ function isUnchanged(request: ConditionalRequest, { etag, lastModified }: Valida
  */
 function heldTag(request: ConditionalRequest, tags: readonly string[], etag: string): string | null {
   if (tags.some((tag) => opaque(tag) === opaque(etag))) return etag
-  const accepts = (coding: string): boolean => !isReading(request.method) || acceptsCoding(request.get('accept-encoding'), coding)
+  const answers = new Map<string, boolean>()
+  const accepts = (coding: string): boolean => {
+    const known = answers.get(coding)
+    if (known !== undefined) return known
+    const answer = !isReading(request.method) || acceptsCoding(request.get('accept-encoding'), coding)
+    answers.set(coding, answer)
+    return answer
+  }
   const held = tags.map(opaque).find((tag) => {
     const coded = readCodedTag(tag)
     return coded !== null && coded.tag === etag && accepts(coded.coding)
