@@ -71,6 +71,22 @@ test('members that fail do not multiply the time', () => {
   assert.deepEqual(node.fromValue(value), value)
 })
 
+test('neither do several recursive schemas, which read the same values for one another', () => {
+  let reads = 0
+  const validate = (value: unknown): { value: unknown } => {
+    reads++
+    return { value }
+  }
+  const counted = { '~standard': { version: 1, vendor: 'test', validate } } as const
+  const member = <N extends string>(name: N) => t.object({ next: t.lazy(() => node).nullable(), read: counted, [name]: t.string })
+  const node: Schema<unknown> = t.union(member('a'), member('b'), member('c'))
+  const LEVELS = 30
+  let value: unknown = null
+  for (let i = 0; i < LEVELS; i++) value = { next: value, read: 1, a: 1, b: 1, c: 1 }
+  assert.ok(node.fromValue(value) instanceof Mismatch)
+  assert.ok(reads <= LEVELS * 3 ** 3, `${reads} reads`)
+})
+
 test('an object in two places is read once, and a string once for each place', () => {
   const dates = t.array(t.lazy(() => t.dateTime)).fromValue(['2024-01-31', '2024-01-31']) as Date[]
   assert.notEqual(dates[0], dates[1])

@@ -18,38 +18,48 @@ const CONTAINS_ITSELF = new Mismatch('a value that does not contain itself', 'on
 /** Shared by all recursive schemas, because they may contain one another. Reading is synchronous, so this counts the levels of one value. */
 let levels = 0
 
+/** Those that remember results. They forget them together, when the outermost value has been read. */
+const remembering = new Set<Descent>()
+const NONE = Symbol()
+
 /**
- * The state of one recursive schema while it reads: how deep it is, and the result for each value so far. A union tries its members in turn, and
- * each may read the same value here again. Without remembering results, the time would double with every level.
+ * The state of one recursive schema while it reads: the result for each value so far. A union tries its members in turn, and each may read the
+ * same value here again. Without remembering results, the time would double with every level, also where several recursive schemas alternate.
  */
 export class Descent {
   readonly #results = new Map<unknown, unknown>()
-  #depth = 0
-  /** The value at depth 0. Its result is used once, and a list of the most that a body can have is faster without notes. */
-  #outermost: unknown
+  /** Its result is used once, and a list of the most that a body can have is faster without notes. */
+  #outermost: unknown = NONE
 
   /** Returns what `read` returns for `value`, or a mismatch if the value is nested too deeply or is already being read. */
   into(value: unknown, read: () => unknown): unknown {
     if (levels >= MAX_LEVELS) return new Mismatch(`at most ${MAX_LEVELS} levels`, 'more')
-    if (this.#depth === 0) this.#outermost = value
+    const isOutermost = levels === 0
+    if (isOutermost) this.#outermost = value
     else if (value === this.#outermost) return CONTAINS_ITSELF
     else if (this.#results.has(value)) return this.#results.get(value)
-    else this.#results.set(value, CONTAINS_ITSELF)
-    this.#depth++
+    else this.#remember(value, CONTAINS_ITSELF)
     levels++
     try {
       const result = read()
       // A string may become an object such as a Date, and each place needs its own.
-      if (this.#depth > 1 && typeof value === 'object') this.#results.set(value, result)
-      else if (this.#depth > 1) this.#results.delete(value)
+      if (!isOutermost && typeof value === 'object') this.#results.set(value, result)
+      else if (!isOutermost) this.#results.delete(value)
       return result
     } finally {
-      levels--
-      if (--this.#depth === 0) {
-        this.#outermost = undefined
-        if (this.#results.size > 0) this.#results.clear()
-      }
+      if (--levels === 0) this.#forget()
     }
+  }
+
+  #remember(value: unknown, result: unknown): void {
+    this.#results.set(value, result)
+    remembering.add(this)
+  }
+
+  #forget(): void {
+    this.#outermost = NONE
+    for (const descent of remembering) descent.#results.clear()
+    remembering.clear()
   }
 }
 
