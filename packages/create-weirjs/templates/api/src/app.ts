@@ -1,5 +1,6 @@
 import { openapi } from '@weirjs/openapi'
 import { HttpServer, type OutputOf, type ServerOptions } from 'weirjs'
+import { csrf } from 'weirjs/csrf'
 
 import { api, type Note } from './contract.ts'
 
@@ -9,6 +10,7 @@ export function createServer(options: ServerOptions = {}): HttpServer {
   let lastId = 0
 
   const server = new HttpServer(options)
+  server.use(csrf()) // pages of other sites change nothing
   server.use(openapi({ info: { title: 'Notes', version: '0.1.0' }, ui: '/docs' }))
 
   server.mapContract(api, {

@@ -28,3 +28,11 @@ test('a note without text is refused, and the response says what was expected', 
   assert.equal(response.status, 400)
   assert.match(response.text(), /"pointer":"\/text"/)
 })
+
+test('a page of another site cannot add a note', async () => {
+  const { server, notes } = notesClient()
+  const headers = { Origin: 'https://other.example', 'Content-Type': 'application/x-www-form-urlencoded' }
+  const response = await server.inject({ method: 'POST', url: '/notes', headers, body: 'text=buy+milk' })
+  assert.equal(response.status, 403)
+  assert.deepEqual((await notes.notes({})).body, [])
+})
