@@ -2,12 +2,15 @@
 //
 //   npm run build && npm run examples && node scripts/pictures.mjs [names]
 //
-// It needs Chromium (CHROMIUM_PATH, or on the PATH), Node 22 or later, and port 3000. Diagrams are made by diagrams.mjs, charts by the benchmark.
+// It needs Chromium (CHROMIUM_PATH, or on the PATH), Prometheus, Node 22 or later, and port 3000. Diagrams are made by diagrams.mjs, charts by the
+// benchmark.
 import { spawn } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium } from 'playwright-core'
+
+import { dashboardPictures } from './pictures/dashboard.mjs'
 
 const ROOT = join(import.meta.dirname, '..')
 const IMAGES = join(ROOT, 'docs/images')
@@ -53,6 +56,7 @@ try {
   if (['local', 'local-tool'].some(isWanted)) await local()
   if (isWanted('inbox')) await inbox()
   if (isWanted('compiler')) await compiler()
+  if (isWanted('dashboard')) await dashboard()
 } finally {
   await browser.close()
   for (const child of children) child.kill()
@@ -167,6 +171,17 @@ async function inbox() {
     await enter(page, 'ada', 'Sign in')
     await page.getByText('Tuesday').waitFor()
   })
+}
+
+/** The panels of the dashboard, drawn from what Prometheus knows of the program of its page. */
+async function dashboard() {
+  const folder = join(ROOT, 'build/pictures/dashboard')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  for (const part of ['package.json', 'dist'])
+    cpSync(join(ROOT, 'packages/weirjs', part), join(folder, 'node_modules/weirjs', part), { recursive: true })
+  for (const [scheme, svg] of Object.entries(await dashboardPictures(ROOT, folder, COLOURS))) write(`dashboard-${scheme}.svg`, svg)
 }
 
 /** What the compiler says of a handler that does not fit its route. */
