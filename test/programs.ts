@@ -39,8 +39,8 @@ export function programsOf(path: string, text: string): Program[] {
   })
 }
 
-/** The port of the programs, as printed. Each gets a free one in its place, and tells it to this test. */
-const PRINTED_PORT = '2015'
+/** The ports of the programs, as printed. Each gets a free one in its place, and tells it to this test. */
+const PRINTED_PORTS = /\b(?:2015|8080)\b/g
 const TELL_PORT = `data:text/javascript,${encodeURIComponent(`
   import { writeSync } from 'node:fs'
   import { Server } from 'node:net'
@@ -67,7 +67,7 @@ export async function runProgram(t: TestContext, { files, calls, logged }: Progr
   child.stderr!.on('data', (chunk) => (complaint += chunk))
   const ended = once(child, 'exit').then(() => assert.fail(`it ended: ${complaint}`))
   const [port] = (await Promise.race([once(child.stdio[3] as Readable, 'data'), ended])) as [Buffer]
-  const here = (text: string) => text.replaceAll(PRINTED_PORT, String(port))
+  const here = (text: string) => text.replace(PRINTED_PORTS, String(port))
   for (const { file } of files.filter(({ file }) => file !== 'main.ts'))
     writeFileSync(compiled(file), here(readFileSync(compiled(file), 'utf8')))
 
