@@ -40,7 +40,7 @@ ${versions(results, machine, beside)}## All figures
 
 ${sections.map(withKept).join('\n\n')}
 
-${['Logs, metrics and traces', 'Authentication', 'Sessions', 'Overload', 'Rate limits', 'Caching', 'Compression dictionaries', 'Contracts', 'Type checking', 'OpenAPI documents', 'Services', 'Relays', 'Rooms across processes', 'HttpArena'].map(kept).join('')}## Reading
+${['What bounds the rest', 'Logs, metrics and traces', 'Authentication', 'Sessions', 'Overload', 'Rate limits', 'Caching', 'Compression dictionaries', 'Contracts', 'Type checking', 'OpenAPI documents', 'Services', 'Relays', 'Rooms across processes', 'HttpArena'].map(kept).join('')}## Reading
 
 The figure that counts is the CPU time of the server process, over all its threads, divided by the requests that it
 answered. Requests/s and latencies of a closed loop depend on what else the machine does. The servers of a workload are
