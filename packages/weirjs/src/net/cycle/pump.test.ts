@@ -63,32 +63,62 @@ test('the source is told how much is needed, before each piece', async () => {
   assert.deepEqual(asked, sizes)
 })
 
-test('many responses that begin at once take turns of the event loop from each other', async () => {
-  const pumps = 40
-  const pieces = 20
-  const bytes = Buffer.alloc(16 * 1024)
-  let inTurn = 0
-  let most = 0
-  let isOver = false
-  const count = (): void => {
-    inTurn = 0
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
-  const target = {
+for (const [what, size, pumps, pieces, mostInTurn] of [
+  ['of some size', 16 * 1024, 100, 20, 66],
+  ['of a byte', 1, 200, 100, 2_100],
+  ['that are large', 64 * 1024, 100, 3, 18],
+] as const)
+  test(`many responses that begin at once take turns of the event loop from each other, with pieces ${what}`, async () => {
+    const bytes = Buffer.alloc(size)
+    let inTurn = 0
+    let most = 0
+    let written = 0
+    let isOver = false
+    const count = (): void => {
+      inTurn = 0
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    const target = {
+      isGone: false,
+      sendHead() {},
+      write() {
+        written++
+        most = Math.max(most, ++inTurn)
+        return null
+      },
+    }
+    const sourceOf = (): SourceReader => {
+      let left = pieces
+      return reader(() => (left-- === 0 ? null : bytes))
+    }
+    await pump(sourceOf(), -1, target)
+    await Promise.all(Array.from({ length: pumps - 1 }, () => pump(sourceOf(), -1, target)))
+    isOver = true
+    assert.equal(written, pumps * pieces)
+    assert.ok(most <= mostInTurn, `${most} pieces in one turn`)
+  })
+
+test('a response that waits for its source holds up no other, and one that has waited longer is first', async () => {
+  const order: string[] = []
+  const target = (name: string) => ({
     isGone: false,
     sendHead() {},
-    write(piece: Uint8Array) {
-      most = Math.max(most, (inTurn += piece.length))
+    write: () => {
+      order.push(name)
       return null
     },
-  }
-  const sourceOf = (): SourceReader => {
+  })
+  const large = Buffer.alloc(256 * 1024)
+  const sourceOf = (pieces: number): SourceReader => {
     let left = pieces
-    return reader(() => (left-- === 0 ? null : bytes))
+    return reader(() => (left-- === 0 ? null : large))
   }
-  await Promise.all(Array.from({ length: pumps }, () => pump(sourceOf(), -1, target)))
-  isOver = true
-  const all = pumps * pieces * bytes.length
-  assert.ok(most < all / 4, `${most} of ${all} bytes in one turn`)
+  let arrive = (): void => {}
+  const slow: SourceReader = { next: () => new Promise((resolve) => (arrive = () => resolve({ done: true, value: null }))), close() {} }
+  const waits = pump(slow, -1, target('slow'))
+  await Promise.all(['a', 'b', 'c', 'd'].map((name) => pump(sourceOf(3), -1, target(name))))
+  assert.deepEqual([...order.slice(0, 4), order.length].join(''), 'abcd12')
+  arrive()
+  await waits
 })
