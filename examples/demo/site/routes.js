@@ -96,6 +96,8 @@ function prepare(form) {
   let asked = null
   const read = () => {
     const data = new FormData(form)
+    // Where no file was chosen, a form has an empty one without a name.
+    for (const [name, value] of [...data]) if (value instanceof File && value.name === '') data.delete(name)
     const ask = asks[form.dataset.ask](Object.fromEntries(data), data, tag)
     // Read back from a URL, because the browser may change a target (`/users/..`) and this shows what is really sent.
     const { pathname, search } = new URL(ask.target, location.href)
@@ -113,21 +115,25 @@ function prepare(form) {
   const responded = addTabs(answer, { card: form.dataset.ask, title, ask: () => asked ?? read() })
 
   let running = null
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault()
+  const ask = async (onProgress) => {
     running?.abort() // a second request before the first response: only the last one is shown
     const own = (running = new AbortController())
     asked = read()
     answer.ariaBusy = 'true'
-    const result = await send(asked, own.signal, showProgress)
+    const result = await send(asked, own.signal, onProgress)
     if (own.signal.aborted) return
     show(answer, asked, result)
     tag = result.response?.getResponseHeader('ETag') ?? tag
     answer.ariaBusy = 'false'
     responded()
+  }
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    ask(showProgress)
   })
-  // Each card begins with a response. Only a person can choose a file.
-  if (!form.querySelector('[type=file]')) whenSeen(section, () => running ?? form.requestSubmit())
+  // Each card begins with a response. Only a person can choose a file: without one, the response says what is missing.
+  const hasFile = () => [...form.querySelectorAll('[type=file]')].some(({ files }) => files.length > 0)
+  whenSeen(section, () => running ?? (hasFile() || ask()))
 }
 
 /** Adds a progress bar to a form. @returns a function that updates it */
