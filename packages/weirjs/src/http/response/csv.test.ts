@@ -50,6 +50,22 @@ describe('texts that a spreadsheet would run', () => {
       assert.doesNotMatch(raw, /\n"?'/)
     })
 
+  test('are kept from one that begins cells at another separator, or at a line break within quotes', async () => {
+    const formula = "=cmd|' /C calc'!A0"
+    for (const separator of [',', ';', '\t'] as const)
+      for (const start of [',', ';', '\t', '\n', '\r\n']) {
+        const cell = `a${start}${formula};b`
+        const escaped = separator === start ? cell : `a${start}'${formula};b`
+        const shown = escaped.includes(separator) || start.endsWith('\n') ? `"${escaped}"` : escaped
+        assert.equal(await textOf([{ a: cell }], { columns: ['a'], separator }), `a\r\n${shown}\r\n`)
+      }
+    assert.equal(await textOf([{ a: '=1;=2\n@3' }], { columns: ['a'] }), "a\r\n\"'=1;'=2\n'@3\"\r\n")
+    assert.equal(await textOf([{ a: 'x;"=1' }], { columns: ['a'] }), 'a\r\n"x;\'""=1"\r\n')
+    assert.equal(await textOf([{ a: '=1;=2' }], { columns: ['a'], escapeFormulas: false }), 'a\r\n=1;=2\r\n')
+    for (const cell of ['a;-5', '1;+43 660 123;-1.5;b', 'a;b=c', 'a; -'])
+      assert.equal(await textOf([{ a: cell }], { columns: ['a'] }), `a\r\n${cell}\r\n`)
+  })
+
   test('do not include numbers and ordinary text', async () => {
     for (const cell of [-5, -5n, '-5', '+43 660 123', '-1,5', '+1.5', 'a=b', "'x", '5 - 3'])
       assert.equal(await textOf([{ a: cell }], { columns: ['a'], separator: ';' }), `a\r\n${cell}\r\n`)

@@ -30,7 +30,8 @@ export interface CsvOptions<Row> {
   readonly separator?: ',' | ';' | '\t'
   /**
    * Whether texts that a spreadsheet would run as a formula, because they begin with `=`, `+`, `-`, `@`, a tab or a line break, get a `'` in front.
-   * Texts that are numbers stay. Turn it off only for readers that are programs. Default true.
+   * So does what follows a line break or another separator within a text: a spreadsheet that was told of that one begins a cell there. Texts that are
+   * numbers stay. Turn it off only for readers that are programs. Default true.
    */
   readonly escapeFormulas?: boolean
   /** Whether the text begins with a byte order mark, without which Excel takes it for another charset. Default false. */
@@ -52,8 +53,11 @@ export const CSV_RULES = rules<CsvOptions<Record<string, never>>>('csv')({
 const PIECE = 16_384
 /** What spreadsheets take for the beginning of a formula, in narrow and wide characters. */
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
+const BEGINNING = '[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20]'
 /** A number or a telephone number is no formula that does anything. */
-const NUMBER = /^[+-]?\d[\d ]*(?:[.,]\d+)?$/
+const NUMBER = '[+-]?\\d[\\d ]*(?:[.,]\\d+)?'
+const IS_NUMBER = new RegExp(`^${NUMBER}$`)
+const SEPARATORS = [',', ';', '\t']
 
 /**
  * Returns a response with a table, `text/csv` in UTF-8, for the handler to return. Its first line has the titles. Rows are taken from `rows` no
@@ -71,8 +75,9 @@ export function csv<Row extends object>(rows: Iterable<Row> | AsyncIterable<Row>
     throw invalid('csv', `the rows are ${kindOf(rows)}, not an iterable or an async iterable of objects`)
   const mustQuote = separator === ';' ? /[";\r\n]/ : separator === '\t' ? /["\t\r\n]/ : /[",\r\n]/
   const quoted = (text: string): string => (mustQuote.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+  const harmless = withoutFormulas(separator)
   const written = (title: string, value: unknown): string => {
-    if (typeof value === 'string') return quoted(escapeFormulas && FORMULA.test(value) && !NUMBER.test(value) ? `'${value}` : value)
+    if (typeof value === 'string') return quoted(escapeFormulas ? harmless(value) : value)
     if (value === null || value === undefined) return ''
     if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return quoted(String(value))
     if (value instanceof Date) return value.toISOString()
@@ -85,6 +90,20 @@ export function csv<Row extends object>(rows: Iterable<Row> | AsyncIterable<Row>
   const lineOf = (row: object): string => `${columns.map(([title, cell]) => written(title, cell(row))).join(separator)}\r\n`
   const source = Symbol.asyncIterator in rows ? piecesOf(rows, head, lineOf) : piecesAtOnce(rows, head, lineOf)
   return new HttpResponse().stream(source, 'text/csv; charset=utf-8') as HttpResponse<200, ByteSource>
+}
+
+/** Formulas may also begin where a spreadsheet begins a cell that takes another of the separators for that of the table: it does not see the quotes. */
+function withoutFormulas(separator: string): (text: string) => string {
+  const others = `${SEPARATORS.filter((one) => one !== separator).join('')}\r\n`
+  const within = new RegExp(`[${others}](?="*${BEGINNING})`, 'g')
+  const number = new RegExp(`${NUMBER}(?=$|[${others}])`, 'y')
+  return (text) => {
+    const rest = text.replace(within, (start, at: number) => {
+      number.lastIndex = at + 1
+      return number.test(text) ? start : `${start}'`
+    })
+    return FORMULA.test(text) && !IS_NUMBER.test(text) ? `'${rest}` : rest
+  }
 }
 
 async function* piecesOf(rows: AsyncIterable<object>, head: string, lineOf: (row: object) => string): AsyncGenerator<string> {
