@@ -83,6 +83,19 @@ test('a load balancer without them', async () => {
   assert.equal(answer.headers!['content-type'], 'application/json')
 })
 
+test('a load balancer that states the ports of clients', async () => {
+  for (const [stated, address] of [
+    ['192.0.2.1, 203.0.113.9:4711', '203.0.113.9'],
+    ['[2001:db8::7]:4711', '2001:db8::7'],
+    ['2001:db8::7', '2001:db8::7'],
+  ] as const) {
+    const event = eventCalled('balancer-post') as { readonly headers: Readonly<Record<string, string>> }
+    const headers = Object.fromEntries(Object.entries(event.headers).filter(([name]) => name.toLowerCase() !== 'x-forwarded-for'))
+    const answer = await handle({ ...event, headers: { ...headers, 'x-forwarded-for': stated } } as unknown as LambdaEvent)
+    assert.equal((JSON.parse(answer.body) as { clientAddress: string }).clientAddress, address)
+  }
+})
+
 test('a path without a route, and a query that would end the path', async () => {
   const event = { ...(eventCalled('http-api-get') as object), rawPath: '/no?where#' } as LambdaEvent
   assert.equal((await handle(event)).statusCode, 404)

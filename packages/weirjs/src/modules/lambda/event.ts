@@ -76,6 +76,9 @@ function ofHttp({ headers, cookies, requestContext, rawPath, rawQueryString }: H
   return { headers: fields, address: sourceIp, method, url: urlOf('https', requestContext.domainName, rawPath, rawQueryString) }
 }
 
+/** As a load balancer that preserves client ports states it. */
+const WITH_PORT = /^(?:\[(.*)\]|([\d.]+)):\d+$/
+
 function ofOlder(event: RestEvent | BalancerEvent): Parts {
   const { requestContext, httpMethod: method, path } = event
   const headers = fieldsOf(event.multiValueHeaders ?? event.headers ?? {})
@@ -90,7 +93,9 @@ function ofOlder(event: RestEvent | BalancerEvent): Parts {
     return { headers, address: requestContext.identity.sourceIp, method, url: urlOf('https', host, path, query) }
   }
   // The load balancer adds the address of its client at the end.
-  const address = headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
+  const last = headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
+  const [, v6, v4] = WITH_PORT.exec(last) ?? []
+  const address = v6 ?? v4 ?? last
   const scheme = headers.get('x-forwarded-proto') === 'https' ? 'https' : 'http'
   return { headers, address, method, url: urlOf(scheme, headers.get('host') ?? 'localhost', path, query) }
 }
