@@ -56,7 +56,7 @@ export function requestOf(tool: Tool, given: unknown, session: HttpSession): Too
     } else if (source === 'query') for (const text of textsFor(name, value)) search.append(key, text)
     else setField(headers, name, key, textsFor(name, value))
   }
-  const path = tool.route.path.replace(/([:*])([^/]+)/g, (_, kind, name) =>
+  const path = tool.route.path.replace(/([:*])\*?([^/]+)/g, (_, kind, name) =>
     segmentsOf(name, Object.hasOwn(args, name) ? textsFor(name, args[name]) : [], kind === '*'),
   )
   const query = `${search}`

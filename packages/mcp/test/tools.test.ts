@@ -156,6 +156,7 @@ test('no argument leads to another route', async () => {
   const open = (path: string) => server.mapGet(path as '/x', () => void reached.push(path))
   server.mapGet('/files/:name', { operationId: 'file', tool: true }, ({ name }) => `file ${name}`)
   server.mapGet('/tree/*path', { operationId: 'tree', tool: true }, ({ path }) => `tree ${path}`)
+  server.mapGet('/any/**path', { operationId: 'any', tool: true }, ({ path }) => `any ${path}`)
   for (const path of ['/files/all', '/', '/files', '/tree', '/tree/secret', '/admin', '/files/all/x']) open(path)
   mcp(server)
   for (const name of [
@@ -177,15 +178,16 @@ test('no argument leads to another route', async () => {
     '\n',
     '//',
   ])
-    for (const tool of ['file', 'tree']) await call(server, tool, { [tool === 'file' ? 'name' : 'path']: name })
+    for (const tool of ['file', 'tree', 'any']) await call(server, tool, { [tool === 'file' ? 'name' : 'path']: name })
   assert.equal(textOf(await call(server, 'file', { name: 'all' })), 'error: the arguments lead to another route than that of file')
   assert.equal(textOf(await call(server, 'tree', { path: 'secret' })), 'error: the arguments lead to another route than that of tree')
   assert.equal(textOf(await call(server, 'tree', { path: 'a/b c' })), 'tree a/b c')
+  assert.equal(textOf(await call(server, 'any', { path: 'a/b c' })), 'any a/b c')
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: fc.constantFrom('.', '/', '\\', '%', '2', 'e', 'a', 'l', '?', '#', ' ') }), async (value) => {
       const got = textOf(await call(server, 'file', { name: value }))
       assert.ok(got === `file ${value}` || got.startsWith('error: '), got)
-      await call(server, 'tree', { path: value })
+      for (const tool of ['tree', 'any']) await call(server, tool, { path: value })
     }),
   )
   assert.deepEqual(reached, [])

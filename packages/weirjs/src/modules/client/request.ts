@@ -95,7 +95,7 @@ export function urlOf(
 ): string {
   const search = new URLSearchParams()
   const left: Record<string, unknown> = { ...args }
-  const filled = path.replace(/([:*])([^/]+)/g, (_, kind, name) => {
+  const filled = path.replace(/([:*])\*?([^/]+)/g, (_, kind, name) => {
     left[name] = undefined
     return segmentsOf(name, args[name], kind === '*')
   })

@@ -65,6 +65,7 @@ const api = contract({
   }),
   broken: get('/broken', { answers: { 200: User } }),
   purge: entry('PURGE', '/cache/*path'),
+  purgeAny: entry('PURGE', '/caches/**path'),
 })
 
 function serve() {
@@ -114,6 +115,7 @@ function serve() {
       throw new HttpError(503, 'later', { headers: { 'Retry-After': '5' } })
     },
     purge: ({ path }) => ({ path }),
+    purgeAny: ({ path }) => ({ path }),
   })
   return { server, seen, shop: client(api, 'https://shop.example', { fetch: server.fetch }) }
 }
@@ -241,6 +243,7 @@ test('parameters are sent in the query, a header field and a cookie', async () =
   assert.deepEqual(body, { q: 'a b&c=d', tags: ['x', 'y,z'], page: 1, tenant: 'acme', theme: 'dark; x' })
   assert.deepEqual((await shop.search({ tenant: 'acme', q: undefined })).body, { page: 1, tenant: 'acme' })
   assert.deepEqual((await shop.purge({ path: 'a/b/c d' })).body, { path: 'a/b/c d' })
+  assert.deepEqual((await shop.purgeAny({ path: 'a/b/c d' })).body, { path: 'a/b/c d' })
 })
 
 test('what the contract does not declare is an error', async () => {
