@@ -93,9 +93,9 @@ export class LiveFeed implements PageSource, ResumingHost {
   }
 
   join(after: string): ClientQueue | null {
-    if (this.#keepsNone) return this.#add([this.gap])
+    if (this.#keepsNone) return this.#live.add(new MissedEvents([[this.gap]], 0, 1))
     if (after === this.#position) return this.#live.add(null)
-    return this.#recent.has(after) ? this.#add(this.#recent.after(after)) : null
+    return this.#recent.has(after) ? this.#live.add(this.#recent.after(after)) : null
   }
 
   requestPage(after: string, clientAddress: string): PageRequest {
@@ -138,10 +138,6 @@ export class LiveFeed implements PageSource, ResumingHost {
 
   onEnd({ after }: PageRequest): void {
     this.#requests.delete(after)
-  }
-
-  #add(missed: EncodedEvent[]): ClientQueue {
-    return this.#live.add(new MissedEvents([missed], 0, missed.length))
   }
 
   get #position(): string | null {

@@ -1,24 +1,31 @@
-// The latest events of a channel in the memory of this process, without a gap: clients that have missed only these need not ask the relay.
+// The latest events of a channel in the memory of this process, without a gap: clients that have missed only these need not ask the relay. They
+// are in parts, which clients share: each client only knows where it is.
 
 import { costOf } from './client-queue.ts'
 import type { EncodedEvent } from './event.ts'
+import { MissedEvents } from './event-history.ts'
 
 /** By default. The events count as in a client's queue, their ids twice their length. The newest is kept, however large it is. */
 const MOST_BYTES = 1024 * 1024
 /** What a message costs whose event cannot be sent, in addition to its id. */
 const ENTRY_BYTES = 64
+/** About how many parts there are. The oldest is forgotten as a whole, so that those that clients share never change. */
+const PARTS = 16
 
-interface Entry {
-  readonly id: string
-  /** Null: clients do not get it, but others know its id. */
-  readonly event: EncodedEvent | null
+interface Part {
+  /** The number of its first event. */
+  readonly first: number
+  readonly events: EncodedEvent[]
+  /** Also those of events that clients do not get: others know them. */
+  readonly ids: string[]
+  bytes: number
 }
 
 export class RecentEvents {
-  #entries: Entry[] = []
-  /** The number of the first entry. */
-  #first = 0
-  /** The numbers of entries, by id. */
+  #parts: Part[] = []
+  /** The number of the next event. */
+  #next = 0
+  /** By id, the number of the event that follows. */
   readonly #numbers = new Map<string, number>()
   #bytes = 0
   readonly #mostBytes: number
@@ -31,31 +38,44 @@ export class RecentEvents {
     return this.#numbers.has(id)
   }
 
+  /** @param event null: clients do not get it */
   add(id: string, event: EncodedEvent | null): void {
-    const entry = { id, event }
-    this.#numbers.set(id, this.#first + this.#entries.length)
-    this.#entries.push(entry)
-    this.#bytes += costOfEntry(entry)
-    while (this.#bytes > this.#mostBytes && this.#entries.length > 1) {
-      const oldest = this.#entries.shift()!
-      this.#numbers.delete(oldest.id)
-      this.#bytes -= costOfEntry(oldest)
-      this.#first++
+    const bytes = 2 * id.length + (event === null ? ENTRY_BYTES : costOf(event))
+    let part = this.#parts.at(-1)
+    if (part === undefined || part.bytes + bytes > this.#mostBytes / PARTS) {
+      part = { first: this.#next, events: [], ids: [], bytes: 0 }
+      this.#parts.push(part)
     }
+    part.ids.push(id)
+    part.bytes += bytes
+    this.#bytes += bytes
+    if (event !== null) {
+      part.events.push(event)
+      this.#next++
+    }
+    this.#numbers.set(id, this.#next)
+    while (this.#bytes > this.#mostBytes && this.#parts.length > 1) this.#forget(this.#parts.shift()!)
   }
 
-  /** @param id of an entry */
-  after(id: string): EncodedEvent[] {
-    return this.#entries.slice(this.#numbers.get(id)! - this.#first + 1).flatMap(({ event }) => event ?? [])
+  #forget({ ids, bytes }: Part): void {
+    for (const id of ids) this.#numbers.delete(id)
+    this.#bytes -= bytes
+  }
+
+  /** @param id that it has */
+  after(id: string): MissedEvents {
+    const from = this.#numbers.get(id)!
+    const parts = this.#parts.filter(({ first, events }) => events.length > 0 && first + events.length > from)
+    return new MissedEvents(
+      parts.map(({ events }) => events),
+      parts.length === 0 ? 0 : from - parts[0]!.first,
+      this.#next - from,
+    )
   }
 
   clear(): void {
-    this.#entries = []
+    this.#parts = []
     this.#numbers.clear()
-    this.#bytes = this.#first = 0
+    this.#bytes = this.#next = 0
   }
-}
-
-function costOfEntry({ id, event }: Entry): number {
-  return 2 * id.length + (event === null ? ENTRY_BYTES : costOf(event))
 }
