@@ -1,8 +1,13 @@
 // Sends one message to several connections of a route, and over its relay.
 
+import { countDecoded } from '../../http/body/decoded-turns.ts'
+
 import type { ConnectionHost, WebSocketConnection } from './connection.ts'
 import { messageOf, type WebSocketData } from './data.ts'
 import { SharedMessage } from './shared-message.ts'
+
+/** What it costs to send to one connection, as much as to handle so much of what was decompressed. A message of a byte may go to thousands. */
+const WORK_OF_ONE = 1 / 8
 
 /** Encodes the message once, sends it to each connection and passes it to the relay. @internal */
 export function broadcast<Args>(
@@ -30,5 +35,6 @@ export function deliver<Args>(
   let queued = 0
   for (const connection of room === null ? host.connections : host.rooms.membersOf(room))
     if (connection !== except && connection.sendShared(message)) queued++
+  countDecoded(queued * WORK_OF_ONE)
   return queued
 }

@@ -6,6 +6,7 @@ import type { ByteLink, LinkOwner } from '../../http/response/byte-link.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { WireWebSocket } from '../../wire/websocket/connection.ts'
 import { acceptDeflate } from '../../wire/websocket/deflate-offer.ts'
+import { deliver } from './broadcast.ts'
 import { type ConnectionHost, WebSocketConnection, type WebSocketHandlers } from './connection.ts'
 import { PerMessageDeflate } from './deflate.ts'
 
@@ -114,6 +115,22 @@ for (const [what, [payload, most]] of Object.entries(WORK))
     assert.equal(sizes.length, count)
     assert.equal(new Set(sizes).size, 1)
   })
+
+test('messages that are sent on to many take turns of the event loop, too, and none is lost', async () => {
+  const members = new Set(Array.from({ length: 100 }, () => ({ sendShared: () => true })))
+  const host = { connections: members } as unknown as ConnectionHost<null>
+  let handled = 0
+  const message = (): void => {
+    handled++
+    deliver(host, null, Buffer.from('x'), false, null)
+  }
+  const { feed } = connected({ message })
+  await turn()
+  feed(...Array.from({ length: 500 }, () => frame(TEXT, 'x')))
+  assert.ok(handled > 0 && handled < 100, `${handled} of 500 at once`)
+  for (let i = 0; i < 50 && handled < 500; i++) await turn()
+  assert.equal(handled, 500)
+})
 
 test('while a handler takes its time, nothing more is taken from what has arrived, and the link is not read', async () => {
   const seen: string[] = []

@@ -318,7 +318,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     this.#sending.beginGathering()
     try {
       for (; !this.#isHandling; this.#eventsLeft--) {
-        if (this.#eventsLeft <= 0 || (this.#deflate !== null && !mayHandleDecoded())) {
+        if (this.#eventsLeft <= 0 || !mayHandleDecoded()) {
           this.#rest()
           break
         }
@@ -343,7 +343,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
       this.#isResting = false
       if (!this.#isHandling) this.#read()
     }
-    if (this.#deflate === null) setImmediate(goOn)
+    if (this.#deflate === null && mayHandleDecoded()) setImmediate(goOn)
     else awaitTurn(this.session.clientAddress, goOn)
   }
 
