@@ -10,6 +10,7 @@ import {
   type SourceReader,
   takeSource,
 } from '../../http/response/byte-source.ts'
+import { SourceTurns } from '../../http/response/source-turns.ts'
 
 import type { ResponseHandle } from './response.ts'
 
@@ -20,7 +21,9 @@ import type { ResponseHandle } from './response.ts'
 export class ContentReader {
   readonly #reader: SourceReader
   readonly #length: number
+  readonly #turns = new SourceTurns()
   #rest: number
+  #isClosed = false
 
   private constructor(content: GivenSource, length: number) {
     this.#reader = openSource(content)
@@ -48,18 +51,23 @@ export class ContentReader {
    *   have another length than the response has declared
    */
   async next(): Promise<Uint8Array | null> {
+    if (this.#turns.isOver) await this.#turns.next()
+    if (this.#isClosed) return null
+    this.#turns.ask()
     const { done, value } = await this.#reader.next()
     if (done === true) {
       if (this.#rest > 0) throw lengthError(this.#length, this.#rest)
       return null
     }
     const piece = bytesOf(value)
+    this.#turns.got(piece.length)
     if (this.#length !== -1 && (this.#rest -= piece.length) < 0) throw lengthError(this.#length, this.#rest)
     return piece
   }
 
   /** Stops reading, and releases the source. May be called at any time, also while `next` is pending, and more than once. */
   close(): void {
+    this.#isClosed = true
     this.#reader.close()
   }
 }

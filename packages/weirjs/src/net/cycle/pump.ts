@@ -1,8 +1,7 @@
 // Sends a streamed body, no faster than the client reads.
 
-import process from 'node:process'
-
 import { bytesOf, HEAD_ONLY, lengthError, type SourceReader, type SourceResult } from '../../http/response/byte-source.ts'
+import { SourceTurns } from '../../http/response/source-turns.ts'
 
 /** Where the pieces go. */
 export interface PumpTarget {
@@ -20,73 +19,6 @@ export interface PumpTarget {
   write(piece: Uint8Array, isLast: boolean): Promise<void> | null
 }
 
-/** After this much, the event loop gets a turn: a source that never really waits would keep all other connections waiting. */
-const TURN_BYTES = 256 * 1024
-const TURN_PIECES = 64
-/** The same for all responses together: a client may ask for a hundred at once, on each of its connections. */
-const TURN_BYTES_OF_ALL = 512 * 1024
-/** What a piece costs, however small it is, as much as so many bytes. */
-const BYTES_OF_ANY_PIECE = 512
-/** What the first piece is expected to have at least. Many responses may ask for it before any of them has it. */
-const FEWEST_EXPECTED_BYTES = 8 * 1024
-
-let bytesOfAll = 0
-/** Of the first piece of any response, lately. */
-let lastFirstBytes = 0
-let isTurnPlanned = false
-/** The responses that wait for a turn, the one that waits longest at `next`, and those that came after all of these. */
-let waiting: (() => void)[] = []
-let next = 0
-let later: (() => void)[] = []
-
-function countForAll(bytes: number): void {
-  bytesOfAll += bytes
-  planTurn()
-}
-
-function planTurn(): void {
-  if (isTurnPlanned) return
-  isTurnPlanned = true
-  setImmediate(() => void beginTurn())
-}
-
-/** Lets those that wait go on, one after the other, until they have used up the turn. Whoever waits again meanwhile does so for a later one. */
-async function beginTurn(): Promise<void> {
-  bytesOfAll = 0
-  isTurnPlanned = false
-  for (let most = countWaiting(); most > 0 && bytesOfAll < TURN_BYTES_OF_ALL; most--) {
-    takeNext()()
-    await allMicrotasks()
-  }
-  if (countWaiting() > 0) planTurn()
-}
-
-function countWaiting(): number {
-  return waiting.length - next + later.length
-}
-
-function takeNext(): () => void {
-  if (next === waiting.length) {
-    waiting = later
-    later = []
-    next = 0
-  }
-  return waiting[next++]!
-}
-
-/** Resolves when all that is ready has run: ticks come after microtasks, if a microtask plans them. */
-function allMicrotasks(): Promise<void> {
-  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
-}
-
-/** Lets the event loop run everything that is due, and those that have waited longer. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    later.push(resolve)
-    planTurn()
-  })
-}
-
 /**
  * Reads `source` to its end. The source is closed in every case.
  * @param length that was promised, or -1
@@ -94,10 +26,7 @@ function turn(): Promise<void> {
  */
 export async function pump(source: SourceReader, length: number, target: PumpTarget): Promise<void> {
   let rest = length
-  let bytes = 0
-  let pieces = 0
-  let expected = Math.max(lastFirstBytes, FEWEST_EXPECTED_BYTES)
-  let isFirst = true
+  const turns = new SourceTurns()
   const pass = ({ value }: SourceResult): Promise<void> | null => {
     if (value === HEAD_ONLY) {
       target.sendHead()
@@ -105,21 +34,16 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
     }
     const piece = bytesOf(value)
     if (length !== -1 && (rest -= piece.length) < 0) throw lengthError(length, rest)
-    bytes += piece.length
-    if (piece.length > expected) countForAll(piece.length - expected)
-    expected = piece.length
-    if (isFirst) lastFirstBytes = piece.length
-    isFirst = false
+    turns.got(piece.length)
     return piece.length === 0 ? null : target.write(piece, rest === 0)
   }
   try {
     for (;;) {
-      if (pieces >= TURN_PIECES || bytes >= TURN_BYTES || bytesOfAll >= TURN_BYTES_OF_ALL) {
-        bytes = pieces = 0
-        await turn()
+      if (turns.isOver) {
+        await turns.next()
         if (target.isGone) return
       }
-      countForAll(expected + BYTES_OF_ANY_PIECE)
+      turns.ask()
       let result: SourceResult | null = await source.next(target.mostPieceBytes)
       if (target.isGone) return
       if (result.done === true) break
@@ -128,7 +52,6 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
       result = null
       if (drained !== null) await drained
       if (target.isGone) return
-      pieces++
     }
   } finally {
     source.close()

@@ -1,0 +1,98 @@
+// How much of all streamed responses is read in one turn of the event loop, and whose is read next.
+
+import process from 'node:process'
+
+/** After this much, the event loop gets a turn: a source that never really waits would keep all other connections waiting. */
+const TURN_BYTES = 256 * 1024
+const TURN_PIECES = 64
+/** The same for all responses together: a client may ask for a hundred at once, on each of its connections. */
+const TURN_BYTES_OF_ALL = 512 * 1024
+/** What a piece costs, however small it is, as much as so many bytes. */
+const BYTES_OF_ANY_PIECE = 512
+/** What the first piece is expected to have at least. Many responses may ask for it before any of them has it. */
+const FEWEST_EXPECTED_BYTES = 8 * 1024
+
+let bytesOfAll = 0
+/** Of the first piece of any response, lately. */
+let lastFirstBytes = 0
+let isTurnPlanned = false
+/** The responses that wait for a turn, the one that waits longest at `next`, and those that came after all of these. */
+let waiting: (() => void)[] = []
+let next = 0
+let later: (() => void)[] = []
+
+function countForAll(bytes: number): void {
+  bytesOfAll += bytes
+  planTurn()
+}
+
+function planTurn(): void {
+  if (isTurnPlanned) return
+  isTurnPlanned = true
+  setImmediate(() => void beginTurn())
+}
+
+/** Lets those that wait go on, one after the other, until they have used up the turn. Whoever waits again meanwhile does so for a later one. */
+async function beginTurn(): Promise<void> {
+  bytesOfAll = 0
+  isTurnPlanned = false
+  for (let most = countWaiting(); most > 0 && bytesOfAll < TURN_BYTES_OF_ALL; most--) {
+    takeNext()()
+    await allMicrotasks()
+  }
+  if (countWaiting() > 0) planTurn()
+}
+
+function countWaiting(): number {
+  return waiting.length - next + later.length
+}
+
+function takeNext(): () => void {
+  if (next === waiting.length) {
+    waiting = later
+    later = []
+    next = 0
+  }
+  return waiting[next++]!
+}
+
+/** Resolves when all that is ready has run: ticks come after microtasks, if a microtask plans them. */
+function allMicrotasks(): Promise<void> {
+  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
+}
+
+/** What one response has read of its source in this turn. */
+export class SourceTurns {
+  #bytes = 0
+  #pieces = 0
+  #expected = Math.max(lastFirstBytes, FEWEST_EXPECTED_BYTES)
+  #isFirst = true
+
+  /** Whether others come first. */
+  get isOver(): boolean {
+    return this.#pieces >= TURN_PIECES || this.#bytes >= TURN_BYTES || bytesOfAll >= TURN_BYTES_OF_ALL
+  }
+
+  /** Resolves when the event loop has run everything that was due, and those that have waited longer. */
+  next(): Promise<void> {
+    this.#bytes = this.#pieces = 0
+    return new Promise((resolve) => {
+      later.push(resolve)
+      planTurn()
+    })
+  }
+
+  /** The next piece is asked for. It counts from now on. */
+  ask(): void {
+    this.#pieces++
+    countForAll(this.#expected + BYTES_OF_ANY_PIECE)
+  }
+
+  got(bytes: number): void {
+    this.#bytes += bytes
+    if (bytes > this.#expected) countForAll(bytes - this.#expected)
+    this.#expected = bytes
+    if (this.#isFirst) lastFirstBytes = bytes
+    this.#isFirst = false
+  }
+}
