@@ -89,6 +89,11 @@ export class Challenges {
     return pause(this.#clock, SPREAD_MS, signal)
   }
 
+  /** This process presents nothing any more. What the store has belongs to another. */
+  forget(): void {
+    this.#own = NOTHING
+  }
+
   /** Nothing is answered anymore, nor what a process has left that was killed. */
   async clear(): Promise<void> {
     this.#own = NOTHING

@@ -28,6 +28,8 @@ const FIRST_DELAY_MS = MINUTE_MS
 const LONGEST_DELAY_MS = 12 * HOUR_MS
 /** A CA with limits by the week may say so. */
 const LONGEST_RETRY_AFTER_MS = 7 * DAY_MS
+/** The clock of a CA may be ahead by so much. */
+const CLOCK_SLACK_MS = 5 * MINUTE_MS
 /** When so little of the life is left, renewals have failed for a sixth of it. */
 const LATE = 1 / 6
 
@@ -64,10 +66,15 @@ export class Keeper {
   #lastError: string | null = null
   /** By the wall clock. */
   #nextAttemptAt = 0
+  /** When that was decided. */
+  #decidedAt = 0
   #renewAt: number | null = null
   /** What was told last. */
   #explanation: string | null = null
+  #storeTrouble: string | null = null
   #logger: Logger | null = null
+  /** The lock does not tell one start of the server from the next. */
+  #running: Promise<void> = Promise.resolve()
 
   constructor(options: KeeperOptions) {
     this.#options = options
@@ -108,27 +115,44 @@ export class Keeper {
     const because = this.#lastError === null ? '' : `: ${this.#lastError}`
     if (this.#current === null || daysLeft === null)
       return `there is no certificate for ${this.#options.identifiers[0]!.value} yet${because}`
+    if (!this.#isRight) return `there is no ${this.#label.replace(/^the /, '')} yet, but one for other names${because}`
     if (daysLeft <= 0) return `${this.#label} has expired${because}`
     return daysLeft * DAY_MS < this.#current.lifeMs * LATE
       ? `${this.#label} is valid for ${inDays(daysLeft)} and has not been renewed${because}`
       : null
   }
 
-  /** Takes what is in the store. @throws (rejects) what the store throws */
-  async load(): Promise<void> {
+  /** Takes what is in the store. @returns whether it is another one than before @throws (rejects) what the store throws */
+  async load(): Promise<boolean> {
     const { store, name } = this.#options
     const pem = await store.get(name)
-    if (pem === null || pem === this.#current?.pem) return
+    if (pem === null || pem === this.#current?.pem) return false
     try {
       this.#take(StoredCertificate.parse(pem))
+      return true
     } catch (error) {
       this.#warn(`in the store cannot be used, and is replaced: ${messageOf(error)}`)
+      return false
     }
   }
 
-  /** Rejects with nothing: what fails is tried again. Resolves when the signal has aborted. */
-  async run(run: KeeperRun): Promise<void> {
+  /** Takes what another process has put into the store. */
+  async #look(): Promise<void> {
+    if (!(await this.load())) return
+    this.#failures = 0
+    this.#lastError = null
+    this.#rest(this.#current!)
+  }
+
+  /** Rejects with nothing: what fails is tried again. Resolves when the signal has aborted, and what was running has been cleared away. */
+  run(run: KeeperRun): Promise<void> {
+    this.#running = this.#running.then(() => this.#run(run))
+    return this.#running
+  }
+
+  async #run(run: KeeperRun): Promise<void> {
     const { signal } = run
+    if (signal.aborted) return
     this.#logger = run.logger
     if (this.#current !== null) run.logger?.info?.(`weir: ${this.#label} is used from the store, ${this.#validity}`)
     while (!signal.aborted) {
@@ -144,18 +168,38 @@ export class Keeper {
 
   /** @returns after how many milliseconds there is something to do */
   async #turn(run: KeeperRun): Promise<number> {
-    await this.load()
+    const failure = await this.#look().then(
+      () => null,
+      (error: unknown) => ({ error }),
+    )
     const { signal } = run
     if (this.#current !== null) {
-      const isRight = this.#current.isFor(this.#options.identifiers)
-      this.#renewAt = isRight ? await this.#renewal.of(this.#current, await this.#options.client(), signal) : this.#clock.wallTime()
+      // While the store is away, nothing is asked with the key that is in it.
+      const client = await this.#options.client().catch(() => null)
+      this.#renewAt = this.#isRight ? await this.#renewal.of(this.#current, client, signal) : this.#clock.wallTime()
       this.#tellExplanation()
       const wait = this.#renewAt - this.#clock.wallTime()
-      if (wait > 0) return Math.min(wait, LOOK_MS, this.#current.lifeMs / 24)
+      if (wait > 0) {
+        this.#tellStore(failure?.error ?? null)
+        return Math.min(wait, LOOK_MS, this.#current.lifeMs / 24)
+      }
     }
+    if (failure !== null) throw failure.error
     const early = this.#untilNext()
     if (early > 0) return Math.min(early, LOOK_MS)
     return this.#attempt(run)
+  }
+
+  /** Whether there is a certificate for exactly the names that are wanted. */
+  get #isRight(): boolean {
+    return this.#current?.isFor(this.#options.identifiers) === true
+  }
+
+  /** As long as no attempt is due, a store that is away only keeps this process from seeing what others have done. */
+  #tellStore(error: unknown): void {
+    const trouble = error === null ? null : messageOf(error)
+    if (trouble !== null && this.#storeTrouble === null) this.#warn(`is used as it is, because the store cannot be read: ${trouble}`)
+    this.#storeTrouble = trouble
   }
 
   /** The CA asks clients to show it (RFC 9773 §4.2). */
@@ -167,20 +211,33 @@ export class Keeper {
   }
 
   #untilNext(): number {
-    return Math.max(0, this.#nextAttemptAt - this.#clock.wallTime())
+    const now = this.#clock.wallTime()
+    // A clock that was ahead, and has been set right, says nothing about how long it has been.
+    return now < this.#decidedAt ? 0 : Math.max(0, this.#nextAttemptAt - now)
+  }
+
+  #waitFor(ms: number): void {
+    this.#decidedAt = this.#clock.wallTime()
+    this.#nextAttemptAt = this.#decidedAt + ms
   }
 
   async #attempt(run: KeeperRun): Promise<number> {
     const { store, lockName } = this.#options
     if (!(await store.lock(lockName, this.#owner, LOCK_MS))) return WAIT_FOR_OTHER_MS
+    const lost = new AbortController()
     const keepLock = this.#clock.every(LOCK_MS / 4, () => {
-      store.lock(lockName, this.#owner, LOCK_MS).catch(() => {}) // another process then has an order as well
+      store.lock(lockName, this.#owner, LOCK_MS).then(
+        (isHeld) => {
+          if (!isHeld) lost.abort(new Error('another process has taken over the order, because this one stood still'))
+        },
+        () => {}, // the next time may reach it
+      )
     })
     try {
       const before = this.#current
-      await this.load()
+      await this.#look()
       if (this.#current !== before) return 0 // another process has renewed it
-      await this.#renew(run)
+      await this.#renew(run, lost.signal)
       return 0
     } finally {
       keepLock()
@@ -188,7 +245,7 @@ export class Keeper {
     }
   }
 
-  async #renew({ types, signal }: KeeperRun): Promise<void> {
+  async #renew({ types, signal }: KeeperRun, lost: AbortSignal): Promise<void> {
     const { identifiers, profile, store, name, challenges } = this.#options
     const ending = new AbortController()
     const stopTimer = this.#clock.every(LONGEST_ATTEMPT_MS, () =>
@@ -197,17 +254,21 @@ export class Keeper {
     try {
       const client = await this.#options.client()
       const pendingName = `${name}.order`
-      const replaces = this.#current?.isFor(identifiers) === true ? this.#current.renewalId : null
+      const replaces = this.#isRight ? this.#current!.renewalId : null
       // What did not work is not tried first again: a proxy in front may let only one kind of challenge through.
       const turned = [...types.slice(this.#failures % types.length), ...types.slice(0, this.#failures % types.length)]
-      const context = { client, challenges, store, clock: this.#clock, pendingName }
-      const certificate = await obtain(context, { identifiers, profile, replaces, types: turned }, AbortSignal.any([signal, ending.signal]))
+      const context = { client, challenges, store, clock: this.#clock, pendingName, lost }
+      const wanted = { identifiers, profile, replaces, types: turned }
+      const certificate = await obtain(context, wanted, AbortSignal.any([signal, ending.signal, lost]))
       await store.set(name, certificate.pem)
       await store.delete(pendingName)
-      this.#take(certificate)
       this.#failures = 0
       this.#lastError = null
+      this.#take(certificate)
       this.#logger?.info?.(`weir: ${this.#label} is new, ${this.#validity}`)
+      this.#rest(certificate)
+      const age = this.#clock.wallTime() - certificate.notBefore
+      if (age < -CLOCK_SLACK_MS || age > certificate.lifeMs / 2) this.#warn('is not new by the clock of this machine, which may be wrong')
     } finally {
       stopTimer()
     }
@@ -216,8 +277,15 @@ export class Keeper {
   #take(certificate: StoredCertificate): void {
     this.#current = certificate
     this.#renewAt = usualTime(certificate)
-    this.#nextAttemptAt = 0
     this.#options.onChange()
+  }
+
+  /**
+   * Whatever says that a new certificate is due at once, it is not replaced in a loop: neither if the clock of this machine is wrong, nor if the CA
+   * suggests a time that is over, nor if two programs with one store want different names.
+   */
+  #rest({ lifeMs }: StoredCertificate): void {
+    this.#waitFor(Math.min(DAY_MS, lifeMs / 24))
   }
 
   #fail(error: unknown): void {
@@ -229,7 +297,7 @@ export class Keeper {
     const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(this.#failures - 1, 16))
     // So that the servers of one outage do not all return at once.
     const wait = Math.max(delay * (0.75 + Math.random() / 2), Math.min(asked, LONGEST_RETRY_AFTER_MS))
-    this.#nextAttemptAt = this.#clock.wallTime() + wait
+    this.#waitFor(wait)
     const state = this.#current === null ? 'there is none yet' : this.#validity
     this.#warn(
       `could not be ${this.#current === null ? 'obtained' : 'renewed'}, ${state}; next attempt ${dateOf(this.#nextAttemptAt)}: ${message}`,

@@ -64,6 +64,8 @@ interface OrderContext {
   readonly clock: Clock
   /** The name of the unfinished order in the store. */
   readonly pendingName: string
+  /** Aborts when another process has the order, and answers its challenges. */
+  readonly lost: AbortSignal
 }
 
 interface Wanted {
@@ -96,7 +98,8 @@ export async function obtain(context: OrderContext, wanted: Wanted, signal: Abor
     if (retryAfterOf(error) === null && (await hasFailed(context, url, signal))) await store.delete(pendingName)
     throw error
   } finally {
-    await context.challenges.clear()
+    if (context.lost.aborted) context.challenges.forget()
+    else await context.challenges.clear()
   }
 }
 

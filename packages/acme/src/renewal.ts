@@ -32,8 +32,13 @@ export class RenewalTime {
     return this.#explanation
   }
 
-  /** Milliseconds since 1970. What the CA has said last counts while it cannot be asked. @throws (rejects) the reason of the signal */
-  async of(certificate: StoredCertificate, client: CaClient, signal: AbortSignal): Promise<number> {
+  /**
+   * Milliseconds since 1970. What the CA has said last counts while it cannot be asked.
+   *
+   * @param client null: it cannot be asked now
+   * @throws (rejects) the reason of the signal
+   */
+  async of(certificate: StoredCertificate, client: CaClient | null, signal: AbortSignal): Promise<number> {
     const now = this.#clock.wallTime()
     if (this.#asked?.pem !== certificate.pem) {
       this.#asked = certificate
@@ -41,7 +46,7 @@ export class RenewalTime {
       this.#askAgainAt = 0
     }
     // A clock that was set back says nothing about the time since then.
-    if (now >= this.#askAgainAt || now < this.#askedAt) await this.#ask(certificate, client, signal)
+    if (client !== null && (now >= this.#askAgainAt || now < this.#askedAt)) await this.#ask(certificate, client, signal)
     return this.#suggested ?? usualTime(certificate)
   }
 

@@ -51,12 +51,9 @@ export class StoredCertificate {
 
   /** Whether it is for exactly these. */
   isFor(identifiers: readonly Identifier[]): boolean {
-    const names = (this.#leaf.subjectAltName ?? '').split(', ').map((one) => one.replace(/^(?:DNS|IP Address):/, ''))
+    const names = (this.#leaf.subjectAltName ?? '').split(', ').map(identifierIn)
     const wanted = new Set(identifiers.map(keyOf))
-    return (
-      names.length === wanted.size &&
-      names.every((name) => wanted.has(keyOf({ type: /[:]|^[\d.]+$/.test(name) ? 'ip' : 'dns', value: name })))
-    )
+    return names.length === wanted.size && names.every((name) => name !== null && wanted.has(keyOf(name)))
   }
 
   /** How the CA calls it in renewal information (RFC 9773 §4.1). Null if it cannot be called so. */
@@ -74,8 +71,14 @@ export class StoredCertificate {
   }
 }
 
+/** A name as OpenSSL writes it; null for one of a kind that no server has, such as a URI. */
+function identifierIn(name: string): Identifier | null {
+  const [, kind, value = ''] = /^(DNS|IP Address):(.*)$/.exec(name) ?? []
+  return kind === undefined ? null : { type: kind === 'DNS' ? 'dns' : 'ip', value }
+}
+
 /** OpenSSL writes addresses in another form than URLs do. */
 function keyOf({ type, value }: Identifier): string {
-  if (type === 'dns') return value.toLowerCase()
-  return addressBytes(value.toLowerCase()).toString('hex')
+  const lower = value.toLowerCase()
+  return `${type} ${type === 'dns' ? lower : addressBytes(lower).toString('hex')}`
 }

@@ -9,6 +9,7 @@ import { connect, type TLSSocket } from 'node:tls'
 
 import { HttpServer } from 'weirjs'
 import { health } from 'weirjs/health'
+import type { Clock } from 'weirjs/kit'
 import { TestClock } from 'weirjs/testing'
 
 import { type Acme, type AcmeOptions, acme } from '../src/index.ts'
@@ -498,6 +499,179 @@ test('another list of names gets another certificate, and the stored one serves 
   await pass(world.clock, MINUTE_MS, SECOND_MS)
   assert.match(String(certificates.tls.cert), /BEGIN/)
   assert.equal(new X509Certificate(String(certificates.tls.cert)).subjectAltName, 'DNS:example.org, DNS:new.example.org')
+})
+
+test('every endpoint with the certificates gets the new one, and keeps what else the program has set', async (t) => {
+  const { clock, ca, store } = newWorld()
+  const certificates = await acme({
+    ...{ domains: [['example.org'], ['one.test', 'two.test']], store: store.for(clock) },
+    ...{ directory: ca.directory, fetch: ca.fetch, clock },
+  })
+  const { tls } = certificates
+  const listen = [{ port: 0 }, { port: 0, tls }, { port: 0, tls: { ...tls, maxVersion: 'TLSv1.2' as const } }]
+  const server = new HttpServer({ logger: null, hosts: 'any', listen }).use(certificates)
+  ca.visit = async (host, path) => (await server.inject({ url: path, headers: { host } })).text()
+  await server.start()
+  t.after(() => server.stop({ grace: 0 }))
+  await turns()
+  await pass(clock, 2 * MINUTE_MS, SECOND_MS)
+  for (const [index, version] of [
+    [1, 'TLSv1.3'],
+    [2, 'TLSv1.2'],
+  ] as const)
+    for (const [servername, names] of [
+      ['two.test', 'DNS:one.test, DNS:two.test'],
+      ['example.org', 'DNS:example.org'],
+      ['', 'DNS:example.org'],
+    ] as const) {
+      const socket = connect({ port: server.endpoints[index]!.port!, host: '127.0.0.1', servername, rejectUnauthorized: false })
+      await once(socket, 'secureConnect')
+      assert.deepEqual([socket.getPeerCertificate().subjectaltname, socket.getProtocol()], [names, version])
+      socket.destroy()
+    }
+})
+
+/** A clock that runs with another one, but shows another time. */
+function wrongClock(clock: TestClock): Clock & { aheadMs: number } {
+  const wrong = {
+    aheadMs: 0,
+    now: () => clock.now(),
+    wallTime: () => clock.wallTime() + wrong.aheadMs,
+    every: (ms: number, tick: () => void) => clock.every(ms, tick),
+  }
+  return wrong
+}
+
+test('an attempt that failed when the clock was years ahead is made again once the clock is right', async (t) => {
+  const world = newWorld()
+  const { ca, store } = world
+  const clock = wrongClock(world.clock)
+  clock.aheadMs = 9 * 365 * DAY_MS
+  ca.intercept = () => Promise.reject(new Error('the certificate of the CA is not valid yet'))
+  await start(t, world, { clock, store: store.for(clock) })
+  await pass(world.clock, 5 * MINUTE_MS, 10 * SECOND_MS)
+  clock.aheadMs = 0
+  ca.intercept = (_, answer) => answer()
+  await pass(world.clock, 30 * MINUTE_MS, 10 * SECOND_MS)
+  assert.equal(ca.issued.length, 1)
+})
+
+test('a new certificate is not replaced in a loop: neither by a wrong clock, nor by a CA whose windows are over', async (t) => {
+  for (const [aheadMs, window] of [
+    [70 * DAY_MS, null],
+    [400 * DAY_MS, null],
+    [0, () => [0, 1] as const],
+  ] as const) {
+    const world = newWorld()
+    world.ca.window = window
+    const clock = wrongClock(world.clock)
+    clock.aheadMs = aheadMs
+    const { logged } = await start(t, world, { clock, store: world.store.for(clock) })
+    await pass(world.clock, 3 * DAY_MS, 10 * MINUTE_MS)
+    const { length } = world.ca.issued
+    assert.ok(length >= 3 && length <= 4, `${length} certificates in three days`)
+    assert.equal(
+      logged.some((line) => line.includes('is not new by the clock of this machine')),
+      aheadMs > 0,
+    )
+  }
+})
+
+test('two programs with one store and different names do not take turns all the time', async (t) => {
+  const world = newWorld()
+  await start(t, world, { domains: ['example.org'] })
+  await pass(world.clock, MINUTE_MS, SECOND_MS)
+  await start(t, world, { domains: DOMAINS })
+  await pass(world.clock, 3 * DAY_MS, 10 * MINUTE_MS)
+  assert.ok(world.ca.issued.length <= 5, `${world.ca.issued.length} certificates in three days`)
+})
+
+test('a process that stood still gives its order up to the one that has taken it over', async (t) => {
+  const world = newWorld()
+  const { ca } = world
+  const still: World = { ...world, clock: new TestClock() }
+  ca.slowness = 45
+  const first = await start(t, still)
+  await pass(still.clock, 10 * SECOND_MS, SECOND_MS)
+  await pass(world.clock, 3 * MINUTE_MS, SECOND_MS)
+  const second = await start(t, world)
+  await pass(world.clock, 10 * SECOND_MS, SECOND_MS)
+  await pass(still.clock, MINUTE_MS, SECOND_MS)
+  assert.match(first.certificates.status()[0]!.lastError!, /^another process has taken over the order/)
+  assert.ok(world.store.texts.has('ca.test.challenges'), 'what the other one presents is still there')
+  await pass(world.clock, 10 * MINUTE_MS, SECOND_MS)
+  await pass(still.clock, 10 * MINUTE_MS, 10 * SECOND_MS)
+  assert.equal(ca.issued.length, 1)
+  assert.deepEqual(
+    [first.certificates.status()[0]!.notAfter, first.certificates.status()[0]!.lastError],
+    [second.certificates.status()[0]!.notAfter, null],
+  )
+})
+
+test('while the store is away, nothing fails before a renewal is due', async (t) => {
+  const world = newWorld()
+  const inner = world.store.for(world.clock)
+  let isAway = false
+  const store = {
+    ...inner,
+    get: (name: string) => (isAway ? Promise.reject(new Error('Redis is away')) : inner.get(name)),
+    lock: (...args: Parameters<typeof inner.lock>) => (isAway ? Promise.reject(new Error('Redis is away')) : inner.lock(...args)),
+  }
+  const { certificates, logged } = await start(t, world, { store })
+  await pass(world.clock, MINUTE_MS, SECOND_MS)
+  isAway = true
+  await pass(world.clock, 30 * DAY_MS, HOUR_MS)
+  const told = (): string[] => logged.filter((line) => line.includes('Redis is away'))
+  assert.deepEqual(told(), [
+    'weir: the certificate of example.org, www.example.org is used as it is, because the store cannot be read: Redis is away',
+  ])
+  assert.equal(certificates.status()[0]!.failures, 0)
+  await pass(world.clock, 31 * DAY_MS, HOUR_MS)
+  assert.ok(certificates.status()[0]!.failures > 0)
+  isAway = false
+  await pass(world.clock, DAY_MS, HOUR_MS)
+  assert.equal(world.ca.issued.length, 2)
+})
+
+test('while there is a certificate for other names alone, the check fails', async (t) => {
+  const world = newWorld()
+  const { server } = await start(t, world)
+  await pass(world.clock, MINUTE_MS, SECOND_MS)
+  await server.stop()
+  world.ca.intercept = (step, answer) => (step === 'newOrder' ? Promise.resolve(world.ca.refuse(400, 'rejectedIdentifier', {})) : answer())
+  const { certificates } = await start(t, world, { domains: ['example.org', 'new.example.org'] })
+  assert.throws(
+    () => certificates.check(new AbortController().signal),
+    /no certificate of example\.org, new\.example\.org yet, but one for other names: ca\.test responded with 400 rejectedIdentifier/,
+  )
+})
+
+test('a server that is started again waits until the order of before has been cleared away', async (t) => {
+  const world = newWorld()
+  world.ca.slowness = 20
+  const inner = world.store.for(world.clock)
+  const calls: string[] = []
+  const store = {
+    ...inner,
+    async lock(...args: Parameters<typeof inner.lock>) {
+      calls.push('lock')
+      return inner.lock(...args)
+    },
+    async unlock(...args: Parameters<typeof inner.unlock>) {
+      calls.push('unlock')
+      await turns(500)
+      await inner.unlock(...args)
+      calls.push('unlocked')
+    },
+  }
+  const { server } = await start(t, world, { store })
+  await pass(world.clock, 3 * SECOND_MS, SECOND_MS)
+  await server.stop()
+  await server.start()
+  await turns(2_000)
+  await pass(world.clock, 5 * MINUTE_MS, SECOND_MS)
+  assert.deepEqual(calls.slice(0, 4), ['lock', 'unlock', 'unlocked', 'lock'])
+  assert.equal(world.ca.issued.length, 1)
 })
 
 test('a profile is asked for by name, and one that the CA does not have is named in the error', async (t) => {
