@@ -39,6 +39,18 @@ export const outline = outlineOf(api)
 const CLIENT = `import { bytes, client, contract, cookie, events, file, form, get, header, json, multipart, outlineOf, post, stream, t, text } from 'weirjs/client'
 ${CONTRACT}`
 
+/** The WebSocket of a browser has bytes in a memory of its own, which is another type than in Node. */
+const SOCKETS = `
+import { openWebSocket, ws } from 'weirjs/client'
+const chats = contract({ chat: ws('/chat/:room', { receives: t.object({ text: t.string }), sends: t.string }) })
+class Named extends WebSocket {
+  constructor(url: string, protocols: string[]) { super(url, [...protocols, 'mine']) }
+}
+export const chat = openWebSocket(chats.chat, 'https://example.com', { room: 'a' }, { WebSocket })
+export const named = openWebSocket(chats.chat, 'https://example.com', { room: 'a' }, { WebSocket: Named })
+chat.send({ text: 'hello' })
+`
+
 const SERVER = `import * as weir from 'weirjs'
 import { bagKey, Controller, cookie, events, Field, fields, file, header, HttpServer, json, metadataKey, multipart, principalKey, Problem, Route, routes, stream, t } from 'weirjs'
 ${HELPERS}
@@ -134,7 +146,7 @@ test('every type that a program exports by inference has a name in an entry', as
 test('a browser project without the types of Node checks a contract and its client, and gets declarations', async (t) => {
   const folder = temporaryDirectory(t)
   installPacked(folder)
-  writeProject(folder, 'browser', IN_BROWSERS, CLIENT)
+  writeProject(folder, 'browser', IN_BROWSERS, CLIENT + SOCKETS)
   writeProject(
     folder,
     'types-alone',

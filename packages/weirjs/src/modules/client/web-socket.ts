@@ -19,7 +19,8 @@ export interface WebSocketLike {
   onmessage: ((event: never) => unknown) | null
   onclose: ((event: never) => unknown) | null
   onerror: ((event: never) => unknown) | null
-  send(data: string | Uint8Array<ArrayBuffer>): void
+  /** Any that takes texts and bytes. Which bytes, browsers and packages say in different ways. */
+  send(data: never): void
   close(code?: number, reason?: string): void
 }
 
@@ -166,7 +167,7 @@ export function openWebSocket<const E extends WebSocketEntry>(
     },
     send(value) {
       if (state !== 'open') return false
-      current!.send(entry.receives ? JSON.stringify(value) : (value as string))
+      current!.send((entry.receives ? JSON.stringify(value) : value) as never)
       return true
     },
     close(code = 1000, reason = '') {

@@ -1,5 +1,7 @@
 // Limits of how much a client may do in a time: requests, or whatever else a program counts.
 
+import process from 'node:process'
+
 import type { Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
@@ -14,6 +16,7 @@ import type { HttpSession } from '../../http/session.ts'
 import { checkAfterPrincipal } from '../auth/principal-order.ts'
 import { exchange } from '../kit/exchange.ts'
 
+import { AwaitedPromise } from './awaited-promise.ts'
 import { boundedKey, type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
 import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
 import { NAME } from './limit-name.ts'
@@ -138,6 +141,7 @@ export class RateLimit implements Policy, CountedLimit {
   readonly #policyItem: string
   #accepted = 0
   #refused = 0
+  #hasWarned = false
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: RateLimitOptions) {
@@ -184,11 +188,21 @@ export class RateLimit implements Policy, CountedLimit {
   }
 
   /**
-   * Takes `cost` units, or rejects with the error that answers 429.
+   * Takes `cost` units, or rejects with the error that answers 429. Await the result: otherwise nothing is refused, and a warning of the process
+   * says so.
    *
    * @throws (rejects) WEIR_QUOTA_EXCEEDED, and what `take` throws
    */
-  async enforce(key: string, cost: number = 1): Promise<Taken> {
+  enforce(key: string, cost: number = 1): Promise<Taken> {
+    return new AwaitedPromise(this.#enforce(key, cost), () => {
+      if (this.#hasWarned) return
+      this.#hasWarned = true
+      const what = `weir: ${this.name}: enforce() refused a key, and the handler went on, because nothing waited for it: write "await limit.enforce(key)"`
+      process.emitWarning(what)
+    })
+  }
+
+  async #enforce(key: string, cost: number): Promise<Taken> {
     const taken = await this.take(key, cost)
     if (!taken.isAllowed) throw this.#refusal(taken)
     return taken

@@ -58,7 +58,7 @@ export const SIGNING_RULES = rules<SigningOptions>('signing')({
 })
 /** @internal */
 export const SIGN_RULES = rules<SignOptions>('sign')({
-  expiresIn: duration(),
+  expiresIn: duration({ leastNumber: 1_000 }),
   method: text('a method such as GET', isToken).or('GET'),
 })
 

@@ -40,7 +40,7 @@ export const WEBHOOK_RULES = rules<WebhookOptions>('webhook')({
   scheme: oneOf('standard', 'github', 'stripe'),
   secrets: readBy(secretsOf),
   body: anything().optional('any JSON'),
-  tolerance: duration().or('5m'),
+  tolerance: duration({ leastNumber: 1_000 }).or('5m'),
 })
 
 /** How many requests are remembered, to refuse those that are sent again. Only requests with a valid signature are. */

@@ -292,6 +292,28 @@ describe('outside of requests', () => {
     assert.equal((await limit.take('socket 1')).isAllowed, false) // never more than burst
   })
 
+  test('an enforce that nothing waits for ends no process, and is named once', async () => {
+    const limit = rateLimit({ name: 'login', quota: 1, window: '1h' })
+    const warned: string[] = []
+    const listen = ({ message }: Error): void => void warned.push(message)
+    process.on('warning', listen)
+    const turns = async (): Promise<void> => {
+      for (let i = 0; i < 4; i++) await new Promise(setImmediate)
+    }
+    for (let i = 0; i < 3; i++) {
+      await limit.enforce('known').catch(() => {}) // handled, so there is nothing to say
+      await assert.rejects(Promise.all([rateLimit({ quota: 1, window: '1h', cost: 1 }).enforce('a', 2)]))
+    }
+    await turns()
+    assert.deepEqual(warned, [])
+    for (let i = 0; i < 3; i++) void limit.enforce('ann')
+    await turns()
+    process.off('warning', listen)
+    assert.deepEqual(warned, [
+      'weir: rateLimit:login: enforce() refused a key, and the handler went on, because nothing waited for it: write "await limit.enforce(key)"',
+    ])
+  })
+
   test('enforce rejects with the error that answers 429 and states Retry-After', async () => {
     const { server, limit } = serverWith({ quota: 1, window: '1h' })
     await limit.enforce('ann')
