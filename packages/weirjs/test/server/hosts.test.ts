@@ -252,11 +252,11 @@ test('mounted code gets nothing under a foreign name, with or without its Origin
 
 test('the hosts in the log are bounded, in number and in length', async (t) => {
   const { server, warned } = await serve(t, {})
-  await statuses(server, [...Array.from({ length: 150 }, (_, i) => `h${i}.example`), `${'a'.repeat(5_000)}.example`])
+  await statuses(server, [...Array.from({ length: 150 }, (_, i) => `h${i}.example`), `${'a'.repeat(250)}.example`])
   assert.equal(warned.length, 101)
   assert.match(warned[100]!, /100 hosts have been refused/)
   const long = await serve(t, {})
-  await statuses(long.server, [`${'a'.repeat(5_000)}.example`, "a'$(x)!,;=b.example"])
+  await statuses(long.server, [`${'a'.repeat(250)}.example`, "a'$(x)!,;=b.example"])
   assert.ok(long.warned[0]!.length < 700)
   assert.ok(long.warned.every((line) => /^[\x20-\x7e]*$/.test(line)))
 })
