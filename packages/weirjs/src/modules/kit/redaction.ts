@@ -1,14 +1,13 @@
 // What logs and traces do not repeat: values of chosen query parameters, credentials in URLs and fields, and parameters with a secret
 // schema.
 
-import { Buffer } from 'node:buffer'
-
 import { isSecret } from '../../app/routes/binder.ts'
 import { DeclaredSecrets, type SecretsHost } from '../../app/routes/declared-secrets.ts'
 import type { Route } from '../../app/routes/route.ts'
 import type { NoRoute } from '../../app/routes/scope.ts'
 import { NOT_SHOWN } from '../../app/routes/shown-target.ts'
 import { invalid, listOf } from '../../base/options.ts'
+import { ownText } from '../../base/own-text.ts'
 import { beginningOf, writtenOf } from '../../formats/masking/beginning.ts'
 import { looseSecrets } from '../../formats/masking/loose-secrets.ts'
 import { urlPairSecrets } from '../../formats/masking/pairs.ts'
@@ -154,7 +153,7 @@ export class Redaction implements RedactedReader {
 
   #remember(harmless: string): void {
     if (this.#harmless.size === MOST_HARMLESS) this.#harmless.clear()
-    this.#harmless.add(Buffer.from(harmless, 'latin1').toString('latin1')) // a copy: the text of a field keeps that of its whole head
+    this.#harmless.add(ownText(harmless))
   }
 }
 
