@@ -41,6 +41,10 @@ async function beginTurn(): Promise<void> {
     await allMicrotasks()
   }
   if (countWaiting() > 0) planTurn()
+  else {
+    waiting = [] // which had a function for each response that has gone on
+    next = 0
+  }
 }
 
 function countWaiting(): number {
