@@ -82,7 +82,8 @@ function freshnessOf(response: JudgedResponse, seconds: number | null, now: numb
   const expires = response.field('expires')
   if (expires !== null) {
     const end = parseHttpDate(expires, now)
-    return end === null ? 0 : Math.max(0, end - (dateOf(response, now) ?? now))
+    // Negative for a time before Date: the response was stale already, and the time in which it may be sent stale counts from Expires.
+    return end === null ? 0 : end - (dateOf(response, now) ?? now)
   }
   return USUAL_STATUSES.has(response.status) ? maxAgeMs : null
 }
