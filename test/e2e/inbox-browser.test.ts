@@ -24,7 +24,7 @@ describe('the page of the inbox in Chromium', { skip: noChromium }, () => {
     const context = await browser.newContext(options)
     t.after(() => context.close())
     const page = await context.newPage()
-    page.setDefaultTimeout(10_000)
+    page.setDefaultTimeout(60_000)
     page.on('pageerror', (error) => complaints.push(String(error)))
     page.on('console', (message) => {
       if (message.type() === 'error' && !/status of 40[14]/.test(message.text())) complaints.push(message.text())

@@ -41,7 +41,7 @@ export async function visitDemo(
   const complaints: string[] = []
   const open = async (): Promise<Page> => {
     const page = await context.newPage()
-    page.setDefaultTimeout(10_000)
+    page.setDefaultTimeout(60_000)
     page.on('console', (message) => {
       // Cards are refused by themselves, which the browser notes: a wrong value, the gate, and forms without a file.
       const { url } = message.location()
