@@ -41,7 +41,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   // above.
   wire: [['http2/errors.ts'], ['http2/frames', 'http2/hpack'], ['head'], ['http1', 'http2', 'websocket']],
   http: [
-    ['connection-info.ts', 'route-info.ts', 'json-engine.ts', 'server-timing.ts', 'stop-options.ts', 'disk'],
+    ['connection-info.ts', 'route-info.ts', 'json-engine.ts', 'server-timing.ts', 'stop-options.ts', 'work-turns.ts', 'disk'],
     ['bag.ts', 'body', 'response'],
     ['notes.ts'],
     ['multipart'],

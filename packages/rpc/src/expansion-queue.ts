@@ -1,7 +1,7 @@
 // Whose message is decompressed next. zlib works through a message in many steps, in turn with all others that have begun, so a thousand that begin
 // at the same time are all in memory before the first one is whole.
 
-import { networkOf } from 'weirjs/kit'
+import { FairQueue, networkOf } from 'weirjs/kit'
 
 import type { RpcCall } from './call.ts'
 
@@ -11,8 +11,7 @@ export type Sender = Pick<RpcCall, 'session' | 'signal'>
 /** Fewer than the pool has threads: files and names are looked up there, too. */
 const MOST_AT_WORK = 2
 
-/** What waits, by client. */
-const waiting = new Map<string, Set<() => void>>()
+const waiting = new FairQueue<() => void>()
 let atWork = 0
 
 /**
@@ -35,30 +34,21 @@ export async function inTurn<T>(sender: Sender, work: () => Promise<T>): Promise
 function turnOf({ session, signal }: Sender): Promise<void> {
   const client = networkOf(session.clientAddress)
   return new Promise((resolve, reject) => {
-    const queue = waiting.get(client) ?? new Set()
-    waiting.set(client, queue)
     const begin = (): void => {
       signal.removeEventListener('abort', leave)
       resolve()
     }
     const leave = (): void => {
-      queue.delete(begin)
-      if (queue.size === 0) waiting.delete(client)
+      waiting.delete(client, begin)
       reject(signal.reason)
     }
-    queue.add(begin)
+    waiting.add(client, begin)
     signal.addEventListener('abort', leave, { once: true })
   })
 }
 
 function passOn(): void {
-  for (const [client, queue] of waiting) {
-    const [next] = queue
-    queue.delete(next!)
-    waiting.delete(client)
-    if (queue.size > 0) waiting.set(client, queue)
-    next!()
-    return
-  }
-  atWork--
+  const next = waiting.next()
+  if (next === null) atWork--
+  else next()
 }

@@ -55,7 +55,7 @@ export let hostedOf: (server: HttpServer) => Connections
  * @param places where its options tell it to listen; finds inherited sockets first
  * @param listen listens on the places that it is given, and resolves when clients can connect
  */
-export type StartHook = (
+type StartHook = (
   server: HttpServer,
   places: () => readonly ListenOptions[],
   listen: (places: readonly ListenOptions[]) => Promise<void>,

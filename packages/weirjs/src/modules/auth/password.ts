@@ -4,13 +4,13 @@ import { Buffer } from 'node:buffer'
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 
 import { LimitError } from '../../base/errors.ts'
+import { FairQueue } from '../../base/fair-queue.ts'
 import { count, oneOf, size, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
 import { networkOf } from '../../formats/client-network.ts'
 
-import { FairQueue } from './fair-queue.ts'
 import {
   derive,
   type HashCost,

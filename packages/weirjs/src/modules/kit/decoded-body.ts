@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer'
 
 import { type FieldList, FORM, RequestBody, STREAMED } from '../../http/body/body.ts'
-import { awaitTurn, countDecoded, mayHandleDecoded } from '../../http/body/decoded-turns.ts'
+import { awaitTurn, countWork, mayWork } from '../../http/work-turns.ts'
 
 /** The end of a smaller body does not wait for the end of others. */
 const LARGE_BYTES = 64 * 1024
@@ -74,10 +74,10 @@ export class DecodedBody extends RequestBody {
   /** With its end, a body is parsed as a whole: the bodies of many clients are often complete in the same turn of the event loop. */
   #finishInTurn(client: string, trailers: FieldList): void {
     const finish = (): void => {
-      countDecoded(Math.floor(this.#pushedBytes / BYTES_OF_WORK))
+      countWork(Math.floor(this.#pushedBytes / BYTES_OF_WORK))
       this.finish(trailers)
     }
-    if (this.#pushedBytes < LARGE_BYTES || mayHandleDecoded()) finish()
+    if (this.#pushedBytes < LARGE_BYTES || mayWork()) finish()
     else awaitTurn(client, finish)
   }
 

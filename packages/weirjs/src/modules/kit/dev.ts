@@ -9,7 +9,7 @@ export type { ExchangeTap, RawExchange } from '../../net/inject/recorded-connect
 export { REQUEST_RULES, type RequestBytes, requestBytes, requestOf } from '../../net/inject/request-bytes.ts'
 export type { ExchangeWatcher, WatchedServer } from '../../net/inject/watched-server.ts'
 export { removeStale } from '../../net/listen/unix-socket.ts'
-export { replaceStart, type StartHook } from '../../server.ts'
+export { replaceStart } from '../../server.ts'
 export { type MaskedText, type Masking, masking } from './masking.ts'
 export { requestFields, responseFields, watchBody, watchContent } from './seen.ts'
 export { expectationOf, limitsOf, type ServerLimit } from './server-facts.ts'

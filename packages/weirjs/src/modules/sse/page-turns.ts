@@ -1,16 +1,15 @@
 // Which pages of missed events are read next. A client asks for one in a few bytes, and may have a hundred streams: all clients of the process
 // share what is read in one turn of the event loop.
 
+import { FairQueue } from '../../base/fair-queue.ts'
 import { networkOf } from '../../formats/client-network.ts'
-import { Fifo } from './fifo.ts'
 
 /** A page has 256 KiB, and takes some milliseconds. */
 const PAGES_PER_TURN = 4
 
 let left = PAGES_PER_TURN
 let isPlanned = false
-/** Whose turn it is comes first. */
-const waiting = new Map<string, Fifo<() => boolean>>()
+const waiting = new FairQueue<() => boolean>()
 
 /**
  * Calls `begin` once, now or in a later turn. Clients take turns, so that none waits for all that another one asks for.
@@ -21,24 +20,13 @@ export function inPageTurn(clientAddress: string, begin: () => boolean): void {
     isPlanned = true
     setImmediate(beginTurn)
   }
-  if (left > 0 && begin()) left--
-  else if (left === 0) {
-    const client = networkOf(clientAddress)
-    const own = waiting.get(client) ?? new Fifo()
-    waiting.set(client, own)
-    own.push(begin)
-  }
+  if (left === 0) waiting.add(networkOf(clientAddress), begin)
+  else if (begin()) left--
 }
 
 function beginTurn(): void {
   left = PAGES_PER_TURN
-  for (const [client, own] of waiting) {
-    if (left === 0) break
-    const begin = own.shift()!
-    waiting.delete(client)
-    if (own.length > 0) waiting.set(client, own)
-    if (begin()) left--
-  }
-  isPlanned = waiting.size > 0
+  while (left > 0 && waiting.length > 0) if (waiting.next()!()) left--
+  isPlanned = waiting.length > 0
   if (isPlanned) setImmediate(beginTurn)
 }

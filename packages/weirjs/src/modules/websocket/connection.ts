@@ -7,9 +7,9 @@
 import { Buffer } from 'node:buffer'
 
 import { isPromise } from '../../base/is-promise.ts'
-import { awaitTurn, mayHandleDecoded } from '../../http/body/decoded-turns.ts'
 import type { ByteLink } from '../../http/response/byte-link.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { awaitTurn, mayWork } from '../../http/work-turns.ts'
 import { FAULT, type WireWebSocket } from '../../wire/websocket/connection.ts'
 import * as frames from '../../wire/websocket/frame-types.ts'
 import { closePayload } from '../../wire/websocket/frame-writer.ts'
@@ -318,7 +318,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     this.#sending.beginGathering()
     try {
       for (; !this.#isHandling; this.#eventsLeft--) {
-        if (this.#eventsLeft <= 0 || !mayHandleDecoded()) {
+        if (this.#eventsLeft <= 0 || !mayWork()) {
           this.#rest()
           break
         }
@@ -343,7 +343,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
       this.#isResting = false
       if (!this.#isHandling) this.#read()
     }
-    if (this.#deflate === null && mayHandleDecoded()) setImmediate(goOn)
+    if (this.#deflate === null && mayWork()) setImmediate(goOn)
     else awaitTurn(this.session.clientAddress, goOn)
   }
 

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import { awaitTurn, countDecoded, mayHandleDecoded } from './decoded-turns.ts'
+import { awaitTurn, countWork, mayWork } from './work-turns.ts'
 
 test('clients take turns, however much one of them sends', async () => {
-  countDecoded(1024)
-  assert.equal(mayHandleDecoded(), false)
+  countWork(1024)
+  assert.equal(mayWork(), false)
   const gone: string[] = []
   const wait = (client: string, name: string) =>
     awaitTurn(client, () => {
       gone.push(name)
-      countDecoded(1024)
+      countWork(1024)
     })
   for (const n of [1, 2, 3]) wait('2001:db8::1', `many ${n}`)
   wait('2001:db8::2', 'many 4') // the same network
@@ -22,7 +22,7 @@ test('clients take turns, however much one of them sends', async () => {
   }
   assert.deepEqual(gone, ['many 1', 'one', 'many 2', 'many 3', 'many 4'])
   await nextTurn()
-  assert.equal(mayHandleDecoded(), true)
+  assert.equal(mayWork(), true)
 })
 
 test('who waits again during a turn does so for the next one', async () => {

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+import fc from 'fast-check'
+
+import { FairQueue } from './fair-queue.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+test('those who wait take turns, each in order of arrival', () => {
+  const queue = new FairQueue<string>(10)
+  for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) assert.equal(queue.add(item[0]!, item), null)
+  const order: (string | null)[] = []
+  for (let i = 0; i < 7; i++) order.push(queue.next())
+  assert.deepEqual(order, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', null])
+})
+
+test('a full queue drops the newest of whoever has the most', () => {
+  const queue = new FairQueue<string>(4)
+  for (const item of ['a1', 'a2', 'a3', 'a4']) assert.equal(queue.add('a', item), null)
+  assert.equal(queue.add('a', 'a5'), 'a5')
+  assert.equal(queue.add('b', 'b1'), 'a4')
+  assert.equal(queue.add('b', 'b2'), 'a3')
+  assert.equal(queue.add('b', 'b3'), 'b3', 'nobody has more than it would have')
+  assert.equal(queue.add('c', 'c1'), 'a2')
+  assert.equal(queue.add('d', 'd1'), 'b2')
+  assert.equal(queue.add('e', 'e1'), 'e1', 'nobody has more than one')
+  assert.equal(new FairQueue<string>(0).add('a', 'a1'), 'a1')
+})
+
+test('whatever is sent, nothing is lost, and who sends little is served before a flood is', () => {
+  const arrivals = fc.array(fc.constantFrom('flood', 'flood', 'flood', 'a', 'b', 'next'), { maxLength: 200 })
+  fc.assert(
+    fc.property(arrivals, fc.integer({ min: 3, max: 10 }), (all, max) => {
+      const queue = new FairQueue<{ from: string }>(max)
+      const waiting = new Set<{ from: string }>()
+      for (const from of all) {
+        if (from === 'next') {
+          const item = queue.next()
+          assert.equal(item === null, waiting.size === 0)
+          if (item === null) continue
+          waiting.delete(item)
+          continue
+        }
+        const item = { from }
+        const isFirst = ![...waiting].some((one) => one.from === from)
+        waiting.add(item)
+        const dropped = queue.add(from, item)
+        if (dropped !== null) assert.ok(waiting.delete(dropped))
+        if (isFirst) assert.notEqual(dropped, item, 'the first of three who send always has a place')
+        assert.ok(waiting.size <= max)
+      }
+      const senders = new Set([...waiting].map(({ from }) => from))
+      const first = new Set<string>()
+      for (let i = 0; i < senders.size; i++) first.add(queue.next()!.from)
+      assert.deepEqual(first, senders, 'each has its turn before anybody has two')
+      let rest = 0
+      while (queue.next() !== null) rest++
+      assert.equal(rest, waiting.size - senders.size)
+    }),
+  )
+})
+
+test('whoever leaves in the middle is passed over, and costs nobody a turn', () => {
+  const queue = new FairQueue<{ of: string }>()
+  const [a1, a2, b1, c1] = ['a', 'a', 'b', 'c'].map((of) => ({ of })) as [{ of: string }, { of: string }, { of: string }, { of: string }]
+  for (const item of [a1, a2, b1, c1]) queue.add(item.of, item)
+  for (const gone of [a1, b1, b1]) queue.delete(gone.of, gone)
+  queue.delete('nobody', a2)
+  assert.deepEqual([queue.length, queue.next(), queue.next(), queue.next(), queue.length], [2, a2, c1, null, 0])
+  queue.add('b', b1)
+  assert.equal(queue.next(), b1)
+})
+
+test('whoever comes, leaves and is taken, all others have at most one turn before the next item of a sender', () => {
+  const sender = fc.constantFrom('a', 'b', 'c', 'd')
+  const steps = fc.array(fc.oneof(sender, fc.constant('next'), fc.nat({ max: 50 })), { maxLength: 300 })
+  fc.assert(
+    fc.property(steps, (all) => {
+      const queue = new FairQueue<{ from: string }>()
+      /** Who waits, and since how many turns of others it is the next of its sender. */
+      const waiting = new Map<string, { items: { from: string }[]; passed: Set<string> }>()
+      const leave = (item: { from: string }): void => {
+        const own = waiting.get(item.from)!
+        own.items = own.items.filter((one) => one !== item)
+        if (own.items.length === 0) waiting.delete(item.from)
+      }
+      const take = (): void => {
+        const item = queue.next()
+        assert.equal(item === null, waiting.size === 0)
+        if (item === null) return
+        const own = waiting.get(item.from)!
+        assert.equal(item, own.items[0], 'each sender has its items in order')
+        for (const [from, other] of waiting) {
+          if (from === item.from) continue
+          assert.ok(!other.passed.has(item.from), `${item.from} has two turns while ${from} waits for one`)
+          other.passed.add(item.from)
+        }
+        own.passed.clear()
+        leave(item)
+      }
+      for (const step of all) {
+        if (step === 'next') take()
+        else if (typeof step === 'number') {
+          const items = [...waiting.values()].flatMap((own) => own.items)
+          const gone = items[step % items.length]
+          if (gone === undefined) continue
+          queue.delete(gone.from, gone)
+          leave(gone)
+        } else {
+          const item = { from: step }
+          const own = waiting.get(step) ?? { items: [], passed: new Set() }
+          own.items.push(item)
+          waiting.set(step, own)
+          assert.equal(queue.add(step, item), null)
+        }
+        assert.equal(
+          queue.length,
+          [...waiting.values()].reduce((sum, own) => sum + own.items.length, 0),
+        )
+      }
+      while (waiting.size > 0) take()
+      assert.equal(queue.next(), null)
+    }),
+  )
+})
+
+test('items that have been taken or have left are not kept', async () => {
+  const queue = new FairQueue<object>()
+  const references: WeakRef<object>[] = []
+  const add = (from: string): void => {
+    const item = {}
+    queue.add(from, item)
+    references.push(new WeakRef(item))
+  }
+  for (let i = 0; i < 20; i++) add(i < 10 ? 'many' : `one of ${i}`)
+  const leave = (): void => queue.delete('many', references[5]!.deref()!)
+  leave()
+  for (let i = 0; i < 12; i++) queue.next()
+  await new Promise((resolve) => setImmediate(resolve))
+  collect()
+  assert.deepEqual(
+    references.map((one) => one.deref() === undefined),
+    references.map((_, i) => i < 2 || i === 5 || i >= 10),
+  )
+})
