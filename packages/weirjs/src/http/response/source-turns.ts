@@ -2,6 +2,8 @@
 
 import process from 'node:process'
 
+import { FairQueue } from '../../base/fair-queue.ts'
+
 /** After this much, the event loop gets a turn: a source that never really waits would keep all other connections waiting. */
 const TURN_BYTES = 256 * 1024
 const TURN_PIECES = 64
@@ -16,10 +18,8 @@ let bytesOfAll = 0
 /** Of the first piece of any response, lately. */
 let lastFirstBytes = 0
 let isTurnPlanned = false
-/** The responses that wait for a turn, the one that waits longest at `next`, and those that came after all of these. */
-let waiting: (() => void)[] = []
-let next = 0
-let later: (() => void)[] = []
+/** The responses that wait for a turn, all as one sender: in the order in which they came. */
+const waiting = new FairQueue<() => void>()
 
 function countForAll(bytes: number): void {
   bytesOfAll += bytes
@@ -36,28 +36,11 @@ function planTurn(): void {
 async function beginTurn(): Promise<void> {
   bytesOfAll = 0
   isTurnPlanned = false
-  for (let most = countWaiting(); most > 0 && bytesOfAll < TURN_BYTES_OF_ALL; most--) {
-    takeNext()()
+  for (let most = waiting.length; most > 0 && bytesOfAll < TURN_BYTES_OF_ALL; most--) {
+    waiting.next()!()
     await allMicrotasks()
   }
-  if (countWaiting() > 0) planTurn()
-  else {
-    waiting = [] // which had a function for each response that has gone on
-    next = 0
-  }
-}
-
-function countWaiting(): number {
-  return waiting.length - next + later.length
-}
-
-function takeNext(): () => void {
-  if (next === waiting.length) {
-    waiting = later
-    later = []
-    next = 0
-  }
-  return waiting[next++]!
+  if (waiting.length > 0) planTurn()
 }
 
 /** Resolves when all that is ready has run: ticks come after microtasks, if a microtask plans them. */
@@ -81,7 +64,7 @@ export class SourceTurns {
   next(): Promise<void> {
     this.#bytes = this.#pieces = 0
     return new Promise((resolve) => {
-      later.push(resolve)
+      waiting.add('', resolve)
       planTurn()
     })
   }
