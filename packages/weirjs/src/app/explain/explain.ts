@@ -22,7 +22,7 @@ import type { Route } from '../routes/route.ts'
 
 import { limitsOf } from '../routes/route-listing.ts'
 import type { RouteTable } from '../routes/route-table.ts'
-import { type NoRoute, type Scope, type Setting, shownPolicies } from '../routes/scope.ts'
+import type { NoRoute, Scope, Setting } from '../routes/scope.ts'
 import { secretsOf } from '../routes/shown-target.ts'
 import { ShownTexts } from '../routes/shown-texts.ts'
 
@@ -252,7 +252,7 @@ function explainClient(head: RequestHead, connection: ConnectionInfo): Explained
 
 function explainPolicies(scope: Scope, route: Route | null): ExplainedPolicy[] {
   return [
-    ...shownPolicies((route ?? scope).chain).map(({ policy, level, replaces }) => ({
+    ...(route ?? scope).chain.policies.map(({ policy, level, replaces }) => ({
       name: policy.label,
       level,
       replaces,

@@ -8,7 +8,7 @@ import type { Entry } from './contract.ts'
 import type { ToolOptions } from './declaration.ts'
 import type { Route } from './route.ts'
 import type { Answers } from './route-answers.ts'
-import { type Level, type PlacedPolicy, type Setting, shownPolicies } from './scope.ts'
+import type { Level, PlacedPolicy, Setting } from './scope.ts'
 import type { MessageSchemas } from './upgrade-handler.ts'
 
 /**
@@ -141,7 +141,7 @@ export function listingOf(route: Route, { limits, invalidBodyStatus }: ListingSe
     entry,
     metadata,
     tags: scope.tags,
-    policies: shownPolicies(chain).map(policyListing),
+    policies: chain.policies.map(policyListing),
     invalidBodyStatus,
     upgradesTo,
     messages,

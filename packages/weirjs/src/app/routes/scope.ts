@@ -8,7 +8,16 @@ import { applyContentTag } from '../../http/response/precondition.ts'
 import { outgoingOf } from '../../http/response/response.ts'
 import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
 import type { BeforeSend, Middleware, Pipeline } from '../policies/middleware.ts'
-import { type CheckedPolicy, type CheckedRoute, type Gate, hasHooks, isNameTaken, onlyChecks, type UsedPolicy } from '../policies/policy.ts'
+import {
+  type Check,
+  type CheckedPolicy,
+  type CheckedRoute,
+  type Gate,
+  hasHooks,
+  isNameTaken,
+  onlyChecks,
+  type UsedPolicy,
+} from '../policies/policy.ts'
 import type { Parameter } from './declaration.ts'
 import type { Answers } from './route-answers.ts'
 import type { CheckedOptions, SplitDeclaration } from './split-declaration.ts'
@@ -42,7 +51,9 @@ interface PlacedHook {
  * innermost.
  */
 export interface Chain {
+  /** Without those that only check a start: they have no part in a request. */
   readonly policies: readonly PlacedPolicy[]
+  readonly checks: readonly Check[]
   readonly gates: readonly Gate[]
   /** All middleware, around the route. */
   readonly pipeline: Pipeline
@@ -178,9 +189,11 @@ export class Scope {
   #makeChain(): Chain {
     const { parent } = this
     if (parent !== null && this.#policies.length === 0 && this.#hooks.length === 0 && this.#hasTags === parent.#hasTags) return parent.chain
-    const policies = this.#placed()
+    const placed = this.#placed()
+    const policies = placed.filter(({ policy }) => !onlyChecks(policy))
     return {
       policies,
+      checks: placed.map(({ policy }) => policy.check).filter((check) => check !== null),
       gates: gatesOf(policies),
       pipeline: this.#shared.compose(policies.map(({ policy }) => policy.middleware).filter((middleware) => middleware !== null)),
       hooks: [
@@ -219,14 +232,9 @@ export class Scope {
   }
 }
 
-/** The policies of a chain that are shown: those that only check a start have no part in a request. */
-export function shownPolicies({ policies }: Chain): readonly PlacedPolicy[] {
-  return policies.some(({ policy }) => onlyChecks(policy)) ? policies.filter(({ policy }) => !onlyChecks(policy)) : policies
-}
-
 /** The policies of a chain, as those that look at each other see them. */
 export function usedPolicies(chain: Chain): UsedPolicy[] {
-  return shownPolicies(chain).map(({ policy, depth }) => ({ name: policy.label, depth, description: policy.describe?.() ?? null }))
+  return chain.policies.map(({ policy, depth }) => ({ name: policy.label, depth, description: policy.describe?.() ?? null }))
 }
 
 /**
@@ -236,9 +244,9 @@ export function usedPolicies(chain: Chain): UsedPolicy[] {
 export function checkChain(chain: Chain, where: string, route: CheckedRoute | null): void {
   for (const { policy, replaces } of chain.policies)
     if (replaces.length === 0 && !hasHooks(policy)) throw removesNothing(policy, chain, where)
-  if (chain.policies.every(({ policy }) => policy.check === null)) return
+  if (chain.checks.length === 0) return
   const used = usedPolicies(chain)
-  for (const { policy } of chain.policies) policy.check?.(used, where, route)
+  for (const check of chain.checks) check(used, where, route)
 }
 
 function removesNothing({ label }: CheckedPolicy, { policies }: Chain, where: string): WeirError {
