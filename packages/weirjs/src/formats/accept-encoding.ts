@@ -20,6 +20,18 @@ const NO_CODING: EncodingChoice = { codings: [], takesIdentity: true }
 
 /** Sorts codings by a client's preference. Codings that the client likes equally keep the order of `codings`. */
 export class EncodingChooser {
+  /**
+   * The base64 of the SHA-256 of the dictionary that a client has (RFC 9842); null if it has none, or may not use it for this response.
+   * @param request the `request` of a session
+   */
+  static availableDictionary(request: { header(name: string): string | null }): string | null {
+    const available = /^:([A-Za-z\d+/]{43}=):$/.exec(request.header('available-dictionary') ?? '')?.[1]
+    if (available === undefined) return null
+    // Who may not read the response could learn of its content by its length (RFC 9842 §9.3.3).
+    const site = request.header('sec-fetch-site')
+    return site === null || site === 'same-origin' || request.header('sec-fetch-mode') === 'navigate' ? available : null
+  }
+
   readonly #codings: readonly string[]
   readonly #remembered = new Map<string, EncodingChoice>()
 

@@ -98,17 +98,10 @@ export class PageDictionaries {
   }
 
   /** How to compress a page for this client; null if it has not got the dictionary. Browsers accept `dcz` only where they have one. */
-  codingFor(session: HttpSession, { sha256, coding }: PageDictionary): Coding | null {
-    if (availableDictionary(session) !== sha256) return null
-    return this.#chooser.choose(session.request.header('accept-encoding')).codings.includes('dcz') ? coding : null
+  codingFor({ request }: HttpSession, { sha256, coding }: PageDictionary): Coding | null {
+    if (EncodingChooser.availableDictionary(request) !== sha256) return null
+    return this.#chooser.choose(request.header('accept-encoding')).codings.includes('dcz') ? coding : null
   }
-}
-
-/** The hash of the dictionary that the client has; null if it has none, or may not read the response (RFC 9842 §9.3.3): its length would tell. */
-function availableDictionary({ request }: HttpSession): string | null {
-  const site = request.header('sec-fetch-site')
-  if (site !== null && site !== 'same-origin' && request.header('sec-fetch-mode') !== 'navigate') return null
-  return /^:([A-Za-z\d+/]{43}=):$/.exec(request.header('available-dictionary') ?? '')?.[1] ?? null
 }
 
 /**

@@ -3,7 +3,6 @@
 import { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { HttpSession } from '../../http/session.ts'
 
 /** A coding with a dictionary. */
 export interface DictionaryCoding {
@@ -64,14 +63,4 @@ function coding(name: DictionaryCoding['name'], magic: string, compress: Async, 
 function takesDictionary(compress: Sync, level: number): boolean {
   const words = Buffer.from(Array.from({ length: 64 }, (_, i) => hash('sha256', String(i))).join(''))
   return compress(words, { dictionary: words, params: { [level]: 5 } }).byteLength < words.byteLength / 10
-}
-
-/** The base64 of the SHA-256 of the dictionary that the client has; null if it has none, or may not use it here. */
-export function availableDictionary({ request }: HttpSession): string | null {
-  const available = /^:([A-Za-z\d+/]{43}=):$/.exec(request.header('available-dictionary') ?? '')?.[1]
-  if (available === undefined) return null
-  // Who may not read the response could learn of its content by its length (RFC 9842 §9.3.3).
-  const site = request.header('sec-fetch-site')
-  const mayRead = site === null || site === 'same-origin' || request.header('sec-fetch-mode') === 'navigate'
-  return mayRead ? available : null
 }

@@ -10,7 +10,7 @@ import { keepNewest } from '../../base/keep-newest.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { DiskFile } from '../kit/disk-file.ts'
-import { availableDictionary, type DictionaryCoding, MOST_DICTIONARY_BYTES } from './delta-codings.ts'
+import { type DictionaryCoding, MOST_DICTIONARY_BYTES } from './delta-codings.ts'
 import { inodeOf, type Shelf, type StaticFile, type StaticVariant } from './file.ts'
 
 type Sent = NonNullable<StaticVariant['memory']>
@@ -80,7 +80,7 @@ export class Dictionaries {
     // Relative to the file, so it stays right below any prefix.
     response.header('Use-As-Dictionary', `match="${stem}${mark}*.${extension}"`)
     response.vary('Accept-Encoding', 'Available-Dictionary')
-    const available = availableDictionary(session)
+    const available = EncodingChooser.availableDictionary(request)
     if (available === null) return null
     const [best] = this.#chooser.choose(request.header('accept-encoding')).codings
     const coding = this.#codings.find(({ name }) => name === best)
