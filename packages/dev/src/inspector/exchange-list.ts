@@ -1,5 +1,7 @@
 // The last exchanges, in bounded memory, and those who watch them.
 
+import { keepNewest } from 'weirjs/kit'
+
 import { type Entry, type Summary, sizeOf, summaryOf } from './entry.ts'
 
 /** How much memory all exchanges may take. */
@@ -76,7 +78,7 @@ export class ExchangeList {
     const lines = this.#early.get(requestId) ?? []
     if (lines.length < MOST_LINES) lines.push(text)
     this.#early.set(requestId, lines)
-    if (this.#early.size > this.#max) this.#early.delete(this.#early.keys().next().value!)
+    keepNewest(this.#early, this.#max)
   }
 
   clear(): void {

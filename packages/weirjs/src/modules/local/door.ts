@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Policy } from '../../app/policies/policy.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
+import { keepNewest } from '../../base/keep-newest.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -143,7 +144,7 @@ export class Door {
     // After a reset, another program may have got the address and the port, and what was found out is about that one.
     if (!exchange(session).isConnected) return false
     this.#own.add(connectionId)
-    if (this.#own.size > MOST_CONNECTIONS) this.#own.delete(this.#own.values().next().value!)
+    keepNewest(this.#own, MOST_CONNECTIONS)
     return true
   }
 

@@ -1,6 +1,8 @@
 // Numbers of broadcasts. A relay that was away has never seen what was broadcast meanwhile, so only the numbers of the process that broadcast
 // show the others that something is missing, and show itself what has come back.
 
+import { keepNewest } from '../../base/keep-newest.ts'
+
 /** Where a message stands among the messages of its origin. */
 export interface Position {
   readonly origin: string
@@ -25,8 +27,8 @@ export class HeardNumbers {
   isMissing({ origin, number, isBeacon, isAfterLoss }: Position): boolean {
     if (number === null) return false
     const last = this.#last.get(origin)
-    if (last === undefined && this.#last.size >= MOST_ORIGINS) this.#last.delete(this.#last.keys().next().value!)
     if (last === undefined || number > last) this.#last.set(origin, number)
+    keepNewest(this.#last, MOST_ORIGINS)
     // It may have begun to count while the relay was away. Whoever has just subscribed is told too often.
     if (last === undefined) return isAfterLoss
     return last !== ANY && number > (isBeacon ? last : last + 1)
