@@ -114,34 +114,14 @@ export function discardResponse(response: OutgoingResponse): void {
   if (content.kind === 'stream') closeSource(content)
 }
 
-/** Makes a source wait until the client has read. */
-class DrainGate {
-  #goOn: (() => void) | null = null
-
-  get isClosed(): boolean {
-    return this.#goOn !== null
-  }
-
-  wait(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#goOn = resolve
-    })
-  }
-
-  open(): void {
-    const goOn = this.#goOn
-    this.#goOn = null
-    goOn?.()
-  }
-}
-
 /** A response whose body comes from a source, no faster than the client reads. Its head is sent with the first piece: until then, a source may fail. */
 export class StreamedResponse implements PumpTarget {
   readonly #exchange: ExchangeState
   readonly #writer: ResponseWriter
   readonly #response: OutgoingResponse
   readonly #recording: Recording | null
-  readonly #gate = new DrainGate()
+  /** Lets the source go on that waits until the client has read. */
+  #release: (() => void) | null = null
   #source: SourceReader | null = null
   /** The piece that completes the promised length, if the writer wants it with the end. */
   #last: Uint8Array | null = null
@@ -171,7 +151,7 @@ export class StreamedResponse implements PumpTarget {
 
   /** Whether the source waits for the client. */
   get isWaiting(): boolean {
-    return this.#gate.isClosed
+    return this.#release !== null
   }
 
   get mostPieceBytes(): number | undefined {
@@ -219,7 +199,11 @@ export class StreamedResponse implements PumpTarget {
       return null
     }
     this.#bodyBytes += piece.length
-    return this.#writer.piece(piece) ? null : this.#gate.wait()
+    return this.#writer.piece(piece) ? null : this.#drained()
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => (this.#release = resolve))
   }
 
   #begin(): void {
@@ -240,12 +224,14 @@ export class StreamedResponse implements PumpTarget {
 
   /** The client has read enough for the next piece. */
   goOn(): void {
-    this.#gate.open()
+    const release = this.#release
+    this.#release = null
+    release?.()
   }
 
   /** The client is gone. */
   abandon(): void {
     this.#source?.close()
-    this.#gate.open()
+    this.goOn()
   }
 }
