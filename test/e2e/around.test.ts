@@ -10,7 +10,7 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 
 import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
 import { startDemo, temporaryFolder } from '../../packages/weirjs/test/support/demo.ts'
-import { LOOKS, visitDemo } from '../../packages/weirjs/test/support/demo-page.ts'
+import { PLAYED_LOOKS, visitDemo } from '../../packages/weirjs/test/support/demo-page.ts'
 import { pageFaults } from '../../packages/weirjs/test/support/page-faults.ts'
 
 const FAILED = /^Failed to load resource: the server responded with a status of 4\d\d/
@@ -48,7 +48,7 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
     return (await region.locator('.body').textContent()) ?? ''
   }
 
-  for (const { name, look } of LOOKS) {
+  for (const { name, look } of PLAYED_LOOKS) {
     test(`every request can be sent and read, ${name}`, async (t) => {
       const { page, complaints } = await visit(t, look)
 
@@ -118,7 +118,7 @@ describe('the page about what runs around a handler, in Chromium', { skip: noChr
     assert.deepEqual(complaints(), [])
   })
 
-  for (const { name, look } of LOOKS) {
+  for (const { name, look } of PLAYED_LOOKS) {
     test(`what a route declares can be tried, ${name}`, async (t) => {
       const { page, complaints } = await visit(t, look)
       const fieldsOf = async (id: string): Promise<string> => (await card(page, id).locator('dl').textContent()) ?? ''

@@ -15,7 +15,7 @@ import type { HttpServer } from 'weirjs'
 
 import { launchChromium, noChromium } from '../../packages/weirjs/test/support/chromium.ts'
 import { onHandled, temporaryFolder } from '../../packages/weirjs/test/support/demo.ts'
-import { LOOKS, visitDemo } from '../../packages/weirjs/test/support/demo-page.ts'
+import { PLAYED_LOOKS, visitDemo } from '../../packages/weirjs/test/support/demo-page.ts'
 import { eventually, gate, within } from '../../packages/weirjs/test/support/serving.ts'
 
 /** The text below the progress bar once it has moved. */
@@ -92,7 +92,7 @@ describe('the page in Chromium', { skip: noChromium }, () => {
 
   const visit = (t: TestContext, options?: BrowserContextOptions, map?: (server: HttpServer) => void) => visitDemo(t, browser, options, map)
 
-  for (const { name, look } of LOOKS) {
+  for (const { name, look } of PLAYED_LOOKS) {
     test(`every request can be sent and read, ${name}, without complaints in the console`, async (t) => {
       const { page, complaints, uploadDir } = await visit(t, look)
 

@@ -27,6 +27,9 @@ export const LOOKS = [
   { name: 'dark and narrow', look: { colorScheme: 'dark', viewport: NARROW } },
 ] as const
 
+/** Each scheme and each width once: for tests that play with a page, which take many seconds. */
+export const PLAYED_LOOKS = [LOOKS[0], LOOKS[3]] as const
+
 /** @param map adds routes before the server starts */
 export async function visitDemo(
   t: TestContext,
