@@ -9,6 +9,8 @@ const TURN_BYTES = 256 * 1024
 const TURN_PIECES = 64
 /** The same for all responses together: a client may ask for a hundred at once, on each of its connections. */
 const TURN_BYTES_OF_ALL = 512 * 1024
+/** And after so long: what it takes to make a piece is known to its source alone, and a program that has just started is slow. */
+const TURN_MS_OF_ALL = 10
 /** What a piece costs, however small it is, as much as so many bytes. */
 const BYTES_OF_ANY_PIECE = 512
 /** What the first piece is expected to have at least. Many responses may ask for it before any of them has it. */
@@ -18,6 +20,8 @@ let bytesOfAll = 0
 /** Of the first piece of any response, lately. */
 let lastFirstBytes = 0
 let isTurnPlanned = false
+/** When the first piece of this turn was asked for, if a turn is planned. */
+let turnStart = 0
 /** The responses that wait for a turn, all as one sender: in the order in which they came. */
 const waiting = new FairQueue<() => void>()
 
@@ -29,14 +33,19 @@ function countForAll(bytes: number): void {
 function planTurn(): void {
   if (isTurnPlanned) return
   isTurnPlanned = true
+  turnStart = performance.now()
   setImmediate(() => void beginTurn())
+}
+
+function isTurnOver(): boolean {
+  return bytesOfAll >= TURN_BYTES_OF_ALL || (isTurnPlanned && performance.now() - turnStart >= TURN_MS_OF_ALL)
 }
 
 /** Lets those that wait go on, one after the other, until they have used up the turn. Whoever waits again meanwhile does so for a later one. */
 async function beginTurn(): Promise<void> {
   bytesOfAll = 0
   isTurnPlanned = false
-  for (let most = waiting.length; most > 0 && bytesOfAll < TURN_BYTES_OF_ALL; most--) {
+  for (let most = waiting.length; most > 0 && !isTurnOver(); most--) {
     waiting.next()!()
     await allMicrotasks()
   }
@@ -57,7 +66,7 @@ export class SourceTurns {
 
   /** Whether others come first. */
   get isOver(): boolean {
-    return this.#pieces >= TURN_PIECES || this.#bytes >= TURN_BYTES || bytesOfAll >= TURN_BYTES_OF_ALL
+    return this.#pieces >= TURN_PIECES || this.#bytes >= TURN_BYTES || isTurnOver()
   }
 
   /** Resolves when the event loop has run everything that was due, and those that have waited longer. */

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
+import { Turns } from '../../../test/support/turns.ts'
 import type { SourceReader } from '../../http/response/byte-source.ts'
 import { pump } from './pump.ts'
 
@@ -98,6 +99,22 @@ for (const [what, size, pumps, pieces, mostInTurn] of [
     assert.equal(written, pumps * pieces)
     assert.ok(most <= mostInTurn, `${most} pieces in one turn`)
   })
+
+test('responses whose pieces take long to make take turns, however small the pieces are', async (t) => {
+  const turns = new Turns(t)
+  const target = { isGone: false, sendHead() {}, write: () => null }
+  const sourceOf = (): SourceReader => {
+    let left = 2
+    return reader(() => {
+      turns.count()
+      for (const start = performance.now(); performance.now() - start < 20; );
+      return left-- === 0 ? null : Buffer.alloc(1)
+    })
+  }
+  await Promise.all(Array.from({ length: 10 }, () => pump(sourceOf(), -1, target)))
+  assert.equal(turns.all, 30)
+  assert.ok(turns.most <= 2, `${turns.most} pieces in one turn`)
+})
 
 test('a response that waits for its source holds up no other, and one that has waited longer is first', async () => {
   const order: string[] = []
