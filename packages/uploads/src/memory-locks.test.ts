@@ -42,3 +42,30 @@ test('gives up when the time is over, and gets nothing later', async () => {
   await first.release()
   assert.ok(await locks.acquire('a', nobody, 0, clock))
 })
+
+test('passes the lock on in order, whoever has given up in between, and whoever has come since', async () => {
+  const locks = memoryLocks()
+  const clock = new TestClock()
+  const granted: number[] = []
+  const first = (await locks.acquire('a', nobody, 1000, clock))!
+  const wait = (number: number, waitMs: number): void =>
+    void locks.acquire('a', nobody, waitMs, clock).then((lock) => {
+      if (lock === null) return
+      granted.push(number)
+      if (number === 2) for (const late of [1000, 1001, 1002]) wait(late, 1000)
+      void lock.release()
+    })
+  for (let number = 0; number < 1000; number++) wait(number, number % 3 === 0 ? 500 : 1000)
+  await clock.advance(500)
+  const inOrder = Array.from({ length: 1000 }, (_, number) => number).filter((number) => number % 3 !== 0)
+  for (const [release, expected] of [
+    [first, inOrder],
+    [null, [...inOrder, 1000, 1001, 1002]],
+  ] as const) {
+    await release?.release()
+    const last = (await locks.acquire('a', nobody, 1000, clock))!
+    assert.deepEqual(granted, expected)
+    await last.release()
+  }
+  assert.equal(clock.running, 0)
+})

@@ -6,7 +6,9 @@ import type { UploadLock, UploadLocks } from './upload-locks.ts'
 /** Who has the lock of an upload, and who waits for it. */
 interface Place {
   onWanted: (() => void) | null
-  readonly waiting: Waiter[]
+  readonly waiting: Set<Waiter>
+  /** Goes on from the last one that it has returned: to look for the first of a set takes the longer, the more have left it. */
+  readonly inOrder: Iterator<Waiter, undefined>
 }
 
 interface Waiter {
@@ -25,14 +27,15 @@ class MemoryLocks implements UploadLocks {
   acquire(id: string, onWanted: () => void, waitMs: number, clock: Clock): Promise<UploadLock | null> {
     const place = this.#places.get(id)
     if (place === undefined) {
-      this.#places.set(id, { onWanted, waiting: [] })
+      const waiting = new Set<Waiter>()
+      this.#places.set(id, { onWanted, waiting, inOrder: waiting.values() })
       return Promise.resolve(this.#lockOf(id))
     }
     if (waitMs === 0) return Promise.resolve(null)
     return new Promise((resolve) => {
       const stopTimer = clock.every(waitMs, () => {
         stopTimer()
-        place.waiting.splice(place.waiting.indexOf(waiter), 1)
+        place.waiting.delete(waiter)
         resolve(null)
       })
       const waiter: Waiter = {
@@ -42,7 +45,7 @@ class MemoryLocks implements UploadLocks {
           resolve(this.#lockOf(id))
         },
       }
-      place.waiting.push(waiter)
+      place.waiting.add(waiter)
       ask(place)
     })
   }
@@ -62,14 +65,15 @@ class MemoryLocks implements UploadLocks {
 
   #pass(id: string): void {
     const place = this.#places.get(id)!
-    const next = place.waiting.shift()
+    const next = place.inOrder.next().value
     if (next === undefined) {
       this.#places.delete(id)
       return
     }
+    place.waiting.delete(next)
     place.onWanted = next.onWanted
     next.grant()
-    if (place.waiting.length > 0) queueMicrotask(() => ask(place)) // the newest has it in the end
+    if (place.waiting.size > 0) queueMicrotask(() => ask(place)) // the newest has it in the end
   }
 }
 
