@@ -169,11 +169,8 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     if (!this.#mayQueue(length)) return false
     this.#watcher?.(message.isBinary ? message.bytes : message.bytes.toString(), false)
     const deflate = length >= COMPRESSION_THRESHOLD_BYTES ? this.#deflate : null
-    if (deflate === null) this.#sending.sendShared(message.frame)
-    else if (deflate.takesShared) {
-      this.#sending.sendShared(message.deflatedFrame)
-      deflate.sentShared(message.bytes)
-    } else this.#sending.send(FIN | COMPRESSED | (message.isBinary ? BINARY : TEXT), deflate.deflate(message.bytes))
+    this.#sending.sendShared(deflate === null ? message.frame : message.deflatedFrame(deflate.sendBits))
+    deflate?.sentShared(message.bytes)
     return true
   }
 

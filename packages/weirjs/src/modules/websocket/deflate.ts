@@ -25,7 +25,6 @@ const GATHERED_BYTES = 40 * 1024
 /** Further back we do not look for what is repeated: more would cost more time than it saves bytes. */
 const OWN_WINDOW_BITS = 12
 const LEAST_BITS = 9
-const MOST_BITS = 15
 const LEVEL = 6
 /** Larger messages are compressed less, because everyone waits for them. */
 const LARGE_BYTES = 64 * 1024
@@ -56,13 +55,14 @@ export class PerMessageDeflate {
   readonly #received: TextWindow | null
   /** What has been deflated. */
   readonly #sent: TextWindow | null
-  readonly #sendBits: number
+  /** The window of the client, which decides what it can inflate of what `deflateAlone` makes. */
+  readonly sendBits: number
   /** As how many small messages the last one counts that was inflated. A client can make much of few bytes: of a thousand, a mebibyte. */
   work = 0
 
   constructor(parameters: DeflateParameters) {
     const { clientKeeps, serverKeeps, clientBits, serverBits } = parameters
-    this.#sendBits = serverBits
+    this.sendBits = serverBits
     this.#received = clientKeeps ? new TextWindow(clientBits) : null
     this.#sent = serverKeeps ? new TextWindow(Math.min(serverBits, OWN_WINDOW_BITS)) : null
   }
@@ -112,14 +112,9 @@ export class PerMessageDeflate {
 
   /** The payload of a compressed message. */
   deflate(message: Uint8Array): Buffer {
-    const payload = deflateOnce(message, this.#sent?.bytes, this.#sendBits)
+    const payload = deflateOnce(message, this.#sent?.bytes, this.sendBits)
     this.#sent?.add(message)
     return payload
-  }
-
-  /** Whether the client can inflate what `deflateAlone` makes. */
-  get takesShared(): boolean {
-    return this.#sendBits === MOST_BITS
   }
 
   /** What `deflateAlone` has made of the message is sent. */
@@ -129,8 +124,8 @@ export class PerMessageDeflate {
 }
 
 /** The payload of a compressed message that refers to no other. */
-export function deflateAlone(message: Uint8Array): Buffer {
-  return deflateOnce(message, undefined, MOST_BITS)
+export function deflateAlone(message: Uint8Array, bits: number): Buffer {
+  return deflateOnce(message, undefined, bits)
 }
 
 function deflateOnce(message: Uint8Array, window: Buffer | undefined, mostBits: number): Buffer {

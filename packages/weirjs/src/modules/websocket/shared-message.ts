@@ -1,4 +1,4 @@
-// A message for several connections: its frame is made once, and so is what it is compressed to.
+// A message for several connections: its frame is made once, and so is what it is compressed to for each size of their windows.
 
 import type { Buffer } from 'node:buffer'
 
@@ -26,7 +26,7 @@ export class SharedMessage {
   readonly bytes: Uint8Array
   readonly isBinary: boolean
   #frame: SharedFrame | null = null
-  #deflatedFrame: SharedFrame | null = null
+  readonly #deflatedFrames: SharedFrame[] = []
 
   constructor(bytes: Uint8Array, isBinary: boolean) {
     this.bytes = bytes
@@ -38,10 +38,10 @@ export class SharedMessage {
     return this.#frame
   }
 
-  /** The compressed frame, which any client can inflate whose window has the usual size. */
-  get deflatedFrame(): SharedFrame {
-    this.#deflatedFrame ??= new SharedFrame(frameOf(FIN | COMPRESSED | this.#opcode, deflateAlone(this.bytes)))
-    return this.#deflatedFrame
+  /** The compressed frame, which any client can inflate whose window has so many bits. */
+  deflatedFrame(bits: number): SharedFrame {
+    this.#deflatedFrames[bits] ??= new SharedFrame(frameOf(FIN | COMPRESSED | this.#opcode, deflateAlone(this.bytes, bits)))
+    return this.#deflatedFrames[bits]
   }
 
   get #opcode(): number {

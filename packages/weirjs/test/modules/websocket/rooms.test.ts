@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import zlib from 'node:zlib'
 import { type WebSocketConnection, type WebSocketRoute, websocket } from '../../../src/modules/websocket/index.ts'
 import { eventually, inBothReadModes } from '../../support/serving.ts'
 import { BINARY, frame, mapEcho, openWs, RawSocket, TEXT } from '../../support/websocket-client.ts'
@@ -56,4 +57,26 @@ inBothReadModes('rooms of WebSockets', (serve) => {
         assert.deepEqual(all, sent)
       }
     })
+
+  test('a broadcast is compressed once for each size of window, however many clients there are', async (t) => {
+    let route!: WebSocketRoute<unknown>
+    const serving = await serve(t, (server) => void (route = mapEcho(server, { perMessageDeflate: true })))
+    const clients: [bits: number, socket: RawSocket][] = []
+    for (const bits of [8, 9, 12, 15, 8, 9, 12, 15])
+      clients.push([
+        bits,
+        await RawSocket.open(serving, '/', `Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits=${bits}\r\n`),
+      ])
+    const deflate = t.mock.method(zlib, 'deflateRawSync')
+    for (const text of ['abc'.repeat(1_000), 'abcd'.repeat(1_000)]) {
+      const before = deflate.mock.callCount()
+      assert.equal(route.broadcast(null, text), clients.length)
+      assert.equal(deflate.mock.callCount() - before, 4)
+      for (const [bits, socket] of clients) {
+        const { payload } = await socket.frame()
+        const options = { finishFlush: zlib.constants.Z_SYNC_FLUSH, windowBits: bits }
+        assert.equal(zlib.inflateRawSync(payload, options).toString(), text)
+      }
+    }
+  })
 })
