@@ -116,6 +116,18 @@ export function checkedOptions(options: CacheOptions) {
     statusName: cacheStatus === false ? null : cacheStatus,
     /** Null: the clock of the connection. */
     clock: clock ?? null,
+    labelOf: serverLabels(),
+  }
+}
+
+/** What the keys of a server begin with: others that use the same cache have their own handlers. Nothing for the first, whose keys other processes share. */
+function serverLabels(): (server: object) => string {
+  const labels = new WeakMap<object, string>()
+  let count = 0
+  return (server) => {
+    let label = labels.get(server)
+    if (label === undefined) labels.set(server, (label = count++ === 0 ? '' : `${count}\n`))
+    return label
   }
 }
 

@@ -53,7 +53,8 @@ export function readRequest(exchange: ExchangeHandle, settings: CacheSettings): 
   // What a client can write into its head that is not in the key has no influence on the origin: only trusted proxies state that.
   // Where the path of the application ends is a part of it: `/a` below `/app` is another route than `/app/a` at the root. And the host that a proxy
   // states may not be the Host field, by which routes are found.
-  const primary = `${session.origin}${session.basePath}\n${exchange.url}\n${session.endpoint ?? ''}\n${session.route ?? ''}\n${key}`
+  const place = `${settings.labelOf(session.server)}${session.origin}${session.basePath}`
+  const primary = `${place}\n${exchange.url}\n${session.endpoint ?? ''}\n${session.route ?? ''}\n${key}`
   return { primary: boundedKey(primary), key, exchange, hasAuthorization: exchange.field('authorization') !== null, wants }
 }
 

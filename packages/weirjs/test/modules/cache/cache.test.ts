@@ -381,3 +381,18 @@ test('with clientDirectives, Cache-Control of the request counts', async () => {
   assert.equal((await get('/new', { 'Cache-Control': 'only-if-cached' }))[0], 504)
   assert.equal(await ask('max-stale=9'), 'run 7')
 })
+
+test('servers that use the same cache share its memory, and no responses', async () => {
+  const cached = cache({ maxAge: '1h' })
+  const servers = ['a', 'b', 'c'].map((name) => {
+    const server = new HttpServer({ logger: null }).use(cached)
+    server.mapGet('/:page', () => `of ${name}`)
+    return server
+  })
+  const get = async (server: HttpServer): Promise<string> => (await server.inject({ url: '/page' })).text()
+  for (const _ of [1, 2]) for (const [i, server] of servers.entries()) assert.equal(await get(server), `of ${'abc'[i]}`)
+  const { hit, miss, entries } = cached.counts
+  assert.deepEqual({ hit, miss, entries }, { hit: 3, miss: 3, entries: 3 })
+  await cached.invalidate({ path: '/page' })
+  assert.equal(cached.counts.entries, 0)
+})
