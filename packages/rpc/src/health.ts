@@ -4,6 +4,7 @@ import type { DescService } from '@bufbuild/protobuf'
 import type { Duration, ServerHandle } from 'weirjs'
 import { onStop, option, rules, systemClock } from 'weirjs/kit'
 
+import type { RpcCall } from './call.ts'
 import type { RpcImplementation } from './implementation.ts'
 import { type Health, type HealthCheckResponse, HealthCheckResponse_ServingStatus as Status } from './proto/grpc/health/v1/health_pb.ts'
 import { RpcError } from './rpc-error.ts'
@@ -24,6 +25,9 @@ export const RPC_HEALTH_RULES = rules<HealthOptions>('health()')({
   interval: option.duration({ least: 1 }).or('1s'),
 })
 
+/** No service has this name. */
+const UNKNOWN = '?'
+
 /** The implementation of `Health`, for `mapService`. @throws WEIR_OPTION_INVALID */
 export function health(server: ServerHandle, options: HealthOptions = {}): RpcImplementation<typeof Health> {
   const { services, isServing = () => true, interval } = RPC_HEALTH_RULES.read(options)
@@ -35,6 +39,17 @@ export function health(server: ServerHandle, options: HealthOptions = {}): RpcIm
   }
   const watchers = new Watchers(statusOf, interval)
 
+  async function* watch(service: string, { signal }: RpcCall): AsyncGenerator<{ status: Status }> {
+    let last: Status | null = null
+    while (!signal.aborted) {
+      const status = statusOf(service)
+      if (status !== last) yield { status }
+      if (server.stopping.aborted) return // clients connect elsewhere
+      last = status
+      await watchers.change(service, status, signal, server.stopping)
+    }
+  }
+
   return {
     check({ service }) {
       const status = statusOf(service)
@@ -42,16 +57,8 @@ export function health(server: ServerHandle, options: HealthOptions = {}): RpcIm
       return { status }
     },
     list: () => ({ statuses: Object.fromEntries(names.map((name) => [name, { status: statusOf(name) } as HealthCheckResponse])) }),
-    async *watch({ service }, call) {
-      let last: Status | null = null
-      while (!call.signal.aborted) {
-        const status = statusOf(service)
-        if (status !== last) yield { status }
-        if (server.stopping.aborted) return // clients connect elsewhere
-        last = status
-        await watchers.change(service, status, call.signal, server.stopping)
-      }
-    },
+    // A stream keeps no name that a client has chosen, which may have megabytes, and be sent in some kilobytes.
+    watch: ({ service }, call) => watch(names.includes(service) ? service : UNKNOWN, call),
   }
 }
 

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 
 import type { HttpServer } from 'weirjs'
 
+import { growthOf } from '../../weirjs/test/support/memory-growth.ts'
 import { health, type RpcCall } from '../src/index.ts'
 import { HealthCheckResponse_ServingStatus as Status } from '../src/proto/grpc/health/v1/health_pb.ts'
 
@@ -70,4 +71,19 @@ test('each ends with its call, also if that has ended before, and with what isSe
   const failing = broken.next()
   fails = true
   await assert.rejects(failing as Promise<unknown>, { message: 'broken' })
+})
+
+test('none keeps the name of a service that there is not', async (t) => {
+  stayAlive(t)
+  const { watch } = health({ isReady: true, stopping: new AbortController().signal } as HttpServer)
+  const changes: Promise<unknown>[] = []
+  const grown = await growthOf(async () => {
+    for (let i = 0; i < 64; i++) {
+      const service = Buffer.alloc(500_000, 'x').toString('latin1')
+      const stream = watch!({ service } as never, { signal: new AbortController().signal } as RpcCall)[Symbol.asyncIterator]()
+      assert.equal((await stream.next()).value?.status, Status.SERVICE_UNKNOWN)
+      changes.push(stream.next())
+    }
+  })
+  assert.ok(grown < 16_000_000, `${grown} bytes for ${changes.length} streams`)
 })
