@@ -52,6 +52,8 @@ const INDEXED_3000 = Buffer.concat([
 class Peers {
   readonly wire: Http2WireConnection<null>
   answers = false
+  /** Whether it works on requests for ever. */
+  keeps = false
   /** What the server does with a new request. */
   onHead: (stream: Http2Stream<null>) => void = () => {}
   fault: string | null = null
@@ -88,7 +90,7 @@ class Peers {
     this.heads++
     this.onHead(stream)
     if (this.answers) wire.sender.sendHead(stream, 200, null, null, 0, '', true)
-    wire.release(stream)
+    if (!this.keeps) wire.release(stream)
   }
 
   open(isEnd = true): Buffer {
@@ -373,6 +375,35 @@ test('heads that HPACK makes large, with and without a response, spend an allowa
     send()
     assert.equal(peers.fault, fault, `${references} references`)
   }
+})
+
+test('heads that HPACK makes large, of requests in progress, have a bound for all connections, and each has room for some', () => {
+  const kept: [peers: Peers, stream: Http2Stream<null>][] = []
+  const connect = (): Peers => {
+    const peers = new Peers()
+    peers.keeps = true
+    peers.onHead = (stream) => kept.push([peers, stream])
+    peers.send(encodeFrame(HEADERS, END_HEADERS | END_STREAM, (peers.nextStream += 2), Buffer.concat([GET, INDEXED_3000])))
+    return peers
+  }
+  const sendBombs = (peers: Peers): void => {
+    const bomb = Buffer.concat([GET, Buffer.alloc(19, 0xbe)])
+    for (let i = 0; i < 99; i++) peers.send(encodeFrame(HEADERS, END_HEADERS | END_STREAM, (peers.nextStream += 2), bomb))
+    assert.equal(peers.fault, null)
+  }
+  const connections = Array.from({ length: 40 }, connect)
+  connections.forEach(sendBombs)
+  let bytes = 0
+  for (const [, { head }] of kept) bytes += head.size
+  assert.ok(bytes > 128 * 1024 ** 2 && bytes <= 128 * 1024 ** 2 + connections.length * 64 * 1024, String(bytes))
+  const other = connect()
+  for (let i = 0; i < 64; i++) other.send(other.open())
+  assert.equal(other.heads, 65)
+  for (const [peers, stream] of kept.splice(0)) peers.wire.release(stream)
+  const late = connect()
+  sendBombs(late)
+  assert.equal(late.heads, 100)
+  for (const [peers, stream] of kept) peers.wire.release(stream)
 })
 
 test('single bytes that are held take about as much memory as they are', () => {

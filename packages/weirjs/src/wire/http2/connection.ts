@@ -15,7 +15,7 @@
 //
 // Its owner also uses its sender (responses), its bodies (windows) and its control (settings, PING). Here: streams, from first to last frame.
 
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import type { WeirError } from '../../base/errors.ts'
 import type { Limits } from '../../base/limits.ts'
 import * as allowances from './allowances.ts'
@@ -27,9 +27,10 @@ import { FAULTS, type FaultName, Http2Error, INTERNAL_ERROR, NO_ERROR, REFUSED_S
 import { FrameSender } from './frame-sender.ts'
 import { FrameReader, NEED_DATA as NEED_BYTES, STREAM_FAULT, UNKNOWN } from './frames/frame-reader.ts'
 import * as frames from './frames/frame-types.ts'
+import { HeldHeads } from './held-heads.ts'
 import { RequestReader, ROOM_FOR_REFUSALS } from './request-reader.ts'
 import * as state from './states.ts'
-import { Http2Stream } from './stream.ts'
+import { Http2Stream, NO_BYTES } from './stream.ts'
 import { StreamTable } from './stream-table.ts'
 
 interface Http2Options {
@@ -47,8 +48,6 @@ export const MOST_QUEUED_BYTES = 4 * 1024 * 1024
 /** How many times `maxConcurrentStreams` requests may be in progress, including those that were reset and whose handlers have not settled. */
 const ROOM_FOR_RESET = 2
 
-const NO_BYTES = Buffer.alloc(0)
-
 /** @typeParam T what the owner keeps of a stream, in its `owner` */
 export class Http2WireConnection<T> {
   readonly sender: FrameSender<T>
@@ -57,7 +56,8 @@ export class Http2WireConnection<T> {
   readonly #frames: FrameReader
   readonly #allowances = new Allowances()
   readonly #streams = new StreamTable<T>()
-  /** How many streams have been refused, because there were too many, since the owner set it to 0. */
+  readonly #heads = new HeldHeads()
+  /** How many streams have been refused, because there were too many or their heads too large, since the owner set it to 0. */
   refusedStreams = 0
   readonly #maxConcurrentStreams: number
   readonly #requests: RequestReader
@@ -211,7 +211,7 @@ export class Http2WireConnection<T> {
     this.#streams.open(id)
     const early = this.control.takePriority(id)
     const most = this.#maxConcurrentStreams
-    if (this.#openStreams >= most || this.unreleased >= ROOM_FOR_RESET * most) {
+    if (this.#openStreams >= most || this.unreleased >= ROOM_FOR_RESET * most || !this.#heads.hasRoomFor(this.#requests.listBytes)) {
       this.refusedStreams++
       this.#allowances.spend(allowances.REFUSALS)
       this.sender.writeReset(id, REFUSED_STREAM)
@@ -224,6 +224,7 @@ export class Http2WireConnection<T> {
     this.#openStreams++
     this.unreleased++
     this.#requests.readHead(stream)
+    this.#heads.count(stream.head.size)
     if (early !== null) this.sender.prioritize(stream, early)
     if (this.sender.queuedBytes <= MOST_QUEUED_BYTES && this.#waiting.length === 0) {
       this.#fresh = stream
@@ -372,7 +373,7 @@ export class Http2WireConnection<T> {
   #tellReset(stream: Http2Stream<T>, code: number, fault: FaultName | null): number {
     if (stream.isWaiting) {
       this.#waiting.splice(this.#waiting.indexOf(stream), 1) // its owner does not know it
-      this.unreleased--
+      this.release(stream)
       return NOTHING
     }
     this.stream = stream
@@ -409,6 +410,7 @@ export class Http2WireConnection<T> {
     stream.isReleased = true
     if (this.stream === stream) this.stream = undefined!
     this.unreleased--
+    this.#heads.count(-stream.head.size)
   }
 
   #onWindowUpdate(): number {
@@ -427,7 +429,7 @@ export class Http2WireConnection<T> {
   readonly #dropStreams = (): void => {
     if (this.#fresh !== null) this.#streams.add(this.#fresh)
     this.#fresh = this.#taking = null
-    this.#waiting.length = 0
+    for (const stream of this.#waiting.splice(0)) this.release(stream)
     this.#frames.drop()
     for (const stream of this.#streams.values()) this.sender.leaveReset(stream)
   }

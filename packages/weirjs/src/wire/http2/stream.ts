@@ -11,7 +11,7 @@ import { NO_HEAD } from '../head/head.ts'
 import * as state from './states.ts'
 import { checkStreamMove } from './states.ts'
 
-const NO_BYTES = Buffer.alloc(0)
+export const NO_BYTES = Buffer.alloc(0)
 const NO_FIELDS: readonly (readonly [name: string, value: string])[] = []
 
 /** Fields as name, value, name, value; names in lower case. */

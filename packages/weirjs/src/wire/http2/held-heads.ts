@@ -1,0 +1,26 @@
+// How much the heads of requests in progress take. A client repeats a field that it has sent before in a byte, so that a head of 64 KB costs it 60
+// bytes, and a stream of events, or a WebSocket, keeps it for hours.
+
+/** What each connection may keep: 64 heads of ordinary requests, or the largest one by default. */
+const FREE_BYTES = 64 * 1024
+/** What all connections of the thread may keep above that. */
+const MOST_OF_ALL_BYTES = 128 * 1024 * 1024
+
+let allBytes = 0
+
+/** The heads of one connection. */
+export class HeldHeads {
+  #bytes = 0
+
+  /** Whether there is room for one of so many bytes. For one at a time, there always is. */
+  hasRoomFor(bytes: number): boolean {
+    return this.#bytes === 0 || this.#bytes + bytes <= FREE_BYTES || allBytes + bytes <= MOST_OF_ALL_BYTES
+  }
+
+  /** @param bytes below zero for one whose request is over */
+  count(bytes: number): void {
+    const before = Math.max(this.#bytes, FREE_BYTES)
+    this.#bytes += bytes
+    allBytes += Math.max(this.#bytes, FREE_BYTES) - before
+  }
+}
