@@ -45,7 +45,7 @@ export function missOf({ segments: wanted }: Pick<Template, 'segments'>, segment
   }
   const text = segments[at]
   const segment = wanted[at]!
-  const fits = missOf({ segments: wanted.slice(at + 1) }, segments.slice(at + 1)) === null
+  const fits = missOf({ segments: wanted.slice(at + 1) }, segments.slice(at + 1, wanted.length + 1)) === null // a path may have thousands
   const miss = (kind: Miss['kind'], edits: number | null): Miss => ({ kind, segmentIndex: at, edits, fits })
   if (text === undefined) {
     const isSlash = at === last && segment.kind === 'text' && segment.text === ''
