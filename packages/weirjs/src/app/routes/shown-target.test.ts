@@ -31,6 +31,9 @@ test('hides declared secrets, of the route that answers and of those that the cl
     ['/rezet/abc', '/rezet/(not shown)'],
     ['/files/a/b/c', '/files/(not shown)'],
     ['/search?q=abc&page=1&%71=def', '/search?q=(not shown)&page=1&%71=(not shown)'],
+    ['/search?&&q=abc&q&=&page=%zz&&', '/search?&&q=(not shown)&q=(not shown)&=&page=%zz&&'],
+    ['/search??q=abc&a=?q=abc', '/search??q=(not shown)&a=?q=abc'],
+    ['/search?a=b&c', '/search?a=b&c'],
     ['/none/abc', '/none/abc'],
   ]
   for (const [target, text] of cases) assert.equal(shown(target!), text, target)
