@@ -116,7 +116,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   #starting: Promise<void> | null = null
   #stopSignal = newStopSignal()
   #stopping: Stopping | null = null
-  #onStopped: (() => void)[] = []
+  readonly #onStopped: (() => void)[] = []
 
   /** @throws WEIR_OPTION_INVALID for a wrong option, limit or timeout */
   constructor(address: string, port: number, options?: Omit<ServerOptions, 'address' | 'port'>)
@@ -260,7 +260,8 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
 
   #takePlaces(): readonly ListenOptions[] {
     const places = this.#places.take()
-    this.#routes.checkStart(this.#places.names!, this.#host.limits.maxRequestBodySize, hasDebug(this))
+    const warnings = this.#routes.checkStart(this.#places.names!, this.#host.limits.maxRequestBodySize, hasDebug(this))
+    for (const says of warnings) logWarning(this.#logger, `weir: ${says}`)
     return places
   }
 
@@ -378,9 +379,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     this.#host.isStopping = false
     this.#stopping = null
     this.#stopSignal = newStopSignal()
-    const waiting = this.#onStopped
-    this.#onStopped = []
-    for (const resolve of waiting) resolve()
+    for (const resolve of this.#onStopped.splice(0)) resolve()
     return { aborted: ownAborted + hostedAborted }
   }
 

@@ -265,7 +265,9 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     if (rest !== undefined)
       throw new WeirError('WEIR_ROUTE_TEMPLATE', `${JSON.stringify(path)}: "*${rest.name}" matches all that is left, but a group continues`)
     const declared = splitDeclaration(declaration ?? {}, 'group', `group ${path}`)
-    return new Group(this.#home, new Scope(this.#scope, 'group', full, declared), this.server())
+    const scope = new Scope(this.#scope, 'group', full, declared)
+    this.#home.table.addGroup(scope)
+    return new Group(this.#home, scope, this.server())
   }
 
   /** The server, as modules of a group see it. */

@@ -37,7 +37,10 @@ describe('when the program starts', () => {
       () => server().mapGet('/a', handler).mapGet('/a', handler),
       /\/a \(inline\) at .*first-day.* and GET \/a \(inline\) at/,
     ],
-    'use with a path': [() => server().use(wrong('/api')), /not a string: for a path, write server\.group\("\/api"\)\.use\(…\)/],
+    'use with a path': [
+      () => server().use(wrong('/api')),
+      /not a string: for a path, write const group = server\.group\("\/api"\)\.use\(…\), and map its routes on group$/,
+    ],
     'use with a list': [() => server().use(wrong([handler])), /not an array: call it for each of them/],
     'use with a promise': [() => server().use(wrong(Promise.resolve(cors()))), /not a promise: await it/],
     'use with a group': [

@@ -234,7 +234,8 @@ export function isModule(value: unknown): value is { install(...args: never[]): 
 }
 
 function insteadOf(usable: unknown): string {
-  if (typeof usable === 'string') return `: for a path, write server.group(${JSON.stringify(usable)}).use(…)`
+  if (typeof usable === 'string')
+    return `: for a path, write const group = server.group(${JSON.stringify(usable)}).use(…), and map its routes on group`
   return Array.isArray(usable) ? ': call it for each of them' : ''
 }
 

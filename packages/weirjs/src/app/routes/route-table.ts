@@ -9,6 +9,7 @@ import type { Match } from '../../routing/method-table.ts'
 
 import { isSecret } from './binder.ts'
 import { EndpointMatcher } from './endpoint-matcher.ts'
+import { groupWarnings } from './group-warnings.ts'
 import type { Route } from './route.ts'
 import { checkFileSizes } from './route-body.ts'
 import { type Composer, checkChain, commonScope, Scope } from './scope.ts'
@@ -57,6 +58,8 @@ export class RouteTable {
   #hasGroups = false
   /** Groups to which requests without a route belong, the innermost first. */
   readonly #owners: Owner[] = []
+  /** All groups, in the order in which they were made. */
+  readonly #groups: Scope[] = []
   #revision = 0
 
   /**
@@ -118,6 +121,11 @@ export class RouteTable {
     for (const route of routes) this.#note(route)
   }
 
+  /** @param scope of a group */
+  addGroup(scope: Scope): void {
+    this.#groups.push(scope)
+  }
+
   #note(route: Route): void {
     if (route.host !== null) this.#hasHosts = true
     if (route.scope.parent !== this.root) this.#hasGroups = true
@@ -154,15 +162,20 @@ export class RouteTable {
    * Checks what only a server that starts can know. From now on, the endpoints are known.
    * @param bodyLimit the `maxRequestBodySize` of the server
    * @param keepsPlaces whether errors may still name the line that mapped a route
+   * @returns what to warn of
    * @throws WEIR_ROUTE_DECLARATION for a route of any other, which no request would ever reach, and for a file that no body could contain; what `check` of a policy throws
    */
-  checkStart(names: ReadonlySet<string>, bodyLimit: number | null = null, keepsPlaces = false): void {
+  checkStart(names: ReadonlySet<string>, bodyLimit: number | null = null, keepsPlaces = false): readonly string[] {
     checkChain(this.root.chain, 'requests without a route', null)
-    for (const route of [...this.#routes, ...this.#fallbackRoutes]) checkRoute(route, names, bodyLimit)
+    const all = [...this.#routes, ...this.#fallbackRoutes]
+    for (const route of all) checkRoute(route, names, bodyLimit)
     for (const owner of this.#owners) checkOwner(owner, names)
+    const used = new Set([...all, ...this.#owners].flatMap(({ scope }) => scope.lineage))
+    const warnings = groupWarnings(this.#groups, this.#routes, (group) => used.has(group))
     if (!keepsPlaces) for (const route of this.#routes) route.mappedBy = null
     this.#endpointNames = names
     this.#bodyLimit = bodyLimit
+    return warnings
   }
 
   /** Sets how middleware and routes become one function. */
