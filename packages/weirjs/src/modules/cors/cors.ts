@@ -79,6 +79,7 @@ export function cors(options: CorsOptions = {}): Module {
       const origins = settings.origins ?? defaultOrigins(host, settings.credentials)
       const policy = new Policy(settings, origins)
       const refused = new Set<string>()
+      const description = Object.freeze({ credentials: settings.credentials })
       const gate = (session: HttpSession) =>
         isPreflight(session) ? policy.answerPreflight(session, (origin) => logRefused(host, refused, origin)) : undefined
       host.use({
@@ -92,6 +93,7 @@ export function cors(options: CorsOptions = {}): Module {
           return isPreflight(session) ? (policy.answerPreflight(session, () => {}) as HttpResponse) : undefined
         },
         beforeSend: (session, response) => policy.describe(session, response),
+        describe: () => description,
       })
     },
   }

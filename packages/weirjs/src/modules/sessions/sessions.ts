@@ -267,20 +267,22 @@ export class SessionsModule implements Sessions {
     this.#domain = null
   }
 
-  /** Once: the login of a page whose browser will not send the cookie back. A form that leads here is not one. */
+  /** Once: the login of a page whose browser will not send the cookie back, or does not keep it. A form that leads here is not one. */
   #warnOfOtherSite(session: HttpSession): void {
     const field = (name: string): string | null => exchange(session).field(name)
-    if (
-      this.#warn === null ||
-      this.#sameSite === 'none' ||
-      field('sec-fetch-site') !== 'cross-site' ||
-      field('sec-fetch-mode') === 'navigate'
-    )
-      return
-    const origin = JSON.stringify((field('origin') ?? 'another site').slice(0, 100))
-    this.#warn(
-      `weir: a page of ${origin} has signed in, and its browser sends no cookie back that is SameSite=${this.#sameSite === 'lax' ? 'Lax' : 'Strict'}: serve both from one site, or write cookie: { sameSite: 'none' } for sessions() (docs/guide/sessions.md)`,
-    )
+    const site = field('sec-fetch-site')
+    const mode = field('sec-fetch-mode')
+    const isOtherSite = site === 'cross-site' && mode !== 'navigate'
+    // With credentials, the page could not read the response; without, its browser ignores the cookie.
+    const isKeptOut = mode === 'cors' && (isOtherSite || site === 'same-site') && exchange(session).policies.some(allowsNoCredentials)
+    const why =
+      isOtherSite && this.#sameSite !== 'none'
+        ? `its browser sends no cookie back that is SameSite=${this.#sameSite === 'lax' ? 'Lax' : 'Strict'}: serve both from one site, or write cookie: { sameSite: 'none' } for sessions() (docs/guide/sessions.md)`
+        : isKeptOut
+          ? "cors() lets it keep no cookie: write cors({ credentials: true }), and credentials: 'include' for its fetch (docs/guide/cors.md)"
+          : null
+    if (why === null || this.#warn === null) return
+    this.#warn(`weir: a page of ${JSON.stringify((field('origin') ?? 'another site').slice(0, 100))} has signed in, and ${why}`)
     this.#warn = null
   }
 
@@ -346,6 +348,11 @@ export class SessionsModule implements Sessions {
     const notBefore = this.#notBefore(record.principal)
     return isPromise(notBefore) ? (notBefore as Promise<Date | null>).then(accept) : accept(notBefore)
   }
+}
+
+/** Whether it is a `cors` that lets no page read responses to requests with cookies. */
+function allowsNoCredentials({ name, description }: UsedPolicy): boolean {
+  return name === 'cors' && (description as { readonly credentials?: boolean } | null)?.credentials === false
 }
 
 function stored(schema: StandardSchema | undefined, owner: string, option: string): StoredValue {

@@ -13,10 +13,10 @@ import { keyOf, SECURE_PEER } from '../../support/user-sessions.ts'
 const APP = 'https://example.app'
 const FROM_APP = { Origin: APP, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors' }
 
-function serverWith(options: Partial<SessionsOptions> = {}, logger: Logger | null = null): HttpServer {
+function serverWith(options: Partial<SessionsOptions> = {}, logger: Logger | null = null, credentials = true): HttpServer {
   const server = new HttpServer({ logger, frontEnds: [APP] })
   const users = sessions({ store: memorySessions(), ...options })
-  server.use(cors({ credentials: true })).use(users)
+  server.use(cors({ credentials })).use(users)
   server.mapPost('/login', (_, session) => {
     users.signIn(session, { id: 'ann' })
     return 'in'
@@ -127,10 +127,10 @@ describe("sameSite: 'none' needs csrf", () => {
 })
 
 describe('a login by a page on another site', () => {
-  function logged(options: Partial<SessionsOptions> = {}): { readonly server: HttpServer; readonly lines: string[] } {
+  function logged(options: Partial<SessionsOptions> = {}, credentials = true): { readonly server: HttpServer; readonly lines: string[] } {
     const lines: string[] = []
     const logger = { error: () => assert.fail('an error'), warn: (message: string) => void lines.push(message) }
-    return { server: serverWith(options, logger), lines }
+    return { server: serverWith(options, logger, credentials), lines }
   }
 
   test('is a warning, once, with what to write', async () => {
@@ -152,6 +152,33 @@ describe('a login by a page on another site', () => {
     ])
       assert.equal((await post(server, '/login', headers)).status, 200)
     assert.deepEqual([quiet.lines, lines], [[], []])
+  })
+
+  test('is a warning as well where cors lets the page have no cookie, whatever SameSite is', async () => {
+    for (const [site, sameSite] of [
+      ['cross-site', 'none'],
+      ['same-site', 'lax'],
+    ] as const) {
+      const { server, lines } = logged({ cookie: { sameSite } }, false)
+      for (let i = 0; i < 2; i++) await post(server, '/login', { ...FROM_APP, 'Sec-Fetch-Site': site })
+      assert.equal(lines.length, 1, site)
+      assert.match(
+        lines[0]!,
+        /a page of "https:\/\/example\.app" has signed in, and cors\(\) lets it keep no cookie: write cors\(\{ credentials: true \}\)/,
+      )
+    }
+  })
+
+  test('is none where cors is for other pages, and the login is of a page of the server, of a form, or of a program', async () => {
+    const { server, lines } = logged({ cookie: { sameSite: 'none' } }, false)
+    for (const headers of [
+      {},
+      { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'cors' },
+      { ...FROM_APP, 'Sec-Fetch-Mode': 'navigate' },
+      { ...FROM_APP, 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'no-cors' },
+    ])
+      assert.equal((await post(server, '/login', headers)).status, 200)
+    assert.deepEqual(lines, [])
   })
 
   test('cannot make the line long, and a logger without warn is told', async () => {
