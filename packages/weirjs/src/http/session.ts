@@ -216,9 +216,12 @@ export class HttpSession {
    * @param name a token such as `db`
    * @throws WEIR_OPTION_INVALID for another name; what `work` throws
    */
-  time<T>(name: string, work: () => T): T {
-    this.#exchange.timing ??= new ServerTiming()
-    return this.#exchange.timing.time(name, work)
+  get time(): <T>(name: string, work: () => T) => T {
+    // A function of its own, here and below: handlers take it out of their second argument.
+    return (name, work) => {
+      this.#exchange.timing ??= new ServerTiming()
+      return this.#exchange.timing.time(name, work)
+    }
   }
 
   /**
@@ -228,9 +231,11 @@ export class HttpSession {
    *
    * @throws WEIR_OPTION_INVALID for anything but a promise
    */
-  waitUntil(work: Promise<unknown>): void {
-    if (!isPromise(work)) throw invalid('waitUntil()', `the work is ${kindOf(work)}, not a promise: call the function`)
-    this.#exchange.waitUntil(work)
+  get waitUntil(): (work: Promise<unknown>) => void {
+    return (work) => {
+      if (!isPromise(work)) throw invalid('waitUntil()', `the work is ${kindOf(work)}, not a promise: call the function`)
+      this.#exchange.waitUntil(work)
+    }
   }
 
   /** The `metadata` of the matched route's declaration. Empty when the route has none, or when no route matched. */

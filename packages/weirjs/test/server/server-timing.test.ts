@@ -29,6 +29,12 @@ test('work that returns, and work that takes time, is measured, and its result i
   assert.ok(times['db']! >= 10 && times['sum']! < times['db']!)
 })
 
+test('a handler may take the function out of its session', async () => {
+  const { answer, times } = await timingOf(({ time }) => time('sum', () => 2))
+  assert.equal(answer.text(), '2')
+  assert.deepEqual(Object.keys(times), ['sum'])
+})
+
 test('times of one name are added up', async () => {
   const { times } = await timingOf(async (session) => {
     for (let i = 0; i < 3; i++) await session.time('db', () => wait(6))

@@ -56,8 +56,9 @@ describe('work after the response', () => {
     test(`over ${carrier}: the client has its response before the work ends, and stop waits for it`, async (t) => {
       const work = gate()
       let isDone = false
-      const { server, logged } = serverWith((session) => {
-        session.waitUntil(work.promise.then(() => void (isDone = true)))
+      // Taken out of the session, as handlers do with its second argument.
+      const { server, logged } = serverWith(({ waitUntil }) => {
+        waitUntil(work.promise.then(() => void (isDone = true)))
         return 'thanks'
       }, options)
       t.after(() => server.stop({ grace: 0 }))
