@@ -144,6 +144,7 @@ class Development {
   async #openAll(places: Extract<Event, { readonly kind: 'lacks' }>['places'], changed: Promise<Event>): Promise<boolean> {
     try {
       for (const { key, place } of places) await this.#sockets.open(key, place)
+      tell('it starts once more, with sockets that stay open from now on')
       return this.#signals === 0
     } catch (error) {
       tell(`${(error as Error).message}; it starts again when a file changes`)

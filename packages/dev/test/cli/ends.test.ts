@@ -52,6 +52,6 @@ test('nothing is printed about a program that awaits run() when its sockets are 
   assert.equal(await weir.end('SIGINT'), 0)
   assert.match(
     weir.printed,
-    /^weir: \S+ starts again when you save a file; Ctrl\+C stops it\nprogram \d+\nprogram \d+\nweir: \S+, 1 route, ready in \d+ ms\n$/,
+    /^weir: \S+ starts again when you save a file; Ctrl\+C stops it\nprogram \d+\nweir: it starts once more, with sockets that stay open from now on\nprogram \d+\nweir: \S+, 1 route, ready in \d+ ms\n$/,
   )
 })

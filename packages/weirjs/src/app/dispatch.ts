@@ -32,6 +32,9 @@ import { reportedUrl } from './routes/shown-target.ts'
 const MOST_SEARCHES = 20
 const MOST_SEARCHED = 1_000
 
+/** How much of the code of a function without a name is shown. */
+const MOST_CODE = 80
+
 const NO_METHODS: readonly string[] = Object.freeze([])
 
 /**
@@ -94,7 +97,8 @@ export class Dispatcher implements Application {
    */
   readonly #refuseSilence = (middleware: Middleware, { connection, request }: Exchange): void => {
     if (request.signal.aborted) return // no client waits for a response
-    const says = `${middleware.name === '' ? 'a middleware' : `middleware "${middleware.name}"`} neither called next() nor answered`
+    const name = middleware.name || Function.prototype.toString.call(middleware).replace(/\s+/g, ' ').slice(0, MOST_CODE)
+    const says = `middleware "${name}" neither called next() nor answered`
     if (connection.isTest || this.#options.debug) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${says}: return next(), or a response`)
     if (this.#silent.has(middleware)) return
     this.#silent.add(middleware)

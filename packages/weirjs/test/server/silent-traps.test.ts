@@ -2,7 +2,17 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Controller, HttpServer, type Middleware, Route, routes, type ServerOptions, t } from '../../src/index.ts'
+import {
+  Controller,
+  type HttpResponse,
+  HttpServer,
+  type HttpSession,
+  type Middleware,
+  Route,
+  routes,
+  type ServerOptions,
+  t,
+} from '../../src/index.ts'
 import type { RouteEntry } from '../../src/modules/contract/index.ts'
 
 type Decorate = (path: string, declaration?: object) => (target: unknown, context: unknown) => void
@@ -110,6 +120,23 @@ test('a logger without warn gets it through error, and null gets nothing', () =>
   new HttpServer({ logger: { error: failing, warn: failing } }).mapGet('/{id}', () => 1)
 })
 
+// Groups of one path.
+
+test('a group of a path that another group guards logs a warning when the server starts, with the line that maps its route', async () => {
+  const warned: string[] = []
+  const logger = { error: () => {}, warn: (message: string) => warned.push(message) }
+  await using server = new HttpServer('127.0.0.1', 0, { logger })
+  const login = ({ response }: HttpSession): HttpResponse => response.unauthorized()
+  server.group('/admin', { use: [{ gate: login }] }).mapGet('/', () => 'closed')
+  server.group('/admin').mapGet('/users', () => 'open')
+  await server.start()
+  assert.equal(warned.length, 1)
+  assert.match(
+    warned[0]!,
+    /^weir: GET \/admin\/users \(inline\) at .*silent-traps\.test\.[jt]s:\d+:\d+ without login, which group\("\/admin"\) has/,
+  )
+})
+
 // Middleware that forgets `next`.
 
 const forgets: Middleware = (session) => void session.request.path
@@ -139,7 +166,7 @@ test('each such middleware logs a warning, including an asynchronous one', async
   await asked(server, '/b')
   assert.deepEqual(
     warned.map((line) => line.split(' neither')[0]),
-    ['weir: a middleware', 'weir: middleware "later"'],
+    [`weir: middleware "(session, next) => (session.request.path === '/a' ? undefined : next())"`, 'weir: middleware "later"'],
   )
 })
 

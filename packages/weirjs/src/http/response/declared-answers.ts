@@ -131,12 +131,10 @@ export class DeclaredAnswers {
   }
 
   #undeclared({ statusCode, content }: OutgoingResponse): WeirError {
-    const nothing = statusCode === 204 && content.kind === 'none' ? '. Did the handler return nothing?' : ''
+    const isNothing = statusCode === 204 && content.kind === 'none'
+    const hint = isNothing ? '. Did the handler return nothing?' : `: add ${statusCode} to its answers`
     const declared = [...this.#declared.keys()].join(', ')
-    return new WeirError(
-      'WEIR_ANSWER_UNDECLARED',
-      `${this.#label} answers with status ${statusCode}, but declares only ${declared}${nothing}`,
-    )
+    return new WeirError('WEIR_ANSWER_UNDECLARED', `${this.#label} answers with status ${statusCode}, but declares only ${declared}${hint}`)
   }
 
   #mismatch({ statusCode }: OutgoingResponse, mismatch: Mismatch): WeirError {
