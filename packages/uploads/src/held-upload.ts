@@ -10,11 +10,14 @@ import type { UploadLock } from './upload-locks.ts'
 import type { UploadRecord } from './upload-record.ts'
 import type { OnComplete } from './upload-settings.ts'
 import type { StoredUpload, UploadStorage } from './upload-storage.ts'
+import { checkTypes } from './upload-types.ts'
 
 /** What all uploads of a module have in common. */
 export interface UploadHome {
   readonly storage: UploadStorage
   readonly maxSize: number
+  /** Null: any. */
+  readonly types: readonly string[] | null
   readonly onComplete: OnComplete
   /** @throws PayloadTooLargeError */
   checkLength(length: number): void
@@ -128,7 +131,7 @@ export class HeldUpload {
    * @throws what `onComplete` throws
    */
   async complete(session: HttpSession): Promise<Completion> {
-    const { storage, onComplete } = this.#home
+    const { storage, types, onComplete } = this.#home
     if (this.#record.stage === 'complete') return { result: undefined }
     await stored(storage.complete(this.#record, this.#offset))
     const isPart = this.#record.concat === 'partial'
@@ -137,6 +140,8 @@ export class HeldUpload {
     const upload = new Upload(storage, this.#record, (record) => this.#save(record))
     let result: unknown
     try {
+      // What is elsewhere has been checked before it was moved.
+      if (types !== null && this.#record.keptAt === null) await checkTypes(storage.read(this.#record), types)
       result = await onComplete(upload, session)
       await upload.settled()
     } catch (error) {

@@ -32,6 +32,7 @@ interface Wish {
 export class UploadCore implements UploadHome {
   readonly storage: UploadStorage
   readonly maxSize: number
+  readonly types: readonly string[] | null
   readonly lifetimeMs: number
   readonly onComplete: OnComplete
   readonly clock: Clock
@@ -46,7 +47,12 @@ export class UploadCore implements UploadHome {
     storage: UploadStorage,
     locks: UploadLocks,
     open: OpenUploads,
-    limits: { readonly maxSize: number; readonly maxMetadataSize: number; readonly lifetimeMs: number },
+    limits: {
+      readonly maxSize: number
+      readonly types: readonly string[] | null
+      readonly maxMetadataSize: number
+      readonly lifetimeMs: number
+    },
     onComplete: OnComplete,
     clock: Clock,
   ) {
@@ -54,6 +60,7 @@ export class UploadCore implements UploadHome {
     this.#locks = locks
     this.#open = open
     this.maxSize = limits.maxSize
+    this.types = limits.types
     this.#maxMetadataSize = limits.maxMetadataSize
     this.lifetimeMs = limits.lifetimeMs
     this.onComplete = onComplete

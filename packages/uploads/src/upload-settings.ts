@@ -24,6 +24,11 @@ export interface UploadsOptions {
   readonly onComplete: OnComplete
   /** Largest upload. Default 1 GiB; `Infinity` for no limit. When exceeded: 413, before the body is read if its length is known. */
   readonly maxSize?: Size
+  /**
+   * Types that uploads may have, such as `video/mp4`, or ranges such as `image/*`. Their first bytes tell, as for `types` of `saveTo`, once all bytes are
+   * there: others are refused with 415, and deleted. Default: any.
+   */
+  readonly types?: readonly string[]
   /** How long after its creation an upload is deleted, complete or not. Default 24 hours. */
   readonly expiresAfter?: Duration
   /** Most unfinished uploads of a principal or, without one, of a client's network. Default 100. When exceeded: 429. */

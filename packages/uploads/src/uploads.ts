@@ -3,7 +3,7 @@
 
 import cluster from 'node:cluster'
 import { type HttpSession, type Module, type ModuleHost, t, type Usable, WeirError } from 'weirjs'
-import { invalid, option, rules, shown, systemClock } from 'weirjs/kit'
+import { CONTENT_RULES, invalid, option, rules, shown, systemClock } from 'weirjs/kit'
 import { Draft } from './draft.ts'
 import { memoryLocks } from './memory-locks.ts'
 import { OpenUploads } from './open-uploads.ts'
@@ -22,6 +22,7 @@ export const UPLOADS_RULES = rules<UploadsOptions>(OWNER)({
   storage: having(STORAGE, 'write diskStorage(directory) or s3Storage(client, { bucket })'),
   onComplete: func(),
   maxSize: size().also(Number.POSITIVE_INFINITY).or('1GiB'),
+  types: CONTENT_RULES.types,
   expiresAfter: duration({ leastNumber: 1_000 }).or('24h'),
   maxOpenUploads: count({ least: 1 }).also(Number.POSITIVE_INFINITY).or(100),
   maxOpenSize: size().also(Number.POSITIVE_INFINITY).optional('10 times maxSize'),
@@ -47,13 +48,13 @@ export function uploads(path: string, options: UploadsOptions): Module {
   if (typeof path !== 'string' || !path.startsWith('/')) throw invalid(OWNER, `path is ${shown(path)}, and must begin with a slash`)
   const settings = UPLOADS_RULES.read(options)
   const { storage, onComplete, locks = memoryLocks(), use, endpoint, name = `uploads ${path}`, onError, clock = systemClock } = settings
-  const { maxSize, expiresAfter: lifetimeMs, maxMetadataSize } = settings
+  const { maxSize, types, expiresAfter: lifetimeMs, maxMetadataSize } = settings
   const maxOpenSize = settings.maxOpenSize ?? 10 * maxSize
   // Clients would get 429 for some uploads whenever they try again.
   if (maxOpenSize < maxSize && maxSize < Number.POSITIVE_INFINITY)
     throw invalid(OWNER, `maxOpenSize is ${maxOpenSize}, and one upload may have ${maxSize}: write a smaller maxSize, too`)
   const open = new OpenUploads(settings.maxOpenUploads, maxOpenSize)
-  const core = new UploadCore(storage, locks, open, { maxSize, maxMetadataSize, lifetimeMs }, onComplete, clock)
+  const core = new UploadCore(storage, locks, open, { maxSize, types, maxMetadataSize, lifetimeMs }, onComplete, clock)
   return {
     name,
     install(host) {

@@ -1,0 +1,20 @@
+// What an upload is by its first bytes, as for a file of a form.
+
+import { Buffer } from 'node:buffer'
+import type { Readable } from 'node:stream'
+import { saveContent } from 'weirjs/kit'
+
+const ANY = { maxSize: Number.POSITIVE_INFINITY, extensions: null, magic: undefined, hash: null, onProgress: undefined }
+/** As many as any format is known by. */
+const MOST_BYTES = 64
+
+/** @throws (rejects) FileRefusedError (415) unless the bytes are of one of the types; what the stream throws */
+export async function checkTypes(stream: Readable, types: readonly string[]): Promise<void> {
+  let first: Uint8Array = Buffer.alloc(0)
+  for await (const piece of stream as AsyncIterable<Uint8Array>) {
+    first = Buffer.concat([first, piece.subarray(0, MOST_BYTES)])
+    if (first.length >= MOST_BYTES) break
+  }
+  const policy = { owner: 'uploads', read: () => ({ ...ANY, types }) }
+  await saveContent(policy, { fileName: null }, first, {}, async (content) => void (await content.toArray()))
+}
