@@ -90,8 +90,6 @@ async function development() {
   const question = `weir explain orders.js POST /orders -d '{"customer":"Ada","items":["tea"]}'`
   type('explain', 'weir-explain', question, await printed(question, folder))
 
-  await shoot('openapi', `${origin}/docs`, (page) => page.locator('.opblock').first().waitFor())
-
   const json = (body) => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   const order = { customer: 1, items: ['tea', 'milk'] }
   for (const [path, init] of [
@@ -119,6 +117,11 @@ async function development() {
     body: JSON.stringify({ customer: 7, items: ['coffee'] }),
   }
   await shoot('debug-page', `${origin}/orders`, () => {}, form)
+
+  await shoot('openapi', `${origin}/docs`, async (page) => {
+    await page.getByText('Places an order').click()
+    await page.getByText('Example Value').first().waitFor()
+  })
 }
 
 async function demo() {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
+import { inspector } from '../../dev/src/index.ts'
 import {
   form,
   HttpServer,
@@ -192,6 +193,13 @@ describe('what a document describes follows the server', () => {
     t.after(() => server.stop({ graceMs: 0 }))
     assert.deepEqual(await pathsOf(server), ['/y', '/z/{rest}'])
     assert.equal((await server.inject('/old/a')).text(), 'old')
+  })
+
+  test('the routes of the inspector are left out', async () => {
+    const server = new HttpServer({ logger: null, debug: true }).use(inspector({ token: 'a-token-of-this-test-only' })).use(openapi({ info: INFO }))
+    server.mapGet('/y', () => 'y')
+    assert.ok(server.routes.some(({ path }) => path.startsWith('/_weir')))
+    assert.deepEqual(await pathsOf(server), ['/y'])
   })
 
   test('routes of another endpoint are left out, unless include decides', async () => {

@@ -35,7 +35,7 @@ export class PageReload {
 
   /** Adds the script to the pages of a server, and maps its routes. */
   install(server: HttpServer): void {
-    const own = { metadata: { compression: false } }
+    const own = { metadata: { compression: false }, use: [{ name: 'weir-dev', describe: () => ({ isDocumented: false }) }] }
     server.use({ name: 'weir-dev', beforeSend: insertScript })
     server.mapGet(`${RELOAD_PATH}.js`, own, (_, { response }) =>
       response.header('Cache-Control', 'no-cache').contentType('text/javascript').text(SCRIPT),

@@ -156,7 +156,11 @@ class InspectorModule implements Inspector {
 
   #mapRoutes(host: Explaining, own: string, token: launch.LaunchToken): void {
     const { path, endpoint, hosts, use } = this.#settings
-    const access: Policy = { name: 'inspector-access', gate: (session) => checkAccess(session, endpoint, hosts) }
+    const access: Policy = {
+      name: 'inspector-access',
+      gate: (session) => checkAccess(session, endpoint, hosts),
+      describe: () => ({ isDocumented: false }),
+    }
     const place = endpoint === null ? {} : { endpoint }
     const closed = { use: [...use, access], ...place }
     const key: Policy = {
