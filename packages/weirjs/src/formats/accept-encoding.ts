@@ -1,7 +1,7 @@
 // Accept-Encoding: which content codings a client prefers (RFC 9110 §12.5.3).
 
 import { ownText } from '../base/own-text.ts'
-import { qualityAmong } from './accept.ts'
+import { MOST_ENCODING_LENGTH, qualityAmong } from './accept.ts'
 
 interface EncodingChoice {
   /** Codings that the client prefers to none, the best first. */
@@ -13,8 +13,6 @@ interface EncodingChoice {
 /** Clients send only a few different values. Up to this many are remembered, unless they are longer than `MAX_REMEMBERED_LENGTH`. */
 const MAX_REMEMBERED = 256
 const MAX_REMEMBERED_LENGTH = 128
-/** A longer field is ignored: it is read once for each coding. Browsers send some 25 bytes. */
-const MAX_LENGTH = 1024
 
 const NO_CODING: EncodingChoice = { codings: [], takesIdentity: true }
 
@@ -47,7 +45,7 @@ export class EncodingChooser {
    *   more than 1 KiB is ignored
    */
   choose(accept: string | null): EncodingChoice {
-    if (accept === null || accept.length > MAX_LENGTH) return NO_CODING
+    if (accept === null || accept.length > MOST_ENCODING_LENGTH) return NO_CODING
     let choice = this.#remembered.get(accept)
     if (choice !== undefined) return choice
     choice = choose(accept, this.#codings)
@@ -56,11 +54,6 @@ export class EncodingChooser {
     this.#remembered.set(ownText(accept), choice)
     return choice
   }
-}
-
-/** Whether a client takes content in this coding. Without the field, it takes any (RFC 9110 §12.5.3). */
-export function acceptsCoding(accept: string | null, coding: string): boolean {
-  return accept === null || (accept.length <= MAX_LENGTH && (qualityAmong(accept, ['*', coding]) ?? 0) > 0)
 }
 
 function choose(accept: string, available: readonly string[]): EncodingChoice {

@@ -3,11 +3,18 @@
 import { COMMA, EQUALS, isBlank, LOWER, SEMICOLON, trimBlanks } from '../base/ascii.ts'
 
 const LETTER_Q = 0x71
+/** A longer Accept-Encoding is ignored: it is read once for each coding. Browsers send some 25 bytes. */
+export const MOST_ENCODING_LENGTH = 1024
 const QUALITY = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 
 /** The quality that the value of an Accept field gives to a media type, from 0 to 1. @param type `type/subtype` in lower case */
 export function qualityOf(accept: string, type: string): number {
   return qualityAmong(accept, ['*/*', `${type.slice(0, type.indexOf('/'))}/*`, type]) ?? 0
+}
+
+/** Whether a client takes content in this coding, by Accept-Encoding. Without the field, it takes any (RFC 9110 §12.5.3). */
+export function acceptsCoding(accept: string | null, coding: string): boolean {
+  return accept === null || (accept.length <= MOST_ENCODING_LENGTH && (qualityAmong(accept, ['*', coding]) ?? 0) > 0)
 }
 
 /**

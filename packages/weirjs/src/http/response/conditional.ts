@@ -1,7 +1,7 @@
 // Evaluates the preconditions of RFC 9110 §13, in the order of §13.2.2: whether the client already has the current state, and whether it is
 // the state that the client expects.
 
-import { acceptsCoding } from '../../formats/accept-encoding.ts'
+import { acceptsCoding } from '../../formats/accept.ts'
 import { readCodedTag } from '../../formats/coded-tag.ts'
 import { parseHttpDate } from '../../formats/http-date.ts'
 
