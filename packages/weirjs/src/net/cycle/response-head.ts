@@ -1,7 +1,7 @@
 // The head of a response, in either protocol: whether a body follows, and which type and length it states (RFC 9110 §6.4.1, §8.6, RFC 9112 §6.3).
 
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
-import { NO_LENGTH } from '../../wire/http1/encode.ts'
+import { NO_LENGTH } from '../../wire/head/framing.ts'
 
 /** Whether a body may follow: never after HEAD, 204, 205 and 304. */
 export function mayHaveBody(response: OutgoingResponse, isHead: boolean): boolean {

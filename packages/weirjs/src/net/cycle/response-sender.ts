@@ -7,7 +7,7 @@ import type { RequestBody } from '../../http/body/body.ts'
 import { closeSource, openSource, type SourceReader } from '../../http/response/byte-source.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { ResponseTrailers } from '../../http/response/trailers.ts'
-import { NO_LENGTH } from '../../wire/http1/encode.ts'
+import { NO_LENGTH } from '../../wire/head/framing.ts'
 
 import type { Recording } from '../observe/recording.ts'
 import { BEGUN, DUE, type ExchangeState, moveResponse } from './exchange-states.ts'

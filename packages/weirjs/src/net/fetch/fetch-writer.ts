@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { STATUS_CODES } from '../../base/status-codes.ts'
 import { FRAMING } from '../../http/response/field-list.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
-import { NO_LENGTH } from '../../wire/http1/encode.ts'
+import { NO_LENGTH } from '../../wire/head/framing.ts'
 
 import { shownLength, shownType } from '../cycle/response-head.ts'
 import type { ResponseWriter } from '../cycle/response-sender.ts'

@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
-import { NO_LENGTH } from '../../wire/http1/encode.ts'
+import { NO_LENGTH } from '../../wire/head/framing.ts'
 
 import { shownLength, shownType } from '../cycle/response-head.ts'
 import type { ResponseWriter } from '../cycle/response-sender.ts'

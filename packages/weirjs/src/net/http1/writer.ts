@@ -3,7 +3,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
-import { CHUNKED } from '../../wire/head/framing.ts'
+import { CHUNKED, NO_LENGTH } from '../../wire/head/framing.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
 import {
   CONNECTION_CLOSE,
@@ -13,7 +13,6 @@ import {
   encodeHead,
   LAST_CHUNK,
   lastChunk,
-  NO_LENGTH,
 } from '../../wire/http1/encode.ts'
 
 import { shownLength, shownType } from '../cycle/response-head.ts'

@@ -9,6 +9,8 @@ import { LimitError, ProtocolError } from '../../base/errors.ts'
 
 /** The body is sent in chunks, so its length is known only at its end. */
 export const CHUNKED = -1
+/** Of a response: it has no body and no Content-Length: 204, 304 (RFC 9110 §8.6). */
+export const NO_LENGTH = -2
 
 /**
  * @param contentLength value of the only Content-Length field, without surrounding blanks; null when there is none

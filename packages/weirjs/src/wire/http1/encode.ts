@@ -4,9 +4,6 @@ import { Buffer } from 'node:buffer'
 import { STATUS_CODES } from '../../base/status-codes.ts'
 import { CHUNKED } from '../head/framing.ts'
 
-/** The response has no body and no Content-Length: 204, 304 (RFC 9110 §8.6). */
-export const NO_LENGTH = -2
-
 export const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 export const LAST_CHUNK = '0\r\n\r\n'
 /** Interim responses with fields: RFC 8297, and draft-ietf-httpbis-resumable-upload. */
