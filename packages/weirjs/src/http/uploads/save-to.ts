@@ -1,30 +1,12 @@
-// Saves an upload as a file: under a temporary name while it arrives, under its final name when it is complete, otherwise not at all.
+// Saves an upload as a file, with the checks of a policy. How: saved-file.ts.
 
-import type { Hash } from 'node:crypto'
-import { constants } from 'node:fs'
-import { link, open, rename, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 
-import { BodyAlreadyReadError, isInstance } from '../../base/errors.ts'
 import { flag, matching, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
-import { OpenFile } from '../disk/open-file.ts'
 import type { SavedFile } from '../multipart/file-store.ts'
-import { otherReader, PartStream } from '../multipart/part-stream.ts'
-import {
-  type ByteInspector,
-  CONTENT_RULES,
-  type ContentPolicy,
-  isReadable,
-  piecesOf,
-  randomHex,
-  refuseIf,
-  saveChecked,
-  type UploadInfo,
-} from './content-policy.ts'
-import { BUFFER_BYTES, DiskWriter } from './disk-writer.ts'
-import { safeFileName, withSuffix } from './file-name.ts'
+import { CONTENT_RULES, type ContentPolicy, saveChecked, type UploadInfo } from './content-policy.ts'
+import { safeFileName } from './file-name.ts'
 
 /**
  * Options of `saveTo`: what may be saved, and how.
@@ -51,8 +33,8 @@ export const SAVE_RULES = rules<SavePolicy>(OWNER)({
   mode: matching<number>('file permissions such as 0o660', (mode) => Number.isInteger(mode)).or(0o666, '0o666'),
   sync: flag(false),
 })
-/** Without it, a file cannot be opened for writing again. */
-const OWNER_WRITE = 0o200
+/** Loaded with the first upload that is saved. */
+let saveFile: typeof import('./saved-file.ts').saveFile | undefined
 
 /**
  * Saves an upload in `directory`, which must exist. While the upload arrives, it has a temporary name; when it is complete, it gets the
@@ -73,105 +55,9 @@ const OWNER_WRITE = 0o200
  * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
  */
 export function saveTo(directory: string, info: UploadInfo, content: Readable | Uint8Array, policy: SavePolicy = {}): Promise<SavedFile> {
-  return saveChecked(SAVE_RULES, info, content, policy, async (clientName, { hash, inspector }, { fileName: given, mode, sync }) => {
-    const temporary = join(directory, `.${randomHex(12)}.part`)
-    const name = given === undefined ? clientName : safeFileName(given)
-    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
-    const file = await OpenFile.open(temporary, flags, mode).catch((error: unknown) => {
-      throw namingDirectory(error, directory)
-    })
-    try {
-      if ((mode & OWNER_WRITE) !== 0) file.mayWait() // for the client
-      const saved = await write(file, content, hash, inspector)
-      if (sync) await file.sync()
-      await file.finish()
-      const fileName = await giveName(temporary, directory, name)
-      return { path: join(directory, fileName), fileName, ...saved }
-    } catch (error) {
-      if (isReadable(content)) content.destroy() // before anything is waited for, so that no more of it arrives
-      await file.close()
-      await unlink(temporary).catch(() => {})
-      throw error
-    }
+  return saveChecked(SAVE_RULES, info, content, policy, async (clientName, checks, { fileName, mode, sync }) => {
+    saveFile ??= (await import('./saved-file.ts')).saveFile
+    const name = fileName === undefined ? clientName : safeFileName(fileName)
+    return saveFile({ owner: OWNER, directory, name, mode, sync }, content, checks)
   })
-}
-
-/**
- * Replaces the system's message, which names a temporary file, with one that states that the directory is missing. The code is unchanged.
- */
-function namingDirectory(error: unknown, directory: string): unknown {
-  if (!(isInstance(error, Error) && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))) return error
-  const message = `${OWNER}: ${directory} is not an existing directory; create it before you save files in it (${error.code})`
-  return Object.assign(new Error(message, { cause: error }), error)
-}
-
-async function write(
-  file: OpenFile,
-  content: Readable | Uint8Array,
-  hash: Hash | null,
-  inspector: ByteInspector,
-): Promise<{ size: number; hash: string | null }> {
-  let onRoom = (): void => {}
-  const writer = new DiskWriter(file, hash, inspector, () => onRoom())
-  if (content instanceof PartStream) {
-    // In the meantime, the upload may have been aborted, or something else may have started to read it.
-    if (content.destroyed && !content.readableDidRead) writer.fail(content.errored ?? new Error('the upload was aborted'))
-    else {
-      const reason = content.divert(writer)
-      if (reason !== null) writer.fail(new BodyAlreadyReadError(OWNER, reason))
-      onRoom = () => content.demand()
-      content.demand()
-    }
-  } else {
-    try {
-      if (!(content instanceof Uint8Array)) refuseIf(OWNER, otherReader(content))
-      for await (const piece of piecesOf(content, BUFFER_BYTES)) {
-        if (!writer.data(piece, 0, piece.length)) await new Promise<void>((resolve) => (onRoom = resolve))
-        if (writer.hasFailed) break
-      }
-      writer.end()
-    } catch (error) {
-      writer.fail(error as Error)
-    }
-  }
-  await writer.done
-  return { size: writer.size, hash: writer.digest() }
-}
-
-/** Gives a complete file its name, or one with a suffix that is free. @returns the name */
-async function giveName(temporary: string, directory: string, name: string): Promise<string> {
-  for (let fileName = name; ; fileName = withSuffix(name, randomHex(6))) {
-    if (await claim(temporary, join(directory, fileName))) return fileName
-  }
-}
-
-/** `link` fails when the name is taken; `rename` would overwrite that file. */
-async function claim(temporary: string, path: string): Promise<boolean> {
-  try {
-    await link(temporary, path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return false
-    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error
-    return claimWithoutLinks(temporary, path)
-  }
-  await unlink(temporary).catch(() => {}) // a directory that does not allow removal keeps both names
-  return true
-}
-
-/** For file systems without hard links: an empty file claims the name, and the complete file then replaces it. */
-async function claimWithoutLinks(temporary: string, path: string): Promise<boolean> {
-  try {
-    await (await open(path, 'wx')).close()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
-  }
-  try {
-    await rename(temporary, path)
-  } catch (error) {
-    await unlink(path).catch(() => {})
-    throw error
-  }
-  return true
 }
