@@ -86,8 +86,12 @@ function generateBundle(_options, bundle) {
     if (/\\[^\0-\x7f]|String\.raw/.test(chunk.code)) throw new Error(`${chunk.fileName}: cannot be written in ASCII`)
     // The bundler names the file above what comes from it: 25 kB that no program needs.
     const code = chunk.code.replace(/^\/\/ packages\/[^\n]*\.ts\n/gm, '')
+    // What runs in a function or for a field of an object can never be left out, so that marks there are for nobody.
+    const marked = code.replace(/^\t+(?:#?[\w$]+ = |this\.|const |let |return |throw |if |for )[^\n]*/gm, (line) =>
+      line.replaceAll('/* @__PURE__ */ ', ''),
+    )
     // Its indentation would be 8 % of the package. No text in the source begins a line with a tab.
-    chunk.code = asAscii(code.replace(/^\t+/gm, ''))
+    chunk.code = asAscii(marked.replace(/^\t+/gm, ''))
   }
 }
 
@@ -116,8 +120,8 @@ function finishDeclarations(_options, bundle) {
 }
 
 /**
- * What several entries share is in three files of `weirjs`: what its main entry loads, the part of that which browsers load too, so that
- * no bundler for browsers sees the rest, and the search for secrets.
+ * What several entries share is in four files of `weirjs`: what its main entry loads, the part of that which browsers load too, so that
+ * no bundler for browsers sees the rest, what a server loads when it starts, and the search for secrets.
  */
 function groupsOf(folder) {
   const root = resolve(folder, 'src')
@@ -137,10 +141,13 @@ function groupsOf(folder) {
   }
   if (!existsSync(`${root}/modules/client`)) return []
   const isShared = (id, context) => loadedBy('index', context).has(id)
+  const isInEngine = (id, context) =>
+    loadedBy('net/http1/connection', context).has(id) && !loadedBy('modules/client/index', context).has(id)
   const isInBrowsers = (id, context) => isShared(id, context) && loadedBy('modules/client/index', context).has(id)
   return [
     { debugName: 'declarations', name: (id, context) => (isInBrowsers(id, context) ? 'declarations' : null), priority: 1 },
     { debugName: 'core', name: (id, context) => (isShared(id, context) ? 'core' : null) },
+    { debugName: 'engine', name: (id, context) => (isInEngine(id, context) && !isShared(id, context) ? 'engine' : null) },
     { name: 'masking', test: /[\\/]src[\\/]formats[\\/]masking[\\/]/ },
   ]
 }

@@ -23,7 +23,7 @@ import type { StopOptions } from './http/stop-options.ts'
 import type { ArrivalOptions } from './net/connections/arrival.ts'
 import type { ConnectionHost } from './net/connections/connection-host.ts'
 import { Connections } from './net/connections/connections.ts'
-import { type FetchOptions, fetch } from './net/fetch/fetch-exchange.ts'
+import type { FetchFunction } from './net/fetch/fetch-exchange.ts'
 import { HostRules } from './net/hosts/host-rules.ts'
 import type { InjectResponse } from './net/inject/inject.ts'
 import type { InjectRequest } from './net/inject/request-bytes.ts'
@@ -76,12 +76,8 @@ export function replaceStart(hook: StartHook, debug = false): void {
   defaultDebug = debug
 }
 
-/** `fetch` of a server. */
-interface FetchFunction {
-  (request: Request, options?: FetchOptions): Promise<Response>
-  /** @param options of the runtime that calls it: ignored, unless they have `peer`, `endpoint` or `waitUntil` */
-  (request: Request, ...options: readonly unknown[]): Promise<Response>
-}
+/** Loaded by the first call: programs that only listen need none of it. */
+let loadedFetch: typeof import('./net/fetch/fetch-exchange.ts').fetch | undefined
 
 /**
  * An HTTP server inside the host program. Several may run in one process.
@@ -408,7 +404,13 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * a function. Arguments that a runtime passes to such functions are ignored, unless they have `peer`, `endpoint` or `waitUntil`.
    * @throws (rejects) the reason of `request.signal`, or the error of its body; WEIR_OPTION_INVALID
    */
-  readonly fetch: FetchFunction = (request: Request, options?: unknown): Promise<Response> => fetch(this.#host, request, options)
+  readonly fetch: FetchFunction = (request: Request, options?: unknown): Promise<Response> =>
+    loadedFetch?.(this.#host, request, options) ?? this.#loadAndFetch(request, options)
+
+  async #loadAndFetch(request: Request, options: unknown): Promise<Response> {
+    loadedFetch ??= (await import('./net/fetch/fetch-exchange.ts')).fetch
+    return loadedFetch(this.#host, request, options)
+  }
 
   /** Runs a request through the real parser and the whole pipeline without a socket, started or not: for tests. */
   async inject(request: (InjectRequest & ArrivalOptions) | string): Promise<InjectResponse> {
@@ -434,17 +436,14 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     const { connection, refusal } = asked
     const server = { routes: this.#routes, limits, timeouts, hostsAt: this.#hostsAt }
     if (asked.head === null) return explainRefusedHead(server, asked.method, asked.target, asked.refusal, connection)
-    const { head, content } = asked
-    return explain(server, { head, connection, refusal, otherMethods: [], content: this.#contentOf(content), application }, null)
+    const { head, content: bytes } = asked
+    const content = bytes === null ? null : { bytes, settings: this.#bodySettings }
+    return explain(server, { head, connection, refusal, otherMethods: [], content, application }, null)
   }
 
   /** The rule of the first endpoint of that name: where it listens, or where its options say. */
   readonly #hostsAt = (endpointName: string | null): HostRule | null =>
     this.#listeners?.hostsAt(endpointName) ?? this.#places.hostsAt(endpointName, this.#host.hostRules)
-
-  #contentOf(bytes: Buffer | null): AskedContent | null {
-    return bytes === null ? null : { bytes, settings: this.#bodySettings }
-  }
 }
 
 /** Every event stream may listen to it, so Node should not warn about the eleventh listener. */

@@ -27,12 +27,19 @@ import { readFetchHead } from './fetch-head.ts'
 import { FetchWriter, type ResponseOwner } from './fetch-writer.ts'
 
 /** What a caller of `fetch` may state. */
-export interface FetchOptions extends ArrivalOptions {
+interface FetchOptions extends ArrivalOptions {
   /**
    * Of the platform: gets what is passed to `session.waitUntil`, so that the platform lets the work go on after the response. Default: only the
    * server waits for it, when it stops. A context of the platform with such a function can be passed as it is.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
+}
+
+/** `fetch` of a server. */
+export interface FetchFunction {
+  (request: Request, options?: FetchOptions): Promise<Response>
+  /** @param options of the runtime that calls it: ignored, unless they have `peer`, `endpoint` or `waitUntil` */
+  (request: Request, ...options: readonly unknown[]): Promise<Response>
 }
 
 /** @internal */
