@@ -13,7 +13,7 @@ import { MESSENGER_RULES, RedisMessenger, type RedisMessengerOptions } from './r
 import { type StreamPage, type StreamSource, StreamSubscription } from './redis-stream-subscription.ts'
 import type { LiveMessage } from './redis-subscription.ts'
 
-/** How long a message that is published once is recognized at least. */
+/** How long a message that is published once is recognized at least, if the stream is kept for so long. */
 const ONCE_MS = 2 * 60_000
 
 const { count, duration } = option
@@ -125,7 +125,8 @@ export function redisStreamRelay(client: RedisSubscribingClient, options: RedisS
   const keepMs = String(keepFor)
   /** A batch does not come again after its time is over, except from a client that has kept it while it was not connected. */
   const publisherMs = String(2 * timeoutMs + 60_000)
-  const onceMs = String(Math.max(ONCE_MS, 2 * timeoutMs))
+  // Not longer than the stream: what it no longer has must be possible to publish again.
+  const onceMs = String(Math.min(keepFor, Math.max(ONCE_MS, 2 * timeoutMs)))
   return new RedisMessenger(OWNER, client, settings, randomBytes(16).toString('base64url'), {
     suffix: 's',
     timeoutMs,

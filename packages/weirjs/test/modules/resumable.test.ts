@@ -503,6 +503,93 @@ test('a claim that the relay does not take is given up when its client has left'
   assert.equal(clock.running, 0)
 })
 
+/** A relay that keeps nothing of a channel any more, but still knows what was published once. */
+function forgetful(relay: Relay) {
+  const state = { knows: true }
+  const publish: Relay['publish'] = (channel, data, options) =>
+    state.knows && options?.once !== undefined ? Promise.resolve('1') : relay.publish(channel, data, options)
+  return Object.assign(state, { isConnected: true, publish, subscribe: relay.subscribe.bind(relay), close: async () => {} })
+}
+
+test('a claim that the relay takes for one that it has dropped is made again until the relay takes it', async (t) => {
+  const relay = forgetful(keeping())
+  const work = steps()
+  const { reader, clock } = await serve(t, work.start, { relay })
+  work.say()
+  work.finish()
+  const one = reader()
+  const reading = one.read()
+  await eventually(() => one.status === 200, 'the head')
+  await clock.advance(60_000)
+  assert.deepEqual(work.runs, [])
+  relay.knows = false
+  await clock.advance(5_000)
+  await within(reading, 'the end')
+  assert.deepEqual(one.data, ['0', END])
+})
+
+test('a claim that the relay takes for one that it has dropped is given up when its client has left', async (t) => {
+  const own = await serve(t, steps().start, { relay: forgetful(keeping()) })
+  await leaveSoon(own)
+  await own.clock.advance(60_000)
+  assert.deepEqual([own.streams.size, own.clock.running], [0, 0])
+})
+
+test('a claim that comes after the end of its run does not keep anyone from the next', async (t) => {
+  const relay = keeping()
+  const [plug, late] = [new Plug(relay), new LateRelay(relay, false)]
+  const clock = new TestClock()
+  const [lost, work] = [steps(), steps()]
+  const first = await serve(t, lost.start, { relay: plug, handOver: true }, clock)
+  const second = await serve(t, work.start, { relay: late, handOver: true }, clock)
+  lost.say()
+  await first.reader().read(1)
+  const two = second.reader()
+  const reading = two.read()
+  await eventually(() => two.data.length === 1, 'the event elsewhere')
+  plug.isConnected = false
+  await clock.advance(30_000)
+  assert.equal(late.late, 1)
+  await new ResumableStreams({ relay, clock } as ResumableOptions).cancel('a')
+  await within(reading, 'the end')
+  late.take()
+  await eventually(() => second.streams.size === 0, 'the end of the key')
+  await clock.advance(400_000)
+  work.say()
+  work.finish()
+  const three = second.reader()
+  const again = three.read()
+  await eventually(() => late.late === 1, 'the claim of the next run')
+  late.take()
+  await within(again, 'the end of the next run')
+  assert.deepEqual(
+    [two.data, three.data],
+    [
+      ['0', 'end {"reason":"cancelled"}'],
+      ['0', END],
+    ],
+  )
+})
+
+test('a process that does not know that it has the work claims again until the relay takes it', async (t) => {
+  const late = new LateRelay(keeping(), true)
+  const work = steps()
+  const own = await serve(t, work.start, { relay: late, handOver: true })
+  await Promise.all([leaveSoon(own), eventually(() => late.late === 1, 'the claim')])
+  await own.clock.advance(60_000)
+  late.take()
+  work.say()
+  work.finish()
+  const one = own.reader()
+  const reading = one.read()
+  await eventually(() => late.late === 1, 'the second claim')
+  await own.clock.advance(5_000)
+  assert.equal(late.late, 2)
+  late.take()
+  await within(reading, 'the end')
+  assert.deepEqual(one.data, ['0', END])
+})
+
 for (const handOver of [true, false])
   test(`a claim that comes back when the server is stopping begins no work there (handOver: ${handOver})`, async (t) => {
     const relay = keeping()

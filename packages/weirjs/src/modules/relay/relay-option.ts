@@ -60,8 +60,8 @@ export interface RelaySubscription {
 export interface RelayPublishOptions {
   /**
    * The program's own id of the message, of up to 1,000 characters. What is published again in the same channel with the same id, also by another
-   * process, is not stored again, for two minutes at least: a publisher that was restarted can repeat what it does not know to be published. Needs a
-   * relay that keeps messages.
+   * process, is not stored again, for two minutes, or as long as the relay keeps messages if that is less: a publisher that was restarted can repeat
+   * what it does not know to be published. Needs a relay that keeps messages.
    */
   readonly once?: string
 }

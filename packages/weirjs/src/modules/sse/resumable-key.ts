@@ -41,7 +41,7 @@ interface Claiming {
   readonly epoch: number
   readonly run: string
   readonly start: Start
-  /** Since when the relay has not confirmed it, but may have it; null: it is on its way, or confirmed. */
+  /** Since when it has been given to the relay, whether or not that has confirmed it; null: it is on its way. */
   uncertainSince: number | null
 }
 
@@ -265,7 +265,7 @@ export class ResumableKey implements WatchedKey {
   /** No process works, or this one is said to, and does not know with what. */
   get #isWithoutWorker(): boolean {
     const { owner } = this.#log
-    return owner === null || (owner === this.#host.id && this.#work === null && this.#claiming === null)
+    return owner === null || (owner === this.#host.id && this.#work === null)
   }
 
   #claim(): void {
@@ -277,11 +277,12 @@ export class ResumableKey implements WatchedKey {
     const claiming: Claiming = { epoch, run: id, start: [...this.#clients.values()].at(-1)!, uncertainSince: null }
     this.#claiming = claiming
     const message: Claim = { kind: 'claim', run: id, epoch, by: this.#host.id, from: run?.events.length ?? 0 }
+    const given = (): number => (claiming.uncertainSince = this.#host.clock.now())
     this.#publish(message)?.then(
-      () => {},
+      given, // it comes, unless the relay only remembers one that it has dropped since, and takes it later
       (error: unknown) => {
         // It may be in the log. The next tick tries again, unless the relay keeps nothing.
-        claiming.uncertainSince = this.#host.clock.now()
+        given()
         if (isInstance(error, WeirError) && error.code === 'WEIR_OPTION_INVALID') this.fail(error)
         else this.#host.onError(error)
       },
@@ -303,8 +304,10 @@ export class ResumableKey implements WatchedKey {
       this.#hear(message)
       return null
     }
-    // One of several that claim the same is in the log.
-    return relay.publish(this.#channel, encodeMessage(message), message.kind === 'claim' ? { once: `claim ${message.epoch}` } : {})
+    if (message.kind !== 'claim') return relay.publish(this.#channel, encodeMessage(message))
+    // One of several that claim the same is in the log. Who goes on with a run, and who begins one after its end, do not claim the same.
+    const once = `claim ${message.epoch}${message.run === this.#log.run?.id ? '' : ' for a new run'}`
+    return relay.publish(this.#channel, encodeMessage(message), { once })
   }
 
   #hear(message: RunMessage): void {
@@ -322,8 +325,10 @@ export class ResumableKey implements WatchedKey {
       this.#endWork()
       this.#since = this.#host.clock.now()
       if (message.kind === 'claim') this.#onClaim(message, before === run)
-      else if (message.kind !== 'release') this.#settle()
-      else if (this.#isReady) this.#decide()
+      else if (message.kind !== 'release') {
+        this.#claiming = null // a claim of this run comes too late
+        this.#settle()
+      } else if (this.#isReady) this.#decide()
     }
     this.#count(run!.bytes)
     this.#wakeAll()
