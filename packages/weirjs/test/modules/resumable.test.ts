@@ -728,6 +728,41 @@ test('nobody takes over while the relay is away from himself', async (t) => {
   assert.deepEqual(other.runs, [])
 })
 
+test('a process that has stood still does not take those for dead whom it could not hear', async (t) => {
+  const relay = keeping()
+  const [clock, base] = [new TestClock(), new TestClock()]
+  let isStill = false
+  const unlessStill = Object.assign(Object.create(relay), {
+    isConnected: true,
+    subscribe: ((channel, listener, options) =>
+      relay.subscribe(channel, (message) => isStill || listener(message), options)) satisfies Relay['subscribe'],
+    publish: relay.publish.bind(relay),
+    close: async () => {},
+  }) as Relay
+  const late = Object.assign(Object.create(base), {
+    now: () => base.now(),
+    wallTime: () => base.wallTime(),
+    every: (ms: number, tick: () => void) => base.every(ms, () => isStill || tick()),
+  }) as TestClock
+  const [work, other] = [steps(), steps()]
+  const first = await serve(t, work.start, { relay }, clock)
+  const second = await serve(t, other.start, { relay: unlessStill }, late)
+  work.say()
+  await first.reader().read(1)
+  const two = second.reader()
+  const watching = two.read()
+  await eventually(() => two.data.length === 1, 'the event elsewhere')
+  isStill = true
+  await Promise.all([base.advance(60_000), clock.advance(60_000)])
+  isStill = false
+  await base.advance(5_000)
+  await Promise.all([base.advance(30_000), clock.advance(30_000)])
+  work.say()
+  work.finish()
+  await within(watching, 'the end')
+  assert.deepEqual(two.data, ['0', '1', END])
+})
+
 test('10,000 events while servers stop, the relay is cut off and clients are cut: none is lost or doubled', async (t) => {
   const relay = keeping()
   const clock = new TestClock()

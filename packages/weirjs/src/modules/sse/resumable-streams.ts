@@ -101,8 +101,9 @@ export class ResumableStreams {
   #bytes = 0
   /** When each process was last heard of. */
   readonly #seen = new Map<string, number>()
-  /** When the relay was last away: other processes could not be heard. */
+  /** When the relay was last away, or this process stood still: other processes could not be heard. */
   #deafAt = 0
+  #tickedAt = 0
   #life: RelaySubscription | null = null
   /** While there are keys. */
   #stopTimer: (() => void) | null = null
@@ -224,6 +225,7 @@ export class ResumableStreams {
   }
 
   #begin(): void {
+    if (this.#stopTimer === null) this.#tickedAt = this.#clock.now()
     this.#stopTimer ??= this.#clock.every(Math.floor(this.#settings.lease / 3), () => this.#tick())
     if (this.#relay === null) return
     this.#life ??= this.#relay.subscribe(this.#lifeChannel, ({ data }) => {
@@ -240,7 +242,10 @@ export class ResumableStreams {
   #tick(): void {
     const keys = [...this.#keys.values()]
     if (this.#relay !== null) {
-      if (!this.#relay.isConnected) this.#deafAt = this.#clock.now()
+      const now = this.#clock.now()
+      // After a pause, this comes before what has been received meanwhile.
+      if (!this.#relay.isConnected || now - this.#tickedAt > this.#settings.lease / 2) this.#deafAt = now
+      this.#tickedAt = now
       if (keys.some(({ isWorking }) => isWorking)) this.#relay.publish(this.#lifeChannel, this.#id).catch(() => {})
     }
     for (const key of keys) key.tick()
