@@ -287,7 +287,7 @@ test('what cannot be an event is an error of the work', async (t) => {
 test('each limit ends the work with an error that names it', async (t) => {
   const endless: Start = async function* (signal) {
     while (!signal.aborted) {
-      yield 'x'.repeat(872)
+      yield 'ü'.repeat(436) // 872 bytes
       await new Promise((resolve) => setImmediate(resolve))
     }
   }

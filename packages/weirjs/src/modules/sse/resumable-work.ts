@@ -1,5 +1,7 @@
 // The work of one run in the process that does it: takes its events one by one, and puts them into the log in order.
 
+import { Buffer } from 'node:buffer'
+
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { problemFor } from '../../http/response/error-problem.ts'
@@ -125,7 +127,7 @@ export class Work {
     if (event.event === 'end')
       throw new WeirError('WEIR_RESULT_UNSENDABLE', '"event" of a resumable stream is "end", which tells of its end')
     const stored = storedEvent(event)
-    this.#bytes += (stored.data?.length ?? 0) + (stored.event?.length ?? 0) + ENTRY_BYTES
+    this.#bytes += Buffer.byteLength(`${stored.data ?? ''}${stored.event ?? ''}`) + ENTRY_BYTES
     if (this.#next >= maxEvents) throw new Error(`a resumable stream has more events than maxEvents, ${maxEvents}`)
     if (this.#bytes > maxSize) throw new Error(`the events of a resumable stream have more bytes than maxSize, ${maxSize}`)
     this.#send({ kind: 'event', run, epoch, n: this.#next++, ...stored })
