@@ -254,7 +254,7 @@ function problemIn(text: string): { type: string; detail: string } {
       ? (subproblems as { detail?: unknown }[]).map((one) => one?.detail).filter((one) => typeof one === 'string')
       : []
     const words = [...(typeof detail === 'string' ? [detail] : []), ...inner].join('; ')
-    return { type: typeof type === 'string' ? type : '', detail: printable(words) }
+    return { type: typeof type === 'string' ? type : '', detail: words }
   } catch {
     return { type: '', detail: '' }
   }
@@ -262,7 +262,7 @@ function problemIn(text: string): { type: string; detail: string } {
 
 const LONGEST_DETAIL = 1_000
 
-/** For logs: one line, whatever the CA has sent. */
+/** For logs and people: one short line, whatever the CA has sent. */
 export function printable(text: string): string {
   return text.slice(0, LONGEST_DETAIL).replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, ' ')
 }

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'weirjs'
 import { type Clock, isInstance } from 'weirjs/kit'
 
-import { type CaClient, retryAfterOf } from './ca-client.ts'
+import { type CaClient, printable, retryAfterOf } from './ca-client.ts'
 import type { Challenges, ChallengeType } from './challenges.ts'
 import type { Identifier } from './identifiers.ts'
 import { obtain } from './order.ts'
@@ -330,5 +330,5 @@ function inDays(days: number): string {
 }
 
 function messageOf(error: unknown): string {
-  return isInstance(error, Error) ? error.message : String(error)
+  return printable(isInstance(error, Error) ? error.message : String(error))
 }

@@ -5,7 +5,7 @@ import { createPrivateKey } from 'node:crypto'
 
 import type { Clock } from 'weirjs/kit'
 
-import { type CaClient, CaDelay, CaRefusal, objectIn, printable, retryAfterOf } from './ca-client.ts'
+import { type CaClient, CaDelay, CaRefusal, objectIn, retryAfterOf } from './ca-client.ts'
 import type { Challenges, ChallengeType } from './challenges.ts'
 import type { Identifier } from './identifiers.ts'
 import { pause } from './pause.ts'
@@ -18,6 +18,7 @@ const LONGEST_POLL_MS = 10_000
 /** An order that nothing completes makes room for another. Where the CA has what it wants, that may take it longer. */
 const LONGEST_PENDING_MS = 86_400_000
 const LONGEST_ORDER_MS = 14 * LONGEST_PENDING_MS
+const GOING: ReadonlySet<Order['status']> = new Set(['pending', 'ready', 'processing', 'valid'])
 const RATE_LIMITED = 'urn:ietf:params:acme:error:rateLimited'
 /** For a longer `Retry-After`, the attempt ends, and the order goes on then. Challenges stay until the CA has looked. */
 const LONGEST_WAIT_MS = 60_000
@@ -95,7 +96,7 @@ export async function obtain(context: OrderContext, wanted: Wanted, signal: Abor
     return await checked(pending.key, text, wanted, () => store.delete(pendingName))
   } catch (error) {
     // An order that has failed stays failed. One that has not is continued by the next attempt.
-    if (retryAfterOf(error) === null && (await hasFailed(context, url, signal))) await store.delete(pendingName)
+    if (retryAfterOf(error) === null && (await isHopeless(context, pending, signal))) await store.delete(pendingName)
     throw error
   } finally {
     if (context.lost.aborted) context.challenges.forget()
@@ -117,19 +118,28 @@ async function checked(key: string, chain: string, wanted: Wanted, onWrong: () =
 
 /** The order of an earlier attempt, if the CA still knows it. */
 async function resume({ client, store, clock, pendingName }: OrderContext, wanted: Wanted, signal: AbortSignal): Promise<Begun | null> {
-  const text = await store.get(pendingName)
-  if (text === null) return null
+  const pending = pendingIn((await store.get(pendingName)) ?? '')
+  if (pending === null || pending.wanted !== nameOf(wanted)) return null
+  const age = clock.wallTime() - pending.begun
+  if (age > LONGEST_ORDER_MS) return null
   try {
-    const pending = JSON.parse(text) as Pending
-    const age = clock.wallTime() - pending.begun
-    if (pending.wanted !== nameOf(wanted) || age > LONGEST_ORDER_MS) return null
-    createPrivateKey(pending.key)
     const { object } = await client.read<Order>(pending.order, signal)
     const isLost = object.status === 'invalid' || (object.status === 'pending' && age > LONGEST_PENDING_MS)
     return isLost ? null : { pending, order: object }
   } catch (error) {
-    if (error instanceof SyntaxError || (error instanceof CaRefusal && error.status < 500 && error.status !== 429)) return null
+    if (error instanceof CaRefusal && error.status < 500 && error.status !== 429) return null
     throw error
+  }
+}
+
+/** Null for what is none. Whatever the store has, another order can be begun. */
+function pendingIn(text: string): Pending | null {
+  try {
+    const pending = JSON.parse(text) as Pending
+    createPrivateKey(pending.key)
+    return URL.canParse(pending.order) && Number.isFinite(pending.begun) ? pending : null
+  } catch {
+    return null
   }
 }
 
@@ -221,10 +231,12 @@ async function polled<T>(
   }
 }
 
-async function hasFailed({ client }: OrderContext, url: string, signal: AbortSignal): Promise<boolean> {
+/** After an attempt that was to complete it. Nothing comes of an order in a state that is none, nor, after a day, of one that the CA is not at work on. */
+async function isHopeless({ client, clock }: OrderContext, { order, begun }: Pending, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return false
   try {
-    return (await client.read<Order>(url, signal)).object.status === 'invalid'
+    const { status } = (await client.read<Order>(order, signal)).object
+    return !GOING.has(status) || (status !== 'processing' && clock.wallTime() - begun > LONGEST_PENDING_MS)
   } catch {
     return false
   }
@@ -241,5 +253,5 @@ function refusalOf({ identifier, status, challenges }: Authorization): string {
 }
 
 function told(error: Problem | undefined): string {
-  return typeof error?.detail === 'string' ? `: ${printable(error.detail)}` : ''
+  return typeof error?.detail === 'string' ? `: ${error.detail}` : ''
 }

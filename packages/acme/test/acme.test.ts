@@ -227,6 +227,66 @@ test('an order that the CA wants to be asked about in two days goes on then, and
   assert.ok(certificates.status()[0]!.daysLeft! > 80)
 })
 
+test('whatever the store has in place of an order that was begun, another one is made', async (t) => {
+  for (const text of ['', 'null', '{}', '{"order":"https://ca.test/order/1","wanted":7,"key":"none","begun":0}', '[', '"x"']) {
+    const world = newWorld()
+    const name = 'ca.test-example.org.pem.order'
+    await world.store.for(world.clock).set(name, text)
+    const { certificates } = await start(t, world)
+    await pass(world.clock, MINUTE_MS, SECOND_MS)
+    assert.deepEqual([world.ca.issued.length, certificates.status()[0]!.failures], [1, 0], text)
+  }
+})
+
+for (const [what, of, twist] of [
+  ['says a state that is none', 'order', (text: string) => text.replace('"ready"', '"done"')],
+  ['does not say where the certificate is', 'order', (text: string) => text.replace(/,"certificate":"[^"]*"/, '')],
+  ['does not have the certificate that it names', 'certificate', () => ''],
+] as const)
+  test(`a CA that ${what} gets another order, long before a certificate of six days is over`, async (t) => {
+    const world = newWorld()
+    const { ca, clock } = world
+    ca.lifeMs = 6 * DAY_MS
+    const { certificates } = await start(t, world)
+    await pass(clock, MINUTE_MS, SECOND_MS)
+    let orders = 0
+    ca.intercept = async (step, answer) => {
+      const response = await answer()
+      if (step === 'newOrder') orders++
+      if (orders > 1 || (step !== of && !(step === 'finalize' && of === 'order'))) return response
+      const text = twist(await response.text())
+      return text === '' ? ca.refuse(404, 'malformed', {}) : new Response(text, response)
+    }
+    await pass(clock, 6 * DAY_MS, 10 * MINUTE_MS, () => assert.ok(certificates.status()[0]!.daysLeft! > 0))
+    assert.ok(orders > 1, `${orders}`)
+    assert.ok(certificates.status()[0]!.failures > 0)
+  })
+
+test('what a CA says is one short line in logs and in the status, whatever it is', async (t) => {
+  const long = JSON.stringify(`two\nlines \u001b[31m${'x'.repeat(5_000)}`).slice(1, -1)
+  for (const [of, twist] of [
+    ['newOrder', (text: string) => text.replace('"pending"', `"${long}"`)],
+    ['newOrder', (text: string) => text.replace(/"finalize":"[^"]*"/, `"finalize":"http://${long}"`).replace('"pending"', '"ready"')],
+    ['authorization', (text: string) => text.replace('"http-01"', `"${long}"`)],
+    ['authorization', (text: string) => text.replace(/"status":"pending"/g, '"status":"invalid"').replace('example.org', long)],
+    ['directory', (text: string) => text.replace('newNonce', 'oldNonce').replace('{}', `"${long}"`)],
+  ] as const) {
+    const world = newWorld()
+    const { ca, clock } = world
+    ca.intercept = async (step, answer) => {
+      const response = await answer()
+      return step === of ? new Response(twist(await response.text()), response) : response
+    }
+    const { certificates, logged } = await start(t, world)
+    await pass(clock, 5 * SECOND_MS, SECOND_MS)
+    const { lastError } = certificates.status()[0]!
+    for (const text of [lastError!, ...logged]) {
+      assert.doesNotMatch(text, /[\x00-\x1f]/, of)
+      assert.ok(text.length < 1_500, `${of}: ${text.length}`)
+    }
+  }
+})
+
 test('bad nonces and slow validation only delay; the CA is asked as seldom as it wishes', async (t) => {
   const world = newWorld()
   Object.assign(world.ca, { badNonces: 5, slowness: 4, retryAfter: '7' })
