@@ -92,6 +92,18 @@ test('messages that wait behind one without a reply have no more time than it', 
   assert.equal(outcomes['next'], 'id of next')
 })
 
+// If it grew with the square, this test would take minutes.
+test('however many messages wait, those whose time is over are refused in the time of as many', async () => {
+  const count = 400_000
+  const { outbox, batches, elapse, settled } = outboxOver({ maxQueuedSize: 200 * count })
+  let refused = 0
+  for (let i = 0; i < count; i++) outbox.publish('a', '').catch(() => refused++)
+  await settled()
+  await elapse(TIMEOUT_MS)
+  await batches[0]!.reply(LOADING)
+  assert.equal(refused, count)
+})
+
 test('empty messages take room, too, which is free again after them', async () => {
   const { outbox, publish, batches, outcomes, settled } = outboxOver({ maxQueuedSize: 1_000 })
   const waiting = Array.from({ length: 5 }, () => outbox.publish('a', ''))

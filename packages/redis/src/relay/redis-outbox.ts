@@ -126,8 +126,9 @@ export class RedisOutbox {
       const hasExpired = ({ deadline }: Waiting): boolean => isOver || deadline <= now
       this.#refuse(batch.filter(hasExpired), outcome, error)
       batch = batch.filter((message) => !hasExpired(message))
-      while (queue.length > 0 && queue[0]!.deadline <= now)
-        this.#refuse([queue.shift()!], `${describe(error)}: the message was not published`, error)
+      // All at once: `shift` moves all of a long queue.
+      const fresh = queue.findIndex((message) => !(message.deadline <= now))
+      this.#refuse(queue.splice(0, fresh === -1 ? queue.length : fresh), `${describe(error)}: the message was not published`, error)
       if (batch.length === 0) return
       await pause(clock)
     }
