@@ -85,6 +85,30 @@ test('a read full of tiny messages does not hold the event loop: others come fir
   assert.equal(link.isPaused, false)
 })
 
+test('a client that has ended its side and does not read is aborted after a while, and what it had sent is handled first', async (t) => {
+  const seen: unknown[] = []
+  let goOn = (): void => {}
+  const message = (_: unknown, data: unknown): Promise<void> => {
+    seen.push(data)
+    return new Promise((resolve) => (goOn = resolve))
+  }
+  const { connection, link, feed } = connected({ message, close: (_, code) => void seen.push(code) })
+  const timers: (() => void)[] = []
+  t.mock.method(globalThis, 'setTimeout', (call: () => void) => {
+    timers.push(call)
+    return { unref() {} }
+  })
+  feed(frame(TEXT, 'a'), frame(TEXT, 'b'))
+  connection.onEnd()
+  assert.deepEqual([link.isEnded, timers.length], [true, 1])
+  timers[0]!()
+  for (let i = 0; i < 2; i++) {
+    goOn()
+    await turn()
+  }
+  assert.deepEqual(seen, ['a', 'b', 1006])
+})
+
 /** As a client compresses a message that refers to no other. */
 const deflated = (bytes: Buffer): Buffer => deflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4)
 const KIB = Buffer.alloc(1024)

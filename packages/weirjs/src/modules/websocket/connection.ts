@@ -275,6 +275,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   onEnd(): void {
     this.#hasLeft = true
     if (!this.#isGone) this.#sending.end()
+    if (!this.#isGone) this.#closeTimer ??= setTimeout(() => this.#link.destroy(), CLOSE_TIMEOUT_MS).unref()
   }
 
   /** @internal */
@@ -297,13 +298,12 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   /** Calls `close` once everything that has arrived is handled. */
   #finish(): void {
     if (this.#isOver || this.#isHandling || this.#isResting || this.#isReading) return
-    if (this.#wire.waitingBytes > 0) {
-      this.#read()
-      return
+    if (this.#wire.waitingBytes > 0) this.#read()
+    else {
+      this.#isOver = true
+      this.#wire.abort()
+      this.#call((socket) => this.#host.handlers.close?.(socket, this.#code, this.#reason), undefined)
     }
-    this.#isOver = true
-    this.#wire.abort()
-    this.#call((socket) => this.#host.handlers.close?.(socket, this.#code, this.#reason), undefined)
   }
 
   // What has arrived.

@@ -76,8 +76,8 @@ export interface WebSocketOptions<Args, R extends AnySchema | undefined = undefi
    */
   readonly pingInterval?: Duration | null
   /**
-   * Whether to compress messages for clients that support it (RFC 7692). Default false: a compressed connection takes up to some 300 KiB
-   * more, and most messages are too short to benefit.
+   * Whether to compress messages for clients that support it (RFC 7692). Default false: a connection takes up to 54 KiB more, and most messages
+   * are too short to benefit.
    */
   readonly perMessageDeflate?: boolean
   /**
