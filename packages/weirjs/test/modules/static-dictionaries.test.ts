@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type BrotliOptions, brotliDecompressSync } from 'node:zlib'
@@ -120,6 +120,22 @@ withNewerNode(import.meta.filename, CODINGS.includes('dcz'), () => {
     for (const { body } of answers) assert.ok(Buffer.from(body).equals(Buffer.from(answers[0]!.body)))
     rmSync(join(root, 'app-1a2b3c4d.js'))
     assert.equal((await get()).headers.get('content-encoding'), 'dcz')
+  })
+
+  test('files of other directories that were the same are no obstacle', async (t) => {
+    const { get, root, write } = serve(t)
+    for (const directory of ['de', 'en']) {
+      mkdirSync(join(root, directory))
+      write(`${directory}/app-1a2b3c4d.js`, OLD)
+      write(`${directory}/app-5E6F7A8B.js`, NEW)
+    }
+    for (const name of ['de/app-5E6F7A8B.js', 'en/app-5E6F7A8B.js', 'de/app-5E6F7A8B.js', 'app-5E6F7A8B.js']) {
+      const { headers } = await get({ ...ASKS }, name)
+      assert.equal(headers.get('content-encoding'), 'dcz', name)
+    }
+    // What was learned in one directory is not all that is known.
+    write('de/app-9X9X9X9X.js', Buffer.concat([NEW, OLD]))
+    assert.equal((await get(ASKS, 'de/app-9X9X9X9X.js')).headers.get('content-encoding'), 'dcz')
   })
 
   test('everybody else gets the file itself', async (t) => {

@@ -45,7 +45,7 @@ export class Dictionaries {
   readonly #maxBytes: number
   readonly #codings: readonly DictionaryCoding[]
   readonly #chooser: EncodingChooser
-  /** By the base64 of their SHA-256. */
+  /** By their directory, because several may have the same file, and the base64 of their SHA-256. */
   readonly #versions = new Map<string, Version>()
   /** The names and states of files whose hash is known. */
   readonly #hashed = new Set<string>()
@@ -130,12 +130,13 @@ export class Dictionaries {
     coding: DictionaryCoding,
     isVersion: (name: string) => boolean,
   ): Promise<Sent | null> {
-    const version = this.#versions.get(available) ?? (await this.#look(file, available, isVersion))
-    if (version === null || dirname(version.name) !== dirname(file.name) || !isVersion(basename(version.name))) return null
+    const place = `${dirname(file.name)} ${available}`
+    const version = this.#versions.get(place) ?? (await this.#look(file, place, isVersion))
+    if (version === null || !isVersion(basename(version.name))) return null
     const dictionary = await bytesOf(version.path)
     const bytes = await bytesOf(file.variants[0].path, file.variants[0].inode)
     if (dictionary === null || hash('sha256', dictionary, 'base64') !== available) {
-      this.#versions.delete(available) // it is gone, or has changed
+      this.#versions.delete(place) // it is gone, or has changed
       return null
     }
     if (bytes === null) return null
@@ -162,8 +163,8 @@ export class Dictionaries {
     }
   }
 
-  /** Looks among the versions of a file for the version with this hash. */
-  async #look(file: StaticFile, available: string, isVersion: (name: string) => boolean): Promise<Version | null> {
+  /** Looks among the versions of a file for the version with this directory and hash. */
+  async #look(file: StaticFile, place: string, isVersion: (name: string) => boolean): Promise<Version | null> {
     const directory = dirname(file.name)
     const looked = this.#looked.get(file.name)
     if (looked !== undefined && performance.now() - looked < LOOK_MS) return null
@@ -175,7 +176,7 @@ export class Dictionaries {
     )
     const newest = dated.toSorted((a, b) => b.at - a.at).slice(0, MOST_VERSIONS)
     for (const { name } of newest) await this.#learn(directory === '.' ? name : `${directory}/${name}`)
-    return this.#versions.get(available) ?? null
+    return this.#versions.get(place) ?? null
   }
 
   /** Finds the file as a request would: a name that is not served is no dictionary either. */
@@ -189,7 +190,7 @@ export class Dictionaries {
     if (bytes === null) return
     const sha256 = hash('sha256', bytes, 'base64')
     this.#hashed.add(`${name} ${mark}`)
-    this.#versions.set(sha256, { name, path })
+    this.#versions.set(`${dirname(name)} ${sha256}`, { name, path })
     keepNewest(this.#hashed, MOST_KNOWN)
     keepNewest(this.#versions, MOST_KNOWN)
   }
