@@ -70,6 +70,17 @@ for (const coding of Object.keys(DECODERS)) {
   })
 }
 
+test('what zstd makes at any level needs no larger window than clients have', { skip: !hasZstd && 'this Node has no zstd' }, async () => {
+  const { zstdDecompressSync, constants } = zlib as unknown as {
+    zstdDecompressSync(bytes: Uint8Array, options: object): Buffer
+    readonly constants: Readonly<Record<string, number>>
+  }
+  const server = serverWith({ levels: { zstd: 20 } })
+  server.mapGet('/stream', (_, { response }) => response.stream(Readable.from([TEXT, TEXT]), 'text/csv'))
+  const { body } = await ask(server, '/stream', 'zstd')
+  assert.equal(zstdDecompressSync(body, { params: { [constants['ZSTD_d_windowLogMax']!]: 23 } }).toString(), TEXT + TEXT)
+})
+
 test('a route with metadata compression: false is not compressed: responses, streams, errors and 304s', async () => {
   const server = serverWith()
   const declaration = { metadata: { compression: false } } as const

@@ -70,6 +70,10 @@ const CHUNK_BYTES = 4 * 1024
  */
 const SMALL_WINDOW_BYTES = 8 * 1024
 
+/** Clients need no larger window than 8 MiB (RFC 9659), and browsers have none. From this level on, a stream would have one. */
+const ZSTD_WINDOW_BITS = 23
+const FIRST_WIDE_LEVEL = 20
+
 interface ZstdOptions extends zlib.BrotliOptions {
   readonly dictionary?: Uint8Array
 }
@@ -79,7 +83,7 @@ interface Zstd {
   zstdCompressSync(bytes: Uint8Array, options: ZstdOptions): Uint8Array
   zstdCompress(bytes: Uint8Array, options: ZstdOptions, callback: (error: Error | null, bytes: Uint8Array) => void): void
   createZstdCompress(options: ZstdOptions): Compressor
-  readonly constants: { readonly ZSTD_c_compressionLevel: number; readonly ZSTD_e_flush: number }
+  readonly constants: { readonly ZSTD_c_compressionLevel: number; readonly ZSTD_c_windowLog: number; readonly ZSTD_e_flush: number }
 }
 
 /** What `dcz` begins with: a skippable frame, with the hash of the dictionary. */
@@ -142,11 +146,16 @@ function brotli(quality: number): Coding {
 
 function zstd(node: Zstd, level: number): Coding {
   return {
-    ...zstdWith(node, { params: { [node.constants.ZSTD_c_compressionLevel]: level } }),
+    ...zstdWith(node, { params: zstdParams(node, level) }),
     name: 'zstd',
     key: 'zstd',
     dictionaryBytes: 0,
   }
+}
+
+function zstdParams({ constants }: Zstd, level: number): Record<number, number> {
+  const params = { [constants.ZSTD_c_compressionLevel]: level }
+  return level < FIRST_WIDE_LEVEL ? params : { ...params, [constants.ZSTD_c_windowLog]: ZSTD_WINDOW_BITS }
 }
 
 function zstdWith(node: Zstd, options: ZstdOptions): Omit<Coding, 'name' | 'key' | 'dictionaryBytes'> {
@@ -170,8 +179,7 @@ export function takesDictionaries(): boolean {
 export function createDictionaryCoding(level: number, dictionary: Uint8Array, sha256: string): Coding {
   const node = zlib as unknown as Zstd
   const start = Buffer.concat([DCZ, Buffer.from(sha256, 'base64')])
-  const params = { [node.constants.ZSTD_c_compressionLevel]: level }
-  const plain = zstdWith(node, { params, dictionary, chunkSize: CHUNK_BYTES })
+  const plain = zstdWith(node, { params: zstdParams(node, level), dictionary, chunkSize: CHUNK_BYTES })
   return {
     name: 'dcz',
     key: `dcz ${sha256}`,
