@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { addShutdownListener } from '../../app/shutdown-listeners.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { isPromise } from '../../base/is-promise.ts'
+import { awaitTurn, mayWork } from '../../http/work-turns.ts'
 import type { Relay, RelaySubscription } from '../relay/relay-option.ts'
 import { readyOrLate } from '../relay/relay-ready.ts'
 import { HeardNumbers, LostNumbers, type Position } from './broadcast-numbers.ts'
@@ -41,7 +42,7 @@ export interface RelayedRoute {
   log(message: string, error: unknown): void
 }
 
-/** How much may be on its way to the relay. The relay has a limit of its own; this one holds for a relay that never answers. */
+/** How much may be on its way to the relay, and may wait here. The relay has a limit of its own; this one holds for a relay that never answers. */
 const MOST_BYTES_IN_FLIGHT = 16 * 1024 * 1024
 /** What a message takes in addition to its characters. */
 const MESSAGE_BYTES = 512
@@ -64,6 +65,9 @@ export class RelayedRooms implements WebSocketRelayState {
   readonly #heard = new HeardNumbers()
   readonly #lost = new LostNumbers()
   #attempts = 0
+  /** What was heard and waits for the next turn of the event loop, because one broadcast may go to thousands. Null is a gap. */
+  #waiting: (string | null)[] = []
+  #waitingBytes = 0
   /** While an outage lasts, which ends when the relay takes something that it was given after its last failure. */
   #outage: { isOver: boolean; lastFailure: number; isTrying: boolean; readonly stopTimer: () => void } | null = null
   unpublished = 0
@@ -99,7 +103,7 @@ export class RelayedRooms implements WebSocketRelayState {
   publish(room: string | null, data: WebSocketData): void {
     const number = ++this.#number
     const message = encodeBroadcast(this.#position(false), room, data)
-    const bytes = 2 * message.length + MESSAGE_BYTES
+    const bytes = bytesOf(message)
     if (this.#bytesInFlight + bytes > MOST_BYTES_IN_FLIGHT) {
       this.#fail(number, new Error(`${this.#bytesInFlight} bytes of broadcasts wait for it, of at most ${MOST_BYTES_IN_FLIGHT}`))
       return
@@ -131,9 +135,9 @@ export class RelayedRooms implements WebSocketRelayState {
 
   #subscribe(): void {
     try {
-      this.#subscription = this.#relay.subscribe(this.#route.channel, ({ data }) => this.#hear(data), { onGap: () => this.#tellGap() })
+      this.#subscription = this.#relay.subscribe(this.#route.channel, ({ data }) => this.#hear(data), { onGap: () => this.#hear(null) })
       const subscription = this.#subscription
-      this.#opened = readyOrLate(subscription.ready, this.#clock, () => this.#tellGap())
+      this.#opened = readyOrLate(subscription.ready, this.#clock, () => this.#hear(null))
       subscription.ready.then(
         () => {
           if (this.#subscription === subscription) this.#lost.begin(this.#number)
@@ -152,11 +156,46 @@ export class RelayedRooms implements WebSocketRelayState {
     this.#subscription = null
     this.#opened = Promise.resolve()
     this.#heard.clear()
+    this.#waiting = []
     this.#lost.end()
     this.#endOutage()
   }
 
-  #hear(message: string): void {
+  #hear(message: string | null): void {
+    if (this.#waiting.length === 0 && mayWork()) {
+      this.#handle(message)
+      return
+    }
+    if (this.#waiting.length === 0) {
+      this.#waitingBytes = 0
+      this.#goOnLater()
+    }
+    this.#waitingBytes += bytesOf(message)
+    if (this.#waitingBytes <= MOST_BYTES_IN_FLIGHT) this.#waiting.push(message)
+    else {
+      this.#waiting = [null] // its clients ask for more than this process can send
+      this.#waitingBytes = 0
+    }
+  }
+
+  #goOnLater(): void {
+    awaitTurn('', () => {
+      const waiting = this.#waiting
+      let taken = 0
+      while (taken < waiting.length && mayWork()) {
+        this.#waitingBytes -= bytesOf(waiting[taken]!)
+        this.#handle(waiting[taken++]!)
+      }
+      waiting.splice(0, taken)
+      if (this.#waiting.length > 0) this.#goOnLater()
+    })
+  }
+
+  #handle(message: string | null): void {
+    if (message === null) {
+      this.#tellGap()
+      return
+    }
     try {
       const envelope = decodeEnvelope(message, this.#origin)
       const { origin, number, isBeacon, broadcast } = envelope
@@ -221,4 +260,8 @@ export class RelayedRooms implements WebSocketRelayState {
     this.#outage?.stopTimer()
     this.#outage = null
   }
+}
+
+function bytesOf(message: string | null): number {
+  return 2 * (message?.length ?? 0) + MESSAGE_BYTES
 }
