@@ -26,6 +26,8 @@ export interface MemoryRelayOptions {
 }
 
 const OWNER = 'memoryRelay()'
+/** How many messages a subscriber gets in one turn of the event loop: what it does with them takes longer. */
+const MOST_AT_ONCE = 1_000
 /** @internal */
 export const MEMORY_RELAY_RULES = rules<MemoryRelayOptions>(OWNER)({
   maxLength: count().or(1_000),
@@ -117,7 +119,7 @@ class MemoryRelay implements Relay {
     })
     if (!this.isConnected) subscription.close()
     else channel.subscriptions.add(subscription)
-    if (after !== undefined) this.#catchUp(subscription, channel, after)
+    subscription.begin(after === undefined ? [] : this.#missedAfter(channel, after))
     return subscription
   }
 
@@ -127,14 +129,15 @@ class MemoryRelay implements Relay {
     this.#channels.clear()
   }
 
-  #catchUp(subscription: Subscription, { prefix, kept, count }: Channel, after: string): void {
+  /** Null is a gap. */
+  #missedAfter({ prefix, kept, count }: Channel, after: string): readonly (RelayMessage | null)[] {
     const number = after.startsWith(prefix) ? Number(/^(?:0|[1-9]\d{0,15})$/.exec(after.slice(prefix.length)) ?? -1) : -1
     const length = Math.min(kept.length, this.#maxLength)
     const oldest = count - length + 1
     // The one before the oldest was dropped itself, but nothing after it was.
     const isKnown = number >= 0 && number >= oldest - 1 && number <= count
     const missed = kept.slice(kept.length - (isKnown ? count - number : length))
-    subscription.addAll(isKnown ? missed : [null, ...missed])
+    return isKnown ? missed : [null, ...missed]
   }
 
   #channelOf(name: string): Channel {
@@ -183,7 +186,6 @@ class Subscription implements RelaySubscription {
       this.#failToBeReady = reject
     })
     this.ready.catch(() => {}) // a program need not wait for it
-    queueMicrotask(() => this.#becomeReady())
   }
 
   /** Never calls the listener itself: the listener may be publishing. @returns when everything was delivered */
@@ -193,13 +195,13 @@ class Subscription implements RelaySubscription {
   }
 
   /** The same for what was missed: a subscriber may need only the first of many messages, and subscribe again for the rest. */
-  addAll(messages: (RelayMessage | null)[]): void {
-    this.#queue = this.#queue.concat(messages)
-    void this.#deliverSoon()
+  begin(missed: readonly (RelayMessage | null)[]): void {
+    this.#queue = this.#queue.concat(missed)
+    void this.#deliverSoon().then(() => this.#becomeReady())
   }
 
   #deliverSoon(): Promise<void> {
-    this.#delivery ??= Promise.resolve().then(() => this.#deliver())
+    this.#delivery ??= Promise.resolve().then(() => this.#deliver() ?? undefined)
     return this.#delivery
   }
 
@@ -211,12 +213,14 @@ class Subscription implements RelaySubscription {
     this.#onClose()
   }
 
-  #deliver(): void {
-    const queue = this.#queue
-    this.#queue = []
-    this.#delivery = null
+  /** Others come first after so many: a subscriber may have missed all that is kept. */
+  #deliver(): Promise<void> | null {
+    const queue = this.#queue.splice(0, MOST_AT_ONCE)
+    const isAll = this.#queue.length === 0
+    const delivery = isAll ? null : new Promise(setImmediate).then(() => this.#deliver() ?? undefined)
+    this.#delivery = delivery
     for (const message of queue) {
-      if (this.#isClosed) return
+      if (this.#isClosed) return null
       this.position = message?.id ?? this.position
       try {
         if (message === null) this.#onGap?.()
@@ -225,5 +229,6 @@ class Subscription implements RelaySubscription {
         this.#onError(error)
       }
     }
+    return delivery
   }
 }

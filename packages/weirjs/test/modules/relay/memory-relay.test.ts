@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { type MemoryRelayOptions, memoryRelay } from '../../../src/modules/relay/index.ts'
+import { BEFORE_FIRST, type MemoryRelayOptions, memoryRelay } from '../../../src/modules/relay/index.ts'
 import { testConformance } from './conformance.ts'
 
 testConformance('memoryRelay', () => {
@@ -30,6 +30,24 @@ test('exactly maxLength messages are kept, and only a lost one is a gap', async 
   assert.deepEqual(await after(ids[2]!), ['d'])
   assert.deepEqual(await after(ids[3]!), [])
   assert.deepEqual(await after(`${ids[3]}0`), ['<gap>', 'c', 'd'])
+})
+
+test('who has missed thousands of messages gets them in turns with other work, in order, and is ready after the last', async () => {
+  const relay = memoryRelay({ maxLength: 10_000 })
+  const expected = Array.from({ length: 5_000 }, (_, i) => String(i))
+  for (const data of expected) void relay.publish('x', data)
+  const heard: string[] = []
+  const { ready } = relay.subscribe('x', ({ data }) => void heard.push(data), { after: BEFORE_FIRST })
+  let isReady = false
+  void ready.then(() => (isReady = true))
+  const counts: number[] = []
+  for (let i = 0; i < 20 && !isReady; i++) {
+    await new Promise(setImmediate)
+    if (i === 0) void relay.publish('x', 'last').then(() => heard.push('published'))
+    counts.push(heard.length)
+  }
+  assert.deepEqual(heard, [...expected, 'last', 'published'])
+  for (const [i, count] of counts.entries()) assert.ok(count - (counts[i - 1] ?? 0) <= 1_002, counts.join())
 })
 
 test('ids of one relay are unknown to another: that of a program before its restart', async () => {
