@@ -115,6 +115,14 @@ for (const piece of PUMPED)
     }
   })
 
+test('a link of many segments, where many routes have secrets', () => {
+  const segments = new SecretSegments('')
+  for (let i = 0; i < 5_000; i++) segments.add(`/reset${i}/:token`, ['token'])
+  for (const piece of ['/a', '/a;', '/%61']) assert.deepEqual(segments.inLink(piece.repeat(PUMPED_LENGTH / piece.length)), [])
+  const link = `${'/a;'.repeat(1_000)}/reset4999/`
+  assert.equal(masked(`${link}abc`, segments.inLink(`${link}abc`)), `${link}xxx`)
+})
+
 for (const [name, make] of Object.entries<(i: number) => string>({
   'differ at their beginning': (i) => `${'a'.repeat(4 + i)}b${'a'.repeat(40_000)}`,
   'differ in the middle': (i) => `${'a'.repeat(20_000)}${'b'.repeat(1 + i)}${'a'.repeat(20_000)}`,

@@ -8,6 +8,8 @@ import type { Range } from './ranges.ts'
 interface Segment {
   readonly text: string
   readonly range: Range
+  /** The texts of templates that it is, or may be meant as; null: any. */
+  readonly names: readonly string[] | null
 }
 
 /** What other servers and clients take for a slash, however often it is encoded. */
@@ -19,13 +21,19 @@ const UNUSUAL = /[\\;%]|\/\/|\/\.\.?(?:\/|$)/
 
 /** A template up to its last secret. */
 interface SecretTemplate {
-  /** The first one is empty: the path begins with a slash. */
+  /** After the slash at the beginning of the path. */
   readonly segments: readonly string[]
   readonly secret: ReadonlySet<string>
+  /** Where the first secret is. */
+  readonly place: number
 }
+
+const NONE: readonly SecretTemplate[] = []
 
 export class SecretSegments {
   readonly #templates: SecretTemplate[] = []
+  /** Those that a link may have anywhere, by the text that they begin with. Without a text before the secret, it would be found everywhere. */
+  readonly #byFirst = new Map<string, SecretTemplate[]>()
   readonly #basePath: string
 
   /** @param basePath the path below which the application is; empty at the root */
@@ -39,10 +47,20 @@ export class SecretSegments {
     const secret = new Set(names)
     // A client that has left the path of the application out has sent the secret anyway.
     for (const base of new Set(['', this.#basePath])) {
-      const segments = `${base}${template}`.split('/').map(comparable)
-      const last = segments.findLastIndex((wanted) => isSecretPlace(wanted, secret))
-      if (last !== -1) this.#templates.push({ segments: segments.slice(0, last + 1), secret })
+      const segments = `${base}${template}`.split('/').slice(1).map(comparable)
+      const isPlace = (wanted: string): boolean => isSecretPlace(wanted, secret)
+      const place = segments.findIndex(isPlace)
+      if (place !== -1) this.#add({ segments: segments.slice(0, segments.findLastIndex(isPlace) + 1), secret, place })
     }
+  }
+
+  #add(template: SecretTemplate): void {
+    this.#templates.push(template)
+    const first = template.segments[0]!
+    if (isParameter(first)) return
+    const others = this.#byFirst.get(first)
+    if (others === undefined) this.#byFirst.set(first, [template])
+    else others.push(template)
   }
 
   /** Of a request target, whichever route would match it. */
@@ -59,12 +77,31 @@ export class SecretSegments {
     const start = target.startsWith('/') ? 0 : Math.max(0, target.indexOf('/', target.indexOf('//') + 2))
     const end = target.search(/[?#]/)
     const path = target.slice(start, end === -1 ? undefined : end)
-    const segments = literalSegments(path, start)
     const found: Range[] = []
-    for (const template of this.#templates)
-      for (let from = 0; from < offsetsOf(template, segments.length, isLink); from++) if (addMatched(template, segments, from, found)) break
+    const [before, ...segments] = literalSegments(path, start)
+    const matchAt = (template: SecretTemplate, at: number): boolean => addMatched(template, segments, at, found)
+    this.#match(segments, before!.text === '', isLink, matchAt)
     if (UNUSUAL.test(path)) this.#addMeant(segmentsIn(path, start), path.startsWith('//'), isLink, found)
     return found
+  }
+
+  /**
+   * Passes on templates with the places at which they may begin, from the first one on. A link has thousands of segments, and a server hundreds of
+   * templates, so not each is compared with each.
+   * @param isWhole whether a path begins with the segments
+   * @param match returns whether the template is not to be looked for further on
+   */
+  #match(segments: readonly Segment[], isWhole: boolean, isLink: boolean, match: (template: SecretTemplate, at: number) => boolean): void {
+    let done: Set<SecretTemplate> | null = null
+    const tryAt = (templates: Iterable<SecretTemplate>, at: number): void => {
+      for (const one of templates) if (done?.has(one) !== true && match(one, at)) done = (done ?? new Set()).add(one)
+    }
+    if (isWhole) tryAt(this.#templates, 0)
+    for (let at = 1; isLink && at < segments.length; at++) {
+      const { names } = segments[at]!
+      if (names === null) for (const templates of this.#byFirst.values()) tryAt(templates, at)
+      else for (const name of names) tryAt(this.#byFirst.get(name) ?? NONE, at)
+    }
   }
 
   /** The values of parameters of a URL that are URLs with secrets themselves, such as the URL of the page to return to. */
@@ -88,19 +125,17 @@ export class SecretSegments {
   #addMeant(sent: readonly Segment[], hasHost: boolean, isLink: boolean, found: Range[]): void {
     const meant = withoutDots(sent)
     const literal = sent.filter(({ text }) => !isDots(text)) // whose dots mean nothing
-    for (const segments of hasHost ? [meant, meant.slice(1), literal] : [meant, literal]) {
-      const meanings = segments.map(({ text }) => meaningsOf(text))
-      for (const template of this.#templates) {
-        const wanted = template.segments.slice(1)
-        const place = wanted.findIndex((name) => isSecretPlace(name, template.secret))
-        for (let at = 0; at < offsetsOf(template, segments.length, isLink) && at + place < segments.length; at++) {
-          if (!wanted.slice(0, place).every((name, i) => isParameter(name) || meanings[at + i]!.includes(name))) continue
-          const from = segments[at + place]!.range[0]
-          for (const { text, range } of sent) if (range[0] >= from && !isDots(text)) found.push(range)
-          break
-        }
-      }
-    }
+    let from = Number.POSITIVE_INFINITY
+    const lists = literal.length === sent.length ? [meant] : [meant, literal]
+    if (hasHost) lists.push(meant.slice(1))
+    for (const segments of lists)
+      this.#match(segments, true, isLink, ({ segments: wanted, place }, at) => {
+        if (at + place >= segments.length) return true
+        for (let i = 0; i < place; i++) if (!isNamed(segments[at + i]!, wanted[i]!)) return false
+        from = Math.min(from, segments[at + place]!.range[0])
+        return true
+      })
+    for (const { text, range } of sent) if (range[0] >= from && !isDots(text)) found.push(range)
   }
 }
 
@@ -112,34 +147,33 @@ function isSecretPlace(wanted: string, secret: ReadonlySet<string>): boolean {
   return isParameter(wanted) && secret.has(wanted.slice(1))
 }
 
-/** At how many segments of a path a template may begin. Without a text before the secret, it would be found everywhere. */
-function offsetsOf({ segments: [, first = ''] }: SecretTemplate, length: number, isLink: boolean): number {
-  return isLink && !isParameter(first) ? Math.max(1, length) : 1
+function isNamed({ names }: Segment, wanted: string): boolean {
+  return names === null || names.includes(wanted) || isParameter(wanted)
 }
 
-/** As the router sees them. The first one is empty. */
+/** As the router sees them. The first one is empty. What cannot be decoded may have been meant as anything. */
 function literalSegments(path: string, start: number): Segment[] {
   let at = start
   return path.split('/').map((text): Segment => {
     const from = at
     at += text.length + 1
-    return { text, range: [from, from + text.length] }
+    const name = text.includes('%') ? decodedSegment(text) : text
+    return { text, range: [from, from + text.length], names: name === null ? null : [name.toLowerCase()] }
   })
 }
 
 /**
  * Adds the secrets of a path that a template matches, as far as it does.
- * @param from the segment before the first one of the template
+ * @param at the segment with which the template begins
  * @returns whether all that follows is secret
  */
-function addMatched({ segments: template, secret }: SecretTemplate, segments: readonly Segment[], from: number, found: Range[]): boolean {
-  if (from === 0 && segments[0]!.text !== '') return false
+function addMatched({ segments: template, secret }: SecretTemplate, segments: readonly Segment[], at: number, found: Range[]): boolean {
   const isRest = template.at(-1)!.startsWith('*')
-  for (let i = 1; from + i < segments.length && (i < template.length || isRest); i++) {
+  for (let i = 0; at + i < segments.length && (i < template.length || isRest); i++) {
     const wanted = template[Math.min(i, template.length - 1)]!
-    const { text, range } = segments[from + i]!
-    if (!isParameter(wanted) && !isSame(wanted, text)) return false
-    if (text !== '' && isSecretPlace(wanted, secret)) found.push(range)
+    const segment = segments[at + i]!
+    if (!isNamed(segment, wanted)) return false
+    if (segment.text !== '' && isSecretPlace(wanted, secret)) found.push(segment.range)
   }
   return isRest
 }
@@ -148,7 +182,9 @@ function segmentsIn(path: string, start: number): Segment[] {
   const segments: Segment[] = []
   let at = 0
   const add = (end: number): void => {
-    if (end > at) segments.push({ text: path.slice(at, end), range: [start + at, start + end] })
+    if (end === at) return
+    const text = path.slice(at, end)
+    segments.push({ text, range: [start + at, start + end], names: meaningsOf(text) })
   }
   for (const { index, 0: slash } of path.matchAll(SLASHES)) {
     add(index)
@@ -184,10 +220,4 @@ function comparable(segment: string): string {
 function decodedSegment(segment: string): string | null {
   const parts = segment.split(/%2f/i).map(decodePercent)
   return parts.includes(null) ? null : parts.join('%2F')
-}
-
-/** What cannot be decoded may have been meant as anything. */
-function isSame(wanted: string, segment: string): boolean {
-  const text = segment.includes('%') ? decodedSegment(segment) : segment
-  return text === null || text.toLowerCase() === wanted
 }
