@@ -27,6 +27,9 @@ const NAMED_IN = {
   'modules/sessions/index.d.ts': ['modules/auth/index.js', 'modules/csrf/index.js'],
 }
 
+/** What `start` of a server imports. */
+const ENGINE = ['net/listen/plain-server', 'net/http1/connection']
+
 const given = process.argv.slice(2)
 rmSync(DECLARATIONS, { recursive: true, force: true })
 const { status } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' })
@@ -142,7 +145,7 @@ function groupsOf(folder) {
   if (!existsSync(`${root}/modules/client`)) return []
   const isShared = (id, context) => loadedBy('index', context).has(id)
   const isInEngine = (id, context) =>
-    loadedBy('net/http1/connection', context).has(id) && !loadedBy('modules/client/index', context).has(id)
+    ENGINE.some((entry) => loadedBy(entry, context).has(id)) && !loadedBy('modules/client/index', context).has(id)
   const isInBrowsers = (id, context) => isShared(id, context) && loadedBy('modules/client/index', context).has(id)
   return [
     { debugName: 'declarations', name: (id, context) => (isInBrowsers(id, context) ? 'declarations' : null), priority: 1 },

@@ -3,7 +3,7 @@
 import type { ListenOptions as NodeListenOptions, Server } from 'node:net'
 
 import type { Endpoint } from '../../http/session.ts'
-import { claimInherited, type InheritedKind } from './inherited.ts'
+import type { InheritedKind } from './claimed-socket.ts'
 import { DEFAULT_ADDRESS, endpointOf, isInherited, isUnix, type ListenOptions } from './listen-options.ts'
 import { removeStale, setMode } from './unix-socket.ts'
 
@@ -40,7 +40,7 @@ export class Listener {
    * not listen
    */
   async listen(): Promise<void> {
-    if (isInherited(this.#options)) this.#inherited = await claimInherited(this.#options.fd)
+    if (isInherited(this.#options)) this.#inherited = await (await import('./claimed-socket.ts')).claimInherited(this.#options.fd)
     try {
       await this.#bind()
     } catch (error) {

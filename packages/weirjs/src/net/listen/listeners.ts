@@ -1,26 +1,19 @@
 // All endpoints of a server as one: it listens on all of them or on none, and closes all of them.
 
-import { createServer, type Server } from 'node:net'
+import type { Server } from 'node:net'
 
 import type { Endpoint } from '../../http/session.ts'
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
-import { Connections, drainSoon } from '../connections/connections.ts'
+import { Connections } from '../connections/connections.ts'
 import type { EndpointHosts } from '../hosts/endpoint-hosts.ts'
-import type { Http1Connection } from '../http1/connection.ts'
-import type { Http2Connection } from '../http2/connection.ts'
-import { SocketTransport } from '../transport/socket-transport.ts'
 import { Entrance } from './entrance.ts'
 import { CLEARTEXT, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
 import { Listener } from './listener.ts'
-import type { ProxyStage } from './proxy-stage.ts'
 import type { TlsAcceptor } from './tls-acceptor.ts'
 
 /** The options of all accepted sockets. */
 const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true, highWaterMark: 64 * 1024 }
-
-/** What speaks HTTP on a transport. */
-type ConnectionClass = typeof Http1Connection | typeof Http2Connection
 
 export class Listeners {
   readonly #all: readonly ListenOptions[]
@@ -84,7 +77,10 @@ export class Listeners {
   async #serverFor(options: ListenOptions, entrance: Entrance): Promise<Server> {
     if (options.tls === undefined) {
       this.#acceptors.push(null)
-      return this.#plainServer(
+      const { plainServer } = await import('./plain-server.ts')
+      return plainServer(
+        SOCKET_OPTIONS,
+        this.#sharesBuffer,
         entrance,
         options.http2 === CLEARTEXT
           ? (await import('../http2/connection.ts')).Http2Connection
@@ -97,46 +93,6 @@ export class Listeners {
     const acceptor = await TlsAcceptor.make(options.tls, options.http2 === true, SOCKET_OPTIONS, this.#sharesBuffer, entrance)
     this.#acceptors.push(acceptor)
     return acceptor.server
-  }
-
-  /** @param stageClass of the PROXY header; null if none is required */
-  #plainServer(entrance: Entrance, connectionClass: ConnectionClass, stageClass: typeof ProxyStage | null): Server {
-    const { connections } = this
-    return createServer({ ...SOCKET_OPTIONS, pauseOnConnect: true }, (socket) => {
-      if (!entrance.admit(socket)) return
-      const transport = new SocketTransport(socket, entrance.isUnixSocket ? 'unix' : 'tcp', this.#sharesBuffer, connections.release)
-      if (stageClass !== null) this.#readHeader(entrance, transport, connectionClass, stageClass)
-      else {
-        const connection = new connectionClass(this.#host, transport, entrance.peerOf(transport, null))
-        connections.add(connection)
-        transport.start(connection)
-      }
-    })
-  }
-
-  #readHeader(entrance: Entrance, transport: SocketTransport, connectionClass: ConnectionClass, stageClass: typeof ProxyStage): void {
-    const { connections } = this
-    const stage = new stageClass(this.#host, {
-      onHeader: (header, rest) => {
-        const connection = new connectionClass(this.#host, transport, entrance.peerOf(transport, header))
-        connections.add(connection)
-        transport.handOver(connection)
-        // The stop may have begun in the meantime.
-        if (this.#host.isStopping) drainSoon(connection)
-        if (rest.length > 0) connection.onBytes(rest, rest.length, true)
-      },
-      onRefused: (error) => {
-        entrance.refuse(error, transport.remoteAddress)
-        transport.destroy()
-      },
-    })
-    connections.add(stage)
-    transport.start({
-      onBytes: (bytes, length) => stage.push(bytes.subarray(0, length)),
-      onEnd: () => stage.end(),
-      onDrain() {},
-      onClose: () => stage.end(),
-    })
   }
 
   /**
