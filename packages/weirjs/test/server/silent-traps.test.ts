@@ -133,7 +133,7 @@ test('a group of a path that another group guards logs a warning when the server
   assert.equal(warned.length, 1)
   assert.match(
     warned[0]!,
-    /^weir: GET \/admin\/users \(inline\) at .*silent-traps\.test\.[jt]s:\d+:\d+ without login, which group\("\/admin"\) has/,
+    /^weir: GET \/admin\/users \(inline\) at .*silent-traps\.test\.[jt]s:\d+:\d+ is without login of group\("\/admin"\):/,
   )
 })
 

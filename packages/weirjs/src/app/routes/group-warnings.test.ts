@@ -41,7 +41,7 @@ test('a second group of the same path has none of the policies of the first', ()
     get('/admins')
   })
   assert.deepEqual(warned, [
-    'GET /admin/users (inline) and 1 more without login, quota, which group("/admin") has: map it on the same group or, if all may pass, on the server (docs/guide/traps.md)',
+    'GET /admin/users (inline) is without login, quota of group("/admin"): map it on the same group or, if all may pass, on the server (docs/guide/traps.md)',
   ])
 })
 
@@ -51,7 +51,7 @@ test('policies of a group on which nothing is mapped apply to nothing', () => {
     get('/admin/users')
     group('/elsewhere', GUARDED)
   })
-  assert.match(warned!, /^GET \/admin\/users \(inline\) without login, which group\("\/admin"\) has/)
+  assert.match(warned!, /^GET \/admin\/users \(inline\) is without login of group\("\/admin"\):/)
   assert.deepEqual(others, [])
 })
 
@@ -61,7 +61,7 @@ test('an inner group is another group as well', () => {
     get('/api/admin', group('/api/admin', GUARDED, api))
     get('/api/admin/users', group('/api/admin', {}, api))
   })
-  assert.match(String(warned), /^GET \/api\/admin\/users \(inline\) without login, which group\("\/api\/admin"\)/)
+  assert.match(String(warned), /^GET \/api\/admin\/users \(inline\) is without login of group\("\/api\/admin"\)/)
 })
 
 const MEANT: Readonly<Record<string, (make: Make) => void>> = {

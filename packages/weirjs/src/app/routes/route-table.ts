@@ -171,7 +171,7 @@ export class RouteTable {
     for (const route of all) checkRoute(route, names, bodyLimit)
     for (const owner of this.#owners) checkOwner(owner, names)
     const used = new Set([...all, ...this.#owners].flatMap(({ scope }) => scope.lineage))
-    const warnings = groupWarnings(this.#groups, this.#routes, (group) => used.has(group))
+    const warnings = groupWarnings(this.#groups, this.#routes, used)
     if (!keepsPlaces) for (const route of this.#routes) route.mappedBy = null
     this.#endpointNames = names
     this.#bodyLimit = bodyLimit
