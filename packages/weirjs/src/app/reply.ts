@@ -108,7 +108,8 @@ function setBody(
   if (result instanceof ArrayBuffer) return response.body(new Uint8Array(result))
   if (ArrayBuffer.isView(result)) return response.body(new Uint8Array(result.buffer, result.byteOffset, result.byteLength))
   if (isWebResponse(result)) return copyWebResponse(response, result, exchange.head.method === 'HEAD', answers === null)
-  if (hasNoJson(result)) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(result)} ${NO_FORM}`)
+  if (hasNoJson(result))
+    throw new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(result)} ${result instanceof Error ? 'was returned: throw it' : NO_FORM}`)
   return response.json(result)
 }
 

@@ -148,7 +148,7 @@ describe('when a request comes', () => {
     'a Map': [() => new Map() as object, /a Map has no JSON form/],
     'a Map inside': [() => ({ tags: new Map() }), /\/tags is a Map: send Object\.fromEntries\(map\)/],
     'a promise inside': [() => ({ user: Promise.resolve(1) }), /\/user is a promise: await it/],
-    'an Error that is returned': [() => new Error('x'), /an Error has no JSON form/],
+    'an Error that is returned': [() => new Error('x'), /an Error was returned: throw it$/],
     'a function': [
       () => () => 1,
       /this value cannot be sent: a function was returned for GET \/a \(inline\) at .*: return a string, an object or a response/,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-
+import { t } from '../../schema/t.ts'
 import { mappingWarnings } from './mapping-warnings.ts'
 import { type Handler, Route } from './route.ts'
 import { Scope } from './scope.ts'
@@ -27,8 +27,22 @@ for (const code of [
     ])
   })
 
+for (const code of ['({ body }) => body', 'async ({ id, body: { name } }) => name', 'function add ({\n  body,\n}) { return body }'])
+  test(`a body that is not declared is undefined: ${code}`, () => {
+    const warned = ['"body" of the first argument of POST /users (inline) is undefined: declare the body, as in { body: t.object({ … }) }']
+    assert.deepEqual(warnings(code), warned)
+    assert.deepEqual(warnings(code, '/users/:body'), [])
+    for (const [method, body] of [
+      ['POST', t.string],
+      ['DELETE', undefined],
+    ] as const)
+      assert.deepEqual(mappingWarnings(new Route(new Scope(null, 'server', ''), method, '/users', { body }, handler(code))), [])
+  })
+
 for (const code of [
-  '({ body: { name } }) => name',
+  '({ payload: body }) => body',
+  '(body) => body',
+  '(_, { body }) => body',
   '(_, { request }) => request.body.length',
   '(_, { request }) => { const { name } = JSON.parse(request.body); return name }',
   '(_, { request }) => { const { name } = request.bodyJson(); return name }',

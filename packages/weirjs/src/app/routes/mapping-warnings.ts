@@ -6,6 +6,8 @@ import type { Route } from './route.ts'
 const FOREIGN_PARAMETER = /\{(\w+)[^{}/]*\}|<(\w+)>/g
 /** `const { name } = request.body`, which the compiler refuses, and which is undefined in JavaScript. */
 const DESTRUCTURED_BODY = /\{([^{}=]*)\}\s*=\s*(?:\w+\.)*request\.body\b(?!\s*[.([])/
+/** `({ body }) => …`: the body as a property of the first argument, under its own name. */
+const BOUND_BODY = /^(?:async\s*)?(?:function\b[^(]*)?\(\s*\{(?:[^{}]*,)?\s*body\b/
 
 /** What to tell the program about a route that it has mapped. */
 export function mappingWarnings(route: Route): readonly string[] {
@@ -20,7 +22,9 @@ function literalParameters({ template, label, source }: Route): string[] {
   })
 }
 
-function misreadBody({ handlerText, label, source }: Route): string[] {
+function misreadBody({ handlerText, label, source, method, body, bindings }: Route): string[] {
+  if (method?.startsWith('P') && body === null && !('body' in bindings) && BOUND_BODY.test(handlerText))
+    return [`"body" of the first argument of ${label} (${source}) is undefined: declare the body, as in { body: t.object({ … }) }`]
   const [, names] = DESTRUCTURED_BODY.exec(handlerText) ?? []
   const [name] = /[\w$]+/.exec(names ?? '') ?? []
   if (name === undefined) return []

@@ -1,6 +1,8 @@
 // The session of one client, during one exchange: what it was, and what the program has made of it.
 
 import { WeirError } from '../../base/errors.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
 import type { ResponseHandle } from '../kit/response.ts'
@@ -150,6 +152,7 @@ export class OpenSession implements UserSession {
   }
 
   update(changes: object): void {
+    if (typeof changes !== 'object') throw invalid('update()', `changes is ${kindOf(changes)}, not an object of the properties that change`)
     const data = this.#settings.format.data.rehearse({ ...this.#state?.data, ...changes })
     const { startedAt = this.#beginning, principal = null, extra = NO_EXTRA } = this.#state ?? {}
     this.#change({ startedAt, principal, data, extra })

@@ -157,6 +157,13 @@ for (const [place, storeOf] of Object.entries(PLACES)) {
       assert.deepEqual(logged, [])
     })
 
+    test('a function in place of the changes is refused, as it would change nothing', async () => {
+      const { server, users, client, logged } = visitor()
+      server.mapGet('/next', (_, session) => users.of(session).update((() => ({ count: 9 })) as object))
+      assert.equal((await client.get('/next')).status, 500)
+      assert.match(String(logged), /update\(\): changes is a function, not an object of the properties that change/)
+    })
+
     test('undefined removes a property', async () => {
       const { server, users, client } = visitor()
       server.mapGet('/theme/:name', ({ name }, session) => users.of(session).update({ theme: name === 'none' ? undefined : name }))
