@@ -31,11 +31,16 @@ export interface BodyDecoder {
 }
 
 /** What a decoder works with: see `decodeBody` of `ExchangeHandle`. */
-interface CodedBody {
+export interface CodedBody {
+  /** Begins to read the bytes as they come. May throw. */
   take(): void
+  /** Asks for more of them. */
   demand(): void
+  /** They are not needed any more. */
   refuse(error: Error): void
+  /** Passes decoded bytes on, which do not change any more. @returns false to wait for `demand` of the decoder */
   push(bytes: Uint8Array): boolean
+  /** There are no more. */
   finish(): void
   fail(error: Error): void
 }

@@ -21,7 +21,7 @@ import { bodyOf, cookieOf, cookieUse, onAbort } from '../../http/request/request
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { HttpSession } from '../../http/session.ts'
 import { settleConditions, validatorsOf } from './conditions.ts'
-import { type BodyDecoder, DecodedBody } from './decoded-body.ts'
+import { type BodyDecoder, type CodedBody, DecodedBody } from './decoded-body.ts'
 import type { ResponseHandle } from './response.ts'
 import { runMarks } from './run-marks.ts'
 
@@ -77,22 +77,7 @@ export interface ExchangeHandle {
    * @param owner who reads the bytes, for errors
    * @returns null; after `requireStream`, where the handler gets the body whole, a promise that it is there, which may reject
    */
-  decodeBody(
-    owner: string,
-    make: (body: {
-      /** Begins to read the bytes as they come. May throw. */
-      take(): void
-      /** Asks for more of them. */
-      demand(): void
-      /** They are not needed any more. */
-      refuse(error: Error): void
-      /** Passes decoded bytes on, which do not change any more. @returns false to wait for `demand` of the decoder */
-      push(bytes: Uint8Array): boolean
-      /** There are no more. */
-      finish(): void
-      fail(error: Error): void
-    }) => BodyDecoder,
-  ): Promise<void> | null
+  decodeBody(owner: string, make: (body: CodedBody) => BodyDecoder): Promise<void> | null
   /**
    * Passes the body to `reader` as it comes: what `bodyStream` does, without the memory of a stream of Node. For handlers.
    * @param owner who reads the bytes, for errors
