@@ -5,6 +5,7 @@ import type { Message } from '@bufbuild/protobuf'
 import type { Call } from './call.ts'
 import type { Codec } from './codec.ts'
 import { type ExpansionLimits, expanded, isCompressing } from './compression.ts'
+import { inDecodingTurn } from './decoding-turns.ts'
 import { COMPRESSED, checkSize, type Frame, fromBase64, onlyFrame } from './frames.ts'
 import { RpcError } from './rpc-error.ts'
 
@@ -23,9 +24,9 @@ export function onlyMessage(call: Call, codec: Codec, settings: ReadSettings): M
     const frame = onlyFrame(wire.isText ? fromBase64(request.body) : body, maxMessageSize)
     return messageIn(frame, call, isCompressed, codec, wire.codec, settings)
   }
-  if (isCompressed) return decoded(expanded(body, call, settings), codec, wire.codec)
+  if (isCompressed) return decoded(expanded(body, call, settings), call, codec, wire.codec)
   checkSize(body.length, maxMessageSize)
-  return codec.decode(body, wire.codec)
+  return decoded(body, call, codec, wire.codec)
 }
 
 /** The message in the query of a GET (Connect). @throws RpcError */
@@ -36,7 +37,7 @@ export function queryMessage(call: Call, codec: Codec, settings: ReadSettings): 
   const sent = query.get('base64') === '1' ? Buffer.from(text, 'base64url') : Buffer.from(text)
   const isCompressed = isCompressing(query.get('compression'))
   checkSize(sent.length, settings.maxMessageSize)
-  return decoded(isCompressed ? expanded(sent, call, settings) : sent, codec, call.wire.codec)
+  return decoded(isCompressed ? expanded(sent, call, settings) : sent, call, codec, call.wire.codec)
 }
 
 /** @throws RpcError */
@@ -48,14 +49,16 @@ export function messageIn(
   form: 'proto' | 'json',
   settings: ReadSettings,
 ): Message | Promise<Message> {
-  if (flags === 0) return codec.decode(bytes, form)
+  if (flags === 0) return decoded(bytes, call, codec, form)
   if (flags !== COMPRESSED) throw new RpcError('invalid_argument', `a frame has flags that clients do not send: ${flags}`)
   // The code is gRPC's, and the fault is the client's anyway.
   if (!isCompressed)
     throw Object.assign(new RpcError('internal', 'a message is compressed, and the head states no compression'), { fault: 'peer' })
-  return decoded(expanded(bytes, call, settings), codec, form)
+  return decoded(expanded(bytes, call, settings), call, codec, form)
 }
 
-function decoded(bytes: Buffer | Promise<Buffer>, codec: Codec, form: 'proto' | 'json'): Message | Promise<Message> {
-  return bytes instanceof Promise ? bytes.then((whole) => codec.decode(whole, form)) : codec.decode(bytes, form)
+function decoded(bytes: Uint8Array | Promise<Buffer>, call: Call, codec: Codec, form: 'proto' | 'json'): Message | Promise<Message> {
+  const decode = (whole: Uint8Array): Message | Promise<Message> =>
+    inDecodingTurn(call.session.clientAddress, whole.length, () => codec.decode(whole, form))
+  return bytes instanceof Promise ? bytes.then(decode) : decode(bytes)
 }
