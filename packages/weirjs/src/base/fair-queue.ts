@@ -59,7 +59,7 @@ export class FairQueue<T> {
     return item
   }
 
-  /** Removes an item that waits no longer, if it is there. */
+  /** Removes an item that waits no longer, if it is there. Up to 50 bytes of its place stay until the next turn of its sender. */
   delete(from: string, item: T): void {
     const own = this.#waiting.get(from)
     if (own?.items.delete(item) !== true) return
