@@ -125,7 +125,7 @@ const CALLS: readonly (readonly [call: string, says: string])[] = [
   ].map(([call, option, type]) => [call!, `'${option}' does not exist in type '${type}`] as const),
 ]
 
-const HEAD = `import { Controller, HttpServer, type HttpSession, mergePatch, Route, routes, t } from 'weirjs'
+const HEAD = `import { Controller, HttpError, HttpServer, type HttpSession, mergePatch, Route, routes, t } from 'weirjs'
 import { apiKey, auth, basic } from 'weirjs/auth'
 import { cache } from 'weirjs/cache'
 import { compression } from 'weirjs/compression'
@@ -202,6 +202,7 @@ const server = new HttpServer()
 server.mapGet('/', { body: NewOrder }, () => 1)
 server.mapGet('/', () => new Map([['a', 1]]))
 server.mapPost('/', { body: NewOrder }, async () => new Set(['a']))
+server.mapGet('/', async () => (new Date() > any ? { id: 1 } : new HttpError(404, 'x')))
 server.group('/', { summary: 'x' })
 ${DECLARATIONS.map(([property]) => `server.mapPost('/:id', { ${property} }, () => 1)\n`).join('')}
 const answers = { 200: t.object({ id: t.int, role: t.enum('a', 'b') }), 404: t.object({ title: t.string }) }
@@ -233,6 +234,8 @@ server.mapGet('/', { answers }, async () => any)
 server.mapGet('/', { answers: { 200: t.array(t.enum('a')) } }, () => ['a', 'a'])
 const known: unknown = any
 server.mapGet('/', () => any)
+server.mapGet('/', async () => any)
+server.mapGet('/', async () => (known ? any.rows[0] : { id: 1 }))
 server.mapGet('/', async () => known)
 server.mapGet('/', async () => { throw new Error() })
 server.mapGet('/', function* () { yield 'a' })
@@ -289,6 +292,7 @@ test('the last line of the compiler says what does not fit, in each notation', (
     'a GET request has no body: use QUERY (mapQuery) or POST, or declare parameters of the query by their names',
     'a Map or a Set has no JSON form: return Object.fromEntries(map), or [...set]',
     'a Map or a Set has no JSON form: return Object.fromEntries(map), or [...set]',
+    'an error is thrown, not returned: throw new HttpError(…)',
     "a group has no option 'summary': each of its routes declares its own",
     ...DECLARATIONS.map(([, says]) => says),
     ...RESULTS.map(([, says]) => says),

@@ -1,6 +1,6 @@
 // `answers` of a declaration: what it may say, and the type of what a handler may return.
 
-import { WeirError } from '../../base/errors.ts'
+import { type HttpError, WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
 import type { ByteSource } from '../../http/response/byte-source.ts'
@@ -38,9 +38,13 @@ type KindFor<A, R> = R extends { readonly '~status': unknown }
     : BodyIn<A>
 
 /** `unknown` if an `R` can be sent, or a promise of one; otherwise a sentence. */
-type SentAs<R> = [Extract<Awaited<R>, Collection>] extends [never]
+type SentAs<R> = [Extract<Awaited<R>, Collection | HttpError>] extends [never]
   ? unknown
-  : 'a Map or a Set has no JSON form: return Object.fromEntries(map), or [...set]'
+  : unknown extends Awaited<R> // any
+    ? unknown
+    : [Extract<Awaited<R>, Collection>] extends [never]
+      ? 'an error is thrown, not returned: throw new HttpError(…)'
+      : 'a Map or a Set has no JSON form: return Object.fromEntries(map), or [...set]'
 type Collection = ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
 
 /** The statuses of `A` whose first digit is `Digit`. */
