@@ -75,12 +75,15 @@ is<Arg<'login'>, { readonly body: { name: string; age?: number } }>(true)
 is<Arg<'find'>, { readonly body: { at: string } }>(true)
 is<Arg<'note'>, { readonly body: string }>(true)
 is<Arg<'remove'>, { readonly id: string; readonly rest: string }>(true)
-// biome-ignore lint/complexity/noBannedTypes: no arguments at all is exactly what is meant
-is<Arg<'purge'>, {}>(true)
+is<Arg<'purge'>, { readonly [name: string]: 'the contract declares nothing that is sent' }>(true)
 void shop.upload({ body: { fields: { title: 'x' }, files: { photo: new File([], 'a'), more: [new Blob([])] } } })
 void shop.image({ body: new Uint8Array(1) })
 void shop.raw({ body: new ReadableStream() }, { signal: new AbortController().signal, headers: { 'Content-Type': 'a/b' } })
 void shop.purge()
+void shop.purge({}, { credentials: 'include' })
+void shop.purge(undefined, { credentials: 'include' })
+// @ts-expect-error nothing would be sent
+void shop.purge({ all: true })
 void shop.mine({}, { credentials: 'include' })
 void shop.zod({ id: 5, at: '5' })
 

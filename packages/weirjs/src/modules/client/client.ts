@@ -16,10 +16,13 @@ export interface ClientOptions extends Omit<CommonOptions, 'headers'> {
 /** Options of one call. They take precedence over the client's options, and fields over declared parameters. */
 export interface CallOptions extends CommonOptions {}
 
+/** The compiler would let any object pass as one without properties. */
+type Optional<A> = [keyof A] extends [never] ? { readonly [name: string]: 'the contract declares nothing that is sent' } : A
+
 /** Calls an entry. */
 export type Call<E extends Entry> =
   Record<never, never> extends ArgsFor<E['path'], E['declaration']>
-    ? (args?: ArgsFor<E['path'], E['declaration']>, options?: CallOptions) => Promise<AnswerOf<E['declaration']>>
+    ? (args?: Optional<ArgsFor<E['path'], E['declaration']>>, options?: CallOptions) => Promise<AnswerOf<E['declaration']>>
     : (args: ArgsFor<E['path'], E['declaration']>, options?: CallOptions) => Promise<AnswerOf<E['declaration']>>
 
 /** A function for each entry of a contract. `openWebSocket` opens those that are WebSockets. */
