@@ -21,4 +21,4 @@ const sums = readdirSync(FOLDER).map(
       .digest('hex')}  ${file}\n`,
 )
 writeFileSync(`${FOLDER}/SHA256SUMS`, sums.join(''))
-process.stdout.write(sums.join(''))
+process.stdout.write(`${sums.join('')}${sums.length} packages are in ${FOLDER}/\n`)
