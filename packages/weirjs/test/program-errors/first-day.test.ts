@@ -9,7 +9,7 @@ import { cache } from '../../src/modules/cache/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { cors } from '../../src/modules/cors/index.ts'
 import { rateLimit } from '../../src/modules/limits/index.ts'
-import { sessions } from '../../src/modules/sessions/index.ts'
+import { memorySessions, sessions } from '../../src/modules/sessions/index.ts'
 import { sse } from '../../src/modules/sse/index.ts'
 import { staticFiles } from '../../src/modules/static/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
@@ -105,6 +105,11 @@ describe('when the program starts', () => {
     'a secret for sessions': [() => sessions(wrong({ secret: 'x' })), /there is no option "secret"; the options are store/],
     'users as a list': [() => basic({ users: wrong([['ada', 'x']]) }), /users is an array, not a table from names to hashes/],
     'auth without schemes': [() => auth(wrong({})), /schemes is undefined, not a list/],
+    'sessions as a scheme': [
+      () => auth({ schemes: [wrong(sessions({ store: memorySessions() }))] }),
+      /not a scheme: write users\.scheme\(\)$/,
+    ],
+    'use with a scheme': [() => server().use(wrong(basic({ users: {} }))), /not a scheme: write auth\(\{ schemes: \[scheme\] \}\)$/],
     'a folder as text': [() => staticFiles(wrong('./public')), /options must be an object, not a string/],
     'a level of compression': [() => compression(wrong({ level: 9 })), /"level", perhaps "levels"/],
     'a callback of a WebSocket': [() => websocket('/chat', wrong({ onMessage() {} })), /"onMessage", perhaps "message"/],

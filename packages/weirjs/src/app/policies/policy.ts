@@ -245,7 +245,12 @@ function checkMembers(owner: string, policy: object): void {
   if (prototype !== Object.prototype && prototype !== null) return
   for (const member of Object.keys(policy))
     if (!MEMBERS.includes(member))
-      throw invalid(owner, `${titleOf(policy)} has ${JSON.stringify(member)}: a policy has ${MEMBERS.join(', ')}`)
+      throw invalid(
+        owner,
+        member === 'authenticate'
+          ? 'a policy is needed, not a scheme: write auth({ schemes: [scheme] })'
+          : `${titleOf(policy)} has ${JSON.stringify(member)}: a policy has ${MEMBERS.join(', ')}`,
+      )
 }
 
 function titleOf({ name }: Policy): string {

@@ -52,3 +52,13 @@ test('accepts what browsers accept', () => {
   assert.equal(setCookie('id', '1', { secure: true, sameSite: 'none' }), 'id=1; Secure; SameSite=None')
   assert.equal(setCookie('__Hosted', '1'), '__Hosted=1')
 })
+
+test('a value that is missing is refused, and does not become its name', () => {
+  for (const value of [undefined, null])
+    assert.throws(() => setCookie('id', value as unknown as string), {
+      code: 'WEIR_OPTION_INVALID',
+      message: new RegExp(`the value of "id" is ${value}, not a text$`),
+    })
+  assert.equal(setCookie('id', 7 as unknown as string), 'id=7')
+  assert.equal(setCookie('id', ''), 'id=')
+})

@@ -61,6 +61,7 @@ const PREFIX = /^__(?:host|secure)-/i
  * browsers ignore
  */
 export function setCookie(name: string, value: string, options: CookieOptions = NO_OPTIONS): string {
+  if (value === undefined || value === null) throw invalid('cookie()', `the value of ${JSON.stringify(name)} is ${value}, not a text`)
   const { maxAge, ...attributes } = COOKIE_RULES.read(options)
   checkAcceptable(name, attributes)
   const given = maxAge === undefined ? attributes : { ...attributes, maxAge: maxAge / 1_000 }

@@ -192,6 +192,8 @@ function checkedSchemes(schemes: readonly Scheme[]): readonly Scheme[] {
   for (const [i, scheme] of schemes.entries()) {
     const hint = typeof scheme === 'function' ? ': call it, as in basic({ users })' : ''
     if (typeof scheme !== 'object' || scheme === null) throw invalid('auth', `schemes[${i}] is ${kindOf(scheme)}, not a scheme${hint}`)
+    if (typeof (scheme as { scheme?: unknown }).scheme === 'function')
+      throw invalid('auth', `schemes[${i}] is what sessions() has returned, not a scheme: write users.scheme()`)
     if (typeof scheme.name !== 'string' || !isToken(scheme.name))
       throw invalid('auth', `the name of a scheme: ${shown(scheme.name)} is not a valid name`)
     if (names.has(scheme.name)) throw invalid('auth', `there are two schemes ${JSON.stringify(scheme.name)}: give one of them another name`)
