@@ -110,6 +110,31 @@ for (const it of cases) {
   })
 }
 
+test('HTTP/2, bodies that all lack a byte: few become complete in one turn', async (t) => {
+  const requests = 60
+  const bytes = 8_000
+  const turns = new Turns(t)
+  let begun = 0
+  const post = encodeFields([[':method', 'POST'], ...FIELDS.slice(1)])
+  const all = (frame: (stream: number) => Buffer): Buffer => Buffer.concat(Array.from({ length: requests }, (_, i) => frame(2 * i + 1)))
+  const parts = all((stream) =>
+    Buffer.concat([encodeFrame(HEADERS, END_HEADERS, stream, post), encodeFrame(DATA, 0, stream, Buffer.alloc(bytes))]),
+  )
+  const it = { options: { http2: 'cleartext' }, bytes: Buffer.concat([PREFACE, encodeFrame(SETTINGS, 0, 0), parts]) } as unknown as Case
+  const [, client] = await begin(t, it, (server) => {
+    server.use({ name: 'begun', install: (host) => host.observe({ begin: () => void begun++, end() {} }) })
+    server.mapPost('/', (_, { request }) => {
+      turns.count()
+      return String(request.bodyBytes.length)
+    })
+  })
+  await eventually(() => begun === requests, 'all heads')
+  client.send(all((stream) => encodeFrame(DATA, END_STREAM, stream, Buffer.alloc(1))))
+  await eventually(() => turns.all === requests, 'all requests')
+  const most = Math.ceil(HEAD_BYTES / bytes)
+  assert.ok(turns.most <= PARTS * most, `${turns.most} in one turn`)
+})
+
 test('requests that wait for their turn are answered when the client has ended its side', async (t) => {
   let calls = 0
   const [, client] = await begin(t, cases[0]!, (server) => server.mapGet('/', () => ++calls))

@@ -198,6 +198,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   #handle(event: number, stream: Http2Stream<Http2Exchange>): void {
     const isNew = event === HEAD || event === BAD_HEAD
     if (isNew) this.countRequest(this.wire.listBytes)
+    else if (event === END) this.countBody(stream.receivedBytes)
     const exchange = isNew ? this.#begin(stream) : stream.owner!
     try {
       if (event === HEAD) exchange.start()
