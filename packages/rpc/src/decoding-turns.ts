@@ -7,9 +7,7 @@ const TURN_MS = 10
 /** What takes no longer than the rest of its call. */
 const SMALL_BYTES = 1024
 
-const waiting = new FairQueue<() => void>()
-let spentMs = 0
-let isTurnPlanned = false
+const turns = FairQueue.turns(TURN_MS)
 
 /**
  * Decodes now, or in a later turn if this one is used up. Clients take turns then.
@@ -17,17 +15,15 @@ let isTurnPlanned = false
  */
 export function inDecodingTurn<T>(clientAddress: string, bytes: number, decode: () => T): T | Promise<T> {
   if (bytes < SMALL_BYTES) return decode()
-  if (spentMs < TURN_MS) return measured(decode)
+  if (!turns.isOver) return measured(decode)
   return new Promise((resolve, reject) => {
-    const begin = (): void => {
+    turns.wait(networkOf(clientAddress), () => {
       try {
         resolve(measured(decode))
       } catch (error) {
         reject(error)
       }
-    }
-    waiting.add(networkOf(clientAddress), begin)
-    planTurn()
+    })
   })
 }
 
@@ -36,20 +32,6 @@ function measured<T>(decode: () => T): T {
   try {
     return decode()
   } finally {
-    spentMs += performance.now() - start
-    planTurn()
+    turns.spend(performance.now() - start)
   }
-}
-
-function planTurn(): void {
-  if (isTurnPlanned) return
-  isTurnPlanned = true
-  setImmediate(beginTurn)
-}
-
-function beginTurn(): void {
-  isTurnPlanned = false
-  spentMs = 0
-  for (let most = waiting.length; most > 0 && spentMs < TURN_MS; most--) waiting.next()!()
-  if (waiting.length > 0) planTurn()
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
@@ -146,4 +147,87 @@ test('items that have been taken or have left are not kept', async () => {
     references.map((one) => one.deref() === undefined),
     references.map((_, i) => i < 2 || i === 5 || i >= 10),
   )
+})
+
+test('clients take turns of the event loop, however much one of them sends', async () => {
+  const turns = FairQueue.turns(1024)
+  turns.spend(1024)
+  assert.equal(turns.isOver, true)
+  const gone: string[] = []
+  const wait = (client: string, name: string) =>
+    turns.wait(client, () => {
+      gone.push(name)
+      turns.spend(1024)
+    })
+  for (const n of [1, 2, 3]) wait('a', `many ${n}`)
+  wait('b', 'one')
+  for (const many of [1, 2, 3, 4]) {
+    await nextTurn()
+    assert.equal(gone.length, many)
+  }
+  assert.deepEqual(gone, ['many 1', 'one', 'many 2', 'many 3'])
+  await nextTurn()
+  assert.equal(turns.isOver, false)
+})
+
+test('who waits again during a turn does so for the next one', async () => {
+  const turns = FairQueue.turns(1)
+  const gone: string[] = []
+  const again = (): void => {
+    gone.push('again')
+    if (gone.length < 10) turns.wait('a', again)
+  }
+  turns.wait('a', again)
+  turns.wait('b', () => gone.push('once'))
+  await nextTurn()
+  assert.deepEqual(gone, ['again', 'once'])
+  await nextTurn()
+  assert.deepEqual(gone, ['again', 'once', 'again'])
+  while (gone.length < 10) await nextTurn()
+})
+
+test('however much is spent by whom, a turn does no more than one piece beyond its budget, and all come', async () => {
+  const piece = fc.record({ from: fc.constantFrom('a', 'b', 'c'), work: fc.nat({ max: 12 }) })
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 40 }), async (pieces) => {
+      const turns = FairQueue.turns(10)
+      let spent = 0
+      let left = pieces.length
+      turns.spend(10)
+      for (const { from, work } of pieces)
+        turns.wait(from, () => {
+          assert.ok(spent < 10, 'the turn is over')
+          spent += work
+          left--
+          turns.spend(work)
+        })
+      for (let most = pieces.length; left > 0; most--) {
+        assert.ok(most > 0, 'each turn has at least one')
+        spent = 0
+        await nextTurn()
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('who throws in a turn keeps nobody from the next one', async (t) => {
+  const turns = FairQueue.turns(10)
+  const gone: string[] = []
+  const caught = new Promise((resolve) => {
+    const others = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException')
+    process.once('uncaughtException', resolve)
+    t.after(() => {
+      for (const one of others) process.on('uncaughtException', one)
+    })
+  })
+  turns.wait('a', () => {
+    throw new Error('bad')
+  })
+  turns.wait('b', () => gone.push('b'))
+  assert.equal(((await caught) as Error).message, 'bad')
+  await nextTurn()
+  await nextTurn()
+  assert.deepEqual(gone, ['b'])
 })

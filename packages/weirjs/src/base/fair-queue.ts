@@ -15,6 +15,48 @@ export class FairQueue<T> {
   readonly #order = this.#waiting.entries()
   #length = 0
 
+  /**
+   * Lets all clients of the process share what is done in a turn of the event loop: however much one of them causes, others come first.
+   * @param perTurn how much work that is, in any unit
+   * @returns whether this turn has done its work; what counts work that is done; and what calls `begin` in a later turn
+   */
+  static turns(perTurn: number): {
+    readonly isOver: boolean
+    spend(work: number): void
+    wait(from: string, begin: () => void): void
+  } {
+    const waiting = new FairQueue<() => void>()
+    let left = perTurn
+    let isPlanned = false
+    const plan = (): void => {
+      if (!isPlanned) setImmediate(beginTurn)
+      isPlanned = true
+    }
+    const beginTurn = (): void => {
+      isPlanned = false
+      left = perTurn
+      try {
+        // Whoever waits again meanwhile does so for the turn after this one.
+        for (let most = waiting.length; most > 0 && left > 0; most--) waiting.next()!()
+      } finally {
+        if (waiting.length > 0) plan()
+      }
+    }
+    return {
+      get isOver() {
+        return left <= 0
+      },
+      spend(work) {
+        left -= work
+        plan()
+      },
+      wait(from, begin) {
+        waiting.add(from, begin)
+        plan()
+      },
+    }
+  }
+
   /** @param max how many items may wait. Default: any number */
   constructor(max: number = Number.POSITIVE_INFINITY) {
     this.#max = max

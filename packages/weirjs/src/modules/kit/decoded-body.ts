@@ -3,8 +3,9 @@
 
 import { Buffer } from 'node:buffer'
 
+import { networkOf } from '../../formats/client-network.ts'
 import { type FieldList, FORM, RequestBody, STREAMED } from '../../http/body/body.ts'
-import { awaitTurn, countWork, mayWork } from '../../http/work-turns.ts'
+import { workTurns } from '../../http/work-turns.ts'
 
 /** The end of a smaller body does not wait for the end of others. */
 const LARGE_BYTES = 64 * 1024
@@ -79,11 +80,11 @@ export class DecodedBody extends RequestBody {
   /** With its end, a body is parsed as a whole: the bodies of many clients are often complete in the same turn of the event loop. */
   #finishInTurn(client: string, trailers: FieldList): void {
     const finish = (): void => {
-      countWork(Math.floor(this.#pushedBytes / BYTES_OF_WORK))
+      workTurns.spend(Math.floor(this.#pushedBytes / BYTES_OF_WORK))
       this.finish(trailers)
     }
-    if (this.#pushedBytes < LARGE_BYTES || mayWork()) finish()
-    else awaitTurn(client, finish)
+    if (this.#pushedBytes < LARGE_BYTES || !workTurns.isOver) finish()
+    else workTurns.wait(networkOf(client), finish)
   }
 
   /** Nothing is overwritten, because the engine does not know that a response may be a view of this memory. */

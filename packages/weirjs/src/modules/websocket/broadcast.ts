@@ -1,6 +1,6 @@
 // Sends one message to several connections of a route, and over its relay.
 
-import { countWork } from '../../http/work-turns.ts'
+import { workTurns } from '../../http/work-turns.ts'
 
 import type { ConnectionHost, WebSocketConnection } from './connection.ts'
 import { messageOf, type WebSocketData } from './data.ts'
@@ -35,6 +35,6 @@ export function deliver<Args>(
   let queued = 0
   for (const connection of room === null ? host.connections : host.rooms.membersOf(room))
     if (connection !== except && connection.sendShared(message)) queued++
-  countWork(queued * WORK_OF_ONE)
+  workTurns.spend(queued * WORK_OF_ONE)
   return queued
 }

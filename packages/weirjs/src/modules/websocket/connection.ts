@@ -7,9 +7,10 @@
 import { Buffer } from 'node:buffer'
 
 import { isPromise } from '../../base/is-promise.ts'
+import { networkOf } from '../../formats/client-network.ts'
 import type { ByteLink } from '../../http/response/byte-link.ts'
 import type { HttpSession } from '../../http/session.ts'
-import { awaitTurn, mayWork } from '../../http/work-turns.ts'
+import { workTurns } from '../../http/work-turns.ts'
 import { FAULT, type WireWebSocket } from '../../wire/websocket/connection.ts'
 import * as frames from '../../wire/websocket/frame-types.ts'
 import { closePayload } from '../../wire/websocket/frame-writer.ts'
@@ -315,7 +316,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     this.#sending.beginGathering()
     try {
       for (; !this.#isHandling; this.#eventsLeft--) {
-        if (this.#eventsLeft <= 0 || !mayWork()) {
+        if (this.#eventsLeft <= 0 || workTurns.isOver) {
           this.#rest()
           break
         }
@@ -340,8 +341,8 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
       this.#isResting = false
       if (!this.#isHandling) this.#read()
     }
-    if (this.#deflate === null && mayWork()) setImmediate(goOn)
-    else awaitTurn(this.session.clientAddress, goOn)
+    if (this.#deflate === null && !workTurns.isOver) setImmediate(goOn)
+    else workTurns.wait(networkOf(this.session.clientAddress), goOn)
   }
 
   #take(event: number): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { countWork } from '../../http/work-turns.ts'
+import { workTurns } from '../../http/work-turns.ts'
 import type { Relay } from '../relay/relay-option.ts'
 import { encodeBroadcast } from './envelope.ts'
 import { RelayedRooms } from './relayed-rooms.ts'
@@ -27,7 +27,7 @@ function rooms(work: number) {
     maxQueuedSize: MIB,
     deliver({ bytes }: { readonly bytes: Uint8Array }): void {
       heard.push(String(bytes).length > 100 ? 'large' : Buffer.from(bytes).toString())
-      countWork(work)
+      workTurns.spend(work)
     },
     onGap: () => heard.push('gap'),
     log: (message: string, error: unknown) => heard.push(`${message} ${String(error)}`),

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { addShutdownListener } from '../../app/shutdown-listeners.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { awaitTurn, mayWork } from '../../http/work-turns.ts'
+import { workTurns } from '../../http/work-turns.ts'
 import type { Relay, RelaySubscription } from '../relay/relay-option.ts'
 import { readyOrLate } from '../relay/relay-ready.ts'
 import { HeardNumbers, LostNumbers, type Position } from './broadcast-numbers.ts'
@@ -162,7 +162,7 @@ export class RelayedRooms implements WebSocketRelayState {
   }
 
   #hear(message: string | null): void {
-    if (this.#waiting.length === 0 && mayWork()) {
+    if (this.#waiting.length === 0 && !workTurns.isOver) {
       this.#handle(message)
       return
     }
@@ -179,10 +179,10 @@ export class RelayedRooms implements WebSocketRelayState {
   }
 
   #goOnLater(): void {
-    awaitTurn('', () => {
+    workTurns.wait('', () => {
       const waiting = this.#waiting
       let taken = 0
-      while (taken < waiting.length && mayWork()) {
+      while (taken < waiting.length && !workTurns.isOver) {
         this.#waitingBytes -= bytesOf(waiting[taken]!)
         this.#handle(waiting[taken++]!)
       }
