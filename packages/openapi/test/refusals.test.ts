@@ -196,7 +196,9 @@ describe('what a document describes follows the server', () => {
   })
 
   test('the routes of the inspector are left out', async () => {
-    const server = new HttpServer({ logger: null, debug: true }).use(inspector({ token: 'a-token-of-this-test-only' })).use(openapi({ info: INFO }))
+    const server = new HttpServer({ logger: null, debug: true })
+      .use(inspector({ token: 'a-token-of-this-test-only' }))
+      .use(openapi({ info: INFO }))
     server.mapGet('/y', () => 'y')
     assert.ok(server.routes.some(({ path }) => path.startsWith('/_weir')))
     assert.deepEqual(await pathsOf(server), ['/y'])
