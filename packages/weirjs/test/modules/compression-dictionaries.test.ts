@@ -215,12 +215,14 @@ test('mistakes name the option', { skip: !hasDictionaries && 'they are found whe
   for (const [dictionaries, message] of [
     [{ 'products/*': SAMPLES }, /"products\/\*", not a path such as/],
     [{ '/(.*)': SAMPLES }, /a path such as/],
-    [{ '/a': ['one'] }, /dictionaries has 1 samples for "\/a": give two or more/],
+    [{ '/a': ['one'] }, /dictionaries has one sample for "\/a": give two or more/],
+    [{ '/a': [] }, /dictionaries has no sample for "\/a": give two or more/],
     [{ '/a': ['one', 'two'] }, /nothing for "\/a"/],
     [{ '/a': 7 as never }, /has a number for "\/a", not text or bytes$/],
     [{ '/a': 'x'.repeat(2 ** 20 + 1) }, /dictionaries has 1048577 bytes for "\/a", and the most are 1048576/],
   ] as const)
     assert.throws(() => compression({ dictionaries }), { code: 'WEIR_OPTION_INVALID', message })
+  assert.throws(() => compression({ dictionaries: true as never }), /dictionaries is true, not an object from paths/) // as for static
   assert.throws(
     () => new HttpServer().group('/a').use(compression({ dictionaries: { '/a/*': SAMPLES } })),
     /use the module there, not on a group/,

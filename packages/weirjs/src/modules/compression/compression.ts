@@ -9,7 +9,7 @@ import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { BeforeSend } from '../../app/policies/middleware.ts'
 import type { Check } from '../../app/policies/policy.ts'
 import { shown } from '../../base/kind-of.ts'
-import { alias, count, flag, func, listOf, nested, readBy, size } from '../../base/option-kinds.ts'
+import { alias, count, flag, func, listOf, nested, object, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
@@ -79,7 +79,7 @@ export const COMPRESSION_RULES = rules<CompressionOptions>('compression')(
     levels: nested(LEVEL_RULES).or({}, '{ br: 4, gzip: 5, deflate: 5, zstd: 3 }'),
     maxConcurrent: count().or(64),
     crossSite: flag(false),
-    dictionaries: readBy((given: DictionarySources) => given).optional('none'),
+    dictionaries: object('an object from paths to text, bytes or samples').optional('none'),
   },
   { elsewhere: { threshold: 'minSize' } },
 )

@@ -143,10 +143,10 @@ function contentOf(match: string, source: DictionarySources[string]): Uint8Array
     if (one instanceof Uint8Array) return one
     throw invalid('compression', `dictionaries has ${kindOf(one)} for ${JSON.stringify(match)}, not text or bytes`)
   })
-  if (given?.length === 1 || bytes.length === 0)
+  if (given !== null && given.length < 2)
     throw invalid(
       'compression',
-      `dictionaries has ${bytes.length} samples for ${JSON.stringify(match)}: give two or more, or the dictionary itself`,
+      `dictionaries has ${given!.length === 0 ? 'no sample' : 'one sample'} for ${JSON.stringify(match)}: give two or more, or the dictionary itself`,
     )
   const content = given === null ? Uint8Array.from(bytes[0]!) : sharedOf(bytes)
   if (content.length === 0)

@@ -15,7 +15,7 @@ export const PUBLISH_RULES = rules<RelayPublishOptions>('publish()')({
 /** @returns null for none @throws WEIR_OPTION_INVALID, also for a relay that keeps nothing */
 export function onceOf(owner: string, options: RelayPublishOptions, keeps: boolean): string | null {
   const { once } = PUBLISH_RULES.read(options, `${owner}: publish`)
-  if (once !== null && !keeps) throw invalid(owner, 'publish: once needs a relay that keeps messages')
+  if (once !== null && !keeps) throw invalid(owner, 'publish: once, and ResumableStreams, need a relay that keeps messages')
   return once
 }
 

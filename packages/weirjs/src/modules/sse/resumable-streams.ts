@@ -14,6 +14,7 @@ import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { checkedRelay, type Relay, type RelaySubscription } from '../relay/relay-option.ts'
+import { checkKey } from './channels.ts'
 import { EncodedEvent } from './event.ts'
 import type { RelayEvent } from './event-envelope.ts'
 import { SseFeed } from './feed.ts'
@@ -145,7 +146,7 @@ export class ResumableStreams {
    * @throws WEIR_OVERLOADED if this process has `maxStreams` keys; WEIR_OPTION_INVALID
    */
   resumable(key: string, start: (signal: AbortSignal, kept: number) => AsyncIterable<RelayEvent | string>): SseFeed {
-    if (typeof key !== 'string' || key === '') throw invalid(OWNER, `resumable: the key is ${shown(key)}, not a text`)
+    checkKey(OWNER, key)
     if (typeof start !== 'function') throw invalid(OWNER, `resumable: start is ${shown(start)}, not a function`)
     if (!this.#keys.has(key)) this.#makeRoom()
     return new ResumableFeed(

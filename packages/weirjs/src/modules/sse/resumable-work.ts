@@ -123,7 +123,7 @@ export class Work {
 
   #say(event: RelayEvent): void {
     const { run, epoch, maxEvents, maxSize } = this.#settings
-    RELAY_EVENT_RULES.read(event)
+    RELAY_EVENT_RULES.read(event, 'an event of a resumable stream')
     if (event.event === 'end')
       throw new WeirError('WEIR_RESULT_UNSENDABLE', '"event" of a resumable stream is "end", which tells of its end')
     const stored = storedEvent(event)
