@@ -101,6 +101,7 @@ const CALLS: readonly (readonly [call: string, says: string])[] = [
     ["staticFiles({ dir: 'public' })", 'dir', 'StaticOptions'],
     ["webhook({ secret: 'x' })", 'secret', 'WebhookOptions'],
     ["websocket('/x', { onMessage() {} })", 'onMessage', 'WebSocketOptions'],
+    ["websocket(ws('/x'), { onMessage() {} })", 'onMessage', 'WebSocketEntryHandlers'],
     ['new HttpServer({ trustProxy: true })', 'trustProxy', 'ServerOptions'],
     ["acme({ domain: 'example.com' })", 'domain', 'AcmeOptions'],
     ["jwt({ key: 'x' })", 'key', 'JwtOptions'],

@@ -67,3 +67,5 @@ export type _plain = Expect<Equal<typeof plain, ReturnType<typeof websocket<'/pl
 const options: WebSocketOptions<unknown> = { message: (socket: WebSocketConnection, data) => void socket.send(data) }
 export const handlers: WebSocketHandlers<unknown> = options
 export const route: WebSocketRoute<unknown> = websocket('/', options)
+// A caller of any path
+export const room = <P extends string>(path: P, handlers: WebSocketOptions<object>) => websocket(path, handlers)

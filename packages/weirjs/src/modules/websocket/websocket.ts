@@ -190,6 +190,15 @@ export function websocket<
   R extends AnySchema | undefined = undefined,
   S extends AnySchema | undefined = undefined,
 >(path: P, declaration: D, options: WebSocketOptions<ArgsOf<P, D>, R, S>): WebSocketRoute<ArgsOf<P, D>, Sent<S>>
+// Compilers report what the last one finds, so it takes both kinds. The others are for callers that are generic.
+export function websocket<
+  const E extends WebSocketEntry | string,
+  R extends AnySchema | undefined = undefined,
+  S extends AnySchema | undefined = undefined,
+>(
+  path: E,
+  options: [E] extends [string] ? WebSocketOptions<ArgsOf<E>, R, S> : WebSocketEntryHandlers<Extract<E, WebSocketEntry>>,
+): [E] extends [string] ? WebSocketRoute<ArgsOf<E>, Sent<S>> : WebSocketEntryRoute<Extract<E, WebSocketEntry>>
 export function websocket(path: string | WebSocketEntry, ...rest: readonly object[]): WebSocketRoute<unknown> {
   const options = rest.at(-1) as WebSocketOptions<unknown>
   if (Object(path).upgradesTo !== 'websocket') return new Route(path as string, rest.length > 1 ? rest[0]! : {}, options, null)
