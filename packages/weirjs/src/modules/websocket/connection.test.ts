@@ -19,11 +19,15 @@ const frame = (first: number, payload = ''): Buffer =>
   Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), Buffer.from(payload, 'latin1')])
 
 /** A connection over a link that the test feeds. */
-function connected(handlers: WebSocketHandlers<null>, { maxQueuedSize = 1_000_000, compresses = false, maxMessageSize = 1000 } = {}) {
+function connected(
+  handlers: WebSocketHandlers<null>,
+  { maxQueuedSize = 1_000_000, compresses = false, maxMessageSize = 1000, isShared = false } = {},
+) {
   const written: string[] = []
   let owner: LinkOwner | null = null
   const link: { -readonly [K in keyof ByteLink]: ByteLink[K] } & { isEnded: boolean } = {
     ...{ receivedBytes: 0, writtenBytes: 0, isBlocked: false, isPaused: true, waitingBytes: 0, keptBytes: 0, isEnded: false },
+    isShared,
     hasRoomFor: () => true,
     start: (one: LinkOwner) => void (owner = one),
     sendHead() {},
@@ -139,6 +143,25 @@ for (const [what, [payload, most]] of Object.entries(WORK))
     assert.equal(sizes.length, count)
     assert.equal(new Set(sizes).size, 1)
   })
+
+test('large messages of one connection whose last bytes come in one read take turns of the event loop', async () => {
+  const handled: string[] = []
+  const text = 'x'.repeat(100_000)
+  const message = (_: unknown, data: unknown): void => void handled.push(String(data))
+  const many = Array.from({ length: 100 }, () => connected({ message }, { maxMessageSize: 100_000, isShared: true }))
+  await turn()
+  const head = Buffer.from([TEXT, 0xff, 0, 0, 0, 0, 0, 1, 0x86, 0xa0, 0, 0, 0, 0])
+  for (const { feed } of many) feed(head, Buffer.from(text.slice(1)))
+  assert.equal(handled.length, 0)
+  for (const { feed } of many) feed(Buffer.from('x'))
+  const counts = [handled.length]
+  for (let i = 0; i < 50 && handled.length < 100; i++) {
+    await turn()
+    counts.push(handled.length)
+  }
+  assert.equal(handled.filter((one) => one === text).length, 100)
+  for (const [i, count] of counts.entries()) assert.ok(count - (counts[i - 1] ?? 0) <= 11, counts.join())
+})
 
 test('messages that are sent on to many take turns of the event loop, too, and none is lost', async () => {
   const members = new Set(Array.from({ length: 100 }, () => ({ sendShared: () => true })))

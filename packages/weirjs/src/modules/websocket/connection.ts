@@ -67,6 +67,7 @@ export interface ConnectionHost<Args, Out = WebSocketData> extends ConnectionSet
 const COMPRESSION_THRESHOLD_BYTES = 1024
 /** How many messages and control frames are handled before others come first: one read may have 40,000. One that is inflated counts as many. */
 const EVENTS_PER_TURN = 1024
+const BYTES_OF_WORK = 1024
 /** How long a client may take to answer a close, or to read what was sent before it. */
 const CLOSE_TIMEOUT_MS = 10_000
 const { FIN, TEXT, BINARY, COMPRESSED } = frames
@@ -352,7 +353,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
       case BINARY:
         if (this.#isEnded) return
         if (wire.isCompressed) this.#takeCompressed(wire.payload, event === TEXT)
-        else this.#onMessage(event === TEXT ? wire.text : wire.payload)
+        else this.#onMessage(event === TEXT ? wire.text : wire.payload, false)
         return
       case frames.PING:
         this.#sendControl(frames.PONG, wire.payload)
@@ -377,14 +378,16 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   #takeCompressed(payload: Buffer, isText: boolean): void {
     const inflated: Inflated = inflate(this.#deflate!, payload, isText, this.#host.maxMessageSize)
     this.#eventsLeft -= this.#deflate!.work
-    if (inflated.code === 0) this.#onMessage(inflated.data)
+    if (inflated.code === 0) this.#onMessage(inflated.data, true)
     else {
       this.#wire.drop()
       this.#refuse(inflated.code)
     }
   }
 
-  #onMessage(data: WebSocketData): void {
+  /** @param isCounted whether it has been counted as work */
+  #onMessage(data: WebSocketData, isCounted: boolean): void {
+    if (!isCounted && this.#link.isShared && data.length >= BYTES_OF_WORK) workTurns.spend(data.length / BYTES_OF_WORK)
     this.#watcher?.(data, true)
     const { message } = this.#host.handlers
     if (message !== undefined) this.#call(message, data)

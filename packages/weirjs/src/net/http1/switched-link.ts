@@ -26,6 +26,7 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
   receivedBytes = 0
   writtenBytes = 0
   keptBytes = 0
+  readonly isShared = false
 
   /** @param onGone called when the transport has closed */
   constructor(transport: Transport, hasEnded: boolean, onGone: () => void) {
