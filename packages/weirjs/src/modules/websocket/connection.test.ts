@@ -104,13 +104,30 @@ test('a client that has ended its side and does not read is aborted after a whil
   })
   feed(frame(TEXT, 'a'), frame(TEXT, 'b'))
   connection.onEnd()
-  assert.deepEqual([link.isEnded, timers.length], [true, 1])
+  assert.deepEqual([link.isEnded, timers.length], [false, 1])
   timers[0]!()
   for (let i = 0; i < 2; i++) {
     goOn()
     await turn()
   }
   assert.deepEqual(seen, ['a', 'b', 1006])
+})
+
+test('a client that ends its side after its close frame gets ours, also if a handler takes its time', async () => {
+  let goOn = (): void => {}
+  const ended: unknown[] = []
+  const { connection, link, feed, written } = connected({
+    message: () => new Promise<void>((resolve) => (goOn = resolve)),
+    close: (_, code, reason) => void ended.push(code, reason),
+  })
+  feed(frame(TEXT, 'a'), frame(CLOSE, '\x0f\xa0bye'))
+  connection.onEnd()
+  assert.deepEqual([connection.isOpen, link.isEnded, written], [false, false, []])
+  goOn()
+  await turn()
+  assert.deepEqual([link.isEnded, written], [true, ['\x88\x05\x0f\xa0bye']])
+  connection.onClose()
+  assert.deepEqual(ended, [4000, 'bye'])
 })
 
 /** As a client compresses a message that refers to no other. */

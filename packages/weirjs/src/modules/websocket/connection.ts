@@ -67,7 +67,6 @@ export interface ConnectionHost<Args, Out = WebSocketData> extends ConnectionSet
 const COMPRESSION_THRESHOLD_BYTES = 1024
 /** How many messages and control frames are handled before others come first: one read may have 40,000. One that is inflated counts as many. */
 const EVENTS_PER_TURN = 1024
-const BYTES_OF_WORK = 1024
 /** How long a client may take to answer a close, or to read what was sent before it. */
 const CLOSE_TIMEOUT_MS = 10_000
 const { FIN, TEXT, BINARY, COMPRESSED } = frames
@@ -273,11 +272,11 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     }
   }
 
-  /** @internal */
+  /** @internal A close frame of the client may wait to be read, and is to be answered. */
   onEnd(): void {
     this.#hasLeft = true
-    if (!this.#isGone) this.#sending.end()
-    if (!this.#isGone) this.#closeTimer ??= setTimeout(() => this.#link.destroy(), CLOSE_TIMEOUT_MS).unref()
+    this.#closeTimer ??= setTimeout(() => this.#link.destroy(), CLOSE_TIMEOUT_MS).unref()
+    if (!this.#isHandling && !this.#isResting && !this.#isReading) this.#sending.end()
   }
 
   /** @internal */
@@ -332,6 +331,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     }
     wire.hold()
     if (this.#isGone) this.#finish()
+    else if (this.#hasLeft && !this.#isHandling && !this.#isResting) this.#sending.end()
     else if (!this.#isHandling && !this.#isResting && this.#link.isPaused) this.#link.resume()
   }
 
@@ -368,7 +368,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
         this.#code = wire.code
         this.#reason = wire.text
         this.#sendClose(wire.code, wire.text)
-        if (!this.#hasLeft) this.#sending.end()
+        this.#sending.end()
         return
       default:
         this.#refuse(wire.code)
@@ -385,9 +385,8 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
     }
   }
 
-  /** @param isCounted whether it has been counted as work */
-  #onMessage(data: WebSocketData, isCounted: boolean): void {
-    if (!isCounted && this.#link.isShared && data.length >= BYTES_OF_WORK) workTurns.spend(data.length / BYTES_OF_WORK)
+  #onMessage(data: WebSocketData, isCountedAsWork: boolean): void {
+    if (!isCountedAsWork && this.#link.isShared && data.length >= 1024) workTurns.spend(data.length / 1024)
     this.#watcher?.(data, true)
     const { message } = this.#host.handlers
     if (message !== undefined) this.#call(message, data)
@@ -426,11 +425,11 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   #refuse(code: number): void {
     this.#sendClose(code, '')
     this.#isEnded = true
-    if (!this.#hasLeft) this.#sending.end()
+    this.#sending.end()
   }
 
   #sendClose(code: number, reason: string): void {
-    if (!this.#wire.beginClose() || this.#hasLeft) return
+    if (!this.#wire.beginClose() || this.#sending.isOver) return
     this.#sending.send(FIN | frames.CLOSE, closePayload(code, reason))
     this.#closeTimer ??= setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS).unref()
   }

@@ -43,6 +43,8 @@ export class SendQueue {
   #keepsWrites = false
   #waiters: Waiter[] | null = null
   #hasEnded = false
+  /** Nothing more can be sent: our side has ended. */
+  isOver = false
 
   constructor(link: ByteLink, maxBytes: number) {
     this.#link = link
@@ -174,6 +176,8 @@ export class SendQueue {
 
   /** Passes everything to the link, and ends our side. */
   end(): void {
+    if (this.isOver) return
+    this.isOver = true
     this.flush()
     this.#passOn()
     this.#link.end()
@@ -181,7 +185,7 @@ export class SendQueue {
 
   /** The connection has ended. */
   close(): void {
-    this.#hasEnded = true
+    this.#hasEnded = this.isOver = true
     if (gatherer === this) gatherer = null
     this.#held = []
     this.#heldBytes = this.#link.keptBytes = 0
