@@ -33,7 +33,8 @@ type Fitting<A, R> = unknown extends R
     : KindFor<A, R>
 type KindFor<A, R> = R extends { readonly '~status': unknown }
   ? ResponseIn<A>
-  : [BodyIn<A>] extends [void] // a function that returns something fits one that returns void
+  : // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns something fits one that returns void
+    [BodyIn<A>] extends [void]
     ? BodyIn<A> & undefined
     : BodyIn<A>
 
