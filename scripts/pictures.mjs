@@ -267,9 +267,9 @@ function escaped(text) {
   return text.replace(/[&<"]/g, (one) => ({ '&': '&amp;', '<': '&lt;', '"': '&quot;' })[one])
 }
 
-/** A line as a terminal of 100 columns breaks it. Sequences for styles take no column. */
+/** A line as a terminal of 120 columns breaks it. Sequences for styles take no column. */
 function wrapped(line) {
-  return line.match(/(?:(?:\x1b\[\d+m)*[^\x1b](?:\x1b\[\d+m)*){1,100}/g) ?? ['']
+  return line.match(/(?:(?:\x1b\[\d+m)*[^\x1b](?:\x1b\[\d+m)*){1,120}/g) ?? ['']
 }
 
 /** What a terminal shows, as a picture. @param output with escape sequences for styles */
