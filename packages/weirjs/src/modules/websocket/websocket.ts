@@ -4,6 +4,7 @@ import type { Buffer } from 'node:buffer'
 
 import { hasDebug } from '../../app/debugged.ts'
 import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
+import type { Gate } from '../../app/policies/policy.ts'
 import type { WebSocketEntry } from '../../app/routes/contract.ts'
 import type { EntryServer } from '../../app/routes/contract-routes.ts'
 import type { ArgsOf, Declaration } from '../../app/routes/declaration.ts'
@@ -12,6 +13,7 @@ import { type MessageSchemas, upgradesTo } from '../../app/routes/upgrade-handle
 import { addShutdownListener, removeShutdownListener } from '../../app/shutdown-listeners.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
+import { WeirError } from '../../base/errors.ts'
 import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
 import { shown } from '../../base/kind-of.ts'
 import { alias, duration, flag, func, matching, readBy, size, text, tokens } from '../../base/option-kinds.ts'
@@ -51,8 +53,11 @@ export interface WebSocketOptions<Args, R extends AnySchema | undefined = undefi
    * does not fit is an error. Default: texts and bytes are sent.
    */
   readonly sends?: S
-  /** Called before the connection is upgraded. If it throws or rejects, the error becomes the response, as in any handler. */
-  accept?(args: Args, session: HttpSession): unknown
+  /**
+   * Called before the connection is upgraded. As a gate, it returns nothing to let the client in, and a response to refuse it. If it throws or
+   * rejects, the error becomes the response. A boolean, a number or null is a 500.
+   */
+  accept?(args: Args, session: HttpSession): ReturnType<Gate>
   /**
    * Which pages may connect. Default: `'same'` and the server's `frontEnds`. Others get a 403. A client without Origin is not a page and is accepted; `accept` may refuse
    * it.
@@ -347,8 +352,15 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
       checkHandshake(session)
       await checkOrigin(this.#isAllowed, session)
       const heard = this.relayed?.listen(server.stopping)
-      await this.handlers.accept?.(args, session)
+      const refusal = await (this.handlers.accept?.(args, session) as unknown)
       await heard
+      if (refusal === null || typeof refusal === 'boolean' || typeof refusal === 'number')
+        throw new WeirError(
+          'WEIR_RESULT_UNSENDABLE',
+          `accept of websocket ${this.#path} returned ${refusal}: it returns nothing to let a client in, and a response to refuse it`,
+        )
+      if (refusal !== undefined) return refusal
+      if (exchangeOf(session).own.isAnswered) return response // a response that is built, and not returned, is hardly meant to let the client in
     }
     return response.upgrade(
       'websocket',

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { HttpError, t as schema } from '../../../src/index.ts'
+import { HttpError, type HttpSession, t as schema } from '../../../src/index.ts'
 import { type WebSocketOptions, websocket } from '../../../src/modules/websocket/index.ts'
 import { eventually, inBothReadModes } from '../../support/serving.ts'
 import {
@@ -86,6 +86,34 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
     const answer = await client.get('/', `${HANDSHAKE}Authorization: x\r\n`).until('\r\n\r\n')
     assert.match(answer, /^HTTP\/1\.1 101 /)
     assert.deepEqual(serving.logged, [])
+  })
+
+  test('what accept returns is a refusal, as with a gate; a verdict is an error', async (t) => {
+    const { server, logged } = await serve(t, (server) => {
+      const accepts: Readonly<Record<string, (args: object, session: HttpSession) => unknown>> = {
+        nothing: () => undefined,
+        field: (_, { response }) => void response.header('X-Own', 'yes'),
+        response: (_, { response }) => response.forbidden(),
+        later: async (_, { response }) => response.status(403).json({ why: 'full' }),
+        built: (_, { response }) => void response.status(403).text('no'),
+        false: () => false,
+        true: async () => true,
+        status: () => 403,
+        null: () => null,
+      }
+      for (const [path, accept] of Object.entries(accepts)) server.use(websocket(`/${path}`, { accept: accept as () => undefined }))
+    })
+    const headers = Object.fromEntries(
+      HANDSHAKE.trim()
+        .split('\r\n')
+        .map((line) => line.split(': ') as [string, string]),
+    )
+    const status = async (path: string) => (await server.inject({ url: `/${path}`, headers })).status
+    for (const path of ['nothing', 'field']) assert.equal(await status(path), 101, path)
+    for (const path of ['response', 'later', 'built']) assert.equal(await status(path), 403, path)
+    assert.deepEqual(logged, [])
+    for (const path of ['false', 'true', 'status', 'null']) assert.equal(await status(path), 500, path)
+    assert.match(String(logged[0]), /accept of websocket \/false returned false: it returns nothing to let a client in/)
   })
 
   test('accepts pages of its own host, and clients that are not a page', async (t) => {
