@@ -162,6 +162,8 @@ class OidcModule implements Oidc {
   readonly #transactions: Transactions
   readonly #usedLogins: UsedLogins
   readonly #keeper: TokenKeeper | null
+  /** At which provider, and as whom, people log in. */
+  readonly #client: string
   readonly #path: string
   readonly #scope: string
   readonly #afterLogout: string
@@ -186,11 +188,12 @@ class OidcModule implements Oidc {
       checkSignature,
       timeoutMs,
     })
-    const purpose = `${issuer} ${clientId} ${path}`
+    this.#client = `${issuer} ${clientId}`
+    const purpose = `${this.#client} ${path}`
     const name = `login-${hash('sha256', purpose).slice(0, 6)}`
     this.#transactions = new Transactions(sessions.sealedCookies(OWNER, `login ${purpose}`, name, keys)!)
     this.#usedLogins = new UsedLogins(MAX_LOGIN_MS)
-    this.#keeper = settings.keepTokens ? new TokenKeeper(this.#provider, issuer, timeoutMs) : null
+    this.#keeper = settings.keepTokens ? new TokenKeeper(this.#provider, this.#client, timeoutMs) : null
     this.#afterLogout = returnPath(settings.afterLogout, '')
     if (this.#afterLogout === '') throw invalid(OWNER, `afterLogout is ${shown(options.afterLogout)}, not a path of this server`)
     this.#path = path
@@ -280,7 +283,7 @@ class OidcModule implements Oidc {
       const grant = await this.#provider.exchange(clockOf(session), address, transaction)
       const principal = await this.#principalOf(grant)
       const now = clockOf(session).wallTime()
-      this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#options.issuer, grant.tokens, now))
+      this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#client, grant.tokens, now))
     })
     return response.redirect(transaction.path, 303)
   }
@@ -296,7 +299,7 @@ class OidcModule implements Oidc {
     const { response } = session
     const open = this.#sessions.of(session)
     const wasSignedIn = open.principal !== null
-    const idToken = idTokenIn(open, this.#options.issuer)
+    const idToken = idTokenIn(open, this.#client)
     this.#sessions.signOut(session)
     response.header('Cache-Control', 'no-store')
     const origin = this.#originFor(session)

@@ -18,7 +18,8 @@ export interface Tokens {
 
 /** As they are stored: not an interface, which could not be a `StoredObject`. */
 type Kept = {
-  readonly issuer: string
+  /** Whose tokens they are: another client of the provider must not use them. */
+  readonly client: string
   readonly access: string
   /** Milliseconds since 1970; null if the provider has not stated it. */
   readonly expiresAt: number | null
@@ -34,9 +35,9 @@ const REFRESHED_BEFORE_MS = 30_000
 const WAIT_MS = 50
 
 /** @param before the tokens that are refreshed: a provider states only what changes */
-export function keptTokens(issuer: string, response: TokenResponse, now: number, before: Kept | null = null): Kept {
+export function keptTokens(client: string, response: TokenResponse, now: number, before: Kept | null = null): Kept {
   return {
-    issuer,
+    client,
     access: response.access_token,
     expiresAt: response.expires_in === undefined ? null : now + response.expires_in * 1000,
     scope: response.scope ?? before?.scope ?? '',
@@ -46,36 +47,36 @@ export function keptTokens(issuer: string, response: TokenResponse, now: number,
   }
 }
 
-function keptIn(extra: StoredObject | null, issuer: string): Kept | null {
-  return extra?.['issuer'] === issuer && typeof extra['access'] === 'string' ? (extra as Kept) : null
+function keptIn(extra: StoredObject | null, client: string): Kept | null {
+  return extra?.['client'] === client && typeof extra['access'] === 'string' ? (extra as Kept) : null
 }
 
 /** The ID token of a session, for the logout at the provider. */
-export function idTokenIn(open: OpenedSession, issuer: string): string | null {
-  return keptIn(open.extra, issuer)?.id ?? null
+export function idTokenIn(open: OpenedSession, client: string): string | null {
+  return keptIn(open.extra, client)?.id ?? null
 }
 
 export class TokenKeeper {
   readonly #provider: Provider
-  readonly #issuer: string
+  readonly #client: string
   /** How long a request may take to refresh, before another one tries. */
   readonly #patienceMs: number
 
-  constructor(provider: Provider, issuer: string, timeoutMs: number) {
+  constructor(provider: Provider, client: string, timeoutMs: number) {
     this.#provider = provider
-    this.#issuer = issuer
+    this.#client = client
     this.#patienceMs = 2 * timeoutMs
   }
 
   /** Tokens that are valid for some time. Null: the principal has to sign in again. @throws WEIR_OIDC_UNAVAILABLE, WEIR_STORE_UNAVAILABLE */
   async tokensOf(open: OpenedSession, clock: Clock): Promise<Tokens | null> {
-    let kept = keptIn(open.extra, this.#issuer)
+    let kept = keptIn(open.extra, this.#client)
     if (kept === null) return null
     if (isFresh(kept, clock)) return tokensOf(kept)
     for (;;) {
       if (kept.refresh === null) return isValid(kept, clock) ? tokensOf(kept) : null
       const mine = { is: false }
-      kept = keptIn(await open.changeExtra((extra) => this.#claim(extra, clock, mine)), this.#issuer)
+      kept = keptIn(await open.changeExtra((extra) => this.#claim(extra, clock, mine)), this.#client)
       if (kept === null) return null // signed out, or signed in again, in the meantime
       if (mine.is) return this.#refresh(open, clock, kept)
       if (isFresh(kept, clock)) return tokensOf(kept)
@@ -85,7 +86,7 @@ export class TokenKeeper {
 
   /** Whoever notes this first refreshes. */
   #claim(extra: StoredObject, clock: Clock, mine: { is: boolean }): StoredObject | undefined {
-    const kept = keptIn(extra, this.#issuer)
+    const kept = keptIn(extra, this.#client)
     const now = clock.wallTime()
     mine.is = kept !== null && kept.refresh !== null && !isFresh(kept, clock) && kept.refreshingUntil <= now
     return mine.is ? { ...extra, refreshingUntil: now + this.#patienceMs } : undefined
@@ -94,17 +95,17 @@ export class TokenKeeper {
   async #refresh(open: OpenedSession, clock: Clock, kept: Kept): Promise<Tokens | null> {
     let fresh: Kept | null
     try {
-      fresh = keptTokens(this.#issuer, await this.#provider.refresh(clock, kept.refresh!), clock.wallTime(), kept)
+      fresh = keptTokens(this.#client, await this.#provider.refresh(clock, kept.refresh!), clock.wallTime(), kept)
     } catch (error) {
       const isRefused = isInstance(error, WeirError) && error.code === 'WEIR_OIDC_RESPONSE'
       const rest = isRefused ? { ...kept, refresh: null, refreshingUntil: 0 } : { ...kept, refreshingUntil: 0 }
-      await open.changeExtra((extra) => (keptIn(extra, this.#issuer)?.access === kept.access ? rest : undefined))
+      await open.changeExtra((extra) => (keptIn(extra, this.#client)?.access === kept.access ? rest : undefined))
       if (!isRefused && isValid(kept, clock)) return tokensOf(kept)
       if (!isRefused) throw error
       fresh = null
     }
     if (fresh === null) return isValid(kept, clock) ? tokensOf(kept) : null
-    const stored = await open.changeExtra((extra) => (keptIn(extra, this.#issuer)?.access === kept.access ? fresh : undefined))
+    const stored = await open.changeExtra((extra) => (keptIn(extra, this.#client)?.access === kept.access ? fresh : undefined))
     return stored === null ? null : tokensOf(fresh)
   }
 }

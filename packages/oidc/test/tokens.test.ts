@@ -84,6 +84,27 @@ test('the ID token is the hint of the logout at the provider', async (t) => {
   assert.equal(new URL(out.headers.get('location')!).searchParams.get('id_token_hint'), idToken)
 })
 
+test('tokens are those of one client of the provider', async (t) => {
+  const users = sessions({ store: memorySessions() })
+  const server = new HttpServer('127.0.0.1', 0, { logger: null })
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const origin = `http://localhost:${server.port}`
+  const { issuer } = await startProvider(t, [origin])
+  const options = { sessions: users, issuer, keys: [keyOf('one')], keepTokens: true }
+  const login = oidc({ ...options, ...CLIENT })
+  const other = oidc({ ...options, clientId: 'other', clientSecret: null, path: '/other' })
+  server.use(users).use(login).use(other)
+  for (const [path, one] of [['/token', login] as const, ['/other-token', other] as const])
+    server.mapGet(path, async (_, session) => String(await one.tokens(session)))
+  const visitor = new Visitor()
+  await visitor.logIn(origin, 'ann')
+  const textOf = async (path: string): Promise<string> => (await visitor.go(`${origin}${path}`)).text()
+  assert.deepEqual([await textOf('/token'), await textOf('/other-token')], ['[object Object]', 'null'])
+  const out = await visitor.go(`${origin}/other/logout`, {})
+  assert.equal(new URL(out.headers.get('location')!).searchParams.get('id_token_hint'), null)
+})
+
 const STORES: Readonly<Record<string, { skip: string | false; stores: (t: TestContext) => Promise<SessionStore[]> }>> = {
   'one process': { skip: false, stores: async () => [memorySessions()] },
   'two processes with Redis': {
