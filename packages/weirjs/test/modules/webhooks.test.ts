@@ -136,6 +136,72 @@ for (const scheme of ['standard', 'stripe'] as const) {
   })
 }
 
+test('a request that failed may be sent again with the same bytes, and never while it runs', async () => {
+  const { options, sent, at } = EVERY.standard
+  const server = new HttpServer({ logger: null })
+  const runs: ((status: number) => void)[] = []
+  const running = async (): Promise<number> => {
+    const status = await new Promise<number>((resolve) => runs.push(resolve))
+    if (status === 0) throw new Error('The database is down.')
+    return status
+  }
+  server.mapPost('/', { body: webhook(options) }, async (_, { response }) => response.status(await running()).text('ran'))
+  const clock = new ClockAt(at * 1000)
+  const headers = { 'Content-Type': 'application/json', ...sent.headers }
+  const send = async (): Promise<number> => (await connect(server, { clock }).post('/', { body: sent.body, headers })).status
+  for (const [status, expected] of [
+    [0, 500],
+    [503, 503],
+    [200, 200],
+  ] as const) {
+    const first = send()
+    while (runs.length === 0) await new Promise(setImmediate)
+    assert.equal(await send(), 400, 'while the first runs')
+    runs.pop()!(status)
+    assert.equal(await first, expected)
+  }
+  assert.equal(await send(), 400, 'after a success')
+})
+
+test('a request whose handler stopped because the client had left may be sent again', async () => {
+  const { options, sent, at } = EVERY.standard
+  const server = new HttpServer({ logger: null })
+  let runs = 0
+  const stopped = (signal: AbortSignal): Promise<never> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+  server.mapPost('/', { body: webhook(options) }, (_, { signal }) => (++runs === 1 ? stopped(signal) : 'ran'))
+  const clock = new ClockAt(at * 1000)
+  const headers = { 'Content-Type': 'application/json', ...sent.headers }
+  const leaving = connect(server, { clock })
+  const first = leaving.post('/', { body: sent.body, headers })
+  while (runs === 0) await new Promise(setImmediate)
+  leaving.abort()
+  await assert.rejects(first)
+  await new Promise(setImmediate)
+  assert.equal((await connect(server, { clock }).post('/', { body: sent.body, headers })).status, 200)
+})
+
+test('a request whose time was over may be sent again once its handler has ended', async () => {
+  const { options, sent, at } = EVERY.standard
+  const clock = new ClockAt(at * 1000)
+  const server = new HttpServer({ logger: null, timeouts: { requestTimeout: 1_000 } })
+  const ends: (() => void)[] = []
+  server.mapPost('/', { body: webhook(options) }, () => new Promise<void>((resolve) => ends.push(resolve)))
+  const headers = { 'Content-Type': 'application/json', ...sent.headers }
+  const send = async (): Promise<number> => (await connect(server, { clock }).post('/', { body: sent.body, headers })).status
+  const first = send()
+  while (ends.length === 0) await new Promise(setImmediate)
+  clock.advance(5_000)
+  assert.equal(await first, 503)
+  assert.equal(await send(), 400, 'its handler still runs')
+  ends.pop()!()
+  await new Promise(setImmediate)
+  const again = send()
+  while (ends.length === 0) await new Promise(setImmediate)
+  ends.pop()!()
+  assert.equal(await again, 204)
+})
+
 for (const scheme of ['standard', 'stripe'] as const) {
   const { options, sent, at } = EVERY[scheme]
   const other = scheme === 'standard' ? `whsec_${Buffer.alloc(24, 2).toString('base64')}` : 'another secret'

@@ -5,6 +5,7 @@ import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { type CallSite, programPlace } from '../../base/program-frames.ts'
 import type { BodyReader } from '../../http/body/body-reader.ts'
+import { VerifiedBody } from '../../http/body/verified-body.ts'
 import { type AcceptField, acceptFieldOf } from '../../http/request/accepted-types.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { DeclaredAnswers } from '../../http/response/declared-answers.ts'
@@ -17,6 +18,7 @@ import { type Args, Binder, type Step } from './binder.ts'
 import { type Binding, bindingsOf } from './binding.ts'
 import type { Entry } from './contract.ts'
 import { STANDARD_METHODS, type ToolOptions } from './declaration.ts'
+import { NOTE_FAILING } from './failing-requests.ts'
 import { isSafe, REQUIRED_CONDITION } from './required-condition.ts'
 import { declaredAnswers } from './route-answers.ts'
 import { bodyModeOf, bodyReaderOf } from './route-body.ts'
@@ -117,6 +119,7 @@ export class Route implements RouteInfo {
     this.bodyMode = bodyModeOf(options.body, this.body)
     const { summary = null, description = null, operationId = null, deprecated = false, tool = false } = options
     this.documentation = { summary, description, operationId, deprecated, tool: tool === true ? NO_OPTIONS : tool || null }
+    if (this.body?.declared instanceof VerifiedBody) scope.use(NOTE_FAILING)
     if (deprecated !== false) scope.beforeSend(deprecation(deprecated))
     if (settings.requireIfMatch?.value === true && !isSafe(method)) scope.use(REQUIRED_CONDITION)
     else if (options.requireIfMatch === true)

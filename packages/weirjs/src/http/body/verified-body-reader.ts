@@ -12,6 +12,23 @@ const NO_BYTES = new Uint8Array(0)
 /** What stands for the server with these settings: the settings themselves are not for programs. */
 const servers = new WeakMap<BodySettings, object>()
 
+/** What waits for the failure of a request. */
+interface Failing {
+  readonly listeners: (() => void)[]
+  hasEnded: boolean
+  hasFailed: boolean
+}
+/** By the head of the request. */
+const failing = new WeakMap<object, Failing>()
+
+/** The handler of a request has ended, or its response is a 5xx. After both, those who wait for a failure are told. */
+export function noteFailing(head: object, what: 'hasEnded' | 'hasFailed'): void {
+  const noted = failing.get(head)
+  if (noted === undefined) return
+  noted[what] = true
+  if (noted.hasEnded && noted.hasFailed) for (const listener of noted.listeners.splice(0)) listener()
+}
+
 export class VerifiedBodyReader<T> extends BodyReader<T> {
   declare readonly declared: VerifiedBody<T, unknown>
   readonly #inner: BodyReader<T>
@@ -44,7 +61,11 @@ export class VerifiedBodyReader<T> extends BodyReader<T> {
       throw invalid('verified()', `verify returned ${shown(verdict)}: it throws to refuse a body, and returns nothing to let it pass`)
     }
     const field = (name: string): string | null => sender.head.get(name)
-    const verdict: unknown = this.declared.verify({ bytes, now: sender.clock.wallTime(), server: serverOf(settings), field })
+    const listeners: (() => void)[] = []
+    failing.set(sender.head, { listeners, hasEnded: false, hasFailed: false })
+    const onFailure = (listener: () => void): void => void listeners.push(listener)
+    const now = sender.clock.wallTime()
+    const verdict: unknown = this.declared.verify({ bytes, now, server: serverOf(settings), field, onFailure })
     return isPromise(verdict) ? Promise.resolve(verdict).then(read) : read(verdict)
   }
 }

@@ -14,6 +14,11 @@ interface ReceivedBody {
   readonly server: object
   /** Returns the value of a header field, or null. @param name in lower case */
   field(name: string): string | null
+  /**
+   * Calls `listener` once the handler has ended, if the response is a 5xx, or the handler has stopped because its client left. The sender is going to
+   * repeat the request, so what is remembered of it must not refuse it then.
+   */
+  onFailure(listener: () => void): void
 }
 
 /** Made by `verified`. */

@@ -61,7 +61,7 @@ const ANY_JSON: StandardSchema & { readonly '~standard': { readonly jsonSchema: 
 /**
  * Returns a body for a route: JSON that a known sender has signed. A request without a signature of one of the secrets is refused with 401; one
  * whose time is not within `tolerance`, or which has been received before, with 400. All routes of a server remember together what they
- * have received: the last 10,000 requests of each secret.
+ * have received: the last 10,000 requests of each secret. One whose response was a 5xx may come again.
  *
  * GitHub signs no time and no id, so a request of GitHub can be sent again by whoever has seen it.
  *
@@ -79,7 +79,7 @@ export function webhook<S extends AnySchema = StandardSchema>(options: WebhookOp
     if (signature.time === null) return
     if (Math.abs(request.now - signature.time) > tolerance)
       throw new WeirError('WEIR_WEBHOOK_STALE', 'its time is not within the tolerance')
-    remember(memoriesOf(request.server, keys), macs)
+    request.onFailure(remember(memoriesOf(request.server, keys), macs))
   })
   // For documents, as `describe` of a policy returns it.
   const parameters = fields.map((name) => ({ name, in: 'header', required: true, schema: { type: 'string' } }))
@@ -114,13 +114,16 @@ function memoriesOf(server: object, keys: readonly Buffer[]): readonly Memory[] 
   })
 }
 
-/** @throws WEIR_WEBHOOK_STALE if it is known */
-function remember(all: readonly Memory[], macs: readonly Buffer[]): void {
+/** @returns what forgets it @throws WEIR_WEBHOOK_STALE if it is known */
+function remember(all: readonly Memory[], macs: readonly Buffer[]): () => void {
   const names = macs.map((mac) => mac.toString('base64'))
   if (names.some((name, i) => all[i]!.has(name))) throw new WeirError('WEIR_WEBHOOK_STALE', 'it has been received before')
   for (const [i, memory] of all.entries()) {
     memory.add(names[i]!)
     keepNewest(memory, MOST_REMEMBERED)
+  }
+  return () => {
+    for (const [i, memory] of all.entries()) memory.delete(names[i]!)
   }
 }
 
