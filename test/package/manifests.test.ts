@@ -127,6 +127,24 @@ test('every page of the guide is in a package, so that it can be read without a 
   assert.deepEqual([...new Set(pages)].sort(), readdirSync('docs/guide').sort())
 })
 
+test('pages that neither weirjs nor @weirjs/dev has are about the package that has them, as the README says', (t) => {
+  const guides = names
+    .filter((name) => name !== 'create-weirjs')
+    .map((name) => [name, `${staged(name, temporaryDirectory(t))}/docs/guide`] as const)
+    .filter(([, guide]) => existsSync(guide))
+  const inBoth = guides.filter(([name]) => name === 'weirjs' || name === 'dev').flatMap(([, guide]) => readdirSync(guide))
+  const left = guides.flatMap(([name, guide]) =>
+    readdirSync(guide)
+      .filter((page) => !inBoth.includes(page))
+      .map((page) => ({ page, name: packageName(name), text: readFileSync(`${guide}/${page}`, 'utf8') })),
+  )
+  assert.ok(left.length >= 8)
+  assert.deepEqual(
+    left.filter(({ name, text }) => !new RegExp(`npm install .*${name}`).test(text)).map(({ page, name }) => `${page} in ${name}`),
+    [],
+  )
+})
+
 test('weirjs takes at most 2.5 MB in node_modules', (t) => {
   const folder = staged('weirjs', temporaryDirectory(t))
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => statSync(`${folder}/${path}`))
