@@ -63,8 +63,9 @@ class Development {
     this.#watch.onPage = () => this.#run?.reloadPages()
     if (this.#watch.isIncomplete) tell(`there are too many folders in ${root}: some are not watched`)
     this.#signal = new Promise((settle) => {
-      const onSignal = (): void => {
+      const onSignal = (signal?: NodeJS.Signals): void => {
         if (++this.#signals > 1) this.#run?.kill()
+        else if (signal === 'SIGTERM') tell('it stops, because of SIGTERM') // whoever presses Ctrl+C knows
         settle({ kind: 'signal' })
       }
       process.on('SIGINT', onSignal)

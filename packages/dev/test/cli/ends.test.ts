@@ -46,6 +46,13 @@ test('with a channel to a process that is killed, the command ends, and its prog
   await eventually(() => !pids.some(isAlive), 'no process')
 })
 
+test('on SIGTERM the command says why it stops', { skip }, async (t) => {
+  const weir = new RunningWeir(t, programFolder(t, { 'app.js': APP }), 'dev', 'app.js')
+  await weir.prints(READY)
+  assert.equal(await weir.end('SIGTERM'), 0)
+  assert.match(weir.printed, /, ready in \d+ ms\nweir: it stops, because of SIGTERM\n$/)
+})
+
 test('nothing is printed about a program that awaits run() when its sockets are opened', { skip }, async (t) => {
   const weir = new RunningWeir(t, programFolder(t, { 'app.js': APP }), 'dev', 'app.js')
   await weir.prints(READY)
