@@ -36,7 +36,7 @@ export interface ResumableOptions {
   readonly keep?: Duration
   /** How many events one run of the work may have. More are an error of the work. Default 20,000. */
   readonly maxEvents?: number
-  /** How many bytes the events of one run may have, and about 100 more for each. More are an error of the work. Default 1 MiB. */
+  /** How many bytes the events of one run may have, and 128 more for each. More are an error of the work. Default 1 MiB. */
   readonly maxSize?: Size
   /**
    * How many keys this process has at a time. Those that have ended, and that no client watches, make room. If there are none, `resumable` throws.
