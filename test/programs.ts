@@ -54,6 +54,8 @@ const PATIENCE = 30_000
 
 /** @param compiled where the JavaScript of a file is */
 export async function runProgram(t: TestContext, { files, calls, logged }: Program, compiled: (file: string) => string): Promise<void> {
+  let stop = (): unknown => undefined
+  t.after(() => stop()) // before the directory is removed, into which it may still write
   const cwd = temporaryDirectory(t)
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined, XDG_RUNTIME_DIR: cwd }
   const child = spawn(process.execPath, ['--import', TELL_PORT, resolve(compiled('main.ts'))], {
@@ -61,11 +63,15 @@ export async function runProgram(t: TestContext, { files, calls, logged }: Progr
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
-  t.after(() => child.kill('SIGKILL'))
+  const exited = once(child, 'exit')
+  stop = () => {
+    child.kill('SIGKILL')
+    return exited
+  }
   let [output, complaint] = ['', '']
   child.stdout!.setEncoding('utf8').on('data', (text) => (output += text))
   child.stderr!.on('data', (chunk) => (complaint += chunk))
-  const ended = once(child, 'exit').then(() => assert.fail(`it ended: ${complaint}`))
+  const ended = exited.then(() => assert.fail(`it ended: ${complaint}`))
   const [port] = (await Promise.race([once(child.stdio[3] as Readable, 'data'), ended])) as [Buffer]
   const here = (text: string) => text.replace(PRINTED_PORTS, String(port))
   for (const { file } of files.filter(({ file }) => file !== 'main.ts'))
