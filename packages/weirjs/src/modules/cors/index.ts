@@ -1,4 +1,4 @@
 // The public API of weirjs/cors.
 
 export { type CorsOptions, cors } from './cors.ts'
-export { type AllowedOrigin, type OriginPredicate, predicateOf } from './origins.ts'
+export { type OriginPredicate, predicateOf } from './origins.ts'

@@ -3,18 +3,15 @@
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-/** An origin as browsers send it, such as `https://app.example.com`, or an expression that must match the whole origin. */
-export type AllowedOrigin = string | RegExp
-
 /** Decides about one origin for one request. It is not called for requests without Origin. */
 export type OriginPredicate = (origin: string, session: HttpSession) => boolean | Promise<boolean>
 
 /**
  * `'*'` means every page, and `'same'` means pages of the host in `session.origin`: the host of the request, or a host that a trusted proxy names.
- * Otherwise an origin, an expression, a list of both and of `'same'`, or a predicate. The origin `null` (sandboxed frames, files) is allowed by `'*'`, by its name or by a predicate. Expressions never match
+ * Otherwise an origin as browsers send it, such as `https://app.example.com`, an expression that must match the whole origin, a list of both and of `'same'`, or a predicate. The origin `null` (sandboxed frames, files) is allowed by `'*'`, by its name or by a predicate. Expressions never match
  * it, because that is rarely intended.
  */
-export type Origins = '*' | 'same' | AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
+export type Origins = string | RegExp | readonly (string | RegExp)[] | OriginPredicate
 
 /** The origin of pages that have none. Any page can get it, in a sandboxed frame. */
 const NULL = 'null'
@@ -35,7 +32,7 @@ export function predicateOf(owner: string, origins: Origins): OriginPredicate {
   const names = new Set<string>()
   const patterns: RegExp[] = []
   let withSame = false
-  for (const one of Array.isArray(origins) ? (origins as readonly AllowedOrigin[]) : [origins as AllowedOrigin]) {
+  for (const one of Array.isArray(origins) ? (origins as readonly (string | RegExp)[]) : [origins as string | RegExp]) {
     // A new expression, because it must match the whole origin and must not keep state from one request to the next, as `g` and `y` do.
     if (one === SAME) withSame = true
     else if (one instanceof RegExp) patterns.push(new RegExp(`^(?:${one.source})$`, one.flags.replace(/[gy]/g, '')))

@@ -11,14 +11,14 @@ import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-import { type AllowedOrigin, type OriginPredicate, predicateOf } from '../cors/origins.ts'
+import { type OriginPredicate, predicateOf } from '../cors/origins.ts'
 import { exchange } from '../kit/exchange.ts'
 
 /**
  * Other origins whose pages may send requests: an origin, an expression that must match the whole origin, a list of both, or a predicate. `'same'`
  * stands for the server's own origin, which is always trusted.
  */
-type TrustedOrigins = AllowedOrigin | readonly AllowedOrigin[] | OriginPredicate
+type TrustedOrigins = string | RegExp | readonly (string | RegExp)[] | OriginPredicate
 
 /** Why a request is refused. */
 export interface CsrfRefusal {
