@@ -213,6 +213,7 @@ export function fieldSecrets(name: string, value: string, names: SecretNames, se
     default: {
       if (names.has(name)) return [[0, value.length]]
       const found = valueSecrets(value, names)
+      if (/^upload-concat$/i.test(name)) addAll(found, referenceSecrets(value))
       // Many fields have URLs, such as Referer, Location, Link and those that proxies add.
       if (segments !== null && value.includes('/'))
         for (const { index, 0: url } of value.matchAll(URLS)) if (IS_URL.test(url)) addAll(found, shifted(segments.inLink(url), index))
@@ -236,12 +237,15 @@ const URLS = /[^\s<>"',]+/g
 /** A media type has one slash, and does not begin with it. */
 const IS_URL = /^\/.|:\/|\/[^/]*\//
 
+/** The end of a protocol behind a name. A JWT has dots itself. */
+const PROTOCOL_VALUE = /\.(?:ey[\w-]+\.(?:[\w-]*\.){1,3})?[^.]*$/
+
 /** Pages can send a token to a WebSocket in the list of protocols alone: behind the name of one that says so. */
 function protocolSecrets(value: string, names: SecretNames): Range[] {
   const found: Range[] = []
   let isSecret = false
   for (const { index, 0: item } of value.matchAll(/[^\s,]+/g)) {
-    const dot = item.lastIndexOf('.')
+    const dot = item.search(PROTOCOL_VALUE)
     const name = item.slice(0, dot === -1 ? item.length : dot)
     if (isSecret) found.push([index, index + item.length])
     else if (names.has(name) || /^auth/i.test(name)) {
@@ -257,6 +261,14 @@ function metadataSecrets(text: string, names: SecretNames): Range[] {
   return [...text.matchAll(/(?<![^\s,])([^\s,]+)([ \t]+)([^\s,]+)/g)].flatMap(({ index, 0: pair, 1: name, 3: value }): Range[] =>
     names.has(name!) ? [[index + pair.length - value!.length, index + pair.length]] : [],
   )
+}
+
+/** The ids of uploads in `final;/files/a b`: a reference may be an id alone. */
+function referenceSecrets(text: string): Range[] {
+  return [...text.matchAll(/\S+/g)].flatMap(({ index, 0: word }): Range[] => {
+    const from = Math.max(word.lastIndexOf('/'), word.lastIndexOf(';')) + 1
+    return index + from === 0 ? [] : [[index + from, index + word.length]]
+  })
 }
 
 function cookieSecrets(text: string): Range[] {

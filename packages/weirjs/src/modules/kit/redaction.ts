@@ -9,6 +9,7 @@ import { NOT_SHOWN } from '../../app/routes/shown-target.ts'
 import { invalid, listOf } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
 import { beginningOf, writtenOf } from '../../formats/masking/beginning.ts'
+import { fieldSecrets } from '../../formats/masking/contents.ts'
 import { looseSecrets } from '../../formats/masking/loose-secrets.ts'
 import { urlPairSecrets } from '../../formats/masking/pairs.ts'
 import { credentialsIn, masked } from '../../formats/masking/ranges.ts'
@@ -138,7 +139,15 @@ export class Redaction implements RedactedReader {
 
   #shown(name: string, value: string, route: Route | null): string {
     if (USUAL_SECRETS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
-    const { names } = this.#secrets
+    const { names, segments } = this.#secrets
+    // Their form is their own, so what is harmless in another field may be a secret there.
+    if (name === 'sec-websocket-protocol' || name.startsWith('upload-')) {
+      const text = beginningOf(value)
+      return writtenOf(
+        value,
+        masked(text, fieldSecrets(name, text, names, segments), () => NOT_SHOWN),
+      )
+    }
     if (names !== this.#harmlessBy) this.#harmless.clear()
     this.#harmlessBy = names
     if (this.#harmless.has(value)) return value
