@@ -55,7 +55,7 @@ export function fingerprintOf({ request, route }: HttpSession, exchange: Exchang
 /**
  * The key in the store. It does not show what it is made of. Below another path that a proxy states, the same URL may be another tenant's. So may it
  * be at another endpoint, if the route is bound to one: a route that is not is the same at all of them.
- * @param scope who may use it
+ * @param scope who may use it, at which of several servers
  */
 export function storeKey(scope: string, { session, boundEndpoint }: ExchangeHandle, key: string): string {
   const { origin, basePath } = session

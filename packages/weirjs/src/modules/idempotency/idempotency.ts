@@ -127,6 +127,9 @@ export class Idempotency implements Policy {
   readonly #onError: (error: unknown, operation: IdempotencyOperation) => void
   readonly #forgetting: Forgetting
   readonly #clock: Clock | undefined
+  /** By the order in which they were first asked. */
+  readonly #servers = new WeakMap<object, number>()
+  #serverCount = 0
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: IdempotencyOptions) {
@@ -200,7 +203,7 @@ export class Idempotency implements Policy {
     if (!handle.isBodyWhole) await session.request.bufferBody()
     const fingerprint = fingerprintOf(session, handle)
     const clock = this.#clock ?? handle.clock
-    const id = storeKey(scope, handle, key)
+    const id = storeKey(this.#labelOf(session) + scope, handle, key)
     const token = randomUUID()
     const owner = ownerOf(session, scope)
     const attempt = { owner, fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }
@@ -217,6 +220,13 @@ export class Idempotency implements Policy {
     } finally {
       stopSigns()
     }
+  }
+
+  /** Others that use the same policy have their own handlers and principals, and the host is the client's word. Nothing for the first, whose keys other processes share. */
+  #labelOf({ server }: HttpSession): string {
+    let number = this.#servers.get(server)
+    if (number === undefined) this.#servers.set(server, (number = this.#serverCount++))
+    return number === 0 ? '' : `${number}\n`
   }
 
   /** Who may use the key again. */

@@ -139,6 +139,17 @@ test('a key is for one path of the application, where a proxy states several', a
   }
 })
 
+test('a key is for one of several servers with the same policy, whatever the host', async () => {
+  const policy = idempotency()
+  const servers = ['a', 'b'].map((name) => {
+    const server = new HttpServer({ logger: null }).gate((session) => void (session.principal = { id: '1' })).use(policy)
+    return server.mapPost('/orders', () => `order of ${name}`)
+  })
+  const order = async (server: HttpServer): Promise<string> =>
+    (await server.inject({ method: 'POST', url: '/orders', headers: { 'Idempotency-Key': 'k' } })).text()
+  for (const _ of [1, 2]) for (const [i, server] of servers.entries()) assert.equal(await order(server), `order of ${'ab'[i]}`)
+})
+
 test('a key is for one endpoint, where routes are bound to them, and otherwise for all', async () => {
   const server = new HttpServer({
     logger: null,
