@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inspect } from 'node:util'
 
 import { SchemaError } from './schema-error.ts'
 import { t } from './t.ts'
@@ -10,6 +11,16 @@ test('parse() returns the value that fits', () => {
   assert.deepEqual(Settings.parse({ port: 80, token: 'long enough' }), { port: 80, token: 'long enough', hosts: [] })
   assert.equal(t.int.optional().parse(undefined), undefined)
   assert.equal(t.dateTime.parse('2024-01-31T09:30:00', { zoneless: 'utc' }).getTime(), Date.UTC(2024, 0, 31, 9, 30))
+})
+
+test('a printed error shows no tree of mismatches after its message', () => {
+  assert.throws(
+    () => Settings.parse({ port: 0, token: 'long enough' }),
+    (error) =>
+      error instanceof SchemaError &&
+      error.mismatches.length === 1 &&
+      !/mismatches|Mismatch/.test(inspect(error).replaceAll(/^ +at .*$/gm, '')),
+  )
 })
 
 test('parse() throws everything that does not fit, without secrets', () => {

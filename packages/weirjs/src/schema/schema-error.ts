@@ -16,7 +16,7 @@ import { type Mismatch, nameOf } from './mismatch.ts'
 export class SchemaError extends WeirError {
   override readonly name = 'SchemaError'
   /** Everything that does not fit, at most 100 mismatches. */
-  readonly mismatches: readonly Mismatch[]
+  declare readonly mismatches: readonly Mismatch[]
 
   /** @param by how the message calls a part: by a JSON pointer, or by its name */
   constructor(mismatch: Mismatch, by: 'pointer' | 'name' = 'pointer') {
@@ -26,6 +26,7 @@ export class SchemaError extends WeirError {
       'WEIR_VALUE_INVALID',
       mismatches.map((one) => (one.path.length === 0 ? one.message : `${placeOf(one)}: ${one.message}`)).join('; '),
     )
-    this.mismatches = mismatches
+    // The message says it: what prints the error does not print all of it again.
+    Object.defineProperty(this, 'mismatches', { value: mismatches, enumerable: false })
   }
 }
