@@ -6,10 +6,10 @@
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import type { Duration } from '../../base/duration.ts'
-import { WeirError } from '../../base/errors.ts'
+import { isInstance, WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
 import { isPromise } from '../../base/is-promise.ts'
-import { kindOf } from '../../base/kind-of.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
 import { duration, flag, having, list, matching, nested, object, readBy, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
@@ -338,6 +338,8 @@ export class SessionsModule implements Sessions {
     const record = kept === null ? null : open.recordIn(kept)
     if (kept === null || record === null) return undefined
     const accept = (notBefore: Date | null): undefined => {
+      if (notBefore !== null && !isInstance(notBefore, Date))
+        throw invalid(OWNER, `notBefore returned ${shown(notBefore)}: return a Date, or null if all sessions count`)
       // A date that is not valid is compared as NaN: nothing began after it.
       if (notBefore !== null && !(record.startedAt >= notBefore.getTime())) return undefined
       open.adopt(record, kept)

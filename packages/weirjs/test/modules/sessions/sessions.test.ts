@@ -173,6 +173,17 @@ for (const [place, storeOf] of Object.entries(PLACES)) {
       assert.deepEqual(((await client.get('/see')).json() as { data: unknown }).data, { count: 0, note: '' })
     })
 
+    test('a notBefore that returns neither a Date nor null is told what to return', async () => {
+      const errors: unknown[] = []
+      for (const returned of [undefined, 0]) {
+        const { server, client } = visitor({ notBefore: (() => returned) as never })
+        await client.post('/login/ann')
+        server.observe({ end: ({ error }) => void errors.push(error) })
+        assert.equal((await client.get('/see')).status, 500)
+        assert.match(String(errors.at(-1)), /notBefore returned (undefined|0): return a Date, or null/)
+      }
+    })
+
     test('sessions that began before notBefore are not accepted', async () => {
       const ended = new Map<string, Date>()
       const { client, clock } = visitor({ notBefore: async (principal) => ended.get(principal?.id ?? '') ?? null })
