@@ -218,12 +218,13 @@ const onDisk = multipart({
     film: file({ saveTo: 'films' }),
     more: file({ saveTo: 'films', count: 2 }).optional(),
     own: file({ saveTo: { save: async (info, content) => ({ name: info.fieldName, isRead: content.destroyed }), discard: () => {} } }),
+    less: file({ saveTo: { save: async () => ({ name: 'a', path: 'b' }), discard: ({ path }: { path: string }) => path } }),
   },
 })
 server.mapPost('/', { body: onDisk }, ({ body: { files } }) => {
   const path: string = files.film.path
   const sizes: number[] | undefined = files.more?.map(({ size }) => size)
-  const name: string = files.own.name
+  const name: string = files.own.name + files.less.name
   // @ts-expect-error it is not in memory
   files.film.content
   return { path, sizes, name }

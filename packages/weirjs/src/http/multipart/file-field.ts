@@ -85,7 +85,11 @@ export class FileField<T = unknown> {
 }
 
 /** What the handler gets of a file. */
-type KeptAs<R> = R extends { readonly saveTo: string } ? SavedFile : R extends { readonly saveTo: FileStore<infer T> } ? T : UploadedFile
+type KeptAs<R> = R extends { readonly saveTo: string }
+  ? SavedFile
+  : R extends { readonly saveTo: { save(...args: never): Promise<infer T> } }
+    ? T
+    : UploadedFile
 
 /**
  * One file of a multipart form, or several with `count`. It is required unless it is `.optional()`. If no file was chosen, browsers send an

@@ -26,6 +26,14 @@ test('the first line has the titles, and lines end with CRLF', async () => {
   assert.equal(await textOf([], { columns: ['a'] as never[] }), 'a\r\n')
 })
 
+test('rows of SQLite may be given, and a cell of bytes is an error when it comes', async () => {
+  const rows: Record<string, string | number | null | Uint8Array>[] = [{ b: 'x' }, { b: new Uint8Array(1) }]
+  assert.equal(await textOf(rows.slice(0, 1), { columns: ['b'] }), 'b\r\nx\r\n')
+  await assert.rejects(textOf(rows, { columns: { Title: 'b' } }), /the cell "Title" of csv\(\) is/)
+  // @ts-expect-error never a cell
+  await assert.rejects(textOf([{ b: new Uint8Array(1) }], { columns: ['b'] }))
+})
+
 test('cells with separators, quotes and line breaks are quoted', async () => {
   const rows = [
     { a: 'x,y', b: 'say "hi"' },
