@@ -36,7 +36,12 @@ inBothReadModes('a declared form with files on the disk', (serve) => {
     const { connect } = await serve(t2, (server) =>
       server.mapPost('/', { body, ...OPEN }, ({ body: { fields, files } }) => {
         const saved: SavedFile = files.video
-        return { fields, saved, more: files.more?.map(({ fileName, size }) => [fileName, size]), note: files.note?.content.length }
+        return {
+          fields,
+          saved,
+          more: files.more?.map(({ fileName, clientName, size }) => [fileName, size, clientName]),
+          note: files.note?.content.length,
+        }
       }),
     )
     const small = (name: string): FormPart => ({ name: 'more', fileName: name, content: name })
@@ -50,14 +55,17 @@ inBothReadModes('a declared form with files on the disk', (serve) => {
     ])
     const answer = (await (await connect()).post('/', form, FORM_FIELD).message()).json() as {
       saved: SavedFile
-      more: [string, number][]
+      more: [string, number, string][]
     } & Record<string, unknown>
     assert.deepEqual(
-      { ...answer, more: answer.more.map(([, size]) => size) },
+      { ...answer, more: answer.more.map(([, size, clientName]) => [size, clientName]) },
       {
         fields: { title: 'Sea' },
-        saved: { path: join(directory, 'sea.mp4'), fileName: 'sea.mp4', size: LARGE.length, hash: null },
-        more: [5, 5],
+        saved: { path: join(directory, 'sea.mp4'), fileName: 'sea.mp4', clientName: '../a/sea.mp4', size: LARGE.length, hash: null },
+        more: [
+          [5, '1.txt'],
+          [5, '1.txt'],
+        ],
         note: 2,
       },
     )

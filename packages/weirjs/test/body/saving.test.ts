@@ -48,6 +48,7 @@ for (const [source, of] of SOURCES) {
         assert.deepEqual(saved, {
           path: join(directory, 'report.pdf'),
           fileName: 'report.pdf',
+          clientName: 'a/b/report.pdf',
           size: expected.length,
           hash: createHash('sha256').update(expected).digest('hex'),
         })

@@ -67,7 +67,10 @@ inBothReadModes('uploads', (serve) => {
       const content = patternBytes(size)
       const answer = await (await connect()).post('/', formWith(content), FORM_FIELD).message()
       const hash = createHash('sha256').update(content).digest('hex')
-      assert.deepEqual(answer.json(), { isValid: true, saved: [{ path: join(directory, 'file.bin'), fileName: 'file.bin', size, hash }] })
+      assert.deepEqual(answer.json(), {
+        isValid: true,
+        saved: [{ path: join(directory, 'file.bin'), fileName: 'file.bin', clientName: 'file.bin', size, hash }],
+      })
       assert.ok(readFileSync(join(directory, 'file.bin')).equals(content))
       assert.deepEqual([readdirSync(directory), openIn(directory)], [['file.bin'], []])
     })

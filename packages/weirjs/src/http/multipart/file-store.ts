@@ -14,8 +14,10 @@ import type { UploadedFileInfo } from './multipart-stream.ts'
 export interface SavedFile {
   /** Path of the file: the directory and `fileName`. */
   readonly path: string
-  /** Its name in the directory. */
+  /** Its name in the directory. It has a suffix if the client's name was taken. */
   readonly fileName: string
+  /** The name that the client has sent, unchanged and untrusted; null if it sent none. */
+  readonly clientName: string | null
   /** Size in bytes. */
   readonly size: number
   /** Digest in hexadecimal; null unless `hash` was set. */

@@ -55,9 +55,10 @@ let saveFile: typeof import('./saved-file.ts').saveFile | undefined
  * @see https://github.com/weirjs/weir/blob/main/docs/guide/uploads.md
  */
 export function saveTo(directory: string, info: UploadInfo, content: Readable | Uint8Array, policy: SavePolicy = {}): Promise<SavedFile> {
-  return saveChecked(SAVE_RULES, info, content, policy, async (clientName, checks, { fileName, mode, sync }) => {
+  return saveChecked(SAVE_RULES, info, content, policy, async (safeName, checks, { fileName, mode, sync }) => {
     saveFile ??= (await import('./saved-file.ts')).saveFile
-    const name = fileName === undefined ? clientName : safeFileName(fileName)
-    return saveFile({ owner: OWNER, directory, name, mode, sync }, content, checks)
+    const name = fileName === undefined ? safeName : safeFileName(fileName)
+    const saved = await saveFile({ owner: OWNER, directory, name, mode, sync }, content, checks)
+    return { ...saved, clientName: info.fileName }
   })
 }

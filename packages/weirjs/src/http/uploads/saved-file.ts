@@ -28,7 +28,11 @@ interface Place {
   readonly sync: boolean
 }
 
-export async function saveFile(place: Place, content: Readable | Uint8Array, checks: CheckedPolicy): Promise<SavedFile> {
+export async function saveFile(
+  place: Place,
+  content: Readable | Uint8Array,
+  checks: CheckedPolicy,
+): Promise<Omit<SavedFile, 'clientName'>> {
   const { owner, directory, name, mode, sync } = place
   const temporary = join(directory, `.${randomHex(12)}.part`)
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
