@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HttpServer, type InjectResponse, type MergePatch, mergePatch, type ServerOptions, t } from '../../src/index.ts'
+import { HttpError, HttpServer, type InjectResponse, type MergePatch, mergePatch, type ServerOptions, t } from '../../src/index.ts'
 import { client, patch } from '../../src/modules/client/index.ts'
 
 const PATCH = 'application/merge-patch+json'
@@ -87,4 +87,20 @@ test('a client of a contract sends it with its type', async () => {
   const { status, body } = await update({ body: { note: null } })
   assert.deepEqual([status, body], [200, { name: 'Ada' }])
   assert.deepEqual((got as MergePatch<unknown> | null)?.changes, { note: null })
+})
+
+test('a handler that neither applies the patch nor reads its changes is an error in tests', async () => {
+  const user = { name: 'Ada' }
+  const handlers: readonly (readonly [status: number, handler: (body: MergePatch<{ name: string }>) => unknown])[] = [
+    [500, (body) => ({ ...user, ...body })],
+    [500, (body) => Object.assign({ ...user }, body)],
+    [200, (body) => body.applyTo(user)],
+    [200, (body) => ({ ...user, ...(body.changes as object) })],
+    [404, () => Promise.reject(new HttpError(404, 'no user'))],
+  ]
+  for (const [status, handler] of handlers) {
+    const server = new HttpServer({ logger: null })
+    server.mapPatch('/user', { body: mergePatch(t.object({ name: t.string })) }, ({ body }) => handler(body))
+    assert.equal((await send(server, '{"name":"Bea"}')).status, status, String(handler))
+  }
 })

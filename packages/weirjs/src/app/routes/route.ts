@@ -5,6 +5,7 @@ import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
 import { type CallSite, programPlace } from '../../base/program-frames.ts'
 import type { BodyReader } from '../../http/body/body-reader.ts'
+import { MergePatchBody } from '../../http/body/merge-patch-body.ts'
 import { VerifiedBody } from '../../http/body/verified-body.ts'
 import { type AcceptField, acceptFieldOf } from '../../http/request/accepted-types.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
@@ -24,6 +25,7 @@ import { declaredAnswers } from './route-answers.ts'
 import { bodyModeOf, bodyReaderOf } from './route-body.ts'
 import { type Chain, type NoRoute, Scope } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
+import { reportUnusedPatch } from './unused-patch.ts'
 import { type MessageSchemas, upgradeOfHandler } from './upgrade-handler.ts'
 
 /** What a handler may return: see `reply.ts`. */
@@ -120,6 +122,7 @@ export class Route implements RouteInfo {
     const { summary = null, description = null, operationId = null, deprecated = false, tool = false } = options
     this.documentation = { summary, description, operationId, deprecated, tool: tool === true ? NO_OPTIONS : tool || null }
     if (this.body?.declared instanceof VerifiedBody) scope.use(NOTE_FAILING)
+    if (this.body?.declared instanceof MergePatchBody) scope.beforeSend(reportUnusedPatch)
     if (deprecated !== false) scope.beforeSend(deprecation(deprecated))
     if (settings.requireIfMatch?.value === true && !isSafe(method)) scope.use(REQUIRED_CONDITION)
     else if (options.requireIfMatch === true)

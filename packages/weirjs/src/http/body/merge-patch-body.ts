@@ -10,6 +10,9 @@ import { TypedBody } from './typed-body.ts'
 
 const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 
+/** @internal Whether nothing has looked at the changes. */
+export let isUnused: (patch: MergePatch<unknown>) => boolean
+
 /**
  * The changes that a client has sent for a `T`, which is an `Input` in JSON. What a handler gets whose body is `mergePatch(schema)`.
  * @example
@@ -17,11 +20,12 @@ const MERGE_PATCH_TYPE = 'application/merge-patch+json'
  * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
  */
 export class MergePatch<T, Input = unknown> {
-  /**
-   * The properties that change, in the form in which they were sent: a date is text, and null stands for what is removed. Each has been checked,
-   * and properties that the schema does not declare are left out.
-   */
-  readonly changes: MergePatchInput<Input>
+  static {
+    isUnused = (patch) => !patch.#isUsed
+  }
+
+  readonly #changes: MergePatchInput<Input>
+  #isUsed = false
   readonly #schema: MergePatchSchema
   readonly #status: 400 | 422
 
@@ -29,7 +33,16 @@ export class MergePatch<T, Input = unknown> {
   constructor(schema: MergePatchSchema, changes: object, status: 400 | 422) {
     this.#schema = schema
     this.#status = status
-    this.changes = changes as MergePatchInput<Input>
+    this.#changes = changes as MergePatchInput<Input>
+  }
+
+  /**
+   * The properties that change, in the form in which they were sent: a date is text, and null stands for what is removed. Each has been checked,
+   * and properties that the schema does not declare are left out.
+   */
+  get changes(): MergePatchInput<Input> {
+    this.#isUsed = true
+    return this.#changes
   }
 
   /**
