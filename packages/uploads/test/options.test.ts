@@ -9,11 +9,11 @@ import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { openapi } from '../../openapi/src/index.ts'
 import { redisLocks } from '../../redis/src/index.ts'
-import { HttpServer } from '../../weirjs/src/index.ts'
+import { HttpServer, type InjectResponse, t as schema } from '../../weirjs/src/index.ts'
 import { accessLog } from '../../weirjs/src/modules/log/index.ts'
 import { eventually } from '../../weirjs/test/support/serving.ts'
 import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
-import { uploading } from '../../weirjs/test/support/uploading.ts'
+import { BYTES_TYPE, uploading } from '../../weirjs/test/support/uploading.ts'
 import { diskStorage, type UploadStorage, type UploadsOptions, uploads } from '../src/index.ts'
 
 const OPTIONS: UploadsOptions = { storage: diskStorage('/tmp/never-used'), onComplete() {} }
@@ -148,4 +148,29 @@ test('documents describe the routes', async () => {
   const { paths } = (await server.inject('/openapi.json')).json() as { paths: Record<string, object> }
   assert.deepEqual(Object.keys(paths['/files']!).sort(), ['options', 'post'])
   assert.deepEqual(Object.keys(paths['/files/{id}']!).sort(), ['delete', 'get', 'options', 'patch', 'post'])
+})
+
+test('in a group with answers, those of the module are declared as well', async (t) => {
+  const storage = diskStorage(uploading(t).directory, { sync: false })
+  const server = new HttpServer({ logger: null })
+  const answers = { 200: schema.object({ id: schema.string }), 201: null, 204: null }
+  const module = uploads('/files', {
+    storage,
+    onComplete(upload) {
+      upload.keep()
+      return { id: 'a', secret: 'b' }
+    },
+  })
+  server.group('/in', { answers }).use(module)
+  const tus = (method: string, url: string, headers: Record<string, string>, body?: string): Promise<InjectResponse> =>
+    server.inject({ method, url, headers: { 'Tus-Resumable': '1.0.0', ...headers }, ...(body === undefined ? {} : { body }) })
+  assert.equal((await tus('OPTIONS', '/in/files', {})).status, 204)
+  const created = await tus('POST', '/in/files', { 'Upload-Length': '2' })
+  assert.equal(created.status, 201)
+  const url = created.headers.get('location')!
+  const part = { 'Content-Type': BYTES_TYPE }
+  assert.equal((await tus('PATCH', url, { ...part, 'Upload-Offset': '0' }, 'a')).status, 204)
+  assert.ok((await tus('HEAD', url, {})).status < 300)
+  const complete = await tus('PATCH', url, { ...part, 'Upload-Offset': '1' }, 'b')
+  assert.deepEqual([complete.status, complete.json()], [200, { id: 'a' }])
 })
