@@ -368,6 +368,12 @@ describe('verified()', () => {
     assert.equal(calls, 1)
   })
 
+  test('replaces no policy of the program', async () => {
+    const server = new HttpServer({ logger: null }).use({ name: 'verified', gate: ({ response }) => response.unauthorized() })
+    server.mapPost('/', { body: verified(text(), () => {}) }, ({ body }) => body)
+    assert.equal((await server.inject({ method: 'POST', url: '/', body: 'x', headers: { 'Content-Type': 'text/plain' } })).status, 401)
+  })
+
   test('is for bodies that are gathered', () => {
     for (const body of [multipart({}), t.object({}), undefined])
       assert.throws(() => verified(body as never, () => {}), { code: 'WEIR_OPTION_INVALID' })

@@ -9,9 +9,9 @@ import type { Next } from '../policies/middleware.ts'
 import { type CheckedPolicy, checkPolicies } from '../policies/policy.ts'
 
 /** A handler whose time is over may still run when its client gets a 503: what it was given must not be given to another one before it has ended. */
-export const NOTE_FAILING: CheckedPolicy = checkPolicies('verified', [
+export const NOTE_FAILING: CheckedPolicy = checkPolicies('verified()', [
   {
-    name: 'verified',
+    name: 'verified()', // a policy of a program may be called "verified", and must not be replaced
     async middleware(session: HttpSession, next: Next): Promise<HttpResponse> {
       try {
         return await next()
