@@ -10,8 +10,10 @@ import { clientAddressOf, clientPortOf, isProxiedTls, type Peer, socketPeerOf } 
 
 /** How many requests of one connection are read in a row, before the event loop turns to others. */
 const REQUESTS_IN_A_ROW = 64
-/** The same in bytes of their heads, and of bodies that become complete. Over HTTP/2 a head of 64 KB, or the end of a body, is received in few bytes. */
-const BYTES_IN_A_ROW = 64 * 1024
+/** The same in bytes of their heads. Over HTTP/2 a head of 64 KB may be received in 60 bytes. */
+const HEAD_BYTES_IN_A_ROW = 64 * 1024
+/** The same in bytes of bodies that become complete. Usual ones come with their bytes: a smaller number would end each read of theirs. */
+const BODY_BYTES_IN_A_ROW = 1024 * 1024
 /** The same in pieces of bodies. A chunk of one byte takes six on the wire, and as long as a large one. */
 const PIECES_IN_A_ROW = 4_096
 
@@ -27,7 +29,8 @@ export abstract class RequestSource {
   /** How many requests it has carried. */
   requests = 0
   #requestsInARow = 0
-  #bytesInARow = 0
+  #headBytesInARow = 0
+  #bodyBytesInARow = 0
   #piecesInARow = 0
   /** Enough requests, or pieces of bodies, have been read in a row: the rest waits for the next turn of the event loop. */
   protected isAtRest = false
@@ -51,14 +54,14 @@ export abstract class RequestSource {
    */
   protected countRequest(headBytes: number): void {
     this.requests++
-    this.#bytesInARow += headBytes
-    if (++this.#requestsInARow >= REQUESTS_IN_A_ROW || this.#bytesInARow >= BYTES_IN_A_ROW) this.#rest()
+    this.#headBytesInARow += headBytes
+    if (++this.#requestsInARow >= REQUESTS_IN_A_ROW || this.#headBytesInARow >= HEAD_BYTES_IN_A_ROW) this.#rest()
   }
 
   /** A body is complete. Those of many requests may all lack a byte, and be read by their handlers when it comes. */
   protected countBody(bytes: number): void {
-    this.#bytesInARow += bytes
-    if (this.#bytesInARow >= BYTES_IN_A_ROW) this.#rest()
+    this.#bodyBytesInARow += bytes
+    if (this.#bodyBytesInARow >= BODY_BYTES_IN_A_ROW) this.#rest()
   }
 
   /** A piece of a body has been read. */
@@ -69,7 +72,7 @@ export abstract class RequestSource {
   }
 
   #rest(): void {
-    this.#requestsInARow = this.#bytesInARow = this.#piecesInARow = 0
+    this.#requestsInARow = this.#headBytesInARow = this.#bodyBytesInARow = this.#piecesInARow = 0
     this.isAtRest = true
     setImmediate(endRest, this)
   }
