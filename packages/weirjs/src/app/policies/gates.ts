@@ -6,6 +6,9 @@ import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { isLater, replyInPlace } from '../reply.ts'
 import type { Gate } from './policy.ts'
 
+/** Who has returned what answers a request. */
+const GATE = 'a gate'
+
 /** The result of gates: null if all of them let the request pass. */
 export type Held = OutgoingResponse | null | Promise<OutgoingResponse | null>
 
@@ -14,7 +17,7 @@ export function runGates(exchange: Exchange, gates: readonly Gate[], from: numbe
   for (let i = from; i < gates.length; i++) {
     const result = gates[i]!(exchange.session)
     if (isLater(result)) return awaitGate(exchange, gates, result, i + 1)
-    if (hasAnswered(exchange, result)) return answer(exchange, result)
+    if (isRefusal(exchange, result, GATE)) return replyInPlace(exchange, result, GATE)
   }
   return null
 }
@@ -26,28 +29,27 @@ async function awaitGate(
   next: number,
 ): Promise<OutgoingResponse | null> {
   const result = await running
-  if (hasAnswered(exchange, result)) return answer(exchange, result)
+  if (isRefusal(exchange, result, GATE)) return replyInPlace(exchange, result, GATE)
   // The server has answered in the meantime, because time was up. A client that has only ended its side still waits for a response.
   if (exchange.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
   return runGates(exchange, gates, next)
 }
 
-/** A gate that returns nothing has answered, too, if it has built a response. It can hardly have meant to let the request pass. */
-function hasAnswered(exchange: Exchange, result: unknown): boolean {
-  return result !== undefined || (exchange.own.isAnswered && exchange.sent === null)
-}
-
 /**
- * @throws WEIR_RESULT_UNSENDABLE for an upgrade, and for what is hardly meant as a response: a verdict or a status, and the principal, which `return
- * (session.principal = user)` would send to the client
+ * Whether what a gate, or another function that works as one, has returned answers the request. One that returns nothing has answered, too, if it
+ * has built a response: it can hardly have meant to let the request pass.
+ * @param who has returned it, for errors
+ * @throws WEIR_RESULT_UNSENDABLE for what is hardly meant as a response: a verdict or a status, and the principal, which `return (session.principal =
+ * user)` would send to the client
  */
-function answer(exchange: Exchange, result: unknown): OutgoingResponse | Promise<OutgoingResponse> {
+export function isRefusal(exchange: Exchange, result: unknown, who: string): boolean {
+  if (result === undefined) return exchange.own.isAnswered && exchange.sent === null
   if (result === null || typeof result === 'boolean' || typeof result === 'number')
     throw new WeirError(
       'WEIR_RESULT_UNSENDABLE',
-      `a gate returned ${result}: it returns nothing to let a request pass, and a response to refuse it`,
+      `${who} returned ${result}: it returns nothing to let a request pass, and a response to refuse it`,
     )
   if (result === exchange.session.principal)
-    throw new WeirError('WEIR_RESULT_UNSENDABLE', 'a gate returned session.principal: it returns nothing to let a request pass')
-  return replyInPlace(exchange, result, 'a gate')
+    throw new WeirError('WEIR_RESULT_UNSENDABLE', `${who} returned session.principal: it returns nothing to let a request pass`)
+  return true
 }

@@ -4,6 +4,7 @@ import type { Buffer } from 'node:buffer'
 
 import { hasDebug } from '../../app/debugged.ts'
 import type { MapMethod, Module, ModuleHost } from '../../app/module-host.ts'
+import { isRefusal } from '../../app/policies/gates.ts'
 import type { Gate } from '../../app/policies/policy.ts'
 import type { WebSocketEntry } from '../../app/routes/contract.ts'
 import type { EntryServer } from '../../app/routes/contract-routes.ts'
@@ -13,7 +14,6 @@ import { type MessageSchemas, upgradesTo } from '../../app/routes/upgrade-handle
 import { addShutdownListener, removeShutdownListener } from '../../app/shutdown-listeners.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
-import { WeirError } from '../../base/errors.ts'
 import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
 import { shown } from '../../base/kind-of.ts'
 import { alias, duration, flag, func, matching, readBy, size, text, tokens } from '../../base/option-kinds.ts'
@@ -353,14 +353,8 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
       await checkOrigin(this.#isAllowed, session)
       const heard = this.relayed?.listen(server.stopping)
       const refusal = await (this.handlers.accept?.(args, session) as unknown)
+      if (isRefusal(exchangeOf(session), refusal, `accept of websocket ${this.#path}`)) return refusal ?? response
       await heard
-      if (refusal === null || typeof refusal === 'boolean' || typeof refusal === 'number')
-        throw new WeirError(
-          'WEIR_RESULT_UNSENDABLE',
-          `accept of websocket ${this.#path} returned ${refusal}: it returns nothing to let a client in, and a response to refuse it`,
-        )
-      if (refusal !== undefined) return refusal
-      if (exchangeOf(session).own.isAnswered) return response // a response that is built, and not returned, is hardly meant to let the client in
     }
     return response.upgrade(
       'websocket',

@@ -100,6 +100,7 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
         true: async () => true,
         status: () => 403,
         null: () => null,
+        principal: (_, session) => (session.principal = { secret: 'x' }),
       }
       for (const [path, accept] of Object.entries(accepts)) server.use(websocket(`/${path}`, { accept: accept as () => undefined }))
     })
@@ -113,7 +114,12 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
     for (const path of ['response', 'later', 'built']) assert.equal(await status(path), 403, path)
     assert.deepEqual(logged, [])
     for (const path of ['false', 'true', 'status', 'null']) assert.equal(await status(path), 500, path)
-    assert.match(String(logged[0]), /accept of websocket \/false returned false: it returns nothing to let a client in/)
+    assert.match(
+      String(logged[0]),
+      /accept of websocket \/false returned false: it returns nothing to let a request pass, and a response to refuse it/,
+    )
+    assert.equal(await status('principal'), 500)
+    assert.match(String(logged.at(-1)), /accept of websocket \/principal returned session\.principal/)
   })
 
   test('accepts pages of its own host, and clients that are not a page', async (t) => {
