@@ -1,14 +1,13 @@
 // The locks of one process.
 
-import type { Clock } from 'weirjs/kit'
+import { type Clock, FairQueue } from 'weirjs/kit'
 import type { UploadLock, UploadLocks } from './upload-locks.ts'
 
 /** Who has the lock of an upload, and who waits for it. */
 interface Place {
   onWanted: (() => void) | null
-  readonly waiting: Set<Waiter>
-  /** Goes on from the last one that it has returned: to look for the first of a set takes the longer, the more have left it. */
-  readonly inOrder: Iterator<Waiter, undefined>
+  /** All as one sender: in the order in which they came. */
+  readonly waiting: FairQueue<Waiter>
 }
 
 interface Waiter {
@@ -27,15 +26,14 @@ class MemoryLocks implements UploadLocks {
   acquire(id: string, onWanted: () => void, waitMs: number, clock: Clock): Promise<UploadLock | null> {
     const place = this.#places.get(id)
     if (place === undefined) {
-      const waiting = new Set<Waiter>()
-      this.#places.set(id, { onWanted, waiting, inOrder: waiting.values() })
+      this.#places.set(id, { onWanted, waiting: new FairQueue() })
       return Promise.resolve(this.#lockOf(id))
     }
     if (waitMs === 0) return Promise.resolve(null)
     return new Promise((resolve) => {
       const stopTimer = clock.every(waitMs, () => {
         stopTimer()
-        place.waiting.delete(waiter)
+        place.waiting.delete('', waiter)
         resolve(null)
       })
       const waiter: Waiter = {
@@ -45,7 +43,7 @@ class MemoryLocks implements UploadLocks {
           resolve(this.#lockOf(id))
         },
       }
-      place.waiting.add(waiter)
+      place.waiting.add('', waiter)
       ask(place)
     })
   }
@@ -65,15 +63,14 @@ class MemoryLocks implements UploadLocks {
 
   #pass(id: string): void {
     const place = this.#places.get(id)!
-    const next = place.inOrder.next().value
-    if (next === undefined) {
+    const next = place.waiting.next()
+    if (next === null) {
       this.#places.delete(id)
       return
     }
-    place.waiting.delete(next)
     place.onWanted = next.onWanted
     next.grant()
-    if (place.waiting.size > 0) queueMicrotask(() => ask(place)) // the newest has it in the end
+    if (place.waiting.length > 0) queueMicrotask(() => ask(place)) // the newest has it in the end
   }
 }
 
