@@ -2,9 +2,11 @@
 
 import { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
-import { saveContent } from 'weirjs/kit'
+import type { ContentPolicy } from 'weirjs'
+import { CONTENT_RULES, rules, saveContent } from 'weirjs/kit'
 
-const ANY = { maxSize: Number.POSITIVE_INFINITY, extensions: null, magic: undefined, hash: null, onProgress: undefined }
+/** @internal */
+export const TYPE_RULES = rules<ContentPolicy>('uploads')(CONTENT_RULES)
 /** As many as any format is known by. */
 const MOST_BYTES = 64
 
@@ -15,6 +17,5 @@ export async function checkTypes(stream: Readable, types: readonly string[]): Pr
     first = Buffer.concat([first, piece.subarray(0, MOST_BYTES)])
     if (first.length >= MOST_BYTES) break
   }
-  const policy = { owner: 'uploads', read: () => ({ ...ANY, types }) }
-  await saveContent(policy, { fileName: null }, first, {}, async (content) => void (await content.toArray()))
+  await saveContent(TYPE_RULES, { fileName: null }, first, { types }, async (content) => void (await content.toArray()))
 }
