@@ -146,7 +146,7 @@ function contentOf(match: string, source: DictionarySources[string]): Uint8Array
   if (given !== null && given.length < 2)
     throw invalid(
       'compression',
-      `dictionaries has ${given!.length === 0 ? 'no sample' : 'one sample'} for ${JSON.stringify(match)}: give two or more, or the dictionary itself`,
+      `dictionaries has ${given.length === 0 ? 'no sample' : 'one sample'} for ${JSON.stringify(match)}: give two or more, or the dictionary itself`,
     )
   const content = given === null ? Uint8Array.from(bytes[0]!) : sharedOf(bytes)
   if (content.length === 0)

@@ -8,8 +8,9 @@ export type OriginPredicate = (origin: string, session: HttpSession) => boolean 
 
 /**
  * `'*'` means every page, and `'same'` means pages of the host in `session.origin`: the host of the request, or a host that a trusted proxy names.
- * Otherwise an origin as browsers send it, such as `https://app.example.com`, an expression that must match the whole origin, a list of both and of `'same'`, or a predicate. The origin `null` (sandboxed frames, files) is allowed by `'*'`, by its name or by a predicate. Expressions never match
- * it, because that is rarely intended.
+ * Otherwise an origin as browsers send it, such as `https://app.example.com`, an expression that must match the whole origin, a list of these and of
+ * `'same'`, or a predicate. The origin `null` (sandboxed frames, files) is allowed by `'*'`, by its name or by a predicate. Expressions never match it,
+ * because that is rarely intended.
  */
 export type Origins = string | RegExp | readonly (string | RegExp)[] | OriginPredicate
 

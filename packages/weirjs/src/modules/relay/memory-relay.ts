@@ -201,7 +201,7 @@ class Subscription implements RelaySubscription {
   }
 
   #deliverSoon(): Promise<void> {
-    this.#delivery ??= Promise.resolve().then(() => this.#deliver() ?? undefined)
+    this.#delivery ??= Promise.resolve().then(() => this.#deliver())
     return this.#delivery
   }
 
@@ -214,13 +214,12 @@ class Subscription implements RelaySubscription {
   }
 
   /** Others come first after so many: a subscriber may have missed all that is kept. */
-  #deliver(): Promise<void> | null {
+  #deliver(): Promise<void> | undefined {
     const queue = this.#queue.splice(0, MOST_AT_ONCE)
-    const isAll = this.#queue.length === 0
-    const delivery = isAll ? null : new Promise(setImmediate).then(() => this.#deliver() ?? undefined)
-    this.#delivery = delivery
+    const rest = this.#queue.length === 0 ? undefined : new Promise(setImmediate).then(() => this.#deliver())
+    this.#delivery = rest ?? null
     for (const message of queue) {
-      if (this.#isClosed) return null
+      if (this.#isClosed) return undefined
       this.position = message?.id ?? this.position
       try {
         if (message === null) this.#onGap?.()
@@ -229,6 +228,6 @@ class Subscription implements RelaySubscription {
         this.#onError(error)
       }
     }
-    return delivery
+    return rest
   }
 }
