@@ -25,7 +25,7 @@ test('without an address, no other one is listened on', async (t) => {
     if (address === '127.0.0.1' || scopeid) continue
     await assert.rejects(RawClient.connect({ port, host: address }), address)
   }
-  assert.match(await answerTo(port, 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'), / 200 /)
+  assert.match(await responseTo(port, 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'), / 200 /)
 })
 
 test('every limit and timeout is set, except for the three that SECURITY.md names', () => {
@@ -73,7 +73,7 @@ for (const [what, options] of Object.entries(LOOSE))
     const port = await portOf(t, server)
     for (const { id, bytes, expected } of malformed) {
       if (options.proxies !== undefined && EMPTY_HOST.test(bytes.toString('latin1'))) continue
-      const [, status] = /^HTTP\/1\.1 (\d{3}) /.exec(await answerTo(port, bytes)) ?? assert.fail(`${id}: no response`)
+      const [, status] = /^HTTP\/1\.1 (\d{3}) /.exec(await responseTo(port, bytes)) ?? assert.fail(`${id}: no response`)
       if (options.onError === undefined) assert.equal(Number(status), expected[0]!.status, id)
       assert.equal(handled, 0, id)
     }
@@ -143,7 +143,7 @@ async function portOf(t: TestContext, server: HttpServer): Promise<number> {
   return server.port
 }
 
-async function answerTo(port: number, bytes: string | Buffer): Promise<string> {
+async function responseTo(port: number, bytes: string | Buffer): Promise<string> {
   const client = await RawClient.connect(port)
   client.send(bytes)
   client.end()

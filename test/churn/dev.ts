@@ -59,9 +59,9 @@ const gapMs = (restarts * PAUSE_MS * CLIENTS) / connections
 const client = async (): Promise<void> => {
   while (!isOver || asked < connections) {
     asked++
-    const answer = await ask()
-    if (answer === null) lost++
-    else newest = Math.max(newest, Number(answer))
+    const response = await ask()
+    if (response === null) lost++
+    else newest = Math.max(newest, Number(response))
     await pause(Math.random() * gapMs)
   }
 }

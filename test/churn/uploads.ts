@@ -21,7 +21,7 @@ const EXPIRES_MS = 60_000 + breaks * 2_000 + Math.round(size / 5_000)
 const PIECE = 256 * 1024
 
 type Protocol = 'tus' | 'draft'
-interface Answer {
+interface ResponseHead {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
 }
@@ -62,24 +62,28 @@ function noteMemory(): void {
   } catch {} // not Linux
 }
 
-function begin(method: string, path: string, headers: Record<string, string | number>): { sent: ClientRequest; answer: Promise<Answer> } {
+function begin(
+  method: string,
+  path: string,
+  headers: Record<string, string | number>,
+): { sent: ClientRequest; response: Promise<ResponseHead> } {
   const sent = request({ host: '127.0.0.1', port: server.port, method, path, headers, agent: false })
-  const answer = new Promise<Answer>((resolve, reject) => {
+  const reply = new Promise<ResponseHead>((resolve, reject) => {
     sent.on('response', (response) => {
       response.resume()
       resolve({ status: response.statusCode!, headers: response.headers })
     })
     sent.on('error', reject)
   })
-  return { sent, answer }
+  return { sent, response: reply }
 }
 
-async function ask(method: string, path: string, headers: Record<string, string | number>): Promise<Answer> {
+async function ask(method: string, path: string, headers: Record<string, string | number>): Promise<ResponseHead> {
   for (let attempt = 0; ; attempt++) {
-    const { sent, answer } = begin(method, path, headers)
+    const { sent, response } = begin(method, path, headers)
     sent.end()
     try {
-      const got = await answer
+      const got = await response
       if (got.status >= 300) throw new Error(`${method} got ${got.status}`)
       return got
     } catch (error) {
@@ -128,7 +132,7 @@ async function upload(protocol: Protocol): Promise<{ sentAgain: number; seconds:
   for (let number = 0; ; number++) {
     const offset = Number((await ask('HEAD', url, common)).headers['upload-offset'])
     sentAgain += Math.max(0, last - offset)
-    const { sent, answer } = begin('PATCH', url, {
+    const { sent, response } = begin('PATCH', url, {
       ...common,
       'Content-Type': tus ? 'application/offset+octet-stream' : 'application/partial-upload',
       'Upload-Offset': offset,
@@ -137,11 +141,11 @@ async function upload(protocol: Protocol): Promise<{ sentAgain: number; seconds:
     })
     const isLast = number === places.length
     const until = isLast ? size : Math.max(offset + 1, places[number]!)
-    if (!isLast) answer.catch(() => {})
+    if (!isLast) response.catch(() => {})
     await send(sent, offset, until)
     if (isLast) {
       sent.end()
-      const { status } = await answer
+      const { status } = await response
       if (status !== 204) throw new Error(`${protocol}: the last request got ${status}`)
       return { sentAgain, seconds: (performance.now() - began) / 1000 }
     }

@@ -71,8 +71,8 @@ test('each endpoint answers', async (t) => {
 
 test('two workers share the ports, and SIGTERM stops them', async (t) => {
   const { ports, child } = await startEntry(t, { WORKERS: '2' })
-  const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => overTls(ports.tls, { path: `/json/1?m=${i}` })))
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  const responses = await Promise.all(Array.from({ length: 8 }, (_, i) => overTls(ports.tls, { path: `/json/1?m=${i}` })))
+  assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]))
   const ended = new Promise((done) => child.once('exit', (code, signal) => done([code, signal])))
   child.kill('SIGTERM')
   assert.deepEqual(await ended, [0, null])

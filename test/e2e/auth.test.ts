@@ -79,8 +79,8 @@ describe('curl', { skip: noCurl }, () => {
     test(`passwords, tokens and keys over TLS, ${version.slice(2)}`, async (context) => {
       const { origin } = await start(context)
       const ask = async (path: string, ...args: readonly string[]) => {
-        const { answer } = await curl(['-k', version, ...args, `${origin}${path}`])
-        return `${answer.status} ${answer.status === 200 ? answer.text : (answer.header('www-authenticate') ?? '')}`.trim()
+        const { response } = await curl(['-k', version, ...args, `${origin}${path}`])
+        return `${response.status} ${response.status === 200 ? response.text : (response.header('www-authenticate') ?? '')}`.trim()
       }
       const challenges = 'Bearer realm="api", Basic realm="restricted", charset="UTF-8", ApiKey header="X-API-Key"'
       assert.equal(await ask('/'), `401 ${challenges}`)
@@ -101,7 +101,7 @@ describe('curl', { skip: noCurl }, () => {
 
   test('an upload is refused before it is sent', async (context) => {
     const { origin, read } = await start(context)
-    const { answers } = await curl([
+    const { responses } = await curl([
       '-k',
       '--http1.1',
       '-H',
@@ -111,7 +111,7 @@ describe('curl', { skip: noCurl }, () => {
       `${origin}/upload`,
     ])
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [401],
       'no 100 Continue',
     )
@@ -120,7 +120,7 @@ describe('curl', { skip: noCurl }, () => {
 
   test('over plain HTTP, passwords and keys get 403, and tokens pass', async (context) => {
     const { origin } = await start(context, false)
-    const statusOf = async (...args: readonly string[]): Promise<number> => (await curl([...args, `${origin}/`])).answer.status
+    const statusOf = async (...args: readonly string[]): Promise<number> => (await curl([...args, `${origin}/`])).response.status
     assert.equal(await statusOf('--user', 'ann:grün'), 403)
     assert.equal(await statusOf('-H', `X-API-Key: ${API_KEY}`), 403)
     assert.equal(await statusOf('--oauth2-bearer', token), 200)
@@ -131,8 +131,8 @@ describe('undici', () => {
   test('fetch, requests, event streams and WebSockets', async (context) => {
     const { origin } = await start(context)
     const headers = { authorization: `Bearer ${token}` }
-    const answer = await fetch(`${origin}/`, { dispatcher: insecure, headers })
-    assert.equal(await answer.text(), 'jwt ann')
+    const response = await fetch(`${origin}/`, { dispatcher: insecure, headers })
+    assert.equal(await response.text(), 'jwt ann')
     assert.equal((await fetch(`${origin}/`, { dispatcher: insecure })).status, 401)
     const { statusCode, body } = await request(`${origin}/events`, { dispatcher: insecure })
     assert.equal(statusCode, 401)

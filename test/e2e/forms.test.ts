@@ -64,8 +64,8 @@ describe('curl', { skip: noCurl }, () => {
       writeFileSync(file, 'content')
       const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"`
       const parts = NAMES.flatMap((name) => ['-F', `${name.replaceAll('=', '')}=@${file};filename=${quoted(name)}`])
-      const { answer } = await curl([...options, ...parts, '-F', 'field=ü "x"', `${origin}/form`])
-      assert.deepEqual(JSON.parse(answer.text), {
+      const { response } = await curl([...options, ...parts, '-F', 'field=ü "x"', `${origin}/form`])
+      assert.deepEqual(JSON.parse(response.text), {
         isValid: true,
         fields: [['field', 'ü "x"']],
         files: NAMES.map((name) => [name.replaceAll('=', ''), name, 'content']),
@@ -77,8 +77,8 @@ describe('curl', { skip: noCurl }, () => {
     const { origin } = await start(t)
     const file = join(temporaryDirectory(t), 'value')
     writeFileSync(file, Buffer.from('J\xfcrgen', 'latin1'))
-    const { answer } = await curl(['-F', `name=<${file};type=text/plain; charset=ISO-8859-1`, `${origin}/form`])
-    assert.deepEqual((JSON.parse(answer.text) as { fields: unknown }).fields, [['name', 'Jürgen']])
+    const { response } = await curl(['-F', `name=<${file};type=text/plain; charset=ISO-8859-1`, `${origin}/form`])
+    assert.deepEqual((JSON.parse(response.text) as { fields: unknown }).fields, [['name', 'Jürgen']])
   })
 
   for (const boundary of ['a$b*c#d', "!#$%&'*+-.^_`|~", '"quoted $*# one"']) {
@@ -87,21 +87,21 @@ describe('curl', { skip: noCurl }, () => {
       const plain = boundary.replaceAll('"', '')
       const body = `--${plain}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--${plain}--\r\n`
       const args = ['-H', `Content-Type: multipart/form-data; boundary=${boundary}`, '--data-binary', '@-', `${origin}/form`]
-      const { answer } = await curl(args, Buffer.from(body))
-      assert.deepEqual(JSON.parse(answer.text), { isValid: true, fields: [['a', '1']], files: [] })
+      const { response } = await curl(args, Buffer.from(body))
+      assert.deepEqual(JSON.parse(response.text), { isValid: true, fields: [['a', '1']], files: [] })
     })
   }
 
   test('--data with a charset', async (t) => {
     const { origin } = await start(t)
     const type = 'Content-Type: application/x-www-form-urlencoded; charset=ISO-8859-1'
-    const { answer } = await curl(['-H', type, '--data-binary', '@-', `${origin}/urlencoded`], Buffer.from('name=J\xfcrgen', 'latin1'))
-    assert.deepEqual(JSON.parse(answer.text), { name: 'Jürgen' })
+    const { response } = await curl(['-H', type, '--data-binary', '@-', `${origin}/urlencoded`], Buffer.from('name=J\xfcrgen', 'latin1'))
+    assert.deepEqual(JSON.parse(response.text), { name: 'Jürgen' })
   })
 
   test('quotes of a cookie arrive as they were sent', async (t) => {
     const { origin } = await start(t, (server) => server.mapGet('/', (_, { request }) => ({ q: request.cookie('q') })))
-    assert.deepEqual(JSON.parse((await curl(['--cookie', 'q="a b"; r=1', `${origin}/`])).answer.text), { q: '"a b"' })
+    assert.deepEqual(JSON.parse((await curl(['--cookie', 'q="a b"; r=1', `${origin}/`])).response.text), { q: '"a b"' })
   })
 })
 
@@ -148,11 +148,11 @@ describe('Chromium', { skip: noChromium }, () => {
     if (id === 'multipart') {
       await page.locator('input[type=file]').setInputFiles({ name: 'a"b 100%.txt', mimeType: 'text/plain', buffer: Buffer.from('content') })
     }
-    const [answer] = await Promise.all([
+    const [reply] = await Promise.all([
       page.waitForResponse(/\/(?:form|urlencoded)$/),
       page.evaluate(`document.getElementById('${id}').submit()`),
     ])
-    return answer.json()
+    return reply.json()
   }
 
   test('a page in UTF-8 sends forms that come back whole, quotes in names too', async (t) => {
@@ -185,7 +185,7 @@ describe('Chromium', { skip: noChromium }, () => {
     await page.evaluate('document.cookie = \'page="y"\'')
     const inPage = (await page.evaluate('document.cookie')) as string
     assert.ok(inPage.includes('raw="x"') && inPage.includes('page="y"'), inPage)
-    const answer = await page.goto(`${origin}/cookies`)
-    assert.deepEqual(await answer!.json(), { mine: 'a "b"', raw: '"x"', page: '"y"' })
+    const reply = await page.goto(`${origin}/cookies`)
+    assert.deepEqual(await reply!.json(), { mine: 'a "b"', raw: '"x"', page: '"y"' })
   })
 })

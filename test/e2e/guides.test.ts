@@ -47,7 +47,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-async function answerOf(url: string): Promise<string> {
+async function responseOf(url: string): Promise<string> {
   for (let i = 0; ; i++)
     try {
       return await (await fetch(url)).text()
@@ -86,17 +86,17 @@ const without = (path: string): string | false => (existsSync(path) ? false : `$
 const FASTIFY = 'bench/node_modules'
 test('a Fastify application whose routes move one at a time', { skip: without(`${FASTIFY}/fastify`) }, async (t) => {
   const [base, stop] = await start(t, 'docs/guide/from-fastify.md', FASTIFY, 'fastify-app.js', FASTIFY_APP)
-  assert.equal(await answerOf(`${base}/users/5`), '{"id":5}')
-  assert.equal(await answerOf(`${base}/orders`), '["old"]')
-  assert.equal((JSON.parse(await answerOf(`${base}/none`)) as { statusCode: number }).statusCode, 404)
+  assert.equal(await responseOf(`${base}/users/5`), '{"id":5}')
+  assert.equal(await responseOf(`${base}/orders`), '["old"]')
+  assert.equal((JSON.parse(await responseOf(`${base}/none`)) as { statusCode: number }).statusCode, 404)
   assert.deepEqual(await stop(), [0, null])
 })
 
 const NEST = 'test/guests/node_modules'
 test('a Nest application whose routes move one at a time', { skip: without(`${NEST}/@nestjs`) }, async (t) => {
   const [base, stop] = await start(t, 'docs/guide/from-nest.md', NEST, 'app.module.js', NEST_APP)
-  assert.equal(await answerOf(`${base}/cats/5`), '{"id":5}')
-  assert.equal(await answerOf(`${base}/cats`), '["old"]')
-  assert.equal((JSON.parse(await answerOf(`${base}/none`)) as { statusCode: number }).statusCode, 404)
+  assert.equal(await responseOf(`${base}/cats/5`), '{"id":5}')
+  assert.equal(await responseOf(`${base}/cats`), '["old"]')
+  assert.equal((JSON.parse(await responseOf(`${base}/none`)) as { statusCode: number }).statusCode, 404)
   assert.deepEqual(await stop(), [0, null])
 })

@@ -101,7 +101,7 @@ for (const has32 of [false, true])
     )
   })
 
-/** What the demo answers to each operation, as Swagger UI sends it with the values below. */
+/** The demo's response to each operation, as Swagger UI sends it with the values below. */
 const DEMO: Readonly<Record<string, number>> = {
   'GET /chat/{room}': 426, // a page that tries operations opens no WebSocket
   'GET /clock': 200,

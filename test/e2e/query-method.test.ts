@@ -33,20 +33,20 @@ test('requests of undici, several on one connection', async (t) => {
   const client = new Client(origin, { pipelining: 3 })
   t.after(() => client.destroy())
   const { headers, body } = INIT
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 6 }, async () => (await client.request({ method: 'QUERY', path: '/people', headers, body })).body.json()),
   )
-  assert.deepEqual(answers, Array(6).fill(FOUND))
+  assert.deepEqual(responses, Array(6).fill(FOUND))
 })
 
 test('curl, with JSON, a form and a stream', { skip: noCurl }, async (t) => {
   const { origin } = await searchable(t)
   const query = ['-X', 'QUERY', `${origin}/people`]
   const json = ['-H', 'Content-Type: application/json']
-  assert.deepEqual(JSON.parse((await curl([...query, ...json, '-d', ASKED])).answer.text), FOUND)
-  assert.deepEqual(JSON.parse((await curl([...query, '-d', 'name=Ada'])).answer.text), FOUND)
+  assert.deepEqual(JSON.parse((await curl([...query, ...json, '-d', ASKED])).response.text), FOUND)
+  assert.deepEqual(JSON.parse((await curl([...query, '-d', 'name=Ada'])).response.text), FOUND)
   const streamed = await curl([...query, ...json, '-T', '-'], Buffer.from(ASKED))
-  assert.deepEqual(JSON.parse(streamed.answer.text), FOUND)
+  assert.deepEqual(JSON.parse(streamed.response.text), FOUND)
   const options = await curl(['-X', 'OPTIONS', `${origin}/people`])
-  assert.deepEqual([options.answer.header('allow'), options.answer.header('accept-query')], ['OPTIONS, QUERY', '*/*'])
+  assert.deepEqual([options.response.header('allow'), options.response.header('accept-query')], ['OPTIONS, QUERY', '*/*'])
 })

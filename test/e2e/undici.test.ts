@@ -23,8 +23,8 @@ test('fetch sends a stream as a chunked body, and gets it back', async (t) => {
   async function* body(): AsyncGenerator<Uint8Array> {
     for (let i = 0; i < 1_000; i++) yield Buffer.from(`${i}\n`)
   }
-  const answer = await fetch(`${origin}/api/user/save`, { method: 'POST', body: body(), duplex: 'half' })
-  assert.equal(await answer.text(), Array.from({ length: 1_000 }, (_, i) => `${i}\n`).join(''))
+  const response = await fetch(`${origin}/api/user/save`, { method: 'POST', body: body(), duplex: 'half' })
+  assert.equal(await response.text(), Array.from({ length: 1_000 }, (_, i) => `${i}\n`).join(''))
 })
 
 test('ten pipelined requests are answered in order on one connection', async (t) => {
@@ -83,8 +83,8 @@ test('each piece of a stream arrives before the next one is produced', async (t)
       }
     })
   })
-  const answer = await fetch(`${origin}/stream`)
-  const reader = answer.body!.getReader()
+  const response = await fetch(`${origin}/stream`)
+  const reader = response.body!.getReader()
   for (const [i, step] of steps.entries()) {
     const { value } = await within(reader.read(), `piece ${i}`)
     assert.equal(Buffer.from(value!).toString(), `piece ${i}`)
@@ -109,8 +109,8 @@ test('a client that leaves during a response closes its source and aborts the si
     })
   })
   const abort = new AbortController()
-  const answer = await fetch(`${origin}/endless`, { signal: abort.signal })
-  const reader = answer.body!.getReader()
+  const response = await fetch(`${origin}/endless`, { signal: abort.signal })
+  const reader = response.body!.getReader()
   await reader.read()
   abort.abort()
   await assert.rejects(reader.read(), { name: 'AbortError' })

@@ -35,10 +35,10 @@ describe('curl -F', { skip: noCurl }, () => {
     await writeFile(picture, awkward)
     await writeFile(notes, 'Grüße\r\n')
     const form = ['-F', `first=@${picture}`, '-F', 'TITLE=Zwölf Boxkämpfer', '-F', `second=@${notes};type=text/x-notes`]
-    const { answer } = await curl([...form, origin + STREAMING])
-    assert.equal(answer.status, 200)
-    assert.equal(answer.header('content-type'), 'application/json')
-    assert.deepEqual(JSON.parse(answer.text), {
+    const { response } = await curl([...form, origin + STREAMING])
+    assert.equal(response.status, 200)
+    assert.equal(response.header('content-type'), 'application/json')
+    assert.deepEqual(JSON.parse(response.text), {
       ok: true,
       title: 'Zwölf Boxkämpfer',
       uploadDir,
@@ -53,16 +53,16 @@ describe('curl -F', { skip: noCurl }, () => {
 
   test('without a title the response has null, and without files an empty list', async (t) => {
     const { origin, uploadDir } = await startDemo(t)
-    const { answer } = await curl(['-F', 'subtitle=none', origin + STREAMING])
-    assert.deepEqual(JSON.parse(answer.text), { ok: true, title: null, uploadDir, files: [] })
+    const { response } = await curl(['-F', 'subtitle=none', origin + STREAMING])
+    assert.deepEqual(JSON.parse(response.text), { ok: true, title: null, uploadDir, files: [] })
   })
 
   test('a file that is sent twice is saved as two files', async (t) => {
     const { origin, uploadDir } = await startDemo(t)
     const names: string[] = []
     for (const content of ['first', 'second']) {
-      const { answer } = await curl(['-F', `file=${content};filename=note.txt`, origin + STREAMING])
-      names.push((JSON.parse(answer.text) as Uploaded).files[0]!.savedAs)
+      const { response } = await curl(['-F', `file=${content};filename=note.txt`, origin + STREAMING])
+      names.push((JSON.parse(response.text) as Uploaded).files[0]!.savedAs)
     }
     assert.equal(names[0], 'note.txt')
     assert.match(names[1]!, /^note-.+\.txt$/)
@@ -85,8 +85,8 @@ describe('curl -F', { skip: noCurl }, () => {
     const { origin, uploadDir } = await startDemo(t)
     const large = Buffer.alloc(64 * MIB, awkward)
     const form = ['-H', 'Transfer-Encoding: chunked', '-F', 'file=@-;filename=large.bin']
-    const { answer } = await curl([...form, origin + STREAMING], large)
-    const { files } = JSON.parse(answer.text) as Uploaded
+    const { response } = await curl([...form, origin + STREAMING], large)
+    const { files } = JSON.parse(response.text) as Uploaded
     assert.equal(files[0]!.size, large.length)
     const hash = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
     assert.equal(hash(await readFile(join(uploadDir, 'large.bin'))), hash(large))
@@ -98,8 +98,8 @@ describe('curl -F', { skip: noCurl }, () => {
     await writeFile(sparse, '')
     await truncate(sparse, 1024 * MIB + 1)
     const upload = ['-H', 'Expect: 100-continue', '-F', `file=@${sparse}`, '--write-out', '%{stderr}%{size_upload}']
-    const { answer, stderr } = await curl([...upload, origin + STREAMING])
-    assert.equal(answer.status, 413)
+    const { response, stderr } = await curl([...upload, origin + STREAMING])
+    assert.equal(response.status, 413)
     assert.equal(stderr, '0', 'no byte of the body was sent')
   })
 
@@ -116,12 +116,12 @@ describe('curl -F', { skip: noCurl }, () => {
       ['a part without a name', [...type, '--data-binary', `${whole}--B\r\nContent-Type: text/plain\r\n\r\nx\r\n--B--\r\n`]],
     ]
     for (const [what, args] of invalid) {
-      const { answer } = await curl([...args, origin + STREAMING])
-      assert.equal(answer.status, 400, what)
-      assert.deepEqual(JSON.parse(answer.text), { ok: false, error: 'The body is not a valid multipart form.' }, what)
+      const { response } = await curl([...args, origin + STREAMING])
+      assert.equal(response.status, 400, what)
+      assert.deepEqual(JSON.parse(response.text), { ok: false, error: 'The body is not a valid multipart form.' }, what)
       const inMemory = await curl([...args, origin + IN_MEMORY])
-      assert.equal(inMemory.answer.status, 400, what)
-      assert.equal(inMemory.answer.text, 'Send a multipart form with a file.', what)
+      assert.equal(inMemory.response.status, 400, what)
+      assert.equal(inMemory.response.text, 'Send a multipart form with a file.', what)
     }
     assert.deepEqual(await readdir(uploadDir), [])
   })
@@ -130,10 +130,10 @@ describe('curl -F', { skip: noCurl }, () => {
     const { origin, uploadDir } = await startDemo(t)
     const largest = join(await temporaryFolder(t), 'largest.PNG')
     await writeFile(largest, Buffer.alloc(MIB, awkward))
-    const { answer } = await curl(['-F', 'title=x', '-F', 'a=hello;filename=a.txt', '-F', `b=@${largest}`, origin + IN_MEMORY])
-    assert.equal(answer.status, 200)
-    assert.equal(answer.header('content-type'), 'text/plain; charset=utf-8')
-    assert.equal(answer.text, `Saved a.txt (5 bytes), largest.PNG (1048576 bytes) in ${uploadDir}.`)
+    const { response } = await curl(['-F', 'title=x', '-F', 'a=hello;filename=a.txt', '-F', `b=@${largest}`, origin + IN_MEMORY])
+    assert.equal(response.status, 200)
+    assert.equal(response.header('content-type'), 'text/plain; charset=utf-8')
+    assert.equal(response.text, `Saved a.txt (5 bytes), largest.PNG (1048576 bytes) in ${uploadDir}.`)
     assert.equal(await readFile(join(uploadDir, 'a.txt'), 'utf8'), 'hello')
     assert.ok((await readFile(join(uploadDir, 'largest.PNG'))).equals(Buffer.alloc(MIB, awkward)))
   })
@@ -144,22 +144,22 @@ describe('curl -F', { skip: noCurl }, () => {
     await writeFile(tooLarge, Buffer.alloc(MIB + 1))
     const good = ['-F', 'good=x;filename=good.txt']
     for (const name of ['run.exe', 'page.txt.html', 'png', '.png', 'run.exe. ']) {
-      const { answer } = await curl([...good, '-F', `bad=x;filename="${name}"`, origin + IN_MEMORY])
-      assert.equal(answer.status, 415, name)
-      assert.equal(answer.text, 'Wrong extension: only .gif, .jpeg, .jpg, .png, .txt, .webp.', name)
+      const { response } = await curl([...good, '-F', `bad=x;filename="${name}"`, origin + IN_MEMORY])
+      assert.equal(response.status, 415, name)
+      assert.equal(response.text, 'Wrong extension: only .gif, .jpeg, .jpg, .png, .txt, .webp.', name)
     }
-    const { answer } = await curl([...good, '-F', `bad=@${tooLarge}`, origin + IN_MEMORY])
-    assert.equal(answer.status, 413)
-    assert.equal(answer.text, 'A file may have at most 1048576 bytes.')
+    const { response } = await curl([...good, '-F', `bad=@${tooLarge}`, origin + IN_MEMORY])
+    assert.equal(response.status, 413)
+    assert.equal(response.text, 'A file may have at most 1048576 bytes.')
     assert.deepEqual(await readdir(uploadDir), [])
   })
 
   test('in memory, a folder that cannot be written results in a 500 with the error of the system', async (t) => {
     const missing = join(await temporaryFolder(t), 'missing')
     const { origin } = await startDemo(t, { uploadDir: missing })
-    const { answer } = await curl(['-F', 'a=hello;filename=a.txt', origin + IN_MEMORY])
-    assert.equal(answer.status, 500)
-    assert.match((JSON.parse(answer.text) as { detail: string }).detail, /ENOENT/)
+    const { response } = await curl(['-F', 'a=hello;filename=a.txt', origin + IN_MEMORY])
+    assert.equal(response.status, 500)
+    assert.match((JSON.parse(response.text) as { detail: string }).detail, /ENOENT/)
   })
 })
 
@@ -170,9 +170,9 @@ describe('FormData of undici', () => {
     form.append('title', 'Grüße "quoted"\r\nsecond line')
     form.append('file', new File([awkward], 'a "b" ü.bin', { type: 'application/x-awkward' }))
     form.append('file', new File([], 'empty.txt', { type: 'text/plain' }))
-    const answer = await fetch(origin + STREAMING, { method: 'POST', body: form })
-    assert.equal(answer.status, 200)
-    const { title, files } = (await answer.json()) as Uploaded
+    const response = await fetch(origin + STREAMING, { method: 'POST', body: form })
+    assert.equal(response.status, 200)
+    const { title, files } = (await response.json()) as Uploaded
     assert.equal(title, 'Grüße "quoted"\r\nsecond line')
     assert.deepEqual(
       files.map(({ field, originalName, size, contentType }) => [field, originalName, size, contentType]),
@@ -190,8 +190,8 @@ describe('FormData of undici', () => {
     const { origin, uploadDir } = await startDemo(t)
     const form = new FormData()
     form.append('file', new File(['hello'], 'hello.txt'))
-    const answer = await fetch(origin + IN_MEMORY, { method: 'POST', body: form })
-    assert.equal(await answer.text(), `Saved hello.txt (5 bytes) in ${uploadDir}.`)
+    const response = await fetch(origin + IN_MEMORY, { method: 'POST', body: form })
+    assert.equal(await response.text(), `Saved hello.txt (5 bytes) in ${uploadDir}.`)
     assert.equal(await readFile(join(uploadDir, 'hello.txt'), 'utf8'), 'hello')
   })
 
@@ -200,9 +200,9 @@ describe('FormData of undici', () => {
     const form = new FormData()
     form.append('file', new File(['hello'], 'hello.txt'))
     for (let i = 0; i < 200; i++) form.append('field', String(i))
-    const answer = await fetch(origin + STREAMING, { method: 'POST', body: form })
-    assert.equal(answer.status, 413)
-    assert.equal(((await answer.json()) as { limit: string }).limit, 'maxParts')
+    const response = await fetch(origin + STREAMING, { method: 'POST', body: form })
+    assert.equal(response.status, 413)
+    assert.equal(((await response.json()) as { limit: string }).limit, 'maxParts')
     assert.deepEqual(await readdir(uploadDir), [])
   })
 

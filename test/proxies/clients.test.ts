@@ -54,10 +54,10 @@ const withHeader = (more: object = {}): ServerOptions => ({ listen: [{ port: 0, 
 async function ask(port: number): Promise<Seen & { readonly port: number }> {
   const client = await RawClient.connect({ port, host: '127.0.0.1', localAddress: CLIENT, noDelay: true })
   const ownPort = client.localPort
-  const answer = await client.send(REQUEST).message()
+  const response = await client.send(REQUEST).message()
   client.destroy()
-  assert.equal(answer.status, 200, answer.text)
-  return { ...(answer.json() as Seen), port: ownPort }
+  assert.equal(response.status, 200, response.text)
+  return { ...(response.json() as Seen), port: ownPort }
 }
 
 const plain = { isSecure: false, origin: 'http://localhost', commonName: null, protocol: 'HTTP/1.1' }
@@ -143,8 +143,8 @@ test('curl --haproxy-protocol, plain and over TLS', { skip: noCurl }, async (t) 
   ] as const) {
     const server = await serve(t, withHeader(tls))
     const url = `${scheme}://127.0.0.1:${server.port}/`
-    const { answer } = await curl(['--haproxy-protocol', ...options, url])
-    const seen = JSON.parse(answer.text) as Seen
+    const { response } = await curl(['--haproxy-protocol', ...options, url])
+    const seen = JSON.parse(response.text) as Seen
     assert.ok(seen.clientPort > 0)
     assert.deepEqual([seen.clientAddress, seen.isSecure], ['127.0.0.1', scheme === 'https'])
   }

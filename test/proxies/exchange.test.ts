@@ -75,8 +75,8 @@ for (const kind of PROXIES) {
     await t.test('an upload of a known length arrives unchanged', async () => {
       const body = randomBytes(2 * MIB)
       const client = await site.connect()
-      const answer = await client.post('/hash', body).message()
-      assert.equal(answer.text, createHash('sha256').update(body).digest('hex'))
+      const response = await client.post('/hash', body).message()
+      assert.equal(response.text, createHash('sha256').update(body).digest('hex'))
       assert.equal((await client.get('/').message()).text, 'hello')
     })
 
@@ -110,8 +110,8 @@ for (const kind of PROXIES) {
 
     await t.test('HEAD has the length and no body', async () => {
       const client = await site.connect()
-      const answer = await client.send('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n').message(true)
-      assert.equal(answer.header('content-length'), '5')
+      const response = await client.send('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n').message(true)
+      assert.equal(response.header('content-length'), '5')
       assert.equal((await client.get('/').message()).text, 'hello')
     })
 
@@ -119,8 +119,8 @@ for (const kind of PROXIES) {
       const client = await site.connect()
       client.send('POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n')
       assert.equal((await client.message()).status, 100)
-      const answer = await client.send('hello').message()
-      assert.deepEqual([answer.status, answer.text], [200, 'hello'])
+      const response = await client.send('hello').message()
+      assert.deepEqual([response.status, response.text], [200, 'hello'])
       assert.equal((await client.get('/').message()).text, 'hello')
     })
 

@@ -128,8 +128,8 @@ for (const relay of RELAYS) {
 
     await t.test('large responses arrive unchanged, several at a time', async () => {
       const clients = await Promise.all(Array.from({ length: 4 }, () => site.connect()))
-      const answers = await Promise.all(clients.map((client, i) => client.get(i % 2 === 0 ? '/large' : '/stream').message()))
-      for (const { status, body } of answers) assert.deepEqual([status, hashOf(body)], [200, hashOf(LARGE)])
+      const responses = await Promise.all(clients.map((client, i) => client.get(i % 2 === 0 ? '/large' : '/stream').message()))
+      for (const { status, body } of responses) assert.deepEqual([status, hashOf(body)], [200, hashOf(LARGE)])
     })
 
     await t.test('a body that is too large gets 413 while the client is still sending, and other requests are not affected', async () => {

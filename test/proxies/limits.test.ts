@@ -35,7 +35,7 @@ for (const [title, options, flags] of [
     const server = await serve(t, options)
     const url = `${title === 'HTTP/2' ? 'https' : 'http'}://127.0.0.1:${server.port}/`
     const send = async () =>
-      (await curl([...flags, '--header', 'Expect: 100-continue', '--data-binary', '@-', url], Buffer.alloc(100_000))).answers
+      (await curl([...flags, '--header', 'Expect: 100-continue', '--data-binary', '@-', url], Buffer.alloc(100_000))).responses
     assert.deepEqual(
       (await send()).map(({ status }) => status),
       [100, 200],

@@ -96,7 +96,7 @@ for (const { name, missing, start } of PROXIES)
 
       // Each message is sent when the one before has come back.
       let next = gate()
-      const answers: string[] = []
+      const responses: string[] = []
       async function* talk() {
         for (const text of ['a', 'b', 'c']) {
           yield { text }
@@ -105,10 +105,10 @@ for (const { name, missing, start } of PROXIES)
         }
       }
       for await (const { text } of client.converse(talk())) {
-        answers.push(text)
+        responses.push(text)
         next.open()
       }
-      assert.deepEqual(answers, ['re: a', 're: b', 're: c'])
+      assert.deepEqual(responses, ['re: a', 're: b', 're: c'])
     })
 
 async function* texts() {

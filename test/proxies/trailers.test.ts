@@ -92,9 +92,9 @@ for (const [name, server, endpoint] of [
     const ports = await serve(t)
     const client = await RawClient.connect(await haproxyHttp(t, ports[endpoint]!, server))
     t.after(() => client.destroy())
-    const [hints, answer] = await client.get('/hints').messages(2)
+    const [hints, response] = await client.get('/hints').messages(2)
     assert.deepEqual(
-      [hints!.status, hints!.header('link'), answer!.status, answer!.text],
+      [hints!.status, hints!.header('link'), response!.status, response!.text],
       [103, '</a.css>; rel=preload; as=style', 200, 'page'],
     )
   })

@@ -70,10 +70,10 @@ export function disagreements(sightings: readonly Sighting[], bodies: ReadonlyMa
 
 /** Responses that a client got through the proxy, whose id from the proxy differs from the one that the server read. */
 export function mismatches(received: string): string[] {
-  const answers = received.split(/(?=HTTP\/1\.[01] \d{3} )/)
-  return answers.filter((answer) => {
-    const meant = /^x-proxy-id: (\S+)\r$/im.exec(answer)?.[1]
-    const read = /\r\n\r\nread (\S+)/.exec(answer)?.[1]
+  const responses = received.split(/(?=HTTP\/1\.[01] \d{3} )/)
+  return responses.filter((response) => {
+    const meant = /^x-proxy-id: (\S+)\r$/im.exec(response)?.[1]
+    const read = /\r\n\r\nread (\S+)/.exec(response)?.[1]
     return read !== undefined && read !== meant
   })
 }

@@ -89,9 +89,9 @@ describe('@weirjs/uploads in S3', { skip: noS3 }, () => {
     await tus('PATCH', url, { 'Upload-Offset': 0 }, FILE.subarray(0, PART + 5))
     for (const fault of [403, 500, 'cut'] as const) {
       s3.front.fault = () => fault
-      for (const answer of [await tus('HEAD', url), await tus('POST', '/files', { 'Upload-Length': 1 }), await tus('DELETE', url)]) {
-        assert.equal(answer.status, 503)
-        assert.doesNotMatch(answer.text(), /S3|uploads-|AccessDenied|InternalError|127\.0\.0\.1/)
+      for (const response of [await tus('HEAD', url), await tus('POST', '/files', { 'Upload-Length': 1 }), await tus('DELETE', url)]) {
+        assert.equal(response.status, 503)
+        assert.doesNotMatch(response.text(), /S3|uploads-|AccessDenied|InternalError|127\.0\.0\.1/)
       }
       s3.front.fault = ({ query }) => (query.has('partNumber') ? fault : null)
       assert.equal((await tus('PATCH', url, { 'Upload-Offset': PART + 5 }, FILE.subarray(PART + 5))).status, 503)

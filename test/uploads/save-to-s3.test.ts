@@ -299,8 +299,8 @@ describe('s3Files', { skip: noS3 }, () => {
     const refused = await send([photo, { ...photo, content: 'small' }])
     assert.equal(refused.status, 400, refused.text())
     await assertNothingLeft(s3)
-    const answer = await send([photo, { name: 'title', content: 'Sea' }])
-    const [{ key, size }] = answer.json() as [{ key: string; size: number }]
+    const response = await send([photo, { name: 'title', content: 'Sea' }])
+    const [{ key, size }] = response.json() as [{ key: string; size: number }]
     assert.equal(size, FILE.length)
     assert.ok((await s3.bytes(key)).equals(FILE))
     assert.deepEqual(await s3.keys(), [key])

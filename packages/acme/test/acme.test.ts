@@ -511,8 +511,8 @@ test('challenges are answered at the root, also where the application is below a
   store.texts.set('ca.test.challenges', JSON.stringify({ texts: { known: 'known.thumbprint' }, certificates: {} }))
   for (const host of ['example.org', 'new.example.org', '127.0.0.1']) {
     const visit = (token: string) => server.inject({ url: `/.well-known/acme-challenge/${token}`, headers: { host } })
-    const answer = await visit('known')
-    assert.deepEqual([answer.status, answer.text()], [200, 'known.thumbprint'], host)
+    const response = await visit('known')
+    assert.deepEqual([response.status, response.text()], [200, 'known.thumbprint'], host)
     assert.notEqual((await visit('unknown')).status, 200)
   }
 })
@@ -757,8 +757,8 @@ test('httpsOnly sends plain HTTP to HTTPS, and browsers there from the beginning
   for (const isSecure of [false, true])
     for (const host of ['256.256.256.256', 'a%00b'])
       assert.equal((await server.inject({ url: '/', headers: { host }, peer: { isSecure } })).text(), 'home', `${host}: not in a URL`)
-  const answer = await server.fetch(new Request('https://example.org/'))
-  assert.equal(answer.headers.get('strict-transport-security'), 'max-age=2592000; includeSubDomains')
+  const response = await server.fetch(new Request('https://example.org/'))
+  assert.equal(response.headers.get('strict-transport-security'), 'max-age=2592000; includeSubDomains')
   assert.equal((await server.fetch(new Request('https://other.org/'))).headers.get('strict-transport-security'), null)
 })
 

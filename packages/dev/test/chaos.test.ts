@@ -195,7 +195,7 @@ test('chaos finds a handler that misses the error of a body that is cut short', 
 
 test('chaos reports a response that fails the check of the test', async () => {
   const { message, cause } = await findOn((server) => server.mapGet('/bad', () => 'bad'), {
-    check: (answer, { url }) => assert.equal(answer.text(), 'good', url),
+    check: (response, { url }) => assert.equal(response.text(), 'good', url),
   })
   assert.match(message, /the response 200 to GET \/bad failed its check/)
   assert.ok(cause instanceof assert.AssertionError)

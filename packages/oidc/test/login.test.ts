@@ -233,8 +233,8 @@ describe('what must not lead in', () => {
         return one
       }
       const visitors = [withCookie(), withCookie(), withCookie()]
-      const answers = await Promise.all(visitors.map((one) => one.go(callback)))
-      assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 400, 400], 'at the same time')
+      const responses = await Promise.all(visitors.map((one) => one.go(callback)))
+      assert.deepEqual(responses.map(({ status }) => status).sort(), [303, 400, 400], 'at the same time')
       const thief = withCookie()
       assert.equal((await thief.go(callback)).status, 400, 'later')
       assert.equal(await app.who(thief), null)

@@ -80,12 +80,12 @@ test('a span ends with the last byte of the response, not with the handler', asy
     yield 'b'
   })
   const client = connect(server)
-  const answer = client.get('/')
+  const response = client.get('/')
   await begun.promise
   await new Promise((resolve) => setImmediate(resolve)) // when observers would be told
   assert.equal(spans().length, 0)
   last.open()
-  await answer
+  await response
   await client[Symbol.asyncDispose]()
   assert.equal(spans().length, 1)
 })

@@ -55,9 +55,9 @@ for (const name of Object.keys(TRANSPORTS)) {
       Array.from({ length: 300 }, (_, index) => index),
     )
     assert.equal((await client.gather(toMessages('a', 'b', 'c'))).text, 'abc')
-    const answers: string[] = []
-    for await (const { text } of client.converse(toMessages('a', 'b'))) answers.push(text)
-    assert.deepEqual(answers, ['re: a', 're: b'])
+    const responses: string[] = []
+    for await (const { text } of client.converse(toMessages('a', 'b'))) responses.push(text)
+    assert.deepEqual(responses, ['re: a', 're: b'])
     assert.deepEqual(errors, [])
   })
 

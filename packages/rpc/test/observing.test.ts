@@ -129,9 +129,9 @@ test('typed clients and the test client call services without a port, streams, d
   const client = await connect(server)
   const url = '/test.v1.EchoService/Converse'
   const bodies = ['{"text":"a"}', '{"text":"b"}'].map((text) => frame(0, Buffer.from(text)))
-  const answer = await client.post(url, { headers: { 'Content-Type': 'application/connect+json' }, body: Buffer.concat(bodies) })
+  const response = await client.post(url, { headers: { 'Content-Type': 'application/connect+json' }, body: Buffer.concat(bodies) })
   const queue = new FrameQueue()
-  queue.add(Buffer.from(answer.body), 0, answer.body.length)
+  queue.add(Buffer.from(response.body), 0, response.body.length)
   const texts: string[] = []
   for (let one = queue.take(1_000); one !== null; one = queue.take(1_000)) texts.push(`${one.flags} ${one.bytes.toString()}`)
   assert.deepEqual(texts, ['0 {"text":"re: a"}', '0 {"text":"re: b"}', '2 {}'])

@@ -86,7 +86,7 @@ test('curl calls Connect over HTTP/1.1 and HTTP/2', { skip: noCurl }, async (t) 
   const { http1, http2 } = await serve(t)
   for (const [port, ...version] of [[http1], [http2, '--http2-prior-knowledge']] as [number, ...string[]][]) {
     const call = async (method: string, args: readonly string[], input?: Uint8Array) =>
-      (await curl([...version, ...args, `http://127.0.0.1:${port}${PATH}/${method}`], input)).answer
+      (await curl([...version, ...args, `http://127.0.0.1:${port}${PATH}/${method}`], input)).response
 
     const said = await call('Say', json({ text: 'hello' }))
     assert.deepEqual([said.status, said.text, said.header('trailer-x-tail')], [200, '{"text":"hello"}', 'the end'])
@@ -114,7 +114,7 @@ test('curl calls Connect over HTTP/1.1 and HTTP/2', { skip: noCurl }, async (t) 
     const web = await call('Say', bytes('application/grpc-web+json'), frames('{"text":"w"}'))
     assert.match(textsOf(web.body).join(), /^0 \{"text":"w"\},128 grpc-status: 0\r\n/)
   }
-  assert.equal((await curl([...json({}), `http://127.0.0.1:${http1}${PATH}/Missing`])).answer.status, 404)
+  assert.equal((await curl([...json({}), `http://127.0.0.1:${http1}${PATH}/Missing`])).response.status, 404)
 })
 
 function frames(...texts: readonly string[]): Buffer {

@@ -52,8 +52,8 @@ test('a client that comes back continues, although the server waits for its firs
   await begin(hanging, url, 0, 10, 'abc')
   await written(up, url, 3)
   assert.equal(await offsetOf(up, url), '3')
-  const answer = await hanging.answer()
-  assert.deepEqual([answer.status, codeOf(answer)], [409, 'WEIR_UPLOAD_SUPERSEDED'])
+  const response = await hanging.answer()
+  assert.deepEqual([response.status, codeOf(response)], [409, 'WEIR_UPLOAD_SUPERSEDED'])
   await using second = connect(up.server)
   await begin(second, url, 3, 7, 'def')
   await written(up, url, 6)
@@ -65,8 +65,8 @@ test('a client that comes back continues, although the server waits for its firs
 test('many requests at once append each byte once', async (t) => {
   const up = uploading(t)
   const url = await up.create(20)
-  const answers = await Promise.all(Array.from({ length: 8 }, () => up.tus('PATCH', url, { 'Upload-Offset': 0 }, 'x'.repeat(10))))
-  assert.ok(answers.every(({ status }) => status === 204 || status === 409))
+  const responses = await Promise.all(Array.from({ length: 8 }, () => up.tus('PATCH', url, { 'Upload-Offset': 0 }, 'x'.repeat(10))))
+  assert.ok(responses.every(({ status }) => status === 204 || status === 409))
   const offset = Number(await offsetOf(up, url))
   assert.ok(offset <= 10)
   await up.tus('PATCH', url, { 'Upload-Offset': offset }, 'y'.repeat(20 - offset))
@@ -135,8 +135,8 @@ test('an upload of unknown length cannot grow beyond the limit, nor another beyo
       for (let i = 0; i < 20; i++) yield 'abc'
     }
     const headers = { 'Tus-Resumable': '1.0.0', 'Content-Type': BYTES_TYPE, 'Upload-Offset': 0 }
-    const answer = await client.request({ method: 'PATCH', url, headers, body: pieces() })
-    assert.equal(answer.status, status)
+    const response = await client.request({ method: 'PATCH', url, headers, body: pieces() })
+    assert.equal(response.status, status)
     assert.deepEqual(up.files(), [])
     assert.equal(up.received.length, 0)
   }
@@ -168,8 +168,8 @@ test('a stop ends requests that append, and keeps what has arrived', async (t) =
   await begin(hanging, url, 0, 10, 'abc')
   await written(up, url, 3)
   await up.server.stop({ graceMs: 5_000 })
-  const answer = await hanging.answer()
-  assert.deepEqual([answer.status, codeOf(answer)], [503, 'WEIR_SERVER_STOPPED'])
+  const response = await hanging.answer()
+  assert.deepEqual([response.status, codeOf(response)], [503, 'WEIR_SERVER_STOPPED'])
   assert.equal(await offsetOf(up, url), '3')
 })
 

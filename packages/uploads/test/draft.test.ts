@@ -16,8 +16,8 @@ import { codeOf, hashOf, uploading } from '../../weirjs/test/support/uploading.t
 const PART = 'application/partial-upload'
 const FIELDS = ['upload-complete', 'upload-offset', 'upload-length'] as const
 
-function fieldsOf(answer: { readonly headers: Headers }): (string | null)[] {
-  return FIELDS.map((name) => answer.headers.get(name))
+function fieldsOf(response: { readonly headers: Headers }): (string | null)[] {
+  return FIELDS.map((name) => response.headers.get(name))
 }
 
 test('a whole upload in one request gets the response of onComplete', async (t) => {
@@ -27,8 +27,8 @@ test('a whole upload in one request gets the response of onComplete', async (t) 
     'Content-Type': 'image/png',
     'Content-Disposition': `inline; filename="x"; filename*=UTF-8''%C3%A9.png`,
   }
-  const answer = await send('POST', '/files', headers, 'hello')
-  assert.deepEqual([answer.status, answer.text(), ...fieldsOf(answer)], [200, '{"size":5}', '?1', '5', null])
+  const response = await send('POST', '/files', headers, 'hello')
+  assert.deepEqual([response.status, response.text(), ...fieldsOf(response)], [200, '{"size":5}', '?1', '5', null])
   assert.deepEqual(
     received.map(({ text, fileName, type }) => [text, fileName, type]),
     [['hello', 'é.png', 'image/png']],
@@ -77,10 +77,10 @@ test('an upload of unknown length is complete when the client says so, with or w
 test('another offset is refused with a problem that has both', async (t) => {
   const { send } = uploading(t)
   const url = (await send('POST', '/files', { 'Upload-Complete': '?0' }, 'abc')).headers.get('location')!
-  const answer = await send('PATCH', url, { 'Content-Type': PART, 'Upload-Complete': '?0', 'Upload-Offset': 2 }, 'x')
-  assert.deepEqual([answer.status, ...fieldsOf(answer)], [409, '?0', '3', null])
-  assert.equal(answer.headers.get('content-type'), 'application/problem+json')
-  const { type, 'expected-offset': expected, 'provided-offset': provided } = answer.json() as Record<string, unknown>
+  const response = await send('PATCH', url, { 'Content-Type': PART, 'Upload-Complete': '?0', 'Upload-Offset': 2 }, 'x')
+  assert.deepEqual([response.status, ...fieldsOf(response)], [409, '?0', '3', null])
+  assert.equal(response.headers.get('content-type'), 'application/problem+json')
+  const { type, 'expected-offset': expected, 'provided-offset': provided } = response.json() as Record<string, unknown>
   assert.deepEqual([type, expected, provided], ['https://iana.org/assignments/http-problem-types#mismatching-upload-offset', 3, 2])
 })
 
@@ -96,9 +96,9 @@ test('lengths that disagree are refused with a problem', async (t) => {
   refusals.push(await send('PATCH', url, { ...patch, 'Upload-Complete': '?0', 'Upload-Length': 6 }, 'abc'))
   refusals.push(await send('PATCH', url, { ...patch, 'Upload-Complete': '?1' }, 'abc'))
   refusals.push(await send('PATCH', url, { ...patch, 'Upload-Complete': '?0' }, 'abcdef'))
-  for (const answer of refusals) {
-    assert.deepEqual([answer.status, answer.headers.get('upload-complete')], [400, '?0'])
-    assert.equal((answer.json() as { type: string }).type, type)
+  for (const response of refusals) {
+    assert.deepEqual([response.status, response.headers.get('upload-complete')], [400, '?0'])
+    assert.equal((response.json() as { type: string }).type, type)
   }
   assert.deepEqual(fieldsOf(await send('HEAD', url)), ['?0', '0', '5'])
 })
@@ -106,8 +106,8 @@ test('lengths that disagree are refused with a problem', async (t) => {
 test('structured fields are read strictly', async (t) => {
   const { send, files } = uploading(t)
   for (const value of ['1', 'true', '?2', '"?1"', '']) {
-    const answer = await send('POST', '/files', { 'Upload-Complete': value, 'Upload-Draft-Interop-Version': '8' })
-    assert.deepEqual([answer.status, codeOf(answer)], [400, 'WEIR_UPLOAD_REQUEST'], value)
+    const response = await send('POST', '/files', { 'Upload-Complete': value, 'Upload-Draft-Interop-Version': '8' })
+    assert.deepEqual([response.status, codeOf(response)], [400, 'WEIR_UPLOAD_REQUEST'], value)
   }
   assert.deepEqual(files(), [])
   const url = (await send('POST', '/files', { 'Upload-Complete': '?0' })).headers.get('location')!
@@ -130,8 +130,8 @@ test('a content digest that does not fit discards the bytes', async (t) => {
 
 test('encoded content is refused: nobody could decode a part of it', async (t) => {
   const { server, send, files } = uploading(t)
-  const answer = await send('POST', '/files', { 'Upload-Complete': '?0', 'Content-Encoding': 'gzip' }, 'abc')
-  assert.deepEqual([answer.status, files()], [415, []])
+  const response = await send('POST', '/files', { 'Upload-Complete': '?0', 'Content-Encoding': 'gzip' }, 'abc')
+  assert.deepEqual([response.status, files()], [415, []])
   server.use(decompression())
   const packed = gzipSync('abc')
   const decoded = await send('POST', '/files', { 'Upload-Complete': '?1', 'Content-Encoding': 'gzip' }, packed)
@@ -182,13 +182,13 @@ test('104 states where the upload is, before its bytes are there; only to this v
     request.flushHeaders()
     if (expected === 1) await first
     request.end('hello')
-    const [answer] = (await once(request, 'response')) as [IncomingMessage]
-    answer.resume()
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    response.resume()
     assert.equal(interim.length, expected)
     if (interim[0] === undefined) continue
     assert.deepEqual([interim[0].statusCode, interim[0].statusMessage], [104, 'Upload Resumption Supported'])
     assert.equal(interim[0].headers['upload-draft-interop-version'], '8')
-    assert.equal(interim[0].headers.location, answer.headers.location)
+    assert.equal(interim[0].headers.location, response.headers.location)
     assert.equal(interim[0].headers['upload-limit'], 'max-size=1073741824, max-age=86400')
   }
 })
@@ -211,8 +211,8 @@ test('104 is sent over HTTP/2, too, and an upload that breaks there continues', 
   await once(stream, 'close')
   const offset = Number((await send('HEAD', url)).headers.get('upload-offset'))
   const rest = 'hello'.slice(offset)
-  const answer = await send('PATCH', url, { 'Content-Type': PART, 'Upload-Complete': '?1', 'Upload-Offset': offset }, rest)
-  assert.deepEqual([answer.status, received[0]?.text], [204, 'hello'])
+  const response = await send('PATCH', url, { 'Content-Type': PART, 'Upload-Complete': '?1', 'Upload-Offset': offset }, rest)
+  assert.deepEqual([response.status, received[0]?.text], [204, 'hello'])
 })
 
 test('what is refused is refused before the body is asked for', async (t) => {
@@ -226,8 +226,8 @@ test('what is refused is refused before the body is asked for', async (t) => {
     ['POST', '/files', { 'Upload-Complete': '?1', Expect: '100-continue' }, 1001, 413],
   ] as const) {
     await using client = connect(server)
-    const answer = await client.stream({ method, url: target, headers, body: 'x'.repeat(size) })
-    assert.deepEqual([answer.status, answer.interim], [status, []])
+    const response = await client.stream({ method, url: target, headers, body: 'x'.repeat(size) })
+    assert.deepEqual([response.status, response.interim], [status, []])
   }
   await using client = connect(server)
   const accepted = await client.stream({ method: 'PATCH', url, headers: { ...patch, 'Upload-Offset': 3 }, body: 'x'.repeat(997) })

@@ -7,8 +7,8 @@ import { codeOf, uploading } from '../../weirjs/test/support/uploading.ts'
 
 test('Upload-Metadata that is too long is refused for that, whatever it has', async (t) => {
   const { tus } = uploading(t)
-  const answer = await tus('POST', '/files', { 'Upload-Length': 5, 'Upload-Metadata': `${'a,'.repeat(3_000)}a` })
-  assert.deepEqual([answer.status, codeOf(answer)], [413, 'WEIR_BODY_TOO_LARGE'])
+  const response = await tus('POST', '/files', { 'Upload-Length': 5, 'Upload-Metadata': `${'a,'.repeat(3_000)}a` })
+  assert.deepEqual([response.status, codeOf(response)], [413, 'WEIR_BODY_TOO_LARGE'])
 })
 
 test('Upload-Concat is at most 16 KiB long', async (t) => {

@@ -16,7 +16,7 @@ const SIZE = 200_000
 const PIECE = 10_000
 const ROUNDS = 20
 
-interface Answer {
+interface Outcome {
   readonly status: number
   readonly offset: number
 }
@@ -43,7 +43,7 @@ async function serving(t: TestContext) {
    * Sends what is left of `content` in pieces, each in a turn of its own.
    * @param halfway waited for when half of it was sent
    */
-  const patch = (url: string, offset: number, content: Buffer, halfway?: () => Promise<unknown>): Promise<Answer> =>
+  const patch = (url: string, offset: number, content: Buffer, halfway?: () => Promise<unknown>): Promise<Outcome> =>
     new Promise((resolve, reject) => {
       const sent = open('PATCH', url, { 'Content-Type': BYTES_TYPE, 'Upload-Offset': offset, 'Content-Length': content.length - offset })
       let isAnswered = false
@@ -80,10 +80,10 @@ test('two PATCHes at one offset: the bytes are those of one of them', async (t) 
   for (let i = 0; i < ROUNDS; i++) {
     const url = await create()
     const writers = ['a', 'b', 'c'].map(filled)
-    const answers = await Promise.all(writers.map((content) => patch(url, 0, content)))
-    for (const { status } of answers) assert.ok(status === 204 || status === 409, `${status}`)
+    const responses = await Promise.all(writers.map((content) => patch(url, 0, content)))
+    for (const { status } of responses) assert.ok(status === 204 || status === 409, `${status}`)
     const offset = await offsetOf(url)
-    assert.ok(answers.filter(({ status }) => status === 204).length <= 1, 'one of them appends all')
+    assert.ok(responses.filter(({ status }) => status === 204).length <= 1, 'one of them appends all')
     if (offset < SIZE) assert.equal((await patch(url, offset, filled('z'))).status, 204)
     const bytes = whole[i]!
     assert.equal(bytes.length, SIZE)

@@ -45,10 +45,10 @@ test('an upload in two parts arrives whole, with what the client states about it
 
 test('OPTIONS states what is possible, with or without Tus-Resumable', async (t) => {
   const { send, tus } = uploading(t, { maxSize: 1000 })
-  for (const answer of [await send('OPTIONS', '/files'), await tus('OPTIONS', '/files', { 'Tus-Resumable': '0.1' })]) {
-    assert.equal(answer.status, 204)
+  for (const response of [await send('OPTIONS', '/files'), await tus('OPTIONS', '/files', { 'Tus-Resumable': '0.1' })]) {
+    assert.equal(response.status, 204)
     assert.deepEqual(
-      ['tus-version', 'tus-max-size', 'tus-checksum-algorithm', 'tus-extension', 'upload-limit'].map((name) => answer.headers.get(name)),
+      ['tus-version', 'tus-max-size', 'tus-checksum-algorithm', 'tus-extension', 'upload-limit'].map((name) => response.headers.get(name)),
       [
         '1.0.0',
         '1000',
@@ -63,8 +63,8 @@ test('OPTIONS states what is possible, with or without Tus-Resumable', async (t)
 test('another version is refused with 412, and nothing is done', async (t) => {
   const { send, files } = uploading(t)
   for (const version of ['0.2.2', '1.0.1', '']) {
-    const answer = await send('POST', '/files', { 'Tus-Resumable': version, 'Upload-Length': 1 })
-    assert.deepEqual([answer.status, answer.headers.get('tus-version'), codeOf(answer)], [412, '1.0.0', 'WEIR_UPLOAD_VERSION'])
+    const response = await send('POST', '/files', { 'Tus-Resumable': version, 'Upload-Length': 1 })
+    assert.deepEqual([response.status, response.headers.get('tus-version'), codeOf(response)], [412, '1.0.0', 'WEIR_UPLOAD_VERSION'])
   }
   assert.equal((await send('POST', '/files', { 'Upload-Length': 1 })).status, 412)
   assert.deepEqual(files(), [])
@@ -86,8 +86,8 @@ test('a creation has exactly one length, and valid fields', async (t) => {
     { 'Upload-Length': '1', 'Upload-Concat': 'whole' },
     { 'Upload-Length': '1', 'Upload-Checksum': 'crc9 YQ==' },
   ] as Record<string, string>[]) {
-    const answer = await tus('POST', '/files', headers)
-    assert.deepEqual([answer.status, codeOf(answer)], [400, 'WEIR_UPLOAD_REQUEST'], JSON.stringify(headers))
+    const response = await tus('POST', '/files', headers)
+    assert.deepEqual([response.status, codeOf(response)], [400, 'WEIR_UPLOAD_REQUEST'], JSON.stringify(headers))
   }
   assert.deepEqual(files(), [])
 })
@@ -264,9 +264,9 @@ test('an upload is not kept if the client cannot learn where it is', async (t) =
 test('what onComplete returns is the response, with the fields of the protocol', async (t) => {
   const { tus, create } = uploading(t, {}, ({ size }) => Response.json({ size }, { status: 202, headers: { 'X-Own': '1' } }))
   const url = await create(2)
-  const answer = await tus('PATCH', url, { 'Upload-Offset': 0 }, 'ab')
-  assert.deepEqual([answer.status, answer.text(), answer.headers.get('x-own')], [202, '{"size":2}', '1'])
-  assert.deepEqual([answer.headers.get('upload-offset'), answer.headers.get('tus-resumable')], ['2', '1.0.0'])
+  const response = await tus('PATCH', url, { 'Upload-Offset': 0 }, 'ab')
+  assert.deepEqual([response.status, response.text(), response.headers.get('x-own')], [202, '{"size":2}', '1'])
+  assert.deepEqual([response.headers.get('upload-offset'), response.headers.get('tus-resumable')], ['2', '1.0.0'])
 })
 
 test('pages of other origins can upload with the options that the guide states', async (t) => {

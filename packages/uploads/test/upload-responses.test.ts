@@ -18,13 +18,13 @@ test('the routes of uploads respond with what a document states', async (t) => {
   assert.equal(await validated(document), null)
   const { paths } = document
   const seen: string[] = []
-  const stated = (path: string, method: string, answer: InjectResponse): void => {
-    const where = `${method} ${path} ${answer.status}`
-    const found = paths[path]![method]!.responses[answer.status]
+  const stated = (path: string, method: string, response: InjectResponse): void => {
+    const where = `${method} ${path} ${response.status}`
+    const found = paths[path]![method]!.responses[response.status]
     assert.ok(found !== undefined, where)
     seen.push(where)
-    if (answer.status >= 400) return
-    const sent = [...answer.headers]
+    if (response.status >= 400) return
+    const sent = [...response.headers]
       .map(([name]) => name.toLowerCase())
       .filter((name) => /^(?:location|upload-(?:offset|length))$/.test(name))
     const known = Object.keys(found.headers ?? {}).map((name) => name.toLowerCase())

@@ -57,14 +57,14 @@ async function askOn(client: RawClient, name: string): Promise<string[]> {
   const answered: string[] = []
   for (let i = 0; ; i++) {
     const path = `/${i % 3 === 0 ? 'later' : 'quick'}/${name}-${i}`
-    const answer = await client
+    const response = await client
       .get(path)
       .message()
       .catch(() => null)
-    if (answer === null) return answered
-    assert.equal(answer.text, `${name}-${i}`)
+    if (response === null) return answered
+    assert.equal(response.text, `${name}-${i}`)
     answered.push(path)
-    if (answer.header('connection') === 'close') return answered
+    if (response.header('connection') === 'close') return answered
   }
 }
 
@@ -74,11 +74,11 @@ async function pipelineOn(client: RawClient, name: string): Promise<string[]> {
   let sent = 0
   for (let i = 0; ; i++) {
     while (sent < i + 8) client.get(`/${sent % 3 === 0 ? 'later' : 'quick'}/${name}-${sent++}`)
-    const answer = await client.message().catch(() => null)
-    if (answer === null) return answered
-    assert.equal(answer.text, `${name}-${i}`)
+    const response = await client.message().catch(() => null)
+    if (response === null) return answered
+    assert.equal(response.text, `${name}-${i}`)
     answered.push(`/${i % 3 === 0 ? 'later' : 'quick'}/${name}-${i}`)
-    if (answer.header('connection') === 'close') return answered
+    if (response.header('connection') === 'close') return answered
   }
 }
 
@@ -115,7 +115,7 @@ inBothReadModes('stop under load', (serve) => {
     slow.open()
     news.open()
     stream.open()
-    const closing = (answer: Message): string => `${answer.status} ${answer.text} ${answer.header('connection')}`
+    const closing = (response: Message): string => `${response.status} ${response.text} ${response.header('connection')}`
     for (const [n, client] of slowOnes.entries()) assert.equal(closing(await client.message()), `200 ${n} close`)
     for (const [n, client] of polling.entries()) assert.equal(closing(await client.message()), `200 ${n} close`)
     for (const [n, client] of uploads.entries()) assert.equal(closing(await client.message()), `200 ${n} 200000 close`)
@@ -134,8 +134,8 @@ inBothReadModes('stop under load', (serve) => {
     const stopped = server.stop()
     for (const client of [used, fresh]) client.get('/later/last')
     for (const client of [used, fresh]) {
-      const answer = await within(client.message(), 'the answer')
-      assert.deepEqual([answer.status, answer.text, answer.header('connection')], [200, 'last', 'close'])
+      const response = await within(client.message(), 'the response')
+      assert.deepEqual([response.status, response.text, response.header('connection')], [200, 'last', 'close'])
     }
     assert.equal(await within(silent.closed(), 'the end of the silent one'), 'end')
     assert.deepEqual(await within(stopped, 'the stop'), { aborted: 0 })

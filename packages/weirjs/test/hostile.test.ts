@@ -20,8 +20,8 @@ async function besideGoodClient({ connect }: Serving, attack: () => Promise<void
   let served = 0
   const serving = (async () => {
     do {
-      const answer = await good.get(`/good/${served}`).message()
-      assert.deepEqual([answer.status, answer.text], [200, `good ${served}`])
+      const response = await good.get(`/good/${served}`).message()
+      assert.deepEqual([response.status, response.text], [200, `good ${served}`])
       served++
       await new Promise((resolve) => setTimeout(resolve, 1))
     } while (!isOver)
@@ -47,7 +47,7 @@ async function flood(client: RawClient, piece: Buffer, mostBytes: number): Promi
   }
 }
 
-const codeOf = (answer: Message): unknown => (answer.json() as { code: string }).code
+const codeOf = (response: Message): unknown => (response.json() as { code: string }).code
 
 inBothReadModes('hostile clients', (serve) => {
   // Floods of one request.
@@ -120,8 +120,8 @@ inBothReadModes('hostile clients', (serve) => {
           attackers.map(async (attacker) => {
             attacker.send(start)
             await flood(attacker, Buffer.from(piece), 32 * MIB)
-            const answer = await attacker.message()
-            assert.deepEqual([answer.status, codeOf(answer), answer.header('connection')], [status, code, 'close'])
+            const response = await attacker.message()
+            assert.deepEqual([response.status, codeOf(response), response.header('connection')], [status, code, 'close'])
             assert.equal((await attacker.rest()).length, 0)
           }),
         )
@@ -207,8 +207,8 @@ inBothReadModes('hostile clients', (serve) => {
         }, 20)
         try {
           for (const attacker of attackers) {
-            const answer = await attacker.message()
-            assert.deepEqual([answer.status, codeOf(answer), answer.header('connection')], [status, code, 'close'])
+            const response = await attacker.message()
+            assert.deepEqual([response.status, codeOf(response), response.header('connection')], [status, code, 'close'])
           }
         } finally {
           clearInterval(dripping)
@@ -388,11 +388,11 @@ async function goneWithoutReading(client: RawClient): Promise<void> {
 async function servedAgain({ connect }: Serving): Promise<void> {
   for (;;) {
     const client = await connect()
-    const answer = await client
+    const response = await client
       .get('/good/again')
       .message()
       .catch(() => null)
-    if (answer?.status === 200) return
+    if (response?.status === 200) return
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

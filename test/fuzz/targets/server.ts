@@ -184,8 +184,8 @@ async function serve(parts: readonly Buffer[], leaves: boolean, bytes: Buffer): 
   const mistakes = ours.filter((error) => !isExpected(error))
   assert.deepEqual(mistakes, [], 'something other than a handler failed')
   for (const error of connection.reported) assert.ok(isExpected(error) || connection.fate === 'reset', `reported: ${String(error)}`)
-  const answers = answersOf(Buffer.from(connection.take(), 'latin1'), bytes, leaves || connection.fate === 'reset')
-  return { statuses: answers.map(({ status }) => status), fate: connection.fate }
+  const responses = responsesOf(Buffer.from(connection.take(), 'latin1'), bytes, leaves || connection.fate === 'reset')
+  return { statuses: responses.map(({ status }) => status), fate: connection.fate }
 }
 
 /** Errors that a client can cause. */
@@ -197,22 +197,22 @@ function isExpected(error: unknown): boolean {
 }
 
 /** Everything that was written, as responses. The last one may be cut short if the connection was aborted. */
-function answersOf(written: Buffer, sent: Buffer, isBroken: boolean): Message[] {
+function responsesOf(written: Buffer, sent: Buffer, isBroken: boolean): Message[] {
   const heads = read([sent]).messages
-  const answers: Message[] = []
+  const responses: Message[] = []
   for (let rest = written; rest.length > 0; ) {
-    const head = heads[answers.length]
+    const head = heads[responses.length]
     // A head that was refused may have begun with HEAD, and then the refusal has no body.
     const isLastHead = head === undefined && sent.includes('HEAD ')
     const found = readMessage(rest, head?.method === 'HEAD', !isBroken) ?? (isLastHead ? readMessage(rest, true, true) : null)
     if (found === null) {
       assert.ok(isBroken, `half a response: ${rest.toString('latin1', 0, 200)}`)
-      return answers
+      return responses
     }
-    if (found.message.status >= 200) answers.push(found.message)
+    if (found.message.status >= 200) responses.push(found.message)
     rest = rest.subarray(found.length)
   }
-  return answers
+  return responses
 }
 
 function checkCount(bytes: Buffer, { statuses, fate }: Served, leaves: boolean): void {

@@ -32,8 +32,8 @@ function ask(port: number, ca: string): Promise<string> {
   return new Promise<string>((resolve, reject) => {
     const asked = request(
       { host: '127.0.0.1', servername: 'localhost', headers: { Host: `localhost:${port}` }, port, ca, agent: false },
-      (answer) => {
-        answer.setEncoding('utf8').on('data', resolve)
+      (response) => {
+        response.setEncoding('utf8').on('data', resolve)
       },
     )
     asked.on('error', reject).end()

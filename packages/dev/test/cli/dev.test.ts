@@ -44,22 +44,22 @@ test('a change restarts the program on the same socket, prints what has changed,
   const weir = new RunningWeir(t, folder, 'dev', 'app.js')
   const port = Number((await weir.prints(URL_PRINTED))[1])
   assert.equal(await ask(port), 'v0')
-  const answers: string[] = []
+  const responses: string[] = []
   let version = 0
   const client = async (): Promise<void> => {
-    while (answers.length < 1_000) answers.push(await ask(port))
+    while (responses.length < 1_000) responses.push(await ask(port))
   }
   const clients = Array.from({ length: 8 }, client)
   while (version < 4) {
     // Some clients ask before a change, some while the program starts again, and some of the new one.
-    await eventually(() => answers.length >= 250 * version, 'answers of this run')
+    await eventually(() => responses.length >= 250 * version, 'answers of this run')
     write(folder, nameIs(`v${++version}`))
     await weir.prints(new RegExp(`\\+ GET {5}/v${version}\n`))
     assert.deepEqual(new Set([...weir.printed.matchAll(new RegExp(URL_PRINTED, 'g'))].map(([, again]) => Number(again))), new Set([port]))
   }
   await Promise.all(clients)
   assert.deepEqual(
-    answers.filter((answer) => !/^v\d+$/.test(answer)),
+    responses.filter((response) => !/^v\d+$/.test(response)),
     [],
   )
   assert.equal(await ask(port), `v${version}`)

@@ -50,8 +50,8 @@ function nodeWith(client: RedisClient, own: CacheOptions = {}): Node {
     cached,
     runs: () => runs,
     async get(url, headers = {}) {
-      const answer = await server.inject({ url, headers })
-      return [answer.text(), answer.headers.get('cache-status')]
+      const response = await server.inject({ url, headers })
+      return [response.text(), response.headers.get('cache-status')]
     },
   }
 }

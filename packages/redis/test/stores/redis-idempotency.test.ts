@@ -48,9 +48,9 @@ for (const [name, connect] of Object.entries({ redis: nodeRedis, ioredis }))
     assert.equal((await post('a')).status, 500)
     assert.equal(redis.cli('dbsize').trim(), '0')
     for (const isReplayed of [null, 'true']) {
-      const answer = await post('a')
-      assert.deepEqual([answer.status, [...answer.body], answer.headers.get('idempotent-replayed')], [201, [0, 255, 2], isReplayed])
-      assert.equal(answer.headers.get('content-type'), 'application/x-bytes')
+      const response = await post('a')
+      assert.deepEqual([response.status, [...response.body], response.headers.get('idempotent-replayed')], [201, [0, 255, 2], isReplayed])
+      assert.equal(response.headers.get('content-type'), 'application/x-bytes')
     }
     assert.equal((await post('b')).status, 422)
     const ttl = Number(redis.cli('pttl', redis.cli('keys', '*').trim()))
@@ -80,7 +80,7 @@ test('100 equal requests to two processes, one of which is killed: the handler r
   const told = await Promise.all(others.filter((_, i) => i % 2 === 1))
   await first!.kill()
   assert.equal(await lost, 'lost')
-  for (const answer of told) assert.match(String(answer), /^409,.*WEIR_IDEMPOTENCY_RUNNING/)
+  for (const response of told) assert.match(String(response), /^409,.*WEIR_IDEMPOTENCY_RUNNING/)
   // Until the lease is over, the first request may still be in progress; from then on, nobody knows how it has ended.
   let last: readonly [number, string] = [0, '']
   for (let i = 0; i < 400 && !last[1].includes('UNKNOWN'); i++) {
@@ -130,8 +130,8 @@ for (const [how, together] of [
     let runs = 0
     server.mapPost('/', { use: [idempotency({ store, lease: '1s' })] }, () => `${++runs}`)
     const post = async (i: number): Promise<[number, string]> => {
-      const answer = await server.inject({ method: 'POST', url: '/', headers: { 'Idempotency-Key': `${KEY}-${i}` } })
-      return [answer.status, answer.text()]
+      const response = await server.inject({ method: 'POST', url: '/', headers: { 'Idempotency-Key': `${KEY}-${i}` } })
+      return [response.status, response.text()]
     }
     redis.process.kill('SIGSTOP')
     const refused: Promise<[number, string]>[] = []

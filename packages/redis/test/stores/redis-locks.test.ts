@@ -78,9 +78,9 @@ test('an upload continues in another process, while the first still waits for it
   const tus = { 'Tus-Resumable': '1.0.0' }
   const send = (port: number, method: string, path: string, headers: Record<string, string | number>, body?: Buffer, isWhole = true) =>
     new Promise<{ status: number; headers: Record<string, unknown> }>((resolve, reject) => {
-      const sent = request({ host: '127.0.0.1', port, method, path, headers: { ...tus, ...headers }, agent: false }, (answer) => {
-        answer.resume()
-        resolve({ status: answer.statusCode!, headers: answer.headers })
+      const sent = request({ host: '127.0.0.1', port, method, path, headers: { ...tus, ...headers }, agent: false }, (response) => {
+        response.resume()
+        resolve({ status: response.statusCode!, headers: response.headers })
       })
       sent.on('error', reject)
       if (body !== undefined) sent.write(body)

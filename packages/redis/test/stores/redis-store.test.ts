@@ -142,18 +142,18 @@ describe('a Redis that fails', { skip: noRedis }, () => {
   test('pass: nothing is limited', async (t) => {
     const { server } = await failing(t, { whenStoreFails: 'pass' })
     for (let i = 0; i < 7; i++) {
-      const answer = await server.inject('/')
-      assert.equal(answer.status, 200)
-      assert.equal(answer.headers.get('ratelimit'), null) // nothing is known
+      const response = await server.inject('/')
+      assert.equal(response.status, 200)
+      assert.equal(response.headers.get('ratelimit'), null) // nothing is known
     }
   })
 
   test('refuse: 503 with Retry-After and the type of the draft', async (t) => {
     const { server, limit } = await failing(t, { whenStoreFails: 'refuse' })
-    const answer = await server.inject('/')
-    assert.equal(answer.status, 503)
-    assert.equal(answer.headers.get('retry-after'), '5')
-    assert.deepEqual(answer.json(), {
+    const response = await server.inject('/')
+    assert.equal(response.status, 503)
+    assert.equal(response.headers.get('retry-after'), '5')
+    assert.deepEqual(response.json(), {
       type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
       title: 'Request cannot be satisfied due to temporary server capacity constraints',
       status: 503,

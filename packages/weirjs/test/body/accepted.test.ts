@@ -29,10 +29,10 @@ const files = { photo: file({ types: ['image/*'] }).optional(), sheet: file({ ex
 server.mapPost('/files', { body: multipart({ files }) }, () => 'ok')
 
 async function refused(url: string, type: string | null, body: string | FormData, method = 'POST'): Promise<Refused> {
-  const answer = await server.inject({ method, url, body, headers: type === null ? {} : { 'Content-Type': type } })
-  const { code, detail, accepted } = answer.json() as Omit<Refused, 'status' | 'fields'>
-  const fields = ['accept', 'accept-post'].map((name) => answer.headers.get(name))
-  return { status: answer.status, code, detail, accepted, fields }
+  const response = await server.inject({ method, url, body, headers: type === null ? {} : { 'Content-Type': type } })
+  const { code, detail, accepted } = response.json() as Omit<Refused, 'status' | 'fields'>
+  const fields = ['accept', 'accept-post'].map((name) => response.headers.get(name))
+  return { status: response.status, code, detail, accepted, fields }
 }
 
 describe('a charset that is not read', () => {
@@ -48,9 +48,12 @@ describe('a charset that is not read', () => {
   ]
   for (const [url, type, accepted, fields] of rows)
     test(`${url}, ${type}`, async () => {
-      const answer = await refused(url, type, 'x', url === '/text' ? 'PUT' : 'POST')
-      assert.deepEqual([answer.status, answer.code, answer.accepted, answer.fields], [415, 'WEIR_CHARSET_UNKNOWN', accepted, fields])
-      assert.ok(answer.detail.endsWith(`${type.split('=')[1] === 'latin1' ? '"latin1"' : '"koi8-r"'}; accepted: ${accepted.join(', ')}`))
+      const response = await refused(url, type, 'x', url === '/text' ? 'PUT' : 'POST')
+      assert.deepEqual(
+        [response.status, response.code, response.accepted, response.fields],
+        [415, 'WEIR_CHARSET_UNKNOWN', accepted, fields],
+      )
+      assert.ok(response.detail.endsWith(`${type.split('=')[1] === 'latin1' ? '"latin1"' : '"koi8-r"'}; accepted: ${accepted.join(', ')}`))
     })
 })
 

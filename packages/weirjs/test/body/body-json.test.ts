@@ -37,9 +37,9 @@ describe('bodyJson', () => {
       ['no UTF-8', Uint8Array.of(0x22, 0xff, 0x22), JSON_TYPE, '400 WEIR_BODY_MALFORMED'],
       ['more than 64 levels', '['.repeat(129), JSON_TYPE, '400 WEIR_BODY_INVALID'],
     ]
-    for (const [what, body, type, answer] of rows) {
+    for (const [what, body, type, response] of rows) {
       const { status, code } = await send(body, type)
-      assert.equal(`${status} ${code}`, answer, what)
+      assert.equal(`${status} ${code}`, response, what)
     }
     assert.equal((await send('x', 'text/plain')).headers.get('Accept-Post'), JSON_TYPE)
   })

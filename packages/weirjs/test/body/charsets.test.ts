@@ -54,9 +54,9 @@ describe('a url-encoded form in the charset of its content type', () => {
       assert.equal(model.name, 'old')
       const server = new HttpServer({ logger: null })
       server.mapPost('/', (_, { request }) => request.bodyForm())
-      const answer = await server.inject({ method: 'POST', url: '/', headers: { 'Content-Type': type }, body: 'name=new' })
-      assert.deepEqual([answer.status, (answer.json() as { code: string }).code], [415, 'WEIR_CHARSET_UNKNOWN'])
-      assert.ok(answer.text().length < 400)
+      const response = await server.inject({ method: 'POST', url: '/', headers: { 'Content-Type': type }, body: 'name=new' })
+      assert.deepEqual([response.status, (response.json() as { code: string }).code], [415, 'WEIR_CHARSET_UNKNOWN'])
+      assert.ok(response.text().length < 400)
     })
   }
 

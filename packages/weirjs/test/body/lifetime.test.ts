@@ -168,12 +168,12 @@ inBothReadModes('body lifetime', (serve) => {
     for (const path of ['/stream', '/buffer']) {
       for (const size of [1_000, 1_001]) {
         const pieces = [Buffer.alloc(400), Buffer.alloc(size - 400)]
-        const answer = await (await connect())
+        const response = await (await connect())
           .send(headOf('chunked').replace(' / ', ` ${path} `))
           .send(encodeChunks(pieces))
           .message()
-        assert.equal(answer.status, size === 1_000 ? 204 : 413)
-        if (size > 1_000) assert.match(answer.text, /maxRequestBodySize is 1000/)
+        assert.equal(response.status, size === 1_000 ? 204 : 413)
+        if (size > 1_000) assert.match(response.text, /maxRequestBodySize is 1000/)
       }
     }
     assert.deepEqual(ends, ['whole', 'WEIR_BODY_TOO_LARGE', 'whole', 'WEIR_BODY_TOO_LARGE'])
@@ -203,9 +203,9 @@ inBothReadModes('body lifetime', (serve) => {
           { timeouts: { lingerTimeout: 50 } },
         )
         const client = await connect()
-        const answer = await client.post('/', patternBytes(size)).message()
-        assert.equal(answer.text, 'enough')
-        if (answer.header('connection') === 'close') await client.closed()
+        const response = await client.post('/', patternBytes(size)).message()
+        assert.equal(response.text, 'enough')
+        if (response.header('connection') === 'close') await client.closed()
         else assert.equal((await client.get('/').message()).text, 'next')
       })
     }
@@ -223,8 +223,8 @@ inBothReadModes('body lifetime', (serve) => {
         (await buffer(request.bodyStream())).equals(form),
       ]),
     )
-    const answer = await (await connect()).post('/', form, FORM_FIELD).message()
-    assert.deepEqual(answer.json(), [form.length, true, 'b', true, 1, true])
+    const response = await (await connect()).post('/', form, FORM_FIELD).message()
+    assert.deepEqual(response.json(), [form.length, true, 'b', true, 1, true])
   })
 
   test('a second bufferBody waits for the first, and both see the whole body', async (t) => {

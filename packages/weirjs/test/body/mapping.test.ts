@@ -400,10 +400,10 @@ test('the sample handler catches a failed conversion and responds with a server 
 test('an uncaught failed conversion leads to 400 and a problem document that lists it', async () => {
   const server = new HttpServer()
   server.mapPost('/', (_, { request }) => ({ mapped: request.bodyMap(new User()) }))
-  const answer = await server.inject({ method: 'POST', url: '/', json: { enabled: 'perhaps' } })
-  assert.deepEqual([answer.status, answer.headers.get('content-type')], [400, 'application/problem+json'])
-  assert.match(answer.text(), /WEIR_MODEL_BINDING/)
-  assert.match(answer.text(), /perhaps/)
+  const response = await server.inject({ method: 'POST', url: '/', json: { enabled: 'perhaps' } })
+  assert.deepEqual([response.status, response.headers.get('content-type')], [400, 'application/problem+json'])
+  assert.match(response.text(), /WEIR_MODEL_BINDING/)
+  assert.match(response.text(), /perhaps/)
 })
 
 test('an invalid model is an error of the program', async () => {
@@ -427,8 +427,8 @@ test('on a streaming route it throws until the body is buffered', async () => {
     await request.bufferBody()
     return { mapped: request.bodyMap(model) }
   })
-  const answer = await server.inject({ method: 'POST', url: '/', json: { name: 'n' } })
-  assert.deepEqual([answer.json(), model.name], [{ mapped: true }, 'n'])
+  const response = await server.inject({ method: 'POST', url: '/', json: { name: 'n' } })
+  assert.deepEqual([response.json(), model.name], [{ mapped: true }, 'n'])
 })
 
 describe('bodyForm', () => {

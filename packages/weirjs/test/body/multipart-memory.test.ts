@@ -246,9 +246,9 @@ inBothReadModes('forms in memory', (serve) => {
       server.mapPost('/', async (_, { request }) => summary(await request.bodyMultipart({ maxParts: 1 }))),
     )
     const client = await connect()
-    const answer = await client.post('/', encodeForm(FORM), FORM_FIELD).message()
-    assert.equal(answer.status, 413)
-    assert.match(answer.text, /maxParts is 1/)
+    const response = await client.post('/', encodeForm(FORM), FORM_FIELD).message()
+    assert.equal(response.status, 413)
+    assert.match(response.text, /maxParts is 1/)
     assert.equal((await client.post('/', encodeForm([]), FORM_FIELD).message()).status, 200)
   })
 
@@ -263,16 +263,16 @@ inBothReadModes('forms in memory', (serve) => {
         },
       )
       const [measured, chunked] = [await connect(), await connect()]
-      const answers = [
+      const responses = [
         await measured.post('/', form, FORM_FIELD).message(),
         await chunked
           .send(`POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n${FORM_FIELD}\r\n`)
           .send(encodeChunks(cut(form, 9_999)))
           .message(),
       ]
-      for (const answer of answers) {
-        assert.equal(answer.status, maximum === form.length ? 200 : 413)
-        if (answer.status === 413) assert.match(answer.text, new RegExp(`maxRequestBodySize is ${maximum}`))
+      for (const response of responses) {
+        assert.equal(response.status, maximum === form.length ? 200 : 413)
+        if (response.status === 413) assert.match(response.text, new RegExp(`maxRequestBodySize is ${maximum}`))
       }
     }
   })
@@ -309,8 +309,11 @@ inBothReadModes('forms in memory', (serve) => {
     const size = 400_000
     const coded = encodeChunks(cut(encodeForm([{ name: 'f', fileName: 'f', content: patternBytes(size) }]), 1))
     const client = await connect()
-    const answer = await client.send(`POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n${FORM_FIELD}\r\n`).send(coded).message()
-    const { length, grown } = answer.json() as { length: number; grown: number }
+    const response = await client
+      .send(`POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n${FORM_FIELD}\r\n`)
+      .send(coded)
+      .message()
+    const { length, grown } = response.json() as { length: number; grown: number }
     assert.equal(length, size)
     assert.ok(grown < 40 * size, `${grown} bytes for ${size}`)
   })
@@ -330,7 +333,7 @@ inBothReadModes('forms in memory', (serve) => {
     t.after(() => process.off('unhandledRejection', note))
     for (const how of ['memory', 'file', 'stream']) {
       const client = await connect()
-      assert.equal((await within(client.post(`/${how}`, encodeForm(FORM), FORM_FIELD).message(), 'an answer')).text, how)
+      assert.equal((await within(client.post(`/${how}`, encodeForm(FORM), FORM_FIELD).message(), 'a response')).text, how)
       const cutShort = await connect()
       await cutShort.send(`POST /${how} HTTP/1.1\r\nHost: h\r\n${FORM_FIELD}Content-Length: 9\r\n\r\nbefore`).message()
       cutShort.reset()

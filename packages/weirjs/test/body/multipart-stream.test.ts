@@ -51,10 +51,10 @@ async function reading(
 }
 
 /** The response has arrived, and the connection is in step or closed. */
-async function checkAnswer(client: RawClient): Promise<void> {
-  const answer = await client.message()
-  assert.equal(answer.text, 'read')
-  if (answer.header('connection') === 'close') {
+async function checkResponse(client: RawClient): Promise<void> {
+  const response = await client.message()
+  assert.equal(response.text, 'read')
+  if (response.header('connection') === 'close') {
     assert.equal(await client.closed(), 'end')
     return
   }
@@ -82,7 +82,7 @@ inBothReadModes('forms as they arrive', (serve) => {
       },
     })
     client.post('/', encodeForm(FORM), FORM_FIELD)
-    await checkAnswer(client)
+    await checkResponse(client)
     assert.deepEqual(outcomes, [{ valid: true }])
     assert.deepEqual(seen, [
       ['Title', 'Grüße'],
@@ -97,7 +97,7 @@ inBothReadModes('forms as they arrive', (serve) => {
     const seen: unknown[] = []
     const { client } = await reading(serve, t, { onFile: ({ fieldName, fileName }) => void seen.push([fieldName, fileName]) })
     client.post('/', encodeForm([{ name: 'blob', contentType: 'application/octet-stream', content: 'x' }]), FORM_FIELD)
-    await checkAnswer(client)
+    await checkResponse(client)
     assert.deepEqual(seen, [['blob', null]])
   })
 
@@ -113,7 +113,7 @@ inBothReadModes('forms as they arrive', (serve) => {
       },
     })
     client.post('/', encodeForm([{ name: 'f', fileName: 'f', content: patternBytes(1_000_000) }]), FORM_FIELD)
-    await checkAnswer(client)
+    await checkResponse(client)
     assert.ok(lengths.length > 2)
     assert.ok(lengths[0]! < 1_000_000)
     assert.equal(lengths.at(-1), 1_000_000)
@@ -152,7 +152,7 @@ inBothReadModes('forms as they arrive', (serve) => {
         encodeForm([{ name: 'a', content: '' }, file, { name: 'b', content: '' }, file, { name: 'c', content: '' }]),
         FORM_FIELD,
       )
-      await checkAnswer(client)
+      await checkResponse(client)
       assert.deepEqual([outcomes, fields], [[{ valid: true }], ['a', 'b', 'c']])
     })
   }
@@ -169,7 +169,7 @@ inBothReadModes('forms as they arrive', (serve) => {
         },
       })
       client.post('/', encodeForm([{ name: 'f', fileName: 'f', content: patternBytes(size) }]), FORM_FIELD)
-      await checkAnswer(client)
+      await checkResponse(client)
       assert.deepEqual(outcomes, [{ valid: true }])
       await assert.rejects(late!, { code: 'ERR_STREAM_PREMATURE_CLOSE' })
     })
@@ -200,7 +200,7 @@ inBothReadModes('forms as they arrive', (serve) => {
         ['/buffered', FORM.slice(0, 1)],
       ] as const) {
         client.post(path, Buffer.concat([encodeForm(form).subarray(0, -2), Buffer.from(end)]), FORM_FIELD)
-        await checkAnswer(client)
+        await checkResponse(client)
         assert.deepEqual(
           log.splice(0),
           form.flatMap(({ name }) => [`${name} begins`, `${name} ends`]),
@@ -228,7 +228,7 @@ inBothReadModes('forms as they arrive', (serve) => {
     client.post('/', encodeForm(FORM.slice(0, 2)), FORM_FIELD)
     await setImmediate()
     open.open()
-    await checkAnswer(client)
+    await checkResponse(client)
     assert.deepEqual(outcomes, [{ valid: true }])
   })
 
@@ -272,7 +272,7 @@ inBothReadModes('forms as they arrive', (serve) => {
       assert.ok(client.unsentBytes > 0, 'the client could not send everything')
       assert.ok(info.length <= 512 * 1024, `${info.length} bytes were read`)
       open.open()
-      await checkAnswer(client)
+      await checkResponse(client)
       assert.ok(sent.equals(content!))
       assert.deepEqual(outcomes, [{ valid: true }])
     })
@@ -302,7 +302,7 @@ inBothReadModes('forms as they arrive', (serve) => {
     assert.ok(client.unsentBytes > 0)
     assert.equal(passed, 0)
     open.open()
-    await checkAnswer(client)
+    await checkResponse(client)
     assert.deepEqual(outcomes, [{ valid: true }])
   })
 
@@ -331,10 +331,10 @@ inBothReadModes('forms as they arrive', (serve) => {
         },
       })
       client.post('/', form(maximum), FORM_FIELD)
-      await checkAnswer(client)
+      await checkResponse(client)
       const other = await connect()
       other.post('/', form(maximum + 1), FORM_FIELD)
-      await checkAnswer(other)
+      await checkResponse(other)
       const [fits, tooMuch] = outcomes as [Outcome, { error: WeirError & { limit: string; maximum: number } }]
       assert.deepEqual(fits, { valid: true })
       const { name, status, code, limit: named, maximum: allowed } = tooMuch.error
@@ -357,7 +357,7 @@ inBothReadModes('forms as they arrive', (serve) => {
       ]),
       FORM_FIELD,
     )
-    await checkAnswer(client)
+    await checkResponse(client)
     assert.deepEqual(outcomes, [{ valid: true }])
   })
 
@@ -398,7 +398,7 @@ inBothReadModes('forms as they arrive', (serve) => {
       })
       const form = options.onField === undefined ? FORM.slice(1) : FORM
       client.post('/', encodeForm(form), FORM_FIELD)
-      await checkAnswer(client)
+      await checkResponse(client)
       assert.equal(outcomes.length, 1)
       assert.ok('error' in outcomes[0]!)
       assert.equal(outcomes[0].error, thrown)
@@ -425,7 +425,7 @@ inBothReadModes('forms as they arrive', (serve) => {
           },
         })
         client.post('/', body, FORM_FIELD)
-        await checkAnswer(client)
+        await checkResponse(client)
         assert.deepEqual(outcomes, [{ valid: false }])
         assert.match((await Promise.all(ends)).join(), /^WEIR_MULTIPART_(TRUNCATED|DELIMITER)$/)
       })
@@ -442,7 +442,7 @@ inBothReadModes('forms as they arrive', (serve) => {
     })
     const second = `--${BOUNDARY}\r\nContent-Disposition: attachment\r\n\r\nx\r\n--${BOUNDARY}--\r\n`
     client.post('/', Buffer.concat([encodeForm(FORM.slice(1, 2)).subarray(0, -BOUNDARY.length - 6), Buffer.from(second)]), FORM_FIELD)
-    await checkAnswer(client)
+    await checkResponse(client)
     assert.deepEqual([outcomes, await Promise.all(ends)], [[{ valid: false }], ['whole']])
   })
 
@@ -467,8 +467,8 @@ inBothReadModes('forms as they arrive', (serve) => {
         await request.bodyMultipartStream({}).catch(({ code }: WeirError) => code),
       ]),
     )
-    const answer = await (await connect()).post('/', encodeForm(FORM), FORM_FIELD).message()
-    assert.deepEqual(answer.json(), [true, 'WEIR_BODY_ALREADY_READ'])
+    const response = await (await connect()).post('/', encodeForm(FORM), FORM_FIELD).message()
+    assert.deepEqual(response.json(), [true, 'WEIR_BODY_ALREADY_READ'])
   })
 
   test('callbacks see the AsyncLocalStorage of the handler that reads the form', async (t) => {
@@ -504,7 +504,7 @@ inBothReadModes('forms as they arrive', (serve) => {
       coded.write('\r\n', at * 6 + 4, 'latin1')
     }
     client.send(`POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n${FORM_FIELD}\r\n`).send(coded).send('0\r\n\r\n')
-    await checkAnswer(client)
+    await checkResponse(client)
     assert.deepEqual([outcomes, names.length, names.at(-1)], [[{ valid: true }], 10_000, 'n9999'])
   })
 })

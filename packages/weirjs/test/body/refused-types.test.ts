@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { bytes, type HttpServer, multipart, t } from '../../src/index.ts'
-import { answerOf, Http2Client } from '../support/http2-client.ts'
+import { Http2Client, responseOf } from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
 import { inBothReadModes } from '../support/serving.ts'
 
@@ -95,7 +95,7 @@ test('over HTTP/2, the same types are refused and accepted', async (t) => {
   for (const url of ROUTES) {
     // The body never ends.
     const stream = client.open({ ':method': 'POST', ':path': url, 'content-type': 'text/html' })
-    assert.equal((await answerOf(stream)).status, 415)
+    assert.equal((await responseOf(stream)).status, 415)
   }
   // Node's client sends no content-length.
   assert.equal((await client.post('/json', '{"name":"tea"}', { 'content-type': 'application/json' })).text, '{"name":"tea"}')

@@ -53,12 +53,12 @@ inBothReadModes('a declared form with files on the disk', (serve) => {
       small('1.txt'),
       { name: 'note', fileName: 'n', content: '12' },
     ])
-    const answer = (await (await connect()).post('/', form, FORM_FIELD).message()).json() as {
+    const response = (await (await connect()).post('/', form, FORM_FIELD).message()).json() as {
       saved: SavedFile
       more: [string, number, string][]
     } & Record<string, unknown>
     assert.deepEqual(
-      { ...answer, more: answer.more.map(([, size, clientName]) => [size, clientName]) },
+      { ...response, more: response.more.map(([, size, clientName]) => [size, clientName]) },
       {
         fields: { title: 'Sea' },
         saved: { path: join(directory, 'sea.mp4'), fileName: 'sea.mp4', clientName: '../a/sea.mp4', size: LARGE.length, hash: null },
@@ -69,8 +69,8 @@ inBothReadModes('a declared form with files on the disk', (serve) => {
         note: 2,
       },
     )
-    assert.ok(readFileSync(answer.saved.path).equals(LARGE))
-    assert.deepEqual(readdirSync(directory).sort(), ['sea.mp4', ...answer.more.map(([name]) => name)].sort())
+    assert.ok(readFileSync(response.saved.path).equals(LARGE))
+    assert.deepEqual(readdirSync(directory).sort(), ['sea.mp4', ...response.more.map(([name]) => name)].sort())
   })
 
   const REFUSED: readonly (readonly [what: string, parts: readonly FormPart[], status: number])[] = [
@@ -98,8 +98,8 @@ inBothReadModes('a declared form with files on the disk', (serve) => {
         },
       }).strict()
       const { connect } = await serve(t2, (server) => server.mapPost('/', { body, ...OPEN }, () => assert.fail('handled')))
-      const answer = await (await connect()).post('/', encodeForm(parts), FORM_FIELD).message()
-      assert.equal(answer.status, status, answer.text)
+      const response = await (await connect()).post('/', encodeForm(parts), FORM_FIELD).message()
+      assert.equal(response.status, status, response.text)
       assert.deepEqual(readdirSync(directory), [])
     })
   }
@@ -122,8 +122,8 @@ inBothReadModes('a declared form with files on the disk', (serve) => {
     const body = multipart({ files: { video: file({ saveTo: directory }) } })
     const { connect } = await serve(t2, (server) => server.mapPost('/', { body, ...OPEN }, () => assert.fail('handled')))
     const form = encodeForm([video(), title])
-    const answer = await (await connect()).post('/', form.subarray(0, form.length - 8), FORM_FIELD).message()
-    assert.equal(answer.status, 400)
+    const response = await (await connect()).post('/', form.subarray(0, form.length - 8), FORM_FIELD).message()
+    assert.equal(response.status, 400)
     assert.deepEqual(readdirSync(directory), [])
   })
 })
@@ -151,13 +151,13 @@ describe('a store of your own', () => {
     const server = new HttpServer({ logger: null })
     const body = multipart({ fields: { title: t.string }, files: { video: file({ saveTo: store, count: 2 }) } })
     server.mapPost('/', { body, ...OPEN }, ({ body: { files } }) => files.video.map(({ name, bytes }) => `${name} ${bytes}`))
-    const answer = await server.inject({
+    const response = await server.inject({
       method: 'POST',
       url: '/',
       body: encodeForm(parts),
       headers: { 'Content-Type': FORM_FIELD.slice(14).trim() },
     })
-    return { status: answer.status, text: answer.text() }
+    return { status: response.status, text: response.text() }
   }
 
   test('the handler gets what it has made', async () => {

@@ -81,9 +81,9 @@ inBothReadModes('a file that is being saved has one reader', (serve) => {
         }),
       )
       const form = encodeForm([{ name: 'f', fileName: 'f.bin', content: FILE }])
-      const answer = (await (await connect()).post('/', form, FORM_FIELD).message()).json() as { code: string; message: string }
-      assert.equal(answer.code, 'WEIR_BODY_ALREADY_READ')
-      assert.match(answer.message, message)
+      const response = (await (await connect()).post('/', form, FORM_FIELD).message()).json() as { code: string; message: string }
+      assert.equal(response.code, 'WEIR_BODY_ALREADY_READ')
+      assert.match(response.message, message)
       for (const name of readdirSync(directory)) assert.ok(readFileSync(join(directory, name)).equals(FILE))
     })
   }

@@ -29,8 +29,8 @@ async function told(contentType: string, body: string, bind: (request: HttpReque
     },
   })
   server.mapPost('/', (_, { request }) => void bind(request))
-  const answer = await server.inject({ method: 'POST', url: '/', headers: { 'Content-Type': contentType }, body })
-  return { status: answer.status, all: `${answer.text()} ${seen.join(' ')}`, failures }
+  const response = await server.inject({ method: 'POST', url: '/', headers: { 'Content-Type': contentType }, body })
+  return { status: response.status, all: `${response.text()} ${seen.join(' ')}`, failures }
 }
 
 class Card {
@@ -155,9 +155,9 @@ test('a secret parameter of a route or a query', async () => {
   const logged: unknown[] = []
   const server = new HttpServer({ logger: { error: (...all) => logged.push(inspect(all, { depth: 9 })) } })
   server.mapGet('/reset/:token', { token: t.uuid.secret(), key: t.int.secret(), page: t.int }, () => 'never')
-  const answer = await server.inject(`/reset/${SECRET}?key=${SECRET}&page=x`)
-  assert.equal(answer.status, 400)
-  assert.deepEqual(answer.json(), {
+  const response = await server.inject(`/reset/${SECRET}?key=${SECRET}&page=x`)
+  assert.equal(response.status, 400)
+  assert.deepEqual(response.json(), {
     title: 'Bad Request',
     status: 400,
     detail:

@@ -20,7 +20,7 @@ const NewOrder = t.object({ name: t.string, count: t.int.default(1), note: t.str
 const JSON_TYPE = 'application/json'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
-interface Answer {
+interface Received {
   readonly status: number
   readonly value: unknown
   readonly headers: Headers
@@ -32,7 +32,7 @@ async function send(
   request: Omit<InjectRequest, 'url'> & { readonly type?: string },
   options: ServerOptions = {},
   routeOptions: RouteOptions = {},
-): Promise<Answer> {
+): Promise<Received> {
   const server = new HttpServer({ logger: null, ...options })
   server.map(null, '/', { ...routeOptions, body }, (args) => [Object.keys(args), (args as { body?: unknown }).body])
   const { type, ...rest } = request

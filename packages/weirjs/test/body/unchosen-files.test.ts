@@ -17,8 +17,8 @@ server.mapPost('/required', { body: multipart({ files: { photo: file(rules) } })
 async function send(url: string, photo: Blob): Promise<string> {
   const form = new FormData()
   form.append('photo', photo)
-  const answer = await server.inject({ method: 'POST', url, body: form })
-  return `${answer.status} ${answer.status === 200 ? answer.text() : (answer.json() as { code: string }).code}`
+  const response = await server.inject({ method: 'POST', url, body: form })
+  return `${response.status} ${response.status === 200 ? response.text() : (response.json() as { code: string }).code}`
 }
 
 test('an empty File without a name counts as none', async () => {

@@ -65,9 +65,9 @@ inBothReadModes('uploads', (serve) => {
       const directory = temporaryDirectory(t)
       const { connect } = await serve(t, (server) => mapUpload(server, directory, [], { hash: 'sha256' }))
       const content = patternBytes(size)
-      const answer = await (await connect()).post('/', formWith(content), FORM_FIELD).message()
+      const response = await (await connect()).post('/', formWith(content), FORM_FIELD).message()
       const hash = createHash('sha256').update(content).digest('hex')
-      assert.deepEqual(answer.json(), {
+      assert.deepEqual(response.json(), {
         isValid: true,
         saved: [{ path: join(directory, 'file.bin'), fileName: 'file.bin', clientName: 'file.bin', size, hash }],
       })
@@ -180,8 +180,8 @@ inBothReadModes('uploads', (serve) => {
         server.mapPost('/', { maxRequestBodySize: null }, (_, { request }) => read(request, directory))
       })
       const client = await connect()
-      const answer = await client.post('/', formWith(patternBytes(3_000_000)), FORM_FIELD).message()
-      assert.equal(answer.status, 500)
+      const response = await client.post('/', formWith(patternBytes(3_000_000)), FORM_FIELD).message()
+      assert.equal(response.status, 500)
       assert.equal(logged.length, 1)
       await becomesEmpty(directory)
       assert.ok((await (await connect()).get('/').message()).status === 405)
@@ -232,9 +232,9 @@ inBothReadModes('uploads', (serve) => {
             }),
           })),
         )
-        const answer = await (await connect()).post('/', body, FORM_FIELD).message()
-        assert.equal(answer.status, status)
-        if (status === 200) assert.deepEqual(answer.json(), { isValid: false })
+        const response = await (await connect()).post('/', body, FORM_FIELD).message()
+        assert.equal(response.status, status)
+        if (status === 200) assert.deepEqual(response.json(), { isValid: false })
         await becomesEmpty(directory)
       })
     }
@@ -249,9 +249,9 @@ inBothReadModes('uploads', (serve) => {
     test(`a file refused for ${what} leads to ${status}, and nothing is left`, async (t) => {
       const directory = temporaryDirectory(t)
       const { connect } = await serve(t, (server) => mapUpload(server, directory, [], policy))
-      const answer = await (await connect()).post('/', formWith(FILE), FORM_FIELD).message()
-      assert.equal(answer.status, status)
-      assert.match(answer.text, detail)
+      const response = await (await connect()).post('/', formWith(FILE), FORM_FIELD).message()
+      assert.equal(response.status, status)
+      assert.match(response.text, detail)
       await becomesEmpty(directory)
     })
 
@@ -276,9 +276,9 @@ inBothReadModes('uploads', (serve) => {
         { name: 'between', content: '' },
         { name: 'f', fileName: 'good', content: FILE },
       ])
-      const answer = await (await connect()).post('/', form, FORM_FIELD).message()
+      const response = await (await connect()).post('/', form, FORM_FIELD).message()
       const refused = status === 413 ? 'PayloadTooLargeError' : 'FileRefusedError'
-      assert.deepEqual(answer.json(), { isValid: true, log: [refused, 'between', 'saved 1000000'] })
+      assert.deepEqual(response.json(), { isValid: true, log: [refused, 'between', 'saved 1000000'] })
       assert.deepEqual(readdirSync(directory), ['good'])
       assert.ok(readFileSync(join(directory, 'good')).equals(FILE))
     })
@@ -318,8 +318,8 @@ inBothReadModes('uploads', (serve) => {
         return log
       }),
     )
-    const answer = await (await connect()).post('/', formWith(FILE), FORM_FIELD).message()
-    assert.deepEqual(answer.json(), ['first 1000000', 'second WEIR_BODY_ALREADY_READ'])
+    const response = await (await connect()).post('/', formWith(FILE), FORM_FIELD).message()
+    assert.deepEqual(response.json(), ['first 1000000', 'second WEIR_BODY_ALREADY_READ'])
     assert.deepEqual(readdirSync(directory), ['file.bin'])
   })
 

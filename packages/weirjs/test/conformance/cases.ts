@@ -117,11 +117,11 @@ function readOutcome(lines: readonly string[], where: string): { expected: Expec
   let end: 'open' | 'closed' | null = null
   for (const line of lines) {
     if (end !== null) fail(where, `"${end}" must be the last line`)
-    const answer = /^([1-5]\d\d)(?: (?:(WEIR_\w+)|(\S+ \S+(?: ".*")?)))?$/.exec(line)
+    const response = /^([1-5]\d\d)(?: (?:(WEIR_\w+)|(\S+ \S+(?: ".*")?)))?$/.exec(line)
     const field = /^([~+-]) ([^\s:]+|:path|:body)(?:: (.*))?$/.exec(line)
     if (line === 'open' || line === 'closed') end = line
-    else if (answer !== null) {
-      const [, status, code, handled] = answer
+    else if (response !== null) {
+      const [, status, code, handled] = response
       if (code !== undefined && !Object.hasOwn(ERRORS, code)) fail(where, `no such code: ${code}`)
       expected.push({ status: Number(status), code: (code as ErrorCode) ?? null, handled: handled ?? null, sees: [], has: [], lacks: [] })
     } else if (field !== null && expected.length > 0) {

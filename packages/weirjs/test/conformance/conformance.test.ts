@@ -57,9 +57,9 @@ inBothReadModes('refusals of packages/weirjs/test/wire', (serve) => {
       else client.send(BEHIND)
       const received = await client.rest()
       const whole = log.split('\n').filter((line) => line === 'end').length
-      const answers = readAnswers(Buffer.from(received, 'latin1'), []).filter(({ status }) => status >= 200)
-      assert.equal(answers.length, whole + 1, `${where}: ${received}`)
-      checkRefusal(answers.at(-1)!, code)
+      const responses = readResponses(Buffer.from(received, 'latin1'), []).filter(({ status }) => status >= 200)
+      assert.equal(responses.length, whole + 1, `${where}: ${received}`)
+      checkRefusal(responses.at(-1)!, code)
       assert.ok(target.handled.length <= whole, `${where}: ${linesOf(target.handled).join()}`)
     }
   })
@@ -141,57 +141,58 @@ async function check(one: ConformanceCase, target: Target): Promise<void> {
 }
 
 function compare(one: ConformanceCase, received: string, handled: readonly Handled[]): void {
-  const expected = one.isOpen ? [...one.expected, BEHIND_ANSWER] : one.expected
+  const expected = one.isOpen ? [...one.expected, BEHIND_RESPONSE] : one.expected
   assert.deepEqual(linesOf(handled), handledIn(expected), `handled; answers: ${JSON.stringify(received)}`)
-  const answers = readAnswers(Buffer.from(received, 'latin1'), expected)
+  const responses = readResponses(Buffer.from(received, 'latin1'), expected)
   assert.deepEqual(
-    answers.map(({ status }) => status),
+    responses.map(({ status }) => status),
     expected.map(({ status }) => status),
   )
   const seen = handled.values()
-  for (const [i, answer] of answers.entries()) {
+  for (const [i, response] of responses.entries()) {
     const { code, handled: line, sees, has, lacks } = expected[i]!
     const where = `response ${i + 1}`
-    if (code !== null) checkRefusal(answer, code)
-    if (answer.status >= 200)
-      assert.match(answer.header('date') ?? 'none', /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/, `${where}: Date`)
+    if (code !== null) checkRefusal(response, code)
+    if (response.status >= 200)
+      assert.match(response.header('date') ?? 'none', /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/, `${where}: Date`)
     for (const [name, value] of has) {
-      assert.notEqual(answer.header(name), null, `${where} has no ${name}`)
-      if (value !== null) assert.equal(answer.headers(name).join(', '), value, `${where}: ${name}`)
+      assert.notEqual(response.header(name), null, `${where} has no ${name}`)
+      if (value !== null) assert.equal(response.headers(name).join(', '), value, `${where}: ${name}`)
     }
-    for (const name of lacks) assert.equal(answer.header(name), null, `${where} has ${name}`)
+    for (const name of lacks) assert.equal(response.header(name), null, `${where} has ${name}`)
     const request = line === null ? undefined : seen.next().value
     for (const [name, value] of sees) {
       assert.equal(visible(request?.fields.get(name) ?? 'nothing'), value ?? 'nothing', `request ${i + 1}: ${name}`)
     }
   }
-  if (!one.isOpen && !one.halfClose) assert.equal(answers.at(-1)?.header('connection'), 'close', 'the last response has Connection: close')
+  if (!one.isOpen && !one.halfClose)
+    assert.equal(responses.at(-1)?.header('connection'), 'close', 'the last response has Connection: close')
 }
 
-function checkRefusal(answer: Message, code: keyof typeof ERRORS): void {
-  assert.equal(answer.header('content-type'), 'application/problem+json')
-  if (answer.body.length > 0) assert.equal((answer.json() as { code: string }).code, code)
-  assert.equal(answer.status, ERRORS[code].status)
-  if (ERRORS[code].closes) assert.equal(answer.header('connection'), 'close')
+function checkRefusal(response: Message, code: keyof typeof ERRORS): void {
+  assert.equal(response.header('content-type'), 'application/problem+json')
+  if (response.body.length > 0) assert.equal((response.json() as { code: string }).code, code)
+  assert.equal(response.status, ERRORS[code].status)
+  if (ERRORS[code].closes) assert.equal(response.header('connection'), 'close')
 }
 
-const BEHIND_ANSWER: Expected = { status: 200, code: null, handled: 'GET /behind', sees: [], has: [], lacks: [] }
+const BEHIND_RESPONSE: Expected = { status: 200, code: null, handled: 'GET /behind', sees: [], has: [], lacks: [] }
 
 function isBodiless(handled: string | null, lacks: readonly string[]): boolean {
   return handled?.startsWith('HEAD ') === true || lacks.includes(':body')
 }
 
 /** Everything that arrived, as responses. Leftover bytes are an error. */
-function readAnswers(bytes: Buffer, expected: readonly Expected[]): Message[] {
-  const answers: Message[] = []
+function readResponses(bytes: Buffer, expected: readonly Expected[]): Message[] {
+  const responses: Message[] = []
   for (let at = 0; at < bytes.length; ) {
-    const { handled, lacks } = expected[answers.length] ?? BEHIND_ANSWER
+    const { handled, lacks } = expected[responses.length] ?? BEHIND_RESPONSE
     const read = readMessage(bytes.subarray(at), isBodiless(handled, lacks), true)
     assert.ok(read !== null, `this is not a complete response: ${JSON.stringify(bytes.toString('latin1', at))}`)
-    answers.push(read.message)
+    responses.push(read.message)
     at += read.length
   }
-  return answers
+  return responses
 }
 
 function linesOf(handled: readonly Handled[]): string[] {

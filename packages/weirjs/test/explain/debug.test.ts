@@ -37,10 +37,10 @@ describe('debug: problem documents', () => {
   const server = serverWith(mapAll)
 
   async function problemOf(request: Parameters<HttpServer['inject']>[0]): Promise<ExplainedProblem> {
-    const answer = await server.inject(request)
-    assert.equal(answer.headers.get('content-type'), 'application/problem+json')
-    assert.equal(answer.headers.get('vary'), 'Accept')
-    return answer.json() as ExplainedProblem
+    const response = await server.inject(request)
+    assert.equal(response.headers.get('content-type'), 'application/problem+json')
+    assert.equal(response.headers.get('vary'), 'Accept')
+    return response.json() as ExplainedProblem
   }
 
   test('400, 404, 405, 413 and 415 have an explanation, which is that of explain', async () => {
@@ -114,10 +114,10 @@ describe('debug: problem documents', () => {
 
 describe('debug: pages', () => {
   async function pageOf(server: HttpServer, url: string, headers: Record<string, string> = {}): Promise<string> {
-    const answer = await server.inject({ url, headers: { accept: BROWSER, ...headers } })
-    assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
-    assert.equal(answer.headers.get('vary'), 'Accept')
-    return answer.text()
+    const response = await server.inject({ url, headers: { accept: BROWSER, ...headers } })
+    assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
+    assert.equal(response.headers.get('vary'), 'Accept')
+    return response.text()
   }
 
   test('only clients that prefer HTML get one', async () => {
@@ -280,9 +280,9 @@ describe('debug: pages', () => {
       })
     })
     for (let i = 0; i < thrown.length; i++) {
-      const answer = await server.inject({ url: `/${i}`, headers: { accept: BROWSER } })
-      assert.equal(answer.status, 500)
-      assert.match(answer.text(), /<h1>/)
+      const response = await server.inject({ url: `/${i}`, headers: { accept: BROWSER } })
+      assert.equal(response.status, 500)
+      assert.match(response.text(), /<h1>/)
     }
   })
 
@@ -337,8 +337,8 @@ describe('without debug', () => {
     const server = serverWith(mapAll, { debug: false })
     for (const headers of [{}, { accept: BROWSER }]) {
       const fields = async (url: string): Promise<unknown> => {
-        const answer = await server.inject({ url, headers })
-        return [answer.status, answer.text(), [...answer.headers.keys()].sort()]
+        const response = await server.inject({ url, headers })
+        return [response.status, response.text(), [...response.headers.keys()].sort()]
       }
       const names = ['content-length', 'content-type', 'date']
       assert.deepEqual(await fields('/none'), [

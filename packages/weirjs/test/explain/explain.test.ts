@@ -485,8 +485,8 @@ test('in the middle of traffic, requests and explanations do not disturb each ot
   })
   server.mapGet('/other/:n', never)
   const ask = async (i: number): Promise<void> => {
-    const [answer, explanation] = await Promise.all([server.inject(`/pair/${i}/x${i}`), server.explain(`/other/${i}`)])
-    assert.equal(answer.text(), `${i} x${i} /other/:n`)
+    const [response, explanation] = await Promise.all([server.inject(`/pair/${i}/x${i}`), server.explain(`/other/${i}`)])
+    assert.equal(response.text(), `${i} x${i} /other/:n`)
     assert.deepEqual([explanation.route?.path, explanation.arguments[0]?.received], ['/other/:n', String(i)])
   }
   await Promise.all(Array.from({ length: 200 }, (_, i) => ask(i)))

@@ -37,9 +37,9 @@ for (const [name, body] of Object.entries(BODIES)) {
       for (const type of TYPES) {
         const request = { url: '/', method, headers: { 'Content-Length': '0', ...(type !== null && { 'Content-Type': type }) } }
         const { status, code } = (await server.explain(request)).response
-        const answer = await server.inject(request)
-        const problem = answer.status === 200 ? null : (answer.json() as Problem)
-        assert.deepEqual([status ?? 200, code], [answer.status, problem?.code ?? null], `${method} ${type}`)
+        const response = await server.inject(request)
+        const problem = response.status === 200 ? null : (response.json() as Problem)
+        assert.deepEqual([status ?? 200, code], [response.status, problem?.code ?? null], `${method} ${type}`)
       }
     }
   })

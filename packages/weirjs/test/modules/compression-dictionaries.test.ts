@@ -114,9 +114,9 @@ withNewerNode(import.meta.filename, hasDictionaries, () => {
       ['with cookies from another site', { ...ASKS, 'Sec-Fetch-Site': 'cross-site', Cookie: 'a=b', 'Available-Dictionary': available }],
       ['no coding', { 'Available-Dictionary': available }],
     ] as const) {
-      const answer = await server.inject({ url: '/products/7', headers })
-      assert.notEqual(answer.headers.get('content-encoding'), 'dcz', why)
-      assert.equal(answer.headers.get('vary'), VARY, why)
+      const response = await server.inject({ url: '/products/7', headers })
+      assert.notEqual(response.headers.get('content-encoding'), 'dcz', why)
+      assert.equal(response.headers.get('vary'), VARY, why)
     }
     const other = await server.inject({ url: '/other', headers: { ...ASKS, 'Available-Dictionary': available } })
     assert.deepEqual(
@@ -136,10 +136,10 @@ withNewerNode(import.meta.filename, hasDictionaries, () => {
       { 'Accept-Encoding': 'gzip' },
       { ...ASKS, 'Available-Dictionary': available },
     ]) {
-      const answer = await server.inject({ url: '/cached/7', headers })
-      assert.ok(answer.headers.get('age') !== null, 'from the cache')
-      assert.equal(answer.headers.get('vary'), VARY)
-      codings.push(answer.headers.get('content-encoding'))
+      const response = await server.inject({ url: '/cached/7', headers })
+      assert.ok(response.headers.get('age') !== null, 'from the cache')
+      assert.equal(response.headers.get('vary'), VARY)
+      codings.push(response.headers.get('content-encoding'))
     }
     assert.deepEqual(codings, ['dcz', 'zstd', 'gzip', 'dcz'])
   })
@@ -235,6 +235,6 @@ test('Node without dictionaries: pages are compressed without, and a warning say
   const warned = once(process, 'warning')
   const server = serve()
   assert.match(String(await warned), /compression: dictionaries are not used, because Zstandard of Node\.js/)
-  const answer = await server.inject({ url: '/products/7', headers: ASKS })
-  assert.deepEqual([answer.headers.get('link'), answer.headers.get('vary')], [null, 'Accept-Encoding'])
+  const response = await server.inject({ url: '/products/7', headers: ASKS })
+  assert.deepEqual([response.headers.get('link'), response.headers.get('vary')], [null, 'Accept-Encoding'])
 })

@@ -60,12 +60,12 @@ for (const coding of Object.keys(DECODERS)) {
       ['/bytes', TEXT],
       ['/stream', TEXT + TEXT],
     ] as const) {
-      const answer = await ask(server, url, coding)
-      assert.deepEqual(read(answer), [coding, text], url)
-      assert.equal(answer.headers.get('vary'), 'Accept-Encoding')
-      assert.ok(answer.body.length < text.length / 2)
-      const length = answer.headers.get('content-length')
-      assert.equal(length, url === '/stream' ? null : String(answer.body.length))
+      const response = await ask(server, url, coding)
+      assert.deepEqual(read(response), [coding, text], url)
+      assert.equal(response.headers.get('vary'), 'Accept-Encoding')
+      assert.ok(response.body.length < text.length / 2)
+      const length = response.headers.get('content-length')
+      assert.equal(length, url === '/stream' ? null : String(response.body.length))
     }
   })
 }
@@ -92,8 +92,8 @@ test('a route with metadata compression: false is not compressed: responses, str
   server.mapGet('/as-is/unchanged', declaration, (_, { response }) => response.header('ETag', '"a"').noContent().status(304))
   server.mapGet('/other', { metadata: { compression: true } }, () => TEXT)
   for (const url of ['/as-is', '/as-is/stream', '/as-is/error', '/as-is/unchanged']) {
-    const answer = await ask(server, url, 'br, gzip')
-    assert.deepEqual([answer.headers.get('content-encoding'), answer.headers.get('vary')], [null, null], url)
+    const response = await ask(server, url, 'br, gzip')
+    assert.deepEqual([response.headers.get('content-encoding'), response.headers.get('vary')], [null, null], url)
   }
   assert.equal((await ask(server, '/other', 'gzip')).headers.get('content-encoding'), 'gzip')
 })
@@ -122,9 +122,9 @@ test('the coding that the client prefers is used, and of several equal ones the 
     ['gzip'.padEnd(1025, ','), null],
   ]
   for (const [accept, coding] of [...cases, ...cases]) {
-    const answer = await ask(server, '/text', accept)
-    assert.deepEqual(read(answer), [coding, TEXT], String(accept))
-    assert.equal(answer.headers.get('vary'), 'Accept-Encoding', 'even if nothing is compressed')
+    const response = await ask(server, '/text', accept)
+    assert.deepEqual(read(response), [coding, TEXT], String(accept))
+    assert.equal(response.headers.get('vary'), 'Accept-Encoding', 'even if nothing is compressed')
   }
 })
 
@@ -149,7 +149,7 @@ test('a small body is sent uncompressed, unless the client accepts only codings'
 
 test('a response that is already compressed, of another type or no-transform is not changed, and does not vary', async () => {
   const server = serverWith()
-  const answers: Readonly<Record<string, (response: HttpResponse) => unknown>> = {
+  const responses: Readonly<Record<string, (response: HttpResponse) => unknown>> = {
     image: (response) => response.body(Buffer.alloc(2_000), 'image/png'),
     events: (response) => response.contentType('text/event-stream').text(TEXT),
     encoded: (response) => response.header('Content-Encoding', 'gzip').contentType('text/plain').body(zlib.gzipSync(TEXT)),
@@ -158,8 +158,8 @@ test('a response that is already compressed, of another type or no-transform is 
     untyped: (response) => response.text(TEXT).removeHeader('Content-Type'),
     nothing: (response) => response.noContent(),
   }
-  for (const [name, answer] of Object.entries(answers)) server.mapGet(`/${name}`, (_, { response }) => answer(response))
-  for (const name of Object.keys(answers)) {
+  for (const [name, answer] of Object.entries(responses)) server.mapGet(`/${name}`, (_, { response }) => answer(response))
+  for (const name of Object.keys(responses)) {
     const { headers } = await ask(server, `/${name}`, 'br, gzip')
     assert.equal(headers.get('content-encoding'), name === 'encoded' ? 'gzip' : null, name)
     assert.equal(headers.get('vary'), null, name)
@@ -230,8 +230,8 @@ test('a stream that fails before its first byte becomes an uncompressed error re
     const source = new Readable({ read: () => source.destroy(new Error('broken')) })
     return response.stream(source, 'text/plain')
   })
-  const answer = await ask(server, '/fails', 'gzip')
-  assert.deepEqual([answer.status, answer.headers.get('content-encoding')], [500, null])
+  const reply = await ask(server, '/fails', 'gzip')
+  assert.deepEqual([reply.status, reply.headers.get('content-encoding')], [500, null])
 })
 
 test('a stream that does not match its Content-Length never looks complete', async () => {
@@ -247,9 +247,9 @@ test('a stream that does not match its Content-Length never looks complete', asy
   )
   for (const url of ['/short', '/long']) {
     // Before the first byte it becomes an error, after it the connection is aborted. Which one depends on how much the compressor buffers.
-    const answer = await ask(server, url, 'gzip').catch((error: WeirError) => error)
-    if (answer instanceof Error) assert.equal(answer.code, 'WEIR_CLIENT_GONE')
-    else assert.equal((answer.json() as { code: string }).code, 'WEIR_RESPONSE_LENGTH')
+    const response = await ask(server, url, 'gzip').catch((error: WeirError) => error)
+    if (response instanceof Error) assert.equal(response.code, 'WEIR_CLIENT_GONE')
+    else assert.equal((response.json() as { code: string }).code, 'WEIR_RESPONSE_LENGTH')
   }
   assert.deepEqual(read(await ask(server, '/exact', 'gzip')), ['gzip', 'a'.repeat(90_000)])
 })
@@ -267,12 +267,12 @@ async function readStream(t: TestContext, server: HttpServer, url: string): Prom
   asked.on('error', () => {})
   const answered = once(asked, 'response')
   asked.end()
-  const [answer] = (await within(answered, 'the head')) as [IncomingMessage]
-  answer.on('error', () => {})
+  const [response] = (await within(answered, 'the head')) as [IncomingMessage]
+  response.on('error', () => {})
   let text = ''
   const gunzip = zlib.createGunzip().setEncoding('utf8')
   gunzip.on('data', (piece: string) => (text += piece)).on('error', () => {})
-  answer.pipe(gunzip)
+  response.pipe(gunzip)
   return { text: () => text, leave: () => asked.destroy() }
 }
 
@@ -341,16 +341,16 @@ test('curl decodes compressed responses', { skip: noCurl }, async (t) => {
   const server = serverWith()
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
-  assert.equal((await curl(['--compressed', `http://127.0.0.1:${server.port}/large`])).answer.text, LARGE)
+  assert.equal((await curl(['--compressed', `http://127.0.0.1:${server.port}/large`])).response.text, LARGE)
 })
 
 test('fetch decodes compressed responses', async (t) => {
   const server = serverWith()
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
-  const answer = await fetch(`http://127.0.0.1:${server.port}/large`, { headers: { 'Accept-Encoding': 'br' } })
-  assert.equal(answer.headers.get('content-encoding'), 'br')
-  assert.equal(await answer.text(), LARGE)
+  const response = await fetch(`http://127.0.0.1:${server.port}/large`, { headers: { 'Accept-Encoding': 'br' } })
+  assert.equal(response.headers.get('content-encoding'), 'br')
+  assert.equal(await response.text(), LARGE)
 })
 
 test('zstd is preferred if Node supports it', { skip: !hasZstd && 'this Node has no zstd' }, async () => {
@@ -394,9 +394,9 @@ for (const [name, credentials] of [
       const headers = { ...CROSS_SITE, 'Sec-Fetch-Mode': mode, ...credentials }
       const lengths = new Set<number>()
       for (const guess of ['token=s3cret', 'token=a1b2c3']) {
-        const answer = await ask(server, `/search?q=${guess}`, 'gzip, br', headers)
-        lengths.add(answer.body.length)
-        assert.deepEqual([answer.headers.get('content-encoding'), answer.headers.get('vary')], [null, 'Accept-Encoding'])
+        const response = await ask(server, `/search?q=${guess}`, 'gzip, br', headers)
+        lengths.add(response.body.length)
+        assert.deepEqual([response.headers.get('content-encoding'), response.headers.get('vary')], [null, 'Accept-Encoding'])
       }
       assert.equal(lengths.size, 1)
       for (const url of ['/large', '/stream', '/error']) assert.equal(read(await ask(server, url, 'gzip', headers))[0], null)

@@ -44,8 +44,8 @@ function preflight(server: HttpServer, origin: string, headers: Record<string, s
 }
 
 /** The fields of CORS, and Vary. */
-function said(answer: InjectResponse): Record<string, string> {
-  return Object.fromEntries([...answer.headers].filter(([name]) => name === 'vary' || name.startsWith('access-control-')))
+function said(response: InjectResponse): Record<string, string> {
+  return Object.fromEntries([...response.headers].filter(([name]) => name === 'vary' || name.startsWith('access-control-')))
 }
 
 test('without options every page may read every response, and no response depends on the origin', async () => {
@@ -90,9 +90,9 @@ test('errors, refusals and responses created by a handler state who may read the
     ['/data', 405, { method: 'DELETE' }],
   ]
   for (const [url, status, more] of cases) {
-    const answer = await ask(server, APP, url, more)
-    assert.equal(answer.status, status)
-    assert.deepEqual(said(answer), expected, `${status} ${url}`)
+    const response = await ask(server, APP, url, more)
+    assert.equal(response.status, status)
+    assert.deepEqual(said(response), expected, `${status} ${url}`)
   }
 })
 
@@ -105,9 +105,9 @@ test('a field that the handler has set is kept', async () => {
 test('a preflight is answered before any route, and even if there is none', async () => {
   const server = serverWith({ origins: APP, credentials: true, maxAge: '10m' })
   for (const url of ['/data', '/nothing', '*']) {
-    const answer = await preflight(server, APP, { 'Access-Control-Request-Headers': 'x-one, X-Two,bad name' }, url)
-    assert.equal(answer.status, 204)
-    assert.deepEqual(said(answer), {
+    const response = await preflight(server, APP, { 'Access-Control-Request-Headers': 'x-one, X-Two,bad name' }, url)
+    assert.equal(response.status, 204)
+    assert.deepEqual(said(response), {
       vary: 'Access-Control-Request-Headers, Origin',
       'access-control-allow-origin': APP,
       'access-control-allow-credentials': 'true',
@@ -237,15 +237,15 @@ describe('a preflight is answered before every gate', () => {
 })
 
 test('a refused preflight does not reveal what would be allowed', async () => {
-  const answer = await preflight(serverWith({ origins: APP, methods: ['PUT'], allowedHeaders: ['X-One'] }), 'https://evil.example')
-  assert.equal(answer.status, 403)
-  assert.deepEqual(said(answer), { vary: 'Origin' })
+  const response = await preflight(serverWith({ origins: APP, methods: ['PUT'], allowedHeaders: ['X-One'] }), 'https://evil.example')
+  assert.equal(response.status, 403)
+  assert.deepEqual(said(response), { vary: 'Origin' })
 })
 
 test('an OPTIONS request that is not a preflight reaches the routes', async () => {
-  const answer = await serverWith({ origins: APP }).inject({ method: 'OPTIONS', url: '/data', headers: { Origin: APP } })
-  assert.equal(answer.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
-  assert.deepEqual(said(answer), { vary: 'Origin', 'access-control-allow-origin': APP })
+  const response = await serverWith({ origins: APP }).inject({ method: 'OPTIONS', url: '/data', headers: { Origin: APP } })
+  assert.equal(response.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
+  assert.deepEqual(said(response), { vary: 'Origin', 'access-control-allow-origin': APP })
 })
 
 for (const kind of ['immediately', 'later'] as const) {
@@ -273,9 +273,9 @@ test('a predicate that throws results in a 500 that no page may read', async () 
       throw new Error('no database')
     },
   })
-  const answer = await ask(server, APP)
-  assert.equal(answer.status, 500)
-  assert.deepEqual(said(answer), { vary: 'Origin' })
+  const response = await ask(server, APP)
+  assert.equal(response.status, 500)
+  assert.deepEqual(said(response), { vary: 'Origin' })
 })
 
 test("'same' allows the host of the request", async () => {

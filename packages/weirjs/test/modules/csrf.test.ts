@@ -255,12 +255,12 @@ describe('in Chromium', { skip: noChromium }, () => {
     return server.port
   }
 
-  /** What the server answers to the form, or the fetch, of a page. */
+  /** The response to the form, or the fetch, of a page. */
   async function submitFrom(t: TestContext, page: string, target: string, how: 'form' | 'fetch'): Promise<number> {
     const tab = await browser.newPage()
     t.after(() => tab.close())
     await tab.goto(page)
-    const [answer] = await Promise.all([
+    const [reply] = await Promise.all([
       tab.waitForResponse((response) => response.url() === target),
       how === 'form'
         ? tab.evaluate(
@@ -268,7 +268,7 @@ describe('in Chromium', { skip: noChromium }, () => {
           )
         : tab.evaluate(`fetch('${target}', { method: 'POST', mode: 'no-cors', body: 'a' }).then(() => {}, () => {})`),
     ])
-    return answer.status()
+    return reply.status()
   }
 
   test('forms and fetches of the own page pass, and those of other pages are refused', async (t) => {

@@ -102,8 +102,8 @@ function post(server: HttpServer, url: string, coding: string, body: Uint8Array,
   return server.inject({ method: 'POST', url, headers: { 'Content-Encoding': coding, ...headers }, body })
 }
 
-async function codeOf(answer: Promise<{ status: number; text(): string }>): Promise<string> {
-  const { status, text } = await answer.then((one) => ({ status: one.status, text: one.text() }))
+async function codeOf(response: Promise<{ status: number; text(): string }>): Promise<string> {
+  const { status, text } = await response.then((one) => ({ status: one.status, text: one.text() }))
   return status < 400 ? `${status}` : `${status} ${(JSON.parse(text) as { code: string }).code}`
 }
 
@@ -142,8 +142,8 @@ test('server.fetch decodes too', async () => {
     for (const path of ['/bytes', '/stream', '/echo']) {
       const body = encode(NOISE)
       const init = { method: 'POST', headers: { 'Content-Encoding': coding }, body, duplex: 'half' } as RequestInit
-      const answer = await server.fetch(new Request(`http://localhost${path}`, init))
-      assert.deepEqual(Buffer.from(await answer.arrayBuffer()), NOISE, `${coding} ${path}`)
+      const response = await server.fetch(new Request(`http://localhost${path}`, init))
+      assert.deepEqual(Buffer.from(await response.arrayBuffer()), NOISE, `${coding} ${path}`)
     }
 })
 
@@ -187,10 +187,10 @@ test('a client that waits for 100 Continue gets it when the coding is known, and
 test('another coding, or more than one, is refused with 415 and the codings that are accepted', async () => {
   const server = serverWith()
   for (const coding of ['compress', 'gzip, br', 'identity, gzip', 'gzip,', 'gzip;q=1', 'aes128gcm', 'gzip gzip']) {
-    const answer = await post(server, '/bytes', coding, zlib.gzipSync('a'))
-    assert.equal(answer.status, 415, coding)
-    assert.equal(answer.headers.get('accept-encoding'), NAMES)
-    assert.equal((answer.json() as { code: string }).code, 'WEIR_CONTENT_CODING_UNSUPPORTED')
+    const response = await post(server, '/bytes', coding, zlib.gzipSync('a'))
+    assert.equal(response.status, 415, coding)
+    assert.equal(response.headers.get('accept-encoding'), NAMES)
+    assert.equal((response.json() as { code: string }).code, 'WEIR_CONTENT_CODING_UNSUPPORTED')
   }
   const only = await post(serverWith({ codings: ['br'] }), '/bytes', 'gzip', zlib.gzipSync('a'))
   assert.deepEqual([only.status, only.headers.get('accept-encoding')], [415, 'br'])
@@ -305,9 +305,9 @@ describe('10 GiB of zeros', () => {
         )
         const headers = { 'Content-Encoding': 'gzip', ...(path === '/form-stream' ? { 'Content-Type': FORM_TYPE! } : {}) }
         const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
-        const answer = await server.fetch(new Request(`http://localhost${path}`, init))
-        assert.equal(answer.status, 413)
-        assert.match(await answer.text(), new RegExp(limit))
+        const response = await server.fetch(new Request(`http://localhost${path}`, init))
+        assert.equal(response.status, 413)
+        assert.match(await response.text(), new RegExp(limit))
         assert.ok(sent < 256 * 1024, `${sent} bytes were read`)
         assert.ok(most < 4 * MIB, `${most} bytes were in use`)
       })
@@ -397,12 +397,12 @@ test('a handler that does not read holds back the client', async () => {
     { highWaterMark: 0 },
   )
   const init = { method: 'POST', headers: { 'Content-Encoding': 'gzip' }, body, duplex: 'half' } as RequestInit
-  const answer = server.fetch(new Request('http://localhost/slow', init))
+  const response = server.fetch(new Request('http://localhost/slow', init))
   await within(waiting.promise, 'the first bytes')
   for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve))
   assert.ok(sent < PIECES / 2, `${sent} of ${PIECES} pieces were read`)
   reads.open()
-  assert.deepEqual(await (await answer).json(), { length: PIECES * NOISE.length })
+  assert.deepEqual(await (await response).json(), { length: PIECES * NOISE.length })
 })
 
 for (const how of ['destroys the stream', 'does not read'] as const)

@@ -29,8 +29,8 @@ function serverWith(preset: SecurityHeadersPreset, options?: SecurityHeadersOpti
   return server
 }
 
-function security(answer: InjectResponse): Record<string, string> {
-  return Object.fromEntries([...answer.headers].filter(([name]) => !OTHERS.has(name)))
+function security(response: InjectResponse): Record<string, string> {
+  return Object.fromEntries([...response.headers].filter(([name]) => !OTHERS.has(name)))
 }
 
 async function fieldsOf(preset: SecurityHeadersPreset, options?: SecurityHeadersOptions): Promise<Record<string, string>> {
@@ -149,9 +149,9 @@ test('errors and refusals have the fields too', async () => {
     [204, { method: 'OPTIONS', url: '/data' }],
   ]
   for (const [status, request] of cases) {
-    const answer = await server.inject(request)
-    assert.equal(answer.status, status)
-    assert.deepEqual(security(answer), expected, `${status} ${request.url}`)
+    const response = await server.inject(request)
+    assert.equal(response.status, status)
+    assert.deepEqual(security(response), expected, `${status} ${request.url}`)
   }
 })
 
@@ -191,8 +191,8 @@ describe('nonces', () => {
   }
 
   async function policyAndNonce(server: HttpServer): Promise<{ directives: string[]; nonce: string }> {
-    const answer = await server.inject('/nonce')
-    return { directives: answer.headers.get('content-security-policy')!.split(';'), nonce: answer.text() }
+    const response = await server.inject('/nonce')
+    return { directives: response.headers.get('content-security-policy')!.split(';'), nonce: response.text() }
   }
 
   test('are random, and in the sources of scripts and styles of that response only', async () => {

@@ -25,8 +25,8 @@ function create(options: HealthOptions = {}): Run {
     void logged.push(detail === undefined ? message : `${message}: ${String(detail)}`)
   const server = new HttpServer({ logger: { error: log, warn: log } }).use(healthOn(clock, options))
   const ask = async (path: string): Promise<[number, string]> => {
-    const answer = await server.inject(path)
-    return [answer.status, answer.text()]
+    const response = await server.inject(path)
+    return [response.status, response.text()]
   }
   return { server, clock, logged, ask }
 }
@@ -34,8 +34,8 @@ function create(options: HealthOptions = {}): Run {
 test('without checks, all three are fine', async () => {
   const { server } = create()
   for (const path of ['/livez', '/readyz', '/startupz']) {
-    const answer = await server.inject(path)
-    assert.deepEqual([answer.status, answer.text(), answer.headers.get('cache-control')], [200, 'ok\n', 'no-store'])
+    const response = await server.inject(path)
+    assert.deepEqual([response.status, response.text(), response.headers.get('cache-control')], [200, 'ok\n', 'no-store'])
     const head = await server.inject({ method: 'HEAD', url: path })
     assert.deepEqual([head.status, head.text(), head.headers.get('content-length')], [200, '', '3'])
   }
@@ -102,9 +102,9 @@ test('a check that takes too long has failed, its signal aborts, and it is not c
   const asked = server.inject('/readyz')
   await settled()
   await clock.advance(50)
-  const answer = await asked
-  assert.equal(answer.status, 503)
-  assert.deepEqual(answer.json(), {
+  const response = await asked
+  assert.equal(response.status, 503)
+  assert.deepEqual(response.json(), {
     state: 'failed',
     checks: [{ name: 'slow', state: 'failed', reason: 'no result within 50 ms', durationMs: 50 }],
   })
@@ -240,9 +240,9 @@ test('curl sees 200 and 503, and HEAD without a body', { skip: noCurl }, async (
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   const url = `http://127.0.0.1:${server.port}`
-  const { answer: alive } = await curl([`${url}/livez`])
-  const { answer: ready, exitCode } = await curl(['--fail-with-body', `${url}/readyz`])
-  const { answer: head } = await curl(['--head', `${url}/readyz`])
+  const { response: alive } = await curl([`${url}/livez`])
+  const { response: ready, exitCode } = await curl(['--fail-with-body', `${url}/readyz`])
+  const { response: head } = await curl(['--head', `${url}/readyz`])
   assert.deepEqual([alive.status, alive.text, ready.status, ready.text, exitCode], [200, 'ok\n', 503, 'failed\n', 22])
   assert.deepEqual([head.status, head.text, head.header('cache-control')], [503, '', 'no-store'])
 })

@@ -179,8 +179,8 @@ test('a streamed response is read in place of the engine, and its declared lengt
         })(),
       ),
     )
-    const answer = await server.inject('/')
-    assert.equal(answer.headers.get('content-encoding'), 'test')
+    const reply = await server.inject('/')
+    assert.equal(reply.headers.get('content-encoding'), 'test')
     assert.equal(read, outcome, `${declared}`)
   }
 })

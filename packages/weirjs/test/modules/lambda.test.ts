@@ -57,30 +57,30 @@ test('a GET of an HTTP API: decoded path, repeated query values, cookies both wa
 })
 
 test('a POST of a function URL, with text', async () => {
-  const answer = await handle(eventCalled('function-url-post'))
-  assert.equal(answer.statusCode, 200, answer.body)
-  assert.deepEqual(JSON.parse(answer.body), { got: { name: 'Ünï' }, isSecure: true, clientAddress: '2001:db8::7' })
+  const response = await handle(eventCalled('function-url-post'))
+  assert.equal(response.statusCode, 200, response.body)
+  assert.deepEqual(JSON.parse(response.body), { got: { name: 'Ünï' }, isSecure: true, clientAddress: '2001:db8::7' })
 })
 
 test('a form with a file in base64, and a binary response', async () => {
-  const answer = await handle(eventCalled('http-api-upload'))
-  assert.equal(answer.isBase64Encoded, true)
-  assert.deepEqual([...Buffer.from(answer.body, 'base64').subarray(0, 4)], [0x89, 0x50, 0x4e, 0x47])
+  const response = await handle(eventCalled('http-api-upload'))
+  assert.equal(response.isBase64Encoded, true)
+  assert.deepEqual([...Buffer.from(response.body, 'base64').subarray(0, 4)], [0x89, 0x50, 0x4e, 0x47])
 })
 
 test('a load balancer with multi-value headers', async () => {
-  const answer = await handle(eventCalled('balancer-multi-value-get'))
+  const response = await handle(eventCalled('balancer-multi-value-get'))
   const origin = 'https://weir-1234567890.eu-central-1.elb.amazonaws.com'
-  assert.deepEqual(JSON.parse(answer.body), { ...SEEN, clientAddress: '203.0.113.9', origin })
-  assert.equal(answer.statusDescription, '200 OK')
-  const { 'set-cookie': cookies, 'content-type': type } = answer.multiValueHeaders!
+  assert.deepEqual(JSON.parse(response.body), { ...SEEN, clientAddress: '203.0.113.9', origin })
+  assert.equal(response.statusDescription, '200 OK')
+  const { 'set-cookie': cookies, 'content-type': type } = response.multiValueHeaders!
   assert.deepEqual([cookies?.length, type], [2, ['application/json']])
 })
 
 test('a load balancer without them', async () => {
-  const answer = await handle(eventCalled('balancer-post'))
-  assert.deepEqual(JSON.parse(answer.body), { got: { name: 'Ada' }, isSecure: false, clientAddress: '203.0.113.9' })
-  assert.equal(answer.headers!['content-type'], 'application/json')
+  const response = await handle(eventCalled('balancer-post'))
+  assert.deepEqual(JSON.parse(response.body), { got: { name: 'Ada' }, isSecure: false, clientAddress: '203.0.113.9' })
+  assert.equal(response.headers!['content-type'], 'application/json')
 })
 
 test('a load balancer that states the ports of clients', async () => {
@@ -91,8 +91,8 @@ test('a load balancer that states the ports of clients', async () => {
   ] as const) {
     const event = eventCalled('balancer-post') as { readonly headers: Readonly<Record<string, string>> }
     const headers = Object.fromEntries(Object.entries(event.headers).filter(([name]) => name.toLowerCase() !== 'x-forwarded-for'))
-    const answer = await handle({ ...event, headers: { ...headers, 'x-forwarded-for': stated } } as unknown as LambdaEvent)
-    assert.equal((JSON.parse(answer.body) as { clientAddress: string }).clientAddress, address)
+    const response = await handle({ ...event, headers: { ...headers, 'x-forwarded-for': stated } } as unknown as LambdaEvent)
+    assert.equal((JSON.parse(response.body) as { clientAddress: string }).clientAddress, address)
   }
 })
 

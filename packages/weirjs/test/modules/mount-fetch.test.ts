@@ -339,8 +339,8 @@ describe('where it is mounted', () => {
       ['/api/7/old/', 'ANY /api/:org/old/'],
       ['/api/7/old/a/b', 'ANY /api/:org/old/**mountedPath'],
     ]) {
-      const answer = await server.inject({ url: path!, headers })
-      assert.deepEqual([answer.json(), answer.headers.get('x-sent')], [[path, '7', route], 'yes'])
+      const response = await server.inject({ url: path!, headers })
+      assert.deepEqual([response.json(), response.headers.get('x-sent')], [[path, '7', route], 'yes'])
     }
     assert.equal((await server.inject({ url: '/api/7/older', headers })).status, 404)
     assert.equal((await server.inject({ url: '/api/x/old', headers })).status, 400)

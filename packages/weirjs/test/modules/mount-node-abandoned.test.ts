@@ -76,7 +76,7 @@ for (const [guest, upgrade] of Object.entries(GUESTS)) {
   }
 }
 
-test('a client that has only ended its side gets the answer of a handler that is not quick', async (t) => {
+test('a client that has only ended its side gets the response of a handler that is not quick', async (t) => {
   const server = await mount(t, () => {}, {
     upgrade: (_req, socket) => void setTimeout(() => socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n'), 50),
   })
@@ -159,7 +159,7 @@ test('a handler that has refused does not keep a client that stays', async (t) =
   client.on('error', () => {})
   client.resume()
   client.write(ASK)
-  await within(once(client, 'end'), 'the answer')
+  await within(once(client, 'end'), 'the response')
   await eventually(() => server.connections === 0, 'no connection is left')
 })
 

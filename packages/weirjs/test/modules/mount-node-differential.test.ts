@@ -235,7 +235,7 @@ const CASES: Readonly<Record<string, Case>> = {
       })
     },
   },
-  'on an answer in a later turn': {
+  'on a response in a later turn': {
     run: (_, res) => {
       setImmediate(() => res.writeHead(202).end('later'))
     },

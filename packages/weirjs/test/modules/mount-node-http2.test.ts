@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 
 import { mountNode, type NodeHandler } from '../../src/node/index.ts'
-import { answerOf, Http2Client } from '../support/http2-client.ts'
+import { Http2Client, responseOf } from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
 import { Observed } from '../support/observed.ts'
 import { eventually, within } from '../support/serving.ts'
@@ -84,7 +84,7 @@ test('trailers that nobody has announced: after a stream, after one piece, after
   for (const path of ['/stream', '/piece', '/length', '/empty']) {
     const stream = client.open({ ':path': path })
     const trailers = new Promise<Record<string, unknown>>((resolve) => stream.once('trailers', resolve))
-    await within(answerOf(stream), path)
+    await within(responseOf(stream), path)
     assert.deepEqual(Object.keys(await within(trailers, `trailers of ${path}`)), ['grpc-status'], path)
   }
 })
@@ -104,9 +104,9 @@ test('a head without a body yet, and trailers', async (t) => {
   const client = await Http2Client.connect(t, server.port)
   const stream = client.open({ ':path': '/' })
   const trailers = new Promise<Record<string, unknown>>((resolve) => stream.once('trailers', resolve))
-  const answer = answerOf(stream)
+  const response = responseOf(stream)
   await within(new Promise((resolve) => stream.once('response', resolve)), 'the head')
   goOn()
-  assert.equal(String((await answer).body), 'ab')
+  assert.equal(String((await response).body), 'ab')
   assert.equal((await trailers)['x-sum'], '2')
 })

@@ -92,9 +92,9 @@ test('next() leads to weir', async () => {
   mountNode(server, '/none', (_req, res, next) => res.end(typeof next), { next: false })
   const bodies: unknown[] = []
   for (const url of ['/404', '/own/a', '/418', '/hidden', '/500', '/headers', '/twice', '/none']) {
-    const answer = await server.inject(url)
-    const found = /secret|stout|weir has [^"]*/.exec(answer.text())
-    bodies.push([answer.status, found?.[0] ?? null, answer.headers.get('retry-after')])
+    const response = await server.inject(url)
+    const found = /secret|stout|weir has [^"]*/.exec(response.text())
+    bodies.push([response.status, found?.[0] ?? null, response.headers.get('retry-after')])
   }
   assert.deepEqual(bodies, [
     [404, null, null],
@@ -325,10 +325,10 @@ test('code that never answers is ended by requestTimeout, and its late response 
     res.end('late')
   })
   const client = await connectInMemory(server, { clock })
-  const answer = client.get('/')
+  const response = client.get('/')
   await eventually(() => clock.running > 0, 'a timer')
   await clock.advance(2000)
-  assert.equal((await answer).status, 503)
+  assert.equal((await response).status, 503)
   await closed.promise
   late.open()
 })
@@ -563,7 +563,7 @@ test('trailers that nobody has announced, as node:http sends them', async (t) =>
     },
   }
   for (const [way, handler] of Object.entries(ways)) {
-    const answers = []
+    const responses = []
     for (const port of [
       await listen(t, (req, res) => handler(req, res, () => {})),
       (await mount(t, (req, res) => handler(req, res, () => {}))).port,
@@ -573,10 +573,10 @@ test('trailers that nobody has announced, as node:http sends them', async (t) =>
         client.send(`${method} / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
         const text = await client.rest()
         // The pieces of a body are cut differently.
-        answers.push(/\r\n0\r\n([\s\S]*)\r\n$/.exec(text)?.[1] ?? '')
+        responses.push(/\r\n0\r\n([\s\S]*)\r\n$/.exec(text)?.[1] ?? '')
       }
     }
-    assert.deepEqual(answers.slice(2), answers.slice(0, 2), way)
+    assert.deepEqual(responses.slice(2), responses.slice(0, 2), way)
   }
 })
 
@@ -650,8 +650,8 @@ test('server.fetch', async () => {
     else if (req.url === '/destroyed') res.destroy()
     else res.end('ok')
   })
-  const answer = await server.fetch(new Request('http://localhost/a', { method: 'POST', body: 'echo' }))
-  assert.deepEqual([answer.headers.get('x-url'), await answer.text()], ['/a', 'echo'])
+  const response = await server.fetch(new Request('http://localhost/a', { method: 'POST', body: 'echo' }))
+  assert.deepEqual([response.headers.get('x-url'), await response.text()], ['/a', 'echo'])
   await assert.rejects(server.fetch(new Request('http://localhost/destroyed')))
 })
 

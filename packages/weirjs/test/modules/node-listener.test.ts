@@ -22,7 +22,7 @@ import express from 'express'
 import { HttpServer, type ServerOptions, t as schema } from '../../src/index.ts'
 import { type NodeListener, toNodeListener } from '../../src/node/index.ts'
 import { cert, key } from '../support/certificate.ts'
-import { answerOf } from '../support/http2-client.ts'
+import { responseOf } from '../support/http2-client.ts'
 import { Observed } from '../support/observed.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { eventually, gate, within } from '../support/serving.ts'
@@ -249,9 +249,9 @@ describe('inside node:http', () => {
     asked.write('abc')
     asked.addTrailers({ 'X-Sum': 'sum' })
     asked.end()
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
-    assert.equal((await buffer(answer)).toString(), 'sum')
-    assert.equal(answer.trailers['x-size'], '3')
+    const [reply] = (await once(asked, 'response')) as [IncomingMessage]
+    assert.equal((await buffer(reply)).toString(), 'sum')
+    assert.equal(reply.trailers['x-size'], '3')
     assert.equal((await hints)[0].statusCode, 103)
     const client = await connect()
     client.send('POST /sum HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n')
@@ -392,16 +392,16 @@ describe('inside other hosts', () => {
       session.destroy()
       host.close()
     })
-    const who = await answerOf(session.request({ ':path': '/who' }))
+    const who = await responseOf(session.request({ ':path': '/who' }))
     assert.deepEqual(JSON.parse(who.body.toString()).slice(1, 3), [true, 'HTTP/2.0'])
     const posted = session.request({ ':method': 'POST', ':path': '/count' }, { waitForTrailers: true })
     posted.on('wantTrailers', () => posted.sendTrailers({ 'x-sum': 'sum' }))
     const trailers = once(posted, 'trailers') as Promise<[Record<string, string>]>
     posted.end(Buffer.alloc(100_000))
-    const counted = await answerOf(posted)
+    const counted = await responseOf(posted)
     assert.deepEqual([counted.status, counted.body.toString(), counted.headers['set-cookie']?.length], [200, 'sum', 2])
     assert.equal((await trailers)[0]['x-size'], '100000')
-    const mismatch = await answerOf(session.request({ ':path': '/who', ':authority': 'one', host: 'other' }))
+    const mismatch = await responseOf(session.request({ ':path': '/who', ':authority': 'one', host: 'other' }))
     assert.equal(mismatch.status, 400)
     const left = session.request({ ':method': 'POST', ':path': '/echo', 'content-length': 9 })
     left.on('error', () => {})

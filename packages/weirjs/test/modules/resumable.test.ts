@@ -364,10 +364,10 @@ test('through a connection of weirjs/testing that is cut at each byte, nothing i
   for (let cut = 0; ; cut++) {
     await using client = connect(server)
     const headers: Record<string, string> = lastId === null ? {} : { 'Last-Event-ID': lastId }
-    const answer = await client.stream({ url: '/a', method: 'GET', headers })
-    if (answer.status === 204) break
+    const response = await client.stream({ url: '/a', method: 'GET', headers })
+    if (response.status === 204) break
     let text = ''
-    for await (const piece of answer) {
+    for await (const piece of response) {
       text += piece.toString()
       if (text.length > cut) break
     }

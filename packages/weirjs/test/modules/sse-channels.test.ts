@@ -25,14 +25,14 @@ async function listen(
 ): Promise<{ text: () => string; leave: () => void; isOver: () => boolean }> {
   const client = connect(server)
   t.after(() => client.reset())
-  const answer = await client.stream({
+  const response = await client.stream({
     url: `/${encodeURIComponent(key)}`,
     ...(lastEventId !== '' && { headers: { 'Last-Event-ID': lastEventId } }),
   })
   let text = ''
   let isOver = false
   const read = async (): Promise<void> => {
-    for await (const piece of answer) text += piece.toString()
+    for await (const piece of response) text += piece.toString()
     isOver = true
   }
   read().catch(() => {})

@@ -82,10 +82,10 @@ test('whatever is asked, files in memory answer as those of a directory, except 
     { 'Sec-Fetch-Mode': 'navigate', Accept: 'text/html' },
   ]
   const told = async (server: HttpServer, request: InjectRequest) => {
-    const answer = await server.inject(request)
-    const fields = [...answer.headers].filter(([name]) => !['etag', 'last-modified', 'date'].includes(name))
-    const body = answer.text().replaceAll(/--[\w-]+/g, '--boundary')
-    return { status: answer.status, fields: fields.map(([name, value]) => [name, value.replace(/boundary=.*/, 'boundary')]).sort(), body }
+    const response = await server.inject(request)
+    const fields = [...response.headers].filter(([name]) => !['etag', 'last-modified', 'date'].includes(name))
+    const body = response.text().replaceAll(/--[\w-]+/g, '--boundary')
+    return { status: response.status, fields: fields.map(([name, value]) => [name, value.replace(/boundary=.*/, 'boundary')]).sort(), body }
   }
   for (const url of urls)
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE'])

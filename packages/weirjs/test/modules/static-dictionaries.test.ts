@@ -116,8 +116,8 @@ withNewerNode(import.meta.filename, CODINGS.includes('dcz'), () => {
 
   test('the difference is made once for all who ask at the same time', async (t) => {
     const { get, root } = serve(t)
-    const answers = await Promise.all(Array.from({ length: 20 }, () => get()))
-    for (const { body } of answers) assert.ok(Buffer.from(body).equals(Buffer.from(answers[0]!.body)))
+    const responses = await Promise.all(Array.from({ length: 20 }, () => get()))
+    for (const { body } of responses) assert.ok(Buffer.from(body).equals(Buffer.from(responses[0]!.body)))
     rmSync(join(root, 'app-1a2b3c4d.js'))
     assert.equal((await get()).headers.get('content-encoding'), 'dcz')
   })

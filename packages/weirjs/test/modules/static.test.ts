@@ -62,8 +62,8 @@ async function twice(site: Site, request: InjectRequest | string): Promise<Injec
 
 test('a file is sent with its type, validators and Cache-Control', async (t) => {
   const site = siteOf(t)
-  const { status, headers, ...answer } = await twice(site, '/text.txt')
-  assert.deepEqual([status, answer.text()], [200, TEXT])
+  const { status, headers, ...response } = await twice(site, '/text.txt')
+  assert.deepEqual([status, response.text()], [200, TEXT])
   const { date, etag, ...fields } = Object.fromEntries(headers)
   assert.match(etag!, /^"[\w-]+"$/)
   assert.deepEqual(fields, {
@@ -76,9 +76,9 @@ test('a file is sent with its type, validators and Cache-Control', async (t) => 
 })
 
 test('a file that is too large for memory is streamed from the disk', async (t) => {
-  const answer = await twice(siteOf(t), '/large.bin')
-  assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/octet-stream'])
-  assert.ok(LARGE.equals(answer.body))
+  const response = await twice(siteOf(t), '/large.bin')
+  assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/octet-stream'])
+  assert.ok(LARGE.equals(response.body))
 })
 
 test('HEAD has the fields of GET', async (t) => {
@@ -100,12 +100,12 @@ test('a path with a trailing slash gets the index; a directory without it is red
   site.write('evil.example/ü/index.html', PAGE)
   const places = { '/dir': './dir/', '/dir?a=/b': './dir/?a=/b', '/evil.example': './evil.example/', '/evil.example/%C3%BC': './%C3%BC/' }
   for (const [url, place] of Object.entries(places)) {
-    const answer = await twice(site, url)
-    assert.deepEqual([answer.status, answer.headers.get('location')], [301, place])
+    const response = await twice(site, url)
+    assert.deepEqual([response.status, response.headers.get('location')], [301, place])
   }
   for (const url of ['//evil.example', '//evil.example/', '/%2Fevil.example', '/empty', '/empty/', '/dir/index.html/', '/text.txt/']) {
-    const answer = await site.get(url)
-    assert.deepEqual([answer.status, answer.headers.get('location')], [404, null], url)
+    const response = await site.get(url)
+    assert.deepEqual([response.status, response.headers.get('location')], [404, null], url)
   }
 })
 
@@ -138,7 +138,7 @@ test('a route takes precedence over a file in any order; without a file the requ
 
 test('other methods than GET and HEAD get an Allow field, which includes the methods of a route', async (t) => {
   const site = siteOf(t, {}, (server) => server.mapPost('/text.txt', () => 'posted'))
-  const answers: readonly [string, string, number, string | null][] = [
+  const responses: readonly [string, string, number, string | null][] = [
     ['POST', '/index.html', 405, 'GET, HEAD, OPTIONS'],
     ['OPTIONS', '/index.html', 204, 'GET, HEAD, OPTIONS'],
     ['DELETE', '/text.txt', 405, 'GET, HEAD, OPTIONS, POST'],
@@ -147,9 +147,9 @@ test('other methods than GET and HEAD get an Allow field, which includes the met
     ['POST', '/missing.txt', 404, null],
     ['POST', '/dir', 404, null],
   ]
-  for (const [method, url, status, allow] of answers) {
-    const answer = await site.server.inject({ method, url })
-    assert.deepEqual([answer.status, answer.headers.get('allow')], [status, allow], `${method} ${url}`)
+  for (const [method, url, status, allow] of responses) {
+    const response = await site.server.inject({ method, url })
+    assert.deepEqual([response.status, response.headers.get('allow')], [status, allow], `${method} ${url}`)
   }
 })
 
@@ -188,9 +188,9 @@ test('conditional requests get the same response from memory as from the disk', 
       [{ Range: 'bytes=999999-' }, 416],
     ]
     for (const [asked, status] of cases) {
-      const answer = await twice(site, { url, headers: asked })
-      assert.equal(answer.status, status, `${url} ${JSON.stringify(asked)}`)
-      if (status === 304) assert.deepEqual([answer.headers.get('etag'), answer.headers.get('cache-control')], [etag, 'no-cache'])
+      const response = await twice(site, { url, headers: asked })
+      assert.equal(response.status, status, `${url} ${JSON.stringify(asked)}`)
+      if (status === 304) assert.deepEqual([response.headers.get('etag'), response.headers.get('cache-control')], [etag, 'no-cache'])
     }
   }
 })
@@ -238,9 +238,9 @@ test('a file that was changed a moment ago is read each time, because its time m
   const path = join(site.root, 'fresh.txt')
   for (const text of ['one', 'two']) {
     writeFileSync(path, text)
-    const answer = await site.get('/fresh.txt')
-    assert.equal(answer.text(), text)
-    assert.match(answer.headers.get('etag')!, /^W\//)
+    const response = await site.get('/fresh.txt')
+    assert.equal(response.text(), text)
+    assert.match(response.headers.get('etag')!, /^W\//)
   }
 })
 
@@ -357,11 +357,11 @@ test('precompressed versions are sent to clients that accept them, each with its
   ]
   const tags = new Set<string>()
   for (const [url, accept, coding] of cases) {
-    const answer = await twice(site, { url, headers: { 'Accept-Encoding': accept } })
-    assert.equal(decoders[coding](answer.body).toString(), text, `${url} ${accept}`)
-    const fields = ['content-encoding', 'content-type', 'vary'].map((name) => answer.headers.get(name))
+    const response = await twice(site, { url, headers: { 'Accept-Encoding': accept } })
+    assert.equal(decoders[coding](response.body).toString(), text, `${url} ${accept}`)
+    const fields = ['content-encoding', 'content-type', 'vary'].map((name) => response.headers.get(name))
     assert.deepEqual(fields, [coding === 'none' ? null : coding, 'text/css; charset=utf-8', 'Accept-Encoding'])
-    tags.add(`${url} ${answer.headers.get('etag')}`)
+    tags.add(`${url} ${response.headers.get('etag')}`)
   }
   assert.equal(tags.size, cases.length)
   const part = await twice(site, { url: '/both.css', headers: { 'Accept-Encoding': 'br', Range: 'bytes=0-9' } })
@@ -383,14 +383,14 @@ for (const [where, options] of [
     for (const name of ['same.txt', 'same.txt.br', 'same.txt.gz']) site.write(name, 'the same')
     const tags: string[] = []
     for (const coding of ['identity', 'br', 'gzip']) {
-      const answer = await twice(site, { url: '/same.txt', headers: { 'Accept-Encoding': coding } })
-      assert.equal(answer.headers.get('content-encoding') ?? 'identity', coding)
-      tags.push(answer.headers.get('etag')!)
+      const response = await twice(site, { url: '/same.txt', headers: { 'Accept-Encoding': coding } })
+      assert.equal(response.headers.get('content-encoding') ?? 'identity', coding)
+      tags.push(response.headers.get('etag')!)
     }
     assert.equal(new Set(tags).size, 3, tags.join())
     for (const [i, status] of [200, 304, 200].entries()) {
-      const answer = await twice(site, { url: '/same.txt', headers: { 'Accept-Encoding': 'br', 'If-None-Match': tags[i]! } })
-      assert.deepEqual([answer.status, answer.headers.get('etag')], [status, tags[1]])
+      const response = await twice(site, { url: '/same.txt', headers: { 'Accept-Encoding': 'br', 'If-None-Match': tags[i]! } })
+      assert.deepEqual([response.status, response.headers.get('etag')], [status, tags[1]])
     }
   })
 }
@@ -468,8 +468,8 @@ test('the fallback is sent for navigations to a missing page only', async (t) =>
   }
   assert.equal((await site.server.inject({ method: 'HEAD', url: '/users', headers: browser })).status, 200)
   for (const missing of ['/app.3f2a.js', '/img/none.png', '/none.html', '/.env', '/a%2fb']) {
-    const answer = await site.get(missing, browser)
-    assert.deepEqual([answer.status, answer.headers.get('vary')], [404, null], missing)
+    const response = await site.get(missing, browser)
+    assert.deepEqual([response.status, response.headers.get('vary')], [404, null], missing)
   }
   assert.equal((await site.server.inject({ method: 'POST', url: '/users', headers: browser })).status, 404)
   assert.equal((await site.server.inject({ method: 'DELETE', url: '/login', headers: browser })).status, 405)
@@ -526,8 +526,8 @@ test('files are served with maxCacheSize 0', async (t) => {
 
 test('many simultaneous requests for one file all get it', async (t) => {
   const site = siteOf(t)
-  const answers = await Promise.all(Array.from({ length: 50 }, () => site.get('/dir/')))
-  assert.deepEqual([...new Set(answers.map((answer) => answer.text()))], [PAGE])
+  const responses = await Promise.all(Array.from({ length: 50 }, () => site.get('/dir/')))
+  assert.deepEqual([...new Set(responses.map((response) => response.text()))], [PAGE])
 })
 
 test('curl resumes an aborted download, and follows the redirect to a directory', { skip: noCurl }, async (t) => {
@@ -536,9 +536,9 @@ test('curl resumes an aborted download, and follows the redirect to a directory'
   t.after(() => site.server.stop({ graceMs: 0 }))
   const origin = `http://127.0.0.1:${site.server.port}`
   const rest = await curl(['--range', '100000-', `${origin}/large.bin`])
-  assert.deepEqual([rest.answer.status, LARGE.subarray(100_000).equals(rest.answer.body)], [206, true])
+  assert.deepEqual([rest.response.status, LARGE.subarray(100_000).equals(rest.response.body)], [206, true])
   const page = await curl(['--location', `${origin}/dir`])
-  assert.deepEqual([page.answer.status, page.answer.text], [200, PAGE])
+  assert.deepEqual([page.response.status, page.response.text], [200, PAGE])
 })
 
 test('invalid options are refused', (t) => {

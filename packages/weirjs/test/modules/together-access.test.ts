@@ -137,7 +137,7 @@ interface Row extends Ask {
   readonly name: string
   readonly status: number
   readonly code?: string
-  readonly answer?: string
+  readonly response?: string
   /** Who the log says has sent it. */
   readonly user?: string
   /** The route in logs, metrics and spans. Default: method and path. Null: none. */
@@ -174,8 +174,8 @@ const ROWS: readonly Row[] = [
     body: Buffer.alloc(MAX_BODY + 1),
     ...MISSING,
   },
-  { name: 'nobody on an open route', path: '/open', status: 200, answer: 'nobody' },
-  { name: 'bad credentials on an open route', path: '/open', headers: OLD_BEARER, status: 200, answer: 'nobody' },
+  { name: 'nobody on an open route', path: '/open', status: 200, response: 'nobody' },
+  { name: 'bad credentials on an open route', path: '/open', headers: OLD_BEARER, status: 200, response: 'nobody' },
   {
     name: 'an expired token',
     path: '/me',
@@ -185,11 +185,11 @@ const ROWS: readonly Row[] = [
     challenge: /^Bearer realm="api", error="invalid_token".*, ApiKey header="X-API-Key"$/,
     cacheControl: 'no-store',
   },
-  { name: 'a token', path: '/me', headers: BEARER, status: 200, answer: 'ann', user: 'ann' },
-  { name: 'a key', path: '/me', headers: API, status: 200, answer: 'robot', user: 'robot' },
-  { name: 'long JSON', path: '/long', headers: BEARER, status: 200, answer: LONG, isCoded: true, user: 'ann' },
+  { name: 'a token', path: '/me', headers: BEARER, status: 200, response: 'ann', user: 'ann' },
+  { name: 'a key', path: '/me', headers: API, status: 200, response: 'robot', user: 'robot' },
+  { name: 'long JSON', path: '/long', headers: BEARER, status: 200, response: LONG, isCoded: true, user: 'ann' },
   { name: 'no role', path: '/admin', headers: BEARER, status: 403, code: 'WEIR_ACCESS_DENIED', user: 'ann', cacheControl: 'no-store' },
-  { name: 'a role', path: '/admin', headers: API, status: 200, answer: 'done', user: 'robot' },
+  { name: 'a role', path: '/admin', headers: API, status: 200, response: 'done', user: 'robot' },
   {
     name: 'no scope',
     path: '/write',
@@ -216,8 +216,8 @@ const ROWS: readonly Row[] = [
     code: 'WEIR_QUOTA_EXCEEDED',
     user: 'ann',
   },
-  { name: 'the quota of another', path: '/few', headers: API, status: 200, answer: 'done', user: 'robot' },
-  { name: 'a slot', path: '/report', headers: API, status: 200, answer: 'report', user: 'robot' },
+  { name: 'the quota of another', path: '/few', headers: API, status: 200, response: 'done', user: 'robot' },
+  { name: 'a slot', path: '/report', headers: API, status: 200, response: 'report', user: 'robot' },
   { name: 'a handler that fails', path: '/fail', headers: API, status: 500, code: 'WEIR_HANDLER_FAILED', user: 'robot' },
   { name: 'a page of another origin, which is refused before auth', method: 'POST', path: '/echo', status: 403, code: 'WEIR_CROSS_ORIGIN' },
   {
@@ -227,7 +227,7 @@ const ROWS: readonly Row[] = [
     headers: { ...JSON_BODY, ...API, ...SAME_SITE, 'Content-Encoding': 'gzip' },
     body: gzipSync('{"text":"hello"}'),
     status: 200,
-    answer: '{"text":"hello"}',
+    response: '{"text":"hello"}',
     user: 'robot',
   },
   {
@@ -243,11 +243,11 @@ const ROWS: readonly Row[] = [
 ]
 
 function check(reply: Reply, row: Row): void {
-  const { status, code, answer, challenge, cacheControl, isCoded = false } = row
+  const { status, code, response, challenge, cacheControl, isCoded = false } = row
   const { fields } = reply
   assert.equal(reply.status, status, reply.body.toString())
   const body = (fields['content-encoding'] === 'gzip' ? gunzipSync(reply.body) : reply.body).toString()
-  if (code === undefined) assert.equal(body, answer ?? '')
+  if (code === undefined) assert.equal(body, response ?? '')
   else {
     assert.equal(fields['content-type'], 'application/problem+json')
     assert.equal((JSON.parse(body) as { code: string }).code, code)

@@ -27,8 +27,8 @@ test('stop waits for observers, one after the other, and a failure is reported',
   server.mapGet('/', () => 'ok')
   for (let start = 0; start < 2; start++) {
     await server.start()
-    const answer = await fetch(`http://127.0.0.1:${server.port}/`, { headers: { connection: 'close' } })
-    assert.equal(await answer.text(), 'ok')
+    const response = await fetch(`http://127.0.0.1:${server.port}/`, { headers: { connection: 'close' } })
+    assert.equal(await response.text(), 'ok')
     const stopped = server.stop().then(() => told.push('stopped'))
     await new Promise((resolve) => setTimeout(resolve, 20))
     if (start === 0) assert.equal(told.includes('stopped'), false)

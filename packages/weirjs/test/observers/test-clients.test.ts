@@ -53,9 +53,9 @@ test('of a stream that the test reads by itself', async () => {
   const server = serverWith()
   const observed = new Observed().on(server)
   await using client = connect(server)
-  const answer = await client.stream('/stream')
-  await answer.next()
-  await answer.whole()
+  const response = await client.stream('/stream')
+  await response.next()
+  await response.whole()
   assert.deepEqual(outcomes(observed), ['GET /stream completed'])
 })
 

@@ -109,8 +109,8 @@ test('an onError whose response fails is called once', async () => {
   server.mapGet('/', () => {
     throw new Error('first')
   })
-  const answer = await server.inject('/')
-  assert.deepEqual([answer.status, asked], [500, 1])
+  const response = await server.inject('/')
+  assert.deepEqual([response.status, asked], [500, 1])
 })
 
 test('a thenable that returns nothing, and errors without a message, get a response', async () => {

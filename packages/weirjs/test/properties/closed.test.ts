@@ -1,4 +1,4 @@
-// A server with `auth` and no declarations answers 401 to everybody without credentials: on every route, whatever maps it, and on everything
+// A server with `auth` and no declarations responds with 401 to everyone without credentials: on every route, whatever maps it, and on everything
 // that is not a route.
 
 import assert from 'node:assert/strict'

@@ -116,13 +116,13 @@ class Client {
     const response = new OutgoingResponse()
     response.header('Content-Length', BODY_BYTES).stream(source as unknown as ByteSource)
     const writer = new Http2Writer(this.wire.sender, this.output, stream, { dateLine: '' } as unknown as Ticker)
-    const answer = new StreamedResponse({ request: WHOLE, work: GATES, response: DUE }, writer, response, null)
+    const reply = new StreamedResponse({ request: WHOLE, work: GATES, response: DUE }, writer, response, null)
     const settle = (): boolean => {
-      if (!writer.mustWait) answer.goOn()
-      return answer.isWaiting
+      if (!writer.mustWait) reply.goOn()
+      return reply.isWaiting
     }
-    stream.owner = { settle, onDry: () => answer.goOn(), onBacklog() {} }
-    answer.send()
+    stream.owner = { settle, onDry: () => reply.goOn(), onBacklog() {} }
+    reply.send()
   }
 
   /** Bytes in the server's memory that the client has not taken. */

@@ -110,10 +110,10 @@ async function post(url: string, body: Uint8Array, cuts: readonly number[] | nul
   if (client === null || client.isClosed) client = await RawClient.connect(server.port)
   if (cuts === null) client.post(url, body, fields)
   else client.send(`POST ${url} HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n${fields}\r\n`).send(encodeChunks(cutAt(body, cuts)))
-  const answer: Message = await client.message()
-  assert.equal(answer.status, 200, answer.text)
-  assert.notEqual(answer.header('connection'), 'close')
-  return answer.json() as Reading
+  const response: Message = await client.message()
+  assert.equal(response.status, 200, response.text)
+  assert.notEqual(response.header('connection'), 'close')
+  return response.json() as Reading
 }
 
 function cutAt(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { HttpServer, type HttpSession, type Policy, type ServerOptions } from '../../src/index.ts'
 import { connect } from '../../src/testing/index.ts'
 import { cert, key } from '../support/certificate.ts'
-import { answerOf, Http2Client } from '../support/http2-client.ts'
+import { Http2Client, responseOf } from '../support/http2-client.ts'
 
 /** The policies of the current request, of which there is only one. */
 let passed: string[] = []
@@ -166,7 +166,7 @@ test('no path or authority of HTTP/2 reaches a handler past the policies of its 
       if (client.session.closed || client.session.destroyed || client.goaway !== null) client = await Http2Client.connect(t, server.port)
       const stream = client.open({ ':method': verb, ':path': target, ':authority': name })
       if (!stream.writableEnded) stream.end()
-      const { status } = await answerOf(stream)
+      const { status } = await responseOf(stream)
 
       const isHead = status !== 0 && status !== 400 && status !== 421
       assert.ok(!isHead || passed.includes('gate server'), `${status} without the gate of the server`)

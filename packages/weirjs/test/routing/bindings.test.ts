@@ -57,8 +57,8 @@ for (const [promise, schema, query, args] of bindings) {
       const { v = 'javascript' } = args as { v?: unknown }
       return { v }
     })
-    const answer = await server.inject(`/?${query}`)
-    assert.deepEqual([answer.status, answer.json()], [200, { v: args }])
+    const response = await server.inject(`/?${query}`)
+    assert.deepEqual([response.status, response.json()], [200, { v: args }])
   })
 }
 
@@ -81,14 +81,14 @@ for (const [promise, schema, query, actual] of misfits) {
   test(`query value that is ${promise}: 400, and the handler does not run`, async () => {
     let ran = false
     const server = new HttpServer(quiet).mapGet('/', { v: schema } as Record<string, AnySchema>, () => void (ran = true))
-    const answer = await server.inject(`/?${query}`)
-    const problem = answer.json() as {
+    const response = await server.inject(`/?${query}`)
+    const problem = response.json() as {
       code: string
       status: number
       errors: { name: string; in: string; expected: string; actual?: string }[]
     }
     assert.deepEqual(
-      [answer.status, answer.headers.get('content-type'), problem.code, problem.status],
+      [response.status, response.headers.get('content-type'), problem.code, problem.status],
       [400, 'application/problem+json', 'WEIR_PARAMETER_INVALID', 400],
     )
     assert.equal(problem.errors.length, 1)
@@ -105,8 +105,8 @@ test('one problem document lists every failure, including those of the path and 
     { id: t.int, page: t.int, sort: t.enum('up', 'down'), late: later, fine: t.bool.default(true) },
     () => '',
   )
-  const answer = await server.inject('/x/y?sort=left&late=NO')
-  const { errors } = answer.json() as { errors: { name: string; in: string; actual?: string }[] }
+  const response = await server.inject('/x/y?sort=left&late=NO')
+  const { errors } = response.json() as { errors: { name: string; in: string; actual?: string }[] }
   const seen = errors.map(({ name, in: place, actual }) => [name, place, actual])
   assert.deepEqual(seen.sort(), [
     ['id', 'path', 'x'],

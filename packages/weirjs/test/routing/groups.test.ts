@@ -41,8 +41,8 @@ function plain(name: string): Middleware {
 }
 
 async function trace(server: HttpServer, url: string, method = 'GET'): Promise<string> {
-  const answer = await server.inject({ method, url })
-  return `${answer.status}: ${answer.headers.get('trace') ?? ''}`
+  const response = await server.inject({ method, url })
+  return `${response.status}: ${response.headers.get('trace') ?? ''}`
 }
 
 test('a group gives its routes a prefix and its parameters', async () => {
@@ -125,8 +125,8 @@ test('a fallback handles what no route below the prefix matches, and 405 stays 4
   api.fallback(({ org }, { request }) => `${request.method} ${org}`)
   api.group('/inner', { use: [plain('inner')] }).fallback(({ org }) => `inner ${org}`)
   const see = async (method: string, url: string): Promise<string> => {
-    const answer = await server.inject({ method, url })
-    return `${answer.status} ${answer.status < 300 ? answer.text() : ''} ${answer.headers.get('trace')} ${answer.headers.get('allow')}`
+    const response = await server.inject({ method, url })
+    return `${response.status} ${response.status < 300 ? response.text() : ''} ${response.headers.get('trace')} ${response.headers.get('allow')}`
   }
   assert.equal(await see('GET', '/api/1/orders'), '200 orders api null')
   assert.equal(await see('GET', '/api/1'), '200 GET 1 api null')
@@ -178,8 +178,8 @@ test('metadata, tags, host and limits are inherited, and the inner ones take pre
   })
   group.mapPost('/', { metadata: { b: 2 }, tags: ['y', 'z'], maxRequestBodySize: null, use: [plain('own')] }, (_, { metadata }) => metadata)
   server.mapPost('/', () => '')
-  const answer = await server.inject({ method: 'POST', url: '/g', headers: { Host: 'a.example' }, body: 'x'.repeat(200) })
-  assert.deepEqual(answer.json(), { a: 1, b: 2 })
+  const response = await server.inject({ method: 'POST', url: '/g', headers: { Host: 'a.example' }, body: 'x'.repeat(200) })
+  assert.deepEqual(response.json(), { a: 1, b: 2 })
   const [listed, other] = server.routes
   assert.deepEqual(
     { ...listed, bindings: null },

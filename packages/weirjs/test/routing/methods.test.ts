@@ -8,9 +8,9 @@ import { inBothReadModes } from '../support/serving.ts'
 inBothReadModes('methods', (serve) => {
   test('404 has a problem document', async (t) => {
     const { connect } = await serve(t, (server) => server.mapGet('/a', () => 'a'))
-    const answer = await (await connect()).get('/b').message()
-    assert.deepEqual([answer.status, answer.header('content-type'), answer.header('allow')], [404, 'application/problem+json', null])
-    assert.equal((answer.json() as { code: string }).code, 'WEIR_ROUTE_NOT_FOUND')
+    const response = await (await connect()).get('/b').message()
+    assert.deepEqual([response.status, response.header('content-type'), response.header('allow')], [404, 'application/problem+json', null])
+    assert.equal((response.json() as { code: string }).code, 'WEIR_ROUTE_NOT_FOUND')
   })
 
   const table: [promise: string, method: string, url: string, status: number, allow: string | null][] = [
@@ -43,8 +43,8 @@ inBothReadModes('methods', (serve) => {
           .map('HEAD', '/head', (_, { response }) => response.status(299))
       })
       const client = await connect()
-      const answer = await client.send(`${method} ${url} HTTP/1.1\r\nHost: h\r\n\r\n`).message(method === 'HEAD')
-      assert.deepEqual([answer.status, answer.header('allow')], [status, allow])
+      const reply = await client.send(`${method} ${url} HTTP/1.1\r\nHost: h\r\n\r\n`).message(method === 'HEAD')
+      assert.deepEqual([reply.status, reply.header('allow')], [status, allow])
       assert.equal((await client.get('/a').message()).text, 'a')
     })
   }

@@ -31,9 +31,9 @@ const paths: [promise: string, template: string, path: string, values: unknown][
 for (const [promise, template, path, values] of paths) {
   test(`path: ${promise}`, async () => {
     const server = new HttpServer(quiet).mapGet(template, (args, { request }) => ({ args, values: request.routeValues }))
-    const answer = await server.inject(path)
-    if (typeof values === 'number') assert.equal(answer.status, values)
-    else assert.deepEqual(answer.json(), { args: values ?? {}, values })
+    const response = await server.inject(path)
+    if (typeof values === 'number') assert.equal(response.status, values)
+    else assert.deepEqual(response.json(), { args: values ?? {}, values })
   })
 }
 

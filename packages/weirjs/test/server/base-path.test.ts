@@ -39,8 +39,8 @@ const BASE = { basePath: '/app' }
 
 test('routes, path and url are within the application, and links have the path', async () => {
   const server = application(BASE)
-  const answer = await server.inject('/app/users/7?a=b')
-  assert.deepEqual(answer.json(), ['7', '/users/7', '/users/7?a=b', '/app', '/app/users/7'])
+  const response = await server.inject('/app/users/7?a=b')
+  assert.deepEqual(response.json(), ['7', '/users/7', '/users/7?a=b', '/app', '/app/users/7'])
   for (const url of ['/app', '/app/', '/app?x']) assert.equal((await server.inject(url)).text(), 'home', url)
 })
 

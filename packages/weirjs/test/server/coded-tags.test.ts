@@ -58,14 +58,14 @@ describe('undici', () => {
       const tags: string[] = []
       for (const coding of CODINGS) {
         const headers = { 'Accept-Encoding': coding }
-        const answer = await ask(url + path, headers)
-        assert.deepEqual([answer.status, answer.coding], [200, coding], path)
-        assert.match(answer.etag, /^"[^"]+"$/, path)
-        assert.equal((await ask(url + path, headers, 'HEAD')).etag, answer.etag, path)
-        tags.push(answer.etag)
-        for (const held of [answer.etag, `"other", ${answer.etag}`, `W/${answer.etag}`]) {
+        const response = await ask(url + path, headers)
+        assert.deepEqual([response.status, response.coding], [200, coding], path)
+        assert.match(response.etag, /^"[^"]+"$/, path)
+        assert.equal((await ask(url + path, headers, 'HEAD')).etag, response.etag, path)
+        tags.push(response.etag)
+        for (const held of [response.etag, `"other", ${response.etag}`, `W/${response.etag}`]) {
           const again = await ask(url + path, { ...headers, 'If-None-Match': held })
-          assert.deepEqual([again.status, again.etag, again.bytes.length], [304, answer.etag, 0], `${path} ${held}`)
+          assert.deepEqual([again.status, again.etag, again.bytes.length], [304, response.etag, 0], `${path} ${held}`)
         }
       }
       assert.equal(new Set(tags).size, CODINGS.length, `${path}: ${tags.join()}`)
@@ -114,14 +114,14 @@ describe('undici', () => {
 describe('curl', { skip: noCurl }, () => {
   test('--compressed and a PUT with the tag that came', async (t) => {
     const { url } = await noteServer(t)
-    const { answer } = await curl(['--compressed', `${url}/note`])
-    assert.equal(answer.text, TEXT)
-    const etag = answer.header('etag')!
+    const { response } = await curl(['--compressed', `${url}/note`])
+    assert.equal(response.text, TEXT)
+    const etag = response.header('etag')!
     assert.match(etag, /^"v1~(?:gzip|br|deflate|zstd)"$/)
-    assert.equal((await curl(['--compressed', '-H', `If-None-Match: ${etag}`, `${url}/note`])).answer.status, 304)
+    assert.equal((await curl(['--compressed', '-H', `If-None-Match: ${etag}`, `${url}/note`])).response.status, 304)
     const put = ['-X', 'PUT', '-H', `If-Match: ${etag}`, `${url}/note`]
-    assert.equal((await curl(put)).answer.status, 200)
-    const late = (await curl(put)).answer
+    assert.equal((await curl(put)).response.status, 200)
+    const late = (await curl(put)).response
     assert.deepEqual([late.status, late.header('content-type')], [412, 'application/problem+json'])
     assert.deepEqual(JSON.parse(late.text), {
       title: 'Precondition Failed',
@@ -150,9 +150,9 @@ test('a 412 says which condition failed, and not the current tag', async () => {
     ['/strong', 'If-None-Match', '"own~br"', /one that If-None-Match excludes/],
     ['/strong', 'If-Unmodified-Since', 'Sun, 06 Nov 1994 08:49:37 GMT', /newer than If-Unmodified-Since/],
   ] as const) {
-    const answer = await server.inject({ method: 'PUT', url: path, headers: { [field]: value } })
-    const problem = JSON.parse(answer.text()) as { detail: string }
-    assert.equal(answer.status, 412, `${path} ${field}`)
+    const response = await server.inject({ method: 'PUT', url: path, headers: { [field]: value } })
+    const problem = JSON.parse(response.text()) as { detail: string }
+    assert.equal(response.status, 412, `${path} ${field}`)
     assert.match(problem.detail, detail)
     assert.ok(!problem.detail.includes('own'), problem.detail)
   }

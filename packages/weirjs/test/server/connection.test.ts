@@ -42,9 +42,9 @@ inBothReadModes('connection', (serve) => {
     test(promise, async (t) => {
       const { connect } = await serve(t, hello)
       const client = await connect()
-      const answer = await client.send(request).message()
-      assert.equal(answer.header('connection'), connection)
-      assert.ok(answer.header('date') !== null && answer.header('content-length') !== null)
+      const response = await client.send(request).message()
+      assert.equal(response.header('connection'), connection)
+      assert.ok(response.header('date') !== null && response.header('content-length') !== null)
       if (goesOn) assert.equal((await client.get('/').message()).text, 'hello')
       else assert.equal(await client.closed(), 'end')
     })
@@ -87,13 +87,13 @@ inBothReadModes('connection', (serve) => {
         }
       }
       for (const [number, client] of clients.entries()) {
-        const answers = await client.messages(paths.length)
-        const ids = answers.map(({ text }) => text.split(' ')[0])
+        const responses = await client.messages(paths.length)
+        const ids = responses.map(({ text }) => text.split(' ')[0])
         assert.deepEqual(
           ids,
           paths.map((_, i) => `${number}-${round}-${i}`),
         )
-        if (paths[0] === 'now') assert.equal(answers[0]!.text, `${number}-${round}-0 é€😀`)
+        if (paths[0] === 'now') assert.equal(responses[0]!.text, `${number}-${round}-0 é€😀`)
       }
     }
     for (const client of clients) assert.equal(await client.closed(), 'end')
@@ -132,9 +132,9 @@ inBothReadModes('connection', (serve) => {
     const { connect } = await serve(t, hello, { limits: { maxRequestsPerConnection: 3 } })
     const client = await connect()
     for (let i = 0; i < 5; i++) client.get('/')
-    const answers = await client.messages(3)
+    const responses = await client.messages(3)
     assert.deepEqual(
-      answers.map((answer) => answer.header('connection')),
+      responses.map((response) => response.header('connection')),
       [null, null, 'close'],
     )
     assert.equal(await client.rest(), '')
@@ -145,8 +145,8 @@ inBothReadModes('connection', (serve) => {
       server.mapGet('/', (_, { response }) => response.header('connection', 'close').text('bye')),
     )
     const client = await connect()
-    const answer = await client.get('/').get('/').message()
-    assert.deepEqual([answer.header('connection'), answer.text], ['close', 'bye'])
+    const reply = await client.get('/').get('/').message()
+    assert.deepEqual([reply.header('connection'), reply.text], ['close', 'bye'])
     assert.equal(await client.rest(), '')
   })
 
@@ -166,9 +166,9 @@ inBothReadModes('connection', (serve) => {
     const client = await connect()
     const kinds = ['now', 'later', 'stream', 'now', 'stream', 'later', 'later', 'now']
     for (let i = 0; i < 40; i++) client.get(`/${kinds[i % kinds.length]}/${i}`)
-    const answers = await client.messages(40)
+    const responses = await client.messages(40)
     assert.deepEqual(
-      answers.map(({ text }) => text),
+      responses.map(({ text }) => text),
       Array.from({ length: 40 }, (_, i) => String(i)),
     )
   })
@@ -198,9 +198,9 @@ inBothReadModes('connection', (serve) => {
     for (let cut = 1; cut < bytes.length; cut += 7) {
       client.send(bytes.subarray(0, cut))
       await new Promise((resolve) => setImmediate(resolve))
-      const answers = await client.send(bytes.subarray(cut)).messages(3)
+      const responses = await client.send(bytes.subarray(cut)).messages(3)
       assert.deepEqual(
-        answers.map(({ text }) => text),
+        responses.map(({ text }) => text),
         ['hello', 'abc', 'slow'],
         `cut at ${cut}`,
       )
@@ -211,9 +211,9 @@ inBothReadModes('connection', (serve) => {
     const { connect } = await serve(t, hello)
     const client = await connect()
     client.get('/slow').get('/').send('BAD\r\n\r\n').get('/')
-    const answers = await client.messages(3)
+    const responses = await client.messages(3)
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200, 200, 400],
     )
     assert.equal(await client.rest(), '')
@@ -227,9 +227,9 @@ inBothReadModes('connection', (serve) => {
   test('a first byte that cannot begin a request is refused immediately', async (t) => {
     const { connect } = await serve(t, hello)
     const client = await connect()
-    const answer = await client.send(Buffer.from([0x16, 0x03, 0x01])).message()
-    assert.deepEqual([answer.status, answer.header('connection')], [400, 'close'])
-    assert.equal((answer.json() as { code: string }).code, 'WEIR_FIRST_BYTE')
+    const response = await client.send(Buffer.from([0x16, 0x03, 0x01])).message()
+    assert.deepEqual([response.status, response.header('connection')], [400, 'close'])
+    assert.equal((response.json() as { code: string }).code, 'WEIR_FIRST_BYTE')
   })
 
   test('1 MiB of requests whose responses are not read waits in the socket and not in the server', async (t) => {
@@ -251,8 +251,8 @@ inBothReadModes('connection', (serve) => {
     assert.ok(handled < 5_000, `${handled} responses were produced`)
     assert.ok(client.unsentBytes > 0, 'the server has read everything')
     client.resume()
-    const answers = await client.messages(handled + 10)
-    assert.ok(answers.every(({ status }) => status === 200))
+    const responses = await client.messages(handled + 10)
+    assert.ok(responses.every(({ status }) => status === 200))
   })
 
   test('a flood of requests after a slow one is not read', async (t) => {
@@ -284,9 +284,9 @@ inBothReadModes('connection', (serve) => {
   test('100 Continue is sent after the responses that are due before it', async (t) => {
     const { connect } = await serve(t, hello)
     const client = await connect()
-    const answers = await client.get('/slow').get('/').send(expecting('/echo', 4)).messages(3)
+    const responses = await client.get('/slow').get('/').send(expecting('/echo', 4)).messages(3)
     assert.deepEqual(
-      answers.map(({ status, text }) => [status, text]),
+      responses.map(({ status, text }) => [status, text]),
       [
         [200, 'slow'],
         [200, 'hello'],
@@ -325,8 +325,8 @@ inBothReadModes('connection', (serve) => {
   test('a handler that does not read responds without 100 Continue, and the connection ends', async (t) => {
     const { connect } = await serve(t, (server) => server.mapPost('/', { body: 'stream' }, () => 'no need'))
     const client = await connect()
-    const answer = await client.send(expecting('/', 4)).message()
-    assert.deepEqual([answer.status, answer.text, answer.header('connection')], [200, 'no need', 'close'])
+    const response = await client.send(expecting('/', 4)).message()
+    assert.deepEqual([response.status, response.text, response.header('connection')], [200, 'no need', 'close'])
     assert.equal(await client.rest(), '')
   })
 
@@ -358,8 +358,8 @@ inBothReadModes('connection', (serve) => {
     test(`100 Continue is never sent for ${promise}`, async (t) => {
       const { connect } = await serve(t, hello, { limits: { maxRequestBodySize: 10 } })
       const client = await connect()
-      const answer = await client.send(bytes).message()
-      assert.deepEqual([answer.status, answer.header('connection')], [status, 'close'])
+      const response = await client.send(bytes).message()
+      assert.deepEqual([response.status, response.header('connection')], [status, 'close'])
       assert.equal(await client.rest(), '')
     })
   }
@@ -440,9 +440,9 @@ inBothReadModes('connection', (serve) => {
     const { connect } = await serve(t, (server) => server.mapPost('/', { body: 'stream' }, () => 'unread'))
     const client = await connect()
     const body = 'x'.repeat(100_000)
-    const answers = await client.post('/', body).post('/', body).messages(2)
+    const responses = await client.post('/', body).post('/', body).messages(2)
     assert.deepEqual(
-      answers.map(({ text }) => text),
+      responses.map(({ text }) => text),
       ['unread', 'unread'],
     )
     client.send('POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n')
@@ -493,9 +493,9 @@ inBothReadModes('connection', (serve) => {
     const { connect } = await serve(t, hello)
     const client = await connect()
     client.get('/slow').post('/echo', 'body').get('/slow').end()
-    const answers = await client.messages(3)
+    const responses = await client.messages(3)
     assert.deepEqual(
-      answers.map(({ text }) => text),
+      responses.map(({ text }) => text),
       ['slow', 'body', 'slow'],
     )
     assert.equal(await client.closed(), 'end')
@@ -518,9 +518,9 @@ inBothReadModes('connection', (serve) => {
   test('a client that half-closes within a body gets an error', async (t) => {
     const { connect } = await serve(t, hello)
     const client = await connect()
-    const answer = await client.send('POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc').end().message()
-    assert.deepEqual([answer.status, answer.header('connection')], [400, 'close'])
-    assert.equal((answer.json() as { code: string }).code, 'WEIR_BODY_TRUNCATED')
+    const response = await client.send('POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc').end().message()
+    assert.deepEqual([response.status, response.header('connection')], [400, 'close'])
+    assert.equal((response.json() as { code: string }).code, 'WEIR_BODY_TRUNCATED')
     assert.equal(await client.closed(), 'end')
   })
 
@@ -750,11 +750,11 @@ inBothReadModes('connection', (serve) => {
     first.destroy()
     await eventually(() => first.isClosed, 'the first one to leave')
     for (let attempt = 0; ; attempt++) {
-      const answer = await (await connect())
+      const response = await (await connect())
         .get('/')
         .message()
         .catch(() => null)
-      if (answer?.text === 'hello') break
+      if (response?.text === 'hello') break
       assert.ok(attempt < 50, 'the place was never free again')
     }
     assert.equal((await second.get('/').message()).text, 'hello')

@@ -49,10 +49,10 @@ else {
     test(`files are sent again after the first ones found only ${left} descriptors`, { skip }, (t) => {
       const file = join(temporaryDirectory(t), 'a.txt')
       writeFileSync(file, 'hello')
-      const answers = runLimited(file, left) as Awaited<ReturnType<typeof statuses>>
+      const responses = runLimited(file, left) as Awaited<ReturnType<typeof statuses>>
       // With a few left, their order decides which of them gets one.
-      if (left === 0) assert.deepEqual(answers.without, [500, 500, 500])
-      assert.deepEqual(answers.with, [200, 206, 304])
+      if (left === 0) assert.deepEqual(responses.without, [500, 500, 500])
+      assert.deepEqual(responses.with, [200, 206, 304])
     })
   }
 }

@@ -62,7 +62,9 @@ test('are sent before the response, as often as they are set, and are not part o
 
   const informed: unknown[] = []
   const answered = new Promise<number>((resolve, reject) => {
-    const request = requestHttp1({ port: http1, agent: false }, (answer) => answer.resume().on('end', () => resolve(answer.statusCode!)))
+    const request = requestHttp1({ port: http1, agent: false }, (response) =>
+      response.resume().on('end', () => resolve(response.statusCode!)),
+    )
     request.on('information', ({ statusCode, headers }) => informed.push([statusCode, headers['link']]))
     request.on('error', reject).end()
   })
@@ -135,8 +137,8 @@ test('are not sent over HTTP/1.0, in fetch, or to a client that has left', async
 test('over HTTP/1.1 they are sent only if the program insists', async () => {
   const server = new HttpServer({ hosts: 'any', logger: null })
   server.mapGet('/', (_, { response }) => String(response.earlyHints({ link: LINKS })))
-  const answer = await server.inject('/')
-  assert.deepEqual([answer.text(), answer.earlyHints], ['false', []])
+  const reply = await server.inject('/')
+  assert.deepEqual([reply.text(), reply.earlyHints], ['false', []])
   server.mapGet('/wrong', (_, { response }) => codeOf(() => response.earlyHints({}, { overHttp1: 1 } as never)))
   server.mapGet('/unknown', (_, { response }) => codeOf(() => response.earlyHints({}, { http1: true } as never)))
   for (const url of ['/wrong', '/unknown']) assert.equal((await server.inject(url)).text(), 'WEIR_OPTION_INVALID')
@@ -176,9 +178,9 @@ test('fields that cannot be sent, or describe a connection or a body, are refuse
   for (const name of ['Content-Length', 'Transfer-Encoding', 'Connection', 'Upgrade', 'Trailer', 'content-type', 'Content-Encoding'])
     bad.push({ link: LINKS[0]!, [name]: '1' })
   server.mapGet('/', (_, { response }) => bad.map((fields) => codeOf(() => response.earlyHints(fields))))
-  const answer = await server.inject('/')
-  assert.deepEqual(new Set(answer.json() as string[]), new Set(['WEIR_RESPONSE_HEADER_SYNTAX']))
-  assert.deepEqual(answer.earlyHints, [])
+  const reply = await server.inject('/')
+  assert.deepEqual(new Set(reply.json() as string[]), new Set(['WEIR_RESPONSE_HEADER_SYNTAX']))
+  assert.deepEqual(reply.earlyHints, [])
 })
 
 test('inject, the test client and observers agree with a socket', async () => {
@@ -192,9 +194,9 @@ test('inject, the test client and observers agree with a socket', async () => {
   )
   assert.deepEqual([(await observed.record()).status, (await observed.record()).bytesOut], [200, 4])
   const client = connect(server)
-  const answer = await client.stream('/')
-  assert.deepEqual([answer.interim, answer.earlyHints.length], [[103, 103], 2])
-  assert.equal((await answer.whole()).earlyHints.length, 2)
+  const response = await client.stream('/')
+  assert.deepEqual([response.interim, response.earlyHints.length], [[103, 103], 2])
+  assert.equal((await response.whole()).earlyHints.length, 2)
   client.abort()
 })
 
@@ -249,10 +251,10 @@ test('curl and nghttp', { skip: noCurl || noNghttp }, async (t) => {
     ['--http1.1', `http://127.0.0.1:${ports[0]!}/`],
     ['--http2-prior-knowledge', `http://127.0.0.1:${ports[1]!}/`],
   ]) {
-    const { answers, exitCode } = await curl(args)
+    const { responses, exitCode } = await curl(args)
     assert.equal(exitCode, 0)
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [103, 103, 200],
       args[0],
     )

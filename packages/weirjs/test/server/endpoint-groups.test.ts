@@ -26,8 +26,8 @@ test('the routes and the fallback of a group handle requests at its endpoint, wi
     const [method, url] = request.split(' ') as [string, string]
     const said: string[] = []
     for (const at of [{}, { endpoint: 'admin' }, { endpoint: 'other' }]) {
-      const answer = await server.inject({ method, url, ...at })
-      said.push(`${answer.status} ${answer.headers.get('x-group')}${answer.status === 200 ? ` ${answer.text()}` : ''}`)
+      const response = await server.inject({ method, url, ...at })
+      said.push(`${response.status} ${response.headers.get('x-group')}${response.status === 200 ? ` ${response.text()}` : ''}`)
     }
     assert.deepEqual(said, expected, request)
   }

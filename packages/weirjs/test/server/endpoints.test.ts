@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { Controller, HttpServer, Route, routes, type ServerOptions } from '../../src/index.ts'
 import { connect } from '../../src/testing/index.ts'
 import { cert, key } from '../support/certificate.ts'
-import { answerOf } from '../support/http2-client.ts'
+import { responseOf } from '../support/http2-client.ts'
 import { RawClient } from '../support/raw-client.ts'
 
 const LISTEN: NonNullable<ServerOptions['listen']> = [{ port: 0 }, { port: 0, name: 'admin' }, { port: 0, name: 'other' }]
@@ -46,18 +46,18 @@ test('a route of an endpoint exists only there, over sockets and without', async
     ['OPTIONS *', '204 GET, HEAD, OPTIONS, POST', '204 DELETE, GET, HEAD, OPTIONS, POST', '204 GET, HEAD, OPTIONS, POST, PUT'],
     ['PUT /other', '404', '404', '404'],
   ]
-  for (const [request, ...answers] of rows) {
+  for (const [request, ...responses] of rows) {
     for (const [i, place] of PLACES.entries()) {
       const [method, url] = request.split(' ') as [string, string]
       const client = await RawClient.connect(server.endpoints[i]!.port)
-      const answer = await client.send(`${request} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n`).message()
+      const response = await client.send(`${request} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n`).message()
       client.destroy()
       const short = (status: number, text: string, allow: string | null): string =>
         status === 200 ? `200 ${text}` : allow === null ? String(status) : `${status} ${allow}`
-      const said = short(answer.status, answer.text, answer.header('allow'))
+      const said = short(response.status, response.text, response.header('allow'))
       const injected = await server.inject({ method, url, ...(place === undefined ? {} : { endpoint: place }) })
       assert.equal(short(injected.status, injected.text(), injected.headers.get('allow')), said, `${request} at ${place}, without a socket`)
-      assert.equal(said, answers[i]!.replace('405 POST', '405 OPTIONS, POST'), `${request} at ${place}`)
+      assert.equal(said, responses[i]!.replace('405 POST', '405 OPTIONS, POST'), `${request} at ${place}`)
     }
   }
   const other = await server.inject({ method: 'PUT', url: '/other', endpoint: 'other', headers: { Host: 'other.example.org' } })
@@ -81,7 +81,7 @@ test('over TLS and HTTP/2 as well', async (t) => {
   t.after(() => server.stop({ graceMs: 0 }))
   const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false })
   t.after(() => session.destroy())
-  assert.equal((await answerOf(session.request({ ':path': '/users/1' }))).text, 'user 1')
+  assert.equal((await responseOf(session.request({ ':path': '/users/1' }))).text, 'user 1')
   const client = await RawClient.connectTls({ port: server.endpoints[1]!.port, host: '127.0.0.1', rejectUnauthorized: false })
   t.after(() => client.destroy())
   assert.equal((await client.get('/users/1').message()).status, 405)

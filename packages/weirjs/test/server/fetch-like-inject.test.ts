@@ -30,7 +30,7 @@ interface Askable {
   }>
 }
 
-interface Answer {
+interface Seen {
   readonly status: number
   readonly reason: string
   readonly fields: readonly (readonly [string, string])[]
@@ -47,20 +47,20 @@ function requestOf({ method = 'GET', url, headers = {}, body }: Asked): Request 
   return request
 }
 
-async function byFetch(server: Askable, asked: Asked): Promise<Answer> {
+async function byFetch(server: Askable, asked: Asked): Promise<Seen> {
   const response = await server.fetch(requestOf(asked))
   const body = Buffer.from(await response.arrayBuffer())
-  return answerOf(response.status, response.statusText, response.headers, body)
+  return responseOf(response.status, response.statusText, response.headers, body)
 }
 
-async function byInject(server: Askable, asked: Asked): Promise<Answer> {
+async function byInject(server: Askable, asked: Asked): Promise<Seen> {
   const { method, url, headers } = requestOf(asked)
   const path = url.slice('http://localhost'.length).replace(/#.*/, '') // which no client sends
-  const answer = await server.inject({ method, url: path, headers, ...(asked.body === undefined ? {} : { body: asked.body }) })
-  return answerOf(answer.status, answer.reason, answer.headers, answer.body)
+  const response = await server.inject({ method, url: path, headers, ...(asked.body === undefined ? {} : { body: asked.body }) })
+  return responseOf(response.status, response.reason, response.headers, response.body)
 }
 
-function answerOf(status: number, reason: string, headers: Headers, body: Uint8Array): Answer {
+function responseOf(status: number, reason: string, headers: Headers, body: Uint8Array): Seen {
   const fields = [...headers].filter(([name]) => !OF_THE_CONNECTION.includes(name))
   return { status, reason, fields, body: Buffer.from(body).toString('latin1') }
 }
@@ -110,7 +110,7 @@ describe('the demo', () => {
     // The boundary of byte ranges is different each time.
     const plain = (text: string, folder: string): string =>
       text.replaceAll(folder, 'uploads').replace(/[\da-f]{8}-[\da-f-]{27}/g, 'boundary')
-    const comparable = ({ fields, body, ...rest }: Answer, folder: string): Answer => ({
+    const comparable = ({ fields, body, ...rest }: Seen, folder: string): Seen => ({
       ...rest,
       fields: fields.map(([name, value]) => [name, plain(value, folder)] as const),
       body: plain(body, folder),

@@ -176,8 +176,8 @@ test('curl with Expect: 100-continue is refused immediately, and never receives 
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
   const data = ['--data-binary', '@-', '-H', 'Expect: 100-continue', '--expect100-timeout', '20']
-  const { answers, exitCode } = await curl([...data, `http://127.0.0.1:${server.port}/buffer`], Buffer.alloc(10 * MIB))
-  assert.deepEqual([answers.map(({ status }) => status), exitCode], [[403], 0])
+  const { responses, exitCode } = await curl([...data, `http://127.0.0.1:${server.port}/buffer`], Buffer.alloc(10 * MIB))
+  assert.deepEqual([responses.map(({ status }) => status), exitCode], [[403], 0])
 })
 
 for (const [how, refuse] of Object.entries(REFUSALS)) {

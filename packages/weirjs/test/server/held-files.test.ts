@@ -13,7 +13,7 @@ import { OpenFile } from '../../src/http/disk/open-file.ts'
 import { HttpServer, saveTo } from '../../src/index.ts'
 import { staticFiles } from '../../src/modules/static/index.ts'
 import { toNodeListener } from '../../src/node/index.ts'
-import { answerOf, HEADERS, Http2Client, type Http2Message, INITIAL_WINDOW_SIZE, RawHttp2, RST_STREAM } from '../support/http2-client.ts'
+import { HEADERS, Http2Client, type Http2Message, INITIAL_WINDOW_SIZE, RawHttp2, RST_STREAM, responseOf } from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
 import { eventually, gate } from '../support/serving.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -252,7 +252,7 @@ test('forms that are sent slowly hold few of the files that are saved', { skip }
       const fields = { ':method': 'POST', ':path': `/${i}`, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` }
       const stream = client.open(fields)
       stream.write(form.slice(0, 1_000))
-      uploads.push({ stream, saved: answerOf(stream), form })
+      uploads.push({ stream, saved: responseOf(stream), form })
     }
   }
   await eventually(() => readdirSync(directory).length === uploads.length, 'all files')

@@ -9,7 +9,7 @@ import { HttpServer, type ServerOptions } from '../../src/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
 import { mountFetch } from '../../src/node/index.ts'
 import { cert, key } from '../support/certificate.ts'
-import { answerOf } from '../support/http2-client.ts'
+import { responseOf } from '../support/http2-client.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
@@ -44,13 +44,13 @@ async function statuses(server: HttpServer, hosts: readonly (string | null)[], f
   const client = await RawClient.connect(
     endpoint.isUnixSocket ? { path: endpoint.address } : { port: endpoint.port, host: endpoint.address },
   )
-  const answers: Record<string, number> = {}
+  const responses: Record<string, number> = {}
   for (const host of hosts) {
     const head = host === null ? 'GET / HTTP/1.0\r\nConnection: keep-alive\r\n' : `GET / HTTP/1.1\r\nHost: ${host}\r\n`
-    answers[host ?? 'none'] = (await client.send(`${head}${fields}\r\n`).message()).status
+    responses[host ?? 'none'] = (await client.send(`${head}${fields}\r\n`).message()).status
   }
   client.destroy()
-  return answers
+  return responses
 }
 
 test('a loopback endpoint answers the names of this machine alone', async (t) => {
@@ -119,7 +119,7 @@ for (const http2 of [true, 'cleartext'] as const)
     const session = connectHttp2(`${scheme}://localhost:${server.port}`, { rejectUnauthorized: false })
     t.after(() => session.destroy())
     const ask = async (fields: Record<string, string>): Promise<number> =>
-      (await answerOf(session.request({ ':path': '/', ':scheme': scheme, ...fields }))).status
+      (await responseOf(session.request({ ':path': '/', ':scheme': scheme, ...fields }))).status
     assert.equal(await ask({ ':authority': 'evil.example' }), 421)
     assert.equal(await ask({ ':authority': 'evil.example', ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/ws' }), 421)
     assert.notEqual(await ask({ ':authority': 'localhost', host: 'evil.example' }), 200)

@@ -20,9 +20,9 @@ test('nothing is kept of requests that were cancelled before they could begin', 
   const client = connectHttp2(`https://localhost:${server.port}`, { rejectUnauthorized: false, settings: { initialWindowSize: 0 } })
   client.on('error', () => {})
   t.after(() => client.destroy())
-  const pong = (): Promise<void> => within(new Promise((resolve) => client.ping(() => resolve())), 'the answer to a ping')
+  const pong = (): Promise<void> => within(new Promise((resolve) => client.ping(() => resolve())), 'the acknowledgement of PING')
   const unread = client.request({ ':path': '/' }).on('error', () => {})
-  await within(new Promise((resolve) => unread.once('response', resolve)), 'the head of the answer that is not read')
+  await within(new Promise((resolve) => unread.once('response', resolve)), 'the head of the response that is not read')
   collectGarbage()
   const before = process.memoryUsage().external
   for (let round = 0; round < ROUNDS; round++) {

@@ -10,7 +10,7 @@ import { connect as connectTls } from 'node:tls'
 import { HttpServer, type ServerOptions } from '../../src/index.ts'
 import { cert, key } from '../support/certificate.ts'
 import { curl, noCurl } from '../support/curl.ts'
-import { answerOf, GOAWAY } from '../support/http2-client.ts'
+import { GOAWAY, responseOf } from '../support/http2-client.ts'
 import { nghttp, noNghttp } from '../support/nghttp.ts'
 import { Observed } from '../support/observed.ts'
 import { eventually, inBothReadModes, within } from '../support/serving.ts'
@@ -25,7 +25,7 @@ function map(server: HttpServer): void {
 }
 
 /** Everything that the server sends after `bytes`, up to its end of the connection. */
-function answerTo(t: TestContext, port: number, bytes: string | Uint8Array): Promise<Buffer> {
+function responseTo(t: TestContext, port: number, bytes: string | Uint8Array): Promise<Buffer> {
   const socket = connect(port, '127.0.0.1')
   t.after(() => socket.destroy())
   const chunks: Buffer[] = []
@@ -42,7 +42,7 @@ inBothReadModes('HTTP/2 in cleartext', (serve) => {
     assert.deepEqual([server.endpoints[0]!.http2, server.endpoints[0]!.isSecure], [true, false])
     const session = connectHttp2(`http://127.0.0.1:${server.port}`)
     t.after(() => session.destroy())
-    assert.deepEqual((await answerOf(session.request({ ':path': '/' }))).json(), {
+    assert.deepEqual((await responseOf(session.request({ ':path': '/' }))).json(), {
       protocol: 'HTTP/2.0',
       isSecure: false,
       from: '127.0.0.1',
@@ -52,7 +52,7 @@ inBothReadModes('HTTP/2 in cleartext', (serve) => {
       const body = Buffer.concat([Buffer.from(`${i}`), large])
       const stream = session.request({ ':path': path, ':method': 'POST', ...(i < 2 ? { 'content-length': body.length } : {}) })
       stream.end(body)
-      return answerOf(stream).then((answer) => answer.body.equals(body))
+      return responseOf(stream).then((response) => response.body.equals(body))
     })
     assert.deepEqual(await Promise.all(uploads), [true, true, true, true])
   })
@@ -62,13 +62,13 @@ inBothReadModes('HTTP/2 in cleartext', (serve) => {
     const session = connectHttp2(`http://127.0.0.1:${server.port}`)
     t.after(() => session.destroy())
     const bodies = Array.from({ length: 60 }, (_, i) => `body ${i} ${'x'.repeat(i)}`)
-    const answers = bodies.map((body) => {
+    const responses = bodies.map((body) => {
       const stream = session.request({ ':path': '/', ':method': 'POST' })
       stream.end(body)
-      return answerOf(stream)
+      return responseOf(stream)
     })
     assert.deepEqual(
-      (await Promise.all(answers)).map(({ text }) => text),
+      (await Promise.all(responses)).map(({ text }) => text),
       bodies,
     )
   })
@@ -76,16 +76,16 @@ inBothReadModes('HTTP/2 in cleartext', (serve) => {
   test('curl --http2-prior-knowledge', { skip: noCurl }, async (t) => {
     const { server } = await serve(t, map, CLEARTEXT)
     const url = `http://127.0.0.1:${server.port}/`
-    const { answer } = await curl(['--http2-prior-knowledge', '--data-binary', '@-', url], large)
-    assert.deepEqual([answer.status, answer.protocol, answer.body.equals(large)], [200, 'HTTP/2', true])
+    const { response } = await curl(['--http2-prior-knowledge', '--data-binary', '@-', url], large)
+    assert.deepEqual([response.status, response.protocol, response.body.equals(large)], [200, 'HTTP/2', true])
   })
 
   test('curl that speaks HTTP/1.1, or asks for an upgrade to h2c, gets 505 in HTTP/1.1', { skip: noCurl }, async (t) => {
     const { server } = await serve(t, map, CLEARTEXT)
     for (const option of ['--http1.1', '--http2']) {
-      const { answer, exitCode } = await curl([option, `http://127.0.0.1:${server.port}/`])
-      assert.deepEqual([answer.status, answer.protocol, exitCode], [505, 'HTTP/1.1', 0])
-      assert.equal(answer.text, 'This port speaks HTTP/2 with prior knowledge, not HTTP/1.1')
+      const { response, exitCode } = await curl([option, `http://127.0.0.1:${server.port}/`])
+      assert.deepEqual([response.status, response.protocol, exitCode], [505, 'HTTP/1.1', 0])
+      assert.equal(response.text, 'This port speaks HTTP/2 with prior knowledge, not HTTP/1.1')
     }
   })
 
@@ -104,7 +104,7 @@ inBothReadModes('HTTP/2 in cleartext', (serve) => {
       'POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc',
       'PRI * HTTP/2.0\r\n\r\nXX',
     ])
-      assert.match((await answerTo(t, server.port, bytes)).toString(), /^HTTP\/1.1 505 /)
+      assert.match((await responseTo(t, server.port, bytes)).toString(), /^HTTP\/1.1 505 /)
     const slow = connect({ port: server.port, host: '127.0.0.1', noDelay: true })
     let received = ''
     slow.on('data', (chunk: Buffer) => (received += chunk.toString('latin1'))).on('error', () => {})
@@ -115,7 +115,7 @@ inBothReadModes('HTTP/2 in cleartext', (serve) => {
     }
     await within(closed, 'the end')
     assert.match(received, /^HTTP\/1.1 505 /)
-    const goaway = await answerTo(t, server.port, Buffer.from([0x16, 0x03, 0x01, 0x00, 0x10]))
+    const goaway = await responseTo(t, server.port, Buffer.from([0x16, 0x03, 0x01, 0x00, 0x10]))
     assert.ok(goaway.includes(Buffer.from([0, 0, 8, GOAWAY, 0, 0, 0, 0, 0])))
     await eventually(() => observed.ended.length === 5, 'the records')
     assert.deepEqual(
@@ -126,7 +126,7 @@ inBothReadModes('HTTP/2 in cleartext', (serve) => {
 
   test('nothing is sent before the client has spoken', async (t) => {
     const { server } = await serve(t, map, { ...CLEARTEXT, timeouts: { keepAliveTimeout: 50, lingerTimeout: 10 } })
-    assert.equal((await answerTo(t, server.port, '')).length, 0)
+    assert.equal((await responseTo(t, server.port, '')).length, 0)
   })
 
   test('through a Unix socket', async (t) => {
@@ -134,7 +134,7 @@ inBothReadModes('HTTP/2 in cleartext', (serve) => {
     await serve(t, map, { ...CLEARTEXT, unixSocket })
     const session = connectHttp2('http://localhost', { createConnection: () => connect(unixSocket) })
     t.after(() => session.destroy())
-    assert.equal((await answerOf(session.request({ ':path': '/' }))).status, 200)
+    assert.equal((await responseOf(session.request({ ':path': '/' }))).status, 200)
   })
 
   test('after a PROXY header', async (t) => {
@@ -146,7 +146,7 @@ inBothReadModes('HTTP/2 in cleartext', (serve) => {
     socket.write('PROXY TCP4 192.0.2.7 127.0.0.1 4711 80\r\n')
     const session = connectHttp2('http://localhost', { createConnection: () => socket })
     t.after(() => session.destroy())
-    assert.deepEqual((await answerOf(session.request({ ':path': '/' }))).json(), {
+    assert.deepEqual((await responseOf(session.request({ ':path': '/' }))).json(), {
       protocol: 'HTTP/2.0',
       isSecure: false,
       from: '192.0.2.7',
@@ -177,7 +177,7 @@ test('an endpoint in cleartext beside one over TLS, and one for HTTP/1.1', async
     connectHttp2('https://localhost', { createConnection: () => connectTls({ port: tls!, ca: cert, ALPNProtocols: ['h2'] }) }),
   ]
   for (const session of sessions) {
-    assert.equal((await answerOf(session.request({ ':path': '/' }))).status, 200)
+    assert.equal((await responseOf(session.request({ ':path': '/' }))).status, 200)
     session.destroy()
   }
   assert.equal((await fetch(`http://127.0.0.1:${plain}/`)).status, 200)

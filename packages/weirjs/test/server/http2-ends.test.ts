@@ -246,7 +246,7 @@ test('of a source that can choose its pieces no more is asked for than the clien
   const size = (): number => client.frames.reduce((sum, { type, payload }) => sum + (type === DATA ? payload.length : 0), 0)
   await client.until(() => size() === 30_000, 'what the window holds')
   client.frame(PING, 0, 0, Buffer.alloc(8))
-  await client.until(() => client.frames.some(({ type }) => type === PING), 'the answer to PING')
+  await client.until(() => client.frames.some(({ type }) => type === PING), 'the acknowledgement of PING')
   assert.deepEqual(asked, [30_000], 'while the window is closed, nothing waits in memory')
   client.allow(1, 1)
   await client.until(() => size() === 30_001, 'one byte')

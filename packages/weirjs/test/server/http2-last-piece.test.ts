@@ -51,7 +51,7 @@ async function settle(client: RawHttp2): Promise<void> {
   for (let round = 0; round < 3; round++) {
     const before = pongs()
     client.frame(PING, 0, 0, Buffer.alloc(8))
-    await client.until(() => pongs() > before, 'the answer to PING')
+    await client.until(() => pongs() > before, 'the acknowledgement of PING')
   }
 }
 

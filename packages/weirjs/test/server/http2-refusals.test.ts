@@ -126,7 +126,7 @@ describe('limits', () => {
     const server = await serve(t, { limits: { maxRequestHeaderSize: 1000, maxRequestHeaders: 10 } })
     const client = await Http2Client.connect(t, server.port)
     const fields = (count: number): Record<string, string> => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, '1']))
-    const answers: unknown[] = []
+    const responses: unknown[] = []
     for (const [path, headers] of [
       ['/', { 'x-large': 'x'.repeat(800) }],
       ['/', { 'x-large': 'x'.repeat(1100) }],
@@ -134,10 +134,10 @@ describe('limits', () => {
       ['/', fields(10)],
       [`/${'x'.repeat(1100)}`, {}],
     ] as const) {
-      const answer = await client.get(path, headers)
-      answers.push([answer.status, answer.status === 200 ? '' : (answer.json() as { code: string }).code])
+      const response = await client.get(path, headers)
+      responses.push([response.status, response.status === 200 ? '' : (response.json() as { code: string }).code])
     }
-    assert.deepEqual(answers, [
+    assert.deepEqual(responses, [
       [200, ''],
       [431, 'WEIR_HEAD_TOO_LARGE'],
       [200, ''],
@@ -365,9 +365,9 @@ describe('floods', () => {
     const go = gate()
     const server = await serve(t, { timeouts: { writeTimeout: 40 } }, (one) => one.mapGet('/wait', () => go.promise.then(() => 'done')))
     const client = await Http2Client.connect(t, server.port)
-    const answer = client.get('/wait')
+    const response = client.get('/wait')
     await new Promise((resolve) => setTimeout(resolve, 300))
     go.open()
-    assert.equal((await answer).text, 'done')
+    assert.equal((await response).text, 'done')
   })
 })

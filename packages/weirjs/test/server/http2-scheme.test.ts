@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 
 import { HttpServer, type ServerOptions } from '../../src/index.ts'
 import { cert, key } from '../support/certificate.ts'
-import { answerOf } from '../support/http2-client.ts'
+import { responseOf } from '../support/http2-client.ts'
 
 /** What the handler sees of a request with each scheme, over TLS and in cleartext. */
 async function seen(t: TestContext, options: ServerOptions, fields: OutgoingHttpHeaders = {}): Promise<unknown[]> {
@@ -22,14 +22,14 @@ async function seen(t: TestContext, options: ServerOptions, fields: OutgoingHttp
   server.mapGet('/', (_, session) => [session.isSecure, session.origin, session.request.toWeb().url, session.request.rawTarget])
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
-  const answers: unknown[] = []
+  const responses: unknown[] = []
   for (const { port, isSecure } of server.endpoints) {
     const session = connectHttp2(`${isSecure ? 'https' : 'http'}://127.0.0.1:${port}`, { rejectUnauthorized: false })
     t.after(() => session.destroy())
     for (const scheme of ['http', 'https', 'HTTPS'])
-      answers.push((await answerOf(session.request({ ':path': '/', ':authority': 'a', ':scheme': scheme, ...fields }))).json())
+      responses.push((await responseOf(session.request({ ':path': '/', ':authority': 'a', ':scheme': scheme, ...fields }))).json())
   }
-  return answers
+  return responses
 }
 
 const SECURE = [true, 'https://a', 'https://a/', '/']

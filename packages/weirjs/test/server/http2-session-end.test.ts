@@ -59,9 +59,9 @@ test('stop: only requests up to the last one that GOAWAY names are handled: clie
     await new Promise((resolve) => setTimeout(resolve, 15 + i / 5))
     return client.session.closed ? '' : (await client.get('/')).text
   })
-  const answers = await Promise.all(asking)
+  const responses = await Promise.all(asking)
   assert.deepEqual(await stopped, { aborted: 0 })
-  assert.equal(handled, answers.filter((text) => text !== '').length)
+  assert.equal(handled, responses.filter((text) => text !== '').length)
 })
 
 test('a response that fails is reset after everything that arrived with its head', async (t) => {

@@ -200,7 +200,7 @@ test('writeTimeout: a response of which nothing is read is aborted after 30 s, h
   client.headers(1, head('/text'))
   await server.elapse(20_000, client)
   go.open()
-  await client.until(() => client.frames.some(({ type }) => type === HEADERS), 'the head of the answer')
+  await client.until(() => client.frames.some(({ type }) => type === HEADERS), 'the head of the response')
   await server.elapse(29_000, client) // in which the client is asked whether it is there
   await client.until(() => client.frames.some(({ type }) => type === PING), 'a PING')
   assert.deepEqual(server.reported, [])

@@ -15,7 +15,7 @@ import { cert, key } from '../support/certificate.ts'
 import { client as ada, ca } from '../support/certificates.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
 import { curl, noCurl } from '../support/curl.ts'
-import { answerOf, Http2Client } from '../support/http2-client.ts'
+import { Http2Client, responseOf } from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
 import { eventually, gate, within } from '../support/serving.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -38,14 +38,14 @@ describe('which protocol', () => {
       ['--http1.1', 'HTTP/1.1'],
       ['--no-alpn', 'HTTP/1.1'],
     ] as const) {
-      const { answer } = await curl(['--insecure', option, url])
-      assert.deepEqual([answer.protocol, answer.text], [protocol, protocol === 'HTTP/2' ? 'HTTP/2.0' : protocol])
+      const { response } = await curl(['--insecure', option, url])
+      assert.deepEqual([response.protocol, response.text], [protocol, protocol === 'HTTP/2' ? 'HTTP/2.0' : protocol])
     }
   })
 
   test('without `http2` a client that offers it is answered as HTTP/1.1', { skip: noCurl }, async (t) => {
     const { server } = await serveHttp2(t, (one) => one.mapGet('/', () => 'x'), { http2: false })
-    assert.equal((await curl(['--insecure', '--http2', `https://localhost:${server.port}/`])).answer.protocol, 'HTTP/1.1')
+    assert.equal((await curl(['--insecure', '--http2', `https://localhost:${server.port}/`])).response.protocol, 'HTTP/1.1')
   })
 })
 
@@ -68,9 +68,9 @@ describe('requests', () => {
       }),
     )
     const client = await Http2Client.connect(t, server.port)
-    const answer = await client.get('/users/J%C3%BC?q=a+b', { cookie: ['a=1', 'b=2'], 'x-twice': ['1', '2'], 'x-latin': 'ü' })
-    assert.equal(answer.status, 200)
-    assert.deepEqual(answer.json(), {
+    const response = await client.get('/users/J%C3%BC?q=a+b', { cookie: ['a=1', 'b=2'], 'x-twice': ['1', '2'], 'x-latin': 'ü' })
+    assert.equal(response.status, 200)
+    assert.deepEqual(response.json(), {
       protocol: 'HTTP/2.0',
       method: 'GET',
       path: '/users/Jü',
@@ -100,8 +100,8 @@ describe('requests', () => {
       }),
     )
     const client = await Http2Client.connect(t, server.port)
-    const answers = await Promise.all([client.get('/'), client.get('/')])
-    assert.equal(answers[0].text, answers[1].text)
+    const responses = await Promise.all([client.get('/'), client.get('/')])
+    assert.equal(responses[0].text, responses[1].text)
     assert.equal(ids.size, 2)
   })
 
@@ -159,7 +159,7 @@ describe('requests', () => {
     }
     assert.ok(taken <= 1024 * 1024, `${taken} bytes were accepted while nothing was read`)
     go.open()
-    assert.equal((await answerOf(stream)).json(), total)
+    assert.equal((await responseOf(stream)).json(), total)
   })
 
   test('multipart: in memory and as it arrives', async (t) => {
@@ -199,8 +199,8 @@ describe('requests', () => {
       const form = new FormData()
       form.set('name', 'Ada')
       form.set('file', new Blob([large]), 'large.bin')
-      const answer = await fetch(`https://localhost:${server.port}${path}`, { method: 'POST', body: form, dispatcher })
-      assert.deepEqual(await answer.json(), expected)
+      const response = await fetch(`https://localhost:${server.port}${path}`, { method: 'POST', body: form, dispatcher })
+      assert.deepEqual(await response.json(), expected)
     }
   })
 
@@ -225,7 +225,7 @@ describe('requests', () => {
         wasTold = true
         stream.end('hello')
       })
-      const { status, text } = await answerOf(stream)
+      const { status, text } = await responseOf(stream)
       return [wasTold, status, status === 200 ? text : '']
     }
     assert.deepEqual(await ask('/'), [true, 200, 'hello'])
@@ -241,7 +241,7 @@ describe('requests', () => {
     const stream = client.session.request({ ':method': 'POST', ':path': '/' }, { waitForTrailers: true })
     stream.on('wantTrailers', () => stream.sendTrailers({ 'x-late': 'smuggled' }))
     stream.end('body')
-    assert.deepEqual((await answerOf(stream)).json(), ['body', null])
+    assert.deepEqual((await responseOf(stream)).json(), ['body', null])
   })
 
   test('session.clientCertificate is set as well', async (t) => {
@@ -352,8 +352,8 @@ describe('answers', () => {
     const client = await Http2Client.connect(t, server.port)
     assert.equal((await client.get('/before')).status, 500)
     for (const path of ['/after', '/short']) {
-      const answer = await client.get(path)
-      assert.deepEqual([answer.status, answer.code], [200, 2], path)
+      const response = await client.get(path)
+      assert.deepEqual([response.status, response.code], [200, 2], path)
     }
     assert.equal((await client.get('/fine')).text, 'fine')
     assert.equal(logged.length, 3)
@@ -378,9 +378,9 @@ describe('answers', () => {
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
     assert.ok(made < 20, `${made} pieces were produced for a client that reads nothing`)
-    const answer = answerOf(stream)
+    const reply = responseOf(stream)
     stream.resume()
-    assert.equal((await answer).body.length, 100 * 64 * 1024)
+    assert.equal((await reply).body.length, 100 * 64 * 1024)
   })
 
   test('files: complete, in part, and unchanged', async (t) => {
@@ -405,8 +405,8 @@ describe('answers', () => {
     const client = await Http2Client.connect(t, server.port)
     const codes: unknown[] = []
     for (const path of ['/bad', '/nope', '/int/x']) {
-      const answer = await client.get(path)
-      codes.push([answer.status, (answer.json() as { code: string }).code, answer.headers['content-type']])
+      const response = await client.get(path)
+      codes.push([response.status, (response.json() as { code: string }).code, response.headers['content-type']])
     }
     assert.deepEqual(codes, [
       [500, 'WEIR_HANDLER_FAILED', 'application/problem+json'],
@@ -425,9 +425,9 @@ describe('answers', () => {
     )
     const client = await Http2Client.connect(t, server.port)
     for (let i = 0; i < 2; i++) {
-      const answer = await client.get('/')
-      assert.deepEqual([answer.status, answer.headers['upgrade'], answer.code], [505, undefined, 0])
-      const { code, detail } = answer.json() as { code: string; detail: string }
+      const response = await client.get('/')
+      assert.deepEqual([response.status, response.headers['upgrade'], response.code], [505, undefined, 0])
+      const { code, detail } = response.json() as { code: string; detail: string }
       assert.equal(code, 'WEIR_UPGRADE_OVER_HTTP2')
       assert.match(detail, /HTTP\/1\.1.*weir/)
     }
@@ -447,8 +447,8 @@ describe('answers', () => {
       return refuse(exchange, error)
     }
     const [first, second] = [await Http2Client.connect(t, server.port), await Http2Client.connect(t, server.port)]
-    const answers = await Promise.all([first.get('/'), second.get('/')])
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [0, 503])
+    const responses = await Promise.all([first.get('/'), second.get('/')])
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [0, 503])
     await Promise.race([first.closed(), second.closed()])
     assert.equal(logged[0], broken)
     const third = await Http2Client.connect(t, server.port)
@@ -548,8 +548,8 @@ describe('lifetimes', () => {
       { timeouts: { requestTimeout: 60 } },
     )
     const client = await Http2Client.connect(t, server.port)
-    const answer = await client.get('/')
-    assert.deepEqual([answer.status, (answer.json() as { code: string }).code], [503, 'WEIR_REQUEST_TIMEOUT'])
+    const response = await client.get('/')
+    assert.deepEqual([response.status, (response.json() as { code: string }).code], [503, 'WEIR_REQUEST_TIMEOUT'])
     assert.equal(((await left.promise) as { code: string }).code, 'WEIR_REQUEST_TIMEOUT')
     assert.equal((await client.get('/fine')).text, 'fine')
   })
@@ -571,7 +571,7 @@ describe('lifetimes', () => {
     const client = await Http2Client.connect(t, server.port)
     const patient = client.open({ ':method': 'POST', ':path': '/slow-reader' })
     patient.end(Buffer.alloc(1000))
-    const patientAnswer = answerOf(patient)
+    const patientResponse = responseOf(patient)
     const asking = client.open({ ':method': 'POST', ':path': '/slow-reader', expect: '100-continue' })
     let wasTold = false
     asking.on('continue', () => {
@@ -580,12 +580,12 @@ describe('lifetimes', () => {
     })
     const slow = client.open({ ':method': 'POST', ':path': '/' })
     slow.write('a little')
-    const answer = await answerOf(slow)
-    assert.deepEqual([answer.status, (answer.json() as { code: string }).code], [408, 'WEIR_BODY_TOO_SLOW'])
+    const response = await responseOf(slow)
+    assert.deepEqual([response.status, (response.json() as { code: string }).code], [408, 'WEIR_BODY_TOO_SLOW'])
     assert.equal(wasTold, false)
     go.open()
-    assert.equal((await answerOf(asking)).json(), 5)
-    assert.equal((await patientAnswer).json(), 1000)
+    assert.equal((await responseOf(asking)).json(), 5)
+    assert.equal((await patientResponse).json(), 1000)
   })
 
   test('writeTimeout: a stream that is not read is aborted, and the others continue', async (t) => {
@@ -599,7 +599,7 @@ describe('lifetimes', () => {
     )
     const client = await Http2Client.connect(t, server.port)
     const stuck = client.open({ ':path': '/large' })
-    const broken = answerOf(stuck)
+    const broken = responseOf(stuck)
     stuck.pause()
     assert.equal((await broken).code, 2)
     assert.deepEqual(
@@ -621,9 +621,9 @@ describe('lifetimes', () => {
   test('maxRequestsPerConnection: GOAWAY names the last one, and it is answered', async (t) => {
     const { server } = await serveHttp2(t, (one) => one.mapGet('/', () => 'x'), { limits: { maxRequestsPerConnection: 3 } })
     const client = await Http2Client.connect(t, server.port)
-    const answers = await Promise.all([client.get('/'), client.get('/'), client.get('/')])
+    const responses = await Promise.all([client.get('/'), client.get('/'), client.get('/')])
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200, 200, 200],
     )
     await client.closed()
@@ -650,12 +650,12 @@ describe('lifetimes', () => {
     )
     const client = await Http2Client.connect(t, server.port)
     const idle = await Http2Client.connect(t, server.port)
-    const answer = client.get('/')
+    const response = client.get('/')
     await within(started.promise, 'the start of the handler')
     const stopped = server.stop()
     await idle.closed()
     go.open()
-    assert.equal((await answer).text, 'finished')
+    assert.equal((await response).text, 'finished')
     assert.deepEqual(await within(stopped, 'the stop'), { aborted: 0 })
     await assert.rejects(Http2Client.connect(t, server.port))
   })
@@ -664,11 +664,11 @@ describe('lifetimes', () => {
     const left = gate<unknown>()
     const { server } = await serveHttp2(t, waiting(left))
     const client = await Http2Client.connect(t, server.port)
-    const answer = client.get('/')
+    const response = client.get('/')
     await new Promise((resolve) => client.session.ping(resolve))
     assert.deepEqual(await within(server.stop({ graceMs: 50 }), 'the stop'), { aborted: 1 })
     assert.equal(((await left.promise) as { code: string }).code, 'WEIR_SERVER_STOPPED')
-    assert.equal((await answer).status, 0)
+    assert.equal((await response).status, 0)
   })
 
   test('stop waits for the handler of a client that has left', async (t) => {
@@ -725,14 +725,14 @@ describe('clients that are not ours', () => {
       one.mapPost('/echo', { body: 'stream' }, (_, { request, response }) => response.stream(request.bodyStream())),
     )
     const url = `https://localhost:${server.port}/echo`
-    const { answer } = await curl(['--insecure', '--http2', '--data-binary', '@-', url], large)
-    assert.deepEqual([answer.protocol, answer.status], ['HTTP/2', 200])
-    assert.ok(answer.body.equals(large))
+    const { response } = await curl(['--insecure', '--http2', '--data-binary', '@-', url], large)
+    assert.deepEqual([response.protocol, response.status], ['HTTP/2', 200])
+    assert.ok(response.body.equals(large))
     const refused = await curl(
       ['--insecure', '--http2', '--data-binary', '@-', '-H', 'Expect: 100-continue', url.replace('echo', 'nope')],
       large,
     )
-    assert.deepEqual([refused.answer.status, refused.exitCode], [404, 0])
+    assert.deepEqual([refused.response.status, refused.exitCode], [404, 0])
   })
 
   test('undici, through a Unix socket', async (t) => {
@@ -740,8 +740,8 @@ describe('clients that are not ours', () => {
     await serveHttp2(t, (one) => one.mapPost('/', (_, session) => `${session.request.protocol} ${session.request.body}`), { unixSocket })
     const dispatcher = new Agent({ allowH2: true, connect: { socketPath: unixSocket, ca: cert, servername: 'localhost' } })
     t.after(() => dispatcher.close())
-    const answer = await fetch('https://localhost/', { method: 'POST', body: 'hello', dispatcher })
-    assert.equal(await answer.text(), 'HTTP/2.0 hello')
+    const response = await fetch('https://localhost/', { method: 'POST', body: 'hello', dispatcher })
+    assert.equal(await response.text(), 'HTTP/2.0 hello')
   })
 
   test('undici: many requests on one connection', async (t) => {
@@ -755,13 +755,13 @@ describe('clients that are not ours', () => {
     const dispatcher = new Agent({ allowH2: true, connections: 1, connect: { ca: cert } })
     t.after(() => dispatcher.close())
     const bodies = Array.from({ length: 50 }, (_, i) => `body ${i} ${'x'.repeat(i * 100)}`)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       bodies.map(async (body) => {
-        const answer = await request(`https://localhost:${server.port}/`, { method: 'POST', body, dispatcher })
-        return answer.body.text()
+        const response = await request(`https://localhost:${server.port}/`, { method: 'POST', body, dispatcher })
+        return response.body.text()
       }),
     )
-    assert.deepEqual(answers, bodies)
+    assert.deepEqual(responses, bodies)
     assert.equal(ids.size, 1)
   })
 

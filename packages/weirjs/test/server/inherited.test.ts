@@ -136,7 +136,7 @@ test('inherited sockets have their names, and stay open for the next process', {
   // No process accepts: the kernel keeps the clients that connect.
   assert.ok(existsSync(path))
   const waiting = await Promise.all([RawClient.connect(ports[0]!), RawClient.connect({ path })])
-  const answers = waiting.map((client) => client.get('/').message())
+  const responses = waiting.map((client) => client.get('/').message())
   const second = await parent.start({ options: { listen: [{ fd: 3 }, { fd: 4, name: 'other' }] }, names: null })
   assert.deepEqual(
     second.endpoints.map(({ name, port }) => [name, port]),
@@ -145,7 +145,7 @@ test('inherited sockets have their names, and stay open for the next process', {
       ['other', 0],
     ],
   )
-  for (const answer of await within(Promise.all(answers), 'the answers')) assert.equal(answer.text, `hello from ${second.pid}`)
+  for (const response of await within(Promise.all(responses), 'the responses')) assert.equal(response.text, `hello from ${second.pid}`)
   for (const client of waiting) client.destroy()
   assert.equal(await parent.stop(second.pid), 0)
 })

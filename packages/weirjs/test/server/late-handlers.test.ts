@@ -36,10 +36,10 @@ const clocked = (server: HttpServer, clock: TestClock): ReturnType<typeof hostOf
 const ways: Record<string, Send> = {
   'HTTP/1.1': async (_, options, map) => {
     const clock = new TestClock()
-    const answer = connect(serverWith(options, map), { clock }).get('/')
+    const response = connect(serverWith(options, map), { clock }).get('/')
     await clock.advance(2_500)
     return async () => {
-      const { status, headers, text } = await answer
+      const { status, headers, text } = await response
       return `${status} ${JSON.stringify([...headers.entries()])} ${text()}`
     }
   },
@@ -53,30 +53,30 @@ const ways: Record<string, Send> = {
       },
       options,
     )
-    const answer = (await Http2Client.connect(t, server.port)).get('/')
+    const response = (await Http2Client.connect(t, server.port)).get('/')
     await arrived.promise
     await server.elapse(2_500)
     return async () => {
-      const { status, headers, text } = await answer
+      const { status, headers, text } = await response
       return `${status} ${JSON.stringify(headers)} ${text}`
     }
   },
   inject: async (_, options, map) => {
     const clock = new TestClock()
-    const answer = inject(clocked(serverWith(options, map), clock), '/')
+    const response = inject(clocked(serverWith(options, map), clock), '/')
     await settled()
     await clock.advance(2_500)
     return async () => {
-      const { status, headers, text } = await answer
+      const { status, headers, text } = await response
       return `${status} ${JSON.stringify([...headers.entries()])} ${text()}`
     }
   },
   fetch: async (_, options, map) => {
     const clock = new TestClock()
-    const answer = fetch(clocked(serverWith(options, map), clock), new Request('http://localhost/'), undefined)
+    const reply = fetch(clocked(serverWith(options, map), clock), new Request('http://localhost/'), undefined)
     await clock.advance(2_500)
     return async () => {
-      const response = await answer
+      const response = await reply
       return `${response.status} ${JSON.stringify([...response.headers])} ${await response.text()}`
     }
   },
@@ -306,12 +306,12 @@ describe('the response in place of a late handler', () => {
       held = session
       return session.response.stream(failing())
     })
-    const answer = server.inject('/')
+    const response = server.inject('/')
     await settled()
     await settled()
     assert.throws(() => held!.response.json(leaky), { code: 'WEIR_RESPONSE_SENT' })
     deciding.open()
-    assert.deepEqual([(await answer).status, (await answer).text().includes(SECRET)], [500, false])
+    assert.deepEqual([(await response).status, (await response).text().includes(SECRET)], [500, false])
   })
 })
 

@@ -15,12 +15,12 @@ import { eventually, gate, inBothReadModes, type Serve, within } from '../suppor
 const quiet: ServerOptions = { logger: null }
 
 /** A server with one request in progress, whose handler has started and waits for `answer`. */
-async function serveOneThatWaits(serve: Serve, t: TestContext, answer: Promise<unknown>) {
+async function serveOneThatWaits(serve: Serve, t: TestContext, response: Promise<unknown>) {
   const started = gate()
   const { server, connect } = await serve(t, (server) =>
     server.mapGet('/', () => {
       started.open()
-      return answer
+      return response
     }),
   )
   const client = (await connect()).get('/')
@@ -66,8 +66,8 @@ inBothReadModes('lifecycle', (serve) => {
     assert.equal(server.isListening, false)
     await assert.rejects(connect())
     go.open()
-    const answer = await client.message()
-    assert.deepEqual([answer.text, answer.header('connection')], ['finished', 'close'])
+    const response = await client.message()
+    assert.deepEqual([response.text, response.header('connection')], ['finished', 'close'])
     assert.deepEqual(await within(stopped, 'the stop'), { aborted: 0 })
     assert.equal(await client.rest(), '')
   })
@@ -81,8 +81,8 @@ inBothReadModes('lifecycle', (serve) => {
     assert.equal((await other.get('/').message()).status, 200) // what was sent first has been read by now
     const stopped = server.stop()
     client.send('ore')
-    const answer = await client.message()
-    assert.deepEqual([answer.text, answer.header('connection')], ['before', 'close'])
+    const response = await client.message()
+    assert.deepEqual([response.text, response.header('connection')], ['before', 'close'])
     await within(stopped, 'the stop')
   })
 
@@ -213,8 +213,8 @@ inBothReadModes('lifecycle', (serve) => {
     const { server, connect } = await serve(t, (server) => server.mapGet('/', () => 'again'))
     for (let round = 0; round < 3; round++) {
       const client = await connect()
-      const answer = await client.get('/').message()
-      assert.deepEqual([answer.text, answer.header('connection')], ['again', null])
+      const response = await client.get('/').message()
+      assert.deepEqual([response.text, response.header('connection')], ['again', null])
       await within(server.stop(), 'the stop')
       await server.start()
       assert.equal(server.isListening, true)
@@ -224,9 +224,9 @@ inBothReadModes('lifecycle', (serve) => {
   test('two servers run in one process, each with its own routes and limits', async (t) => {
     const one = await serve(t, (server) => server.mapPost('/', () => 'one'), { limits: { maxRequestBodySize: 3 } })
     const two = await serve(t, (server) => server.mapPost('/', () => 'two'))
-    const answers = [await (await one.connect()).post('/', '1234').message(), await (await two.connect()).post('/', '1234').message()]
+    const responses = [await (await one.connect()).post('/', '1234').message(), await (await two.connect()).post('/', '1234').message()]
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [413, 200],
     )
     await one.server.stop()
@@ -456,8 +456,8 @@ test('inject returns streamed responses complete', async () => {
 test('inject of HEAD returns fields and no body', async () => {
   const server = new HttpServer(quiet)
   server.mapGet('/', () => 'four')
-  const answer = await server.inject({ method: 'HEAD', url: '/' })
-  assert.deepEqual([answer.status, answer.headers.get('content-length'), answer.body.length], [200, '4', 0])
+  const response = await server.inject({ method: 'HEAD', url: '/' })
+  assert.deepEqual([response.status, response.headers.get('content-length'), response.body.length], [200, '4', 0])
 })
 
 test('inject returns repeated fields, 204 and 304 without a body, and responses that close', async () => {
@@ -558,8 +558,8 @@ test('run({ signals }) stops gracefully at the first signal, and then the proces
   busy.get('/slow')
   await eventually(() => output().includes('begun'), 'the request')
   one.kill('SIGTERM')
-  const answer = await busy.message()
-  assert.deepEqual([answer.text, answer.header('connection')], ['slow', 'close'])
+  const response = await busy.message()
+  assert.deepEqual([response.text, response.header('connection')], ['slow', 'close'])
   assert.equal(await within(exit, 'the end of the child'), 0)
   assert.match(output(), /stopped/)
 })

@@ -153,7 +153,7 @@ test('curl connects through a Unix socket', { skip: noCurl }, async (t) => {
   const unixSocket = join(temporaryDirectory(t), 'server.sock')
   const server = hello(t, { unixSocket })
   await server.start()
-  assert.equal((await curl(['--unix-socket', unixSocket, 'http://example.org/'])).answer.text, 'hello')
+  assert.equal((await curl(['--unix-socket', unixSocket, 'http://example.org/'])).response.text, 'hello')
 })
 
 const hasReusePort = /^(?:22\.(?:1[2-9]|[2-9]\d)|23\.[1-9]|2[4-9]|[3-9]\d)/.test(process.versions.node) && process.platform === 'linux'

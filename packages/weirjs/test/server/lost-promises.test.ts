@@ -20,11 +20,11 @@ async function send(make: (session: HttpSession) => unknown, options: ServerOpti
   const server = new HttpServer({ logger: { error: (_, error) => void logged.push(String((error as Error).message)) }, ...options })
   server.mapGet('/', (_, session) => make(session))
   if (inTest) {
-    const answer = await server.inject('/')
-    return { status: answer.status, text: answer.text(), logged: logged.join() }
+    const response = await server.inject('/')
+    return { status: response.status, text: response.text(), logged: logged.join() }
   }
-  const answer = await server.fetch(new Request('http://localhost/'))
-  return { status: answer.status, text: await answer.text(), logged: logged.join() }
+  const response = await server.fetch(new Request('http://localhost/'))
+  return { status: response.status, text: await response.text(), logged: logged.join() }
 }
 
 describe('a promise inside a value', () => {
@@ -195,8 +195,8 @@ test('a gate that returns the principal does not send it', async () => {
   ]) {
     const server = new HttpServer({ logger: null }).gate(gate)
     server.mapGet('/', () => 'passed')
-    const answer = await server.inject('/')
-    assert.equal(answer.status, 500)
-    assert.doesNotMatch(answer.text(), /argon2id/)
+    const response = await server.inject('/')
+    assert.equal(response.status, 500)
+    assert.doesNotMatch(response.text(), /argon2id/)
   }
 })

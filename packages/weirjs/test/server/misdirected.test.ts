@@ -28,10 +28,10 @@ inBothReadModes('misdirected requests', (serve) => {
       options,
     )
     const one = await join()
-    const answer = await one
+    const response = await one
       .send('POST /a HTTP/1.1\r\nHost:\r\nContent-Length: 5\r\n\r\nhelloPOST /a HTTP/1.1\r\nHost: a\r\n\r\n')
       .message()
-    assert.deepEqual([answer.status, codeOf(answer), answer.header('Connection')], [400, 'WEIR_HOST_SYNTAX', 'close'])
+    assert.deepEqual([response.status, codeOf(response), response.header('Connection')], [400, 'WEIR_HOST_SYNTAX', 'close'])
     assert.equal(await one.rest(), '')
     assert.deepEqual(seen, [])
     assert.equal(errors.length, 1, 'onError sees it, like every refusal of a head that is valid in itself')
@@ -41,8 +41,8 @@ inBothReadModes('misdirected requests', (serve) => {
     const { connect: join } = await serve(t, (server) => void server.mapPost('/a', () => 'never'))
     const one = await join()
     const head = 'POST https://a/a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n'
-    const answer = await one.send(head).message()
-    assert.deepEqual([answer.status, codeOf(answer)], [421, 'WEIR_MISDIRECTED'])
+    const response = await one.send(head).message()
+    assert.deepEqual([response.status, codeOf(response)], [421, 'WEIR_MISDIRECTED'])
     assert.equal(await one.rest(), '')
   })
 })

@@ -27,8 +27,8 @@ async function resultOf(make: (session: HttpSession) => unknown): Promise<{ stat
     { name: 'title', content: 'two' },
     { name: 'file', fileName: 'a.txt', contentType: 'text/plain', content: 'secret content' },
   ])
-  const answer = await server.inject({ method: 'POST', url: '/7?q=1&q=2&__proto__=x', headers, body })
-  return { status: answer.status, text: answer.text(), logged: String(logged[0] ?? '') }
+  const response = await server.inject({ method: 'POST', url: '/7?q=1&q=2&__proto__=x', headers, body })
+  return { status: response.status, text: response.text(), logged: String(logged[0] ?? '') }
 }
 
 describe('a collection is a record', () => {

@@ -35,9 +35,9 @@ async function see(
   headers: Readonly<Record<string, string | readonly string[]>>,
   peer: InjectPeer = PROXY,
 ): Promise<Seen> {
-  const answer = await server.inject({ url: '/', headers, peer })
-  assert.equal(answer.status, 200, answer.text())
-  return answer.json() as Seen
+  const response = await server.inject({ url: '/', headers, peer })
+  assert.equal(response.status, 200, response.text())
+  return response.json() as Seen
 }
 
 /** Latin1 text that a field can contain. Characters that JSON would change are left out. */
@@ -238,12 +238,12 @@ test('peer is the other end of the socket, whatever client it names', async () =
 
 test('each request of a connection may name another client', async () => {
   await using client = connect(witness({ trust: TRUST }), { peer: PROXY })
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     ['1.1.1.1', '2.2.2.2', undefined].map((address) =>
       client.get('/', { headers: address === undefined ? {} : { 'X-Forwarded-For': address } }),
     ),
   )
-  const addresses = answers.map((answer) => (answer.json() as Seen).clientAddress)
+  const addresses = responses.map((response) => (response.json() as Seen).clientAddress)
   assert.deepEqual(addresses, ['1.1.1.1', '2.2.2.2', '10.0.0.1'])
 })
 

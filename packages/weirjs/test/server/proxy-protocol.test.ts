@@ -80,13 +80,13 @@ for (const sharedReceiveBuffer of [true, false]) {
     for (const header of [LINE, BINARY]) {
       const bytes = Buffer.from(header + GET, 'latin1')
       const cuts = Array.from({ length: header.length + 3 }, (_, cut) => cut)
-      const answers = cuts.map(async (cut) => {
+      const responses = cuts.map(async (cut) => {
         const client = await connect()
         client.send(bytes.subarray(0, cut))
         await new Promise((resolve) => setTimeout(resolve, 2))
         return (await client.send(bytes.subarray(cut)).message()).json()
       })
-      for (const answer of await Promise.all(answers)) assert.deepEqual(answer, relayed)
+      for (const response of await Promise.all(responses)) assert.deepEqual(response, relayed)
     }
   })
 }
@@ -134,9 +134,9 @@ test('if none is required, a header is not a request', async (t) => {
     [LINE + GET, 'WEIR_REQUEST_LINE_SYNTAX'],
     [BINARY + GET, 'WEIR_FIRST_BYTE'],
   ] as const) {
-    const answer = await (await connect()).send(bytes).message()
+    const response = await (await connect()).send(bytes).message()
     assert.deepEqual(
-      [answer.status, (answer.json() as { code: string }).code.replace(/VERSION_SYNTAX/, 'REQUEST_LINE_SYNTAX')],
+      [response.status, (response.json() as { code: string }).code.replace(/VERSION_SYNTAX/, 'REQUEST_LINE_SYNTAX')],
       [400, code],
     )
   }
@@ -224,8 +224,8 @@ test('a header that crosses the stop, and its request, are answered', async (t) 
   const client = await connect()
   await (await connect()).send(LINE + GET).message() // by now those before it have been accepted
   const stopped = server.stop({ graceMs: 60_000 })
-  const answer = await client.send(LINE + GET).message()
-  assert.deepEqual([answer.status, answer.header('connection')], [200, 'close'])
+  const response = await client.send(LINE + GET).message()
+  assert.deepEqual([response.status, response.header('connection')], [200, 'close'])
   hold.open()
   assert.equal((await holder.message()).text, 'held')
   assert.deepEqual(await within(stopped, 'the stop'), { aborted: 0 })

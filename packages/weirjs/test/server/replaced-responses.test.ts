@@ -63,11 +63,11 @@ test('a replaced response is closed, and does not describe the one that replaces
     ['generator', 'piece', 'application/octet-stream'],
   ]) {
     for (let i = 0; i < 5; i++) {
-      const answer = await server.inject({ url: `/?how=${how}`, headers: { Range: 'bytes=0-99999' } })
-      const { headers } = answer
-      assert.deepEqual([answer.text(), headers.get('content-type')], [text, type])
+      const response = await server.inject({ url: `/?how=${how}`, headers: { Range: 'bytes=0-99999' } })
+      const { headers } = response
+      assert.deepEqual([response.text(), headers.get('content-type')], [text, type])
       for (const name of ['etag', 'last-modified', 'content-range', 'accept-ranges']) assert.equal(headers.get(name), null)
-      assert.notEqual(answer.status, 206)
+      assert.notEqual(response.status, 206)
     }
   }
   await eventually(() => descriptors() <= before, 'the files to be closed')

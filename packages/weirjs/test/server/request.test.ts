@@ -17,9 +17,9 @@ async function see(
   const { connect } = await serve(t, (server) => {
     for (const path of ['/', '/*rest']) server.map(null, path, (_, { request }) => ({ seen: look(request) }))
   })
-  const answer = await (await connect()).send(bytes).message()
-  assert.equal(answer.status, 200, answer.text)
-  return (answer.json() as { seen: unknown }).seen
+  const response = await (await connect()).send(bytes).message()
+  assert.equal(response.status, 200, response.text)
+  return (response.json() as { seen: unknown }).seen
 }
 
 const get = (target: string, fields = ''): string => `GET ${target} HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n`
@@ -265,9 +265,9 @@ inBothReadModes('request', (serve) => {
       { limits: { maxRequestBodySize: 1_000, maxRequestHeaderSize: 2_000 } },
     )
     const client = await connect()
-    const answers = await client.get('/server').get('/route').get('/none').messages(3)
+    const responses = await client.get('/server').get('/route').get('/none').messages(3)
     assert.deepEqual(
-      answers.map((answer) => answer.json()),
+      responses.map((response) => response.json()),
       [
         [2_000, '1000'],
         [2_000, '7'],
@@ -281,9 +281,9 @@ inBothReadModes('request', (serve) => {
       limits: { maxRequestBodySize: 5 },
     })
     const client = await connect()
-    const answers = await client.post('/', '12345').post('/', '123456').messages(2)
+    const responses = await client.post('/', '12345').post('/', '123456').messages(2)
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200, 413],
     )
   })
@@ -295,9 +295,9 @@ inBothReadModes('request', (serve) => {
         return [web.constructor.name, web.method, web.url, web.headers.get('x'), await web.text(), web.signal.aborted]
       }),
     )
-    const answer = await (await connect()).post('/a%20b?c=%20', 'bödy', 'X: 1\r\nX: 2\r\n').message()
+    const response = await (await connect()).post('/a%20b?c=%20', 'bödy', 'X: 1\r\nX: 2\r\n').message()
     const url = 'http://localhost/a%20b?c=%20'
-    assert.deepEqual(answer.json(), ['Request', 'POST', url, '1, 2', 'bödy', false])
+    assert.deepEqual(response.json(), ['Request', 'POST', url, '1, 2', 'bödy', false])
   })
 
   test('toWeb works for GET, HEAD and OPTIONS *', async (t) => {
@@ -334,9 +334,9 @@ inBothReadModes('request', (serve) => {
         return { before, after: [request.body, request.bodyString, request.bodyLength, request.bodyBytes.length, request.bodySpan.length] }
       }),
     )
-    const answer = await (await connect()).post('/', 'stream').message()
+    const response = await (await connect()).post('/', 'stream').message()
     const expected = { before: BODY_MEMBERS.map(() => 'BodyNotBufferedError'), after: ['stream', 'stream', 6, 6, 6] }
-    assert.deepEqual(answer.json(), expected)
+    assert.deepEqual(response.json(), expected)
   })
 
   test('multipart/form-data starts its handler before the body is complete, unless the route sets buffer', async (t) => {
@@ -383,9 +383,9 @@ inBothReadModes('request', (serve) => {
     const { connect } = await serve(t, (server) =>
       server.map(null, '/', async (_, { request }) => Buffer.concat(await request.bodyStream().toArray()).toString()),
     )
-    const answers = await (await connect()).post('/', 'whole').get('/').messages(2)
+    const responses = await (await connect()).post('/', 'whole').get('/').messages(2)
     assert.deepEqual(
-      answers.map(({ text }) => text),
+      responses.map(({ text }) => text),
       ['whole', ''],
     )
   })
@@ -403,8 +403,8 @@ inBothReadModes('request', (serve) => {
         return [...again, nameOfError(() => request.bodyStream())]
       }),
     )
-    const answer = await (await connect()).post('/', 'once').message()
-    assert.deepEqual(answer.json(), ['BodyAlreadyReadError', 'BodyAlreadyReadError', 'BodyAlreadyReadError', 'BodyAlreadyReadError'])
+    const response = await (await connect()).post('/', 'once').message()
+    assert.deepEqual(response.json(), ['BodyAlreadyReadError', 'BodyAlreadyReadError', 'BodyAlreadyReadError', 'BodyAlreadyReadError'])
   })
 
   for (const streams of [false, true]) {
@@ -488,7 +488,7 @@ inBothReadModes('request', (serve) => {
 
   test('with debug, requests that arrived in the same packet are untouched', async (t) => {
     const { connect } = await serve(t, (server: HttpServer) => server.mapPost('/', (_, { request }) => request.body), { debug: true })
-    const answers = await (await connect())
+    const responses = await (await connect())
       .send(
         Buffer.concat(
           ['one', 'two', 'three'].map((body) => Buffer.from(`POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${body.length}\r\n\r\n${body}`)),
@@ -496,7 +496,7 @@ inBothReadModes('request', (serve) => {
       )
       .messages(3)
     assert.deepEqual(
-      answers.map(({ text }) => text),
+      responses.map(({ text }) => text),
       ['one', 'two', 'three'],
     )
   })

@@ -15,12 +15,12 @@ import { gate, inBothReadModes, type Serve, within } from '../support/serving.ts
 type Act = (session: HttpSession) => unknown
 
 /** The response to `GET /`, whose handler is `act`; afterwards, the connection must still work, unless it was closed. */
-async function answerOf(serve: Serve, t: Parameters<Serve>[0], act: Act, options?: ServerOptions): Promise<Message> {
+async function responseOf(serve: Serve, t: Parameters<Serve>[0], act: Act, options?: ServerOptions): Promise<Message> {
   const { connect } = await serve(t, (server) => server.mapGet('/', (_, session) => act(session)), options)
   const client = await connect()
-  const answer = await client.get('/').message()
-  if (answer.header('connection') !== 'close') assert.equal((await client.get('/nowhere').message()).status, 404)
-  return answer
+  const response = await client.get('/').message()
+  if (response.header('connection') !== 'close') assert.equal((await client.get('/nowhere').message()).status, 404)
+  return response
 }
 
 const JSON_TYPE = 'application/json'
@@ -112,10 +112,10 @@ inBothReadModes('response', (serve) => {
   ]
   for (const [what, act, status, type, body, framing] of results) {
     test(`result: ${what}`, async (t) => {
-      const answer = await answerOf(serve, t, act)
-      assert.deepEqual([answer.status, answer.header('content-type'), answer.text], [status, type, body])
-      assert.equal(answer.header('content-length'), framing === 'length' ? String(Buffer.byteLength(body)) : null)
-      assert.equal(answer.header('transfer-encoding'), framing === 'chunked' ? 'chunked' : null)
+      const response = await responseOf(serve, t, act)
+      assert.deepEqual([response.status, response.header('content-type'), response.text], [status, type, body])
+      assert.equal(response.header('content-length'), framing === 'length' ? String(Buffer.byteLength(body)) : null)
+      assert.equal(response.header('transfer-encoding'), framing === 'chunked' ? 'chunked' : null)
     })
   }
 
@@ -161,24 +161,24 @@ inBothReadModes('response', (serve) => {
     ['the request', ({ request }) => request],
   ] as [string, Act][]) {
     test(`result: ${what} cannot be sent, so 500`, async (t) => {
-      const answer = await answerOf(serve, t, act)
-      assert.deepEqual([answer.status, answer.header('content-type')], [500, 'application/problem+json'])
-      assert.equal((answer.json() as { code: string }).code, 'WEIR_RESULT_UNSENDABLE')
+      const response = await responseOf(serve, t, act)
+      assert.deepEqual([response.status, response.header('content-type')], [500, 'application/problem+json'])
+      assert.equal((response.json() as { code: string }).code, 'WEIR_RESULT_UNSENDABLE')
     })
   }
 
   test('result: a Web Response is copied with status, fields, cookies and body', async (t) => {
-    const answer = await answerOf(serve, t, () => {
+    const response = await responseOf(serve, t, () => {
       const headers = new Headers({ 'X-One': '1', 'Content-Type': 'text/x' })
       headers.append('Set-Cookie', 'a=1')
       headers.append('Set-Cookie', 'b=2')
       return new Response('web', { status: 203, statusText: 'Fine', headers })
     })
     assert.deepEqual(
-      [answer.status, answer.reason, answer.header('x-one'), answer.header('content-type'), answer.text],
+      [response.status, response.reason, response.header('x-one'), response.header('content-type'), response.text],
       [203, 'Fine', '1', 'text/x', 'web'],
     )
-    assert.deepEqual(answer.headers('set-cookie'), ['a=1', 'b=2'])
+    assert.deepEqual(response.headers('set-cookie'), ['a=1', 'b=2'])
   })
 
   for (const [what, make, status] of [
@@ -188,20 +188,20 @@ inBothReadModes('response', (serve) => {
     ['that redirects', () => Response.redirect('http://h/x', 307), 307],
   ] as [string, () => Response, number][]) {
     test(`result: a Web Response ${what}`, async (t) => {
-      const answer = await answerOf(serve, t, make)
-      assert.deepEqual([answer.status, answer.text], [status, ''])
+      const response = await responseOf(serve, t, make)
+      assert.deepEqual([response.status, response.text], [status, ''])
     })
   }
 
   test('result: a Web Response has no type unless it sets one', async (t) => {
     const body = new Uint8Array([1, 2])
-    const answer = await answerOf(serve, t, () => new Response(body))
-    assert.deepEqual([answer.status, answer.header('content-type'), answer.text], [200, null, '\u0001\u0002'])
+    const response = await responseOf(serve, t, () => new Response(body))
+    assert.deepEqual([response.status, response.header('content-type'), response.text], [200, null, '\u0001\u0002'])
   })
 
   test('result: Response.error() cannot be sent', async (t) => {
-    const answer = await answerOf(serve, t, () => Response.error())
-    assert.deepEqual([answer.status, (answer.json() as { code: string }).code], [500, 'WEIR_RESULT_UNSENDABLE'])
+    const response = await responseOf(serve, t, () => Response.error())
+    assert.deepEqual([response.status, (response.json() as { code: string }).code], [500, 'WEIR_RESULT_UNSENDABLE'])
   })
 
   test('the source of a stream runs in the context of the request that it answers, to its end', async (t) => {
@@ -233,7 +233,7 @@ inBothReadModes('response', (serve) => {
 
   // Methods of HttpResponse.
 
-  const methods: [what: string, act: (response: HttpResponse) => unknown, check: (answer: Message) => unknown, expected: unknown][] = [
+  const methods: [what: string, act: (response: HttpResponse) => unknown, check: (response: Message) => unknown, expected: unknown][] = [
     ['status', (r) => r.status(418).text('tea'), (m) => [m.status, m.reason], [418, '']],
     ['status with a reason', (r) => r.status(200, 'Gut so').text(''), (m) => m.reason, 'Gut so'],
     ['status has the reason of the registry', (r) => r.status(404).text(''), (m) => m.reason, 'Not Found'],
@@ -313,11 +313,11 @@ inBothReadModes('response', (serve) => {
     ['205 has no body', (r) => r.status(205).text('x'), (m) => m.text, ''],
   ]
   for (const [what, act, check, expected] of methods) {
-    test(`method: ${what}`, async (t) => assert.deepEqual(check(await answerOf(serve, t, ({ response }) => act(response))), expected))
+    test(`method: ${what}`, async (t) => assert.deepEqual(check(await responseOf(serve, t, ({ response }) => act(response))), expected))
   }
 
   test('every method of a response returns the response', async (t) => {
-    const broken = await answerOf(serve, t, ({ response: r }) =>
+    const broken = await responseOf(serve, t, ({ response: r }) =>
       Object.entries({
         status: r.status(200), header: r.header('x', 1), append: r.appendHeader('x', 1), type: r.contentType('a/b'), cookie: r.cookie('a', 'b'),
         delete: r.deleteCookie('a'), json: r.json(1), text: r.text(''), html: r.html(''), body: r.body(Buffer.alloc(0)), stream: r.stream(Readable.from([])),
@@ -347,22 +347,22 @@ inBothReadModes('response', (serve) => {
     assert.equal(cookies.length, values.length)
     for (const cookie of cookies) assert.match(cookie, /; Max-Age=60; Path=\/; HttpOnly; SameSite=Lax$/)
     const sent = cookies.map((cookie) => cookie.split(';')[0]).join('; ')
-    const answer = await client.get('/get', `Cookie: ${sent}\r\n`).message()
+    const reply = await client.get('/get', `Cookie: ${sent}\r\n`).message()
     assert.deepEqual(
-      answer.json(),
+      reply.json(),
       values.map((value, i) => [`c${i}`, value]),
     )
   })
 
   test('deleteCookie sends the cookie with a date in the distant past', async (t) => {
-    const answer = await answerOf(serve, t, ({ response }) => response.deleteCookie('a', { path: '/x' }).text(''))
-    assert.deepEqual(answer.headers('set-cookie'), ['a=; Path=/x; Expires=Thu, 01 Jan 1970 00:00:00 GMT'])
+    const reply = await responseOf(serve, t, ({ response }) => response.deleteCookie('a', { path: '/x' }).text(''))
+    assert.deepEqual(reply.headers('set-cookie'), ['a=; Path=/x; Expires=Thu, 01 Jan 1970 00:00:00 GMT'])
   })
 
   test('deleteCookie accepts the options with which the cookie was set: neither its age nor a partition keeps it', async (t) => {
     const options = { path: '/x', maxAge: '1h', httpOnly: true, secure: true, partitioned: true } as const
-    const answer = await answerOf(serve, t, ({ response }) => response.deleteCookie('a', options).text(''))
-    assert.deepEqual(answer.headers('set-cookie'), ['a=; Path=/x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; Partitioned'])
+    const reply = await responseOf(serve, t, ({ response }) => response.deleteCookie('a', options).text(''))
+    assert.deepEqual(reply.headers('set-cookie'), ['a=; Path=/x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; Partitioned'])
     assert.equal(options.maxAge, '1h')
   })
 
@@ -387,9 +387,9 @@ inBothReadModes('response', (serve) => {
       for (const evil of ['\r\nEvil: 1', '\nEvil: 1', '\rEvil: 1', '\0Evil: 1', '\r\n\r\nEvil']) {
         const { connect } = await serve(t, (server) => server.mapGet('/', (_, { response }) => act(response.header('Before', '1'), evil)))
         const client = await connect()
-        const answer = await client.get('/', 'Connection: close\r\n').message()
-        assert.equal(answer.status, 500, JSON.stringify(evil))
-        assert.doesNotMatch(answer.head, /evil/i)
+        const reply = await client.get('/', 'Connection: close\r\n').message()
+        assert.equal(reply.status, 500, JSON.stringify(evil))
+        assert.doesNotMatch(reply.head, /evil/i)
         assert.equal(await client.rest(), '')
       }
     })
@@ -408,14 +408,14 @@ inBothReadModes('response', (serve) => {
     ['a b', 'c'],
   ] as const) {
     test(`header(${JSON.stringify(name)}, ${JSON.stringify(value)}) is refused`, async (t) => {
-      const answer = await answerOf(serve, t, ({ response }) => response.header(name, value).text('x'))
-      assert.equal(answer.status, 500)
+      const reply = await responseOf(serve, t, ({ response }) => response.header(name, value).text('x'))
+      assert.equal(reply.status, 500)
     })
   }
 
   for (const status of [99, 100, 101, 199, 600, 200.5, Number.NaN]) {
     test(`status ${status} is refused`, async (t) => {
-      assert.equal((await answerOf(serve, t, ({ response }) => response.status(status).text('x'))).status, 500)
+      assert.equal((await responseOf(serve, t, ({ response }) => response.status(status).text('x'))).status, 500)
     })
   }
 
@@ -454,8 +454,8 @@ inBothReadModes('response', (serve) => {
   test('a handler for HEAD may state the length that GET would have', async (t) => {
     const { connect } = await serve(t, (server) => server.map('HEAD', '/', (_, { response }) => response.header('Content-Length', 1234)))
     const client = await connect()
-    const answer = await client.send('HEAD / HTTP/1.1\r\nHost: h\r\n\r\n').message(true)
-    assert.deepEqual([answer.status, answer.headers('content-length')], [200, ['1234']])
+    const reply = await client.send('HEAD / HTTP/1.1\r\nHost: h\r\n\r\n').message(true)
+    assert.deepEqual([reply.status, reply.headers('content-length')], [200, ['1234']])
   })
 
   // Streams that do not keep their promise.
@@ -463,8 +463,8 @@ inBothReadModes('response', (serve) => {
   test('a stream to HTTP/1.0 ends with the connection and is never chunked', async (t) => {
     const { connect } = await serve(t, (server) => server.mapGet('/', () => letters()))
     const client = await connect()
-    const answer = await client.send('GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n').message()
-    assert.deepEqual([answer.text, answer.header('connection'), answer.header('transfer-encoding')], ['abü', 'close', null])
+    const response = await client.send('GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n').message()
+    assert.deepEqual([response.text, response.header('connection'), response.header('transfer-encoding')], ['abü', 'close', null])
   })
 
   for (const [what, pieces] of [
@@ -512,12 +512,12 @@ inBothReadModes('response', (serve) => {
     ['promised length', (s: HttpSession) => s.response.header('Content-Length', 5).stream(giving([]))],
   ] as [string, Act][]) {
     test(`an error before the first byte of a stream is a clean 500: ${what}`, async (t) => {
-      const answer = await answerOf(serve, t, ({ response, request }) =>
+      const reply = await responseOf(serve, t, ({ response, request }) =>
         act({ response: response.header('X-Kept', '1').header('ETag', '"x"'), request } as HttpSession),
       )
-      assert.deepEqual([answer.status, answer.header('content-type'), answer.header('connection')], [500, 'application/problem+json', null])
-      assert.deepEqual([answer.header('x-kept'), answer.header('etag')], ['1', null])
-      assert.doesNotMatch(answer.text, /secret/)
+      assert.deepEqual([reply.status, reply.header('content-type'), reply.header('connection')], [500, 'application/problem+json', null])
+      assert.deepEqual([reply.header('x-kept'), reply.header('etag')], ['1', null])
+      assert.doesNotMatch(reply.text, /secret/)
     })
   }
 
@@ -753,13 +753,13 @@ inBothReadModes('response', (serve) => {
       const act: Act = async () => {
         throw error()
       }
-      const plain = await answerOf(serve, t, act)
+      const plain = await responseOf(serve, t, act)
       assert.deepEqual([plain.status, plain.header('content-type')], [status, 'application/problem+json'])
       assert.equal((plain.head + plain.text).includes(secret), clientSees)
       assert.doesNotMatch(plain.text, /\.ts|\.js|at /)
       const { title, status: inside } = plain.json() as { title: string; status: number }
       assert.deepEqual([title, inside], [plain.reason, status])
-      const debug = await answerOf(serve, t, act, { debug: true })
+      const debug = await responseOf(serve, t, act, { debug: true })
       assert.equal(debug.text.includes(secret), debugShows)
     })
   }
@@ -779,9 +779,9 @@ inBothReadModes('response', (serve) => {
         throw new HttpError(503, 'unavailable')
       })
     })
-    const answers = await (await connect()).get('/plain').get('/status').get('/conflict').get('/unavailable').get('/nowhere').messages(5)
+    const responses = await (await connect()).get('/plain').get('/status').get('/conflict').get('/unavailable').get('/nowhere').messages(5)
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [500, 500, 409, 503, 404],
     )
     assert.deepEqual(
@@ -791,7 +791,7 @@ inBothReadModes('response', (serve) => {
   })
 
   test('fields that described the body are removed for an error, others stay', async (t) => {
-    const answer = await answerOf(serve, t, ({ response }) => {
+    const reply = await responseOf(serve, t, ({ response }) => {
       response
         .status(201, 'Yes')
         .header('X', '1')
@@ -806,15 +806,15 @@ inBothReadModes('response', (serve) => {
       throw new Error('no')
     })
     assert.deepEqual(
-      [answer.status, answer.reason, answer.header('x'), answer.header('set-cookie')],
+      [reply.status, reply.reason, reply.header('x'), reply.header('set-cookie')],
       [500, 'Internal Server Error', '1', 'a=b'],
     )
     assert.deepEqual(
-      ['content-security-policy', 'content-security-policy-report-only'].map((name) => answer.header(name)),
+      ['content-security-policy', 'content-security-policy-report-only'].map((name) => reply.header(name)),
       ["default-src 'none'", "script-src 'self'"],
     )
     assert.deepEqual(
-      ['etag', 'cache-control', 'content-encoding'].map((name) => answer.header(name)),
+      ['etag', 'cache-control', 'content-encoding'].map((name) => reply.header(name)),
       [null, null, null],
     )
   })
@@ -856,10 +856,10 @@ inBothReadModes('response', (serve) => {
         }
         const { connect } = await serve(t, (server) => server.mapGet('/', kind === 'sync' ? boom : async () => boom()), { onError })
         const client = await connect()
-        const answer = await client.get('/').message()
-        assert.equal(answer.status, status, answer.text)
-        if (typeof body === 'string') assert.equal(answer.text, body)
-        else assert.match(answer.text, body)
+        const response = await client.get('/').message()
+        assert.equal(response.status, status, response.text)
+        if (typeof body === 'string') assert.equal(response.text, body)
+        else assert.match(response.text, body)
       })
     }
   }
@@ -870,16 +870,16 @@ inBothReadModes('response', (serve) => {
       onError: (error, { response }) => response.status(299).text((error as { code: string }).code),
     })
     const client = await connect()
-    const answers = await client.get('/x').post('/', '').post('/post', '1234').messages(3)
+    const responses = await client.get('/x').post('/', '').post('/post', '1234').messages(3)
     assert.deepEqual(
-      answers.map(({ status, text }) => [status, text]),
+      responses.map(({ status, text }) => [status, text]),
       [
         [299, 'WEIR_ROUTE_NOT_FOUND'],
         [299, 'WEIR_METHOD_NOT_ALLOWED'],
         [299, 'WEIR_BODY_TOO_LARGE'],
       ],
     )
-    assert.equal(answers[1]!.header('allow'), 'GET, HEAD, OPTIONS')
+    assert.equal(responses[1]!.header('allow'), 'GET, HEAD, OPTIONS')
   })
 
   test('a response that was sent cannot be changed', async (t) => {
@@ -940,12 +940,12 @@ async function* giving(pieces: readonly (string | null)[]): AsyncGenerator<strin
   }
 }
 
-function problem(answer: Message): unknown {
-  assert.equal(answer.header('content-type'), 'application/problem+json')
-  return [answer.status, answer.json()]
+function problem(response: Message): unknown {
+  assert.equal(response.header('content-type'), 'application/problem+json')
+  return [response.status, response.json()]
 }
 
 /** What must be absent where there is no body. */
-function bare(answer: Message): unknown {
-  return [answer.header('content-length'), answer.header('transfer-encoding'), answer.text]
+function bare(response: Message): unknown {
+  return [response.header('content-length'), response.header('transfer-encoding'), response.text]
 }

@@ -87,8 +87,8 @@ const LIBRARIES: Readonly<Record<string, Library>> = {
 }
 
 /** The failures in a response. */
-function names(answer: { json(): unknown }): string[] {
-  return (answer.json() as { errors: { name: string }[] }).errors.map(({ name }) => name)
+function names(response: { json(): unknown }): string[] {
+  return (response.json() as { errors: { name: string }[] }).errors.map(({ name }) => name)
 }
 
 for (const [name, { code, count, person, describes, later }] of Object.entries(LIBRARIES)) {

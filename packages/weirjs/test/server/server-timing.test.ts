@@ -12,26 +12,26 @@ const wait = (ms: number): Promise<string> => new Promise((resolve) => setTimeou
 async function timingOf(handler: (session: HttpSession) => unknown, onError?: (error: unknown, session: HttpSession) => unknown) {
   const server = new HttpServer({ logger: null, ...(onError === undefined ? {} : { onError }) })
   server.mapGet('/', (_, session) => handler(session))
-  const answer = await server.inject('/')
-  const field = answer.headers.get('server-timing')
+  const response = await server.inject('/')
+  const field = response.headers.get('server-timing')
   const entries = field?.split(', ').map((entry) => /^([^;]+);dur=(\d+(?:\.\d{1,2})?)$/.exec(entry) ?? assert.fail(entry))
-  return { answer, times: Object.fromEntries((entries ?? []).map(([, name, ms]) => [name, Number(ms)])) }
+  return { response, times: Object.fromEntries((entries ?? []).map(([, name, ms]) => [name, Number(ms)])) }
 }
 
 test('work that returns, and work that takes time, is measured, and its result is returned', async () => {
-  const { answer, times } = await timingOf(async (session) => {
+  const { response, times } = await timingOf(async (session) => {
     const sync: number = session.time('sum', () => 1 + 1)
     const later: string = await session.time('db', () => wait(12))
     return { sync, later }
   })
-  assert.deepEqual(answer.json(), { sync: 2, later: 'waited' })
+  assert.deepEqual(response.json(), { sync: 2, later: 'waited' })
   assert.deepEqual(Object.keys(times), ['sum', 'db'])
   assert.ok(times['db']! >= 10 && times['sum']! < times['db']!)
 })
 
 test('a handler may take the function out of its session', async () => {
-  const { answer, times } = await timingOf(({ time }) => time('sum', () => 2))
-  assert.equal(answer.text(), '2')
+  const { response, times } = await timingOf(({ time }) => time('sum', () => 2))
+  assert.equal(response.text(), '2')
   assert.deepEqual(Object.keys(times), ['sum'])
 })
 
@@ -51,8 +51,8 @@ test('work that fails is measured, and the response to the error has its time', 
     },
     () => Promise.reject(new Error('later')),
   ]) {
-    const { answer, times } = await timingOf((session) => session.time('db', fail))
-    assert.equal(answer.status, 500)
+    const { response, times } = await timingOf((session) => session.time('db', fail))
+    assert.equal(response.status, 500)
     assert.deepEqual(Object.keys(times), ['db'])
   }
 })
@@ -65,22 +65,22 @@ test('the field is in a response of the handler’s own, in a Web Response, and 
       yield 'stream'
     },
   ]) {
-    const { answer, times } = await timingOf((session) => {
+    const { response, times } = await timingOf((session) => {
       session.time('a', () => 1)
       return make()
     })
-    assert.equal(answer.status, 200)
+    assert.equal(response.status, 200)
     assert.ok('a' in times)
   }
 })
 
 test('without measurements there is no field, and what has not ended is left out', async () => {
-  assert.equal((await timingOf(() => 'ok')).answer.headers.get('server-timing'), null)
-  const { answer } = await timingOf((session) => {
+  assert.equal((await timingOf(() => 'ok')).response.headers.get('server-timing'), null)
+  const { response } = await timingOf((session) => {
     void session.time('slow', () => wait(50))
     return 'ok'
   })
-  assert.equal(answer.headers.get('server-timing'), null)
+  assert.equal(response.headers.get('server-timing'), null)
 })
 
 test('a hook before sending may measure too', async () => {
@@ -119,6 +119,6 @@ test('curl and HTTP/2 see it', { skip: noCurl }, async (t) => {
   server.mapGet('/', (_, session) => session.time('db', () => 'ok'))
   await server.start()
   t.after(() => server.stop({ graceMs: 0 }))
-  const { answer } = await curl(['--http2-prior-knowledge', `http://127.0.0.1:${server.port}/`])
-  assert.match(answer.header('server-timing')!, /^db;dur=[\d.]+$/)
+  const { response } = await curl(['--http2-prior-knowledge', `http://127.0.0.1:${server.port}/`])
+  assert.match(response.header('server-timing')!, /^db;dur=[\d.]+$/)
 })

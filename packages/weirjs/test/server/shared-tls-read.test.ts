@@ -12,7 +12,7 @@ import type { ServerOptions } from '../../src/index.ts'
 import { SocketTransport } from '../../src/net/transport/socket-transport.ts'
 import { shareTls } from '../../src/net/transport/tls-shared-read.ts'
 import { cert, key } from '../support/certificate.ts'
-import { answerOf } from '../support/http2-client.ts'
+import { responseOf } from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { within } from '../support/serving.ts'
@@ -104,13 +104,13 @@ for (const options of [{}, { sharedReceiveBuffer: false }] satisfies ServerOptio
       }
       const session = connectHttp2(`https://localhost:${server.port}`, { ca: cert })
       t.after(() => session.destroy())
-      const answers = [0, 1, 2].map((n) => {
+      const responses = [0, 1, 2].map((n) => {
         const own = Buffer.concat([Buffer.from(`${n}`), body])
         const stream = session.request({ ':path': path, ':method': 'POST' })
         stream.end(own)
-        return answerOf(stream).then(({ text }) => text === digest(own))
+        return responseOf(stream).then(({ text }) => text === digest(own))
       })
-      return (await Promise.all(answers)).every(Boolean)
+      return (await Promise.all(responses)).every(Boolean)
     })
     assert.deepEqual(
       await Promise.all(uploads),

@@ -23,11 +23,11 @@ function open(timeouts: FakeOptions['timeouts'], more: Partial<FakeOptions> = {}
 
 /** The response that must have arrived by now, and must close the connection. */
 function refusal(connection: FakeConnection): unknown[] {
-  const answer = connection.answer()
-  assert.ok(answer !== null, 'no response has arrived')
-  assert.equal(answer.header('connection'), 'close')
-  assert.ok(answer.header('date') !== null && answer.header('content-length') !== null)
-  return [answer.status, (answer.json() as { code: string }).code]
+  const response = connection.answer()
+  assert.ok(response !== null, 'no response has arrived')
+  assert.equal(response.header('connection'), 'close')
+  assert.ok(response.header('date') !== null && response.header('content-length') !== null)
+  return [response.status, (response.json() as { code: string }).code]
 }
 
 // headersTimeout
@@ -413,8 +413,8 @@ test('requestTimeout: onError is called once, however long it takes', async () =
   go.open('too late')
   await settled()
   assert.equal(asked, 1)
-  const answer = connection.answer()
-  assert.deepEqual([answer?.text, answer?.header('connection')], ['too late', 'close'])
+  const response = connection.answer()
+  assert.deepEqual([response?.text, response?.header('connection')], ['too late', 'close'])
 })
 
 test('requestTimeout: a response in time is not affected, and a streamed one may take longer', async () => {
@@ -604,9 +604,9 @@ inBothReadModes('timeouts on sockets', (serve) => {
     const body = (await connect()).send(post('/', 1_000_000))
     const slow = (await connect()).get('/slow')
     const idle = await connect()
-    const answers = await Promise.all([head.message(), body.message(), slow.message()])
+    const responses = await Promise.all([head.message(), body.message(), slow.message()])
     assert.deepEqual(
-      answers.map(({ status, header }) => [status, header('connection')]),
+      responses.map(({ status, header }) => [status, header('connection')]),
       [
         [408, 'close'],
         [408, 'close'],

@@ -55,8 +55,8 @@ test('undici, with the certificate as its trust, is answered over TLS', async (t
   const server = await serve(t, { tls: localhost })
   const dispatcher = new Agent({ connect: { ca: cert } })
   t.after(() => dispatcher.close())
-  const answer = await fetch(`https://localhost:${server.port}/`, { dispatcher })
-  assert.deepEqual(await answer.json(), [true, 'HTTP/1.1'])
+  const response = await fetch(`https://localhost:${server.port}/`, { dispatcher })
+  assert.deepEqual(await response.json(), [true, 'HTTP/1.1'])
 })
 
 /** A transport over TLS, and its client, which does not read. */
@@ -95,7 +95,7 @@ test('curl is answered over TLS 1.2 and 1.3, and not below', { skip: noCurl }, a
   const server = await serve(t, { tls: localhost })
   const url = `https://localhost:${server.port}/`
   for (const version of ['--tlsv1.2', '--tlsv1.3']) {
-    assert.equal((await curl(['--insecure', version, '--tls-max', version.slice(-3), url])).answer.text, '[true,"HTTP/1.1"]')
+    assert.equal((await curl(['--insecure', version, '--tls-max', version.slice(-3), url])).response.text, '[true,"HTTP/1.1"]')
   }
   await assert.rejects(curl(['--insecure', '--tls-max', '1.1', '--ciphers', 'ALL@SECLEVEL=0', url]), /alert|version|exit code 35/)
 })
@@ -143,8 +143,8 @@ test('a handshake counts as a connection, and may take as long as a head', async
 test('plain HTTP on a TLS port gets a response that states it, and the connection ends', async (t) => {
   const server = await serve(t, { tls: localhost })
   const plain = await RawClient.connect(server.port)
-  const answer = await plain.get('/').message()
-  assert.deepEqual([answer.status, answer.text], [400, 'This port speaks HTTPS, not HTTP'])
+  const response = await plain.get('/').message()
+  assert.deepEqual([response.status, response.text], [400, 'This port speaks HTTPS, not HTTP'])
   assert.equal(await plain.rest(), '')
   const noise = await RawClient.connect(server.port)
   noise.send('\x00\x01\x02 whatever this is\r\n')
@@ -156,8 +156,8 @@ test('TLS on a plain port is refused immediately, in plain HTTP', async (t) => {
   const client = await RawClient.connect(server.port)
   // What a ClientHello begins with: a record of a handshake, TLS 1.0 for the sake of old middle boxes, 512 bytes.
   client.send(Buffer.concat([Buffer.from('160301020001', 'hex'), randomBytes(511)]))
-  const answer = await client.message()
-  assert.deepEqual([answer.status, (answer.json() as { code: string }).code], [400, 'WEIR_FIRST_BYTE'])
+  const response = await client.message()
+  assert.deepEqual([response.status, (response.json() as { code: string }).code], [400, 'WEIR_FIRST_BYTE'])
   assert.equal(await client.rest(), '')
 })
 
@@ -375,8 +375,8 @@ test('curl presents its certificate', { skip: noCurl }, async (t) => {
   const server = await serve(t, { tls: { ...localhost, requestCert: true, ca } }, (one) =>
     one.mapGet('/me', (_, session) => String(session.clientCertificate?.subject['CN'])),
   )
-  const { answer } = await curl(['--insecure', '--key', keyFile, '--cert', certFile, `https://localhost:${server.port}/me`])
-  assert.equal(answer.text, 'Ada')
+  const { response } = await curl(['--insecure', '--key', keyFile, '--cert', certFile, `https://localhost:${server.port}/me`])
+  assert.equal(response.text, 'Ada')
 })
 
 test('a large response over TLS arrives complete, and a client that leaves is noticed', async (t) => {

@@ -35,8 +35,8 @@ describe('a Request from toWeb', () => {
       assert.equal(Object.prototype.toString.call(web), '[object Request]')
       return [web.constructor.name, web.url, web.method, web.bodyUsed, web.redirect]
     })
-    const answer = await server.inject({ method: 'POST', url: '/', body: 'x' })
-    assert.deepEqual(answer.json(), ['Request', 'http://localhost/', 'POST', false, 'follow'])
+    const response = await server.inject({ method: 'POST', url: '/', body: 'x' })
+    assert.deepEqual(response.json(), ['Request', 'http://localhost/', 'POST', false, 'follow'])
   })
 
   test('can be passed to new Request, with changes or without, and be cloned', async () => {
@@ -52,8 +52,8 @@ describe('a Request from toWeb', () => {
         [clone.headers.get('x'), await clone.text(), await web.text(), web.bodyUsed],
       ]
     })
-    const answer = await server.inject({ method: 'POST', url: '/', headers: { X: 'y' }, body: 'body' })
-    assert.deepEqual(answer.json(), [
+    const response = await server.inject({ method: 'POST', url: '/', headers: { X: 'y' }, body: 'body' })
+    assert.deepEqual(response.json(), [
       ['POST', 'y', 'body'],
       ['POST', 'other', 'body'],
       ['y', 'body', 'body', true],
@@ -202,8 +202,8 @@ describe('the body of a Request from toWeb', () => {
       const { byteLength } = await request.toWeb().arrayBuffer()
       return [form.get('a'), byteLength]
     })
-    const answer = await server.inject({ method: 'POST', url: '/', body: new URLSearchParams({ a: 'ä' }) })
-    assert.deepEqual(answer.json(), ['ä', 8])
+    const response = await server.inject({ method: 'POST', url: '/', body: new URLSearchParams({ a: 'ä' }) })
+    assert.deepEqual(response.json(), ['ä', 8])
   })
 
   test('outlives the request if it was complete, in debug too, and fails if it was still arriving', async () => {

@@ -34,7 +34,7 @@ async function* hashed(hash: ReturnType<typeof createHash>): AsyncGenerator<Buff
 }
 
 /** Routes whose responses have trailers. */
-function mapAnswers(server: HttpServer): void {
+function mapResponses(server: HttpServer): void {
   server.mapGet('/digest', (_, { response }) => {
     const hash = createHash('sha256')
     response.trailer('Content-Digest', () => `sha-256=:${hash.digest('base64')}:`).trailer('X-Lines', 3)
@@ -131,11 +131,11 @@ function over1(
   trailers?: Record<string, string>,
 ): Promise<Received> {
   const answered = new Promise<Received>((resolve, reject) => {
-    const request = requestHttp1({ port, path, method: body === undefined ? 'GET' : 'POST', headers, agent: false }, (answer) => {
+    const request = requestHttp1({ port, path, method: body === undefined ? 'GET' : 'POST', headers, agent: false }, (response) => {
       let text = ''
-      answer.setEncoding('utf8').on('data', (piece: string) => (text += piece))
-      answer.on('end', () => resolve({ head: answer.headers, text, trailers: { ...answer.trailers } as IncomingHttpHeaders }))
-      answer.on('error', reject)
+      response.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+      response.on('end', () => resolve({ head: response.headers, text, trailers: { ...response.trailers } as IncomingHttpHeaders }))
+      response.on('error', reject)
     })
     request.on('error', reject)
     if (body === undefined) request.end()
@@ -150,7 +150,7 @@ function over1(
 
 describe('trailers of responses', () => {
   test('a function is called after the last piece, and a value is sent as it is', async (t) => {
-    const { ports } = await serve(t, mapAnswers)
+    const { ports } = await serve(t, mapResponses)
     for (const [path, text, trailers, length] of [
       ['/digest', TEXT, { 'content-digest': DIGEST, 'x-lines': '3' }, undefined],
       ['/declared', TEXT, { 'x-status': 'fine' }, String(TEXT.length)],
@@ -170,7 +170,7 @@ describe('trailers of responses', () => {
   })
 
   test('a client of HTTP/1.1 that does not ask for trailers gets none, nor the field that announces them', async (t) => {
-    const { ports } = await serve(t, mapAnswers)
+    const { ports } = await serve(t, mapResponses)
     for (const headers of [{}, { te: 'gzip' }, { te: 'trailersx' }, { te: '' }]) {
       const streamed = await over1(ports[0]!, '/digest', headers)
       assert.deepEqual([streamed.text, streamed.trailers, streamed.head.trailer], [TEXT, {}, undefined])
@@ -310,7 +310,7 @@ describe('trailers of responses', () => {
   })
 
   test('inject, the test client and observers agree with a socket', async () => {
-    const server = serverWith(mapAnswers)
+    const server = serverWith(mapResponses)
     const observed = new Observed().on(server)
     const injected = await server.inject({ url: '/digest', headers: TRAILERS })
     assert.deepEqual(
@@ -338,17 +338,17 @@ describe('trailers of responses', () => {
   })
 
   test('curl, nghttp and undici', { skip: noCurl || noNghttp }, async (t) => {
-    const { ports } = await serve(t, mapAnswers)
+    const { ports } = await serve(t, mapResponses)
     const [http1, tls, cleartext] = ports
     for (const args of [
       ['--http1.1', '-H', 'TE: trailers', `http://127.0.0.1:${http1}/digest`],
       ['--http2', '--insecure', `https://127.0.0.1:${tls}/digest`],
       ['--http2-prior-knowledge', `http://127.0.0.1:${cleartext}/digest`],
     ]) {
-      const { answer, exitCode } = await curl(args)
+      const { response, exitCode } = await curl(args)
       assert.equal(exitCode, 0)
       // curl prints trailers after the body.
-      assert.equal(answer.text.replace(/\r/g, '').toLowerCase(), `${TEXT}content-digest: ${DIGEST}\nx-lines: 3\n`.toLowerCase(), args[0])
+      assert.equal(response.text.replace(/\r/g, '').toLowerCase(), `${TEXT}content-digest: ${DIGEST}\nx-lines: 3\n`.toLowerCase(), args[0])
     }
     const run = await nghttp(['-v', `https://127.0.0.1:${tls}/digest`])
     assert.match(run.output, new RegExp(`content-digest: ${DIGEST.replace(/[+/]/g, '\\$&')}`))
@@ -357,9 +357,9 @@ describe('trailers of responses', () => {
     t.after(() => client.close())
     const id = async () => (await client.request({ path: '/connection', method: 'GET' })).body.text()
     const before = await id()
-    const answer = await client.request({ path: '/digest', method: 'GET', headers: TRAILERS })
-    assert.equal(await answer.body.text(), TEXT)
-    assert.deepEqual({ ...answer.trailers }, { 'content-digest': DIGEST, 'x-lines': '3' })
+    const response = await client.request({ path: '/digest', method: 'GET', headers: TRAILERS })
+    assert.equal(await response.body.text(), TEXT)
+    assert.deepEqual({ ...response.trailers }, { 'content-digest': DIGEST, 'x-lines': '3' })
     assert.equal(await id(), before, 'the connection is kept after trailers')
   })
 })
@@ -393,16 +393,16 @@ describe('trailers of requests', () => {
       ['X-Forwarded-For', '1.2.3.4'],
     ] as const
     for (const path of ['/buffered', '/streamed']) {
-      const answer = await server.inject({ method: 'POST', url: path, body: 'text', trailers })
-      assert.deepEqual((answer.json() as { trailers: unknown }).trailers, { 'x-sum': '1, 2' })
+      const response = await server.inject({ method: 'POST', url: path, body: 'text', trailers })
+      assert.deepEqual((response.json() as { trailers: unknown }).trailers, { 'x-sum': '1, 2' })
     }
     const client = connect(server)
     async function* pieces() {
       yield 'te'
       yield 'xt'
     }
-    const answer = await client.post('/streamed', { body: pieces(), trailers })
-    assert.deepEqual(answer.json(), { early: 'WEIR_BODY_NOT_BUFFERED', bytes: 4, trailers: { 'x-sum': '1, 2' } })
+    const response = await client.post('/streamed', { body: pieces(), trailers })
+    assert.deepEqual(response.json(), { early: 'WEIR_BODY_NOT_BUFFERED', bytes: 4, trailers: { 'x-sum': '1, 2' } })
     client.abort()
   })
 
@@ -427,8 +427,8 @@ describe('trailers of requests', () => {
       kept.push(request)
       return request.trailers.get('x-sum')
     })
-    const answer = await server.inject({ method: 'POST', url: '/', body: 'text', trailers: { 'X-Sum': '1' } })
-    assert.equal(answer.text(), '1')
+    const response = await server.inject({ method: 'POST', url: '/', body: 'text', trailers: { 'X-Sum': '1' } })
+    assert.equal(response.text(), '1')
     assert.deepEqual([...codes, codeOf(() => kept[0]!.trailers)], ['WEIR_BODY_IN_GATE', 'WEIR_REQUEST_EXPIRED'])
   })
 
@@ -437,13 +437,13 @@ describe('trailers of requests', () => {
     server.use(decompression())
     server.mapPost('/', (_, { request }) => [request.body, request.trailers.get('x-sum')])
     const { gzipSync } = await import('node:zlib')
-    const answer = await server.inject({
+    const response = await server.inject({
       method: 'POST',
       url: '/',
       headers: { 'Content-Encoding': 'gzip' },
       body: gzipSync('text'),
       trailers: { 'X-Sum': '1' },
     })
-    assert.deepEqual(answer.json(), ['text', '1'])
+    assert.deepEqual(response.json(), ['text', '1'])
   })
 })

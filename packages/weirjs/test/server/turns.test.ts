@@ -166,11 +166,11 @@ test('a server that stops answers one more of the requests that wait', async (t)
       return 'x'
     }),
   )
-  const answers = await client.rest()
+  const responses = await client.rest()
   await stopped.promise
   assert.equal(calls, REQUESTS + 1)
-  assert.equal(answers.split('HTTP/1.1 200').length - 1, calls)
-  assert.match(answers.slice(answers.lastIndexOf('HTTP/1.1 200')), /connection: close/i)
+  assert.equal(responses.split('HTTP/1.1 200').length - 1, calls)
+  assert.match(responses.slice(responses.lastIndexOf('HTTP/1.1 200')), /connection: close/i)
 })
 
 test('20,000 requests in one piece are answered, although reading pauses in between', async (t) => {

@@ -73,6 +73,6 @@ test('a WebSocket of undici and curl see what the hooks see', async (t) => {
     ['hook', 101],
   ])
   if (noCurl !== false) return
-  const { answer } = await curl([`http://127.0.0.1:${server.port}/ws`])
-  assert.deepEqual([answer.status, seen], [426, [['hook', 426]]])
+  const { response } = await curl([`http://127.0.0.1:${server.port}/ws`])
+  assert.deepEqual([response.status, seen], [426, [['hook', 426]]])
 })

@@ -29,9 +29,9 @@ function mapEcho(server: HttpServer): void {
 }
 
 async function switchedOver(client: RawClient): Promise<string> {
-  const answer = await client.get('/echo', ASKS).until('\r\n\r\n')
-  assert.ok(answer.startsWith(SWITCHED), answer)
-  return answer.slice(SWITCHED.length)
+  const response = await client.get('/echo', ASKS).until('\r\n\r\n')
+  assert.ok(response.startsWith(SWITCHED), response)
+  return response.slice(SWITCHED.length)
 }
 
 inBothReadModes('an upgrade', (serve) => {
@@ -272,8 +272,8 @@ test('an upgrade works over TLS', async (t) => {
 test('inject returns the 101, and refusals', async () => {
   const server = new HttpServer({ hosts: 'any' })
   mapEcho(server)
-  const answer = await server.inject({ url: '/echo', headers: { Connection: 'upgrade', Upgrade: 'echo' } })
-  assert.deepEqual([answer.status, answer.headers.get('upgrade')], [101, 'echo'])
+  const response = await server.inject({ url: '/echo', headers: { Connection: 'upgrade', Upgrade: 'echo' } })
+  assert.deepEqual([response.status, response.headers.get('upgrade')], [101, 'echo'])
   assert.equal((await server.inject('/echo')).status, 426)
 })
 

@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { HttpServer, type HttpSession, type ServerOptions } from '../../src/index.ts'
 import { toNodeListener } from '../../src/node/index.ts'
 import { connect } from '../../src/testing/index.ts'
-import { answerOf } from '../support/http2-client.ts'
+import { responseOf } from '../support/http2-client.ts'
 import { eventually, type Gate, gate } from '../support/serving.ts'
 
 type Ask = (server: HttpServer, t: TestContext) => Promise<string>
@@ -25,7 +25,7 @@ const CARRIERS: Readonly<Record<string, readonly [ask: Ask, options?: ServerOpti
       await server.start()
       const client = connectHttp2(`http://127.0.0.1:${server.port}`)
       t.after(() => client.destroy())
-      return (await answerOf(client.request({ ':path': '/' }))).body.toString()
+      return (await responseOf(client.request({ ':path': '/' }))).body.toString()
     },
     { http2: 'cleartext' },
   ],

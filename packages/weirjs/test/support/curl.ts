@@ -7,7 +7,7 @@ export const noCurl: string | false =
   spawnSync('curl', ['--version']).status === 0 ? false : 'curl is not on the PATH: install it to run these tests'
 
 /** One response. Interim ones (100) are included. */
-export interface CurlAnswer {
+export interface CurlResponse {
   readonly status: number
   readonly protocol: string
   /** The value of a field, the first one if it is repeated, or null. */
@@ -18,8 +18,8 @@ export interface CurlAnswer {
 
 export interface CurlRun {
   /** The last response. */
-  readonly answer: CurlAnswer
-  readonly answers: readonly CurlAnswer[]
+  readonly response: CurlResponse
+  readonly responses: readonly CurlResponse[]
   /** curl's exit code: 0 if it considered the exchange successful. */
   readonly exitCode: number
   readonly stderr: string
@@ -39,10 +39,10 @@ export async function curl(args: readonly string[], input?: Uint8Array): Promise
     collect(child.stderr),
     new Promise<number>((resolve, reject) => child.once('error', reject).once('close', (code) => resolve(code ?? -1))),
   ])
-  const answers = readAnswers(stdout)
-  const answer = answers.at(-1)
-  if (answer === undefined) throw new Error(`curl ${args.join(' ')} got no response, exit code ${exitCode}: ${stderr.toString()}`)
-  return { answer, answers, exitCode, stderr: stderr.toString() }
+  const responses = readResponses(stdout)
+  const response = responses.at(-1)
+  if (response === undefined) throw new Error(`curl ${args.join(' ')} got no response, exit code ${exitCode}: ${stderr.toString()}`)
+  return { response, responses, exitCode, stderr: stderr.toString() }
 }
 
 async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
@@ -54,8 +54,8 @@ async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
 const STATUS_LINE = /(HTTP\/[\d.]+) (\d{3}) /
 
 /** curl has removed the framing, so a body ends where the next status line begins, or with the output. */
-function readAnswers(output: Buffer): CurlAnswer[] {
-  const answers: CurlAnswer[] = []
+function readResponses(output: Buffer): CurlResponse[] {
+  const responses: CurlResponse[] = []
   for (let at = 0; at < output.length; ) {
     const headEnd = output.indexOf('\r\n\r\n', at)
     if (headEnd === -1) throw new Error(`no head in ${output.toString('latin1', at)}`)
@@ -68,8 +68,8 @@ function readAnswers(output: Buffer): CurlAnswer[] {
       const line = lines.find((one) => one.toLowerCase().startsWith(`${name.toLowerCase()}:`))
       return line === undefined ? null : line.slice(name.length + 1).trim()
     }
-    answers.push({ status: Number(status), protocol: protocol!, header, body, text: body.toString() })
+    responses.push({ status: Number(status), protocol: protocol!, header, body, text: body.toString() })
     at = end
   }
-  return answers
+  return responses
 }

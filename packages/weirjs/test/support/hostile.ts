@@ -52,10 +52,10 @@ export async function survives(
   mapAll(server)
   for (const ask of [await overHttp1(t, server), await overHttp2(t, mapAll, options)]) {
     for (const [path, [status, text = '']] of Object.entries(expected)) {
-      const answer = await ask(path)
-      assert.equal(answer.status, status, `${path}: ${answer.text}`)
-      if (typeof text === 'string' && text !== '') assert.equal(answer.text, text)
-      if (typeof text !== 'string') assert.match(answer.text, text)
+      const response = await ask(path)
+      assert.equal(response.status, status, `${path}: ${response.text}`)
+      if (typeof text === 'string' && text !== '') assert.equal(response.text, text)
+      if (typeof text !== 'string') assert.match(response.text, text)
       const next = await ask('/untouched/x')
       assert.deepEqual([next.status, next.text], [200, 'x 0'], `the request after ${path}`)
     }

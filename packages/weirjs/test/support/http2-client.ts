@@ -51,13 +51,13 @@ export class Http2Client {
   }
 
   get(path: string, headers: OutgoingHttpHeaders = {}): Promise<Http2Message> {
-    return answerOf(this.open({ ':path': path, ...headers }))
+    return responseOf(this.open({ ':path': path, ...headers }))
   }
 
   post(path: string, body: string | Uint8Array, headers: OutgoingHttpHeaders = {}): Promise<Http2Message> {
     const stream = this.open({ ':method': 'POST', ':path': path, ...headers })
     stream.end(body)
-    return answerOf(stream)
+    return responseOf(stream)
   }
 
   /** Resolves when the connection is closed. */
@@ -68,7 +68,7 @@ export class Http2Client {
 }
 
 /** Reads the response on a stream. If it is aborted, `code` is set. @throws if nothing arrives */
-export function answerOf(stream: ClientHttp2Stream): Promise<Http2Message> {
+export function responseOf(stream: ClientHttp2Stream): Promise<Http2Message> {
   const chunks: Buffer[] = []
   let status = 0
   let headers: Http2Message['headers'] = {}

@@ -83,16 +83,16 @@ export class Prometheus {
   }
 
   async #get<T>(path: string): Promise<T> {
-    const answer = await fetch(`http://127.0.0.1:${this.#port}/api/v1/${path}`, { headers: { connection: 'close' } })
-    return (await answer.json()) as T
+    const response = await fetch(`http://127.0.0.1:${this.#port}/api/v1/${path}`, { headers: { connection: 'close' } })
+    return (await response.json()) as T
   }
 }
 
 async function ready(child: ChildProcess, port: number, said: () => string): Promise<void> {
   await eventually(async () => {
     if (child.exitCode !== null) throw new Error(`prometheus has ended: ${said()}`)
-    const answer = await fetch(`http://127.0.0.1:${port}/-/ready`, { headers: { connection: 'close' } }).catch(() => null)
-    await answer?.text()
-    return answer?.status === 200
+    const response = await fetch(`http://127.0.0.1:${port}/-/ready`, { headers: { connection: 'close' } }).catch(() => null)
+    await response?.text()
+    return response?.status === 200
   }, 'that Prometheus is ready')
 }

@@ -20,13 +20,13 @@ export async function see<T>(
     seen.push({ value: look(request) })
     return 'seen'
   })
-  const answer = await server.inject({
+  const response = await server.inject({
     method: 'POST',
     url: '/',
     headers: contentType === null ? {} : { 'Content-Type': contentType },
     ...(body === null ? {} : { body }),
   })
-  assert.equal(answer.text(), 'seen')
+  assert.equal(response.text(), 'seen')
   return seen[0]!.value
 }
 

@@ -105,7 +105,7 @@ export class SimulatedStream {
     return this.isCancelled || this.resetCode !== null || (this.hasEnded && this.hasSentAll)
   }
 
-  get answer(): Buffer {
+  get response(): Buffer {
     return Buffer.concat(this.received)
   }
 }

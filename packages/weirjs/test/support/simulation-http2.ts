@@ -284,9 +284,9 @@ class Simulation implements Http2SimulationCounts {
     const { answers } = TEMPERS[name]!
     if (status === 200 && answers !== undefined && stream.method !== 'HEAD') {
       const expected = Buffer.from(answers(stream.n, stream.body))
-      const { answer } = stream
-      if (!expected.subarray(0, answer.length).equals(answer) || (hasEnded && answer.length < expected.length))
-        this.#notes.blame(`${where} has ${answer.length} bytes instead of ${expected.length}`)
+      const { response } = stream
+      if (!expected.subarray(0, response.length).equals(response) || (hasEnded && response.length < expected.length))
+        this.#notes.blame(`${where} has ${response.length} bytes instead of ${expected.length}`)
     }
     const sum = stream.trailers?.get('x-sum') ?? null
     const isTrailed = name === 'trailing' && status === 200 && hasEnded && stream.method !== 'HEAD'

@@ -28,7 +28,7 @@ const MOST_AT_ONCE = 256 * 1024
 
 export class SocketVisit {
   readonly #stream: Duplex
-  /** Sec-WebSocket-Extensions of the answer; empty if there is none. */
+  /** Sec-WebSocket-Extensions of the response; empty if there is none. */
   readonly accepted: string
   readonly frames: HeardFrame[] = []
   /** What is not a frame yet. */
@@ -152,7 +152,7 @@ export function overHttp1(port: number): SocketOrigin {
         }
         socket.on('data', read).once('close', () => reject(new Error(`closed in the handshake: ${text}`)))
       })
-      const head = await within(opened, 'the answer')
+      const head = await within(opened, 'the response')
       if (!text.startsWith('HTTP/1.1 101 ')) throw new Error(text)
       return new SocketVisit(socket, /^sec-websocket-extensions: (.*)\r$/im.exec(text)?.[1] ?? '', head)
     },
@@ -171,12 +171,12 @@ export async function overHttp2(port: number): Promise<SocketOrigin> {
       const field = extensions === '' ? {} : { 'sec-websocket-extensions': extensions }
       const fields = { ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/', 'sec-websocket-version': '13', ...field }
       const stream = session.request(fields, { endStream: false }).on('error', () => {})
-      const answer = await within(
+      const response = await within(
         new Promise<Readonly<Record<string, unknown>>>((resolve) => stream.once('response', resolve)),
-        'the answer',
+        'the response',
       )
-      if (answer[constants.HTTP2_HEADER_STATUS] !== 200) throw new Error(JSON.stringify(answer))
-      return new SocketVisit(stream, String(answer['sec-websocket-extensions'] ?? ''), Buffer.alloc(0))
+      if (response[constants.HTTP2_HEADER_STATUS] !== 200) throw new Error(JSON.stringify(response))
+      return new SocketVisit(stream, String(response['sec-websocket-extensions'] ?? ''), Buffer.alloc(0))
     },
     close: () => session.destroy(),
   }

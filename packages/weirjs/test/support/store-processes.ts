@@ -37,11 +37,11 @@ export async function startStoreProcess(t: TestContext, kind: string, redis: Red
     new Promise((resolve, reject) => {
       const sent = request(
         { host: '127.0.0.1', port, method, path, headers: { Host: 'api.example', ...headers }, agent },
-        async (answer) => {
+        async (response) => {
           try {
             let text = ''
-            for await (const piece of answer) text += piece
-            resolve([answer.statusCode!, text])
+            for await (const piece of response) text += piece
+            resolve([response.statusCode!, text])
           } catch (error) {
             reject(error as Error)
           }

@@ -4,10 +4,10 @@ import type { HttpServer } from '../../src/index.ts'
 
 /** The text of each response; its status if that is not 200. */
 export async function texts(server: HttpServer, ...requests: (string | { method: string; url: string })[]): Promise<string[]> {
-  const answers: string[] = []
+  const responses: string[] = []
   for (const request of requests) {
-    const answer = await server.inject(request)
-    answers.push(answer.status === 200 ? answer.text() : String(answer.status))
+    const response = await server.inject(request)
+    responses.push(response.status === 200 ? response.text() : String(response.status))
   }
-  return answers
+  return responses
 }

@@ -10,7 +10,7 @@ import type * as SdkTrace from '@opentelemetry/sdk-trace-base'
 import { opentelemetry } from '../../../opentelemetry/src/index.ts'
 import { HttpError, HttpServer, type ServerOptions, t } from '../../src/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
-import { answerOf } from './http2-client.ts'
+import { responseOf } from './http2-client.ts'
 import { RawClient } from './raw-client.ts'
 import { eventually, gate, within } from './serving.ts'
 
@@ -217,7 +217,7 @@ export async function tracedExchanges(sdk: Sdk): Promise<Record<string, unknown>
     'HTTP/2',
     async (server) => {
       const session = connectHttp2(`http://127.0.0.1:${server.port}`)
-      await answerOf(session.request({ ':path': '/users/7' }))
+      await responseOf(session.request({ ':path': '/users/7' }))
       session.destroy()
     },
     { http2: 'cleartext' },

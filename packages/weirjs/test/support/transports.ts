@@ -5,7 +5,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import type { ServerOptions } from '../../src/index.ts'
 
 import { cert, key } from './certificate.ts'
-import { answerOf } from './http2-client.ts'
+import { responseOf } from './http2-client.ts'
 import { type Message, RawClient } from './raw-client.ts'
 import { within } from './serving.ts'
 
@@ -149,7 +149,7 @@ class Http2Line implements Line {
   }
 
   async ask(request: Ask): Promise<Reply> {
-    const { status, headers, body } = await answerOf(this.#open(request))
+    const { status, headers, body } = await responseOf(this.#open(request))
     const named: Record<string, string> = {}
     for (const [name, value] of Object.entries(headers)) {
       if (!FRAMING.has(name) && !name.startsWith(':')) named[name] = [value].flat().join('\n')

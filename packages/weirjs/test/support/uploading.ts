@@ -86,8 +86,8 @@ export function hashOf(text: string | Uint8Array, algorithm = 'sha256'): string 
   return createHash(algorithm).update(text).digest('base64')
 }
 
-export function codeOf(answer: InjectResponse): string {
-  return (answer.json() as { code: string }).code
+export function codeOf(response: InjectResponse): string {
+  return (response.json() as { code: string }).code
 }
 
 /** A storage that does some things in another way. */

@@ -52,18 +52,18 @@ export class RawSocket {
   readonly head: string
   readonly #buffered: { bytes: Buffer }
 
-  constructor(client: RawClient, answer: string) {
+  constructor(client: RawClient, response: string) {
     this.client = client
-    const end = answer.indexOf('\r\n\r\n') + 4
-    this.head = answer.slice(0, end)
-    this.#buffered = { bytes: Buffer.from(answer.slice(end), 'latin1') }
+    const end = response.indexOf('\r\n\r\n') + 4
+    this.head = response.slice(0, end)
+    this.#buffered = { bytes: Buffer.from(response.slice(end), 'latin1') }
   }
 
   static async open({ connect }: Serving, path = '/', fields = ''): Promise<RawSocket> {
     const client = await connect()
-    const answer = await client.get(path, HANDSHAKE + fields).until('\r\n\r\n')
-    assert.match(answer, /^HTTP\/1\.1 101 /)
-    return new RawSocket(client, answer)
+    const response = await client.get(path, HANDSHAKE + fields).until('\r\n\r\n')
+    assert.match(response, /^HTTP\/1\.1 101 /)
+    return new RawSocket(client, response)
   }
 
   frame() {

@@ -60,9 +60,9 @@ test('simultaneous requests are pipelined and answered in order, however long th
   const form = new FormData()
   form.set('a', 'b')
   const bodies = [form, 'text', new URLSearchParams('a=b'), '']
-  const answers = await Promise.all(bodies.map((body, n) => client.post(`/n/${n}`, { body })))
+  const responses = await Promise.all(bodies.map((body, n) => client.post(`/n/${n}`, { body })))
   assert.deepEqual(
-    [answers.map((answer) => answer.text()), seen],
+    [responses.map((response) => response.text()), seen],
     [
       ['0', '1', '2', '3'],
       ['0', '1', '2', '3'],
@@ -79,12 +79,12 @@ test('a streamed response is read piece by piece as it arrives', async () => {
     yield 'two'
   })
   const client = connect(server)
-  const answer = await client.stream('/')
-  assert.deepEqual([answer.status, answer.headers.get('transfer-encoding')], [200, 'chunked'])
-  assert.equal(String(await answer.next()), 'one')
+  const response = await client.stream('/')
+  assert.deepEqual([response.status, response.headers.get('transfer-encoding')], [200, 'chunked'])
+  assert.equal(String(await response.next()), 'one')
   more.open()
-  assert.equal((await answer.whole()).text(), 'two')
-  assert.equal(await answer.next(), null)
+  assert.equal((await response.whole()).text(), 'two')
+  assert.equal(await response.next(), null)
   assert.equal((await client.get('/who')).status, 200)
 })
 
@@ -95,10 +95,10 @@ test('a stream that is not read makes its source wait until it is', async () => 
     for (; made < 400; made++) yield 'x'.repeat(1_000)
   })
   const client = connect(server)
-  const answer = await client.stream('/')
+  const response = await client.stream('/')
   for (let turn = 0; turn < 50; turn++) await settled()
   assert.ok(made < 100, `${made} pieces were produced`)
-  assert.equal((await answer.whole()).body.length, 400_000)
+  assert.equal((await response.whole()).body.length, 400_000)
 })
 
 test('an upload is sent piece by piece, no faster than the handler reads', async () => {
@@ -116,11 +116,11 @@ test('an upload is sent piece by piece, no faster than the handler reads', async
     return { length, chunked: request.header('transfer-encoding') }
   })
   const client = connect(server)
-  const answer = client.post('/later', { body: pieces() })
+  const response = client.post('/later', { body: pieces() })
   for (let turn = 0; turn < 50; turn++) await settled()
   assert.ok(sent < 50, `${sent} pieces were sent to a handler that does not read`)
   read.open()
-  assert.deepEqual((await answer).json(), { length: 500_000, chunked: 'chunked' })
+  assert.deepEqual((await response).json(), { length: 500_000, chunked: 'chunked' })
   sent = 0
   const declared = await client.post('/length', { body: pieces(), headers: { 'Content-Length': 500_000 } })
   assert.deepEqual(declared.json(), { length: 500_000 })
@@ -143,8 +143,8 @@ test('with Expect, a body waits for 100 Continue and is not sent if the server r
   }
   const headers = { Expect: '100-continue' }
   const client = connect(server)
-  const answer = await client.stream({ method: 'POST', url: '/length', headers, body: body() })
-  assert.deepEqual([answer.interim, (await answer.whole()).json(), sent], [[100], { length: 4 }, 1])
+  const response = await client.stream({ method: 'POST', url: '/length', headers, body: body() })
+  assert.deepEqual([response.interim, (await response.whole()).json(), sent], [[100], { length: 4 }, 1])
   const refused = await client.post('/echo', { headers: { ...headers, 'Content-Length': 11 }, body: body() })
   assert.deepEqual([refused.status, sent, await client.closed()], [413, 1, 'end'])
 })
@@ -202,11 +202,11 @@ test('a client that ends its side still gets its response, and the signal of its
   const server = newServer()
   const { begun, ended } = mapWaiting(server)
   const client = connect(server)
-  const answer = client.get('/wait')
+  const response = client.get('/wait')
   await begun
   await client.end()
   assert.equal(await within(ended, 'the signal'), 'WEIR_CLIENT_GONE')
-  assert.equal((await answer).status, 204)
+  assert.equal((await response).status, 204)
   assert.equal(await client.closed(), 'end')
 })
 
@@ -215,10 +215,10 @@ for (const how of ['abort', 'reset'] as const) {
     const server = newServer()
     const { begun, ended } = mapWaiting(server)
     const client = connect(server)
-    const answer = client.get('/wait')
+    const response = client.get('/wait')
     await begun
     client[how]()
-    await assert.rejects(answer, { code: 'WEIR_CLIENT_GONE', message: /GET \/wait, but the client has left; no more bytes had arrived/ })
+    await assert.rejects(response, { code: 'WEIR_CLIENT_GONE', message: /GET \/wait, but the client has left; no more bytes had arrived/ })
     assert.equal(await within(ended, 'the signal'), 'WEIR_CLIENT_GONE')
   })
 }
@@ -227,10 +227,10 @@ test('a signal ends the wait, and the client leaves', async () => {
   const server = newServer()
   const { begun, ended } = mapWaiting(server)
   const asked = new AbortController()
-  const answer = connect(server).get('/wait', { signal: asked.signal })
+  const response = connect(server).get('/wait', { signal: asked.signal })
   await begun
   asked.abort(new Error('enough'))
-  await assert.rejects(answer, /enough/)
+  await assert.rejects(response, /enough/)
   await within(ended, 'the signal')
   await assert.rejects(connect(server).get('/who', { signal: asked.signal }), /enough/)
 })
@@ -243,9 +243,9 @@ test('the error for an aborted response names what was missing', async () => {
     throw new Error('broken')
   })
   const client = connect(server)
-  const answer = await client.stream('/')
-  assert.equal(String(await answer.next()), 'half')
-  await assert.rejects(answer.whole(), {
+  const response = await client.stream('/')
+  assert.equal(String(await response.next()), 'half')
+  await assert.rejects(response.whole(), {
     code: 'WEIR_CLIENT_GONE',
     message: /more of the response 200 to GET \/, but the server aborted the connection/,
   })
@@ -256,9 +256,9 @@ test('the error after patienceMs names what had arrived', async () => {
   const server = newServer()
   const { begun } = mapWaiting(server)
   const client = connect(server, { patienceMs: 20 })
-  const answer = client.get('/wait')
+  const response = client.get('/wait')
   await begun
-  await assert.rejects(answer, {
+  await assert.rejects(response, {
     code: 'WEIR_TEST_WAIT',
     message: /waited 20 ms for the response to GET \/wait; no more bytes had arrived/,
   })
@@ -301,10 +301,10 @@ test('a TestClock reaches every timeout without waiting', async () => {
   assert.equal(await idle.closed(), 'end')
 
   const waiting = connect(server, { clock })
-  const answer = waiting.get('/wait')
+  const response = waiting.get('/wait')
   await settled()
   await clock.advance(61_000)
-  assert.equal((await answer).status, 503)
+  assert.equal((await response).status, 503)
   assert.equal(await within(ended, 'the signal'), 'WEIR_REQUEST_TIMEOUT')
   assert.equal(clock.running, 0, 'no connection is left')
 })
@@ -315,14 +315,14 @@ test('a client that does not read is aborted after writeTimeout', async () => {
   const clock = new TestClock()
   const client = connect(server, { clock })
   client.pause()
-  const answer = client.get('/')
-  answer.catch(() => {})
+  const response = client.get('/')
+  response.catch(() => {})
   await settled()
   await clock.advance(119_000)
   assert.ok(!client.isClosed)
   await clock.advance(2_000)
   assert.equal(await client.closed(), 'reset')
-  await assert.rejects(answer, { code: 'WEIR_CLIENT_GONE' })
+  await assert.rejects(response, { code: 'WEIR_CLIENT_GONE' })
 })
 
 test('a client that resumes reading gets everything', async () => {
@@ -330,10 +330,10 @@ test('a client that resumes reading gets everything', async () => {
   server.mapGet('/', () => LARGE)
   const client = connect(server)
   client.pause()
-  const answer = client.get('/')
+  const response = client.get('/')
   await settled()
   client.resume()
-  assert.equal((await answer).text(), LARGE)
+  assert.equal((await response).text(), LARGE)
 })
 
 test('bytes() returns the bytes of an upgraded connection as they arrive', async () => {
@@ -382,12 +382,12 @@ test('a stall does not end when the server continues to read', async () => {
   const clock = new TestClock()
   const client = connect(newServer(), { clock, behaviour: stallAt(100_000, 5_000) })
   let isAnswered = false
-  const answer = client.post('/length', { body: 'x'.repeat(200_000) }).finally(() => (isAnswered = true))
+  const response = client.post('/length', { body: 'x'.repeat(200_000) }).finally(() => (isAnswered = true))
   for (let turn = 0; turn < 50; turn++) await settled()
   await clock.advance(4_900)
   assert.ok(!isAnswered)
   await clock.advance(100)
-  assert.deepEqual((await answer).json(), { length: 200_000 })
+  assert.deepEqual((await response).json(), { length: 200_000 })
 })
 
 test('a stall whose promise rejects rejects the request', async () => {

@@ -73,7 +73,7 @@ test('one that neither calls next nor answers is reported', async () => {
   const forgets: Middleware = () => {}
   assert.equal((await run([forgets], route, silent)).statusCode, 204)
   assert.deepEqual(silent, [forgets])
-  const answers: Middleware = ({ response }) => void response.text('own')
-  assert.equal(textOf(await run([answers], route, silent)), 'own')
+  const responses: Middleware = ({ response }) => void response.text('own')
+  assert.equal(textOf(await run([responses], route, silent)), 'own')
   assert.equal(silent.length, 1)
 })

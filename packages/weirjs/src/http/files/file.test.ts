@@ -52,7 +52,7 @@ interface Ask {
   readonly before?: (response: OutgoingResponse) => void
 }
 
-interface Answer {
+interface Served {
   readonly response: OutgoingResponse
   readonly status: number
   readonly body: string
@@ -68,7 +68,7 @@ async function prepared(path: string, { method = 'GET', headers = {}, options = 
 }
 
 /** Sends a file as to a client, and checks what holds for every response. */
-async function send(path: string, ask: Ask = {}): Promise<Answer> {
+async function send(path: string, ask: Ask = {}): Promise<Served> {
   const response = await prepared(path, ask)
   const { content } = response
   let body = ''

@@ -301,7 +301,7 @@ test('a connection is closed only with codes that may be sent', () => {
 for (const isBlockedThen of [false, true])
   test(`what is gathered goes out whole if the link keeps the memory of a part of it, ${isBlockedThen ? 'and is full then' : 'and takes more'}`, () => {
     const { connection, link, written, feed } = connected({ message: (socket, data) => void socket.send(data) })
-    // 900 answers to one read are more than the memory in which they are gathered.
+    // 900 responses to one read are more than the memory in which they are gathered.
     link.writeShared = (bytes) => {
       written.push(Buffer.from(bytes).toString('latin1'))
       link.isBlocked = isBlockedThen
@@ -312,5 +312,5 @@ for (const isBlockedThen of [false, true])
     link.isBlocked = false
     connection.onRoom()
     const heads = (i: number): string => String.fromCharCode(i % 2 === 0 ? 0x8a : TEXT, 100)
-    assert.ok(written.join('') === answers.map((text, i) => heads(i) + text).join(''), 'each answer is there, in order')
+    assert.ok(written.join('') === answers.map((text, i) => heads(i) + text).join(''), 'each response is there, in order')
   })

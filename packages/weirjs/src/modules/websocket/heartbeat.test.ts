@@ -40,7 +40,7 @@ function connected() {
   return { done, link, pass, block }
 }
 
-test('a process that was blocked pings a silent client, and reads its answer, before it aborts it', () => {
+test('a process that was blocked pings a silent client, and reads its pong, before it aborts it', () => {
   const { done, link, pass, block } = connected()
   for (let i = 0; i < 2; i++) block(100 * INTERVAL_MS)
   assert.deepEqual(done, ['ping'])

@@ -28,7 +28,7 @@ function thrownBy(mistake: () => unknown): string {
 }
 
 /** The status of a request, and what the server logged about it. */
-async function answerOf(prepare: (server: HttpServer) => unknown, url: string, accept = 'text/html') {
+async function responseOf(prepare: (server: HttpServer) => unknown, url: string, accept = 'text/html') {
   const logged: unknown[] = []
   const log = (...parts: unknown[]): void => void logged.push(...parts)
   const logger: Logger = { error: log, warn: log }
@@ -102,7 +102,7 @@ const UNCALLED = {
 for (const [name, made] of Object.entries(UNCALLED))
   for (const where of ['use of a route', 'use', 'gate'] as const)
     test(`${name}, added to ${where} without being called, refuses and names itself`, async () => {
-      const { status, message } = await answerOf((server) => {
+      const { status, message } = await responseOf((server) => {
         if (where !== 'use of a route') server[where](made as never)
         server.mapGet('/', where === 'use of a route' ? { use: [made as never] } : {}, () => 'secret')
       }, '/')
@@ -135,7 +135,7 @@ test('start refuses a scheme of sessions that no server uses', async () => {
 })
 
 test('a login page that is closed is an error, not a redirect to itself', async () => {
-  const { status, message } = await answerOf((server) => withLogin(server).mapGet('/login', () => 'form'), '/login')
+  const { status, message } = await responseOf((server) => withLogin(server).mapGet('/login', () => 'form'), '/login')
   assert.equal(status, 500)
   assert.match(message, /GET \/login.* is the login page, but requires a login: give it \{ use: \[auth\.open\] \}/)
 })
@@ -145,28 +145,28 @@ test('a login form that nobody may send is the same error', async () => {
     withLogin(server)
       .mapPost('/login', () => 'welcome')
       .mapGet('/login', { use: [auth.open] }, () => 'form')
-  assert.equal((await answerOf(mapped, '/login')).status, 200)
+  assert.equal((await responseOf(mapped, '/login')).status, 200)
   const server = new HttpServer({ logger: null })
   mapped(server)
   assert.equal((await server.inject({ method: 'POST', url: '/login' })).status, 500)
 })
 
 test('a login page that does not exist is an error', async () => {
-  const { status, message } = await answerOf(withLogin, '/login')
+  const { status, message } = await responseOf(withLogin, '/login')
   assert.equal(status, 500)
   assert.match(message, /no route matches the login page \/login/)
-  assert.equal((await answerOf(withLogin, '/login', 'application/json')).status, 401)
-  assert.equal((await answerOf(withLogin, '/other')).status, 303)
+  assert.equal((await responseOf(withLogin, '/login', 'application/json')).status, 401)
+  assert.equal((await responseOf(withLogin, '/other')).status, 303)
 })
 
 test('a session that no module opens', async () => {
   const users = sessions({ store: memorySessions() })
-  const { message } = await answerOf((server) => server.mapGet('/', (_, session) => users.of(session).data), '/')
+  const { message } = await responseOf((server) => server.mapGet('/', (_, session) => users.of(session).data), '/')
   assert.match(message, /install it with use\(\), before what reads it/)
 })
 
 test('a session over plain HTTP', async () => {
   const users = sessions({ store: memorySessions() })
-  const { message } = await answerOf((server) => server.use(users).mapGet('/', (_, session) => users.signIn(session, { id: 'ann' })), '/')
+  const { message } = await responseOf((server) => server.use(users).mapGet('/', (_, session) => users.signIn(session, { id: 'ann' })), '/')
   assert.match(message, /needs TLS, or a browser on the same machine: use https; behind a proxy that terminates TLS, set proxies/)
 })

@@ -35,9 +35,9 @@ function serverWith(options: CacheOptions, handler: (session: HttpSession, run: 
     cached,
     runs: () => runs,
     async get(url = '/', headers = {}) {
-      const answer = await server.inject({ url, headers })
-      const { status, headers: fields } = answer
-      return [status, answer.text(), fields.get('cache-status'), fields.get('age')]
+      const response = await server.inject({ url, headers })
+      const { status, headers: fields } = response
+      return [status, response.text(), fields.get('cache-status'), fields.get('age')]
     },
   }
 }
@@ -219,9 +219,9 @@ test('fields of outer middleware are those of each request, not those of the fir
   let runs = 0
   outer.mapGet('/', (_, { response }) => response.vary('Accept-Language').header('X-Own', 'yes').text(`run ${++runs}`))
   const ask = async (origin: string): Promise<(string | null)[]> => {
-    const answer = await outer.inject({ url: '/', headers: { Origin: origin } })
-    const { headers } = answer
-    return [answer.text(), headers.get('access-control-allow-origin'), headers.get('vary'), headers.get('x-own')]
+    const response = await outer.inject({ url: '/', headers: { Origin: origin } })
+    const { headers } = response
+    return [response.text(), headers.get('access-control-allow-origin'), headers.get('vary'), headers.get('x-own')]
   }
   assert.deepEqual(await ask('https://a.example'), ['run 1', 'https://a.example', 'Origin, Accept-Language', 'yes'])
   assert.deepEqual(await ask('https://a.example'), ['run 1', 'https://a.example', 'Origin, Accept-Language', 'yes'])

@@ -94,9 +94,9 @@ test('gates and limits apply to responses from the cache, with their own fields'
   server.mapGet('/', { answers: { 200: t.object({ run: t.int }) } }, () => ({ run: ++runs, secret: 1 }))
   const rests: (string | null)[] = []
   for (let i = 0; i < 3; i++) {
-    const answer = await server.inject('/')
-    assert.equal(answer.text(), '{"run":1}')
-    rests.push(/r=(\d)/.exec(answer.headers.get('ratelimit') ?? '')?.[1] ?? null)
+    const response = await server.inject('/')
+    assert.equal(response.text(), '{"run":1}')
+    rests.push(/r=(\d)/.exec(response.headers.get('ratelimit') ?? '')?.[1] ?? null)
   }
   assert.deepEqual(rests, ['2', '1', '0'])
   assert.equal((await server.inject('/')).status, 429)

@@ -41,7 +41,7 @@ test('1,000 requests for a response that nobody has run the handler once', async
     return `run ${run}`
   })
   const all = await Promise.all(Array.from({ length: 1_000 }, () => server.inject('/a')))
-  assert.ok(all.every((answer) => answer.text() === 'run 1'))
+  assert.ok(all.every((response) => response.text() === 'run 1'))
   assert.equal(runs(), 1)
   const { miss, collapsed, hit } = cached.counts
   assert.deepEqual({ miss, all: collapsed + hit }, { miss: 1, all: 999 })
@@ -59,7 +59,7 @@ test('if the client of the first request leaves, one of those who wait runs the 
   await turns(5)
   leaving.abort()
   await assert.rejects(first)
-  for (const answer of await Promise.all(others)) assert.equal(answer.text(), 'run 2')
+  for (const response of await Promise.all(others)) assert.equal(response.text(), 'run 2')
   assert.equal(runs(), 2)
 })
 
@@ -95,7 +95,7 @@ test('if the handler fails or its response cannot be kept, everybody else runs i
     await turns(5)
     assert.equal(runs(), 1)
     goOn.open()
-    for (const answer of await Promise.all(all)) assert.equal(answer.status, status)
+    for (const response of await Promise.all(all)) assert.equal(response.status, status)
     assert.equal(runs(), 5)
   }
 })
@@ -143,7 +143,7 @@ test('requests with other values for Vary get other responses', async () => {
   await turns(5)
   goOn.open()
   assert.deepEqual(
-    (await Promise.all(all)).map((answer) => answer.text()),
+    (await Promise.all(all)).map((response) => response.text()),
     ['de', 'fr', 'de', 'fr', 'it', 'it'],
   )
   assert.equal(runs(), 3)
@@ -170,7 +170,7 @@ test('a response of the Fetch API, a file, and a stream whose pieces are there a
   ] as const) {
     const all: InjectResponse[] = await Promise.all([server.inject(url), server.inject(url)])
     all.push(await server.inject(url))
-    for (const answer of all) assert.deepEqual([answer.text(), answer.headers.get('content-type')], [text, type])
+    for (const response of all) assert.deepEqual([response.text(), response.headers.get('content-type')], [text, type])
     assert.equal(all[2]!.headers.get('cache-status'), 'weir; hit; ttl=3600')
   }
   assert.equal(runs(), 3)
@@ -227,9 +227,9 @@ test('what is larger than maxEntrySize is passed on whole, and not kept', async 
     ['/bytes', 10_000],
   ] as const) {
     for (let i = 0; i < 2; i++) {
-      const answer = await server.inject(url)
-      assert.equal(answer.body.length, length)
-      assert.match(answer.headers.get('cache-status')!, /detail=too-large$/)
+      const reply = await server.inject(url)
+      assert.equal(reply.body.length, length)
+      assert.match(reply.headers.get('cache-status')!, /detail=too-large$/)
     }
   }
   assert.deepEqual([runs(), cached.counts.entries, closed], [4, 0, 2])

@@ -1,4 +1,4 @@
-// What a client of a contract sends, and what it makes of the answers: over `server.fetch`, without a network.
+// What a client of a contract sends, and what it makes of the responses: over `server.fetch`, without a network.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -120,7 +120,7 @@ function serve() {
   return { server, seen, shop: client(api, 'https://shop.example', { fetch: server.fetch }) }
 }
 
-test('an answer is typed by its status', async () => {
+test('a response is typed by its status', async () => {
   const { shop } = serve()
   const found = await shop.user({ id: 5 })
   assert.equal(found.status, 200)
@@ -202,8 +202,8 @@ test('files are sent with their names', async () => {
 test('a stream is sent as it is made', async () => {
   const { shop } = serve()
   const body = new Blob([new Uint8Array(100_000)]).stream()
-  const answer = await shop.raw({ body }, { headers: { 'Content-Type': 'application/x-tar' } })
-  assert.deepEqual(answer.body, { size: 100_000, type: 'application/x-tar' })
+  const response = await shop.raw({ body }, { headers: { 'Content-Type': 'application/x-tar' } })
+  assert.deepEqual(response.body, { size: 100_000, type: 'application/x-tar' })
 })
 
 test('events are an async iterable, with their data, names and ids', async () => {

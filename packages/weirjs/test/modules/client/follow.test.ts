@@ -11,7 +11,7 @@ const api = contract({
   ticks: get('/ticks', { answers: { 200: events(t.object({ n: t.int })), 204: null, 401: t.object({ why: t.string }) } }),
 })
 
-/** What one call gets: an answer, or events. */
+/** What one call gets: a response, or events. */
 type Scene = (session: HttpSession) => unknown
 const stream =
   (...all: SseEvent[]): Scene =>

@@ -45,8 +45,8 @@ function serverWith(
   }
 }
 
-function codeOf(answer: InjectResponse): string {
-  return (answer.json() as { code: string }).code
+function codeOf(response: InjectResponse): string {
+  return (response.json() as { code: string }).code
 }
 
 test('a repeated request gets the first response again, marked', async () => {
@@ -55,9 +55,9 @@ test('a repeated request gets the first response again, marked', async () => {
   )
   const first = await post(`"${KEY}"`)
   const again = await post(KEY)
-  for (const answer of [first, again]) {
-    assert.deepEqual([answer.status, answer.text(), answer.headers.get('location')], [201, '{"run":1}', '/orders/1'])
-    assert.equal(answer.headers.get('content-type'), 'application/json')
+  for (const response of [first, again]) {
+    assert.deepEqual([response.status, response.text(), response.headers.get('location')], [201, '{"run":1}', '/orders/1'])
+    assert.equal(response.headers.get('content-type'), 'application/json')
   }
   assert.equal(first.headers.get('idempotent-replayed'), null)
   assert.equal(again.headers.get('idempotent-replayed'), 'true')
@@ -74,8 +74,8 @@ test('a key is for one request: another body, query, content type or route gets 
     ['{"a":1}', '/others', 'application/json'],
     ['{"a":1}', '/orders', 'text/plain'],
   ] as const) {
-    const answer = await post(KEY, body, url, { 'Content-Type': type })
-    assert.deepEqual([answer.status, codeOf(answer)], [422, 'WEIR_IDEMPOTENCY_MISMATCH'])
+    const response = await post(KEY, body, url, { 'Content-Type': type })
+    assert.deepEqual([response.status, codeOf(response)], [422, 'WEIR_IDEMPOTENCY_MISMATCH'])
   }
   assert.equal(runs(), 1)
 })
@@ -104,8 +104,8 @@ test('header fields and cookies that the route declares belong to the request', 
     { 'X-Account': 'DE-1' },
     {},
   ] as Record<string, string>[]) {
-    const answer = await post(headers)
-    assert.deepEqual([answer.status, codeOf(answer)], [422, 'WEIR_IDEMPOTENCY_MISMATCH'], JSON.stringify(headers))
+    const response = await post(headers)
+    assert.deepEqual([response.status, codeOf(response)], [422, 'WEIR_IDEMPOTENCY_MISMATCH'], JSON.stringify(headers))
   }
   assert.equal(runs, 1)
 })
@@ -189,8 +189,8 @@ test('a request without a key, or with one that is not valid', async () => {
     ['a b', 'WEIR_IDEMPOTENCY_KEY_INVALID'],
     ['x'.repeat(256), 'WEIR_IDEMPOTENCY_KEY_INVALID'],
   ] as const) {
-    const answer = await post(key)
-    assert.deepEqual([answer.status, codeOf(answer)], [400, code], String(key))
+    const response = await post(key)
+    assert.deepEqual([response.status, codeOf(response)], [400, code], String(key))
   }
   assert.equal(runs(), 0)
   assert.equal((await post('x'.repeat(255))).status, 200)
@@ -329,8 +329,11 @@ test('a store that fails refuses requests with a key, before the handler runs', 
   const broken = (): Promise<never> => Promise.reject(new Error('down'))
   const store: IdempotencyStore = { ...memory, isDegraded: true, begin: broken, extend: broken, finish: broken, abandon: broken }
   const { post, runs } = serverWith({ store })
-  const answer = await post(KEY)
-  assert.deepEqual([answer.status, codeOf(answer), answer.headers.get('retry-after'), runs()], [503, 'WEIR_STORE_UNAVAILABLE', '5', 0])
+  const response = await post(KEY)
+  assert.deepEqual(
+    [response.status, codeOf(response), response.headers.get('retry-after'), runs()],
+    [503, 'WEIR_STORE_UNAVAILABLE', '5', 0],
+  )
   assert.equal((await post(null)).status, 200)
   const late: IdempotencyStore = { ...store, begin: async () => ({ state: 'begun' }) }
   const afterwards = serverWith({ store: late, onError: (error) => errors.push(error) })

@@ -175,8 +175,11 @@ describe('refusals', () => {
     const all = addresses.map((address) => server.inject({ url: '/', peer: { address } }))
     await new Promise((resolve) => setImmediate(resolve))
     release.open()
-    const answers = await Promise.all(all)
-    return [answers.map((one) => one.status), answers.at(-1)!.status === 200 ? {} : (answers.at(-1)!.json() as Record<string, unknown>)]
+    const responses = await Promise.all(all)
+    return [
+      responses.map((one) => one.status),
+      responses.at(-1)!.status === 200 ? {} : (responses.at(-1)!.json() as Record<string, unknown>),
+    ]
   }
 
   test('of a limit for all are 503, of one for each client 429', async () => {

@@ -369,13 +369,13 @@ describe('a request that is given back late', () => {
             await limit.refund(session)
             return 'back'
           })
-          const answer = server.inject({ url: '/held', ...peer('192.0.2.1') })
+          const response = server.inject({ url: '/held', ...peer('192.0.2.1') })
           while (!isHeld) await new Promise(setImmediate)
           await clock.advance(heldMs)
           const allowed = async () => (await statuses(2 * burst + 2)).filter((status) => status === 200).length
           const before = await allowed()
           held.open()
-          assert.equal((await answer).status, 200)
+          assert.equal((await response).status, 200)
           // As if it had never taken anything.
           assert.equal(before + (await allowed()), burst)
         })

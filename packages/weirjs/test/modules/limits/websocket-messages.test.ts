@@ -31,9 +31,9 @@ test('messages of a client count over its connections, and what is given back do
     return socket
   }
   const say = async (socket: WebSocket, text: string): Promise<unknown> => {
-    const answer = Promise.race([once(socket, 'message'), once(socket, 'close')])
+    const response = Promise.race([once(socket, 'message'), once(socket, 'close')])
     socket.send(text)
-    const [event] = (await answer) as [{ type: string; data?: unknown; code?: number }]
+    const [event] = (await response) as [{ type: string; data?: unknown; code?: number }]
     return event.type === 'message' ? event.data : event.code
   }
   const [one, other] = [await open(), await open()]

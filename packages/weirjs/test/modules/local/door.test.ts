@@ -133,9 +133,9 @@ for (const [who, fieldsOf] of Object.entries(STRANGERS))
   test(`${who} reaches nothing: no route, file, socket, event, mounted code, gate or middleware`, async (t) => {
     const { port } = await opened(t)
     for (const [way, ...fields] of WAYS) {
-      const answer = await send(port, way, ...fieldsOf(port), ...fields)
-      assert.ok(answer.status === 401 || (who === 'a rebound name' && answer.status === 421), `${way}: ${answer.status}`)
-      assert.doesNotMatch(answer.head + answer.text, /secret|Set-Cookie/i, way)
+      const response = await send(port, way, ...fieldsOf(port), ...fields)
+      assert.ok(response.status === 401 || (who === 'a rebound name' && response.status === 421), `${way}: ${response.status}`)
+      assert.doesNotMatch(response.head + response.text, /secret|Set-Cookie/i, way)
     }
     assert.deepEqual(reached, [])
   })
@@ -181,9 +181,9 @@ const ticketOf = (url: string): string => new URLSearchParams(new URL(url).hash.
 async function signedIn(t: TestContext): Promise<Page> {
   const running = await opened(t)
   const { port } = running
-  const answer = await enter(port, ticketOf(running.newLaunchUrl()), 'Sec-Fetch-Site: same-origin')
-  assert.equal(answer.status, 204)
-  const setCookie = answer.header('set-cookie')!
+  const response = await enter(port, ticketOf(running.newLaunchUrl()), 'Sec-Fetch-Site: same-origin')
+  assert.equal(response.status, 204)
+  const setCookie = response.header('set-cookie')!
   return { running, port, origin: `http://127.0.0.1:${port}`, cookie: setCookie.split(';')[0]!, setCookie }
 }
 
@@ -225,9 +225,9 @@ test('only a page of the server itself exchanges the token of a launch URL, whic
     [`Origin: http://127.0.0.1:${port}`, 'Sec-Fetch-Site: same-site'],
     [`Host: evil.example:${port}`, `Origin: http://evil.example:${port}`, 'Sec-Fetch-Site: same-origin'],
   ]) {
-    const answer = await enter(port, ticket, ...fields)
-    assert.ok(answer.status === 401 || answer.status === 421, fields.join())
-    assert.equal(answer.header('set-cookie'), null)
+    const response = await enter(port, ticket, ...fields)
+    assert.ok(response.status === 401 || response.status === 421, fields.join())
+    assert.equal(response.header('set-cookie'), null)
   }
   const noOrigin = await send(port, 'POST /_local/enter', `Authorization: Bearer ${ticket}`, 'Content-Length: 0')
   assert.equal(noOrigin.status, 401)
@@ -373,14 +373,14 @@ test('no secret is in what is logged, observed as a URL, or sent back', async (t
   server.observe({ end: ({ session, error }) => void lines.push(session?.request.url, String(error)) })
   const running = await opened(t, server)
   const ticket = ticketOf(running.newLaunchUrl())
-  const answer = await enter(running.port, ticket)
-  const cookie = answer.header('set-cookie')!.split(';')[0]!
-  const answers = [
+  const response = await enter(running.port, ticket)
+  const cookie = response.header('set-cookie')!.split(';')[0]!
+  const responses = [
     await enter(running.port, ticket),
     await send(running.port, 'GET /', `Cookie: ${cookie}`),
     await send(running.port, 'GET /x', `Cookie: ${cookie}`, 'Sec-Fetch-Site: cross-site'),
   ]
-  const all = JSON.stringify(lines) + answers.map(({ head, text }) => head + text).join()
+  const all = JSON.stringify(lines) + responses.map(({ head, text }) => head + text).join()
   for (const one of [ticket, secret, cookie.split('=')[1]!]) assert.ok(!all.includes(one))
 })
 

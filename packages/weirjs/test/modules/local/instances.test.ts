@@ -131,11 +131,11 @@ test('reuse: a second start gets the first one, a launch URL of it, and a stop t
   assert.ok(launchUrl.startsWith(`${first.said.url}/_local#token=`))
   assert.notEqual(launchUrl, first.said.launchUrl)
   const token = launchUrl.split('=')[1]!
-  const answer = await fetch(`${running.url}/_local/enter`, {
+  const response = await fetch(`${running.url}/_local/enter`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, origin: running.url },
   })
-  assert.equal(answer.status, 204)
+  assert.equal(response.status, 204)
 })
 
 test('error: a second start rejects, and says where the first one is', async (t) => {

@@ -123,10 +123,10 @@ test('there are at most maxSeries, and what has none of its own is counted toget
 test('Accept decides the format', async () => {
   const { server } = create()
   const ask = async (accept: string | null): Promise<[string | null, string]> => {
-    const answer = await server.inject({ url: '/metrics', headers: accept === null ? {} : { Accept: accept } })
-    assert.equal(answer.headers.get('vary'), 'Accept')
-    assert.equal(answer.headers.get('cache-control'), 'no-store')
-    return [answer.headers.get('content-type'), answer.text()]
+    const response = await server.inject({ url: '/metrics', headers: accept === null ? {} : { Accept: accept } })
+    assert.equal(response.headers.get('vary'), 'Accept')
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    return [response.headers.get('content-type'), response.text()]
   }
   const plain = 'text/plain; version=0.0.4; charset=utf-8'
   const open = 'application/openmetrics-text; version=1.0.0; charset=utf-8'

@@ -121,11 +121,11 @@ inBothReadModes('a WebSocket client that reads slowly', (serve) => {
   test('hundreds of pings in one write are answered; a client that does not read the pongs is closed', async (t) => {
     const opened = gate<WebSocketConnection>()
     const serving = await serve(t, (server) => mapEcho(server, { open: (socket) => opened.open(socket) }))
-    const answers = await RawSocket.open(serving)
-    const { client } = answers
+    const responses = await RawSocket.open(serving)
+    const { client } = responses
     const socket = await opened.promise
     client.send(Buffer.concat(Array.from({ length: 500 }, (_, i) => frame(PING, String(i)))))
-    for (let i = 0; i < 500; i++) assert.deepEqual(await answers.frame(), { opcode: PONG, payload: Buffer.from(String(i)) })
+    for (let i = 0; i < 500; i++) assert.deepEqual(await responses.frame(), { opcode: PONG, payload: Buffer.from(String(i)) })
     client.pause()
     await fill(socket)
     client.send(Buffer.concat(Array.from({ length: 1_000 }, () => frame(PING))))

@@ -120,8 +120,8 @@ test('a server with HTTP/2 accepts WebSockets over HTTP/1.1 too, and responds to
   const offer: ConnectionOptions = { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] }
   const client = new WsClient(`wss://localhost:${server.port}/`, [], offer)
   t.after(() => client.terminate())
-  const [[answer]] = (await Promise.all([once(client, 'upgrade'), once(client, 'open')])) as [[IncomingMessage], unknown]
-  assert.equal((answer.socket as TLSSocket).alpnProtocol, 'http/1.1')
+  const [[response]] = (await Promise.all([once(client, 'upgrade'), once(client, 'open')])) as [[IncomingMessage], unknown]
+  assert.equal((response.socket as TLSSocket).alpnProtocol, 'http/1.1')
   client.send('over TLS')
   assert.equal(String((await once(client, 'message'))[0]), 'over TLS')
 

@@ -155,9 +155,9 @@ inBothReadModes('compressed messages of a WebSocket', (serve) => {
         '=',
         'permessage-deflate; server_max_window_bits=',
       ]) {
-        const answer = await client.get(path, `${HANDSHAKE}Sec-WebSocket-Extensions: ${field}\r\n`).message()
-        assert.equal(answer.status, 400, field)
-        assert.equal(answer.header('content-type'), 'application/problem+json', field)
+        const response = await client.get(path, `${HANDSHAKE}Sec-WebSocket-Extensions: ${field}\r\n`).message()
+        assert.equal(response.status, 400, field)
+        assert.equal(response.header('content-type'), 'application/problem+json', field)
       }
     }
   })

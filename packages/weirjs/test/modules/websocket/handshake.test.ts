@@ -83,8 +83,8 @@ inBothReadModes('the handshake of a WebSocket', (serve) => {
     assert.deepEqual([old.status, old.header('sec-websocket-version'), old.header('upgrade')], [426, '13', 'websocket'])
     for (const version of ['', '13, 8', '256', '013', 'x']) assert.equal(await status(HANDSHAKE.replace('13', version)), 400, version)
     assert.equal(await status(HANDSHAKE), 401)
-    const answer = await client.get('/', `${HANDSHAKE}Authorization: x\r\n`).until('\r\n\r\n')
-    assert.match(answer, /^HTTP\/1\.1 101 /)
+    const response = await client.get('/', `${HANDSHAKE}Authorization: x\r\n`).until('\r\n\r\n')
+    assert.match(response, /^HTTP\/1\.1 101 /)
     assert.deepEqual(serving.logged, [])
   })
 

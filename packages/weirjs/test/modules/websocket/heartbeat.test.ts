@@ -9,7 +9,7 @@ import { eventually, gate, inBothReadModes } from '../../support/serving.ts'
 import { frame, mapEcho, openWs, PING, RawSocket, TEXT } from '../../support/websocket-client.ts'
 
 inBothReadModes('the heartbeat of a WebSocket', (serve) => {
-  test('pong is called for the answer to ping, in order with the messages', async (t) => {
+  test('pong is called for the response to ping, in order with the messages', async (t) => {
     const seen: string[] = []
     const asked = gate<WebSocketConnection>()
     const serving = await serve(t, (server) =>
@@ -28,7 +28,7 @@ inBothReadModes('the heartbeat of a WebSocket', (serve) => {
     client.once('ping', () => client.send('behind'))
     assert.equal(socket.ping('now?'), true)
     assert.throws(() => socket.ping('x'.repeat(126)), { code: 'WEIR_RESULT_UNSENDABLE', limit: 'bytes of a ping', actual: 126 })
-    await eventually(() => seen.length === 3, 'the answers')
+    await eventually(() => seen.length === 3, 'the pongs')
     assert.deepEqual(seen, ['before', 'pong now?', 'behind'])
     client.close()
     await eventually(() => !socket.isOpen, 'the end')

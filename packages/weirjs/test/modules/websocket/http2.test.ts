@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import type { HttpServer, ServerOptions } from '../../../src/index.ts'
 import { type WebSocketOptions, websocket } from '../../../src/modules/websocket/index.ts'
 import { launchChromium, noChromium } from '../../support/chromium.ts'
-import { answerOf, END_STREAM, HEADERS, Http2Client, RawHttp2, RST_STREAM } from '../../support/http2-client.ts'
+import { END_STREAM, HEADERS, Http2Client, RawHttp2, RST_STREAM, responseOf } from '../../support/http2-client.ts'
 import { serveHttp2 } from '../../support/http2-serving.ts'
 import { Observed } from '../../support/observed.ts'
 import { eventually, gate, within } from '../../support/serving.ts'
@@ -183,7 +183,7 @@ test('refusals: another origin, another version, an error of accept, and nobody 
     },
   })
   const status = async (fields: OutgoingHttpHeaders): Promise<unknown> => {
-    const { status, text } = await answerOf(client.session.request({ ...CONNECT, ...fields }, { endStream: false }).on('error', () => {}))
+    const { status, text } = await responseOf(client.session.request({ ...CONNECT, ...fields }, { endStream: false }).on('error', () => {}))
     return [status, (JSON.parse(text) as { code?: string }).code]
   }
   assert.deepEqual(await status({ origin: 'https://other.example' }), [403, 'WEIR_ORIGIN_REFUSED'])
@@ -262,11 +262,11 @@ test('a protocol of the program’s own, with the head that it would write in HT
   )
   const client = await Http2Client.connect(t, server.port)
   const stream = client.session.request({ ...CONNECT, ':protocol': 'echo' }, { endStream: false }).on('error', () => {})
-  const answer = answerOf(stream)
+  const reply = responseOf(stream)
   const [headers] = (await once(stream, 'response')) as [Record<string, unknown>]
   assert.deepEqual([headers[':status'], headers['x-own'], headers['upgrade'], headers['connection']], [200, '1', undefined, undefined])
   stream.end(' world')
-  const { text, code } = await answer
+  const { text, code } = await reply
   assert.deepEqual([text, code], ['hello world', 0])
 })
 

@@ -31,7 +31,7 @@ function mapChat(server: HttpServer) {
   return route
 }
 
-/** What a client sends, and what becomes of it: the answer, or the code and the reason of the close. */
+/** What a client sends, and what becomes of it: the response, or the code and the reason of the close. */
 const CASES: readonly (readonly [what: string, sent: string | Uint8Array, answer: string | readonly [code: number, reason: string]])[] = [
   ['a value', '{"to":"bob","text":"dinner?","other":1}', '{"text":"bob: dinner?"}'],
   ['a value that the schema converts', '{"to":"bob","text":"","at":"2024-02-28"}', '{"text":"bob: ","at":"2024-02-29"}'],
@@ -45,19 +45,19 @@ const CASES: readonly (readonly [what: string, sent: string | Uint8Array, answer
   ['a binary message', Buffer.from('{"to":"bob","text":"x"}'), [1003, 'expected text']],
 ]
 
-for (const [what, sent, answer] of CASES) {
+for (const [what, sent, response] of CASES) {
   test(`${what}: over HTTP/1.1`, async () => {
     const server = new HttpServer({ logger: null })
     mapChat(server)
     const client = connect(server)
     const [ann, bob] = [await client.webSocket('/kitchen'), await client.webSocket('/kitchen')]
     await ann.send(sent)
-    if (typeof answer !== 'string') {
-      const [code, reason] = answer
+    if (typeof response !== 'string') {
+      const [code, reason] = response
       assert.deepEqual(await ann.closed(), { code, reason })
       await bob.send('{"to":"ann","text":"still here"}')
-    } else assert.equal(await ann.next(), answer)
-    assert.equal(await bob.next(), typeof answer === 'string' ? answer : '{"text":"ann: still here"}')
+    } else assert.equal(await ann.next(), response)
+    assert.equal(await bob.next(), typeof response === 'string' ? response : '{"text":"ann: still here"}')
   })
 
   test(`${what}: over HTTP/2`, async (context) => {
@@ -65,9 +65,9 @@ for (const [what, sent, answer] of CASES) {
     const stream = await openStream(context, server, '/kitchen')
     stream.write(frame(typeof sent === 'string' ? TEXT : BINARY, sent))
     const expected =
-      typeof answer === 'string'
-        ? [TEXT, answer]
-        : [CLOSE, Buffer.concat([Buffer.from([answer[0] >> 8, answer[0] & 0xff]), Buffer.from(answer[1])])]
+      typeof response === 'string'
+        ? [TEXT, response]
+        : [CLOSE, Buffer.concat([Buffer.from([response[0] >> 8, response[0] & 0xff]), Buffer.from(response[1])])]
     const bytes = await read(stream, 2 + Buffer.from(expected[1] as string).length)
     assert.deepEqual(
       [bytes[0]! & 0x0f, bytes.subarray(2).toString('latin1')],
