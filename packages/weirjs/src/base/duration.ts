@@ -13,7 +13,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 /** A year. Longer times are more likely to be a mistake in the unit. */
 export const LONGEST_MS = 366 * 86_400_000
 
-/** The milliseconds; NaN for what is no time. */
+/** The milliseconds; NaN if the value is not a time. */
 export function parsedDuration(value: unknown): number {
   if (typeof value === 'number') return value
   const [, digits, unit] = (typeof value === 'string' && /^(\d{1,12})(ms|s|m|h|d)$/.exec(value)) || []

@@ -47,7 +47,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Checked where the error is made: when it is sent, nothing shows anymore where it came from. */
+/** Checked where the error is created: when it is sent, nothing shows where it came from. */
 function checkedHeaders(headers: ErrorHeaders): ErrorHeaders {
   for (const [name, value] of Object.entries(headers))
     for (const one of [value].flat() as unknown[])
@@ -88,7 +88,7 @@ const PAGE = 'https://github.com/weirjs/weir/blob/main/docs/errors.md'
 export class WeirError extends HttpError {
   override readonly name: string = 'WeirError'
   declare readonly code: ErrorCode
-  /** Of an error whose `fault` is `developer`: the address of the page that explains its code. */
+  /** The URL of the page that explains the code, if `fault` is `developer`. */
   declare readonly help?: string
 
   /** @param detail follows the text of the catalogue in the message */
@@ -112,8 +112,8 @@ export class WeirError extends HttpError {
 }
 
 /**
- * Whether a value that the program has thrown is an object of a class. `instanceof` itself may throw: it asks for the prototype, which a Proxy may
- * refuse to tell.
+ * Whether a value that the program has thrown is an instance of a class. Unlike `instanceof`, it never throws: a Proxy may throw when it is asked
+ * for its prototype.
  */
 export function isInstance<T>(value: unknown, type: abstract new (...given: never[]) => T): value is T {
   try {
@@ -123,7 +123,7 @@ export function isInstance<T>(value: unknown, type: abstract new (...given: neve
   }
 }
 
-/** Whose fault an error says that it is; null for any other value. Safe for a thrown object whose own members throw. */
+/** The `fault` of an error; null for any other value. Never throws, even for an object whose members throw. */
 export function faultOf(error: unknown): Fault | null {
   try {
     return error instanceof HttpError ? ((error as Partial<WeirError>).fault ?? null) : null
@@ -132,7 +132,7 @@ export function faultOf(error: unknown): Fault | null {
   }
 }
 
-/** Calls the work of a public function or method: a developer's error points at the line that called it. */
+/** Does the work of a public function or method. A developer's error that it throws points at the line that called `callee`. */
 export function publicCall<T>(callee: Callee, work: () => T): T {
   try {
     return work()
@@ -267,7 +267,7 @@ export class RequestExpiredError extends WeirError {
 }
 
 /**
- * 415: the client has sent something of a kind that is not accepted here.
+ * 415: the client has sent a kind of content that is not accepted.
  * @example
  * if (error instanceof UnsupportedError) console.log(error.accepted)
  * @see https://github.com/weirjs/weir/blob/main/docs/guide/errors.md
@@ -400,7 +400,7 @@ export class CharsetError extends UnsupportedError {
   }
 }
 
-/** As the message of an error says it. */
+/** A failure as a sentence for the message of an error. */
 export function describeFailure(failure: BindingFailure): string {
   // A value of a body is already in quotes if it was text.
   const actual = failure.in === 'body' ? failure.actual : JSON.stringify(failure.actual)

@@ -1,24 +1,27 @@
-// A queue in which those who wait take turns, so that whoever sends the most waits the longest.
+// A queue whose senders take turns, so that the sender with the most items waits the longest.
 
-/** What one of them has waiting. */
+/** The waiting items of one sender. */
 interface Own<T> {
   readonly items: Set<T>
-  /** Stays where it is and sees what is added. A new one would pass the places of all that has been taken, which lets others choose what it costs. */
+  /**
+   * The one iterator over `items`. It keeps its position and sees items that are added later. A new iterator would first skip every removed entry,
+   * so a sender could choose the cost.
+   */
   readonly order: SetIterator<T>
 }
 
-/** Items of many senders that wait for their turn. However many wait, each call costs the same, unless the queue is full. */
+/** Items that wait for their turn, from many senders. A call costs the same however many items wait, unless the queue is full. */
 export class FairQueue<T> {
   readonly #max: number
   readonly #waiting = new Map<string, Own<T>>()
-  /** Whose turn it is comes first. */
+  /** The first sender has the next turn. */
   readonly #order = this.#waiting.entries()
   #length = 0
 
   /**
-   * Lets all clients of the process share what is done in a turn of the event loop: however much one of them causes, others come first.
-   * @param perTurn how much work that is, in any unit
-   * @returns whether this turn has done its work; what counts work that is done; and what calls `begin` in a later turn
+   * Shares the work of each turn of the event loop among all clients of the process: a client that causes much work waits for the others.
+   * @param perTurn how much work one turn may do, in any unit
+   * @returns `isOver`: whether this turn has done its work; `spend` counts work; `wait` calls `begin` in a later turn
    */
   static turns(perTurn: number): {
     readonly isOver: boolean
@@ -36,7 +39,7 @@ export class FairQueue<T> {
       isPlanned = false
       left = perTurn
       try {
-        // Whoever waits again meanwhile does so for the turn after this one.
+        // A client that waits again meanwhile waits for the turn after this one.
         for (let most = waiting.length; most > 0 && left > 0; most--) waiting.next()!()
       } finally {
         if (waiting.length > 0) plan()
@@ -67,9 +70,9 @@ export class FairQueue<T> {
   }
 
   /**
-   * Adds an item, which is not in the queue. In a full queue, it takes the place of the newest of whoever has the most, if that is more than its
-   * sender would have.
-   * @returns what has no place: another item, this one, or null
+   * Adds an item that is not in the queue. In a full queue, it replaces the newest item of the sender with the most items, unless its own sender
+   * would then have as many.
+   * @returns the item that has no place in the queue: another one, this one, or null for none
    */
   add(from: string, item: T): T | null {
     let own = this.#waiting.get(from)
@@ -89,7 +92,7 @@ export class FairQueue<T> {
     return dropped
   }
 
-  /** Removes the oldest item of whose turn it is; null if none waits. */
+  /** Removes the oldest item of the sender whose turn it is; null if none waits. */
   next(): T | null {
     if (this.#length === 0) return null
     const [from, own] = this.#order.next().value!
@@ -101,7 +104,7 @@ export class FairQueue<T> {
     return item
   }
 
-  /** Removes an item that waits no longer, if it is there. Up to 50 bytes of its place stay until the next turn of its sender. */
+  /** Removes an item, if it is in the queue. Up to 50 bytes of its entry stay until the next turn of its sender. */
   delete(from: string, item: T): void {
     const own = this.#waiting.get(from)
     if (own?.items.delete(item) !== true) return

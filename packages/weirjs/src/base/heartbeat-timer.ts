@@ -8,9 +8,7 @@ const shared = new Map<number, HeartbeatTimer>()
 const PERIOD_MS = 1_000
 const SHORTEST_PERIOD_MS = 10
 
-/**
- * One timer for all of its listeners, which are told the time that `now` reads. It runs only while it has any, and never keeps the process alive.
- */
+/** One timer for all of its listeners, which receive the time of the clock. It runs only while it has listeners, and never keeps the process alive. */
 export class HeartbeatTimer {
   readonly #clock: Clock
   readonly intervalMs: number

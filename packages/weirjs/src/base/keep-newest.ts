@@ -1,4 +1,4 @@
-// The bound of caches that forget what they have had longest.
+// Bounds caches that forget their oldest entries.
 
 /** Removes the entries that were added first, until at most `most` are left. */
 export function keepNewest<K>(entries: Map<K, unknown> | Set<K>, most: number): void {

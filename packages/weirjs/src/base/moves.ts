@@ -1,4 +1,4 @@
-// State machines as tables: for each state, those that may follow.
+// State machines as tables, which list for each state the states that may follow.
 
 /** The table as bits: state `to` may follow `from` if bit `to` of number `from` is set. */
 export function masksOf(moves: readonly (readonly number[])[]): readonly number[] {

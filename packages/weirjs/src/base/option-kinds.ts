@@ -70,11 +70,11 @@ export interface TimeRange {
   /** Default 1. */
   readonly least?: number
   /**
-   * The least that a bare number may be, except 0; a text may be less. For times of minutes and days: who writes 60 there means seconds, and who means 60 ms
-   * writes `'60ms'`. Default: `least`.
+   * The least that a bare number may be, except 0; a text may be less. For times of minutes and days: 60 there probably means seconds, and a
+   * program that means 60 ms can write `'60ms'`. Default: `least`.
    */
   readonly leastNumber?: number
-  /** What it must be a multiple of, in milliseconds: 1,000 where the protocol counts seconds. Default 1. */
+  /** The time must be a multiple of this, in milliseconds: 1,000 where the protocol counts seconds. Default 1. */
   readonly unit?: 1 | 1_000
   /** In milliseconds. Default 366 days: longer times are more likely to be a mistake in the unit. */
   readonly most?: number
@@ -105,12 +105,12 @@ export function duration({
   })
 }
 
-/** A string. @param is whether it is one of those that are expected, such as a path */
+/** A string. @param is whether the string is one of the expected ones, such as a path */
 export function text(expected = 'a string', is: (value: string) => boolean = () => true): Rule<string, Same> {
   return plain<string>('text', expected, (value) => typeof value === 'string' && is(value))
 }
 
-/** @param decides whether it returns true or false: a promise would count as true, whatever it resolves with */
+/** @param decides whether the function must return true or false: a promise is refused, because it would always count as true */
 export function func({ decides = false }: { readonly decides?: boolean } = {}): Rule<AnyFunction, Same> {
   return new Rule<AnyFunction, Same>('function', 'a function', (value, place, words) => {
     if (typeof value !== 'function') throw unexpected(place, value, words)
@@ -156,7 +156,10 @@ export function nested<T extends AnyRules>(rules: T, expected = 'an object'): Ru
   })
 }
 
-/** A list. A string can be iterated too, but would be a list of its characters. @param item what each must be, such as `a valid name` */
+/**
+ * A list. A string is refused, although it can be iterated: it would be a list of its characters. @param item what each element must be, such as `a
+ * valid name`
+ */
 export function list<T = unknown>(item = '', is: (value: unknown) => boolean = () => true): Rule<readonly T[], Same> {
   return new Rule<readonly T[], Same>('list', 'a list', (value, place, words) => {
     if (!Array.isArray(value)) throw unexpected(place, value, words)
@@ -165,7 +168,7 @@ export function list<T = unknown>(item = '', is: (value: unknown) => boolean = (
   })
 }
 
-/** A list of texts that are not empty. @param item what each must be */
+/** A list of texts that are not empty. @param item what each text must be */
 export function texts(
   item = 'a string that is not empty',
   is: (text: string) => boolean = (one) => one !== '',
@@ -178,12 +181,12 @@ export function tokens(): Rule<readonly string[], Same> {
   return list<string>('a valid name', (name) => typeof name === 'string' && isToken(name))
 }
 
-/** For `matching` and `list`: whether a value has this function. */
+/** For `matching` and `list`: whether a value has a function of this name. */
 export function hasFunction(name: string): (value: unknown) => boolean {
   return (value) => typeof Object(value)[name] === 'function'
 }
 
-/** An object that has these functions, such as a store. @param hint what to write instead of what is often passed */
+/** An object that has these functions, such as a store. @param hint what to pass instead of a value that is often passed by mistake */
 export function having(functions: readonly string[], hint: string): Rule<object, Same> {
   return new Rule<object, Same>('object', `an object with ${functions.join(', ')}`, (value, { owner, option }) => {
     const missing = functions.find((name) => typeof Object(value)[name] !== 'function')
@@ -192,7 +195,7 @@ export function having(functions: readonly string[], hint: string): Rule<object,
   })
 }
 
-/** A listener. What it throws becomes a warning: it must not end the process, nor the request that happens to be here. */
+/** A listener. An error that it throws becomes a warning: it must end neither the process nor the request in progress. */
 export function listener<Args extends readonly unknown[] = [error: unknown]>(): Rule<(...args: Args) => unknown, (...args: Args) => void> {
   return new Rule('function', 'a function', (value, place, words) => {
     if (typeof value !== 'function') throw unexpected(place, value, words)
@@ -206,12 +209,12 @@ export function listener<Args extends readonly unknown[] = [error: unknown]>(): 
   })
 }
 
-/** What a function of the option's own reads, and refuses. */
+/** A value that a function of the option itself reads or refuses. */
 export function readBy<In, Out>(read: (value: In, owner: string, option: string) => Out): Rule<In, Out> {
   return new Rule<In, Out>('own', 'a value', (value, { owner, option }) => read(value as In, owner, option))
 }
 
-/** What only tests give, such as a clock: the guide does not mention it. */
+/** A value that only tests pass, such as a clock. The guide does not mention it. */
 export function forTests(): Rule<unknown, Same | undefined> {
   return plain<unknown>('for tests', 'a value', () => true).optional()
 }

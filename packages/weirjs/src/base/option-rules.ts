@@ -1,10 +1,10 @@
-// Each option said once: a table with a rule for each option is its check, its message, its default, the type of its setting, and what
-// `test/guide-options.test.ts` compares the guide with. `option-kinds.ts` has the rules to choose from.
+// Declares each option once: its rule in a table is its check, its message, its default and the type of its setting, and
+// `test/guide-options.test.ts` compares the guide with it. `option-kinds.ts` has the rules to choose from.
 
 import { kindOf, shown } from './kind-of.ts'
 import { invalid, isExchange, UNCALLED, unknownName } from './options.ts'
 
-/** Where a value stands, for messages. */
+/** Which option a value belongs to, for messages. */
 export interface Place {
   /** Whose option it is, such as `cors` or `saveTo()`. */
   readonly owner: string
@@ -17,7 +17,7 @@ export interface Same {
   readonly [SAME]: true
 }
 
-/** What becomes of an option that is not given: `words` is the default as the guide states it. */
+/** What happens if an option is not given. `words` is the default as the guide states it. */
 interface Absent {
   readonly kind: 'required' | 'none' | 'default'
   readonly value?: unknown
@@ -28,13 +28,13 @@ const REQUIRED: Absent = { kind: 'required', words: 'required' }
 
 type Read = (value: unknown, place: Place, expected: string) => unknown
 
-/** What one option accepts, and what becomes of it. `In` are the values that it accepts, `Out` is what it makes of them. */
+/** What one option accepts, and the setting that it becomes. `In` is the type of accepted values, `Out` the type of the setting. */
 export class Rule<In, Out> {
   /** For the compiler alone: a rule must accept all that the interface declares. */
   declare readonly accepts: (value: In) => void
   /** Such as `duration`. */
   readonly kind: string
-  /** What is expected, as it follows "not" in a message: `true or false`. */
+  /** What is expected, as it follows "not" in a message, such as `true or false`. */
   readonly expected: string
   readonly absent: Absent
   readonly #read: Read
@@ -54,7 +54,7 @@ export class Rule<In, Out> {
   /** The setting of an option that is not given. @throws WEIR_OPTION_INVALID if it is required */
   missing(place: Place): Out {
     const { kind, value } = this.absent
-    // What a function or other rules make of a default is made each time, so that it is never shared.
+    // A default that a function or other rules create is created each time, so that it is never shared.
     const isMade = kind === 'required' || (kind === 'default' && (this.kind === 'own' || this.kind === 'nested'))
     return (isMade ? this.#read(value, place, this.expected) : value) as Out
   }
@@ -87,12 +87,12 @@ export class Rule<In, Out> {
     return new Rule(this.kind, this.expected, filled, this.absent)
   }
 
-  /** Null is accepted, too, and is the setting then. */
+  /** Null is accepted too, and becomes the setting. */
   nullable(): Rule<In | null, Out | null> {
     return this.#with(null, ', or null')
   }
 
-  /** One more value is accepted, and is the setting then. */
+  /** One more value is accepted, and becomes the setting unchanged. */
   also<const V extends string | number | boolean>(value: V): Rule<In | V, Out | V> {
     return this.#with(value, ` or ${inWords(value)}`)
   }
@@ -137,11 +137,11 @@ type SettingOf<Declared, Out> = [Same] extends [Out] ? Exclude<Declared, undefin
 
 type NoOthers<O, R> = { readonly [K in Exclude<keyof R, keyof O>]: never }
 
-/** What options of `O` have to do with each other. */
+/** How options of `O` depend on each other. */
 interface Relations<O> {
   /** An option, and the option without which it would have no effect. */
   readonly needs?: { readonly [K in keyof O]?: keyof O & string }
-  /** Pairs of which only one may be given. */
+  /** Pairs of options of which only one may be given. */
   readonly excludes?: readonly (readonly [keyof O & string, keyof O & string])[]
   /** What other frameworks call an option, and what it is called here. */
   readonly elsewhere?: Readonly<Record<string, keyof O & string>>
@@ -171,8 +171,7 @@ export class OptionRules<O, R> {
   }
 
   /**
-   * @param owner whose options these are, if several functions have them
-   * @param within the option that they are the value of, such as `peer`
+   * @param owner whose options these are, if several functions have them @param within the option whose value they are, such as `peer`
    * @returns a setting for each option
    * @throws WEIR_OPTION_INVALID for an unknown option, a value that its rule refuses, and a required option that is missing
    */
@@ -202,7 +201,7 @@ export class OptionRules<O, R> {
       if (isGiven(name) && isGiven(other)) throw invalid(owner, `${name} and ${other} exclude each other: give one of them`)
   }
 
-  /** The check alone, of what is given: for calls that are made for each request and do without settings. @throws WEIR_OPTION_INVALID */
+  /** Only checks the given options: for calls that are made for each request and need no settings. @throws WEIR_OPTION_INVALID */
   check(options: O, owner: string = this.owner, within = ''): void {
     const given = this.checkNames(options, within === '' ? owner : `${owner}: ${within}`)
     const table = this.table as Readonly<Record<string, Rule<never, unknown> | Alias>>
@@ -214,7 +213,7 @@ export class OptionRules<O, R> {
     }
   }
 
-  /** The check of names alone, for options whose values are checked elsewhere. @throws WEIR_OPTION_INVALID */
+  /** Only checks the names, for options whose values are checked elsewhere. @throws WEIR_OPTION_INVALID */
   checkNames(options: unknown, owner: string = this.owner): Readonly<Record<string, unknown>> {
     if (typeof options !== 'object' || options === null) throw invalid(owner, `options must be an object, not ${kindOf(options)}`)
     const given = options as Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-// Checks of options and arguments, for callers that no compiler has checked: a misspelt option would be a limit that does not hold. All
+// Checks options and arguments, for callers that no compiler has checked. Without these checks, a misspelt limit would not limit anything. All
 // functions here throw WEIR_OPTION_INVALID and name the owner of the option.
 
 import { WeirError } from './errors.ts'
@@ -9,10 +9,10 @@ export function invalid(owner: string, detail: string): WeirError {
   return new WeirError('WEIR_OPTION_INVALID', `${owner}: ${detail}`)
 }
 
-/** For an argument of a function that makes a policy. */
+/** The message for a function that makes a policy and was passed without being called. */
 export const UNCALLED = 'the function itself was added to a server or a route: call it, and add what it returns'
 
-/** A function such as `rateLimit` that was added itself is called with an exchange. */
+/** Whether a value is a session. A function that makes a policy, such as `rateLimit`, receives one if it was added without being called. */
 export function isExchange(given: unknown): boolean {
   return kindOf(given) === 'an HttpSession'
 }
@@ -28,7 +28,7 @@ export function listOf<T>(owner: string, option: string, value: readonly T[]): r
   throw invalid(owner, `${option} is ${shown(value)}, not a list`)
 }
 
-/** An unknown name, and what was probably meant. @param elsewhere what other frameworks call an option */
+/** The error for an unknown name, with the name that was probably meant. @param elsewhere what other frameworks call an option */
 export function unknownName(name: string, names: readonly string[], elsewhere: Readonly<Record<string, string>> = {}): string {
   const quoted = JSON.stringify(name)
   const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : names.find((one) => plain(one) === plain(name))
@@ -47,12 +47,12 @@ function plain(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '')
 }
 
-/** Without a unit, and without the `on` of an event: `windowMs`, `onMessage`. */
+/** The name without a unit (`windowMs`) and without the `on` of an event (`onMessage`). */
 function bare(name: string): string {
   return plain(name.replace(/^on(?=[A-Z])/, '').replace(/(?:Ms|Millis|Secs|Seconds|Bytes)$/, ''))
 }
 
-/** Whether one letter was added, left out or replaced, or two were exchanged. */
+/** Whether the names differ by one letter that was added, left out or replaced, or by two that were swapped. */
 function isNear(one: string, other: string): boolean {
   if (Math.min(one.length, other.length) < 3 || Math.abs(one.length - other.length) > 1) return false
   let start = 0

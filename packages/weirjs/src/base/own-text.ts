@@ -1,12 +1,13 @@
 import { Buffer } from 'node:buffer'
 
-/** Shorter texts are never parts of others: V8 copies them. */
+/** V8 copies shorter texts, so they are never slices of others. */
 const SHORTEST_PART = 13
 const LATIN1 = /^[\0-\xff]*$/
 
 /**
- * The same text in memory of its own. A part of a text keeps the whole in memory, such as the head of a request: whatever outlives its request
- * has to be copied, or a bound on what is kept says nothing. It is also in one piece: what was concatenated is only linked.
+ * The same text in memory of its own. A slice of a text keeps the whole text in memory, such as the head of a request. So a text that outlives its
+ * request has to be copied, or a bound on the kept text does not bound the memory. The copy is also in one piece, whereas V8 only links the parts
+ * of a concatenation.
  */
 export function ownText(text: string): string {
   if (text.length < SHORTEST_PART) return text

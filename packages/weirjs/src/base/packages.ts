@@ -1,4 +1,4 @@
-// npm packages that are loaded when they are first needed, because they would delay the start of a server.
+// Loads npm packages when they are first needed, because loading them earlier would delay the start of a server.
 
 /** @throws whatever Node throws for a package that cannot be loaded; the next call tries again */
 function requirePackage<T>(name: string): T {

@@ -1,23 +1,23 @@
-// Where the program is on the stack of an error that is its own mistake. Below its line come the functions of weir that it called, and they say
-// nothing to whoever has to mend the line.
+// Finds the program's line on the stack of an error that is the program's own mistake. The functions of weir that it called are on top of that
+// line, and do not help to fix it.
 
 /** A function, or a class whose constructor is meant. */
 export type Callee = ((...args: never[]) => unknown) | (abstract new (...args: never[]) => unknown)
 
-/** The stack of a call, which is made into text when it is read. */
+/** The stack of a call. V8 formats it when it is read. */
 export interface CallSite {
   readonly stack?: string
 }
 
 const PLACE = /^(?:file:\/\/|node\W|\/|[a-z]:[\\/])[^()]+:\d{1,7}:\d{1,7}$/i
-/** Of a file of Node. */
+/** A file of Node itself. */
 const BUILT_IN = /^node\W/
 const PACKAGE = /[\\/]node_modules[\\/]@weirjs[\\/]/
 
-/** The folder of weir's own code; null if it is not known, such as in a program that a bundler made one file of. */
+/** The folder of weir's own code; null if it is not known, for example in a program that was bundled into one file. */
 let ownFolder: string | null | undefined
 
-/** Found as frames are: with source maps, a stack has other paths than `import.meta.url`. */
+/** Read from a stack, because with source maps its paths differ from `import.meta.url`. */
 function isOwn(frame: string): boolean {
   if (ownFolder === undefined) {
     const here = placeOf(new Error().stack?.split('\n', 2)[1] ?? '') ?? ''
@@ -56,12 +56,12 @@ export function beginInProgram(error: Error): void {
 const located = new WeakSet<Error>()
 
 /**
- * Lets an error point at the line that called `callee`: Node shows it first when the error ends a process. Of several calls, the innermost that
- * the program itself made counts.
+ * Makes an error point at the line that called `callee`, which Node prints first when the error ends a process. If there are several calls, the
+ * innermost one that the program itself made counts.
  */
 export function locate(error: Error, callee: Callee): void {
   if (located.has(error)) return
-  // Another stack is read, because V8 forgets where an error points once its own has been read.
+  // Reads the stack of another error, because V8 forgets where an error points once its own stack has been read.
   const frame = callSite(callee).stack?.split('\n')[1]
   if (frame === undefined || isOwn(frame)) return // `callee` was replaced, and is not what was called; or a module of weir called it
   Error.captureStackTrace(error, callee)

@@ -5,7 +5,7 @@ const NAMES = new Set(['authorization', 'cookie', 'proxy-authorization', 'set-co
 /** In lower case. */
 export const SECRET_FIELDS: ReadonlySet<string> = NAMES
 
-/** A route reads a secret from that field. From then on, it is treated as one in all requests and responses. @param name in lower case */
+/** Called when a route declares a field as secret. From then on, the field counts as secret in all requests and responses. @param name in lower case */
 export function markSecretField(name: string): void {
   NAMES.add(name)
 }

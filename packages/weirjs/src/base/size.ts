@@ -11,7 +11,7 @@ export type Size = number | `${number}${'B' | 'KiB' | 'MiB' | 'GiB'}`
 
 const UNITS: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 
-/** The bytes; NaN for what is not a size. */
+/** The bytes; NaN if the value is not a size. */
 export function bytesOf(size: unknown): number {
   if (typeof size === 'number') return size
   const [, digits, unit] = (typeof size === 'string' && /^(\d{1,12})(B|KiB|MiB|GiB)$/.exec(size)) || []

@@ -1,4 +1,4 @@
-// Names and addresses of this machine: what is sent there reaches no other.
+// Names and addresses of this machine: what is sent to them reaches no other machine.
 
 const LOOPBACK = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/
 
@@ -12,12 +12,12 @@ export function isLocalName(host: string): boolean {
   return host.endsWith('.localhost') || isThisMachine(host)
 }
 
-/** Whether what is fetched from there cannot be changed on its way: `https:`, or `http:` on this machine. */
+/** Whether no one on the way can change what is fetched from the URL: `https:`, or `http:` on this machine. */
 export function isSecureUrl({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isThisMachine(hostname))
 }
 
-/** Not a name below `localhost`: browsers know those, but the resolvers of most systems ask others for them. */
+/** Without names below `localhost`: browsers resolve those themselves, but the resolvers of most systems ask other machines. */
 function isThisMachine(host: string): boolean {
   return host === 'localhost' || isLoopback(host.replace(/^\[|\]$/g, ''))
 }

@@ -1,8 +1,8 @@
 // Which fields may be sent after a body (RFC 9110 §6.5.1).
 
 /**
- * Fields that a recipient needs before the body, or acts on: framing, routing, conditions, authentication, cookies, caching, and what the
- * content is. After the body it is too late for them, and software that merges trailers into the head could be misled.
+ * Fields that a recipient needs before the body, or acts on: framing, routing, conditions, authentication, cookies, caching, and what the content
+ * is. After the body, they come too late, and software that merges trailers into the head could be misled.
  */
 const FORBIDDEN: ReadonlySet<string> = new Set([
   'age',

@@ -34,7 +34,7 @@ export abstract class FieldReader {
 
   /**
    * Continues reading up to `stop` (an index into `buf`, exclusive).
-   * @returns true when the empty line was read, which `at` then points after; false when more bytes are needed
+   * @returns true when the empty line was read, and `at` points after it; false when more bytes are needed
    * @throws ProtocolError for a line that is not a field
    */
   protected readFields(buf: Buffer, base: number, stop: number): boolean {

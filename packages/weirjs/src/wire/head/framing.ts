@@ -1,8 +1,8 @@
-// How long is this request's body (RFC 9112 §6.3)? It is decided nowhere else in weir.
+// Decides how long the body of a request is (RFC 9112 §6.3). Nothing else in weir decides it.
 //
-// The result depends on two fields: it is a length, or CHUNKED, or an error (fault: peer). Content-Length together with Transfer-Encoding
-// is refused. §6.1 lets a server refuse or repair such a request, but repairing it lets a request be smuggled past a proxy that repairs it
-// differently. The bytes are counted elsewhere: see http1/chunked.ts and http1/connection.ts.
+// The result depends on two fields. It is a length, CHUNKED, or an error (fault: peer). Content-Length together with Transfer-Encoding is refused.
+// §6.1 lets a server refuse or repair such a request, but repairing it lets a request be smuggled past a proxy that repairs it differently. The
+// bytes are counted elsewhere: see http1/chunked.ts and http1/connection.ts.
 
 import { isBlank, isToken, trimBlanks, ZERO } from '../../base/ascii.ts'
 import { LimitError, ProtocolError } from '../../base/errors.ts'

@@ -25,7 +25,7 @@ export const CLOSED = 5
 
 export const STATE_NAMES = ['idle', 'head', 'body', 'paused', 'done', 'closed'] as const
 
-/** For each state, those that may follow. */
+/** For each state, the states that may follow. */
 export const READING_MOVES: readonly (readonly number[])[] = [
   [HEAD, CLOSED], // idle
   [BODY, CLOSED], // head

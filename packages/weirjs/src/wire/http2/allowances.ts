@@ -1,8 +1,8 @@
-// Limits on what a client may do often, but not endlessly: frames that are allowed, but cost the server something and are of no use to anyone.
+// Limits on what a client may do often, but not endlessly: it may send frames that are allowed and useless, and that cost the server something.
 //
-// Each kind has an allowance. A frame of that kind spends one unit. Time restores the allowance slowly, and so does useful work: requests that
-// are answered, and frames of responses. A client that has spent all of an allowance loses its connection (ENHANCE_YOUR_CALM). There is no
-// clock here: the owner reports how much time has passed.
+// Each kind has an allowance. A frame of that kind spends one unit. Time restores the allowance slowly, and so does useful work: requests that are
+// answered, and frames of responses. A client that has spent all of an allowance loses its connection (ENHANCE_YOUR_CALM). There is no clock here:
+// the owner reports how much time has passed.
 
 import { type FaultName, Http2Error } from './errors.ts'
 

@@ -1,4 +1,4 @@
-// What concerns an HTTP/2 connection as a whole: settings, PING, priorities, and how it ends (RFC 9113 §6.5, §6.7, §6.8, RFC 9218 §7.1).
+// Handles what concerns an HTTP/2 connection as a whole: settings, PING, priorities, and how it ends (RFC 9113 §6.5, §6.7, §6.8, RFC 9218 §7.1).
 
 import { Buffer } from 'node:buffer'
 import type { Limits } from '../../base/limits.ts'

@@ -62,7 +62,7 @@ export class Http2WireConnection<T> {
   readonly #maxConcurrentStreams: number
   readonly #requests: RequestReader
   #openStreams = 0
-  /** Requests in progress: those that HEAD and BAD_HEAD have returned, and that wait, without those that were released. */
+  /** Requests in progress: those returned by HEAD and BAD_HEAD and those that wait, without those that were released. */
   unreleased = 0
   /** The stream of the last HEAD. It enters the table at the next event, if it is still open by then. */
   #fresh: Http2Stream<T> | null = null

@@ -1,5 +1,5 @@
-// How much the heads of requests in progress take. A client repeats a field that it has sent before in a byte, so that a head of 64 KB costs it 60
-// bytes, and a stream of events, or a WebSocket, keeps it for hours.
+// Bounds the memory of the heads of requests in progress. A client can repeat a field that it has sent before with one byte, so a head of 64 KB may
+// cost it 60 bytes, and an event stream or a WebSocket keeps its head for hours.
 
 /** What each connection may keep: 64 heads of ordinary requests, or the largest one by default. */
 const FREE_BYTES = 64 * 1024
@@ -12,7 +12,7 @@ let allBytes = 0
 export class HeldHeads {
   #bytes = 0
 
-  /** Whether there is room for one of so many bytes. For one at a time, there always is. */
+  /** Whether there is room for a head of so many bytes. There always is room for one head at a time. */
   hasRoomFor(bytes: number): boolean {
     return this.#bytes === 0 || this.#bytes + bytes <= FREE_BYTES || allBytes + bytes <= MOST_OF_ALL_BYTES
   }

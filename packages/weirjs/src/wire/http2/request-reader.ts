@@ -13,7 +13,7 @@ import type { Http2Stream } from './stream.ts'
 export const ROOM_FOR_REFUSALS = 2
 /** `:method`, `:scheme`, `:authority`, `:path` and `:protocol`. */
 const PSEUDO_FIELDS = 5
-/** So much of each list spends nothing of the allowance: few ordinary heads are larger. */
+/** Up to this size, a list spends nothing of the allowance. Few ordinary heads are larger. */
 export const FREE_LIST_BYTES = 2 * 1024
 
 /** Fields that this and other connections have seen before. */
@@ -50,7 +50,7 @@ export class RequestReader {
     if (spent > 0) this.#allowances.spend(HEAD_BYTES, spent)
   }
 
-  /** Sets the head of a new stream, or why it is refused. */
+  /** Sets the head of a new stream, or the reason why it is refused. */
   readHead<T>(stream: Http2Stream<T>): void {
     const { maxRequestHeaderSize } = this.#limits
     try {

@@ -22,7 +22,7 @@ export const RESET = 5
 
 export const STREAM_STATE_NAMES = ['idle', 'open', 'half-closed (local)', 'half-closed (remote)', 'closed', 'reset'] as const
 
-/** For each state, those that may follow. */
+/** For each state, the states that may follow. */
 export const STREAM_MOVES: readonly (readonly number[])[] = [
   [OPEN, HALF_CLOSED_REMOTE, RESET], // idle
   [HALF_CLOSED_LOCAL, HALF_CLOSED_REMOTE, CLOSED, RESET], // open
@@ -36,7 +36,7 @@ export const STREAM_MOVES: readonly (readonly number[])[] = [
 export const TAKEN = 0
 /** The frame is discarded, but fields are decoded, and DATA counts for the window of the connection. */
 export const IGNORED = 1
-/** What a frame means: `TAKEN`, `IGNORED`, or the error that it is. */
+/** What a frame means: `TAKEN`, `IGNORED`, or the error that it causes. */
 export type Verdict = typeof TAKEN | typeof IGNORED | FaultName
 
 // The columns of FRAMES_IN. PRIORITY and PRIORITY_UPDATE are allowed in every state.

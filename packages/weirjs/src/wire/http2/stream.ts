@@ -37,9 +37,9 @@ export class Http2Stream<T> {
 
   // The request.
 
-  /** @internal What the client may still send before it must wait (RFC 9113 §6.9). */
+  /** @internal How many bytes the client may still send before it must wait (RFC 9113 §6.9). */
   receiveWindow: number
-  /** @internal What that is after each WINDOW_UPDATE, as far as all has been taken. */
+  /** @internal The value of `receiveWindow` after a WINDOW_UPDATE if everything received has been taken. */
   windowBytes: number
   /** @internal Something has been held since the last WINDOW_UPDATE: the reader has not kept up. */
   hasHeld = false
@@ -47,7 +47,7 @@ export class Http2Stream<T> {
   creditBytes = 0
   /** Bytes of the body that have been received, without padding. */
   receivedBytes = 0
-  /** @internal The owner needs no more for now: what arrives is held. */
+  /** @internal The owner needs no more for now, so arriving bytes are held. */
   isPaused = false
   /** @internal All has been received, but END has not been returned. */
   owesEnd = false
@@ -55,7 +55,7 @@ export class Http2Stream<T> {
   held: Buffer = NO_BYTES
   /** @internal How much of `held` is used. */
   heldBytes = 0
-  /** @internal How much of the window `heldBytes` has used, padding included. */
+  /** @internal How much of the window the held bytes have used, with their padding. */
   heldFlowBytes = 0
   /** @internal It is in the list of streams that have something to pass on. */
   isResumed = false
@@ -66,7 +66,7 @@ export class Http2Stream<T> {
 
   // The response.
 
-  /** @internal What we may still send (RFC 9113 §6.9). Below zero when the client has lowered its initial window. */
+  /** @internal How many bytes we may still send (RFC 9113 §6.9). Below zero when the client has lowered its initial window. */
   sendWindow: number
   /** Whether the response has begun: its head has been sent. */
   hasHead = false
@@ -88,7 +88,7 @@ export class Http2Stream<T> {
   /** @internal It is in the list of `nextHungry`. */
   isListed = false
 
-  // Its place among the streams that wait to send: scheduler.ts.
+  // Its place among the streams that wait to send (scheduler.ts).
 
   /** RFC 9218 §4.1, from 0 (the most urgent) to 7. */
   urgency = 3

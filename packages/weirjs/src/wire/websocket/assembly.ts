@@ -13,7 +13,7 @@ export class Assembly {
   readonly isCompressed: boolean
   /** Whether the text that has arrived is ASCII. */
   isAscii = true
-  /** Up to where the text has been checked. */
+  /** How many bytes of the text have been checked. */
   #checkedBytes = 0
 
   /** @param first the first byte of its first frame */

@@ -41,7 +41,7 @@ export const OVER = -3
 const NOTHING = -4
 
 const NO_BYTES = Buffer.alloc(0)
-/** What a compressed message may exceed `maxMessageSize` by, because bytes that cannot be compressed become longer. */
+/** By how much a compressed message may exceed `maxMessageSize`: bytes that cannot be compressed become longer. */
 const SLACK_BYTES = 1024
 
 export class WireWebSocket extends CloseState {
@@ -59,7 +59,7 @@ export class WireWebSocket extends CloseState {
   #headBytes = 0
   // The frame that is being read.
   #first = 0
-  /** What is missing of its payload; -1 while its head is read. */
+  /** How much of its payload is missing; -1 while its head is read. */
   #left = -1
   #length = 0
   #mask = 0
@@ -74,7 +74,7 @@ export class WireWebSocket extends CloseState {
   payload: Buffer = NO_BYTES
   /** TEXT, BINARY: whether `payload` is to be inflated. */
   isCompressed = false
-  /** CLOSE: the client's code, or NO_STATUS. FAULT: the code with which the connection is to be closed. */
+  /** CLOSE: the client's code, or NO_STATUS. FAULT: the code to close the connection with. */
   code = 0
 
   /** @param compresses whether permessage-deflate has been negotiated */
@@ -131,7 +131,7 @@ export class WireWebSocket extends CloseState {
     this.#at = this.#end = 0
   }
 
-  /** Discards what was received and not read: nothing of it is wanted any more. */
+  /** Discards everything that was received and not read. */
   drop(): void {
     this.#isOver = true
     this.#forgetInput()

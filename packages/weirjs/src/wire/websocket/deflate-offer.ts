@@ -1,11 +1,11 @@
-// Negotiates permessage-deflate (RFC 7692 §5, §7.1): the first offer that can be accepted is. Others are declined, which is not an error.
+// Negotiates permessage-deflate (RFC 7692 §5, §7.1). The server accepts the first acceptable offer and declines the others, which is not an error.
 
 /** What both sides have agreed on. */
 export interface DeflateParameters {
-  /** Whether a message of the client may refer to earlier ones, and one of the server. */
+  /** Whether the client keeps its window between messages, and whether the server does. */
   readonly clientKeeps: boolean
   readonly serverKeeps: boolean
-  /** The windows, as powers of two. */
+  /** The sizes of the windows, as powers of two. */
   readonly clientBits: number
   readonly serverBits: number
 }
@@ -22,8 +22,8 @@ const PARAMETER =
 const CLIENT_WINDOW = 'client_max_window_bits'
 const MOST_BITS = 15
 /**
- * The window of a client that offers a smaller one. Its bytes go before each of its messages when that is inflated: 32 KiB take 40 µs, 4 KiB take
- * 10, and few messages refer further back.
+ * The window that the server asks for if the client allows a smaller one. The window is copied in front of each message before it is inflated: 32
+ * KiB take 40 µs, 4 KiB take 10, and few messages refer further back.
  */
 const CLIENT_BITS = 12
 

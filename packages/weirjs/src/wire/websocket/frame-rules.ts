@@ -1,4 +1,4 @@
-// What can be said of a frame by its head (RFC 6455 §5.2, §5.4, §5.5; RFC 7692 §6).
+// The rules that the head of a frame must follow (RFC 6455 §5.2, §5.4, §5.5; RFC 7692 §6).
 
 import {
   BINARY,

@@ -1,13 +1,13 @@
-// The bytes of a message that arrives in pieces, in one piece of memory: at most sixteen times as much as has arrived, and never more than the
-// message may have. What has not been written to yet is not memory of the machine.
+// The bytes of a message that arrives in pieces, in one buffer. The buffer has at most sixteen times the size of what has arrived, and never more
+// than the message may have. The system provides no memory for the part that has not been written.
 
 import { Buffer } from 'node:buffer'
 
 const NO_BYTES = Buffer.alloc(0)
 const FIRST_BYTES = 4 * 1024
-/** Most messages need no second piece, which would have to be filled again. */
+/** With this growth, most messages need no second buffer, into which the first would have to be copied. */
 const GROWTH = 16
-/** Memory that is used to less than this part is exchanged for memory of the right size once the message is complete. */
+/** If less than this part of the buffer is used when the message is complete, it is copied to a buffer of the right size. */
 const LEAST_USED = 3 / 4
 
 export class MessageMemory {
@@ -23,7 +23,7 @@ export class MessageMemory {
     this.bytes = larger
   }
 
-  /** The complete bytes, which are the caller's from now on. */
+  /** The complete bytes. They belong to the caller from now on. */
   take(): Buffer {
     const { bytes, size } = this
     this.clear()

@@ -7,16 +7,16 @@ import { illegalMove, masksOf } from '../../base/moves.ts'
 
 /** Neither side has sent a close frame. */
 export const OPEN = 0
-/** We have sent ours, and wait for the client's. What it has sent before is still read. */
+/** We have sent our close frame, and wait for the client's. What the client sent before it is still read. */
 export const CLOSING_BY_US = 1
-/** The client has sent its own. Nothing more of it is read, and ours is owed. */
+/** The client has sent its close frame. Nothing more is read from it, and we owe ours. */
 export const CLOSING_BY_THEM = 2
 /** Both were sent, or the connection is gone. Nothing is read or written any more. */
 export const CLOSED = 3
 
 const STATE_NAMES = ['open', 'closing by us', 'closing by them', 'closed'] as const
 
-/** For each state, those that may follow. */
+/** For each state, the states that may follow. */
 const MOVES: readonly (readonly number[])[] = [
   [CLOSING_BY_US, CLOSING_BY_THEM, CLOSED], // open
   [CLOSED], // closing by us

@@ -1,14 +1,14 @@
-// Takes the mask off what a client sends (RFC 6455 §5.3), on its way from the receive buffer to the memory of its message.
+// Unmasks what a client sends (RFC 6455 §5.3) while copying it from the receive buffer to the memory of its message.
 //
-// The receive buffer itself is never changed: it may belong to others. Short pieces go byte by byte. Long ones are copied by the system, and
-// then unmasked eight bytes at a time, which takes a quarter of the time.
+// The receive buffer itself is never changed, because it may have bytes of other connections. Short pieces go byte by byte. Long ones are copied by
+// the system, and then unmasked eight bytes at a time, which takes a quarter of the time.
 
 import { Buffer } from 'node:buffer'
 
-/** From here on, copying first pays for the views that it needs. */
+/** From this length on, copying first is faster, although it needs views. */
 const LEAST_LONG_BYTES = 192
 
-/** The mask, from the byte on that comes first. */
+/** The mask, rotated so that it begins with the byte for the first byte of the piece. */
 const key = new Uint8Array(8)
 const key64 = new BigInt64Array(key.buffer)
 

@@ -2,7 +2,7 @@
 
 import { type Buffer, isUtf8 } from 'node:buffer'
 
-/** The text cannot become valid any more. */
+/** The text can no longer become valid. */
 export const NOT_UTF8 = -1
 
 /**
