@@ -13,14 +13,14 @@ export type RequestHead = Head
 export interface Application {
   /** Finds the route at that endpoint. Called when the head is complete, because the route decides how the body is read. Never throws. */
   match(head: Head, endpointName: string | null): RouteMatch
-  /** What applies to a request that is refused before a route is looked for: what the whole server has. */
+  /** The policies and limits of the server, for a request that is refused before a route is looked up. */
   readonly unmatched: RouteMatch
   /** Starts the exchange. Never throws. @param body null when the request has none */
   open(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange
   /**
-   * Runs the gates of the route before any of the body is read; it cannot be read until they have let the request pass. Never throws and
-   * never rejects.
-   * @returns null when the request may pass; otherwise what a gate answered, or a promise of either
+   * Runs the gates of the route before any of the body is read; it cannot be read until they have let the request pass. Never throws and never
+   * rejects.
+   * @returns null when the request may pass; otherwise the response of a gate; or a promise of either
    */
   gate(exchange: Exchange): OutgoingResponse | null | Promise<OutgoingResponse | null>
   /**

@@ -1,4 +1,4 @@
-// What middleware and handlers share during one request: values, under keys that carry their types.
+// Values that middleware and handlers share during one request, under keys that carry their types.
 
 import { noJsonForm } from './json-engine.ts'
 

@@ -51,9 +51,9 @@ export interface SocketPeer {
   readonly clientTls: ProxiedTls | null
 }
 
-/** Which hosts are answered where a request arrives. */
+/** Which hosts the server answers at the endpoint of a request. */
 export interface HostRule {
-  /** What is answered, in words: `the names of this machine`. */
+  /** The hosts that are answered, in words: `the names of this machine`. */
   readonly answered: string
   /** @param host as in Host, with an optional port; empty without one */
   serves(host: string): boolean
@@ -75,7 +75,7 @@ export interface ConnectionInfo {
   readonly endpointName: string | null
   /** Whether the client is a test: `inject`, or one of `weirjs/testing`. */
   readonly isTest: boolean
-  /** What a test has said who the client is; null for every other client. */
+  /** The principal that a test has given its client; null for every other client. */
   readonly testPrincipal: object | null
   /** The server's source of time: modules take it from here, so that a test client can move it. */
   readonly clock: Clock

@@ -1,4 +1,4 @@
-// What observers are told: one record about every exchange, and about every connection and head that never became one.
+// The records that observers receive: one about each exchange, and about each connection or head that did not become one.
 
 import type { HttpSession } from './session.ts'
 
@@ -125,8 +125,8 @@ export interface ExchangeObserver {
   /** Called once after the end, in a later turn of the event loop. No response waits for it. */
   end(record: ExchangeRecord): unknown
   /**
-   * Called when the server has stopped, after the last `end`: the place to write what is left. `stop` waits for a promise that it returns, so
-   * the promise should settle soon.
+   * Called when the server has stopped, after the last `end`: write what is left here. If it returns a promise, `stop` waits for it, so it should
+   * settle soon.
    */
   stopped?(): unknown
 }

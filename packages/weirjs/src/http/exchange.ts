@@ -1,4 +1,4 @@
-// One exchange, as the engine works with it. What a handler holds of it is an `HttpSession`.
+// One exchange, as the engine sees it. Handlers see it as an `HttpSession`.
 
 import { WeirError } from '../base/errors.ts'
 import type { Head } from '../wire/head/head.ts'
@@ -25,14 +25,14 @@ function nextNumber(): string {
   return firstDigits + LAST_DIGITS[last]!
 }
 
-/** The notes about an exchange are few, and most exchanges have none. */
+/** A linked list, because an exchange has few notes and usually none. */
 interface Note {
   readonly key: BagKey<unknown>
   readonly value: unknown
   readonly before: Note | null
 }
 
-/** Not by changing the note: a request that runs again begins with the same ones. */
+/** Returns another list and does not change a note, because a request that runs again begins with the same notes. */
 function without(notes: Note | null, key: BagKey<unknown>): Note | null {
   if (notes === null) return null
   return notes.key === key ? notes.before : { ...notes, before: without(notes.before, key) }
@@ -85,7 +85,7 @@ export class Exchange implements SessionSource {
   readonly session: HttpSession
   /** Null if there is no engine, as in tests. */
   carrier: ExchangeCarrier | null = null
-  /** The error that the response answers, for observers; null if there is none. `onError` is not asked about a second one. */
+  /** The error that led to the response, for observers; null if there is none. `onError` is not called for a second one. */
   failure: unknown = null
   /** Whether all middleware has let it reach its route. Until then, no handler has had an effect. */
   hasReachedRoute = false
@@ -95,11 +95,11 @@ export class Exchange implements SessionSource {
   timing: ServerTiming | null = null
   /** Called when it is over; null without any, and `NOBODY` if it is over, or will end without a listener. */
   #endListeners: (() => void)[] | null = null
-  /** The exchange that this one continues, which tells of the end of both; null for most. */
+  /** The exchange that this one continues, whose end is the end of both; null for most. */
   #first: Exchange | null = null
   /** Whether the connection speaks another protocol now. It is over when that has ended. */
   hasSwitched = false
-  /** What modules have noted about it; null if none has, which is usual. */
+  /** What modules have noted about it; null if nothing, as usual. */
   #notes: Note | null = null
   readonly #serialize: Serialize
   #own: OutgoingResponse | null = null
@@ -129,8 +129,8 @@ export class Exchange implements SessionSource {
   }
 
   /**
-   * Continues the exchange while code of the program still works on it: with another session and response, so that nothing which that code
-   * does from now on can reach the client. Fields that have been set are kept, except those that describe a body.
+   * Continues the exchange with another session and response while code of the program still works on it, so that nothing that this code does from
+   * now on reaches the client. Fields that have been set are kept, except those that describe a body.
    */
   renew(): Exchange {
     const { server, head, connection, request, match } = this
@@ -189,7 +189,7 @@ export class Exchange implements SessionSource {
     return (this.head.isHttp2 || overHttp1) && this.carrier?.interim(this, status, fields) === true
   }
 
-  /** The object through which handlers see the response that is sent. */
+  /** Returns the `HttpResponse` through which handlers see the response that is sent. */
   faceOf(outgoing: OutgoingResponse): HttpResponse {
     return outgoing === this.#own || this.#other === null ? this.response : this.#other
   }
@@ -213,7 +213,7 @@ export class Exchange implements SessionSource {
     return outgoing
   }
 
-  /** The response that is being sent or has been sent; null before. What comes after it is too late. */
+  /** The response that is being sent or has been sent; null before. From then on, no other response can be sent. */
   get sent(): OutgoingResponse | null {
     const response = this.#other === null ? this.#own : outgoingOf(this.#other)
     return response?.isTaken === true ? response : null

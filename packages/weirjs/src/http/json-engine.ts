@@ -41,7 +41,7 @@ export function checkedEngine(engine: JsonEngine, owner: string): JsonEngine {
   return engine
 }
 
-/** @param owner what has the option @throws WEIR_OPTION_INVALID for a missing method, and for one declared `async` */
+/** @param owner the function whose option it is @throws WEIR_OPTION_INVALID for a missing method, and for one declared `async` */
 function checkEngine(owner: string, engine: JsonEngine | null): void {
   if (engine === null) return
   for (const method of ENGINE_METHODS) {
@@ -93,7 +93,7 @@ export function noJsonForm(what: string, instead: string): WeirError {
   return new WeirError('WEIR_RESULT_UNSENDABLE', `${what} has no JSON form: send parts of it, such as ${instead}`)
 }
 
-/** What is wrong with a value such as a function or a RegExp. */
+/** Why a value such as a function or a RegExp cannot be sent. */
 export const NO_FORM = 'has no JSON form: send a string or an object made from it'
 
 /** Serializes a value for a response. */
@@ -121,9 +121,8 @@ export function jsonTextOf(value: unknown, serialize: Serialize): string {
 }
 
 /**
- * The same for tests and debugging, where a value that would be sent as `{}` is an error. Looking for it takes about as long as serializing the
- * value.
- * @param isOwnEngine whether `serialize` is the program's, which may have a form for what JSON has none for
+ * The same for tests and debugging, where a value that would be sent as `{}` is an error. Finding it takes about as long as serializing the value.
+ * @param isOwnEngine whether `serialize` belongs to the program, and may have a form for values that JSON cannot represent
  */
 export function refusingLosses(serialize: Serialize, isOwnEngine: boolean): Serialize {
   return (value) => {
@@ -136,7 +135,7 @@ export function refusingLosses(serialize: Serialize, isOwnEngine: boolean): Seri
   }
 }
 
-/** What is lost of a value that has been sent as JSON, in words; null for nothing, as far as `most` of its parts show. */
+/** Describes what was lost when a value was sent as JSON; null if nothing was lost in the first `most` of its parts. */
 export function lossOf(value: unknown, most: number): string | null {
   const found = lossIn(value, isLost, most)
   return found === null ? null : `${pointerOf(found.path) || 'the value'} ${whyLost(found.value)}`
@@ -186,7 +185,7 @@ function lossIn(value: unknown, isLoss: (value: object) => boolean, most: number
       for (const [name, inner] of Object.entries(one).reverse()) rest.push({ value: inner, path: [...path, name] })
     }
   } catch {
-    // A getter has failed: serializing the value shows it.
+    // A getter has thrown. Serializing the value reports that.
   }
   return null
 }

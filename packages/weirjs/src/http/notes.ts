@@ -1,4 +1,5 @@
-// What modules and the engine note about an exchange, for each other. Handlers cannot reach it: what they share is in the bag of their session.
+// Notes that modules and the engine leave about an exchange for each other. Handlers cannot reach them: handlers share values in the bag of their
+// session.
 
 import { type BagKey, bagKey } from './bag.ts'
 
@@ -8,7 +9,7 @@ export interface TraceIds {
   readonly spanId: string
 }
 
-/** What has made the response personal. `nonce` replaces `session`, because no cache at all may keep a nonce. */
+/** Why the response is personal. `nonce` replaces `session`, because no cache may keep a nonce. */
 export const PERSONAL: BagKey<'nonce' | 'session'> = bagKey('personal')
 /** The span that a module has created for the exchange. */
 export const SPAN: BagKey<TraceIds | null> = bagKey('span')
@@ -17,9 +18,9 @@ export interface RpcNote {
   readonly system: 'grpc' | 'connectrpc'
   /** The full name, such as `package.Service/Method`. */
   readonly method: string
-  /** What the client is told, as its protocol writes it, such as `NOT_FOUND`; null if it is told nothing. */
+  /** The status that the client receives, as its protocol writes it, such as `NOT_FOUND`; null if it receives none. */
   readonly status: string | null
-  /** For `explain`: what the client would be told for a response of the server. @param code of its error; null without one */
+  /** For `explain`: the status that the client would receive for a response of the server. @param code of its error; null without one */
   statusOf?(status: number, code: string | null): string
 }
 

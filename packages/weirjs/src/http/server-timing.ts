@@ -28,7 +28,7 @@ export class ServerTiming {
       this.#add(name, startedAt)
       throw error
     }
-    // Not the promise of `work`: what awaits this one finds that the time has been added.
+    // Another promise than that of `work`: when it resolves, the time has been added.
     if (isPromise(result)) return this.#await(name, startedAt, result) as T
     this.#add(name, startedAt)
     return result

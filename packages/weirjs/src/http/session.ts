@@ -48,11 +48,11 @@ export interface ServerHandle {
   readonly isListening: boolean
   /** How many connections are open, at all endpoints together. */
   readonly connections: number
-  /** The origins of the program's own pages that are elsewhere, as the option `frontEnds` states them. */
+  /** The option `frontEnds`: the origins of the program's own pages that another server serves. */
   readonly frontEnds: readonly string[]
   /** The option `basePath`, such as `/app`; empty at the root, and where a proxy states it: `session.basePath` has the path of one request. */
   readonly basePath: string
-  /** The answer to a readiness check. False from the moment `stop` is called. */
+  /** Whether a readiness check should succeed. False from the moment `stop` is called. */
   readonly isReady: boolean
   /** Aborts when a stop begins, before the grace period: events and sockets listen to it to end themselves. Each start has a new signal. */
   readonly stopping: AbortSignal
@@ -209,9 +209,9 @@ export class HttpSession {
   }
 
   /**
-   * Runs `work`, and states how long it took in the field Server-Timing of the response, which browsers show to developers. Returns what
-   * `work` returns; of a promise, the time until it settles counts. Times of the same name are added up. What has not ended when the
-   * response begins is not in the field, nor are names after the first 32. The client sees the names and times.
+   * Runs `work`, returns what it returns, and states how long it took in the field Server-Timing of the response, which browsers show to
+   * developers. If it returns a promise, the time until that settles counts. Times of the same name are added up. Work that has not ended when the
+   * response begins is left out, and so are names after the first 32. The client sees the names and times.
    *
    * @param name a token such as `db`
    * @throws WEIR_OPTION_INVALID for another name; what `work` throws
@@ -225,8 +225,8 @@ export class HttpSession {
   }
 
   /**
-   * Lets `work` go on after the response: `session.waitUntil(sendReceipt(order))`. The response does not wait for it, and `stop` does, within
-   * its `grace`. A failure is logged. What it was given may outlive the request, but the request, its signal and its streams do not. Where a
+   * Lets `work` continue after the response: `session.waitUntil(sendReceipt(order))`. The response does not wait for it, but `stop` does, within
+   * its `grace`. A failure is logged. The request, its signal and its streams still end with the response: copy what the work needs. Where a
    * platform calls `server.fetch` with a `waitUntil` of its own, the work is passed on to it.
    *
    * @throws WEIR_OPTION_INVALID for anything but a promise

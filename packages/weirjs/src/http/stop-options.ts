@@ -1,4 +1,4 @@
-// The options of `stop`, which programs call on a server, and handlers and modules on what they know of it.
+// The options of `stop`, which programs call on a server, and handlers and modules on their `ServerHandle`.
 
 import type { Duration } from '../base/duration.ts'
 

@@ -14,7 +14,7 @@ export interface BodySettings {
   readonly invalidBodyStatus: 400 | 422
 }
 
-/** What a body may be verified by, beside its bytes. */
+/** What a body may be verified by, in addition to its bytes. */
 export interface Sender {
   readonly head: { get(name: string): string | null }
   readonly clock: Clock
@@ -61,11 +61,11 @@ export abstract class BodyReader<T = unknown> {
   abstract accepts(type: MediaType): boolean
 
   /**
-   * Reads a body whose content type is accepted, or missing. Content without a type is refused here if the head did not tell that there
-   * would be any.
+   * Reads a body whose content type is accepted, or missing. Content without a type is refused here if the head did not announce any content.
    * @param body null for a request without one
    * @param sender for a body that is verified
-   * @throws ContentTypeError, WEIR_BODY_MISSING, WEIR_BODY_MALFORMED, InvalidBodyError, PayloadTooLargeError; thrown, or rejected where a promise is returned
+   * @throws ContentTypeError, WEIR_BODY_MISSING, WEIR_BODY_MALFORMED, InvalidBodyError, PayloadTooLargeError; thrown, or rejected where a promise
+   *   is returned
    */
   abstract read(contentType: string | null, body: RequestBody | null, settings: BodySettings, sender: Sender): T | Promise<T>
 }

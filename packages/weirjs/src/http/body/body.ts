@@ -45,16 +45,16 @@ const EXPIRED = 5
 export const GATHERED = 0
 /** The handler runs while it arrives. */
 export const STREAMED = 1
-/** It is streamed only because the client sends a multipart form. */
+/** It is streamed only because it is a multipart form. */
 export const FORM = 2
-/** It would have been gathered, but is streamed, because something decodes it as it arrives. */
+/** It would have been gathered, but is streamed because a module decodes it as it arrives. */
 export const DECODED = 3
 
 /** What fills a body. */
 export interface BodyEngine {
   /** A reader needs (more) bytes. */
   demand(): void
-  /** Whether gates are running: nothing of the body is read before they have let the request pass. */
+  /** Whether gates are running. The body is not read before they have let the request pass. */
   readonly isGating: boolean
 }
 
@@ -76,7 +76,7 @@ export class RequestBody {
   #sink: BodySink | null = null
   #ended = false
   #trailers: FieldList = NO_FIELDS
-  /** Why it will never be complete; null if it may be. */
+  /** The reason why it will never be complete; null if it may be. */
   failure: Error | null = null
   #route = ''
   #collected: { resolve: () => void; reject: (error: Error) => void; promise: Promise<void> } | null = null
@@ -100,14 +100,14 @@ export class RequestBody {
 
   // Called by the engine.
 
-  /** For a gate: something is going to decode it as it arrives. It has no effect on a body that is streamed anyway. */
+  /** Called by a gate whose module will decode the body as it arrives. It has no effect on a body that is streamed anyway. */
   requireStream(): void {
     if (this.mode !== GATHERED) return
     this.mode = DECODED
     this.#state = WAITING
   }
 
-  /** Shows what has arrived, and what still arrives, to `watcher` too, which must not throw. The memory is only valid during the call. */
+  /** Shows all bytes, those that have arrived included, to `watcher` too, which must not throw. The memory is valid only during the call. */
   watch(watcher: (bytes: Buffer) => void): void {
     this.#watcher = watcher
     if (this.#end > this.#start) watcher(this.#bytes.subarray(this.#start, this.#end))

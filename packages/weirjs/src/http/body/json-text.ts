@@ -1,4 +1,4 @@
-// Parses the JSON text of a body: strict UTF-8, limited depth, and nothing that could pass for a prototype.
+// Parses the JSON text of a body: strict UTF-8, limited depth, and no property that could become a prototype.
 
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, DQUOTE, OPEN_BRACE, OPEN_BRACKET } from '../../base/ascii.ts'
 import { CharsetError, ContentTypeError, InvalidBodyError, isInstance, WeirError } from '../../base/errors.ts'
@@ -55,7 +55,7 @@ export function parseJsonBody(member: string, body: RequestBody, settings: BodyS
   try {
     value = jsonEngine === null ? JSON.parse(text) : jsonEngine.deserialize(text)
   } catch (error) {
-    // Its message may repeat a part of the text, which may be secret.
+    // The message of a SyntaxError may repeat a part of the text, which may be secret.
     if (isInstance(error, SyntaxError)) throw new WeirError('WEIR_BODY_MALFORMED', 'it is not valid JSON')
     throw error
   }

@@ -10,11 +10,11 @@ import { TypedBody } from './typed-body.ts'
 
 const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 
-/** @internal Whether nothing has looked at the changes. */
+/** @internal Whether no code has read the changes. */
 export let isUnused: (patch: MergePatch<unknown>) => boolean
 
 /**
- * The changes that a client has sent for a `T`, which is an `Input` in JSON. What a handler gets whose body is `mergePatch(schema)`.
+ * The changes that a client has sent for a `T`, whose JSON form is `Input`. A handler whose body is `mergePatch(schema)` gets one.
  * @example
  * const rename = (patch: MergePatch<{ name: string }>) => patch.applyTo({ name: 'Ada' })
  * @see https://github.com/weirjs/weir/blob/main/docs/guide/typed-bodies.md
@@ -37,8 +37,8 @@ export class MergePatch<T, Input = unknown> {
   }
 
   /**
-   * The properties that change, in the form in which they were sent: a date is text, and null stands for what is removed. Each has been checked,
-   * and properties that the schema does not declare are left out.
+   * The properties that change, in the form in which they were sent: a date is text, and null removes a property. Each value has been checked, and
+   * properties that the schema does not declare are left out.
    */
   get changes(): MergePatchInput<Input> {
     this.#isUsed = true
@@ -46,8 +46,8 @@ export class MergePatch<T, Input = unknown> {
   }
 
   /**
-   * Returns a copy of `current` with the changes, converted to what the schema returns. Removed properties have no key, or their default. What the
-   * patch does not name is neither changed nor checked, such as properties that the schema does not declare.
+   * Returns a copy of `current` with the changes, converted to what the schema returns. Removed properties have no key, or their default.
+   * Properties that the patch does not name are neither changed nor checked, even those that the schema does not declare.
    *
    * @throws InvalidBodyError if the result does not fit the schema: a new object inside `current` lacks a required property, say
    */

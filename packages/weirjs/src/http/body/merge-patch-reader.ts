@@ -9,10 +9,10 @@ import { isUnused, MergePatch, type MergePatchBody } from './merge-patch-body.ts
 import { SchemaBody } from './schema-body.ts'
 import { SchemaBodyReader } from './schema-body-reader.ts'
 
-/** What handlers have been given, by the head of the request. */
+/** The patches that handlers have been given, by the head of the request. */
 const patches = new WeakMap<object, MergePatch<unknown>>()
 
-/** Whether a handler was given a patch, and has not looked at it. */
+/** Whether a handler was given a patch and has not read it. */
 export function hasUnusedPatch(head: object): boolean {
   const patch = patches.get(head)
   return patch !== undefined && isUnused(patch)

@@ -1,4 +1,4 @@
-// Decides how a piece of what a client sends may wait: it must not keep much more memory than it has bytes.
+// Decides how a received piece is kept while it waits, so that it does not keep much more memory than it has bytes.
 
 import { Buffer } from 'node:buffer'
 import process from 'node:process'
@@ -17,7 +17,7 @@ export const GATHERED = 2
 
 /** For the pieces of one body. */
 export class PieceKeeper {
-  /** What a piece of the present read keeps anyway. */
+  /** The memory that the pieces of the current read keep in any case. */
   #memory: ArrayBufferLike | null = null
 
   /**
@@ -46,7 +46,7 @@ function forget(keeper: PieceKeeper): void {
   keeper.forget()
 }
 
-/** Whether most of the memory that `piece` was received in would be kept for nothing. */
+/** Whether `piece` is only a small part of the memory that it was received in, so that keeping it would waste most of that memory. */
 function isSmallPart(piece: Uint8Array): boolean {
   return 2 * piece.length < piece.buffer.byteLength
 }

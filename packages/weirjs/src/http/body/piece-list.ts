@@ -1,4 +1,4 @@
-// Pieces that are kept until there are enough of them, in memory that their bytes take and not their number.
+// Gathers pieces in memory that grows with their bytes, not with their number.
 
 import { Buffer } from 'node:buffer'
 

@@ -1,9 +1,9 @@
-// What arrives for a Readable, which may not be read.
+// Bounds the memory of a Readable that receives bytes and may not be read.
 //
-// Node keeps an object of more than a hundred bytes for each piece, and the memory that the piece was received in. A client decides how many
-// pieces its bytes come in. While an earlier piece waits in the stream, small ones are therefore gathered behind it, in one buffer. For the
-// reader they are in the stream: `readableLength` counts them, `readable` is emitted for them, and `read` returns them. A reader that keeps up
-// gets each piece as it arrives.
+// Node keeps an object of more than a hundred bytes for each piece, and the memory that the piece was received in. A client decides how many pieces
+// its bytes come in. While an earlier piece waits in the stream, small ones are therefore gathered behind it, in one buffer. For the reader they
+// are in the stream: `readableLength` counts them, `readable` is emitted for them, and `read` returns them. A reader that keeps up gets each piece
+// as it arrives.
 
 import type { Buffer } from 'node:buffer'
 import process from 'node:process'
@@ -76,11 +76,11 @@ export class PieceQueue {
     const stream = this.#stream
     if (size !== 0 && this.#isWanted(size)) this.#flush()
     const chunk = read.call(stream, size)
-    if (queuedIn.call(stream) === 0) this.#flush() // it has arrived in the meantime, or was not wanted: nothing is behind another piece now
+    if (queuedIn.call(stream) === 0) this.#flush() // it has arrived in the meantime, or was not needed: no piece waits behind another one now
     return chunk
   }
 
-  /** Whether what waits in the stream itself is not enough. A flowing stream is read piece by piece. */
+  /** Whether the reader needs more than what waits in the stream itself. A flowing stream is read piece by piece. */
   #isWanted(size: number | undefined): boolean {
     const queued = queuedIn.call(this.#stream)
     if (queued === 0) return true

@@ -1,4 +1,4 @@
-// A body that its handler gets as text or bytes, and answers of that kind that clients read as they arrive.
+// Bodies that a handler gets as text or bytes, and declared responses of these kinds, some of which clients read as they arrive.
 
 import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
@@ -49,7 +49,7 @@ const EVENT_STREAM = 'text/event-stream'
 /** The data of events: one schema for all of them, or one for each name of an event. */
 type EventData = AnySchema | { readonly [event: string]: AnySchema }
 
-/** An answer that is a stream of events. Made by `events`. */
+/** A declared response that is a stream of events. Made by `events`. */
 export class EventsBody<E = null> extends PlainBody<string, never> {
   /** Never set: it only carries the type of the data. */
   declare readonly event?: E
@@ -66,7 +66,7 @@ export class EventsBody<E = null> extends PlainBody<string, never> {
   }
 }
 
-/** An answer in bytes that clients read as it arrives. Made by `stream`. */
+/** A declared response of bytes that clients read as they arrive. Made by `stream`. */
 export class StreamBody extends PlainBody<Uint8Array, never> {
   /** How a client of a contract gets it. */
   readonly delivery = 'stream'
@@ -93,7 +93,7 @@ export function events(data?: EventData): EventsBody<EventData | null> {
   return new EventsBody(data)
 }
 
-/** `unknown` unless the data of an event is a string, which `sse` sends as text, and not as JSON. */
+/** `unknown` unless the data of an event is a string, which `sse` sends as text and not as JSON. */
 type JsonData<E> = E extends AnySchema
   ? [OutputOf<E>] extends [string]
     ? 'events with text as their data have no schema: write events(), or make the data an object with the text'

@@ -84,10 +84,10 @@ export class SchemaBodyReader<T> extends BodyReader<T> {
     return body.form(MEMBER, requireCharset(parseMediaType(contentType)), this.#names).pairs
   }
 
-  /** Here a schema of another library may return a promise. */
+  /** Unlike elsewhere, a schema of another library may return a promise here. */
   #run(value: unknown): unknown {
     const result = runSchema(this.declared.schema, value)
-    // Not the library's own promise, whose `then` may do anything.
+    // Wrapped, because the `then` of the library's own promise may do anything.
     return isPromise(result) ? Promise.resolve(result) : result
   }
 
@@ -98,7 +98,7 @@ export class SchemaBodyReader<T> extends BodyReader<T> {
   }
 }
 
-/** What `curl -d '{"name":"Ann"}'` sends. All its properties would be reported as missing. */
+/** The error for JSON that was sent as a form, as `curl -d '{"name":"Ann"}'` does. Otherwise, all its properties would be reported as missing. */
 function jsonAsForm({ invalidBodyStatus }: BodySettings): InvalidBodyError {
   const actual = `what looks like JSON, which needs Content-Type: ${JSON_TYPE}`
   return new InvalidBodyError([{ name: '', in: 'body', pointer: '', expected: 'a url-encoded form', actual }], invalidBodyStatus)

@@ -1,5 +1,5 @@
-// The body of a route as a value: which content types it accepts, and what its handler gets. Contracts are made of such declarations, and browsers
-// import them: what reads a body is in body-reader.ts.
+// The body of a route as a value: which content types it accepts, and what its handler gets. Contracts contain these values, and browsers import
+// contracts, so the code that reads a body is elsewhere: in body-reader.ts.
 
 import type { AnySchema } from '../../schema/standard.ts'
 

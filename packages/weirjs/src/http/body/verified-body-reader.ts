@@ -9,10 +9,10 @@ import { BodyReader, type BodySettings, type Sender } from './body-reader.ts'
 import type { VerifiedBody } from './verified-body.ts'
 
 const NO_BYTES = new Uint8Array(0)
-/** What stands for the server with these settings: the settings themselves are not for programs. */
+/** The object that stands for the server with these settings. Programs must not get the settings themselves. */
 const servers = new WeakMap<BodySettings, object>()
 
-/** What waits for the failure of a request. */
+/** The listeners that wait for the failure of a request. */
 interface Failing {
   readonly listeners: (() => void)[]
   hasEnded: boolean
@@ -21,7 +21,7 @@ interface Failing {
 /** By the head of the request. */
 const failing = new WeakMap<object, Failing>()
 
-/** The handler of a request has ended, or its response is a 5xx. After both, those who wait for a failure are told. */
+/** Notes that the handler of a request has ended, or that its response is a 5xx. After both, the listeners for a failure are called. */
 export function noteFailing(head: object, what: 'hasEnded' | 'hasFailed'): void {
   const noted = failing.get(head)
   if (noted === undefined) return

@@ -4,19 +4,19 @@ import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import { TypedBody } from './typed-body.ts'
 
-/** What a body is verified by. */
+/** What `verify` gets of a request. */
 interface ReceivedBody {
-  /** The whole body as it was sent, without its content coding. The memory is only valid until it is verified. */
+  /** The whole body as it was sent, without its content coding. The memory is valid only until `verify` has settled. */
   readonly bytes: Uint8Array
   /** The server's time, in milliseconds since 1970. */
   readonly now: number
-  /** The same object for all requests of one server: a key for what is remembered of them, such as in a `WeakMap`. */
+  /** The same object for all requests of one server: a key for what you remember of them, for example in a `WeakMap`. */
   readonly server: object
   /** Returns the value of a header field, or null. @param name in lower case */
   field(name: string): string | null
   /**
-   * Calls `listener` once the handler has ended, if the response is a 5xx, or the handler has stopped because its client left. The sender is going to
-   * repeat the request, so what is remembered of it must not refuse it then.
+   * Calls `listener` once the handler has ended, if the response is a 5xx or the handler has stopped because its client left. The sender will
+   * repeat the request, so forget what would refuse it as a duplicate.
    */
   onFailure(listener: () => void): void
 }
@@ -41,9 +41,9 @@ export class VerifiedBody<T, Input> extends TypedBody<T, Input> {
 }
 
 /**
- * A body that is read as `body`, but only after `verify` has let it pass: what `json`, `form`, `text` or `bytes` returns, from a sender that signs
- * it. `verify` is called when the whole body has arrived and before it is parsed, and refuses it by throwing, such as `new HttpError(401, '…')`.
- * A promise is awaited. To return anything else, such as a verdict, is an error. `weirjs/webhooks` has the schemes of well-known senders.
+ * A body that its sender signs: `body`, which `json`, `form`, `text` or `bytes` returned, is read only after `verify` has let it pass. `verify` is
+ * called when the whole body has arrived and before it is parsed. To refuse the body, it throws an error such as `new HttpError(401, '…')`. A
+ * promise is awaited. Returning anything else, such as a verdict, is an error. `weirjs/webhooks` has the schemes of well-known senders.
  *
  * @throws WEIR_OPTION_INVALID for a multipart form, which is not gathered
  * @example

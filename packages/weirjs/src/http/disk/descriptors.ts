@@ -1,8 +1,8 @@
 // How many files all requests of the thread may have open.
 //
 // Clients decide how long a file is needed: those that do not read a response, or send a file slowly, would together take all descriptors of the
-// process. So there is a bound. When it is reached, files that are not being read or written at that moment give their descriptors to those that
-// wait, in order, and are opened again later. None of this waits for a client: reading and writing end by themselves.
+// process. So the number is bounded. When the bound is reached, files that are not being read or written at that moment give their descriptors to
+// the files that wait, in order, and are opened again later. None of this waits for a client: reading and writing end by themselves.
 
 /** Descriptors of this thread for files that are sent or saved. */
 export const MOST_OPEN: number = 128
@@ -14,7 +14,7 @@ export interface Unused {
 }
 
 let taken = 0
-/** Those that have not been used for the longest time come first. */
+/** Unused files, the one that was last used the longest time ago first. */
 const unused = new Set<Unused>()
 const waiting: (() => void)[] = []
 /** Files that are about to release a descriptor, because another file waits. */

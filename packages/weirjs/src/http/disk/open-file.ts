@@ -14,7 +14,7 @@ const NONE = -1
 const FIRST_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_TRUNC
 const WRITE_FLAGS = constants.O_WRONLY | constants.O_RDWR
 
-/** Is told how a call of the system ended. */
+/** Called when a system call has ended. */
 type Done = (error: Error | null, count: number) => void
 
 export class OpenFile implements descriptors.Unused {
@@ -26,7 +26,7 @@ export class OpenFile implements descriptors.Unused {
   #mayGiveBack = false
   /** The state by which the file is recognized when it is opened again. */
   #known: BigIntStats | null = null
-  /** Ends when the descriptor is closed that was given back. */
+  /** Resolves when the descriptor that was given back is closed. */
   #leaving: Promise<void> | null = null
   #returning: Promise<void> | null = null
   #closing: Promise<void> | null = null

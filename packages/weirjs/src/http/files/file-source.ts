@@ -65,7 +65,7 @@ export class FileSource implements AsyncIterableIterator<Uint8Array> {
       await this.#file.close()
       return { done: true, value: undefined }
     }
-    // Must fail and not look complete: a reader that continues after the file was closed has to learn about it.
+    // A reader that continues after the file was closed must get an error: otherwise, the file would look complete.
     if (this.#file.isClosed) throw new Error('the file was closed before all of it was read')
     if (piece instanceof Uint8Array) {
       this.#at++

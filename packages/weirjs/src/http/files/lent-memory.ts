@@ -1,7 +1,7 @@
-// Memory for the pieces of files whose reader says when it does not need them any more. All files of the thread share it: fresh memory for each
-// piece would double the cost of a large file.
+// Memory for the pieces of files whose reader gives them back. All files of the thread share it: new memory for each piece would double the cost of
+// a large file.
 //
-// Readers that wait for slow clients keep their pieces. The more there are, the smaller are the pieces: together they take no more than
+// Readers that wait for slow clients keep their pieces. The more readers there are, the smaller the pieces become: together they take at most
 // BUDGET_BYTES, and LEAST_BYTES for each file.
 
 import { Buffer } from 'node:buffer'
@@ -42,7 +42,7 @@ export function giveBack(bytes: Buffer): void {
   if (bytes.buffer.byteLength === MOST_BYTES && free.length < MOST_FREE) free.push(Buffer.from(bytes.buffer))
 }
 
-/** `bytes` is not going to be given back. It becomes garbage when it is no longer needed. */
+/** `bytes` will not be given back. It is collected as garbage when it is no longer needed. */
 export function forget(bytes: Buffer): void {
   lent -= bytes.buffer.byteLength
 }

@@ -1,11 +1,11 @@
-// A file in memory, which is prepared once and sent often.
+// A file in memory that is prepared once and sent many times.
 
 import { formatHttpDate } from '../../formats/http-date.ts'
 import { OutgoingResponse } from '../response/outgoing-response.ts'
 import { bytesOf } from './file-source.ts'
 import { type Asking, type FileState, lastModifiedOf, selectPieces, tagOf } from './representation.ts'
 
-/** What is sent with a file in addition to its state. */
+/** The fields that are sent with a file, apart from those that follow from its state. */
 interface MemoryFileFacts {
   readonly contentType: string
   /** Null: none. */

@@ -41,7 +41,7 @@ export function keepRecent(path: string, bytes: Uint8Array, { stats, state }: Om
   if (Date.now() >= settledAt(state)) files.set(ownText(path), { bytes, stats, state })
 }
 
-/** The time of the inode's change reveals what a program does that sets the time of the content back, and who may read the file. */
+/** The change time of the inode also reveals that a program set the modification time back, or changed who may read the file. */
 function isSameState(one: BigIntStats, other: BigIntStats): boolean {
   return (
     one.ino === other.ino &&

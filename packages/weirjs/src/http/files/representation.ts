@@ -18,9 +18,7 @@ export interface FileState {
   readonly size: number
   /** Time of the last change, in milliseconds since 1970. */
   readonly changedMs: number
-  /**
-   * The part of the ETag for this state. No other state of the file has it, unless two changes fall within the resolution of the clock.
-   */
+  /** The part of the ETag that identifies this state. Two states have the same tag only if both changes fall within the resolution of the clock. */
   readonly tag: string
 }
 

@@ -21,9 +21,9 @@ export interface FileRules {
   /** @deprecated another name of `maxSize` */
   readonly maxBytes?: Size
   /**
-   * Content types, or ranges such as `image/*`, without parameters: of what the client states, and of what the first bytes of the file show.
-   * Types whose bytes cannot tell, such as `text/csv` and `image/svg+xml`, count as stated, and are never in the ranges `image/*`, `audio/*`,
-   * `video/*` and `font/*`. Default: any. Others: 415.
+   * Content types, or ranges such as `image/*`, without parameters. Both the type that the client states and the type that the first bytes of the
+   * file show must be among them. For types that cannot be recognized by their bytes, such as `text/csv` and `image/svg+xml`, the stated type
+   * counts, and these types are never in the ranges `image/*`, `audio/*`, `video/*` and `font/*`. Default: any. Others: 415.
    */
   readonly types?: readonly string[]
   /** Extensions of the client's file name: `['.png', 'jpg']`. The case does not matter, and `''` is a name without one. Default: any. Others: 415. */
@@ -31,9 +31,9 @@ export interface FileRules {
   /** The handler gets an array of one file up to this number. Default: one file, and no array. When exceeded: 413. */
   readonly count?: number
   /**
-   * A directory, which must exist, or a store such as `s3Files` of `@weirjs/s3`. The file goes there while it arrives, and is never in memory as
-   * a whole; the handler gets a `SavedFile`, or what the store has made. If the form is refused after all, by a later field or file or because
-   * the client has left, what was saved is removed. Default: the file is kept in memory.
+   * A directory, which must exist, or a store such as `s3Files` of `@weirjs/s3`. The file goes there while it arrives, and is never in memory as a
+   * whole; the handler gets a `SavedFile`, or what the store has made. If the form is refused later, because of a field or another file or because
+   * the client has left, the saved file is removed. Default: the file is kept in memory.
    */
   readonly saveTo?: string | FileStore
 }
@@ -84,7 +84,7 @@ export class FileField<T = unknown> {
   }
 }
 
-/** What the handler gets of a file. */
+/** What the handler gets for a file. */
 type KeptAs<R> = R extends { readonly saveTo: string }
   ? SavedFile
   : R extends { readonly saveTo: { save(...args: never): Promise<infer T> } }

@@ -1,4 +1,4 @@
-// Where the files of a form are kept that are not read into memory.
+// Where files of a form are kept if they are not read into memory.
 
 import type { Readable } from 'node:stream'
 import { shown } from '../../base/kind-of.ts'
@@ -24,14 +24,14 @@ export interface SavedFile {
   readonly hash: string | null
 }
 
-/** What keeps the files of a form elsewhere than in memory: `file({ saveTo })`. */
+/** Keeps the files of a form outside of memory, for `file({ saveTo })`. */
 export interface FileStore<T = unknown> {
   /**
-   * Called when the head of the file has arrived, to keep what then arrives. It begins to read `content` before its first `await`, and leaves
-   * nothing behind if it rejects. `saveTo` and `saveToS3` are such functions. What it resolves with is what the handler gets.
+   * Called when the head of the file has arrived, to save its content. It must begin to read `content` before its first `await`, and leave nothing
+   * behind if it rejects. `saveTo` and `saveToS3` are such functions. What it resolves with is what the handler gets.
    */
   save(info: UploadedFileInfo, content: Readable): Promise<T>
-  /** Called for what has been saved of a form that is refused after all. Its failure is a warning of the process. */
+  /** Called for each saved file of a form that is refused later. If it fails, the process emits a warning. */
   discard(saved: T): unknown
 }
 

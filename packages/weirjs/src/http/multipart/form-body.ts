@@ -18,9 +18,9 @@ export type FileFields = { readonly [name: string]: FileField }
 /** What `multipart` accepts, and the limits of the form. */
 export interface MultipartShape<F extends Shape = Shape, G extends FileFields = FileFields>
   extends Omit<MultipartOptions, 'maxFileSize' | 'maxFileBytes'> {
-  /** Parts without a file: a schema for each, which reads its text. A name that repeats is an array. */
+  /** Parts that are fields, each with a schema that reads its text. A name that repeats is an array. */
   readonly fields?: F
-  /** Parts with a file: what `file` returns. */
+  /** Parts that are files, each described by what `file` returns. */
   readonly files?: G
 }
 

@@ -1,4 +1,4 @@
-// Which content types a request may have, and how a client learns which.
+// Which content types a request may have, and how a client learns about them.
 
 import { ContentTypeError, WeirError } from '../../base/errors.ts'
 import { mediaRangeList } from '../../formats/media-range-list.ts'
@@ -40,7 +40,7 @@ export function checkContentType(body: BodyReader | null, { method, contentType,
   // A query means nothing without the type of its content (RFC 10008 §2).
   if (type === null && method === 'QUERY') throw new WeirError('WEIR_CONTENT_TYPE_MISSING')
   if (body === null || contentLength === 0) return
-  // Without a length, perhaps there is no content, and then it needs no type.
+  // Without a length there may be no content, which needs no type.
   if (contentType === null && (body.acceptsUntyped || (contentLength < 0 && body.isOptional))) return
   if (type === null || !body.accepts(type)) throw new ContentTypeError(contentType, body.types)
 }

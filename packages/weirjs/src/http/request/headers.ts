@@ -9,11 +9,11 @@ interface FieldBlock {
   get(name: string): string | null
   /** All fields in order, with their names as sent. */
   entries(): IterableIterator<[name: string, value: string]>
-  /** The cookies are shown to code of the program. Trailers have none. */
+  /** Called when cookies are shown to code of the program. Trailers have none. */
   noteCookies?(): void
 }
 
-/** Heads of which code of the program has read If-Match or If-None-Match, which is rare. */
+/** Heads whose If-Match or If-None-Match has been read by code of the program, which is rare. */
 export const readConditions = new WeakSet<object>()
 
 const CONDITION = /^if-(?:none-)?match$/i
@@ -23,7 +23,7 @@ export function isCondition(name: string): boolean {
   return (name.length === 8 || name.length === 13) && CONDITION.test(name)
 }
 
-/** Code of the program is shown a field: others have to know of some. @param name in any case */
+/** Notes that code of the program has been shown a field, because other code depends on whether some fields were read. @param name in any case */
 export function noteShown(fields: FieldBlock, name: string): void {
   if (name.length === 6 && /^cookie$/i.test(name)) fields.noteCookies?.()
   else if (isCondition(name)) readConditions.add(fields)
@@ -92,7 +92,7 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
       noteShown(this.#fields, entry[0])
       yield entry
     }
-    this.#fields.noteCookies?.() // what has seen all fields knows that there are none
+    this.#fields.noteCookies?.() // code that has seen all fields knows if there are no cookies
   }
 
   [Symbol.iterator](): IterableIterator<[name: string, value: string]> {

@@ -75,7 +75,7 @@ export let cookieOf: (request: HttpRequest, name: string) => string | null
 export let cookieUse: (request: HttpRequest, shows?: true) => 'read' | 'shown' | 'none'
 /** @internal Whether code has been shown all fields, and may have read any. */
 export let hasShownFields: (request: HttpRequest) => boolean
-/** @internal The body, null without one. What decodes it passes the body that takes its place, and that expires it. */
+/** @internal The body, null without one. A module that decodes it passes the body that replaces it. */
 export let bodyOf: (request: HttpRequest, replacement?: RequestBody) => RequestBody | null
 /** @internal As `toWeb`, with another URL, which `webUrl` has made. */
 export let webRequestOf: (request: HttpRequest, url: string) => Request

@@ -1,11 +1,11 @@
-// Fields of a response that name a path of the application, as clients need them where the application is below a path.
+// Adds the base path to the fields of a response that name a path of the application.
 
 import type { OutgoingResponse } from './outgoing-response.ts'
 
 /** Browsers require the path `/` of cookies with such a name. */
 const ROOT_COOKIE = /^__host-/i
 const COOKIE_PATH = /(;\s*path=)(\/[^;]*)/i
-/** The targets in Link (RFC 8288 §3) that begin with a slash, and are no other host. */
+/** The targets in Link (RFC 8288 §3) that begin with a slash and do not name another host. */
 const LINK_TARGET = /(^|,\s*)<(\/(?!\/)[^>]*)>/g
 
 /** Adds the path to `Location`, `Content-Location`, `Link`, and the paths of cookies, unless they begin with it. */

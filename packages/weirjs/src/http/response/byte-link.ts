@@ -1,5 +1,5 @@
-// The bytes of a connection that an engine of weir's own takes over: without a stream in between, which would cost more than the engine itself.
-// Over HTTP/1.1 it is the transport, over HTTP/2 a stream of the connection (RFC 8441).
+// The bytes of a connection that one of weir's own engines takes over. There is no stream in between, because it would cost more than the engine
+// itself. Over HTTP/1.1 it is the transport, over HTTP/2 a stream of the connection (RFC 8441).
 
 import type { Buffer } from 'node:buffer'
 
@@ -14,9 +14,9 @@ export interface ByteLink {
   readonly isBlocked: boolean
   /** Bytes that wait for the client. */
   readonly waitingBytes: number
-  /** What its engine keeps for the client until `onRoom`: set by the engine, because a connection with many links has to know. */
+  /** How many bytes the engine keeps for the client until `onRoom`. The engine sets it, for connections with many links. */
   keptBytes: number
-  /** Whether the connection lets so many more bytes wait for the client. Each link has a limit of its engine besides. */
+  /** Whether the connection allows so many more bytes to wait for the client. The engine has its own limit in addition. */
   hasRoomFor(bytes: number): boolean
   /** All events go to `owner`. Nothing is read before `resume`. */
   start(owner: LinkOwner): void
@@ -63,7 +63,7 @@ type TakeLink = (link: ByteLink, head: Buffer) => void
 
 const TAKES_LINK = Symbol('takes a link')
 
-/** @returns what `response.upgrade` takes, for an engine of weir's own: the connection passes it a link, and no socket */
+/** @returns an argument for `response.upgrade` to which the connection passes a link instead of a socket */
 export function overLink(takeLink: TakeLink): TakeOver {
   const takeOver = (): never => {
     throw new Error('weir: this protocol has no socket')
@@ -71,7 +71,7 @@ export function overLink(takeLink: TakeLink): TakeOver {
   return Object.assign(takeOver, { [TAKES_LINK]: takeLink })
 }
 
-/** What takes a link; null if it takes a socket. */
+/** The function that takes a link; null if `takeOver` takes a socket. */
 export function linkTakerOf(takeOver: TakeOver): TakeLink | null {
   return (takeOver as { readonly [TAKES_LINK]?: TakeLink })[TAKES_LINK] ?? null
 }

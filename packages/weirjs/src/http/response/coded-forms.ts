@@ -18,7 +18,7 @@ export class CodedForms {
     return this.#forms.get(coding)
   }
 
-  /** A form that is being made is kept once it is there, and forgotten if that fails. */
+  /** A promised form is kept once it is made, and forgotten if that fails. */
   set(coding: string, form: CodedForm): void {
     this.#forms.set(coding, form)
     if (form instanceof Uint8Array) {

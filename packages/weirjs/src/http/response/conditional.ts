@@ -63,7 +63,7 @@ function isUnchanged(request: ConditionalRequest, { etag, lastModified }: Valida
   if (noneMatch === '*') return true
   if (noneMatch !== null) {
     const tags = etag === null ? [] : tagsOf(noneMatch)
-    // Any of too many tags may be the current one. A client that reads may get it again, and one that writes may not overwrite it.
+    // If there are too many tags, any of them may be the current one. A reading client gets the content again, and a writing client is refused.
     return tags === null ? !isReading(request.method) : heldTag(request, tags, etag!) !== null
   }
   if (lastModified === null || !isReading(request.method)) return false
@@ -72,8 +72,8 @@ function isUnchanged(request: ConditionalRequest, { etag, lastModified }: Valida
 }
 
 /**
- * The one of the tags by which a client has the current state: the current tag itself, or the first that stands for it in a coding that the
- * client accepts now. A cache that keeps several codings may not send any of them to each of its clients.
+ * The tag that shows that the client has the current state: the current tag itself, or the first that stands for it in a coding that the client
+ * accepts now. A shared cache that keeps several codings may not send each of them to every client.
  */
 function heldTag(request: ConditionalRequest, tags: readonly string[], etag: string): string | null {
   if (tags.some((tag) => opaque(tag) === opaque(etag))) return etag
@@ -98,7 +98,7 @@ export function tagOfUnchanged(request: ConditionalRequest, etag: string): strin
   return heldTag(request, (noneMatch === null ? null : tagsOf(noneMatch)) ?? [], etag) ?? etag
 }
 
-/** Why the verdict is `failed`, for the client. It does not show the tag: who may write need not be allowed to read. */
+/** Explains to the client why the verdict is `failed`. It does not show the tag, because a client that may write may not be allowed to read. */
 export function failureOf(request: ConditionalRequest, current: Validators | null): string {
   const match = request.get('if-match')
   if (current === null && match !== null) return 'If-Match needs a current state, and there is none'
@@ -136,10 +136,10 @@ function isWeak(tag: string): boolean {
   return tag.startsWith('W/')
 }
 
-/** What every tag has. A list without it is no list of tags. */
+/** Every tag has a quote. A list without one has no tags. */
 const QUOTE = '"'
 
-/** Caches and browsers name one, or a few. */
+/** Caches and browsers send one or a few. */
 export const MOST_TAGS = 256
 /** One tag, and what precedes the next one: at least a comma. */
 const LISTED_TAG = /((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,[ \t,]*|$)/y

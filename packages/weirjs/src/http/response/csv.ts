@@ -1,4 +1,4 @@
-// Tables as text: comma-separated values (RFC 4180), which are sent while the rows arrive.
+// Sends tables as comma-separated values (RFC 4180) while the rows arrive.
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
@@ -54,10 +54,10 @@ export const CSV_RULES = rules<CsvOptions<Record<string, never>>>('csv')({
 
 /** Rows are gathered until their text has this many characters. */
 const PIECE = 16_384
-/** What spreadsheets take for the beginning of a formula, in narrow and wide characters. */
+/** What spreadsheets read as the beginning of a formula, in narrow and wide characters. */
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 const BEGINNING = '[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20]'
-/** A number or a telephone number is no formula that does anything. */
+/** A number or a telephone number, which is a harmless formula. */
 const NUMBER = '[+-]?\\d[\\d ]*(?:[.,]\\d+)?'
 const IS_NUMBER = new RegExp(`^${NUMBER}$`)
 const SEPARATORS = [',', ';', '\t']
@@ -120,7 +120,7 @@ async function* piecesOf(rows: AsyncIterable<object>, head: string, lineOf: (row
   if (text !== '') yield text
 }
 
-/** The same for rows for which nothing has to wait. */
+/** The same for synchronous rows. */
 async function* piecesAtOnce(rows: Iterable<object>, head: string, lineOf: (row: object) => string): AsyncGenerator<string> {
   let text = head
   for (const row of rows) {

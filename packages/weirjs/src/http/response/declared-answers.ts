@@ -1,4 +1,4 @@
-// What the handler of a route may answer with, by status: whether a response is one of these, and which part of its value leaves.
+// The declared answers of a route: whether a response is one of them, and which part of its value is sent.
 
 import { WeirError } from '../../base/errors.ts'
 import { BYTES_TYPE, isJson, parseMediaType } from '../../formats/media-type.ts'
@@ -24,18 +24,18 @@ interface PlainAnswer {
 
 /** How one answer is sent. */
 interface Sending {
-  /** What there must be: the description of a schema, or of a kind. */
+  /** What is expected: the description of a schema, or of a kind of content. */
   readonly expected: string
   /** Null: not JSON. */
   readonly pick: Picker | null
   readonly hasBody: boolean
   /** The Content-Type, unless the handler sets one. Null: what is usual for the content. */
   readonly type: string | null
-  /** What the events are; null for anything else. */
+  /** The schemas of events; null for anything else. */
   readonly events: EventSchemas | null
 }
 
-/** They answer a condition of the request, and stand for another response. */
+/** Statuses that answer a condition of the request and stand for another response. */
 const CONDITIONAL: ReadonlySet<number> = new Set([304, 412])
 /** Content that is sent as it is. A Web Response with a body is a stream. */
 const RAW: ReadonlySet<string> = new Set<ResponseContent['kind']>(['bytes', 'stream', 'file'])
@@ -69,15 +69,15 @@ export class DeclaredAnswers {
     this.#sendings = new Map([...declared].map(([status, answer]) => [status, sendingOf(answer, checks)]))
   }
 
-  /** The same answers for tests and debugging: what does not fit is an error, also where nothing undeclared would leave. */
+  /** The same answers for tests and debugging: a value that does not fit is an error, even if nothing undeclared would be sent. */
   get checked(): DeclaredAnswers {
     this.#checked ??= this.#checks ? this : new DeclaredAnswers(this.#label, this.#declared, true)
     return this.#checked
   }
 
   /**
-   * Leaves what is declared of a value for JSON, and nothing else of it. Text is not made of a value, and leaves unchanged.
-   * @throws WEIR_ANSWER_UNDECLARED if nothing of it may leave or, in tests and debugging, if it does not fit
+   * Keeps only the declared part of a JSON value. Text was not made from a value, and stays unchanged.
+   * @throws WEIR_ANSWER_UNDECLARED if nothing of it may be sent or, in tests and debugging, if it does not fit
    */
   apply(response: OutgoingResponse): void {
     const sending = this.#sendings.get(response.statusCode)
@@ -98,7 +98,7 @@ export class DeclaredAnswers {
     }
   }
 
-  /** Whether a response that is not made of a value is as declared. */
+  /** Checks whether a response that was not made from a value is as declared. */
   #check(response: OutgoingResponse, sending: Sending | undefined): void {
     const { statusCode, content } = response
     if (CONDITIONAL.has(statusCode) || content.kind === 'upgrade') return
@@ -117,14 +117,14 @@ export class DeclaredAnswers {
     if (events !== null) response.replaceSource((source) => declaredEvents(source, events, this.#label))
   }
 
-  /** No part of such content can be picked, so it leaves only where it is declared, or where nothing that succeeds is. */
+  /** No part of such content can be picked, so it is sent only if it is declared, or if no successful response is declared. */
   #refuseRaw(response: OutgoingResponse, sending: Sending | undefined): void {
     if (sending === undefined) {
       if (this.#isClosed) throw this.#undeclared(response)
     } else if (sending.pick !== null || !sending.hasBody) throw this.#misplaced(response, sending)
   }
 
-  /** Content of another kind than is declared. */
+  /** The error for content of another kind than declared. */
   #misplaced(response: OutgoingResponse, { expected }: Sending): WeirError {
     const { kind } = response.content
     return this.#mismatch(response, new Mismatch(expected, kind === 'none' ? undefined : `a body of ${kind}`))

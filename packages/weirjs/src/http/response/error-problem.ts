@@ -1,4 +1,4 @@
-// What a client sees of an error, as a problem document, and never more than it may see.
+// Makes problem documents of errors. A client never sees more of an error than it may.
 
 import type { ErrorCode } from '../../base/error-codes.ts'
 import {

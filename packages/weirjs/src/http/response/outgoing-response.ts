@@ -22,13 +22,13 @@ const JSON_TYPE = 'application/json'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 const HTML_TYPE = 'text/html; charset=utf-8'
 
-/** Of a response whose body is not JSON that was made of a value. */
+/** Marks a response whose body was not made from a value as JSON. */
 export const NO_JSON = Symbol('no JSON')
 
 /** Methods return the object, so that calls can be chained. The last body wins. `HttpResponse` documents the public ones. */
 export class OutgoingResponse {
   readonly #serialize: Serialize
-  // For others to read: fields and not getters, because most are read for every response. Only the methods change them.
+  // Other code may read these fields, but only the methods change them. They are not getters, because most are read for every response.
 
   statusCode = 200
   reasonPhrase = ''
@@ -53,7 +53,7 @@ export class OutgoingResponse {
 
   /** Whether the handler has set the type itself, so that a new body does not change it. */
   #isTypeSet = false
-  /** What `json` is given becomes the body later. */
+  /** The value that is passed to `json` becomes the body later. */
   #holdsJson = false
   /** Whether type, length and validators describe a file. */
   #describesFile = false
@@ -186,7 +186,7 @@ export class OutgoingResponse {
     this.codedForms = forms
   }
 
-  /** Passes the same content on in another way: a stream that has been read, or is read by `body`. What describes it stays. */
+  /** Sends the same content in another way, for example as bytes after a stream has been read. The fields that describe it stay. */
   deliver(body: Uint8Array | ByteSource): void {
     this.#change()
     this.#describesFile = false
@@ -311,8 +311,7 @@ export class OutgoingResponse {
   }
 
   /**
-   * Prepares for a handler whose answers are declared: what part of a value leaves is decided when its status is known. Until then, the body is
-   * empty.
+   * Prepares for a handler with declared answers: which part of a value is sent is decided when its status is known. Until then, the body is empty.
    * @param usualStatus the status if the handler sets none
    * @param isEmpty whether a response with that status has no body, so that it is complete
    */
@@ -323,7 +322,7 @@ export class OutgoingResponse {
     this.isAnswered = isEmpty
   }
 
-  /** The handler has settled. A value that is still held does not leave. */
+  /** The handler has settled. A value that is still held is not sent. */
   releaseAnswer(): void {
     this.#holdsJson = false
     if (this.jsonValue !== NO_JSON && this.content === NO_CONTENT) this.jsonValue = NO_JSON
@@ -401,7 +400,7 @@ export class OutgoingResponse {
   }
 }
 
-/** For callers in plain JavaScript: what cannot be sent must be found before the response is on the wire. */
+/** For callers in plain JavaScript: finds what cannot be sent before the response is on the wire. */
 function unsendable(value: unknown, wanted: string): WeirError {
   return new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} is not ${wanted}`)
 }

@@ -21,7 +21,7 @@ export interface ResourceState {
   readonly lastModified?: Date | undefined
 }
 
-/** The side of an exchange that conditions are about. */
+/** The part of an exchange that conditions need. */
 export interface DecidedRequest {
   readonly head: ConditionalRequest
   /** What `precondition` has decided: 0 if it was not called, 200 if the handler does its work, otherwise 304 or 412. */
@@ -42,13 +42,13 @@ export function applyPrecondition(exchange: DecidedRequest, response: OutgoingRe
   return isComplete
 }
 
-/** Whether a response is what `precondition` has decided. */
+/** Whether a response is the one that `precondition` has decided on. */
 export function isDecided({ statusCode, content, jsonValue }: OutgoingResponse, decision: number): boolean {
   const isEmpty = content.kind === 'none' && jsonValue === NO_JSON
   return statusCode === decision && (decision === 304 ? isEmpty : content.kind === 'text' && content.problem !== undefined)
 }
 
-/** Sends what `precondition` has decided, in place of what has been set since. */
+/** Sends the response that `precondition` has decided on, and drops what has been set since. */
 export function decideAgain(response: OutgoingResponse, decision: number): void {
   if (decision === 304) sendUnchanged(response)
   else refuse(response, decision)

@@ -29,7 +29,7 @@ export interface UpgradedDuplex extends Duplex {
   onActivity?: (() => void) | null
 }
 
-/** Is shown what is sent, and of another protocol also what the client sends. It must not throw. */
+/** Called with each piece that is sent and, for another protocol, each message that the client sends. It must not throw. */
 export type PieceWatcher = (piece: unknown, isFromClient?: boolean) => void
 
 /**
@@ -45,7 +45,7 @@ export type ResponseContent =
   | {
       readonly kind: 'text'
       readonly text: string
-      /** Of which the text is the JSON form. @internal */
+      /** The problem document that the text is the JSON form of. @internal */
       readonly problem?: Problem
     }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
@@ -67,7 +67,7 @@ export type ResponseContent =
     }
 
 export const NO_CONTENT: ResponseContent = Object.freeze({ kind: 'none' })
-/** The same, where the handler of a GET has returned nothing and set no response. */
+/** The same, if the handler of a GET has returned nothing and set no response. */
 export const NOTHING_RETURNED: ResponseContent = Object.freeze({ kind: 'none' })
 
 /** The bytes of a complete content. They are a copy, because bytes may be a view of the request's memory, which may be overwritten. */

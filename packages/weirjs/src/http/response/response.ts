@@ -335,7 +335,7 @@ export class HttpResponse<Status = any, Body = any> {
   }
 }
 
-/** What the compiler knows of the body of a response: its type by the status, or by `any` if only the body is known. */
+/** What the compiler knows about the body of a response: its type by the status, or by `any` if only the body is known. */
 type BodyByStatus<Status, Body> = 0 extends 1 & Status
   ? 0 extends 1 & Body
     ? // biome-ignore lint/suspicious/noExplicitAny: see HttpResponse

@@ -1,4 +1,4 @@
-// What a client is told about values that do not fit, without those that are secret by their name, although they were not declared so.
+// Describes values that do not fit for the client. It hides values that are secret by their name, even if they were not declared secret.
 
 import type { BindingFailure } from '../../base/errors.ts'
 import { masked, valueSecrets } from '../../formats/masking/ranges.ts'

@@ -1,4 +1,4 @@
-// How much of all streamed responses is read in one turn of the event loop, and whose is read next.
+// Bounds how much of all streamed responses is read in one turn of the event loop, and decides which response is read next.
 
 import process from 'node:process'
 
@@ -9,20 +9,20 @@ const TURN_BYTES = 256 * 1024
 const TURN_PIECES = 64
 /** The same for all responses together: a client may ask for a hundred at once, on each of its connections. */
 const TURN_BYTES_OF_ALL = 512 * 1024
-/** And after so long: what it takes to make a piece is known to its source alone, and a program that has just started is slow. */
+/** The same in milliseconds: only the source knows how long it takes to make a piece, and a program that has just started is slow. */
 const TURN_MS_OF_ALL = 10
-/** What a piece costs, however small it is, as much as so many bytes. */
+/** A piece counts as at least so many bytes, however small it is. */
 const BYTES_OF_ANY_PIECE = 512
-/** What the first piece is expected to have at least. Many responses may ask for it before any of them has it. */
+/** The least size that a first piece is expected to have. Many responses may ask for their first piece before any of them has one. */
 const FEWEST_EXPECTED_BYTES = 8 * 1024
 
 let bytesOfAll = 0
-/** Of the first piece of any response, lately. */
+/** The size of the last first piece of any response. */
 let lastFirstBytes = 0
 let isTurnPlanned = false
 /** When the first piece of this turn was asked for, if a turn is planned. */
 let turnStart = 0
-/** The responses that wait for a turn, all as one sender: in the order in which they came. */
+/** The responses that wait for a turn, in order of arrival: they all count as one sender. */
 const waiting = new FairQueue<() => void>()
 
 function countForAll(bytes: number): void {
@@ -41,7 +41,10 @@ function isTurnOver(): boolean {
   return bytesOfAll >= TURN_BYTES_OF_ALL || (isTurnPlanned && performance.now() - turnStart >= TURN_MS_OF_ALL)
 }
 
-/** Lets those that wait go on, one after the other, until they have used up the turn. Whoever waits again meanwhile does so for a later one. */
+/**
+ * Lets waiting responses continue, one after the other, until they have used up the turn. A response that waits again meanwhile waits for a later
+ * turn.
+ */
 async function beginTurn(): Promise<void> {
   bytesOfAll = 0
   isTurnPlanned = false
@@ -52,7 +55,7 @@ async function beginTurn(): Promise<void> {
   if (waiting.length > 0) planTurn()
 }
 
-/** Resolves when all that is ready has run: ticks come after microtasks, if a microtask plans them. */
+/** Resolves when all ready microtasks have run: a tick that a microtask plans comes after them. */
 function allMicrotasks(): Promise<void> {
   return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
 }
@@ -64,7 +67,7 @@ export class SourceTurns {
   #expected = Math.max(lastFirstBytes, FEWEST_EXPECTED_BYTES)
   #isFirst = true
 
-  /** Whether others come first. */
+  /** Whether other responses come first. */
   get isOver(): boolean {
     return this.#pieces >= TURN_PIECES || this.#bytes >= TURN_BYTES || isTurnOver()
   }

@@ -39,7 +39,7 @@ export class ResponseTrailers {
     this.#unannounced = fields
   }
 
-  /** Whether only a client that has asked for trailers gets them. */
+  /** Whether only a client that has asked for trailers receives them. */
   get mustBeAsked(): boolean {
     return this.#unannounced === null
   }
@@ -65,12 +65,12 @@ export class ResponseTrailers {
     return this.#trailers.length === 0 && this.#unannounced === null
   }
 
-  /** Whether there are some that the head announces. Others may follow anyway: see `areUnannounced`. */
+  /** Whether the head announces some. Others may follow in any case: see `areUnannounced`. */
   get areAnnounced(): boolean {
     return this.#trailers.length > 0
   }
 
-  /** Whether there are unannounced ones. To be asked when the body is complete: who keeps it without them would send half a response. */
+  /** Whether there are unannounced ones. Ask when the body is complete: code that keeps the response without them would later send an incomplete one. */
   get areUnannounced(): boolean {
     return (this.#unannounced?.() ?? []).length > 0
   }
@@ -86,7 +86,7 @@ export class ResponseTrailers {
   }
 
   /**
-   * The values where `areKnown`.
+   * The values, if `areKnown`.
    * @returns name, value, name, value
    * @throws what the function of the unannounced ones throws; WEIR_RESPONSE_HEADER_SYNTAX for a value that cannot be sent
    */

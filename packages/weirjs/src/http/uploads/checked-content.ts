@@ -92,7 +92,10 @@ export class CheckedContent extends Readable {
     return this.#received
   }
 
-  /** Why the client, the form or the policy ended it early. Null for a file that is complete or still arrives, and once `stop` was called. */
+  /**
+   * The error with which the client, the form or the policy ended it early. Null for a file that is complete or still arrives, and once `stop` was
+   * called.
+   */
   get failure(): Error | null {
     return this.#failure
   }
@@ -102,7 +105,7 @@ export class CheckedContent extends Readable {
     return this.#hash?.digest('hex') ?? null
   }
 
-  /** Reads nothing more, because the storage has failed: the error of the storage is the reason then. */
+  /** Reads nothing more, because the storage has failed. The error of the storage is then the reason. */
   stop(): void {
     if (this.destroyed) return
     this.#isStopped = true

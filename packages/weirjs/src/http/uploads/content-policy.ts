@@ -36,9 +36,9 @@ export interface ContentPolicy {
    */
   readonly extensions?: readonly string[]
   /**
-   * Types that the file may have, such as `application/pdf`, or ranges such as `image/*`. Its first bytes tell, whatever the client states:
-   * common images, sound, videos, fonts, archives, PDF and office documents. Default: any. Types whose bytes cannot tell, such as `text/csv` and
-   * `image/svg+xml`, are an error.
+   * Types that the file may have, such as `application/pdf`, or ranges such as `image/*`. The first bytes of the file decide, whatever the client
+   * states: they show common images, sound, videos, fonts, archives, PDF and office documents. Default: any. Types that cannot be recognized by
+   * their bytes, such as `text/csv` and `image/svg+xml`, are an error.
    */
   readonly types?: readonly string[]
   /**
@@ -108,7 +108,7 @@ export type PolicySettings = SettingsOf<ContentPolicy, typeof CONTENT_RULES>
 
 /**
  * Checks the options and the content, reserves the content for `save`, and destroys it if anything fails. A client that disconnects must not end a
- * program whose `onFile` awaits the promise later, or throws before it does: that a file of a form fails is never unhandled.
+ * program whose `onFile` awaits the promise late, or throws before it does. So the rejection for a file of a form is never unhandled.
  */
 export function saveChecked<T, O extends ContentPolicy, S extends PolicySettings>(
   rules: PolicyRules<O, S>,

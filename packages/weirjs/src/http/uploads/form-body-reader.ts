@@ -27,7 +27,7 @@ const Folded = emptyRecord<FormRecord>()
 export class MultipartBodyReader<T> extends BodyReader<T> {
   declare readonly declared: MultipartBody<T>
 
-  /** Parts are dropped and refused as they arrive: nothing is kept of what is not wanted. */
+  /** Parts are dropped and refused as they arrive, so that undeclared content is never kept. */
   override get isStreamed(): boolean {
     return true
   }
@@ -69,7 +69,7 @@ class DeclaredParts implements PartReceiver {
   readonly #fileFields: FileFields
   readonly #isStrict: boolean
   readonly #memory: MemoryParts
-  /** Those that go elsewhere; null if none does. */
+  /** The files that are saved outside of memory; null if there are none. */
   readonly #saved: SavedParts | null
   readonly #files = new Map<string, unknown[]>()
   /** The first mistake of each part, by name. */
@@ -183,7 +183,7 @@ class DeclaredParts implements PartReceiver {
     this.#failures.set(name, new Mismatch(expected, hasFile ? 'a file' : 'a string', [shorten(name)]))
   }
 
-  /** What the handler gets, or everything that is wrong. */
+  /** Returns what the handler gets, or everything that is wrong. */
   form(): object | Mismatch {
     const fields = this.#schema.fromForm(foldForm(this.#memory.fieldPairs, new Folded()))
     const files: Record<string, unknown> = {}

@@ -1,4 +1,4 @@
-// Saves an upload as a file, with the checks of a policy. How: saved-file.ts.
+// Saves an upload as a file, with the checks of a policy (saved-file.ts).
 
 import type { Readable } from 'node:stream'
 

@@ -1,4 +1,4 @@
-// The files of a declared form that go elsewhere while they arrive, and are removed again if the form is refused after all.
+// Saves the files of a declared form outside of memory while they arrive, and removes them if the form is refused later.
 
 import type { Buffer } from 'node:buffer'
 import { unlink } from 'node:fs/promises'
