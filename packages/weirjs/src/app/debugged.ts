@@ -1,4 +1,4 @@
-// Which servers have `debug`, for code that checks more there; and what it finds: mistakes of handlers that only a request shows.
+// Which servers have `debug`, and so check more. Reports mistakes of handlers that only a request shows.
 
 import { WeirError } from '../base/errors.ts'
 import type { Exchange } from '../http/exchange.ts'

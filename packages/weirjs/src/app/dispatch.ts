@@ -28,7 +28,7 @@ import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import { reportedUrl } from './routes/shown-target.ts'
 
-/** Searches of the responses of a route, and objects that each looks at: a warning may come too late, but not cost much. */
+/** How many responses of a route are searched, and how many objects each search visits: a warning may come late, but must not cost much. */
 const MOST_SEARCHES = 20
 const MOST_SEARCHED = 1_000
 
@@ -180,7 +180,10 @@ export class Dispatcher implements Application {
     return this.#prepare(exchange, response)
   }
 
-  /** Warns once for each route: of `return` without a value, and of `{}` for what has no JSON form. The value is searched only then. */
+  /**
+   * Warns once for each route about a `return` without a value, and about `{}` for a value without a JSON form. The value is searched only for that
+   * warning.
+   */
   #findLoss(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {
     const { content } = response
     if (content === NOTHING_RETURNED) this.#warnOfNothing(exchange)
@@ -202,7 +205,7 @@ export class Dispatcher implements Application {
     return this.#prepare(exchange, exchange.failure === null ? this.#answerError(exchange, error) : this.#failTwice(exchange, error))
   }
 
-  /** Runs the hooks just before the response is sent. For a response that is too late, another one has been sent. */
+  /** Runs the hooks just before the response is sent. Does nothing for a late response: another one has been sent. */
   #prepare(exchange: Exchange, made: OutgoingResponse | Promise<OutgoingResponse>): OutgoingResponse | Promise<OutgoingResponse> {
     const { hooks } = chainOf(exchange.match)
     const shown = this.#options.debug ? this.#showLater(exchange, made) : made
@@ -273,15 +276,15 @@ export class Dispatcher implements Application {
     )
   }
 
-  /** The request has already been answered, because its time was over: there is no client to tell. */
+  /** The request timed out and has been answered, so no client is left to receive the error. */
   #dropError(exchange: Exchange, error: unknown, sent: OutgoingResponse): OutgoingResponse {
-    // Code that still tries to answer finds that a response has been sent: that is not a second failure.
+    // The error of code that still tries to respond after the response was sent is not a second failure.
     const isTooLate = codeOf(error) === 'WEIR_RESPONSE_SENT'
     if (!isEndedBy(exchange.request, error) && !isTooLate) this.#log(exchange, error)
     return sent
   }
 
-  /** What middleware is around. */
+  /** Runs inside all middleware. */
   readonly #route: Pipeline = (exchange) => {
     const { values } = exchange.match
     const route = exchange.match.route as Route | null
@@ -302,14 +305,14 @@ export class Dispatcher implements Application {
     logWarning(this.#options.logger, `weir: the handler of ${route.label} returned nothing, and the client gets 204: ${hint}`)
   }
 
-  /** The same for a route that declares its answers: what part of a value leaves is decided when the handler has settled. */
+  /** The same for a route that declares its answers: which part of a value is sent is decided when the handler has settled. */
   #routeDeclared(exchange: Exchange, route: Route, declared: DeclaredAnswers): OutgoingResponse | Promise<OutgoingResponse> {
     const answers = this.#options.debug || exchange.connection.isTest ? declared.checked : declared
     const { own } = exchange
     own.awaitAnswer(answers.usualStatus, answers.isUsuallyEmpty)
     try {
       const response = reply(exchange, route.run(exchange.session, exchange.request, exchange.match.values), answers)
-      if (!(response instanceof OutgoingResponse)) response.catch(() => own.releaseAnswer()) // before other code hears of it
+      if (!(response instanceof OutgoingResponse)) response.catch(() => own.releaseAnswer()) // before other code is told about it
       return response
     } catch (error) {
       own.releaseAnswer()
@@ -386,7 +389,7 @@ export class Dispatcher implements Application {
     }
   }
 
-  /** Logs only what the host program must know: errors of clients are normal, and so are refusals of an overloaded server. */
+  /** Logs only what the host program must know. Errors of clients are normal, and so are the refusals of an overloaded server. */
   #log(exchange: Exchange, error: unknown): void {
     if (isNormal(causeOf(exchange.request, error))) return
     const { head, requestId, match } = exchange

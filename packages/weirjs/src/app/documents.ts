@@ -1,9 +1,10 @@
-// The documents of each server, for `weir openapi`: also those that are not served.
+// The documents of each server, for `weir openapi`, including those that are not served.
 
 const DOCUMENTS = new WeakMap<object, Map<string, () => string>>()
 
 /**
- * Tells `weir openapi` of a document that a module writes, so that the command can print it without a request. It is kept as long as `host`.
+ * Tells `weir openapi` about a document that a module writes, so that the command can print it without a request. The document is kept as long as
+ * `host`.
  * @param host the server, or the group, on which the module is installed
  * @param name of the module. One with the same name is replaced
  * @param text called when the document is needed; what it throws ends the command
@@ -14,7 +15,7 @@ export function noteDocument(host: object, name: string, text: () => string): vo
   else known.set(name, text)
 }
 
-/** What writes each document, by the names of the modules that are installed on `host`. */
+/** The functions that write documents, by the names of the modules that are installed on `host`. */
 export function documentsOf(host: object): ReadonlyMap<string, () => string> {
   return DOCUMENTS.get(host) ?? new Map()
 }

@@ -34,7 +34,7 @@ interface Home extends ListingSettings {
   readonly logger: Logger | null
 }
 
-/** What `routes` has returned, and the revision of the table that it was made of. */
+/** The last result of `routes`, and the revision of the table that it was made from. */
 interface Listed {
   readonly revision: number
   readonly routes: readonly RouteListing[]
@@ -69,8 +69,8 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   }
 
   /**
-   * Every route, in the order of mapping; for a group, only those in it. It is the same list until a route, a policy or a hook is added, so
-   * what is made of it can be kept as long.
+   * Every route, in the order of mapping; for a group, only those in it. It is the same list until a route, a policy or a hook is added, so results
+   * that are computed from it can be kept until then.
    */
   get routes(): readonly RouteListing[] {
     const { table } = this.#home
@@ -141,7 +141,8 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
    */
   mapBelow(path: string, rest: string, declaration: object, handler: Handler): void {
     const base = this.#pathOf(path).replace(/\/$/, '')
-    // Also with a slash after it, and with empty segments: a path that the policies of this group do not see may still be the same to that code.
+    // Paths with a trailing slash or empty segments match too: to the mounted code they may be the same path, which must not bypass the policies of
+    // this group.
     const paths = base === '' ? ['/', `/**${rest}`] : [base, `${base}/`, `${base}/**${rest}`]
     this.#add(this.mapBelow, () => paths.map((one) => new Route(this.#scope, null, one, declaration, handler)))
   }
@@ -163,12 +164,12 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
   }
 
   /**
-   * Maps each entry of a contract with the handler that has its name. A handler gets and returns what the declaration states, as with `mapGet`.
-   * A mapping that throws maps nothing. The `operationId` of an entry that has none is its name, unless another route has it.
-   * @param handlers an object with a method for each entry, and no other: a literal, or an instance of a class, whose members that are not
-   * public are ignored. A WebSocket is served by what `websocket(entry, options)` of `weirjs/websocket` returns
-   * @param options by entry, what its clients do not have to know: `{ createOrder: { use: [auth], requestTimeout: 1000 } }`. Options for all
-   * entries belong to a group
+   * Maps each entry of a contract with the handler that has its name. A handler gets and returns what the declaration states, as with `mapGet`. A
+   * mapping that throws maps nothing. The `operationId` of an entry that has none is its name, unless another route has it.
+   * @param handlers an object with a method for each entry, and no other: a literal, or an instance of a class, whose members that are not public
+   *   are ignored. A WebSocket is served by what `websocket(entry, options)` of `weirjs/websocket` returns
+   * @param options options of entries that clients do not have to know, by entry: `{ createOrder: { use: [auth], requestTimeout: 1000 } }`. Options
+   *   for all entries belong to a group
    * @throws WEIR_ROUTE_CLASH, WEIR_ROUTE_TEMPLATE, WEIR_ROUTE_DECLARATION
    */
   mapContract<C extends Contract, H extends Partial<ContractHandlers<C, P, D>>>(

@@ -1,4 +1,4 @@
-// Reports to the host program what went wrong, whichever order of arguments its logger has.
+// Reports to the host program what went wrong, in the order of arguments that its logger expects.
 
 import { systemClock } from '../base/clock.ts'
 import { isPromise } from '../base/is-promise.ts'

@@ -4,7 +4,7 @@ import { kindOf } from '../base/kind-of.ts'
 import { checkFunction, invalid } from '../base/options.ts'
 import type { ExchangeObserver } from '../http/exchange-record.ts'
 
-/** An observer may be an instance of a class with other members. @throws WEIR_OPTION_INVALID */
+/** Other members are allowed, because an observer may be an instance of a class. @throws WEIR_OPTION_INVALID */
 export function checkObserver(observer: ExchangeObserver | null | undefined): void {
   if (typeof observer !== 'object' || observer === null || typeof observer.end !== 'function')
     throw invalid('observe()', `an observer is an object with a function end(record), not ${kindOf(observer)}`)

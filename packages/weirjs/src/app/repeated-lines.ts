@@ -1,4 +1,4 @@
-// Bounds the lines of the log that a client can cause as often as it likes: one for each cause in a minute.
+// Bounds the log lines that clients can cause as often as they like: one a minute for each cause.
 
 import { HttpError, isInstance } from '../base/errors.ts'
 
@@ -6,7 +6,7 @@ const WINDOW_MS = 60_000
 /** Not Implemented, Service Unavailable, Gateway Timeout. */
 const REFUSALS: ReadonlySet<number> = new Set([501, 503, 504])
 const MOST_CODE_CHARS = 100
-/** In one minute. Which routes there are bounds the causes, but not what codes a program gives its errors. */
+/** Causes in one minute. The number of routes bounds them, but a program may give its errors any number of codes. */
 const MOST_CAUSES = 100
 
 export class RepeatedLines {
@@ -32,8 +32,8 @@ export class RepeatedLines {
 }
 
 /**
- * What has refused a request that the server could not serve now, or does not implement: its code. Clients can cause it as often as they like, such
- * as by a deadline that has passed. Null for any other error.
+ * The code of an error that refuses a request because the server cannot serve it now, or does not implement it; null for any other error. Clients
+ * can cause such an error as often as they like, for example by a deadline that has passed.
  */
 export function refusalOf(error: unknown): string | null {
   try {

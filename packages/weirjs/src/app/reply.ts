@@ -54,7 +54,7 @@ export function reply(
   }
 }
 
-/** A GET has something to return: its handler forgot `return`, unless the client has left, so that no one waits for a value. */
+/** A GET should return something, so its handler probably forgot `return`, unless the client has left and no one waits for a value. */
 function isForgotten({ head, match, hasReachedRoute, request }: Exchange): boolean {
   return hasReachedRoute && head.method === 'GET' && match.route !== null && !request.signal.aborted
 }
@@ -126,10 +126,7 @@ async function replyLater(exchange: Exchange, result: Promise<unknown>, answers:
   return reply(exchange, await result, answers)
 }
 
-/**
- * The same for code that may answer a request, but not hand its connection over.
- * @param who what it is, for messages
- */
+/** The same for code that may answer a request, but not hand over its connection. @param who names the code, for messages */
 export function replyInPlace(exchange: Exchange, result: unknown, who: string): OutgoingResponse | Promise<OutgoingResponse> {
   const response = reply(exchange, result)
   if (response instanceof OutgoingResponse && response.content.kind === 'upgrade') throw unwantedUpgrade(who)
@@ -140,7 +137,7 @@ export function unwantedUpgrade(who: string): WeirError {
   return new WeirError('WEIR_RESULT_UNSENDABLE', `${who} cannot answer with an upgrade`)
 }
 
-/** Sends the declared part of what a handler answers. */
+/** Sends the declared part of a handler's result. */
 function settle(
   exchange: Exchange,
   response: OutgoingResponse,
@@ -155,8 +152,8 @@ function settle(
 }
 
 /**
- * A handler that goes on after `precondition` was true answers as if the condition held. Its client gets the 304 or the 412 anyway.
- * Middleware may replace these.
+ * A handler that continues after `precondition` returned true responds as if the condition held. Its client still gets the 304 or the 412, which
+ * middleware may replace.
  */
 function keepDecision(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {
   const { decision, failure } = exchange
@@ -171,7 +168,7 @@ function keepDecision(exchange: Exchange, response: OutgoingResponse): OutgoingR
   return own
 }
 
-/** A hook changes the response that it gets. One that returns another, or a body, was meant to replace it, and does not. */
+/** Refuses the result of a hook that returns another response, or a body: a hook can only change the response that it receives. */
 export function checkHookResult(exchange: Exchange, response: OutgoingResponse, result: unknown): void {
   const isObject = typeof result === 'object' && result !== null
   const isBody = typeof result === 'string' || ArrayBuffer.isView(result) || (isObject && isWebResponse(result))

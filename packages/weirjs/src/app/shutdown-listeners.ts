@@ -1,4 +1,5 @@
-// What to stop when a server stops. All share one listener, so that the thousandth stream costs no more to add and remove than the first.
+// Objects to stop when a server stops. All of them share one listener, so that adding and removing the thousandth stream costs no more than the
+// first.
 
 import type { HttpSession } from '../http/session.ts'
 
@@ -34,7 +35,7 @@ export function removeShutdownListener(signal: AbortSignal, listener: ShutdownLi
  * Calls `stop` once when the server begins to stop; at once if it is stopping already. For work that would otherwise keep the server from stopping
  * until it is cut. The thousandth listener costs no more than the first. What `stop` throws is an uncaught exception.
  * @param of a request of the server, or `session.server.stopping`
- * @returns what to call when the work has ended: `stop` is not called after that
+ * @returns a function to call when the work has ended: `stop` is not called after that
  */
 export function onStop(of: HttpSession | AbortSignal, stop: () => void): () => void {
   const signal = of instanceof AbortSignal ? of : of.server.stopping

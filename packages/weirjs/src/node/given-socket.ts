@@ -1,4 +1,4 @@
-// What code reads and calls of a socket of Node, on the socket of another protocol: its addresses, its counters, its timeout and its ends.
+// Adds the members of a Node socket that code uses to the socket of another protocol: addresses, counters, timeout and ends.
 //
 // The socket itself is a Duplex over the connection, or over a stream of HTTP/2, so `data`, `end`, `error` and `close` are its own.
 
@@ -9,7 +9,7 @@ import type { UpgradedDuplex } from '../http/response/response-content.ts'
 import { IdleTimer, listenForTimeout } from './idle-timer.ts'
 import type { NodeSocket } from './node-socket.ts'
 
-/** What the socket of the request knows and says as well. */
+/** Members that are the same as on the socket of the request. */
 const SAME: readonly (keyof NodeSocket)[] = [
   'remoteAddress',
   'remotePort',
@@ -27,7 +27,7 @@ const SAME: readonly (keyof NodeSocket)[] = [
   'pending',
 ]
 
-/** Makes the socket of another protocol one of Node. @param asked the socket of the request that has asked for it */
+/** Gives the socket of another protocol the form of a Node socket. @param asked the socket of the request that asked for the protocol */
 export function describeSocket(socket: Duplex, asked: NodeSocket): Socket {
   const upgraded = socket as UpgradedDuplex
   const itself = (): Duplex => socket

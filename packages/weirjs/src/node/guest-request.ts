@@ -1,9 +1,10 @@
 // The Request that a mounted fetch function receives.
 //
-// Creating a native Request costs more than most handlers do. On Node 20 and 22, whose Request keeps its internal state in properties with
-// symbols, the guest receives a light object instead: it inherits from Request.prototype, answers what it can from the request that weir has
+// Creating a native Request costs more than most handlers do. On Node 20 and 22, whose Request keeps its internal state in properties with symbols,
+// the mounted function receives a light object instead: it inherits from Request.prototype, answers what it can from the request that weir has
 // read, and creates the native Request when something needs it, such as `new Request(request)` or `fetch(request)`, which read those symbols. On
-// Node 24, the state is in private fields, which no other object can have: there the guest receives a native Request. No global is replaced.
+// Node 24, the state is in private fields, which no other object can have: there, the mounted function receives a native Request. No global is
+// replaced.
 
 import type { RequestBody } from '../http/body/body.ts'
 import { type Exchange, exchangeOf } from '../http/exchange.ts'
@@ -15,12 +16,12 @@ import type { HttpSession } from '../http/session.ts'
 import { completeLight, lightHeaders, NATIVE } from './light-headers.ts'
 import { withoutSegments } from './mounted-url.ts'
 
-/** Methods that Fetch writes in upper case, if they are not. */
+/** Methods that Fetch converts to upper case. */
 const OTHER_CASE = /^(?:delete|get|head|options|post|put)$/i
 
 type LightClass = new (exchange: Exchange, url: string) => object
 
-/** Null where a light object would not be a Request. Undefined: not yet known. */
+/** Null if native code does not accept a light object as a Request. Undefined: not yet known. */
 let lightClass: LightClass | null | undefined
 
 /**

@@ -1,4 +1,4 @@
-// The timeout of a socket of Node: it tells after each time of silence, until it is stopped.
+// The timeout of a Node socket: it reports each period of silence until it is stopped.
 
 import type { Clock } from '../base/clock.ts'
 

@@ -27,10 +27,7 @@ export type FetchHandler = (request: Request, environment: FetchEnvironment) => 
 export interface MountFetchOptions {
   /** Whether the URL of the request leaves out the prefix. Default false: it is the URL that the client requested. */
   readonly stripPrefix?: boolean
-  /**
-   * What answers a request for which the function returns nothing. A function is called like the handler of a route. Without one, the client
-   * gets 404.
-   */
+  /** Answers a request for which the function returns nothing. It is called like the handler of a route. Default: the client gets 404. */
   readonly next?: (session: HttpSession) => unknown
   /** Whether a Response with status 404 counts as nothing, so that `next` or weir's own 404 answers. Default false. */
   readonly passOn404?: boolean
@@ -100,8 +97,8 @@ function pass({ next }: Mount, session: HttpSession): unknown {
 }
 
 /**
- * Frameworks answer whatever their handlers throw with 500, also an error that reading the body has thrown because weir has refused it. The
- * client gets weir's response then, such as 413.
+ * Frameworks respond with 500 to any error of their handlers, even if reading the body failed because weir refused it. In that case, the client
+ * gets weir's response, such as 413.
  */
 function throwRefusal({ request }: HttpSession, response: Response): void {
   const failure = bodyOf(request)?.failure ?? null

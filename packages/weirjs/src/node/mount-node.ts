@@ -17,7 +17,7 @@ import { checkNode } from './node-message.ts'
 import { NodeServer, type ServerControls } from './node-server.ts'
 import { isWatched, tellFinish, tellStart, WatchedServer } from './watching.ts'
 
-/** Passes the request on: to weir, without an error, or with one. */
+/** Passes the request on to weir, with or without an error. */
 export type NodeNext = (error?: unknown) => void
 
 /** Code written for `node:http`, with or without `next`. What it returns is ignored, except that a rejected promise is an error. */
@@ -65,7 +65,7 @@ export function mountNode(server: MountHost, path: string, handler: NodeHandler,
   mapBelow(server, path, (session) => answer(mount, session))
 }
 
-/** Lets those that listen on the returned server answer what no route matches. */
+/** Lets the listeners of the returned server answer requests that no route matches. */
 export function mountListeners(server: MountHost, controls: ServerControls): NodeServer {
   const handler: NodeHandler = (req, res, next) => {
     const { httpServer } = mount
@@ -115,7 +115,7 @@ class Mount implements Mounted {
     this.#controls = controls
   }
 
-  /** What `req.socket.server` is. Packages add their listener for `upgrade` there. */
+  /** The value of `req.socket.server`, to which packages add their listener for `upgrade`. */
   get httpServer(): NodeServer {
     this.#httpServer ??= new NodeServer(this.#host, this.#controls)
     return this.#httpServer
@@ -129,12 +129,12 @@ class Mount implements Mounted {
     return this.#httpServer?.emit('timeout', socket) === true
   }
 
-  /** Whether its function is called as a listener for `request` of a server: monitors want to see that. */
+  /** Whether its function is called as a listener for `request` of a server, because monitors watch that event. */
   get isWatched(): boolean {
     return this.#controls === null && isWatched()
   }
 
-  /** What those that watch think the server is. Other code does not see it. */
+  /** The server that monitors see. Other code does not see it. */
   get watched(): WatchedServer {
     this.#watched ??= new WatchedServer()
     return this.#watched
@@ -179,7 +179,7 @@ function answer(mount: Mount, session: HttpSession): unknown {
   return exchange.result()
 }
 
-/** Of a fetch function, such as Hono's, which has written nothing: the client would wait forever. */
+/** Refuses the result of a fetch function, such as Hono's, that was mounted by mistake: it writes nothing, and the client would wait forever. */
 function checkReturned(exchange: NodeExchange, value: unknown): void {
   if (typeof value !== 'object' || value === null || exchange.res.headersSent || !isWebResponse(value)) return
   exchange.fail(new WeirError('WEIR_RESULT_UNSENDABLE', 'a handler of mountNode() returned a Response: mount it with mountFetch()'))

@@ -1,4 +1,4 @@
-// The URL of a request, as code sees it that is mounted below a prefix.
+// The URL of a request as code that is mounted below a prefix sees it.
 
 interface UrlHolder {
   url?: string | undefined

@@ -11,7 +11,7 @@ import { MOUNTED_REST } from '../modules/metrics/http-conventions.ts'
 export type MountHost = Pick<ModuleHost, 'prefix' | 'logger' | 'isListening'>
 
 const NOT_DOCUMENTED = Object.freeze({ isDocumented: false })
-/** Mounted code has routes of its own, of which documents know nothing. */
+/** Mounted code has its own routes, which documents do not describe. */
 const mounted: Policy = { name: 'mounted', describe: () => NOT_DOCUMENTED }
 
 /** @throws WEIR_OPTION_INVALID for anything but a server or a group */
@@ -30,7 +30,7 @@ export function mapBelow(server: MountHost, path: string, answer: (session: Http
   ;(server as MountHost & MapsBelow).mapBelow(path, MOUNTED_REST, { body: 'stream', use: [mounted] }, (_, session) => answer(session))
 }
 
-/** How many segments a path below the mount begins with that belong to the prefix. */
+/** How many segments of a path below the mount belong to the prefix. */
 export function countPrefixSegments({ prefix }: MountHost, path: string): number {
   return `${prefix}${withoutSlash(path)}`.split('/').length - 1
 }

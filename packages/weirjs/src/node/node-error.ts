@@ -23,7 +23,7 @@ export function errorOf(error: unknown): unknown {
   try {
     return new HttpError(code, shown, { cause: error, headers: (headers as ErrorHeaders | null | undefined) ?? {} })
   } catch {
-    return new HttpError(code, shown, { cause: error }) // it has fields that cannot be sent
+    return new HttpError(code, shown, { cause: error }) // the error has fields that cannot be sent
   }
 }
 

@@ -43,11 +43,11 @@ const DONE = 2
 
 /** What is mounted. */
 export interface Mounted extends HasServer {
-  /** Tells those that listen to the server of a connection. @returns whether something does */
+  /** Emits `connection` to the listeners of the server. @returns whether there are any */
   announce(socket: object): boolean
   /** Milliseconds of silence, as set on the server; 0 for none. */
   readonly timeout: number
-  /** @returns whether something listens for the silence of a socket */
+  /** @returns whether there are listeners for the timeout of a socket */
   tellTimeout(socket: object): boolean
   /** Tells monitors that the response is complete. */
   tellFinish(req: IncomingMessage, res: NodeResponse): void
@@ -75,7 +75,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   #pieces: PieceQueue | null = null
   /** The rest of the body will not arrive, but the exchange continues. */
   #hasFailed = false
-  /** Something counts the socket as a connection, and waits for its end. */
+  /** A listener counts the socket as a connection, and waits for its end. */
   #isAnnounced = false
   #result: unknown
   #resolve: ((result: unknown) => void) | null = null
@@ -108,7 +108,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     this.#isAnnounced = this.#mount.announce(this.#socket)
   }
 
-  // What the handler of the route returns.
+  // The result for the handler of the route.
 
   /** The code has returned. @returns undefined if the response is there; otherwise a promise */
   result(): unknown {
@@ -144,7 +144,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     return false
   }
 
-  /** The code passes the request on. @param answer makes the result */
+  /** The code passes the request on. @param answer creates the result */
   passOn(answer: () => unknown): void {
     if (this.#phase === OPEN && !this.#isEnded) this.#giveUp(answer)
   }
@@ -371,7 +371,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
     else if (!own.isTaken) own.header('Connection', 'close') // Node would have sent the response already
   }
 
-  /** As in Node, what listens on the socket alone does not keep it. */
+  /** As in Node, listeners of the socket alone do not keep it open. */
   onTimeout(): void {
     const { req, res } = this
     const isHeard = [!req.complete && req.emit('timeout'), res.emit('timeout'), this.#mount.tellTimeout(this.#socket)].includes(true)
@@ -379,7 +379,7 @@ export class NodeExchange implements MessageOwner, SocketOwner, BodyWriter {
   }
 
   /**
-   * The client has left, or is not served any more.
+   * The client has left, or is no longer served.
    * @param error for the code; null for Node's
    * @param reason why the exchange is cut; null if it has ended already, or is about to
    */
@@ -407,7 +407,7 @@ function isUtf8(encoding: BufferEncoding | null | undefined): encoding is 'utf8'
   return !encoding || encoding === 'utf8' || encoding === 'utf-8'
 }
 
-/** What is thrown becomes a promise that rejects. */
+/** Turns a thrown error into a promise that rejects. */
 function resultOf(answer: () => unknown): unknown {
   try {
     return answer()

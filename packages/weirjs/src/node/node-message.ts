@@ -56,7 +56,7 @@ export interface NodeResponse extends ServerResponse<NodeRequest> {
 const nodeFinish = (ServerResponse.prototype as NodeResponse)._finish
 /** Whether a response waits for the event `drain`. Node's server resets it, and there is no public way to do so. Undefined: this Node has another. */
 const NEED_DRAIN = symbolOf('kNeedDrain')
-/** Over HTTP/2 a handshake has no key (RFC 8441 §5), but packages for WebSockets require one. What they answer to it is not sent. */
+/** Over HTTP/2 a handshake has no key (RFC 8441 §5), but packages for WebSockets require one. Their response to it is not sent. */
 const ANY_KEY = 'AAAAAAAAAAAAAAAAAAAAAA=='
 
 function symbolOf(name: string): symbol | undefined {
@@ -150,7 +150,7 @@ export function emitClose(res: NodeResponse): void {
 
 function storeHeader(this: NodeResponse, statusLine: string, headers: unknown): void {
   this[OWNER].storeHead(headers)
-  // All that Node reads of them is whether they are set.
+  // Node only checks whether they are set.
   this._header = `${statusLine}\r\n`
   this._headerSent = true
 }

@@ -32,14 +32,14 @@ export class NodeServer extends EventEmitter {
   #isEnding = false
   /** Milliseconds of silence of each exchange, as Node has it for each connection. */
   timeout = 0
-  // What programs set on a server of Node. weir has timeouts and limits of its own.
+  // Members that programs set on a Node server. They have no effect, because weir has its own timeouts and limits.
   keepAliveTimeout = 0
   headersTimeout = 0
   requestTimeout = 0
   maxHeadersCount: number | null = null
   maxRequestsPerSocket: number | null = null
 
-  /** @param controls null if it only receives what is mounted: its server is started by the program */
+  /** @param controls null if it only receives requests: the program starts its server */
   constructor(host: MountHost, controls: ServerControls | null) {
     super()
     this.#host = host
@@ -56,10 +56,7 @@ export class NodeServer extends EventEmitter {
     return (req, socket, head) => this.emit('upgrade', req, socket, head)
   }
 
-  /**
-   * Each exchange has a socket of its own: for those that listen, it is a connection that carries one request.
-   * @returns whether something listens
-   */
+  /** Each exchange has its own socket, which listeners see as a connection that carries one request. @returns whether there are listeners */
   announce(socket: object): boolean {
     return this.emit('connection', socket)
   }
@@ -68,7 +65,7 @@ export class NodeServer extends EventEmitter {
     return this.#host.isListening
   }
 
-  /** Listens where the arguments say, and where the options of the server do in what they leave out. Emits `listening`, or `error`. */
+  /** Listens where the arguments say. The options of the server apply to what they leave out. Emits `listening`, or `error`. */
   listen(...args: readonly unknown[]): this {
     const callback = args.findLast((one) => typeof one === 'function') as (() => void) | undefined
     if (callback !== undefined) this.once('listening', callback)
@@ -82,7 +79,7 @@ export class NodeServer extends EventEmitter {
     return this
   }
 
-  /** As of `net.Server`: null before it listens, and text for a Unix socket. */
+  /** As in `net.Server`: null before it listens, and a string for a Unix socket. */
   address(): { address: string; family: string; port: number } | string | null {
     const first = this.#controls?.endpoints[0]
     if (first === undefined) return null

@@ -1,8 +1,7 @@
-// What `req.socket` is for code that is mounted: the socket of one exchange, as far as such code uses it.
+// The value of `req.socket` for mounted code: the socket of one exchange, with the members that such code uses.
 //
-// It is not the socket of the connection, which belongs to the engine and which other exchanges share over HTTP/2. Node's own response
-// writes the bytes of its body here, without a head and without framing. Destroying it ends the exchange: a connection of HTTP/1.1, a stream of
-// HTTP/2.
+// It is not the socket of the connection, which belongs to the engine and which other exchanges share over HTTP/2. Node's own response writes the
+// bytes of its body here, without a head and without framing. Destroying it ends the exchange: a connection of HTTP/1.1, a stream of HTTP/2.
 
 import { EventEmitter } from 'node:events'
 import { getDefaultHighWaterMark } from 'node:stream'
@@ -14,7 +13,7 @@ import { IdleTimer, listenForTimeout, NO_TIMEOUT } from './idle-timer.ts'
 
 export type WriteCallback = (error?: Error | null) => void
 
-/** What has a server in the form of Node's. */
+/** An object with a server in the form of Node's. */
 export interface HasServer {
   readonly httpServer: object
 }
@@ -240,7 +239,7 @@ export class NodeSocket extends EventEmitter {
     this.readable = false
     this.writable = false
     this.errored = error
-    // One without a listener would end the process; a server of Node has one.
+    // An error without a listener would end the process; a Node server has one.
     if (error !== null && this.listenerCount('error') > 0) this.emit('error', error)
     this.emit('close', error !== null)
   }

@@ -1,6 +1,6 @@
-// What monitors of Node's HTTP servers are told about mounted code: the channels of `node:diagnostics_channel` that Node's own server publishes
-// to, and a call of `emit` that they may have wrapped. Packages for OpenTelemetry wrap `emit` of `http.Server`; others, told by the channel which
-// server it is, wrap `emit` of the server.
+// Tells monitors of Node's HTTP servers about mounted code: the channels of `node:diagnostics_channel` that Node's own server publishes to, and a
+// call of `emit` that they may have wrapped. Packages for OpenTelemetry wrap `emit` of `http.Server`; others, told by the channel which server it
+// is, wrap `emit` of the server.
 
 import { channel } from 'node:diagnostics_channel'
 import { EventEmitter } from 'node:events'
@@ -10,15 +10,15 @@ import { type IncomingMessage, Server, type ServerResponse } from 'node:http'
 const STARTED = channel('http.server.request.start')
 const FINISHED = channel('http.server.response.finish')
 
-/** As of an `EventEmitter`. */
+/** The `emit` of an `EventEmitter`. */
 type Emit = (event: string | symbol, ...values: unknown[]) => boolean
 
-/** Emits like a server of Node: by what stands in `http.Server.prototype` now. */
+/** Emits like a Node server: by the current `emit` of `http.Server.prototype`. */
 export function emitAsServer(emitter: EventEmitter, event: string | symbol, values: readonly unknown[]): boolean {
   return (Server.prototype.emit as Emit).call(emitter, event, ...values)
 }
 
-/** Whether something wants to see calls of mounted code. */
+/** Whether a monitor watches calls of mounted code. */
 export function isWatched(): boolean {
   return STARTED.hasSubscribers || Server.prototype.emit !== EventEmitter.prototype.emit
 }

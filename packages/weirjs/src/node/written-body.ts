@@ -6,9 +6,9 @@ import { GatheredBytes } from '../http/body/gathered-bytes.ts'
 import { HEAD_ONLY } from '../http/response/byte-source.ts'
 import type { WriteCallback } from './node-socket.ts'
 
-/** What one `next` yields at most, unless a single piece is larger. */
+/** The most bytes that one `next` yields, unless a single piece is larger. */
 const MOST_PIECE_BYTES = 64 * 1024
-/** Shorter pieces behind another one are gathered, in blocks: the client decides how long the pieces of an echo are. */
+/** Shorter pieces that follow another one are gathered in blocks, because the client decides how long the pieces of an echo are. */
 const SHORT_BYTES = 1024
 const BLOCK_BYTES = 16 * 1024
 
@@ -176,7 +176,7 @@ export class WrittenBody implements AsyncIterator<Piece> {
   }
 }
 
-/** As Node does: not inside the code that has written, and outside of the engine. */
+/** As in Node: outside of the code that has written, and outside of the engine. */
 function call(callbacks: Callbacks, error: Error | null): void {
   for (const callback of callbacks) if (callback !== null) process.nextTick(callback, error)
 }

@@ -25,7 +25,7 @@ type ControllerType = abstract new (...args: never[]) => Controller
 
 /** Decorates a method whose parameter accepts the arguments of the route, and which returns what the route declares. */
 export type MethodDecorator<A, R = unknown> = <This extends Controller, M extends AnyMethod>(
-  // NoInfer keeps the compiler from inferring types from the sentences of `MethodFit`, which would take three times as long for each route.
+  // NoInfer keeps the compiler from inferring types from the sentences of `MethodFit`: that would take three times as long for each route.
   method: M & NoInfer<MethodFit<M, A> & Returning<R>>,
   context: ClassMethodDecoratorContext<This>,
 ) => void
@@ -133,7 +133,7 @@ type ArgsOfEntry<E> = E extends readonly [string, infer P extends string, infer 
       ? ArgsOf<P>
       : never
 
-/** The type that an entry must have for the method with its name: any if the method fits, otherwise a sentence. `O`: what the class declares. */
+/** The type that an entry must have for the method of its name: any if the method fits, otherwise a sentence. `O` is what the class declares. */
 type Fitting<M, E, O> = E extends readonly (readonly unknown[])[]
   ? { readonly [I in keyof E]: FittingOne<M, E[I], O> }
   : FittingOne<M, E, O>
@@ -143,9 +143,9 @@ type FittingOne<M, E, O> =
       ? WellFormed<E>
       : 'the method returns something that "answers" does not declare'
     : MethodFit<M, ArgsOfEntry<E>>
-/** What a method may return whose route is `E`, within what is declared around it. */
+/** What the method of route `E` may return, within what is declared around it. */
 type ResultOfEntry<E, O> = E extends readonly [string, string, infer D] ? ResultOf<Merged<O, D>> : ResultOf<O>
-/** What the entries of `T` are within: its `answers`. */
+/** The `answers` that apply to all entries of `T`. */
 type AnswersOf<T> = T extends { readonly answers: infer A } ? { readonly answers: A } : NoDeclaration
 /** Entries are compared with a tuple only to report what is wrong: comparing tuples takes the compiler long. */
 type WellFormed<E> = E extends readonly [infer M, infer P, infer D]
@@ -178,8 +178,8 @@ export interface RoutesDeclared<_T = unknown> {
 }
 
 /**
- * `unknown` if the methods of class `C` return what the group around it, whose declaration is `D`, lets them answer. Otherwise a sentence that
- * names one that does not. Of routes that decorators declare, the compiler knows nothing here.
+ * `unknown` if the methods of class `C` return what the declaration `D` of the group around it allows. Otherwise a sentence that names a method
+ * that does not. The compiler does not see routes that decorators declare.
  */
 export type FitsGroup<C, D> = D extends { readonly answers: unknown }
   ? C extends { readonly routes: RoutesDeclared<infer T>; readonly prototype: infer I }

@@ -31,7 +31,7 @@ export interface MapOptions<T extends Controller = Controller> {
   readonly create?: (Class: ControllerClass<T>, session: HttpSession) => T
 }
 
-/** @internal Of mapController() and mapControllers(). */
+/** @internal The options of mapController() and mapControllers(). */
 export const MAP_RULES = rules<MapOptions>('mapController()')({ exclude: list<AnyController>().or([]), create: func().optional() })
 
 /** The routes of one class under `mount`. @param outer where the class is mapped @throws WEIR_ROUTE_DECLARATION if it has none */

@@ -1,4 +1,4 @@
-// Whether a method can be called with what its route passes, and what the compiler reports when it cannot. Only types.
+// Types that check whether a method can be called with what its route passes, and what the compiler reports if it cannot.
 
 import type { HttpSession } from '../../http/session.ts'
 

@@ -15,7 +15,7 @@ import { html, Markup } from './markup.ts'
 import { STYLE } from './page-style.ts'
 import { type Frame, framesOf, type SourceLines } from './source-frames.ts'
 
-/** What the page may load and do: nothing but its own style. */
+/** What the page may load and do: only its own style. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -52,7 +52,7 @@ export async function errorPage({ problem, error, exchange, explanation, secrets
   const { status, title, code = '', detail = title } = problem
   const where = await sourceSections(error)
   const why = [explanationSection(explanation), requestSection(exchange, secrets, texts)].flat()
-  // A client's mistake is understood from the routes, the program's from its source.
+  // For a client's mistake the page shows the routes first, for a mistake of the program its source.
   const sections = [...failureSection(problem), ...(status < 500 ? [...why, ...where] : [...where, ...why])]
   return html`<!doctype html>
 <html lang="en">
@@ -78,7 +78,7 @@ ${sections}
 `.text
 }
 
-/** What could not be converted. */
+/** The values that could not be converted. */
 function failureSection({ errors = [] }: Problem): readonly Markup[] {
   if (errors.length === 0) return NOTHING
   const facts = errors.slice(0, MAX_FAILURES).map(({ name, in: place, expected, actual }): Fact => {
@@ -88,7 +88,7 @@ function failureSection({ errors = [] }: Problem): readonly Markup[] {
   return [section('misfits', html`What does not fit`, list(facts))]
 }
 
-/** Where the error was thrown, and those that caused it. */
+/** The source where the error, and each of its causes, was thrown. */
 async function sourceSections(error: unknown): Promise<readonly Markup[]> {
   const sections: Markup[] = []
   let cause = error
@@ -117,7 +117,7 @@ function causeOf(error: unknown): unknown {
   }
 }
 
-/** The frames of the program. Others, where the mistake seldom is, are folded away. */
+/** The frames of the program. Other frames, where the mistake rarely is, are collapsed. */
 function frameLists(frames: readonly Frame[]): readonly Markup[] {
   const listOf = (own: boolean): Markup[] => frames.filter(({ isProgram }) => isProgram === own).map(frameItem)
   const program = listOf(true)

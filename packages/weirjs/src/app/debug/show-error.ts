@@ -23,17 +23,17 @@ export function showError(
   response: OutgoingResponse,
   sent: Problem,
 ): OutgoingResponse | Promise<OutgoingResponse> {
-  // The page that gets it may be a stranger's, under a name of its own, and could read what is explained.
+  // The page that receives it may belong to a stranger who uses a host name of their own, and could read the explanation.
   if (sent.code === 'WEIR_HOST_NOT_SERVED') return response
   const explanation = explanationOf(server, exchange, sent)
   const isLost = sent.code === 'WEIR_ROUTE_NOT_FOUND' && explanation?.response.code === sent.code
-  const problem = isLost ? { ...sent, detail: explanation.response.detail } : sent // it may ask whether another path was meant
+  const problem = isLost ? { ...sent, detail: explanation.response.detail } : sent // the explanation may suggest another path
   if (prefersHtml(exchange.head.get('accept'))) return showPage(server, exchange, response, problem, explanation)
   response.vary('Accept')
   return EXPLAINED.has(problem.status) ? response.sendProblem({ ...problem, explanation }) : response
 }
 
-/** What helps to find an error must not become another one. */
+/** Code that helps to find an error must not cause another one. */
 function explanationOf(server: ExplainedServer, exchange: Exchange, { status }: Problem): Explanation | null {
   const { head, connection, failure } = exchange
   const otherMethods = exchange.note(OTHER_METHODS) ?? []
@@ -55,7 +55,7 @@ async function showPage(
   const secrets = new Secrets(consideredRoutes(routes, head.path), match.route as Route | null)
   const texts = new ShownTexts(routes)
   const page = await errorPage({ problem, error: failure, exchange, explanation, secrets, texts })
-  if (response.isTaken) return response // the time of the request was up
+  if (response.isTaken) return response // the request has timed out
   response.removeHeader('Content-Type').html(page).vary('Accept')
   for (const [name, value] of Object.entries(PAGE_FIELDS)) response.header(name, value)
   return response

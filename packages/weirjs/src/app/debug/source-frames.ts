@@ -1,7 +1,7 @@
 // The frames of an error's stack, with the lines of source around them, for the page that shows errors while a program is developed.
 //
-// The text of a message is part of the text of a stack, and clients often choose parts of messages. What comes before the frames is therefore
-// removed by its length, and a file is read only if it is a source file. Code of packages is not read at all.
+// The text of a message is part of the text of a stack, and clients often choose parts of messages. So the text before the frames is removed by its
+// length, and a file is read only if it is a source file. Code of packages is never read.
 
 import { readFile, stat } from 'node:fs/promises'
 import { extname, relative } from 'node:path'
@@ -42,7 +42,7 @@ const NAME = /^[\w$.]*(?: \[\w+\])?/
 const FRAME = /^ {4}at (?:async )?(?:(.+) \()?(file:\/\/[^()]+|node:[^()]+|\/[^()]+|[a-z]:[\\/][^()]+):(\d{1,7}):(\d{1,7})\)?$/i
 const SOURCE_FILE = /^\.[cm]?[jt]sx?$/
 const PACKAGES = /[\\/]node_modules[\\/]/
-/** The folder of weir's own code, which may be outside node_modules. In the sources, and in what they are bundled to. */
+/** The folder of weir's own code, which may be outside node_modules: in the sources, and in the bundle. */
 const OWN = ownFolder()
 
 /** Never rejects: a file that cannot be read is not shown. */
@@ -69,7 +69,7 @@ function shortPath(path: string): string {
   return short.startsWith('..') ? path : short
 }
 
-/** Found as frames are: with source maps, a stack has other paths than `import.meta.url`. Null if it is not known. */
+/** Read from a stack, because with source maps its paths differ from `import.meta.url`. Null if it is not known. */
 function ownFolder(): string | null {
   const [, , place = ''] = FRAME.exec(frameLines(new Error())[0] ?? '') ?? []
   return /^(.+[\\/])(?:app[\\/]debug|parts)[\\/][^\\/]*$/.exec(pathOf(place) ?? '')?.[1] ?? null

@@ -83,7 +83,7 @@ function expectationOf(schema: AnySchema): string {
   return schema instanceof Schema ? schema.describe() : `${PASSES_SCHEMA} (${schema['~standard'].vendor})`
 }
 
-/** A schema of another library does not say. */
+/** A schema of another library does not tell. */
 function presenceOf(schema: AnySchema | null): ExplainedArgument['presence'] {
   if (!(schema instanceof Schema)) return 'required'
   return schema.hasDefault ? 'default' : schema.isOptional ? 'optional' : 'required'

@@ -15,7 +15,7 @@ export interface AskedContent {
   readonly settings: BodySettings
 }
 
-/** What was thrown, or null if it fits; and whether it could be checked. */
+/** The error that reading it threw, or null if it fits; and whether it could be checked. */
 export interface CheckedBody {
   readonly isChecked: boolean
   readonly error: unknown
@@ -23,7 +23,7 @@ export interface CheckedBody {
 
 const NOT_CHECKED: CheckedBody = Object.freeze({ isChecked: false, error: null })
 
-/** Code of the program gets nothing of the request: a schema of another library, a JSON engine, what decodes. */
+/** No code of the program receives anything of the request: no schema of another library, no JSON engine and no decoder. */
 export function checkedBody(route: Route | null, head: RequestHead, content: AskedContent | null): CheckedBody {
   const reader = route?.body ?? null
   if (content === null || reader === null || content.settings.jsonEngine !== null) return NOT_CHECKED

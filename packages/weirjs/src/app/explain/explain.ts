@@ -66,7 +66,7 @@ export interface AskedRequest {
   readonly application: Application | null
 }
 
-/** What is answered in fact. */
+/** The response that was actually sent. */
 export interface Actual {
   readonly status: number
   /** The error; null where the program has responded by itself. */
@@ -83,7 +83,7 @@ export function explain(server: ExplainedServer, asked: AskedRequest, actual: Ac
   const route = match.route as Route | null
   const scope = route === null ? (match as NoRoute).scope : route.scope
   const request = new HttpRequest(head, null, connection, match, { limits, jsonEngine: null, invalidBodyStatus: 400 })
-  // Both cost time for each route of the server, and who asks only which route answers needs neither.
+  // Both take time for each route of the server, and a caller that only asks which route answers needs neither.
   let considered: readonly ConsideredRoute[] | null = null
   const consider = (): readonly ConsideredRoute[] => (considered ??= consideredRoutes(routes, head.path))
   const secrets = secretsOf(route, consider)
@@ -209,7 +209,7 @@ function responseOf(error: unknown): ExplainedResponse {
   return { status, code, detail, allow: null }
 }
 
-/** In what a path differs by a slip of the keyboard. */
+/** Differences that are probably typing mistakes. */
 const SLIPS: ReadonlySet<Rejection['kind']> = new Set(['spelling', 'case', 'slash'])
 const MOST_MEANT = 3
 
@@ -232,7 +232,7 @@ function actualResponse({ status, error }: Actual, { allow, ...planned }: Explai
   return { ...actual, status, allow: planned.code === actual.code ? allow : null }
 }
 
-/** The gates know which call it is. */
+/** The gates know which call the request makes. */
 function explainCall(exchange: Exchange, { status, code }: ExplainedResponse): Explanation['rpc'] {
   const call = exchange.note(RPC) ?? null
   if (call === null) return null

@@ -86,7 +86,7 @@ function answerText({ status, body }: ExplainedAnswer): string {
   return `${status} ${body === null ? 'without a body' : `with ${body === 'json' ? 'JSON' : body}`}`
 }
 
-/** The limits that differ from their defaults, and the limit of the body, which people look for most. */
+/** The limits that differ from their defaults, and the limit of the body, which readers look for most. */
 function limitTexts(limits: Explanation['limits']): string[] {
   return Object.entries(limits)
     .map(([name, { value, level }]) => ({ name, value, by: setBy(name, value, level) }))

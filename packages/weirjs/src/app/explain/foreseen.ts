@@ -1,4 +1,4 @@
-// What the gates of a request would do, as far as they can tell.
+// Asks the gates of a request what they would do, as far as they can tell.
 
 import type { Exchange } from '../../http/exchange.ts'
 import { type HttpResponse, isResponse, outgoingOf } from '../../http/response/response.ts'
@@ -8,7 +8,7 @@ import { gatedPolicies } from '../routes/scope.ts'
 import type { ExplainedResponse } from './explanation.ts'
 
 interface Foreseen {
-  /** The response of the first gate that would respond; null if none would that can tell. */
+  /** The response of the first gate that would respond; null if no gate that can tell would respond. */
   readonly response: ExplainedResponse | null
   /** The names of the policies whose gates cannot tell. */
   readonly unforeseen: readonly string[]

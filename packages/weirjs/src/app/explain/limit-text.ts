@@ -25,7 +25,7 @@ export function limitText(name: string, value: number | null): string {
   return value >= 1000 && value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`
 }
 
-/** Who has set a limit. A server that has the default value has not, as far as can be seen. */
+/** The level that has set a limit. A server whose value is the default counts as not having set it. */
 export function setBy(name: string, value: number | null, level: Level): Level | 'default' {
   return level === 'server' && value === DEFAULTS[name] ? 'default' : level
 }

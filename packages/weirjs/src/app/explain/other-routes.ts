@@ -1,5 +1,5 @@
-// The routes that do not answer a request, and why. The route that does is found by the matcher, and every condition that a template does
-// not state itself is asked of a matcher with only that condition.
+// Finds the routes that do not answer a request, and why. The matcher decides which route answers. For a condition that a template does not state
+// itself, a matcher with only that condition decides.
 
 import { hostName } from '../../base/host-name.ts'
 import type { RequestHead } from '../../http/application.ts'
@@ -16,7 +16,7 @@ import type { ShownTexts } from '../routes/shown-texts.ts'
 import type { ExplainedRoute, RejectedRoute, Rejection } from './explanation.ts'
 
 const MAX_SHOWN = 10
-/** Of how many routes, the nearest ones by their paths, everything is found out. */
+/** For how many routes, the nearest by their paths, all reasons are computed. */
 const MAX_COMPARED = 200
 
 const ROOT = new Template('/')

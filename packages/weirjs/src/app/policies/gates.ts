@@ -6,7 +6,7 @@ import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { isLater, replyInPlace } from '../reply.ts'
 import type { Gate } from './policy.ts'
 
-/** Who has returned what answers a request. */
+/** Names the code that has answered a request, for messages. */
 const GATE = 'a gate'
 
 /** The result of gates: null if all of them let the request pass. */
@@ -30,17 +30,16 @@ async function awaitGate(
 ): Promise<OutgoingResponse | null> {
   const result = await running
   if (isRefusal(exchange, result, GATE)) return replyInPlace(exchange, result, GATE)
-  // The server has answered in the meantime, because time was up. A client that has only ended its side still waits for a response.
+  // The server has answered in the meantime, because the request timed out. A client that has only ended its side still waits for a response.
   if (exchange.sent !== null) throw new WeirError('WEIR_RESPONSE_SENT')
   return runGates(exchange, gates, next)
 }
 
 /**
- * Whether what a gate, or another function that works as one, has returned answers the request. One that returns nothing has answered, too, if it
- * has built a response: it can hardly have meant to let the request pass.
- * @param who has returned it, for errors
- * @throws WEIR_RESULT_UNSENDABLE for what is hardly meant as a response: a verdict or a status, and the principal, which `return (session.principal =
- * user)` would send to the client
+ * Whether the result of a gate, or of another function that works like one, answers the request. A gate that returns nothing but has built a
+ * response has answered too: it can hardly have meant to let the request pass. @param who the function that returned it, for errors @throws
+ * WEIR_RESULT_UNSENDABLE for a result that is hardly meant as a response: a verdict or a status, and the principal, which `return
+ * (session.principal = user)` would send to the client
  */
 export function isRefusal(exchange: Exchange, result: unknown, who: string): boolean {
   if (result === undefined) return exchange.own.isAnswered && exchange.sent === null

@@ -89,7 +89,7 @@ function showLater(exchange: Exchange, response: Promise<OutgoingResponse>): Pro
   return shown
 }
 
-/** The middleware may have made a file of it. */
+/** The middleware may have set a file. */
 function completed(
   exchange: Exchange,
   response: OutgoingResponse | Promise<OutgoingResponse>,
@@ -97,7 +97,7 @@ function completed(
   return response instanceof OutgoingResponse ? complete(exchange, response) : response
 }
 
-/** By `await`: a `then` that a program has put on its promise would not be called as it must be, if at all. */
+/** Uses `await`, because the program may have replaced `then` of its promise by a function that calls back wrongly or never. */
 async function finishLater(
   exchange: Exchange,
   result: Promise<unknown>,

@@ -30,11 +30,11 @@ export type NothingOrResponse =
   | void
   | string
   | (object & NoPromise)
-  | (NoPromise & { readonly [name: string]: unknown }) // object literals, whose properties the compiler would find excessive otherwise
+  | (NoPromise & { readonly [name: string]: unknown }) // for object literals, whose properties the compiler would otherwise report as excess
   | Promise<NothingOrResponse> // so that the compiler's message about another promise ends with what it resolves with
   | PromiseLike<NothingOrResponse>
 
-/** What only promises have. */
+/** A member that only promises have. */
 interface NoPromise {
   readonly then?: never
 }
@@ -215,12 +215,12 @@ export function checkPolicies(where: string, usables: unknown): CheckedPolicy[] 
   return checked
 }
 
-/** Whether it does nothing once the server has started, so that there is nothing to say about it. */
+/** Whether it does nothing after the start of the server, so that explanations leave it out. */
 export function onlyChecks(policy: CheckedPolicy): boolean {
   return policy.name === null && HOOKS.every((hook) => hook === 'check' || policy[hook] === null)
 }
 
-/** Without any, it is there to remove an outer one. */
+/** A policy without hooks only removes an outer one. */
 export function hasHooks(policy: CheckedPolicy): boolean {
   return HOOKS.some((hook) => policy[hook] !== null)
 }

@@ -18,13 +18,13 @@ import { ParameterSource } from './parameter-source.ts'
  */
 export interface Binding {
   readonly source: 'path' | 'query' | 'header' | 'cookie'
-  /** Its name there; of a header field in lower case. Handlers know it by the name in the declaration. */
+  /** Its name in the source, in lower case for a header field. Handlers use the name in the declaration. */
   readonly name: string
   /** Null: text. */
   readonly schema: AnySchema | null
 }
 
-/** What schemas can read there: names in a query may repeat, anything else is one string. */
+/** What schemas can read from each source: names in a query may repeat, anything else is one string. */
 const PLACES: Readonly<Record<Binding['source'], SchemaPlace>> = { path: 'text', query: 'texts', header: 'text', cookie: 'text' }
 
 /**
@@ -64,7 +64,7 @@ export function bindingsOf(
   return Object.freeze(bindings)
 }
 
-/** What was probably meant by a schema that a query cannot hold. */
+/** A hint for a schema that a query cannot hold. */
 function hintFor(name: string, source: Binding['source']): string {
   if (source !== 'query') return ''
   return name === 'answers' ? '. Answers are declared by status, such as { 200: schema }' : '. The body of a request is declared as "body"'

@@ -60,7 +60,7 @@ type ServerSideOptions = Omit<GroupOptions, keyof EntryOptions>
  */
 export type ContractOptions<C extends Contract> = { readonly [K in keyof C]?: ServerSideOptions }
 
-/** The server decides these, and the entry of a contract, which clients have as well, all others. */
+/** Options that only the server knows. The entry of a contract, which clients share, has all others. */
 const SERVER_OPTION_NAMES: readonly string[] = Object.keys({
   use: true,
   host: true,
@@ -138,7 +138,7 @@ function handlerOf({ host }: Mapping, name: string, entry: Entry, handlers: Reco
     return (handler as EntryServer).handlerOn(host as never) as Handler
   }
   if (typeof handler !== 'function') throw wrong(`"${name}" of a contract (${method} ${path}) has no handler`)
-  // A class may implement the contract. What an upgrade is known by is the function itself.
+  // Binds methods of a class that implements the contract. A handler that upgrades is recognized by its identity, so it is not bound.
   return upgradeOfHandler(handler) === null ? (handler.bind(handlers) as Handler) : (handler as Handler)
 }
 

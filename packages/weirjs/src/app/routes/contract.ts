@@ -18,7 +18,7 @@ export interface Entry<M extends string = string, P extends string = string, D =
 /** Routes by the names under which handlers are mapped, and clients call them. */
 export type Contract = { readonly [name: string]: Entry }
 
-/** Options of an entry, apart from what it binds: what its clients have to know, and what documents say. */
+/** Options of an entry, apart from what it binds: those that its clients have to know, and those for documents. */
 export type EntryOptions = Pick<
   RouteOptions,
   'answers' | 'body' | 'summary' | 'description' | 'operationId' | 'deprecated' | 'tags' | 'tool'
@@ -54,7 +54,7 @@ export interface WebSocketEntry<
   readonly sends: S
 }
 
-/** The options of a WebSocket entry: the schemas of its messages, and what documents say. */
+/** The options of a WebSocket entry: the schemas of its messages, and options for documents. */
 export interface WebSocketEntryOptions extends Omit<EntryOptions, 'answers' | 'body'> {
   /** The schema of what clients send, as JSON. Default: they send texts and bytes. */
   readonly receives?: AnySchema

@@ -147,7 +147,7 @@ export type BodyOption = AnySchema | TypedBody | 'buffer' | 'stream'
 /** A schema for a parameter from the path or the query, or one from elsewhere. */
 export type Parameter = AnySchema | ParameterSource
 
-/** What people call an option who know it from elsewhere, and what it is called here. */
+/** Names of options in other frameworks, and their names here. */
 export const KNOWN_ELSEWHERE = {
   accepts: 'body',
   auth: 'use',

@@ -1,4 +1,4 @@
-// What routes declare as secret, for those who keep or show what clients send.
+// What routes declare as secret, for code that keeps or shows what clients send.
 
 import { SecretSegments } from '../../formats/masking/secret-segments.ts'
 import { SecretNames } from '../../formats/masking/secret-words.ts'
@@ -37,7 +37,7 @@ export class DeclaredSecrets {
     this.#segments = new SecretSegments(basePath)
     for (const { path, bindings, body, answers, messages, tool } of routes) {
       const secret = Object.values(bindings).filter(({ schema }) => schema instanceof Schema && schema.holdsSecret)
-      // A call of a tool has what is a part of the path otherwise in an argument, by its name.
+      // In a call of a tool, a parameter of the path is an argument with the same name.
       this.#names.add(secret.filter(({ source }) => source !== 'path' || tool !== null).map(({ name }) => name))
       this.#segments.add(
         path,
@@ -59,7 +59,7 @@ export class DeclaredSecrets {
   }
 }
 
-/** The secrets of a body, an answer or a message. */
+/** The schemas of a body, a declared response or a message. */
 function schemasOf(declared: AnySchema | TypedBody | null | undefined): readonly AnySchema[] {
   if (declared instanceof EventsBody) return isSchema(declared.data) ? [declared.data] : Object.values(declared.data ?? {})
   const schema = declared instanceof TypedBody ? declared.schema : declared

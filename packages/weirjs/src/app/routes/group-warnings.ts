@@ -1,12 +1,12 @@
-// Routes that a program has probably meant to be in a group with policies, and that are in none. A warning, because the program may mean it
-// after all.
+// Warns about routes that a program probably meant to be in a group with policies, but that are in none. They are warnings, because the program may
+// have a reason.
 
 import type { Route } from './route.ts'
 import { commonScope, type PlacedPolicy, type Scope } from './scope.ts'
 
 /**
- * What to tell the program about groups whose policies leave routes below their paths alone: those on which nothing is mapped, and those whose
- * path another group got later, as if it were the same one.
+ * Warnings about groups whose policies do not apply to routes below their paths: groups on which nothing is mapped, and groups whose path was later
+ * given to another group, as if it were the same one.
  * @param groups in the order in which they were made
  * @param used those to which requests belong
  */
@@ -15,7 +15,7 @@ export function groupWarnings(groups: readonly Scope[], routes: readonly Route[]
     const { chain, depth, prefix, settings } = group
     const base = baseOf(group)
     const guards = chain.policies.filter((placed) => placed.depth === depth && isGuard(placed)).map(({ policy }) => policy.label)
-    // Without a path, it is there for its policies. One for a host or an endpoint is not what another of its path is.
+    // A group without a path exists for its policies. A group for a host or an endpoint differs from another group with the same path.
     if (base === '' || guards.length === 0 || settings.host !== undefined || settings.endpoint !== undefined) return []
     const namesakes = groups.slice(i + 1).filter((other) => baseOf(other) === base)
     const missed = routes.find(({ template, scope, chain: { policies } }) => {
@@ -24,7 +24,7 @@ export function groupWarnings(groups: readonly Scope[], routes: readonly Route[]
         `${template.text}/`.startsWith(`${base}/`) &&
         !lineage.includes(group) &&
         (!used.has(group) || namesakes.some((other) => lineage.includes(other))) &&
-        // It has no policies but those around both.
+        // It has only the policies around both.
         policies.every((placed) => placed.depth <= commonScope([group, scope]).depth)
       )
     })
@@ -33,7 +33,7 @@ export function groupWarnings(groups: readonly Scope[], routes: readonly Route[]
   })
 }
 
-/** Whether it can refuse a request. One in the place of an outer one, or that opens, is no loss to routes elsewhere. */
+/** Whether it can refuse a request. Routes elsewhere do not need a policy that replaces an outer one or opens access. */
 function isGuard({ policy: { gate, middleware, name, runsFirst, label }, replaces }: PlacedPolicy): boolean {
   return replaces.length === 0 && label !== 'auth.open' && (gate === null ? middleware !== null && name === null : !runsFirst)
 }

@@ -1,4 +1,4 @@
-// What is a valid route, and hardly what its program means. Warnings, because the program may mean it after all.
+// Warns about routes that are valid, but hardly what the program means. They are warnings, because the program may have a reason.
 
 import type { Route } from './route.ts'
 
@@ -9,7 +9,7 @@ const DESTRUCTURED_BODY = /\{([^{}=]*)\}\s*=\s*(?:\w+\.)*request\.body\b(?!\s*[.
 /** `({ body }) => …`: the body as a property of the first argument, under its own name. */
 const BOUND_BODY = /^(?:async\s*)?(?:function\b[^(]*)?\(\s*\{(?:[^{}]*,)?\s*body\b/
 
-/** What to tell the program about a route that it has mapped. */
+/** Warnings about a mapped route. */
 export function mappingWarnings(route: Route): readonly string[] {
   return [...literalParameters(route), ...misreadBody(route)]
 }

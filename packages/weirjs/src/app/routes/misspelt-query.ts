@@ -1,5 +1,5 @@
-// Parameters that a client has probably misspelt. They are ignored like all others that a route does not declare, because links carry such
-// names as `utm_source`; whoever develops the program is told.
+// Parameters that a client has probably misspelt. They are ignored like all parameters that a route does not declare, because links carry names
+// such as `utm_source`; the developer gets a warning.
 
 import { isMeant } from '../../base/options.ts'
 import { parseForm } from '../../formats/form.ts'

@@ -1,4 +1,4 @@
-// Long lists in pages: what clients ask for, what they get, and the links between the pages (RFC 8288).
+// Pages of long lists: their parameters, their results, and the links between them (RFC 8288).
 
 import { count } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
@@ -19,7 +19,7 @@ import type { TextSchema } from '../../schema/text.ts'
 export interface PagesOptions {
   /** How many items a page has if the client does not say so. Default 20. */
   readonly limit?: number
-  /** The most items that a client may ask for. More: 400. Default 100. */
+  /** The most items that a client may ask for. When exceeded: 400. Default 100. */
   readonly maxLimit?: number
 }
 
@@ -51,7 +51,7 @@ export interface Pages<S extends AnySchema> {
     readonly limit: NumberSchema<number, number | undefined>
     readonly cursor: TextSchema<string | undefined, string | undefined>
   }
-  /** What the route answers, for `answers`. */
+  /** The schema of a page, for `answers`. */
   readonly result: ObjectSchema<
     { items: OutputOf<S>[]; next?: string; previous?: string },
     { items: InputOf<S>[]; next?: string; previous?: string }

@@ -10,7 +10,7 @@ import { reportMistake } from '../debugged.ts'
 import { type CheckedPolicy, checkPolicies } from '../policies/policy.ts'
 import type { Binding } from './binding.ts'
 
-/** Methods that change nothing. Conditions of others than GET, HEAD and QUERY are ignored (RFC 9110 §13.2.1). */
+/** Methods that change nothing. The conditions of OPTIONS and TRACE are ignored (RFC 9110 §13.2.1). */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY', 'TRACE'])
 
 /** Whether no request with this method is ever refused. @param method null: any */

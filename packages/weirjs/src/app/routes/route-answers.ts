@@ -1,4 +1,4 @@
-// `answers` of a declaration: what it may say, and the type of what a handler may return.
+// The option `answers` of a declaration: its type and its check, and the type of what a handler may return.
 
 import { type HttpError, WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
@@ -14,7 +14,7 @@ export type Answers = { readonly [status: number]: AnswerOption }
 type AnswerOption = AnySchema | TypedBody | null
 
 /**
- * What a handler may return whose declaration is `D`: anything, unless it declares an answer below 400. Then a value that fits an answer from 200
+ * What a handler with the declaration `D` may return: anything, unless `D` declares an answer below 400. Then a value that fits an answer from 200
  * to 299, or a response with a declared status and a body that fits it; or a promise of one.
  */
 export type ResultOf<D, R = unknown> = [D] extends [{ readonly answers: infer A }]
@@ -25,7 +25,7 @@ export type ResultOf<D, R = unknown> = [D] extends [{ readonly answers: infer A 
       : Fitting<A, R>
   : R & SentAs<R>
 
-/** What an `R` has to be: one kind of result, so that the compiler compares a wrong one with what its author meant. */
+/** The type that an `R` must have: only one kind of result, so that the compiler compares a wrong result with the kind that its author meant. */
 type Fitting<A, R> = unknown extends R
   ? ResultIn<A> | PromiseLike<ResultIn<A>>
   : R extends PromiseLike<infer T>
@@ -73,7 +73,7 @@ type BodyOf<Answer> = Answer extends null
           : Sendable<T>
       : never
 
-/** What is written with a schema. */
+/** The type of values that are sent with a schema. */
 export type WrittenAs<S> = S extends {
   readonly '~standard': { readonly types?: { readonly input: infer I; readonly output: infer O } | undefined }
 }
@@ -83,7 +83,7 @@ export type WrittenAs<S> = S extends {
 
 type BytesResult = Uint8Array | ArrayBuffer | ByteSource | Response
 
-/** What is sent as a `T`: lists may be read-only, and a time may be text already. */
+/** The type of values that can be sent as a `T`: lists may be read-only, and a time may already be text. */
 type Sendable<T> = T extends string | number | boolean | bigint | null | undefined
   ? T
   : T extends Date

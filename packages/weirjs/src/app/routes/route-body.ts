@@ -52,7 +52,7 @@ export function bodyModeOf(option: BodyOption | undefined, body: BodyReader | nu
   return option === 'buffer' || option === 'stream' ? option : 'auto'
 }
 
-/** What `checkFileSizes` reads of a route. */
+/** The parts of a route that `checkFileSizes` reads. */
 interface Receiving {
   readonly label: string
   readonly source: string
@@ -61,7 +61,7 @@ interface Receiving {
 }
 
 /**
- * A file that may be larger than the whole body: clients would get 413 for sizes that the program allows.
+ * Refuses a file limit that is larger than the limit of the whole body: clients would get 413 for sizes that the program allows.
  * @param serverLimit the limit where the route has none of its own; null: none
  * @throws WEIR_ROUTE_DECLARATION
  */

@@ -24,7 +24,7 @@ interface Owner {
   readonly endpoint: string | null
 }
 
-/** What a path answers that has no route for a method. */
+/** What is known about a path that has no route for a method, for responses to other methods. */
 interface Offer {
   /** In alphabetical order, OPTIONS and an implied HEAD included. */
   readonly methods: readonly string[]
@@ -50,7 +50,7 @@ export class RouteTable {
   /** Routes by their `operationId`. */
   readonly #operations = new Map<string, Route>()
   readonly #fallbackRoutes: Route[] = []
-  /** Those with a secret parameter, fallbacks included. */
+  /** The routes with a secret parameter, fallbacks included. */
   #secretRoutes: Route[] = []
   /** Whether some route is bound to a host; otherwise the host of a request is not determined. */
   #hasHosts = false
@@ -159,11 +159,11 @@ export class RouteTable {
   }
 
   /**
-   * Checks what only a server that starts can know. From now on, the endpoints are known.
+   * Checks what is known only when a server starts. From now on, the endpoints are known.
    * @param bodyLimit the `maxRequestBodySize` of the server
    * @param keepsPlaces whether errors may still name the line that mapped a route
-   * @returns what to warn of
-   * @throws WEIR_ROUTE_DECLARATION for a route of any other, which no request would ever reach, and for a file that no body could contain; what `check` of a policy throws
+   * @returns warnings @throws WEIR_ROUTE_DECLARATION for a route of any other, which no request would ever reach, and for a file that no body could
+   *   contain; what `check` of a policy throws
    */
   checkStart(names: ReadonlySet<string>, bodyLimit: number | null = null, keepsPlaces = false): readonly string[] {
     checkChain(this.root.chain, 'requests without a route', null)
@@ -218,7 +218,7 @@ export class RouteTable {
   }
 
   /**
-   * What there is at the path of a request that no route answers; null if nothing is. For `*`: what the whole server has.
+   * The methods at the path of a request that no route answers; null if there are none. For `*`: the methods of the whole server.
    * @param others methods that are answered there without a route
    */
   offerAt({ path, host }: RequestHead, endpoint: string | null, others: readonly string[]): Offer | null {
@@ -273,7 +273,7 @@ function checkOwner({ scope, endpoint }: Owner, names: ReadonlySet<string>): voi
   checkChain(scope.chain, `requests without a route below ${scope.prefix}`, null)
 }
 
-/** As for routes: `*.example.org` has one label or more in place of the asterisk. */
+/** As for routes, `*.example.org` stands for one or more labels in place of the asterisk. */
 function isAtHost({ host: own }: Owner, host: string): boolean {
   if (own === null || own === host) return true
   return own.startsWith('*') && host.length >= own.length && !host.startsWith('.') && host.endsWith(own.slice(1))

@@ -31,7 +31,7 @@ import { type MessageSchemas, upgradeOfHandler } from './upgrade-handler.ts'
 /** What a handler may return: see `reply.ts`. */
 export type Handler = (args: Args, session: HttpSession) => unknown
 
-/** What documents say of a route. */
+/** What documents state about a route. */
 interface RouteDocumentation {
   readonly summary: string | null
   readonly description: string | null
@@ -70,7 +70,7 @@ export class Route implements RouteInfo {
   readonly minBodyRate: number | undefined
   readonly parameterNames: readonly string[]
   readonly label: string
-  /** What OPTIONS and refusals state of the types that it accepts; null for nothing. */
+  /** The field with which OPTIONS and refusals state the types that it accepts; null for none. */
   readonly acceptField: AcceptField | null
   /** Whether the head of a request has to pass `checkContentType`. */
   readonly checksContentType: boolean

@@ -24,7 +24,7 @@ import type { CheckedOptions, SplitDeclaration } from './split-declaration.ts'
 
 export type Level = 'server' | 'group' | 'class' | 'route'
 
-/** A value, and the level that has set it. */
+/** The value of an option, and the level that has set it. */
 export interface Setting<T> {
   readonly value: T
   readonly level: Level
@@ -51,7 +51,7 @@ interface PlacedHook {
  * innermost.
  */
 export interface Chain {
-  /** Without those that only check a start: they have no part in a request. */
+  /** Without policies that only check the start: they play no part in a request. */
   readonly policies: readonly PlacedPolicy[]
   readonly checks: readonly Check[]
   readonly gates: readonly Gate[]
@@ -166,7 +166,7 @@ export class Scope {
     return true
   }
 
-  /** As `use`, around all that is at this level: for what must run before anything can answer, preflights included. */
+  /** Like `use`, but around everything at this level: for policies that must run before anything can answer, even a preflight. */
   useOutermost(policy: CheckedPolicy): void {
     this.#policies.unshift({ ...policy, runsFirst: true })
     this.#shared.revision++
@@ -232,7 +232,7 @@ export class Scope {
   }
 }
 
-/** The policies of a chain, as those that look at each other see them. */
+/** The policies of a chain, in the form in which `check` of a policy sees them. */
 export function usedPolicies(chain: Chain): UsedPolicy[] {
   return chain.policies.map(({ policy, depth }) => ({ name: policy.label, depth, description: policy.describe?.() ?? null }))
 }
@@ -290,7 +290,7 @@ function settingsOf(parent: Scope | null, level: Level, options: CheckedOptions)
   return Object.freeze(settings) as Settings
 }
 
-/** Of `etag: true`. It runs before the hooks of modules, so that the tag is for the content, whatever its coding. */
+/** The hook of `etag: true`. It runs before the hooks of modules, so that the tag is computed from the content without a coding. */
 const sendTag: BeforeSend = (session, response) => applyContentTag(exchangeOf(session).head, outgoingOf(response))
 
 const refuseToCompose: Composer = () => () => {

@@ -1,5 +1,5 @@
-// What messages may repeat of a request: all of it except the values that a route declares secret, be it the route that answers or one that
-// the client may have meant.
+// What messages may show of a request: everything except the values that a route declares secret, whether that route answers or the client may only
+// have meant it.
 
 import { parseForm } from '../../formats/form.ts'
 import { beginningOf, writtenOf } from '../../formats/masking/beginning.ts'
@@ -21,14 +21,14 @@ export { NOT_SHOWN }
  * @param route the one that answers; null if none does
  */
 export function shownUrl(head: ShownHead, route: Route | null, { secretRoutes }: RouteTable): string {
-  if (secretRoutes.length === 0) return head.url // usually: logs call it for every request
+  if (secretRoutes.length === 0) return head.url // the usual case: logs call this for every request
   const secrets = secretsOf(route, () => consideredAmong(secretRoutes, head.path))
   return secrets.isEmpty ? head.url : secrets.shownTarget(head)
 }
 
 /**
- * What must not be repeated of a request. A route without a rest says what each segment of its paths is. Otherwise the client may have meant
- * another route, and the secrets of all that come into question are hidden.
+ * What must be hidden in a request. A route without a rest determines what each segment of its paths is. Otherwise the client may have meant
+ * another route, and the secrets of all routes in question are hidden.
  * @param route the one that answers; null if none does
  */
 export function secretsOf(route: Route | null, considered: () => readonly ConsideredRoute[]): Secrets {
@@ -40,7 +40,7 @@ export function hasRest({ template }: Route): boolean {
   return template.parameters.some(({ rest }) => rest)
 }
 
-/** The same for reports of the server, for which no names were chosen: without what is usually secret either. */
+/** The same for reports of the server itself, which also hide what is usually secret, because the program has chosen no names for them. */
 export function reportedUrl(head: ShownHead, route: Route | null, table: RouteTable): string {
   const whole = shownUrl(head, route, table)
   const url = beginningOf(whole)
@@ -50,7 +50,7 @@ export function reportedUrl(head: ShownHead, route: Route | null, table: RouteTa
   )
 }
 
-/** What must not be repeated of one request. */
+/** What must be hidden in one request. */
 export class Secrets {
   /** Names of fields, in lower case. */
   readonly fields: ReadonlySet<string>
@@ -128,7 +128,7 @@ export class Secrets {
     const read = parseForm(sent, Number.POSITIVE_INFINITY)
     let next = 0
     const shown = (pair: string): string => {
-      if (pair === '') return pair // which is not read
+      if (pair === '') return pair // the rest is not read
       const name = read[next]!
       next += 2
       return this.hidesQuery(name.replace(/^\?/, '')) ? `${pair.split('=', 1)[0]}=${NOT_SHOWN}` : pair

@@ -1,5 +1,5 @@
-// What explanations and the page of `debug` repeat of a request: all of it, in whatever spelling, except what is secret by its name or by the
-// declaration of a route, even of one that the client has missed.
+// What explanations and the page of `debug` show of a request: everything, in any spelling, except what is secret by its name or by the declaration
+// of a route, even a route that the client has missed.
 
 import { fieldSecrets } from '../../formats/masking/contents.ts'
 import { masked, urlSecrets, valueSecrets } from '../../formats/masking/ranges.ts'
@@ -32,7 +32,7 @@ export class ShownTexts {
 
   /**
    * The target of the request, or its path.
-   * @param route the one that answers. One without a rest says what each segment is; otherwise the client may have meant another one
+   * @param route the one that answers. A route without a rest determines what each segment is; otherwise the client may have meant another route
    */
   target(text: string, route: Route | null): string {
     const isSure = route !== null && !hasRest(route)

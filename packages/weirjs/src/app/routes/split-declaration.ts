@@ -116,7 +116,7 @@ function optionsOf(owner: Owner): readonly string[] {
   return owner === 'route' ? ROUTE_RULES.names : GROUP_RULES.names
 }
 
-/** What stands for a type elsewhere. */
+/** Values that stand for a type in other frameworks. */
 const SCHEMAS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [String, 't.string'],
   [Number, 't.number'],

@@ -60,7 +60,7 @@ export interface PrincipalKey<T> {
  * @see https://github.com/weirjs/weir/blob/main/docs/guide/authentication.md
  */
 export function principalKey<T>(): PrincipalKey<T> {
-  // By request: another session takes the place of the first one when the server answers instead of the handler.
+  // By request, because another session replaces the first one when the server answers instead of the handler.
   const set = new WeakMap<HttpRequest, T>()
   const principalOf = (session: HttpSession): T | null => {
     const { principal } = session

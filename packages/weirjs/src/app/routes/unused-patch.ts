@@ -1,4 +1,5 @@
-// A handler that takes a merge patch for an object with the changes: `{ ...user, ...body }` is the old object, and the client would get 200.
+// Finds handlers that use a merge patch like an object with the changes: `{ ...user, ...body }` would be the old object, and the client would get
+// 200.
 
 import { hasUnusedPatch } from '../../http/body/merge-patch-reader.ts'
 import { exchangeOf } from '../../http/exchange.ts'

@@ -1,4 +1,4 @@
-// Handlers that only switch to another protocol, so that it is known before one runs.
+// Marks handlers that only switch to another protocol, so that this is known before they run.
 
 import type { AnySchema } from '../../schema/standard.ts'
 
@@ -10,7 +10,7 @@ export interface MessageSchemas {
   readonly sends: AnySchema | null
 }
 
-/** What is known of a handler that switches to another protocol. */
+/** What is known about a handler that switches to another protocol. */
 interface Upgrade {
   readonly protocol: string
   readonly messages: MessageSchemas | null
