@@ -25,7 +25,7 @@ export class EncodingChooser {
   static availableDictionary(request: { header(name: string): string | null }): string | null {
     const available = /^:([A-Za-z\d+/]{43}=):$/.exec(request.header('available-dictionary') ?? '')?.[1]
     if (available === undefined) return null
-    // Who may not read the response could learn of its content by its length (RFC 9842 §9.3.3).
+    // A page that may not read the response could learn about its content from its length (RFC 9842 §9.3.3).
     const site = request.header('sec-fetch-site')
     return site === null || site === 'same-origin' || request.header('sec-fetch-mode') === 'navigate' ? available : null
   }

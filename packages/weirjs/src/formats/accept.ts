@@ -50,7 +50,7 @@ function endOf(value: string, from: number, limit: number, atSemicolon: boolean)
   return i
 }
 
-/** Which range is written from `from` to `to`, with blanks around it. */
+/** The index of the range that is written between `from` and `to`, which may include blanks. */
 function indexAmong(ranges: readonly string[], value: string, from: number, to: number): number {
   let start = from
   let end = to
@@ -61,7 +61,7 @@ function indexAmong(ranges: readonly string[], value: string, from: number, to: 
   return -1
 }
 
-/** What the first `q` among the parameters says; 1 without one. @param from at the semicolon before them, or at `to` */
+/** The value of the first `q` among the parameters; 1 without one. @param from at the semicolon before them, or at `to` */
 function weightIn(value: string, from: number, to: number): number {
   for (let at = from; at < to; ) {
     let start = at + 1

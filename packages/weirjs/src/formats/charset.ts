@@ -8,7 +8,7 @@ import type { Buffer } from 'node:buffer'
 
 export type Charset = 'utf-8' | 'windows-1252'
 
-/** As clients are told which ones are supported. */
+/** The supported charsets, as clients are told. */
 export const CHARSETS: readonly string[] = Object.freeze(['utf-8', 'windows-1252', 'iso-8859-1', 'us-ascii'])
 
 const UTF_8 = /^utf-?8$/i

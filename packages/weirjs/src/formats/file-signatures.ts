@@ -1,5 +1,5 @@
-// What a file is by its first bytes, as media types: formats that begin with bytes of their own. Others, such as CSV, HTML and SVG, cannot be
-// told from other texts.
+// Recognizes the media type of a file by its first bytes. Only formats that begin with characteristic bytes can be recognized: CSV, HTML and SVG
+// look like any other text.
 
 import { isInRange } from './media-type.ts'
 
@@ -30,7 +30,7 @@ const brand =
 const isMpegAudio: Is = ([a = 0, b = 0, c = 0]) =>
   a === 0xff && (b & 0xe6) === 0xe2 && (b & 0x18) !== 0x08 && c >> 4 !== 0x0f && (c & 0x0c) !== 0x0c
 
-/** Two or three bytes are not enough where they may begin a text. The first that fits counts. */
+/** Where two or three bytes may also begin a text, more are required. The first signature that fits counts. */
 const SIGNATURES: readonly (readonly [types: readonly string[], is: Is])[] = [
   [['image/png'], begins('\x89PNG\r\n\x1a\n')],
   [['image/jpeg'], begins('\xff\xd8\xff')],
@@ -92,22 +92,22 @@ const SIGNATURES: readonly (readonly [types: readonly string[], is: Is])[] = [
   [['font/otf'], begins('OTTO\0')],
 ]
 const TOLD: ReadonlySet<string> = new Set(SIGNATURES.flatMap(([types]) => types))
-/** Ranges of types that have signatures: a file of any other kind does not fit them, whatever a client states. */
+/** Ranges whose types have signatures: a file with no such signature is not in them, whatever the client states. */
 const TOLD_RANGES: ReadonlySet<string> = new Set(['image', 'audio', 'video', 'font'].map((type) => `${type}/*`))
 
-/** Whether the first bytes tell if a file is of that type, or of a type in that range. */
+/** Whether the first bytes show if a file has that type, or a type in that range. */
 export function isTold(range: string): boolean {
   return TOLD.has(range) || TOLD_RANGES.has(range)
 }
 
-/** The types that a file may have by its first bytes; null if they tell nothing. */
+/** The types that a file may have according to its first bytes; null if they show nothing. */
 function typesOf(first: Uint8Array): readonly string[] | null {
   return SIGNATURES.find(([, is]) => is(first))?.[0] ?? null
 }
 
 /**
- * Whether a file that begins with these bytes is of one of the types. Where bytes cannot tell, what is stated counts, unless they show that
- * it is something else.
+ * Whether a file that begins with these bytes has one of the types. For a type that bytes cannot show, the stated type counts, unless the bytes
+ * show something else.
  * @param stated the type that the client states, without parameters; null if it states none
  */
 export function fitsTypes(first: Uint8Array, types: readonly string[], stated: string | null): boolean {
@@ -118,7 +118,7 @@ export function fitsTypes(first: Uint8Array, types: readonly string[], stated: s
   return found === null && types.some((range) => !TOLD_RANGES.has(range) && isInRange(stated, range))
 }
 
-/** What the first bytes of a file have told about it, for messages. */
+/** The type that the first bytes of a file show, for messages. */
 export function whatIs(first: Uint8Array): string {
   return typesOf(first)?.[0] ?? 'something else'
 }

@@ -89,7 +89,7 @@ class Population {
       const isKnown = key !== '__proto__' && (isNext || schema !== undefined || Object.hasOwn(model, key))
       const present = isKnown ? (model as Record<string, unknown>)[key] : undefined
       if (!isKnown || (schema === undefined && typeof present === 'function')) {
-        // It may be the misspelt name of a secret.
+        // The name may be a misspelt secret.
         if (this.#options.unknownProperties === 'error') this.#fail(path, 'no such property', show(given), this.#hasSecrets(model))
         continue
       }

@@ -110,7 +110,7 @@ export class Matcher<R extends Sourced> {
   }
 }
 
-/** What is mapped, and the line of the program that maps it. */
+/** A route with the line of the program that maps it, for messages. */
 function placed({ title, route }: { readonly title: string; readonly route: Sourced }): string {
   const place = route.mappedBy ? programPlace(route.mappedBy) : null
   return place === null ? title : `${title} at ${place}`

@@ -10,7 +10,7 @@ export interface Match<R> {
 /** The values for every template without parameters: always this same array. */
 export const NO_VALUES: readonly string[] = Object.freeze([])
 
-/** A route that was added, with what a match and a clash need to know about it. */
+/** An added route, with what a match or a clash needs to know about it. */
 export interface Entry<R> {
   readonly route: R
   /** Whether the rest at the end of its template may begin with a slash. */

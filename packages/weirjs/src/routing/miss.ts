@@ -1,5 +1,4 @@
-// Why a template does not match a path. It only describes: which route answers is decided by the matcher, and a property test compares the
-// two.
+// Describes why a template does not match a path. Only the matcher decides which route answers. A property test compares the two.
 
 import type { Template } from './template.ts'
 
@@ -16,7 +15,7 @@ export interface Miss {
   readonly kind: 'text' | 'case' | 'slash' | 'empty' | 'short' | 'long'
   /** The index of the segment, counted from 0. Those before it match. */
   readonly segmentIndex: number
-  /** How many letters have to be changed at this segment, if so few that it was probably meant; null otherwise. */
+  /** How many letters of this segment differ, if they are so few that this template was probably meant; null otherwise. */
   readonly edits: number | null
   /** Whether the template matches what follows. */
   readonly fits: boolean

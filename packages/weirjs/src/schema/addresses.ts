@@ -60,5 +60,5 @@ export class UrlSchema<T = string, Input = string> extends CheckedTextSchema<T, 
 const MAX_URL_CHARACTERS = 8_000
 /** The scheme and an authority without `@`. */
 const URL_START = new RegExp(`^https?://[^/?#@]{1,${MAX_AUTHORITY_CHARACTERS}}(?:[/?#]|$)`, 'i')
-/** What the parser would drop or replace. */
+/** Characters that the parser would drop or replace. */
 const REPAIRED = /[\x00-\x20\x7f\\\p{Cs}]/u

@@ -8,7 +8,7 @@ import type { JsonSchema } from './json-keywords.ts'
 import type { Mismatch } from './mismatch.ts'
 import { type Presence, REQUIRED, Schema } from './schema.ts'
 
-/** From text: exactly `true`, `false`, `1` or `0`. From JSON: true or false, so that `"false"` is never true. */
+/** True or false. In text: exactly `true`, `false`, `1` or `0`. In JSON: only true and false, so that `"false"` is never true. */
 export class BoolSchema<T = boolean, Input = boolean> extends Schema<T, Input> {
   override describe(): string {
     return 'true or false'

@@ -139,7 +139,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
   }
 
   /**
-   * The same object with all properties optional, for a body that states only what changes. A default is removed: what is not sent stays
+   * The same object with all properties optional, for a body that states only what changes. Defaults are removed: a property that is not sent stays
    * absent. Does not apply to objects inside this one. A name that `t.named` gave is removed as well, because the shape is another one.
    */
   partial(): ObjectSchema<Partial<T>, Partial<Input>> {
@@ -211,7 +211,7 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     return null
   }
 
-  /** Whether it has no value for a property that must be there, so that it does not fit. @internal */
+  /** Whether a required property has no value. @internal */
   lacksProperty(value: object): boolean {
     this.#required ??= [...this.properties].flatMap(([key, schema]) =>
       !(schema instanceof ForeignSchema) && schema.absent() instanceof Mismatch ? key : [],

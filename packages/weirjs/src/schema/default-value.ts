@@ -1,8 +1,9 @@
-// The values that replace absent ones. A client decides how many are made: three bytes of JSON are an object without its properties.
+// Creates the values that replace absent ones. It is fast, because a client decides how many are created: `{},` is an object that lacks all
+// properties.
 
 import { WeirError } from '../base/errors.ts'
 
-/** @returns a function that returns `value`, and each time a copy of it if it can be changed @throws WEIR_OPTION_INVALID */
+/** @returns a function that returns `value`, or a new copy each time if the value can be changed @throws WEIR_OPTION_INVALID */
 export function makerOf(value: unknown): () => unknown {
   if (typeof value !== 'object' || value === null) return () => value
   try {

@@ -47,7 +47,7 @@ export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
     return super.hasDefault || super.isOptional ? super.absent() : this.run(undefined)
   }
 
-  /** Only the schema itself knows that. */
+  /** Only the schema itself knows what it can read. */
   override unreadable(_place: SchemaPlace): null {
     return null
   }
@@ -123,7 +123,7 @@ function ofNothing(schema: AnySchema): Nothing {
     if (!isPromise(result)) return result.issues === undefined ? { isTaken: true, value: result.value } : REFUSED
     result.catch(() => {})
   } catch {
-    // It will throw again where it is used.
+    // It will throw again when it is used.
   }
   return REFUSED
 }

@@ -190,7 +190,7 @@ function isRecord(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isPromise(value)
 }
 
-/** As it will be in a document. @throws TypeError for what JSON cannot express, such as an object that contains itself */
+/** The value as it will be in a document. @throws TypeError for a value that JSON cannot express, such as an object that contains itself */
 function plainOf(found: object): JsonSchema {
   return JSON.parse(JSON.stringify(found)) as JsonSchema
 }

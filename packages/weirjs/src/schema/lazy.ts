@@ -18,7 +18,7 @@ const CONTAINS_ITSELF = new Mismatch('a value that does not contain itself', 'on
 /** Shared by all recursive schemas, because they may contain one another. Reading is synchronous, so this counts the levels of one value. */
 let levels = 0
 
-/** Those that remember results. They forget them together, when the outermost value has been read. */
+/** The schemas that remember results. They forget them together, when the outermost value has been read. */
 const remembering = new Set<Descent>()
 const NONE = Symbol()
 
@@ -28,7 +28,7 @@ const NONE = Symbol()
  */
 export class Descent {
   readonly #results = new Map<unknown, unknown>()
-  /** Its result is used once, and a list of the most that a body can have is faster without notes. */
+  /** The outermost value. Its result is used only once, and even the longest list that fits into a body is faster without notes. */
   #outermost: unknown = NONE
 
   /** Returns what `read` returns for `value`, or a mismatch if the value is nested too deeply or is already being read. */
@@ -68,7 +68,7 @@ export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
   readonly #resolve: () => AnySchema
   readonly #descent = new Descent()
   #target: Schema<unknown> | undefined
-  /** The questions that are being answered. For a recursive schema, each leads back to itself. */
+  /** The questions in progress. In a recursive schema, each question leads back to itself. */
   readonly #asked = new Set<string>()
 
   constructor(resolve: () => AnySchema, presence: Presence = REQUIRED) {

@@ -1,4 +1,4 @@
-// JSON merge patches (RFC 7396) of objects: what one may contain, and the object with its changes.
+// JSON merge patches (RFC 7396): what a patch of an object may contain, and how it is applied.
 
 import { isPlainObject, ObjectSchema } from './composite.ts'
 import { ForeignSchema } from './foreign.ts'
@@ -11,8 +11,8 @@ import { type Presence, REQUIRED, type Reads, Schema } from './schema.ts'
 import { UnionSchema } from './unions.ts'
 
 /**
- * What a client sends to change an object that is an `Input` in JSON: the properties that change, and null for those that are removed, which
- * only properties allow that may be absent. The same applies to objects inside it; a list is replaced as a whole.
+ * What a client sends to change an object whose JSON form is `Input`: the properties that change, and null for those that are removed. Only a
+ * property that may be absent can be removed. The same applies to objects inside it; a list is replaced as a whole.
  */
 export type MergePatchInput<Input> = Input extends readonly unknown[]
   ? Input
@@ -20,7 +20,7 @@ export type MergePatchInput<Input> = Input extends readonly unknown[]
     ? { readonly [K in keyof Input]?: MergePatchInput<Exclude<Input[K], undefined>> | (undefined extends Input[K] ? null : never) }
     : Input
 
-/** Reads a merge patch: what it returns is in the form in which the client has sent it, without properties that the object does not declare. */
+/** Reads a merge patch. The result has the form in which the client sent it, without properties that the object does not declare. */
 export class MergePatchSchema extends Schema<object> {
   /** The object that a patch changes. @internal */
   readonly object: ObjectSchema<unknown>
@@ -70,7 +70,10 @@ function allowsNull(schema: Schema<unknown>): boolean {
   return schema.isOptional || schema.hasDefault || schema.isNullable
 }
 
-/** The patch of a value, or a mismatch if no value with it would fit. What only the result can tell is checked when the patch is applied. */
+/**
+ * The checked patch of a value, or a mismatch if no value with this patch would fit. Rules that need the result are checked when the patch is
+ * applied.
+ */
 function checked(schema: Schema<unknown>, patch: unknown): unknown {
   if (schema instanceof LazySchema) return checked(schema.target, patch)
   if (schema instanceof ObjectSchema && isPlainObject(patch)) return checkedObject(schema, patch)
@@ -93,7 +96,7 @@ function checkedObject(schema: ObjectSchema<unknown>, patch: Readonly<Record<str
   return found === null ? object : schema.conceal(Mismatch.ofAll(found))
 }
 
-/** The value with a patch. What the patch does not name stays as it is: it is neither converted nor checked. */
+/** Applies a patch to a value. Properties that the patch does not name stay as they are: they are neither converted nor checked. */
 function changed(schema: Schema<unknown>, current: unknown, patch: unknown): unknown {
   if (schema instanceof LazySchema) return changed(schema.target, current, patch)
   if (schema instanceof ObjectSchema && isPlainObject(patch)) return changedObject(schema, current, patch)
@@ -117,7 +120,7 @@ function changedObject(schema: ObjectSchema<unknown>, current: unknown, patch: R
   return found.length === 0 ? object : schema.conceal(Mismatch.ofAll(found))
 }
 
-/** What a property becomes that has no value. One that must be there, and may be null, is null after it was removed. */
+/** The value of a removed property. A required property that may be null becomes null. */
 function removed(property: Schema<unknown>, isNamed: boolean): unknown {
   return isNamed && !property.isOptional && !property.hasDefault && property.isNullable ? null : property.absent()
 }

@@ -1,5 +1,5 @@
-// What is wrong with a value that could not be converted. It is returned, never thrown: a refused value costs no stack trace, and the
-// caller decides whether it becomes a 400, false or an error.
+// Describes what is wrong with a value that could not be converted. A mismatch is returned, never thrown: a refused value costs no stack trace, and
+// the caller decides whether it becomes a 400, false or an error.
 
 import type { BindingFailure } from '../base/errors.ts'
 
@@ -41,7 +41,7 @@ export class Mismatch {
    */
   declare readonly actual?: string
   readonly #path: readonly PathPart[]
-  /** What comes before `#path`. Linked: each level of a value adds a part to the paths of all that is wrong below it. */
+  /** The beginning of the path, as a linked list: each level of a value adds a part to the paths of all mismatches below it. */
   #before: Way | null = null
   /** What else is wrong with the same value, in order; at most 99 more. */
   readonly others: readonly Mismatch[]

@@ -1,4 +1,4 @@
-// Looks through a schema with all that is within it, each once: a recursive schema contains itself.
+// Walks through a schema and all schemas within it. Each is visited once, because a recursive schema contains itself.
 
 import { ArraySchema, ObjectSchema } from './composite.ts'
 import { ForeignSchema } from './foreign.ts'
@@ -9,7 +9,7 @@ import { Schema } from './schema.ts'
 import type { AnySchema } from './standard.ts'
 import { UnionSchema } from './unions.ts'
 
-/** Whether a schema of another library is anywhere in a schema: code that is not weir's, and might do anything. */
+/** Whether a schema contains a schema of another library, whose code might do anything. */
 export function holdsForeign(schema: AnySchema, seen: Set<AnySchema> = new Set()): boolean {
   if (!(schema instanceof Schema) || schema instanceof ForeignSchema) return true
   if (seen.has(schema)) return false

@@ -268,7 +268,7 @@ function checkObject(schema: ObjectSchema<unknown>, object: Properties): unknown
       copied[name] = picked
     }
   }
-  // The value of an undeclared property is what must not leave: not in an error either.
+  // An error must not show the value of an undeclared property either.
   if (schema.isStrict) found = schema.addUnknown(object, found, true)
   return found === null ? copied : schema.conceal(Mismatch.ofAll(found))
 }
@@ -295,7 +295,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Whether all objects have a property of that name. It is not meant, unless it is their own. */
+/** Whether all objects have a property of that name. Such a property counts only if it is the object's own. */
 function isInherited(name: string): boolean {
   return name in Object.prototype
 }

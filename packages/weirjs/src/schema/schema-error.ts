@@ -26,7 +26,7 @@ export class SchemaError extends WeirError {
       'WEIR_VALUE_INVALID',
       mismatches.map((one) => (one.path.length === 0 ? one.message : `${placeOf(one)}: ${one.message}`)).join('; '),
     )
-    // The message says it: what prints the error does not print all of it again.
+    // The message has it already, so that a printed error does not repeat all of it.
     Object.defineProperty(this, 'mismatches', { value: mismatches, enumerable: false })
   }
 }

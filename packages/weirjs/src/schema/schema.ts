@@ -69,7 +69,7 @@ const NAME = /^[A-Za-z0-9._-]+$/
 export abstract class Schema<T, Input = unknown> implements StandardSchema<Input, T> {
   protected readonly presence: Presence
   #standard: StandardJsonProps<Input, T> | undefined
-  // What a union asks of its members for each element of a list. It depends on nothing that changes.
+  // Remembered, because a union asks its members for it for each element of a list. It never changes.
   #described: string | undefined
   #hides: boolean | undefined
   #missing: Mismatch | undefined
@@ -138,8 +138,8 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   }
 
   /**
-   * The value that `fromValue` returns, for settings, messages and whatever else is not part of a request. Bodies and parameters belong into the
-   * declaration of a route.
+   * The value that `fromValue` returns, for settings, messages and whatever else is not part of a request. Declare bodies and parameters in the
+   * declaration of a route instead.
    * @throws SchemaError with everything that does not fit
    */
   parse(value: unknown, context?: ReadContext): T {

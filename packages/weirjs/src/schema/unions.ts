@@ -100,7 +100,7 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
 
   /** The mismatch if no member fits: the mismatch of the member that was meant, if this is clear, otherwise what `otherwise` returns. @internal */
   closest(found: readonly Mismatch[], otherwise: () => Mismatch): Mismatch {
-    // The others describe another kind of value, such as a string where an object was sent.
+    // Skips members that describe another kind of value, such as a string where an object was sent.
     const near = found.filter((one) => one.all().some(({ path }) => path.length > 0))
     const least = Math.min(...near.map(missing))
     const closest = near.filter((one) => missing(one) === least)
@@ -181,7 +181,7 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
     return this.members.find((member) => !member.isRequired('input'))
   }
 
-  /** @param cannotFit a quick look: what is wrong with a value matters only if no member fits */
+  /** @param cannotFit a quick check: the details of a mismatch matter only if no member fits */
   #first(
     read: (member: Schema<unknown>) => unknown,
     otherwise: () => Mismatch,

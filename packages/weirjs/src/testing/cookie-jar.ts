@@ -18,7 +18,7 @@ export class CookieJar {
   }
 }
 
-/** Max-Age takes precedence over Expires (RFC 6265 §5.3), and the last of several counts. An invalid number or date counts as absent. */
+/** Max-Age takes precedence over Expires (RFC 6265 §5.3), and the last value of several counts. An invalid number or date counts as absent. */
 function isOver(attributes: readonly string[]): boolean {
   let maxAge: number | null = null
   let expires: number | null = null

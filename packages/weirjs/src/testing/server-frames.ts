@@ -1,4 +1,4 @@
-// The frames of a WebSocket at the client's end (RFC 6455 §5): reads a server's frames, strictly, and writes a client's.
+// Reads the frames of a server strictly, and writes the frames of a client (RFC 6455 §5).
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import {
@@ -22,7 +22,7 @@ interface ServerFrame {
   readonly payload: Buffer
 }
 
-/** The same in every run, so that a run can be repeated byte by byte: nothing between this client and the server could be deceived. */
+/** The same mask in every run, so that a run can be repeated byte by byte. No proxy is in between that the mask would have to protect. */
 const MASK = Buffer.from([0x37, 0xfa, 0x21, 0x3d])
 const NO_BYTES = Buffer.alloc(0)
 const LENGTH_16 = 126
@@ -52,7 +52,7 @@ export class ServerFrames {
     this.#size += piece.length
   }
 
-  /** The next whole message or control frame; null while none is complete. @throws Error for what no server may send */
+  /** The next whole message or control frame; null while none is complete. @throws Error for a frame that no server may send */
   next(): ServerFrame | null {
     for (;;) {
       const frame = this.#takeFrame()

@@ -47,7 +47,7 @@ export class TestClient implements AsyncDisposable {
   readonly #connection: ClientConnection
   readonly #jar: CookieJar | null
   readonly #webSockets: TestWebSocket[] = []
-  /** What it was told who it is, and those that it has made. */
+  /** The principal of this client, and the clients that it has created. */
   readonly #principal: object | null
   readonly #others: TestClient[] = []
   /** Resolves when the last request has been sent. */
@@ -70,10 +70,10 @@ export class TestClient implements AsyncDisposable {
   }
 
   /**
-   * Returns a client with the options of this one and a connection of its own, whose requests come from `principal`: gates of `weirjs/auth`
-   * see it as authenticated, without credentials and without asking a scheme, and then decide by its roles and scopes as for anyone else. What
-   * it does not have is empty; `scheme` is the first one that the route accepts. Without `weirjs/auth`, it is the `session.principal` that the
-   * program begins with. It ends with this client. No client on a network can do so.
+   * Returns a client with the options of this one and a connection of its own, whose requests come from `principal`: gates of `weirjs/auth` see it
+   * as authenticated, without credentials and without asking a scheme, and then decide by its roles and scopes as for anyone else. Missing members
+   * are empty; `scheme` is the first one that the route accepts. Without `weirjs/auth`, it is the `session.principal` that the program begins with.
+   * The new client ends with this one. No client on a network can do this.
    *
    * @throws WEIR_OPTION_INVALID for a principal without an id
    */

@@ -1,4 +1,4 @@
-// A WebSocket of a test client: a good client, which answers pings and closes at once. What the server sends waits until the test takes it.
+// A WebSocket of a test client, which behaves well: it answers pings and closes immediately. Messages of the server wait until the test takes them.
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../base/errors.ts'
@@ -53,7 +53,7 @@ export class WebSocketRefused extends WeirError {
   }
 }
 
-/** What a client sends and what it expects: the key that RFC 6455 §1.3 has as its example, the same in every run. */
+/** The key that a client sends and the response that it expects: the example of RFC 6455 §1.3, the same in every run. */
 export const HANDSHAKE: readonly (readonly [string, string])[] = [
   ['Connection', 'Upgrade'],
   ['Upgrade', 'websocket'],
@@ -74,7 +74,7 @@ export class TestWebSocket implements AsyncIterable<string | Buffer>, AsyncDispo
   #isReading = false
   #hasSentClose = false
   #end: TestWebSocketEnd | null = null
-  /** The server has sent what no server may send. */
+  /** The error for a frame that no server may send. */
   #failure: Error | null = null
   /** The header fields of the response that accepted it. */
   readonly headers: Headers

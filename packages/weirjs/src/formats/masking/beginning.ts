@@ -1,17 +1,17 @@
-// How much of a text of a client is written down. It may be a whole head, which costs the client a few bytes over HTTP/2, while each of its characters
-// is searched for secrets, escaped and written.
+// Bounds how much of a client's text is logged. The text may be a whole head, which costs the client a few bytes over HTTP/2, whereas the server
+// searches each of its characters for secrets, escapes it and writes it.
 
-/** A URL that browsers and other clients send has less. */
+/** URLs of browsers and other clients are shorter. */
 const MOST_CHARS = 4_096
-/** What is searched and not written: something may be secret because of what follows it. */
+/** How many more characters are searched than written: a text may be secret because of what follows it. */
 const BEHIND_CHARS = 512
 
-/** What is searched for secrets. */
+/** The part of a text that is searched for secrets. */
 export function beginningOf(text: string): string {
   return text.length <= MOST_CHARS ? text : text.slice(0, MOST_CHARS + BEHIND_CHARS)
 }
 
-/** What is written. @param masked what `beginningOf` has returned, without its secrets */
+/** The part that is written. @param masked what `beginningOf` has returned, without its secrets */
 export function writtenOf(text: string, masked: string): string {
   return text.length <= MOST_CHARS ? masked : `${masked.slice(0, -BEHIND_CHARS)}...`
 }

@@ -131,7 +131,7 @@ function wordEnd(text: string, at: number): number {
 /** A parameter of a field: a quoted value may contain what looks like another one. */
 const PARAMETER = /;\s*([\w*-]+)[ \t]*=[ \t]*(?:"((?:[^"\\\r\n]|\\.)*)"?|([^;\r\n]*))/g
 
-/** What may be the name of a part, by the fields of its head. */
+/** The possible names of a part, by the fields of its head. */
 function partNames(head: string): string[] {
   const found: string[] = []
   let pieces = ''
@@ -145,7 +145,7 @@ function partNames(head: string): string[] {
   return [...found, pieces]
 }
 
-/** What some server may read in the name of a part. */
+/** The names that some server may read in the name of a part. */
 function meaningsOf(sent: string): string[] {
   const texts = [...decodings(sent), unescaped(sent), sent.replace(/\\(.)/g, '$1'), fromPrintable(sent)]
   const [, coding, word] = /^=\?[^?]*\?([bq])\?([^?]*)/i.exec(sent) ?? []
@@ -154,7 +154,7 @@ function meaningsOf(sent: string): string[] {
   return texts
 }
 
-/** Out of quoted-printable. */
+/** Decodes quoted-printable. */
 function fromPrintable(text: string): string {
   return text.replace(/=([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
@@ -182,7 +182,7 @@ export function partSecrets(text: string, boundary: string, names: SecretNames):
   return found
 }
 
-/** Text that only begins as a delimiter belongs to the content of a part. */
+/** Finds a delimiter. A line that only begins with it belongs to the content of a part. */
 function delimiterIn(text: string, delimiter: string, from: number): number {
   let at = text.indexOf(delimiter, from)
   while (at !== -1 && !/^[-\s]?$/.test(text.charAt(at + delimiter.length))) at = text.indexOf(delimiter, at + delimiter.length)

@@ -1,7 +1,7 @@
 // Finds a long text in another one in time that grows with both lengths, and not with their product.
 //
-// The search of V8 looks ahead by the last 250 characters of what it seeks. Where these repeat and something before them differs, it compares
-// all of them again for each character: half a megabyte took minutes, and clients choose both texts.
+// The search of V8 looks ahead by the last 250 characters of what it seeks. If these characters repeat and the text before them differs, it
+// compares all of them again for each character. Half a megabyte took minutes, and clients choose both texts.
 
 /** V8 takes linear time for texts of up to this length. */
 const SHORT = 250
@@ -31,7 +31,7 @@ function replaceLong(text: string, sought: string, replacement: string, from: nu
   return result + text.slice(kept)
 }
 
-/** For each beginning of `text`, the length of the longest shorter one that it ends with. */
+/** For each prefix of `text`, the length of its longest proper prefix that is also its suffix. */
 function bordersOf(text: string): Int32Array {
   const borders = new Int32Array(text.length)
   let length = 0

@@ -9,10 +9,10 @@ const NAME = /[\w.%+[\]$~-]/
 const MOST_NAME_CHARS = 128
 /** An equals sign may be encoded. */
 const SEPARATOR = /[=:>]|%(?:25)*3d|\\u003d/gi
-/** What has the name of something, and what has its value: `name="password" value="a"`. */
+/** Attributes that contain a name: `name="password" value="a"`. */
 const NAMING = /^(?:name|key|field|header|param|parameter|property|path)$/i
 const VALUE = /^(?:value|val|content|text)$/i
-/** How far the one is from the other. */
+/** How far the value may be from the name. */
 const MOST_APART = 256
 /** What may stand between a name and its separator, or between that and the value. */
 const AROUND = /[\s"'\\\u00c2]/
@@ -33,9 +33,9 @@ const QUOTED_END = { '"': /["\r\n]|$/g, "'": /['\r\n]|$/g } as const
 
 export function looseSecrets(text: string, names: SecretNames): Range[] {
   const found: Range[] = []
-  /** Where the last name stands whose secret value is elsewhere. */
+  /** Where the last name is whose secret value is elsewhere. */
   let namedAt = Number.NEGATIVE_INFINITY
-  /** Where the last text stands that may be a value. */
+  /** Where the last text is that may be a value. */
   let value: { readonly at: number; readonly sign: string } | null = null
   let coveredTo = 0
   /** Where the last separator ends. */
@@ -79,7 +79,7 @@ function named(text: string, from: number, sign: string): string {
 const CDATA = '<![CDATA['
 const MOST_CONTENT_CHARS = 512
 
-/** What an element has, with the elements in it if it is short. */
+/** The content of an element, with the elements in it if it is short. */
 function contentAfter(text: string, from: number, name: string): Range {
   if (text.startsWith(CDATA, from)) {
     const end = text.indexOf(']]>', from)

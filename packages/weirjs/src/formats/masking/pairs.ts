@@ -53,9 +53,9 @@ function indexOrEnd(what: RegExp, text: string, from: number): number {
 
 /** An equals sign, however often it is encoded. */
 const EQUALS = /=|%(?:25)*3d/i
-/** An encoded one is part of a name, unless a client has encoded too much. */
+/** An encoded equals sign is part of a name, unless a client has encoded too much. */
 const SIGNS = new RegExp(EQUALS, 'gi')
-/** What is in every value that has a pair, JSON, a field or a URL with a password in it. */
+/** A character that every value has which contains a pair, JSON, a field or a URL with a password. */
 const NESTING = /[="'@:]|%(?:25)*(?:3d|22|27|40|3a)/i
 /** A quoted name, or the first of two strings in a list. */
 const QUOTED_NAME = /["']((?:[^"'\\]|\\.){0,128})["']\s{0,16}[:,]/g

@@ -46,7 +46,7 @@ export function shifted(ranges: readonly Range[], by: number): Range[] {
   return ranges.map(([start, end]): Range => [start + by, end + by])
 }
 
-/** Everything between two places but blanks, and bytes for which a server refuses a head: it refuses the masked one for the same reason. */
+/** Everything between two places except blanks and bytes that make a server refuse a head, so that it refuses the masked head for the same reason. */
 export function wordsIn(text: string, from: number, to: number): Range[] {
   return [...text.slice(from, to).matchAll(/[^\x00-\x20"<>\\^`{|}\x7f-\uffff]+/g)].map(
     ({ index, 0: word }): Range => [from + index, from + index + word.length],
@@ -74,7 +74,7 @@ export function masked(text: string, ranges: readonly Range[], mask: (secret: st
   return result + text.slice(at)
 }
 
-/** A number stays a number, a literal stays itself, anything else becomes `x`. */
+/** A number becomes another number, a literal stays the same, and anything else becomes `x`. */
 export function maskOf(secret: string): string {
   if (/^(?:true|false|null)$/.test(secret)) return secret
   return /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(secret) ? secret.replace(/\d/g, '1') : 'x'.repeat(secret.length)

@@ -1,12 +1,11 @@
-// Finds the secrets in a head that was refused. It is not known what its bytes were meant to be, so all of it is secret but what is known to
-// be harmless.
+// Finds the secrets in a head that was refused. The meaning of its bytes is not known, so everything is secret except what is known to be harmless.
 
 import { addAll, type Range, shifted, urlSecrets } from './ranges.ts'
 import type { SecretSegments } from './secret-segments.ts'
 import type { SecretNames } from './secret-words.ts'
 
 const METHOD = '(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|TRACE|CONNECT|QUERY)'
-/** A first line that is as it should be, as far as it was received. */
+/** A first line that is valid as far as it was received. */
 const REQUEST_LINE = new RegExp(
   `^(${METHOD} )((?:/|https?://)[!-[\\]-~]*)(?: (?:H|HT|HTT|HTTP|HTTP/|HTTP/\\d|HTTP/\\d\\.|HTTP/\\d\\.\\d)?)?$`,
 )
@@ -29,7 +28,7 @@ const KNOWN = new Map<string, RegExp | null>([
     (name): [string, null] => [name, null],
   ),
 ])
-/** Those whose whole value is looked at. */
+/** Fields whose whole value is checked. */
 const WHOLE: ReadonlySet<string> = new Set(['host', 'content-length'])
 const WORD = /[\w-]+/g
 

@@ -1,4 +1,4 @@
-// Secrets that are repeated elsewhere in their exchange, in whatever coding.
+// Finds secrets that are repeated elsewhere in their exchange, in any encoding.
 
 import { Buffer } from 'node:buffer'
 
@@ -17,7 +17,7 @@ export function withoutRepeated(text: string, secrets: readonly string[]): strin
 /** A secret shorter than this is not looked for elsewhere in its exchange: it would be found by chance. */
 const LEAST_REPEATED = 6
 const MOST_REPEATED = 100
-/** So many are looked for in every coding: each form costs a search. */
+/** How many secrets are looked for in every encoding: each form costs a search. */
 const MOST_IN_ALL_FORMS = 20
 
 /** The secrets of a text that are looked for in the rest of its exchange. */
@@ -41,7 +41,7 @@ function formsOf(sent: string, inAllForms: boolean): string[] {
   return forms
 }
 
-/** What is in base64: a text of binary metadata, or the password of Basic behind its user's name. */
+/** Decodes base64: a text of binary metadata, or the password of Basic after the user name. */
 function textsIn(text: string): string[] {
   if (!/^[\w+/-]{8,}=*$/.test(text)) return []
   const plain = Buffer.from(text, 'base64').toString()

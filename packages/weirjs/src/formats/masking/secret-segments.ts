@@ -1,4 +1,4 @@
-// Where the secret parameters of a path are.
+// Finds the secret parameters in paths.
 
 import { decodePercent } from '../percent.ts'
 import { decodings } from './pairs.ts'
@@ -16,7 +16,7 @@ interface Segment {
 const SLASHES = /[/\\]|%(?:25)*(?:2f|5c)/gi
 const VALUES = /=[^&#]*/g
 const IS_URL = /^(?:[a-z][a-z0-9+.-]*:)?\/./i
-/** What may hide which route a path was meant for. */
+/** What may hide the route that a path was meant for. */
 const UNUSUAL = /[\\;%]|\/\/|\/\.\.?(?:\/|$)/
 
 /** A template up to its last secret. */
@@ -151,7 +151,7 @@ function isNamed({ names }: Segment, wanted: string): boolean {
   return names === null || names.includes(wanted) || isParameter(wanted)
 }
 
-/** As the router sees them. The first one is empty. What cannot be decoded may have been meant as anything. */
+/** The segments as the router sees them; the first one is empty. A segment that cannot be decoded may stand for anything. */
 function literalSegments(path: string, start: number): Segment[] {
   let at = start
   return path.split('/').map((text): Segment => {
@@ -207,7 +207,7 @@ function isDots(text: string): boolean {
   return decodings(text).some((one) => one === '.' || one === '..')
 }
 
-/** What a segment may be meant as. @param sent perhaps with parameters: `reset;a=b` */
+/** The texts that a segment may stand for. @param sent perhaps with parameters: `reset;a=b` */
 function meaningsOf(sent: string): string[] {
   return decodings(sent).map((text) => text.split(';', 1)[0]!.toLowerCase())
 }

@@ -2,10 +2,10 @@
 
 import { ownText } from '../../base/own-text.ts'
 
-/** Parts of names that are always secret, without `-` and `_`. */
+/** Parts that make a name secret, without `-` and `_`. */
 const PARTS =
   /passw(?:or)?d|passphrase|passcode|passkey|bearer|samlresponse|codeverifier|signingkey|encryptionkey|secret|token|apikey|authkey|accesskey|privatekey|credential|authorization|cookie|session|assertion|subscriptionkey/
-/** Whole names that are. */
+/** Whole names that are secret. */
 const WHOLE: ReadonlySet<string> = new Set(['pass', 'pwd', 'pin', 'otp', 'totp', 'cvv', 'cvc', 'auth', 'dpop', 'jwt', 'sid'])
 
 /**
@@ -69,7 +69,7 @@ function isInQueries(text: string): boolean {
   return IN_QUERIES.has(text) || text.endsWith('signature')
 }
 
-/** Those that every program has. */
+/** The secret names of every program. */
 export const USUAL_SECRETS: SecretNames = new SecretNames()
 
 function remember(known: Map<string, boolean>, name: string, isSecret: boolean): boolean {
@@ -77,7 +77,7 @@ function remember(known: Map<string, boolean>, name: string, isSecret: boolean):
   return isSecret
 }
 
-/** The name without what spellings of it differ in: `access_token`, `accessToken` and `Access-Token`. */
+/** The name in a form in which `access_token`, `accessToken` and `Access-Token` are the same. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, '')
 }

@@ -1,4 +1,4 @@
-// From where and at which endpoint a client without a socket connects: for `inject`, `fetch`, `explain` and test clients.
+// Where a client without a socket connects from, and at which endpoint: for `inject`, `fetch`, `explain` and test clients.
 
 import { isIP } from 'node:net'
 

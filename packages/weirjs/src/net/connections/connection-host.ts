@@ -25,7 +25,7 @@ export interface ConnectionHost {
   readonly proxies: Proxies | null
   /** The path below which the application is; null for the root. */
   readonly basePath: BasePath | null
-  /** Which hosts are answered where. */
+  /** The hosts that each endpoint answers. */
   readonly hostRules: HostRules
   /** The names of endpoints; null while they are not known. */
   endpointNames(): ReadonlySet<string> | null
@@ -39,7 +39,7 @@ export interface ConnectionHost {
   report(error: Error, connection: ConnectionInfo, exchange?: Exchange | null): void
   /** Reports that a connection could not be accepted (`EMFILE`). The next one may be. */
   reportAccept(error: Error): void
-  /** Waits for work of an exchange when the server stops, and reports its failure. */
+  /** Makes a stop wait for work of an exchange, and reports its failure. */
   waitUntil(exchange: Exchange, work: Promise<unknown>): void
   /** The connection is gone, and so is its handler. May be called twice. */
   forget(connection: OpenConnection): void

@@ -17,12 +17,11 @@ export interface OpenConnection {
   /** Whether the client has left. Its handlers may still be cleaning up. */
   readonly isGone: boolean
   /**
-   * The server is stopping: an idle connection ends now, a busy one after its responses. One that has never carried a request is not idle: its
-   * first one may be on its way, for `headersTimeout`.
-   * @param isOver whether there is no more time for that
+   * The server is stopping: an idle connection ends now, a busy one after its responses. A connection that has not carried a request is not idle:
+   * for `headersTimeout`, its first request may be on its way. @param isOver whether there is no time left for that
    */
   drain(isOver?: boolean): void
-  /** The grace is over. Responses that can say so are told. @returns whether there are any */
+  /** The grace period is over. Tells responses whose protocol can report that. @returns whether there are any */
   hasten?(): boolean
   /** Aborts the connection now, whatever is in progress. */
   abort(error: Error): void
@@ -37,8 +36,8 @@ export function drainSoon(connection: OpenConnection): void {
 }
 
 /**
- * What has arrived by then is read first, even if the timer is late. A client in this process, such as one of a test, reads in the first turn
- * of the event loop, and is read in the second.
+ * Everything that has arrived by then is read first, even if the timer is late. A client in this process, such as a test client, writes in the
+ * first turn of the event loop, and the server reads it in the second.
  */
 function afterCrossing(act: () => void): NodeJS.Timeout {
   return setTimeout(() => setImmediate(() => setImmediate(act)), CROSSING_MS)
@@ -142,7 +141,7 @@ export class Connections {
     this.#deadline = setTimeout(() => this.#endGrace(), Math.min(graceMs, LONGEST_TIMER_MS))
   }
 
-  /** Responses that can say so have a moment for it. */
+  /** Gives responses whose protocol can report the end a moment to do so. */
   #endGrace(): void {
     this.#aborted = [...this.#open].filter((connection) => connection.isBusy && !connection.isGone).length
     const told = [...this.#open].filter((connection) => connection.hasten?.() === true)

@@ -1,4 +1,4 @@
-// What a connection knows of the other end of its socket before the first request.
+// What a connection knows about the other end of its socket before the first request.
 
 import { UNKNOWN_ADDRESS } from '../../formats/forwarded.ts'
 import type { ProxyHeader } from '../../formats/proxy-protocol.ts'
@@ -44,7 +44,7 @@ export const STRANGER: Peer = Object.freeze({
 export interface Entry {
   readonly endpointName: string | null
   readonly isUnixSocket: boolean
-  /** Absent for what is not checked: no socket of the server has accepted it. */
+  /** Absent if the host is not checked, because no socket of the server accepted the connection. */
   readonly hosts?: EndpointHosts | null
 }
 
@@ -59,7 +59,7 @@ export function peerAt(
   address: string,
   proxyHeader: ProxyHeader | null,
 ): Peer {
-  // A proxy that relays bytes relays the fields of its client, so that client must be a trusted proxy too.
+  // A proxy that relays bytes also relays the fields of its client, so its client must be a trusted proxy too.
   const isRelayed = proxyHeader !== null && !proxyHeader.isLocal
   const isTrustedProxy = isRelayed ? networks.trustsPeer(proxyHeader.address ?? '', false) : networks.trustsPeer(address, isUnixSocket)
   return { ...STRANGER, isTrustedProxy, endpointName, hosts, proxyHeader }

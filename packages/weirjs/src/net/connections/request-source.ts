@@ -1,4 +1,4 @@
-// What requests may know of the connection on which they arrived, in either protocol.
+// What requests may know about the connection on which they arrived, in either protocol.
 
 import type { Clock } from '../../base/clock.ts'
 import type { ClientCertificate, Forwarding, HostRule, SocketPeer } from '../../http/connection-info.ts'
@@ -12,9 +12,12 @@ import { clientAddressOf, clientPortOf, isProxiedTls, type Peer, socketPeerOf } 
 const REQUESTS_IN_A_ROW = 64
 /** The same in bytes of their heads. Over HTTP/2 a head of 64 KB may be received in 60 bytes. */
 const HEAD_BYTES_IN_A_ROW = 64 * 1024
-/** The same in bytes of bodies that become complete. Usual ones come with their bytes: a smaller number would end each read of theirs. */
+/**
+ * The same in bytes of completed bodies. Most bodies arrive in the same read as their request: with a smaller number, each such read would end the
+ * row.
+ */
 const BODY_BYTES_IN_A_ROW = 1024 * 1024
-/** The same in pieces of bodies. A chunk of one byte takes six on the wire, and as long as a large one. */
+/** The same in pieces of bodies. A chunk of one byte takes six bytes on the wire, and as much time as a large one. */
 const PIECES_IN_A_ROW = 4_096
 
 /** The base of connections. */
@@ -58,7 +61,7 @@ export abstract class RequestSource {
     if (++this.#requestsInARow >= REQUESTS_IN_A_ROW || this.#headBytesInARow >= HEAD_BYTES_IN_A_ROW) this.#rest()
   }
 
-  /** A body is complete. Those of many requests may all lack a byte, and be read by their handlers when it comes. */
+  /** A body is complete. Many bodies may each lack one last byte, so that one read completes all of them for their handlers. */
   protected countBody(bytes: number): void {
     this.#bodyBytesInARow += bytes
     if (this.#bodyBytesInARow >= BODY_BYTES_IN_A_ROW) this.#rest()

@@ -1,4 +1,4 @@
-// What a recorder hears of the bytes of an HTTP/1.1 connection.
+// How a recorder receives the bytes of an HTTP/1.1 connection.
 
 import type { Buffer } from 'node:buffer'
 
@@ -6,7 +6,7 @@ import type { Head } from '../../wire/head/head.ts'
 import type { Transport } from '../transport/transport.ts'
 import type { Peer } from './peer.ts'
 
-/** Hears what one connection receives and sends. Its methods never throw. Bytes are borrowed: they are reused as soon as it returns. */
+/** Called with everything that one connection receives and sends. Its methods never throw. Bytes are borrowed: they are reused as soon as it returns. */
 export interface ConnectionTap {
   /** `bytes[0, length)` have arrived. */
   received(bytes: Buffer, length: number): void

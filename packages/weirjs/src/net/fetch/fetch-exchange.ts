@@ -26,11 +26,11 @@ import type { Timed } from '../time/ticker.ts'
 import { readFetchHead } from './fetch-head.ts'
 import { FetchWriter, type ResponseOwner } from './fetch-writer.ts'
 
-/** What a caller of `fetch` may state. */
+/** Options of a caller of `fetch`. */
 interface FetchOptions extends ArrivalOptions {
   /**
-   * Of the platform: gets what is passed to `session.waitUntil`, so that the platform lets the work go on after the response. Default: only the
-   * server waits for it, when it stops. A context of the platform with such a function can be passed as it is.
+   * The platform's `waitUntil`. It receives what is passed to `session.waitUntil`, so that the platform lets the work continue after the response.
+   * Default: only a stop of the server waits for the work. A platform's context object that has this function can be passed as it is.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
 }
@@ -63,7 +63,7 @@ export function fetch(host: ConnectionHost, request: Request, options?: unknown)
   }
 }
 
-/** The server as a platform calls it that has a `waitUntil` of its own. */
+/** The host for a platform that has its own `waitUntil`. */
 function hostAt(host: ConnectionHost, options: unknown): ConnectionHost {
   const { waitUntil } = Object(options) as FetchOptions
   if (typeof waitUntil !== 'function') return host
@@ -75,7 +75,7 @@ function hostAt(host: ConnectionHost, options: unknown): ConnectionHost {
   })
 }
 
-/** The same for a request that arrives at `connection`, which is its own. */
+/** The same for a request with its own `connection`. */
 export function fetchOn(connection: NoConnection, request: Request): Promise<Response> {
   return new Promise((resolve, reject) => new FetchExchange(connection, request, resolve, reject).start())
 }
@@ -143,12 +143,12 @@ class FetchExchange implements Carrier, ResponseOwner, Timed {
     if (cycle.exchange !== null) this.#await()
   }
 
-  /** Unlike most requests, it is not answered immediately. */
+  /** Prepares for a request that is not answered immediately, unlike most. */
   #await(): void {
     this.#connection.host.ticker.add(this)
     const { signal } = this.#request
     if (signal?.aborted === true)
-      this.#abort(signal.reason) // by code that has run since
+      this.#abort(signal.reason) // settled by code that has run in the meantime
     else signal?.addEventListener('abort', this.#onAbort)
   }
 

@@ -1,7 +1,7 @@
 // The head of a Web Request, read as the HTTP/1.1 head with the same meaning.
 //
-// This way one reader judges the heads of all protocols: targets, lengths, expectations and limits. Only what could break out of that text
-// is checked here. Node's Request refuses it too, but any object with the members of a Request may be passed in.
+// So one reader judges the heads of all protocols: targets, lengths, expectations and limits. This file checks only what could break out of that
+// text. Node's Request refuses it too, but any object with the members of a Request may be passed in.
 
 import { Buffer } from 'node:buffer'
 import { isFieldValue, isToken } from '../../base/ascii.ts'
@@ -15,7 +15,8 @@ import { HeadReader } from '../../wire/head/head-reader.ts'
 /** Scheme, authority, path and query. A fragment is not sent. */
 const URL_PARTS = /^([a-z][a-z\d+.-]*):\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/i
 /**
- * The URL names the host, and a Host field could name another. How a body was framed on its way to the host program does not matter here.
+ * Fields that are left out: the URL names the host, and a Host field could name another one. The framing on the way to the host program does not
+ * matter here.
  */
 const LEFT_OUT = /^(?:host|transfer-encoding)$/i
 
@@ -51,8 +52,8 @@ function blockOf({ method, url, headers }: Request): string {
 }
 
 /**
- * The Origin of a request with a scheme of a desktop program's own, which counts as https: so does the scheme of the program's pages. A site that has the
- * same name is another origin, and must not be taken for it.
+ * The Origin of a request that uses the private scheme of a desktop program. The scheme counts as https, both for the request and for the pages of
+ * the program. A web site with the same name is another origin and must not match.
  */
 function originFor(stated: string, scheme: string, authority: string): string {
   if (stated === `${scheme}://${authority}`) return `https://${authority}`

@@ -9,10 +9,10 @@ import { NO_LENGTH } from '../../wire/head/framing.ts'
 import { shownLength, shownType } from '../cycle/response-head.ts'
 import type { ResponseWriter } from '../cycle/response-sender.ts'
 
-/** Who is given the Response. */
+/** Receives the Response. */
 export interface ResponseOwner {
   readonly isGone: boolean
-  /** The Response, once: for a streamed one with its first piece, because until then a source that fails leads to another one. */
+  /** Called once with the Response. A streamed Response is passed with its first piece: if the source fails before it, another response is sent. */
   give(response: Response): void
   /** The reader has taken a piece, and needs another. */
   goOn(): void
@@ -106,7 +106,7 @@ function webResponse(response: OutgoingResponse, length: number, body: Uint8Arra
   const { headers } = web
   for (let i = 0; fields !== null && i < fields.length; i += 2) {
     const name = fields[i]!
-    // Fields about the connection are left to the code that sends the response. But 426 requires Upgrade (RFC 9110 §15.5.22).
+    // The code that sends the response sets fields about the connection. But 426 requires Upgrade (RFC 9110 §15.5.22).
     if (!FRAMING.test(name) || /^upgrade$/i.test(name)) headers.append(name, fields[i + 1]!)
   }
   const type = shownType(response)

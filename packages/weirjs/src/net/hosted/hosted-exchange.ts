@@ -1,7 +1,7 @@
 // One request of a server of Node, from its head to the last byte of its response.
 //
-// The socket, the parser and the framing are Node's. What weir decides about a request applies as on its own connections: its head is read
-// again by weir's rules, and limits, timeouts, gates and observers hold.
+// The socket, the parser and the framing are Node's. Everything that weir decides applies as on its own connections: the head is read again by
+// weir's rules, and limits, timeouts, gates and observers apply.
 
 import { Buffer } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
@@ -84,7 +84,7 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
     this.#all.add(this)
     this.#connection.host.ticker.add(this)
     this.#out.on('close', () => this.#onClose())
-    this.#in.on('error', ignore) // what it means is known from the end of the response
+    this.#in.on('error', ignore) // the end of the response tells what it means
   }
 
   // The body.
@@ -165,7 +165,7 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
     return this.#endsConnection(response) ? response.header('Connection', 'close') : response
   }
 
-  /** Whether the connection is not used again: Node would read any rest of a body, however long. */
+  /** Whether the connection must not be used again: Node would read the rest of a body, however long it is. */
   #endsConnection(response: OutgoingResponse): boolean {
     const { limits, isStopping } = this.#connection.host
     const { request, body } = this.cycle
@@ -232,7 +232,7 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
     cycle.leave()
   }
 
-  // As one of those for which a stop waits.
+  // As a connection that a stop waits for.
 
   drain(): void {}
 

@@ -3,8 +3,8 @@
 // Node accepts what weir refuses, such as several Host fields, and chooses one of them. This way one reader judges all heads: targets, hosts,
 // lengths and limits. It reads the raw fields, not `headers`, from which Node has already left out what is repeated.
 //
-// Packages that call a listener without a connection (light-my-request, serverless-http) pass requests that are only shaped like Node's. Theirs
-// may have `headers` alone.
+// Packages that call a listener without a connection (light-my-request, serverless-http) pass requests that are only shaped like Node's. These may
+// have only `headers`.
 
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'

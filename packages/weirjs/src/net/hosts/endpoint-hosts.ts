@@ -9,7 +9,7 @@ export class EndpointHosts implements HostRule {
   readonly answered: string
   readonly #isServed: (host: string) => boolean
   readonly #onRefused: (host: string) => void
-  /** The last one that was served: mostly, the next one is the same. */
+  /** The last host that was served: the next one is usually the same. */
   #last: string | null = null
 
   /** @param onRefused is told about each refused request */

@@ -1,11 +1,12 @@
-// The origins of a program's own pages that are elsewhere.
+// The origins of a program's own pages that another server serves.
 
 import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import { isLocalName } from '../../base/this-machine.ts'
 
 /**
- * Origins as browsers send them. A page that came over plain HTTP could be changed on its way, so only pages of this machine may.
+ * Checks that they are origins as browsers send them. A page that arrives over plain HTTP could be changed on the way, so `http:` is allowed only
+ * for this machine.
  *
  * @throws WEIR_OPTION_INVALID
  */

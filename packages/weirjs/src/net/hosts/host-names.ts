@@ -6,7 +6,7 @@ import { hostName } from '../../base/host-name.ts'
 import { shown } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 
-/** Which hosts are answered: names, or every one. */
+/** Which hosts are answered: a list of names, or every host. */
 export type HostsOption = 'any' | readonly string[]
 
 const ANY = 'any'
@@ -52,7 +52,7 @@ export class HostNames {
   }
 }
 
-/** @throws WEIR_OPTION_INVALID, with what is meant where that can be told */
+/** @throws WEIR_OPTION_INVALID, with the name that was probably meant if there is one */
 export function checkedHosts(given: HostsOption, owner: string, option: string): HostsOption {
   if (given === ANY) return given
   if (typeof given === 'string') {
@@ -72,7 +72,7 @@ export function checkedHosts(given: HostsOption, owner: string, option: string):
   return given
 }
 
-/** Whether clients can send it like this: the name as browsers write it, and no port that they leave out. */
+/** Whether clients can send the host in this form: the name as browsers write it, without a port that they leave out. */
 function isHost(given: string): boolean {
   const host = given.toLowerCase()
   if (host === ANY) return false
@@ -85,12 +85,12 @@ function isHost(given: string): boolean {
   return asBrowsersWrite(name) === name
 }
 
-/** Null for what is no host at all. */
+/** Null for a text that is not a host. */
 function asBrowsersWrite(name: string): string | null {
   return URL.canParse(`http://${name}/`) ? new URL(`http://${name}/`).hostname : null
 }
 
-/** What was meant by a URL, a dot too many, or a name in letters that Host cannot have; null if that cannot be told. */
+/** The host that was probably meant by a URL, a name with an extra dot, or a name with characters that Host cannot contain; null if there is none. */
 function meantHost(given: string): string | null {
   const bare = given
     .trim()

@@ -8,13 +8,13 @@ import type { Endpoint } from '../../http/session.ts'
 import { EndpointHosts } from './endpoint-hosts.ts'
 import { HostNames, type HostsOption, isOfThisMachine } from './host-names.ts'
 
-/** How many refused hosts are logged, and remembered so that each is logged once. Anyone can make up more. */
+/** How many refused hosts are logged, and remembered so that each is logged once. The number is bounded because clients can invent hosts. */
 const MAX_LOGGED = 100
 const MAX_SHOWN_CHARS = 100
 const OWN_NAMES = 'the names of this machine (localhost, 127.0.0.1, [::1])'
 
 interface HostRuleOptions {
-  /** Null if the server does not say. */
+  /** Null if the server has no such option. */
   readonly hosts: HostsOption | null
   /** `proxies.hosts`; null without `proxies`. */
   readonly proxyHosts: readonly string[] | null
@@ -29,7 +29,7 @@ export class HostRules {
     this.#options = options
   }
 
-  /** @param own what the endpoint itself says */
+  /** @param own the endpoint's own option */
   at(endpoint: Endpoint, own: HostsOption | undefined): EndpointHosts {
     const { proxyHosts } = this.#options
     const hosts = own ?? this.#options.hosts

@@ -1,4 +1,4 @@
-// The head of a request that is explained and not run: read by the same readers as the head of a real request.
+// Reads the head of a request that is only explained, with the same readers as the head of a real request.
 
 import { ProtocolError, WeirError } from '../../base/errors.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
@@ -25,7 +25,7 @@ export type ExplainedRequest = {
       readonly head: Head
       /** Why it may not arrive on this connection; null if it may. */
       readonly refusal: WeirError | null
-      /** Its body; null if it is not known without being read. */
+      /** Its body; null if the body would have to be read first. */
       readonly content: Buffer | null
     }
   | {

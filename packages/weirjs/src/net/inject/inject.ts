@@ -71,7 +71,7 @@ export async function inject(host: ConnectionHost, request: (InjectRequest & Arr
     if (isObserved) await turn() // otherwise the client would seem to leave before the server has noticed the end of a stream
     transport.break()
     if (isObserved) await turn()
-    host.observers.flush() // a test that awaits the response can look at its record
+    host.observers.flush() // so that a test that awaits the response can read its record
   }
 }
 

@@ -9,7 +9,7 @@ import type { Head } from '../../wire/head/head.ts'
 import type { ConnectionTap } from '../connections/tap.ts'
 import { type ResponseHead, ResponseReader } from './response-reader.ts'
 
-/** An exchange as a connection over HTTP/1.1 has carried it, with its secrets. */
+/** An exchange with the bytes that an HTTP/1.1 connection carried, secrets included. */
 export interface RawExchange {
   readonly isSecure: boolean
   /** Name of the endpoint; null if it has none. */
@@ -33,7 +33,7 @@ export interface RawExchange {
   }
 }
 
-/** Where exchanges go. Its methods must not throw. */
+/** Receives the exchanges. Its methods must not throw. */
 export interface ExchangeTap {
   /** The largest request, and the largest response body, that is kept. */
   readonly maxBytes: number
@@ -54,7 +54,7 @@ interface Request {
   /** Whether all of it has arrived. */
   isComplete: boolean
   pieces: { atMs: number; bytes: Buffer }[]
-  /** Small pieces behind them, which are one piece together. */
+  /** Small pieces after them, which form one piece together. */
   readonly gathered: GatheredBytes
   gatheredAtMs: number
   /** Of all pieces. */
@@ -74,7 +74,7 @@ interface Response {
 
 /** How many pieces of a request are kept as they have arrived: each costs more than a hundred bytes, and a client decides how many there are. */
 const MOST_PIECES = 1_000
-/** Behind them, shorter ones are gathered. */
+/** After these, shorter pieces are gathered. */
 const SMALL_BYTES = 4 * 1024
 const GATHERED_BYTES = 64 * 1024
 
@@ -85,7 +85,7 @@ export class RecordedConnection implements ConnectionTap {
   readonly #reader = new ResponseReader()
   /** Requests without a complete response, the oldest first. The last one may not be complete. */
   readonly #requests: Request[] = []
-  /** To the oldest request. */
+  /** The response to the oldest request. */
   #response: Response | null = null
   /** Whether the connection speaks another protocol, or is no longer recorded. */
   #isOver = false

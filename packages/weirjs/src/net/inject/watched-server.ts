@@ -1,4 +1,4 @@
-// A server as a client of a test sees it while a tool watches what becomes of its requests. The server itself is not changed.
+// Lets a tool watch the requests of one test client. The server itself is not changed.
 
 import type { Application } from '../../http/application.ts'
 import type { Exchange } from '../../http/exchange.ts'
@@ -6,11 +6,11 @@ import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { derivedHost } from '../connections/derived-host.ts'
 
-/** Is told about the requests of one client, by method and URL. Its methods must not throw. */
+/** Called with the requests of one client, by method and URL. Its methods must not throw. */
 export interface ExchangeWatcher {
   /** The head of a request is complete. */
   opened(name: string): void
-  /** Its handler begins. @returns called when it has settled, and everything around it */
+  /** Its handler begins. @returns a function that is called when the handler and the middleware around it have settled */
   handled(name: string, signal: AbortSignal): () => void
   refused(name: string, error: Error): void
   /** The server reports an error that is in no response. */
@@ -22,7 +22,7 @@ export interface ExchangeWatcher {
 /** @internal */
 export let watchedHostOf: (server: WatchedServer) => ConnectionHost
 
-/** What `connect` of `weirjs/testing` takes in place of a server. */
+/** A value that `connect` of `weirjs/testing` accepts in place of a server. */
 export class WatchedServer {
   static {
     watchedHostOf = (server) => server.#host

@@ -1,4 +1,4 @@
-// Work that goes on after its response, which a stop of the server waits for.
+// Work that continues after its response. A stop of the server waits for it.
 
 import { Countdown } from '../time/countdown.ts'
 
@@ -32,7 +32,7 @@ export class BackgroundWork {
     this.#limit?.shorten(graceMs)
   }
 
-  /** Resolves when all work has ended, also what has been added meanwhile, or at the limit. @returns how much has not ended */
+  /** Resolves when all work has ended, including work that is added meanwhile, or at the limit. @returns the number of promises that have not settled */
   async ended(): Promise<number> {
     let isOver = false
     const over = this.#limit?.over.then(() => void (isOver = true))

@@ -1,4 +1,4 @@
-// What the connections of one listening socket have in common: who may connect, and what is known about them.
+// What the connections of one listening socket have in common: which peers may connect, and what is known about them.
 
 import type { Socket } from 'node:net'
 
@@ -61,8 +61,8 @@ export class Entrance implements Entry {
   }
 
   /**
-   * Tells observers about a peer that sends no valid PROXY header, or may not send one. Only the first is reported to the program, because
-   * anyone can repeat this without end.
+   * Tells observers about a peer that sends no valid PROXY header, or may not send one. Only the first such peer is reported to the program,
+   * because clients can repeat this as often as they like.
    * @param error null if the peer sent nothing at all
    * @param address of the peer
    */

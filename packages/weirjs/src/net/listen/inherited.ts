@@ -1,4 +1,4 @@
-// Sockets that the parent process has opened: finds them.
+// Finds the sockets that the parent process has opened.
 
 import { WeirError } from '../../base/errors.ts'
 

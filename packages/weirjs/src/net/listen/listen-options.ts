@@ -52,7 +52,7 @@ interface CommonListenOptions {
    * connections are closed without a response. Default: no PROXY header is accepted.
    */
   readonly proxyProtocol?: 'required'
-  /** The hosts that are answered here, in place of the server's. Not for a Unix socket, where Host is not checked. */
+  /** The hosts that are answered at this endpoint, in place of the server's. Not for a Unix socket, where Host is not checked. */
   readonly hosts?: HostsOption
 }
 
@@ -67,7 +67,7 @@ interface TcpListenOptions extends CommonListenOptions {
    * with Node 22.12, 23.1 or newer. Default false.
    */
   readonly reusePort?: boolean
-  // An entry is one kind of place.
+  // Never set: an entry is either TCP or a Unix socket.
   readonly unixSocket?: undefined
   readonly mode?: undefined
   readonly fd?: undefined
@@ -114,7 +114,7 @@ export type ListenOptions = TcpListenOptions | UnixListenOptions | InheritedList
 export const CLEARTEXT = 'cleartext'
 export const DEFAULT_ADDRESS = '127.0.0.1'
 
-/** What callers may pass whom no compiler has checked. */
+/** The options of callers that no compiler has checked. */
 type AnyListenOptions = { readonly [K in keyof ListenValues]?: ListenValues[K] | undefined }
 interface ListenValues
   extends CommonListenOptions,
@@ -143,7 +143,7 @@ const SOCKET_PATH_BYTES: Partial<Record<NodeJS.Platform, number>> = {
 
 const isNotEmpty = (value: string): boolean => value !== ''
 
-/** What other frameworks call options of a place to listen at. */
+/** Names of these options in other frameworks. */
 export const LISTEN_ELSEWHERE = { host: 'address', hostname: 'address', https: 'tls', ssl: 'tls' } as const
 
 /** @internal */

@@ -26,7 +26,7 @@ export class Listener {
     this.#onError = onError
   }
 
-  /** Where it listens. While it does not listen: where the options tell it to. */
+  /** Where it listens; while it does not listen, where the options tell it to. */
   get endpoint(): Endpoint {
     const asked = endpointOf(this.#options)
     const bound = this.#server.address()

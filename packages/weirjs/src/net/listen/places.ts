@@ -1,4 +1,4 @@
-// The endpoints where a server listens, in whichever way the options state them.
+// Reads the endpoints of a server from its options.
 
 import { WeirError } from '../../base/errors.ts'
 import type { EndpointHosts } from '../hosts/endpoint-hosts.ts'
@@ -86,7 +86,7 @@ export class Places {
     return hostRules.at(endpoint.address === 'localhost' ? { ...endpoint, address: DEFAULT_ADDRESS } : endpoint, place.hosts)
   }
 
-  /** Replaces where the only endpoint listens. What it speaks stays. @throws WEIR_OPTION_INVALID */
+  /** Moves the only endpoint to another address. Its protocols stay the same. @throws WEIR_OPTION_INVALID */
   move(where: Where): void {
     const [only, ...others] = this.#all ?? []
     if (only === undefined || others.length > 0)

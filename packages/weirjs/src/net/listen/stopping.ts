@@ -6,7 +6,7 @@ import type { StopReport, StopTimes } from './stop-options.ts'
 const DEFAULT_GRACE_MS = 10_000
 
 export class Stopping {
-  /** Settles at the end. It exists from the start, because code that is notified of the stop may call `stop` too. */
+  /** Settles at the end. It exists from the start, because code that is told about the stop may call `stop` too. */
   readonly report: Promise<StopReport>
   readonly #settle: (report: StopReport | Promise<StopReport>) => void
   readonly #graceMs: number

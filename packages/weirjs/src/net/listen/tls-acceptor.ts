@@ -43,7 +43,7 @@ export class TlsAcceptor {
   readonly server: Server
   readonly #tlsServer: TlsServer
   readonly #tls: ServerTlsOptions
-  /** What clients can choose from, the best first. */
+  /** The protocols that clients can choose from, the preferred one first. */
   readonly #protocols: readonly string[]
   readonly #entrance: Entrance
   readonly #http2: typeof Http2Connection | null
@@ -98,7 +98,8 @@ export class TlsAcceptor {
       ALPNCallback(this: TLSSocket, { servername, protocols }) {
         return choose(this, protocols, servername)
       },
-      // In the form in which the name is compared with Host: otherwise `example.org.` would be trusted as no name that is listed.
+      // In the form in which names are compared with Host: otherwise `example.org.` would count as a name that is not listed, and would be trusted
+      // as such.
       SNICallback: (name, done) => this.#sni(hostName(name), done),
     })
     this.#tlsServer.on('secureConnection', (socket) => this.#open(socket))
@@ -124,7 +125,7 @@ export class TlsAcceptor {
       socket.setKeyCert(context)
       return ACME_PROTOCOL
     } catch (error) {
-      // What is thrown here would end the process.
+      // An error thrown here would end the process.
       this.#entrance.host.observers.refused('tls', error as Error, { remoteAddress: socket.remoteAddress })
       return undefined
     }
@@ -183,7 +184,7 @@ export class TlsAcceptor {
       return
     }
     const handshake = this.#handshakes.get(rawOf(socket))
-    // Its header is not known, or its address.
+    // Its PROXY header or its address is not known.
     if ((handshake === undefined && requiresHeader) || this.#entrance.hasLeft(socket)) {
       socket.destroy()
       return
@@ -291,8 +292,8 @@ function serverNameOf(socket: TLSSocket): string {
 }
 
 /**
- * Whether the server name of the handshake decides which client certificates are trusted. Then a request for another host would bypass the
- * client certificates that this host requires. `SNICallback` may decide anything.
+ * Whether the server name of the handshake decides which client certificates are trusted. If so, a request for another host would bypass the client
+ * certificates that the other host requires. `SNICallback` may decide anything.
  */
 function bindsHosts({ requestCert, sni, SNICallback }: ServerTlsOptions): boolean {
   if (requestCert !== true) return false

@@ -25,7 +25,7 @@ export interface SentRefusal {
   readonly bodyBytes: number
 }
 
-/** In how many turns the result of a write is looked for that the system has taken. After that it is looked for when time is checked. */
+/** In how many turns the result of an accepted write is checked. After that, it is checked with the timeouts. */
 export const MOST_LOOKS = 3
 
 export class ConnectionRecords implements Unsent {
@@ -35,7 +35,7 @@ export class ConnectionRecords implements Unsent {
   #unsent: Recording | null = null
   /** Those after it, if requests are pipelined. */
   #later: Recording[] = []
-  /** Whether some had not been sent when they were last checked. */
+  /** Whether some responses had not been sent when they were last checked. */
   #hasWaited = false
   /** In how many turns the result of the last write was not known. */
   #looks = 0

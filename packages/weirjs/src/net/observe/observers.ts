@@ -1,7 +1,7 @@
-// Who is told about exchanges, and when: observers and subscribers of `node:diagnostics_channel`.
+// Tells observers and subscribers of `node:diagnostics_channel` about exchanges.
 //
-// Ends are collected and reported in a later turn of the event loop, so that no response waits for an observer. Records are frozen, so that
-// no observer can change what the next one sees.
+// Ends are collected and reported in a later turn of the event loop, so that no response waits for an observer. Records are frozen, so that no
+// observer can change what the next one sees.
 
 import { type Channel, channel } from 'node:diagnostics_channel'
 import { setImmediate } from 'node:timers'
@@ -50,7 +50,7 @@ export class Observers {
     this.#schedule() // which forgets it
     return this.#latest
   }
-  /** What the clock last showed in this turn; -1 if it has not been read. */
+  /** The time read in this turn; -1 if the clock has not been read. */
   #latest = -1
   #ended: Recording[] = []
   #unsent: Unsent[] = []

@@ -1,4 +1,4 @@
-// The path below which the whole application is, and what of it a request states.
+// The path below which the whole application is: from the options, or stated by a proxy for each request.
 
 import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
@@ -9,12 +9,12 @@ import type { Head } from '../../wire/head/head.ts'
 /** Fields in which a proxy states the prefix that it has removed: one of Traefik and others, and one of Home Assistant. */
 const FIELDS: ReadonlySet<string> = new Set(['x-forwarded-prefix', 'x-ingress-path'])
 const MAX_CHARS = 256
-/** Without what a URL, a cookie or a page could read in another way: percent signs, quotes, semicolons. */
+/** A path without characters that a URL, a cookie or a page could read differently: percent signs, quotes, semicolons. */
 const PATH = /^(?:\/[\w.~@:+=-]+)+$/
 const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
 
 export class BasePath {
-  /** What paths begin with; null if a proxy states it. */
+  /** The beginning of all paths; null if a proxy states it. */
   readonly #path: string | null
   readonly #field: string
 
@@ -35,7 +35,7 @@ export class BasePath {
     throw invalid(owner, `${option} is ${shown(given)}, not ${expected}`)
   }
 
-  /** The one that a request has. @returns null for the root */
+  /** The base path of one request. @returns null for the root */
   static of(path: string): BasePath | null {
     return path === '' ? null : new BasePath(path, '')
   }
@@ -55,14 +55,14 @@ export class BasePath {
     if (this.#path === null) {
       const stated = forwarding === null ? null : head.get(this.#field)
       const path = stated?.replace(/\/$/, '') ?? ''
-      // What no proxy would state is ignored: nothing of it reaches a page.
+      // A value that no proxy would state is ignored, so that no part of it reaches a page.
       if (isBasePath(path)) head.moveBelow(path, 0)
       return null
     }
     const { rawPath } = head
     const { length } = this.#path
     if (rawPath === '*') return null
-    // Percent-encoded forms of the prefix are outside: the rest of the path would begin elsewhere in its decoded form.
+    // Percent-encoded forms of the prefix do not match: in the decoded path, the rest would begin at another place.
     if (!rawPath.startsWith(this.#path) || (rawPath.length > length && rawPath[length] !== '/'))
       return new WeirError('WEIR_ROUTE_NOT_FOUND')
     head.moveBelow(this.#path, length)

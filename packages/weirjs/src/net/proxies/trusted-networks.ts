@@ -28,7 +28,7 @@ interface Ipv4Network {
 }
 
 export class TrustedNetworks {
-  /** Decides about IPv6 addresses, of which those of IPv4 are a part (`::ffff:0:0/96`). It takes a microsecond. */
+  /** Decides about IPv6 addresses, which include the IPv4 addresses (`::ffff:0:0/96`). A look-up takes a microsecond. */
   readonly #networks = new BlockList()
   readonly #ipv4: Ipv4Network[] = []
   /** By the first byte of an IPv6 address: whether any network has addresses that begin with it. */

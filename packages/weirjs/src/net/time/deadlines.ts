@@ -80,7 +80,7 @@ export class Deadlines {
     this.#workedMs = -1
   }
 
-  /** The response is complete, so the rest of the body has no reader. It must arrive as the server expects it, whatever its route allows. */
+  /** The response is complete, so the rest of the body has no reader. From now on, the server's own limits apply to it, whatever its route allows. */
   endRoute(): void {
     const { minBodyRate } = this.#timeouts
     if (this.#minBodyRate === minBodyRate) return
@@ -95,8 +95,8 @@ export class Deadlines {
 
   /**
    * @param waits whether anything is waiting for the client to read it
-   * @param progress a number that rises whenever the client reads. The amount that is waiting would not do: it may stay the same while a
-   * response is streamed
+   * @param progress a number that rises whenever the client reads. The waiting amount is not enough: it may stay the same while a response is
+   *   streamed
    * @returns the error to report when the client has not read for too long
    */
   checkWrite(elapsedMs: number, waits: boolean, progress: number): LimitError | null {

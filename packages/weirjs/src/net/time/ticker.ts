@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Timeouts } from '../../base/limits.ts'
 
 export interface Timed {
-  /** Whether only the time for which it may be idle counts. */
+  /** Whether only its idle timeout is running. */
   readonly isIdle: boolean
   /** @param elapsedMs milliseconds since the last tick */
   tick(elapsedMs: number): void

@@ -12,7 +12,7 @@ const MOST_PIECES = 128
 export class SmallWrites {
   readonly #stream: Writable
   #pieces = 0
-  /** `write` has returned false, and the stream itself does not know of it. */
+  /** `write` has returned false without the stream itself knowing it. */
   #owesDrain = false
 
   constructor(stream: Writable) {

@@ -1,4 +1,4 @@
-// A transport that tells what is written to it.
+// A transport that reports what is written to it.
 
 import { Buffer } from 'node:buffer'
 

@@ -10,7 +10,7 @@ const LARGEST_BYTES = 1024 * 1024
 const kept: (Buffer | null)[] = []
 
 /**
- * A buffer for `byteLength` bytes, at most twice as large, to be given back as soon as nothing reads it.
+ * A buffer for `byteLength` bytes, at most twice as large. Give it back as soon as nothing reads it.
  *
  * @returns null for texts so large that allocation is the smaller part of the work
  */

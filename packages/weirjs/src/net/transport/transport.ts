@@ -35,7 +35,7 @@ export interface Transport {
   probe(): void
   pause(): void
   resume(): void
-  /** Whether it was told to `pause`, and not to `resume` since. */
+  /** Whether `pause` was called, and `resume` has not been called since. */
   readonly isPaused: boolean
   /** Sends what is waiting, then ends our side; the other side may continue. */
   end(): void
@@ -45,7 +45,7 @@ export interface Transport {
   reset(): void
   /** From now on all events go to `owner`. */
   handOver(owner: TransportOwner): void
-  /** Asks the system whether it still knows the other end. A reset that has not been read yet shows here alone. */
+  /** Asks the system whether it still knows the other end. Only this call notices a reset that has not been read yet. */
   readonly isConnected: boolean
   readonly remoteAddress: string
   readonly remotePort: number

@@ -1,6 +1,5 @@
-// Decides when small responses are written. Under load that is after all ready sockets have been read. A write runs through the whole
-// network stack and evicts the code that reads and answers requests from the processor's caches, so it is cheaper to produce many responses
-// first.
+// Decides when small responses are written. Under load, they are written after all ready sockets have been read. A write runs through the whole
+// network stack and evicts the code that reads and answers requests from the processor's caches, so it is cheaper to produce many responses first.
 //
 // If requests arrive one by one, each response is written immediately: there is nothing to gain, and a program may well exit after its only
 // response. The same holds if handlers take long: no response waits for them.
