@@ -24,7 +24,7 @@ interface Owner {
   readonly endpoint: string | null
 }
 
-/** What is known about a path that has no route for a method, for responses to other methods. */
+/** What a path supports that has no route for the method of a request: for OPTIONS and 405. */
 interface Offer {
   /** In alphabetical order, OPTIONS and an implied HEAD included. */
   readonly methods: readonly string[]

@@ -94,7 +94,7 @@ function finderOf(keys: ApiKeyOptions['keys']): FindKey<Readonly<Record<string, 
   return tableOf(keys)
 }
 
-/** Digests are found by a digest of them and a secret, so that the time of a lookup says nothing about them. */
+/** Digests are looked up by a digest of them and a secret, so that the time of a lookup reveals nothing about them. */
 function tableOf<C extends object>(keys: Readonly<Record<string, KeyOwner<C>>>): FindKey<C> {
   const secret = randomBytes(32).toString('base64')
   const blinded = (digest: string): string => hash('sha256', secret + digest, 'base64')

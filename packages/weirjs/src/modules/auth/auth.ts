@@ -1,4 +1,4 @@
-// `weirjs/auth`: who may do what. A policy that closes every route around which it is used, unless the route says `auth.open`.
+// `weirjs/auth`: who may do what. A policy that closes every route around which it is used, unless the route has `auth.open`.
 
 import type { BeforeSend } from '../../app/policies/middleware.ts'
 import type { Gate, Policy, UsedPolicy } from '../../app/policies/policy.ts'
@@ -71,7 +71,7 @@ export class Auth<P extends AnyPrincipal = Principal, Role extends string = stri
     noteAuth(this.#description, settings)
     const auth: Gate = (session) => {
       const plan = planOf(session)
-      if (plan.first !== settings) return undefined // an outer one has decided
+      if (plan.first !== settings) return undefined // an outer policy has decided
       return decide(session, plan, isOpenTo(session, plan))
     }
     this.foresee = (session) => {
@@ -115,7 +115,7 @@ function isOpenTo(session: HttpSession, { isOpen, isOpenUnrouted }: Plan): boole
   return isOpen || (isOpenUnrouted && !exchange(session).isRouted)
 }
 
-/** Whether a request has nothing where credentials of such a scheme would be. */
+/** Whether a request has no field that could contain credentials of such a scheme. */
 function lacksCredentials(session: HttpSession, { type, in: place, name }: SecurityScheme): boolean {
   const { request } = session
   if (type === 'mutualTLS') return session.clientCertificate === null
@@ -146,7 +146,7 @@ function keyHints(schemes: readonly Scheme[]): BeforeSend | null {
 
 /** Reads the principal of a request. */
 interface PrincipalReader<P extends AnyPrincipal> {
-  /** Null if there is none. What other code has set, and is not of one of the schemes, does not count. */
+  /** Null if there is none. A principal that other code has set, and that is not of one of the schemes, does not count. */
   (session: HttpSession): P | null
   /**
    * The same where there has to be one: in handlers of all routes that are not open.

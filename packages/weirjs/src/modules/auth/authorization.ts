@@ -4,7 +4,7 @@ import { WeirError } from '../../base/errors.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
 
-/** What follows the name of the scheme in Authorization; null if the field is missing or has another scheme, whose case does not matter. */
+/** The text after the name of the scheme in Authorization; null if the field is missing or has another scheme. The case of the name does not matter. */
 export function credentialsOf(session: HttpSession, scheme: string): string | null {
   const value = exchange(session).field('authorization')
   if (value === null || value.length < scheme.length) return null

@@ -21,7 +21,7 @@ interface BasicUser<Claims extends object = Readonly<Record<string, unknown>>> e
   readonly password: string
 }
 
-/** Returns who has this name and password, or null. It must compare in constant time, and take as long for a name that no one has. */
+/** Returns the user with this name and password, or null. It must compare in constant time, and take as long for a name that does not exist. */
 type FindUser<Claims extends object> = (
   name: string,
   password: string,
@@ -116,8 +116,8 @@ function finderOf(users: BasicOptions['users']): FindUser<Readonly<Record<string
 }
 
 /**
- * A name that no one has costs as much as the wrong password of the first user. What has been verified is found by a digest of it and a secret, so the
- * time of a lookup says nothing about passwords.
+ * A name that does not exist costs as much as a wrong password of the first user. Verified credentials are looked up by a digest of them and a
+ * secret, so the time of a lookup reveals nothing about passwords.
  */
 function tableOf<C extends object>(users: Readonly<Record<string, string | BasicUser<C>>>): FindUser<C> {
   const table = new Map<string, BasicUser<C>>()

@@ -14,8 +14,8 @@ import { type AnyPrincipal, CredentialsError, type Principal, type Scheme } from
 /**
  * Sets `session.principal`, or refuses.
  * @param isOpen whether anyone may pass
- * @throws WEIR_CREDENTIALS_MISSING, WEIR_CREDENTIALS_INVALID, WEIR_ACCESS_DENIED, what schemes and policies throw, and WEIR_AUTH_SETUP for a
- *   scheme that returns something else than it must
+ * @throws WEIR_CREDENTIALS_MISSING, WEIR_CREDENTIALS_INVALID, WEIR_ACCESS_DENIED, what schemes and policies throw, and WEIR_AUTH_SETUP for a scheme
+ *   that returns something invalid
  */
 export function decide(session: HttpSession, plan: Plan, isOpen: boolean): ReturnType<Gate> {
   session.principal = null
@@ -25,19 +25,22 @@ export function decide(session: HttpSession, plan: Plan, isOpen: boolean): Retur
   return isPromise(found) ? found.then((one) => conclude(session, plan, isOpen, one)) : conclude(session, plan, isOpen, found)
 }
 
-/** The principal that a test has given its client, of the first scheme that the route accepts unless it names another. Null if that is not accepted. */
+/**
+ * The principal that a test has given its client. Its scheme is the first that the route accepts, unless the test names another one. Null if the
+ * route does not accept that scheme.
+ */
 function ofTest(given: { readonly id?: string; readonly scheme?: string }, schemes: readonly Scheme[]): AnyPrincipal | null {
   const { id = 'test', scheme = schemes[0]?.name } = given
   if (scheme === undefined || !schemes.some(({ name }) => name === scheme)) return null
   return Object.freeze({ name: id, roles: [], scopes: [], claims: {}, ...given, id, scheme })
 }
 
-/** The first principal, or why there is none: what the first scheme found wrong that did, null for no credentials. */
+/** The first principal, or the reason why there is none: the first failure of a scheme, or null for no credentials. */
 type Found = AnyPrincipal | Failure | null
 
 /**
- * Asks one scheme after the other. Credentials that one of them refuses may be for another, such as a token of another issuer. Any other
- * error of a scheme means that it cannot tell: that is answered, unless anyone may pass.
+ * Asks one scheme after the other. Credentials that one of them refuses may be for another, such as a token of another issuer. Any other error of a
+ * scheme means that it cannot tell. Such an error becomes the response, unless anyone may pass.
  */
 function authenticate(
   session: HttpSession,

@@ -1,4 +1,4 @@
-// What a program knows about the owner of credentials, and the principal that is made of it.
+// What a program knows about the owner of credentials, and the principal that is made from it.
 
 import { invalid } from '../../base/options.ts'
 import type { Principal } from './scheme.ts'

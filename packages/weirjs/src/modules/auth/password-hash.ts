@@ -33,7 +33,7 @@ interface PasswordHash {
   readonly hash: Buffer
 }
 
-/** What one hash may take: a parameter in a hash that someone has planted must not exhaust the memory. */
+/** The most memory that one hash may take: a planted hash must not exhaust the memory by its parameters. */
 export const MOST_HASH_MEMORY = 512 * 1024 * 1024
 export const MOST_SCRYPT = { ln: 20, r: 32, p: 16 }
 export const MOST_PASSES = 16

@@ -47,7 +47,7 @@ interface PasswordOptions {
   readonly maxWaiting?: number
 }
 
-/** Less than this, argon2 does not run with. */
+/** argon2 does not run with less memory. */
 const LEAST_ARGON2_MEMORY = 8 * 1024
 /** @internal */
 export const PASSWORD_RULES = rules<PasswordOptions>('PasswordHasher')({
@@ -128,7 +128,7 @@ export class PasswordHasher {
   async verify(password: string, hash: string | null, from: string = ''): Promise<boolean> {
     const bytes = bytesOf(password)
     const known = hash === null ? null : readHash(hash)
-    const isTooLong = bytes.length > MOST_PASSWORD_BYTES // no such password has a hash
+    const isTooLong = bytes.length > MOST_PASSWORD_BYTES // no hash has such a password
     const { salt, cost } = known ?? { salt: randomBytes(SALT_BYTES), cost: this.#cost }
     const derived = await this.#derive(isTooLong ? Buffer.alloc(0) : bytes, salt, known?.hash.length ?? HASH_BYTES, cost, from)
     return known !== null && timingSafeEqual(derived, known.hash) && !isTooLong
@@ -143,7 +143,7 @@ export class PasswordHasher {
   async #derive(password: Buffer, salt: Buffer, length: number, cost: HashCost, from: string): Promise<Buffer> {
     FROM.read(from, { owner: 'PasswordHasher', option: 'from' })
     if (this.#running < this.#maxRunning) this.#running++
-    else await new Promise<void>((run, refuse) => this.#enqueue(from, { run, refuse })) // whoever ends hands over its place
+    else await new Promise<void>((run, refuse) => this.#enqueue(from, { run, refuse })) // a finished call hands over its place
     try {
       return await derive(password, salt, length, cost)
     } finally {

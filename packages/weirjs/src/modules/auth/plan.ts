@@ -1,8 +1,8 @@
-// What the policies of a route require together. It is found out once for each chain of policies, not for each request.
+// Combines the requirements of all policies of a route, once for each chain of policies and not for each request.
 //
-// Requirements add up, from the outside to the inside: an inner one can only narrow what an outer one allows. `auth.open` alone opens, and
-// only what is around it: it removes the requirements of outer levels, and a requirement further inside closes again. The innermost `auth`
-// decides for all of them. A plan with a mistake refuses every request.
+// Requirements add up, from the outside to the inside: an inner one can only narrow what an outer one allows. Only `auth.open` opens a route: it
+// removes the requirements of outer levels, and a requirement further inside closes the route again. The innermost `auth` decides for all of them.
+// A plan with a mistake refuses every request.
 
 import type { UsedPolicy } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'

@@ -1,4 +1,4 @@
-// A text that stands for the principal of a request: what is kept under it reaches no other principal.
+// A text that identifies the principal of a request: data that is kept under this key reaches no other principal.
 
 import { createHash } from 'node:crypto'
 

@@ -1,11 +1,11 @@
-// Gates that ask who has sent a request belong after those that find it out. Otherwise they would take everyone for a stranger, in silence.
+// Checks that gates that read the principal run after the gates that set it. Otherwise, they would silently treat every client as unknown.
 
 import type { UsedPolicy } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'
 
 /** What policies that set `session.principal` state about themselves, and their names. */
 const SETTERS = new WeakMap<object, 'auth' | 'sessions'>()
-/** What schemes lack where they are used. */
+/** For each scheme, the function that returns what it lacks where it is used. */
 const LACKS = new WeakMap<object, (policies: readonly UsedPolicy[]) => string | null>()
 
 /**
@@ -31,7 +31,8 @@ export function checkLacks(schemes: readonly object[], policies: readonly UsedPo
 }
 
 /**
- * For modules: checks a policy whose gate reads the principal, in its `check`. An `auth` decides alone who that is: where there is one, `sessions` before it is not enough.
+ * For modules: checks a policy whose gate reads the principal, in its `check`. If there is an `auth`, only it decides who the principal is:
+ * `sessions` before it is not enough.
  * @param name the policy's own
  * @param policies all of the route, the outermost first
  * @param where names the route

@@ -1,4 +1,4 @@
-// What a client gets that may not pass: 401 with the challenges of the schemes that its route accepts, or 403.
+// The responses to clients that may not pass: 401 with the challenges of the schemes that the route accepts, or 403.
 
 import type { Gate } from '../../app/policies/policy.ts'
 import type { ErrorCode } from '../../base/error-codes.ts'
@@ -37,13 +37,13 @@ export function refused(session: HttpSession, detail: string, plan?: Plan, princ
   return refusal('WEIR_ACCESS_DENIED', detail, scheme?.challenge?.(session, { status: 403, error: null, scopes: plan!.scopes }) ?? null)
 }
 
-/** What a client may do depends on its credentials: no cache may answer another client with it. */
+/** A refusal depends on the credentials of a client, so no cache may send it to another client. */
 function refusal(code: ErrorCode, detail: string | undefined, challenge: string | null, cause?: unknown): WeirError {
   const headers = { 'Cache-Control': 'no-store', ...(challenge === null ? {} : { 'WWW-Authenticate': challenge }) }
   return new WeirError(code, detail, { cause, headers })
 }
 
-/** What a scheme answers in place of 401; undefined if none does. */
+/** The response of a scheme in place of 401; undefined if there is none. */
 export function askToLogIn(session: HttpSession, schemes: readonly Scheme[]): ReturnType<Gate> {
   for (const scheme of schemes) {
     const response = scheme.login?.(session)

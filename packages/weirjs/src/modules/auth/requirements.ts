@@ -80,7 +80,7 @@ function textsOf(owner: string, names: readonly string[]): readonly string[] {
   return Object.freeze([...new Set(names)])
 }
 
-/** Of no roles, no one could have one; no scopes, everyone would have. */
+/** No one could have one of no roles, and everyone would have all of no scopes. */
 function atLeastOne(owner: string, names: readonly string[]): readonly string[] {
   if (names.length === 0) throw invalid(`auth.${owner}()`, 'at least one name is needed')
   return textsOf(owner, names)

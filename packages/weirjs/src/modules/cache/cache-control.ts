@@ -1,4 +1,4 @@
-// Cache-Control (RFC 9111 §5.2), read so that a doubt never makes a response live longer.
+// Reads Cache-Control (RFC 9111 §5.2). A doubtful value never makes a response live longer.
 
 /** The directives of a field. */
 export interface Directives {
@@ -8,7 +8,7 @@ export interface Directives {
    * The seconds that a directive states: null without it, 0 for a value that is not a number. If it occurs several times, the lowest counts.
    */
   seconds(name: string): number | null
-  /** Whether it is there, and never has a value. @param name in lower case */
+  /** Whether the directive is present and never has a value. @param name in lower case */
   isWithoutValue(name: string): boolean
   /** Whether a part of the field is not a directive, so that anything may have been meant. */
   readonly isMalformed: boolean

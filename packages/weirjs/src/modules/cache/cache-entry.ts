@@ -1,4 +1,4 @@
-// One kept response, with all that is needed to decide whether a request may get it.
+// One kept response, with everything that is needed to decide whether a request may get it.
 
 import { randomUUID } from 'node:crypto'
 import { ownText } from '../../base/own-text.ts'
@@ -22,14 +22,14 @@ export interface CacheEntry {
   checking: Promise<boolean> | null
 }
 
-/** What `Vary` and the program name, and the values that a request has for it. */
+/** The fields that `Vary` and the program name, and their values in a request. */
 interface Variant {
   /** In lower case, sorted. */
   readonly names: readonly string[]
   readonly values: string
 }
 
-/** Something that cannot occur in a value. */
+/** A character that cannot occur in a value. */
 const ABSENT = '\0'
 
 /** @param names in lower case, sorted */

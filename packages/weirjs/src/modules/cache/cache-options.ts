@@ -14,7 +14,7 @@ import type { CacheStore } from './cache-store.ts'
 import type { CacheTimes } from './freshness.ts'
 
 /**
- * For whom a response is:
+ * Who may get a kept response:
  *
  * - `all`: for everyone who sends the same request.
  * - `principal`: for one principal, by the `scheme` and `id` of `session.principal`. Requests without a principal share one.
@@ -37,8 +37,8 @@ export interface CacheOptions {
   /** Names under which `invalidate` finds the responses: at most 32 of up to 256 characters. Default: none. */
   readonly tags?: readonly string[] | ((session: HttpSession, response: HttpResponse) => readonly string[])
   /**
-   * For whom responses are. Default: for everyone, except that requests with a principal bypass the cache, and those with Authorization get
-   * and leave only responses that are marked for it (RFC 9111 §3.5). Must be set on routes that require a principal.
+   * Who may get kept responses. Default: everyone, except that requests with a principal bypass the cache, and those with Authorization get and
+   * leave only responses that are marked for it (RFC 9111 §3.5). Must be set on routes that require a principal.
    */
   readonly key?: CacheKey
   /** Whether Cache-Control of requests counts: `no-cache`, `no-store`, `max-age`, `max-stale`, `min-fresh`, `only-if-cached`. Default false. */
@@ -60,11 +60,11 @@ export interface CacheOptions {
   /** Name of the cache in Cache-Status (RFC 9211), or false for no such field. Default `weir`. */
   readonly cacheStatus?: string | false
   /**
-   * Told what clients are not told: an error in whose place a kept response was sent, one in the background, and one of the store. Default: they
-   * are ignored.
+   * Called with errors that clients do not see: an error that a kept response has replaced, an error in the background, and an error of the store.
+   * Default: they are ignored.
    */
   readonly onError?: (error: unknown) => void
-  /** For tests: what ages are measured with. Default: the clock of the server. */
+  /** For tests: the clock that measures ages. Default: the clock of the server. */
   readonly clock?: Clock
 }
 
@@ -120,7 +120,10 @@ export function checkedOptions(options: CacheOptions) {
   }
 }
 
-/** What the keys of a server begin with: others that use the same cache have their own handlers. Nothing for the first, whose keys other processes share. */
+/**
+ * The prefix of the keys of each server: other servers with the same cache have other handlers. The first server has none, because other processes
+ * share its keys.
+ */
 function serverLabels(): (server: object) => string {
   const labels = new WeakMap<object, string>()
   let count = 0

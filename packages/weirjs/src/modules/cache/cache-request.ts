@@ -39,7 +39,7 @@ export interface CacheRequest {
 /** @throws what the `key` of the program throws */
 export function readRequest(exchange: ExchangeHandle, settings: CacheSettings): CacheRequest | BypassReason {
   const { session } = exchange
-  // Handlers may read what a GET carries, although it means nothing, and a key does not contain it.
+  // A handler may read the body of a GET, although it has no meaning, and the key does not contain it.
   if (exchange.contentLength !== 0) return 'body'
   if (exchange.wantsUpgrade) return 'upgrade'
   // Only the handler may evaluate them (RFC 9111 §4.3.2).
@@ -58,7 +58,7 @@ export function readRequest(exchange: ExchangeHandle, settings: CacheSettings): 
   return { primary: boundedKey(primary), key, exchange, hasAuthorization: exchange.field('authorization') !== null, wants }
 }
 
-/** Whether the response is for a client other than the one in the key: code inside the cache has found out who it is. */
+/** Whether the response is for another client than the key states: code inside the cache may have found out who the client is. */
 export function isForAnother({ session }: ExchangeHandle, settings: CacheSettings, { key }: CacheRequest): boolean {
   return settings.key === 'principal' && keyOf(session, settings) !== key
 }

@@ -1,4 +1,4 @@
-// Where processes share what they keep.
+// Stores in which processes share responses.
 
 import { systemClock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'

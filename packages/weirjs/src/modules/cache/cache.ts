@@ -223,7 +223,7 @@ export class Cache implements Policy {
     return `${statusName}; hit; ttl=${Math.floor((entry.lifetime.freshMs - ageMs(entry, now)) / 1_000)}${more}`
   }
 
-  /** Asks the store whether the entry was invalidated. If it fails, the entry is sent. */
+  /** Asks the store whether the entry was invalidated. If the store fails, the entry is sent. */
   async #recheck(exchange: ExchangeHandle, next: Next, request: CacheRequest, key: string, entry: CacheEntry): Promise<HttpResponse> {
     entry.checking ??= this.#sharing!.isValid(entry).finally(() => {
       entry.checkedAt = this.#clockOf(exchange).now()
@@ -242,7 +242,7 @@ export class Cache implements Policy {
       return exchange.session.response
     }
     const why = this.#whyForward(exchange, request, found)
-    // Their responses are not what a GET gets. And a part of something large should not wait for the whole.
+    // Their responses differ from that of a GET, and a client that wants a part of a large body should not wait for all of it.
     if (exchange.method === 'HEAD' || exchange.field('range') !== null) return this.#bypass(next, `fwd=${why}`)
     return this.#wait(exchange, next, request, found)
   }
@@ -359,7 +359,7 @@ export class Cache implements Policy {
   async #renewLater(exchange: ExchangeHandle, request: CacheRequest, flight: Flight, stale: CacheEntry): Promise<void> {
     if (this.#sharing !== null) {
       if ((await this.#sharing.obtain(request, this.#clockOf(exchange), flight, false)) !== null) return
-      if (!this.#sharing.mayRun(flight)) return // another process does it
+      if (!this.#sharing.mayRun(flight)) return // another process runs the handler
     }
     const mark = {}
     const clock = this.#clockOf(exchange)
@@ -394,7 +394,7 @@ export class Cache implements Policy {
     return response.appendHeader('Cache-Status', member)
   }
 
-  /** RFC 9111 §4.4: what has changed a resource makes its responses invalid, and those that the response names. */
+  /** RFC 9111 §4.4: a request that has changed a resource invalidates the responses of that resource, and of the resources that its response names. */
   async #write(exchange: ExchangeHandle, next: Next): Promise<HttpResponse> {
     this.#counts.bypass++
     const response = await next()

@@ -22,7 +22,7 @@ export class Flight {
   readonly #waiting = new Set<(end: FlightEnd) => void>()
   /** When its run began, by the list of invalidations. */
   since = 0
-  /** Whether no request waits for its run any more: what it returns later is not kept. */
+  /** Whether no request waits for it any more, so that a later result is not kept. */
   isGivenUp = false
   #end: FlightEnd | null = null
 

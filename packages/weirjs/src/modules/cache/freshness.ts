@@ -1,4 +1,4 @@
-// What RFC 9111 states of a response: whether it may be kept for others, and for how long it may be sent.
+// The rules of RFC 9111 for a response: whether it may be kept for other clients, and for how long it may be sent.
 
 import { parseHttpDate } from '../../formats/http-date.ts'
 
@@ -11,7 +11,7 @@ export interface JudgedResponse {
   field(name: string): string | null
 }
 
-/** The parts of its request, and what the program has stated. */
+/** The parts of its request that matter, and what the program has stated. */
 interface JudgedRequest {
   readonly hasAuthorization: boolean
   /** Whether the program states for whom the response is, so that Authorization does not matter. */
@@ -46,7 +46,7 @@ export interface Lifetime {
 
 /** Statuses to which the `maxAge` of the program applies. Failures are kept only if the handler says so. */
 const USUAL_STATUSES: ReadonlySet<number> = new Set([200, 203, 204, 300, 301, 308])
-/** They are about one request (RFC 9110 §15.3.7, §15.4.5, §15.5.13, §15.5.17). */
+/** Statuses that concern only one request (RFC 9110 §15.3.7, §15.4.5, §15.5.13, §15.5.17). */
 const NEVER_KEPT: ReadonlySet<number> = new Set([206, 304, 412, 416])
 
 /** @returns why the response must not be kept, in the form of `detail` of Cache-Status */

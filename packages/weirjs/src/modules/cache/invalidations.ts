@@ -1,5 +1,5 @@
-// What has been invalidated lately, for runs of handlers whose response may be out of date by now. One list for all runs, with a fixed bound:
-// clients choose the paths of what they change, and how long a run takes.
+// Recent invalidations, for running handlers whose response may be out of date by now. There is one list for all runs, with a fixed bound, because
+// clients choose which paths they change and how long a run takes.
 
 import { createHash } from 'node:crypto'
 

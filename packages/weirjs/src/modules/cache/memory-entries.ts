@@ -10,7 +10,7 @@ import { boundedKey } from './cache-request.ts'
 
 /** Responses for one URL depend on these fields of the request. Each has a key of its own, which the mark leads to. */
 export interface VaryMark {
-  /** In the keys of the variants, so that none of them is found any more when the mark is gone. */
+  /** Part of the keys of the variants, so that none of them is found once the mark is gone. */
   readonly id: string
   /** In lower case, sorted. */
   readonly names: readonly string[]
@@ -18,7 +18,7 @@ export interface VaryMark {
 
 type Kept = { readonly mark: VaryMark } | { readonly entry: CacheEntry; readonly bytes: number }
 
-/** What memory knows of a request. */
+/** What memory knows about a request. */
 export interface Found {
   /** The key under which the response of this request is kept. */
   readonly key: string

@@ -24,7 +24,7 @@ export interface Run {
   readonly request: CacheRequest
   /** A kept response that is no longer fresh, or that the client does not want; null for none. */
   readonly stale: CacheEntry | null
-  /** Those who wait for the response. */
+  /** The requests that wait for the response. */
   readonly flight: Flight
   /** Whether the handler is to return a complete response, whatever conditions the client has. */
   readonly isForAll: boolean
@@ -57,7 +57,7 @@ const HIDDEN: readonly (readonly [string, null])[] = [
   ['if-range', null],
 ]
 const FAILURES: ReadonlySet<number> = new Set([500, 502, 503, 504])
-/** They describe a body, which a 304 does not have. */
+/** Fields that describe a body, which a 304 does not have. */
 const NOT_UPDATED = /^content-(?:encoding|length|range|type)$/i
 
 /** @throws what the handler throws, unless a stale response can be sent in its place */
@@ -78,7 +78,7 @@ export async function runHandler(keeper: Keeper, run: Run): Promise<HttpResponse
   }
   exchange.showFields(null)
   const outgoing = responseHandle(response)
-  // The server has answered in the meantime, because time was up, and has dropped what the handler returned.
+  // The server has answered in the meantime, because the request timed out, and has dropped what the handler returned.
   if (outgoing.isTaken || exchange.isAnswered) return response
   const { statusCode } = outgoing
   if (statusCode === 304 && isForAll && stale !== null) return renew(keeper, run, outgoing, before, startedAt)
@@ -142,7 +142,7 @@ function renew(
   keeper.drop(old, run)
   const lifetime = typeof verdict === 'string' ? NO_LIFETIME : verdict
   const entry = newEntry(kept, lifetime, startedAt - lifetime.initialAgeMs, old.vary, tags)
-  // A 304 that depends on more than the response did is for this client alone.
+  // A 304 that depends on more fields than the response did is only for this client.
   const names = new Set(old.vary.names)
   const isSame = (varyNames(kept.field('vary')) ?? []).every((name) => names.has(name))
   const isKept = typeof verdict !== 'string' && isSame && !keeper.isInvalidated(run, tags)
@@ -201,9 +201,9 @@ async function finish(
   const vary = variantOf(exchange, namesOf(keeper, run, outgoing))
   const bornAt = startedAt - verdict.initialAgeMs
   const facts = KeptResponse.of(outgoing, before, null)
-  const { trailers } = outgoing // before it is sent: then, they are dropped for a client that takes none
+  const { trailers } = outgoing // before it is sent, because they are dropped for a client that does not accept them
   const keep = (body: Uint8Array | null): CacheEntry | null => {
-    // Asked again: code that makes a stream may have looked at its client since the head was sent.
+    // Checked again: code that produces a stream may have looked at its client since the head was sent.
     const why = whyForOne(keeper, run, { status: outgoing.statusCode, field: (name) => outgoing.listHeader(name) })
     if (why !== null || keeper.isInvalidated(run, tags) || trailers?.areUnannounced === true) return null
     const entry = newEntry(facts.with({ body }), verdict, bornAt, vary, tags)
@@ -225,7 +225,7 @@ async function finish(
   return tell(trailers?.areUnannounced === true ? 'detail=trailers' : 'detail=invalidated')
 }
 
-/** Those who wait get the response, if it can be sent without asking the handler again. @param entry null if it is not kept */
+/** Waiting requests get the response, if it can be sent without asking the handler again. @param entry null if it is not kept */
 function endFlight({ clock, request, flight }: Run, entry: CacheEntry | null): void {
   if (entry === null) {
     flight.end({ kind: 'again' })
@@ -238,7 +238,7 @@ function endFlight({ clock, request, flight }: Run, entry: CacheEntry | null): v
 function judgeOutgoing(keeper: Keeper, run: Run, response: ResponseHandle): Lifetime | string {
   if (response.content.kind === 'upgrade') return 'upgrade'
   if (response.trailers?.areAnnounced === true) return 'trailers'
-  if (/^text\/event-stream\b/i.test(response.type ?? '')) return 'event-stream' // for one client, who listens from now on
+  if (/^text\/event-stream\b/i.test(response.type ?? '')) return 'event-stream' // for one client, which listens from now on
   return judgeFields(keeper, run, { status: response.statusCode, field: (name) => response.listHeader(name) })
 }
 
@@ -269,11 +269,11 @@ function judgeFields(keeper: Keeper, run: Run, response: JudgedResponse): Lifeti
   )
 }
 
-/** Why the response is for its client alone, by everything that is known up to now; null if nothing is. */
+/** Why the response is only for its client, as far as is known by now; null if nothing speaks against others. */
 function whyForOne({ settings }: Keeper, { exchange, request }: Run, response: JudgedResponse): string | null {
   const why = whyPersonal(exchange, settings, request)
   if (why !== null) return why
-  // A handler that reads cookies says so in Vary, or the program in its options. Otherwise a response for one would be sent to all.
+  // A handler that reads cookies must state that in Vary, or the program in its options. Otherwise, a response for one client would be sent to all.
   const names = varyNames(response.field('vary')) ?? []
   const statesCookies = names.includes('cookie') || settings.vary.includes('cookie') || statesClient(settings, request)
   return !statesCookies && mayHaveReadCookies(exchange, response) ? 'cookies' : null

@@ -9,7 +9,7 @@ import { type CacheEntry, isVariantOf, packEntry, restMs, unpackEntry } from './
 import type { CacheStore } from './cache-store.ts'
 import { type VaryMark, variantKey } from './memory-entries.ts'
 
-/** The right to run the handler for all processes. */
+/** The right of one process to run the handler for all processes. */
 export interface Claim {
   readonly key: string
   /** A time of the store: the response knows nothing that has changed after it. */
@@ -27,19 +27,19 @@ interface SharedFound {
   readonly mark: VaryMark | null
 }
 
-/** A process that has died blocks a key for this long. */
+/** How long a process that has died blocks a key. */
 const LEASE_MS = 5_000
 const RENEW_MS = 1_500
 /** Like the name of a tag, which begins with another word. */
 const FOR_ONE = 'for one '
-/** Those who wait look more often. Less than LEASE_MS, so that it says nothing about a later run whose process has died. */
+/** Waiting processes look more often. It is shorter than LEASE_MS, so that the note does not apply to a later run whose process has died. */
 const FOR_ONE_MS = 1_000
-/** How often those who wait look. */
+/** How often waiting processes look into the store. */
 const FIRST_LOOK_MS = 10
 const LAST_LOOK_MS = 80
 /** Entries are not kept for longer. */
 const LONGEST_MS = 7 * 86_400_000
-/** A run that takes longer holds its right no more, and its response is not written. */
+/** A run that takes longer loses its right, and its response is not written. */
 export const LONGEST_RUN_MS = 300_000
 /**
  * The time of an invalidation is kept for this long: as long as a run, and an entry that is kept for no longer than this. For entries that are kept
@@ -114,7 +114,7 @@ export class SharedEntries {
     }
   }
 
-  /** Tells those who wait that a run has ended, and that its response was for its own client. @throws (rejects) what the store does */
+  /** Tells waiting processes that a run has ended, and that its response was for its own client. @throws (rejects) what the store does */
   async noteForOne(key: string): Promise<void> {
     await this.#store.mark(`${FOR_ONE}${key}`, FOR_ONE_MS)
   }
@@ -146,14 +146,14 @@ export class SharedEntries {
     if (now - begunAt > LONGEST_RUN_MS) return
     const ttlMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, Math.ceil(restMs(entry, now))))
     if (ttlMs > SHORT_MS) await this.#noteLong(entry.tags, ttlMs)
-    // Whoever has invalidated it before that has not seen the note.
+    // A process that invalidated it before has not seen the note.
     if (!(await this.#isValid(entry.tags, since))) return
     await this.#store.write(key, packEntry(entry, now, clock.wallTime(), since), ttlMs)
     if (mark !== null) await this.#store.write(primary, JSON.stringify({ m: mark.id, n: mark.names }), Math.max(ttlMs, SHORT_MS))
     this.#times.set(entry, since)
   }
 
-  /** Entries with these tags are kept for so long. */
+  /** Notes that entries with these tags are kept for so long. */
   async #noteLong(tags: readonly string[], ttlMs: number): Promise<void> {
     const longMs = LONG_MS.find((ms) => ms >= ttlMs)!
     await Promise.all(tags.map((tag) => this.#store.mark(longNote(tag, longMs), longMs + SHORT_MS)))

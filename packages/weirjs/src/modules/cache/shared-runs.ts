@@ -9,7 +9,7 @@ import type { Flight } from './flight.ts'
 import type { MemoryEntries, VaryMark } from './memory-entries.ts'
 import { type Claim, SharedEntries } from './shared-entries.ts'
 
-/** So many processes in a row may die while they run the handler. */
+/** How many processes in a row may die while they run the handler. */
 const MOST_CLAIMS = 10
 
 /** What the store has. */
@@ -73,7 +73,7 @@ export class SharedRuns {
         const claim = await shared.claim(found.key, clock)
         if (claim !== null) {
           this.#claims.set(flight, claim)
-          const again = await this.#look(request, clock) // it may have been written in between
+          const again = await this.#look(request, clock) // the response may have been written in between
           if (again.entry !== null) this.release(flight, false)
           return again.entry
         }

@@ -6,7 +6,7 @@ import type { AnySchema, OutputOf } from '../../schema/standard.ts'
 import { readEvents, type Seen, type ServerEvent } from './event-stream.ts'
 import { type OutlinedEntry, type OutlinedPart, partOf } from './outline.ts'
 
-/** An answer. `status` and `ok` tell which one it is, and so what `body` is. */
+/** The response to a call. `status` and `ok` tell which declared answer it is, and so the type of `body`. */
 export interface Answer<S extends number = number, B = unknown> {
   readonly status: S
   /** Whether the status is from 200 to 299. */
@@ -17,7 +17,7 @@ export interface Answer<S extends number = number, B = unknown> {
   readonly response: Response
 }
 
-/** Statuses of success, where none is declared. */
+/** The statuses of success, if none is declared. */
 type Success = 200 | 201 | 202 | 203 | 204 | 205 | 206
 
 /** The answers of a declaration: those that it declares, and any success if it declares none. */
@@ -47,7 +47,7 @@ type EventOf<E> = E extends null
     ? ServerEvent<string, Json<OutputOf<E>>>
     : { [K in keyof E & string]: ServerEvent<K, E[K] extends AnySchema ? Json<OutputOf<E[K]>> : never> }[keyof E & string]
 
-/** What arrives of a value that was sent as JSON. */
+/** The type of a value after it was sent as JSON. */
 export type Json<T> = 0 extends 1 & T
   ? T // any
   : T extends string | number | boolean | null | undefined
@@ -60,7 +60,7 @@ export type Json<T> = 0 extends 1 & T
           ? { [K in keyof T]: Json<T[K]> }
           : T
 
-/** An answer that the contract does not declare: another status, or content that is not JSON where JSON is declared. */
+/** A response that the contract does not declare: another status, or content that is not JSON where JSON is declared. */
 export class ClientError extends Error {
   declare readonly status: number
   declare readonly headers: Headers

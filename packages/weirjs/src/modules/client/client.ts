@@ -9,7 +9,7 @@ import { type ArgsFor, type CommonOptions, type HeaderFields, requestOf } from '
 export interface ClientOptions extends Omit<CommonOptions, 'headers'> {
   /** Sends a request. `server.fetch` calls a server without a network. Default: the global `fetch`, looked up for each call. */
   readonly fetch?: (request: Request) => Promise<Response>
-  /** Fields of all requests, or a function that returns them for one, such as one with a token. */
+  /** Fields of all requests, or a function that returns the fields of one request, for example with a token. */
   readonly headers?: HeaderFields | (() => HeaderFields | Promise<HeaderFields>)
 }
 
@@ -29,19 +29,18 @@ export type Call<E extends Entry> =
 export type Client<C extends Contract> = { readonly [K in keyof C as C[K] extends WebSocketEntry ? never : K]: Call<C[K]> }
 
 /**
- * A client of the server at `base`: `client(api, 'https://shop.example')`. Each entry of the contract is a function, which accepts the
- * arguments that the handler gets, in the form in which they are sent, and returns the answer, typed by its status:
+ * A client of the server at `base`: `client(api, 'https://shop.example')`. Each entry of the contract is a function, which accepts the arguments
+ * that the handler gets, in the form in which they are sent, and returns the response, typed by its status:
  *
  * `const answer = await shop.user({ id: 5 })`; then `answer.status === 200` makes `answer.body` a user.
  *
- * Nothing is checked against schemas, in either direction: the server checks what it receives, and its answers are trusted. Times arrive as
- * text.
+ * Nothing is checked against schemas, in either direction: the server checks what it receives, and its responses are trusted. Times arrive as text.
  *
- * A call rejects with `ClientError` for an answer that the contract does not declare, TypeError for arguments that cannot be sent, such as `..`
- * in a path, and whatever `fetch` rejects with: its TypeError when there is no connection, and the reason of an aborted signal.
+ * A call rejects with `ClientError` for a response that the contract does not declare, TypeError for arguments that cannot be sent, such as `..` in
+ * a path, and whatever `fetch` rejects with: its TypeError when there is no connection, and the reason of an aborted signal.
  * @param contract the contract, or what `outlineOf` returns for it
- * @param base where the paths of the contract begin: an origin, perhaps with the prefix of a group. In a browser also a path, or an empty
- * string for the origin of the page
+ * @param base where the paths of the contract begin: an origin, perhaps with the prefix of a group. In a browser also a path, or an empty string
+ *   for the origin of the page
  * @throws TypeError for a base with a query or a fragment
  */
 export function client<const C extends Contract>(contract: C | Outline<C>, base: string, options: ClientOptions = {}): Client<C> {

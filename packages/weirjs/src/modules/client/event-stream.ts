@@ -33,7 +33,7 @@ export async function* readEvents(
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      if (done) return // what is incomplete is dropped
+      if (done) return // an incomplete event is dropped
       // A CR at the end may be half of a line end.
       const text = held + decoder.decode(value, { stream: true })
       held = /\r?$/.exec(text)![0]

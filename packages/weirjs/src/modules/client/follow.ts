@@ -10,15 +10,15 @@ export interface FollowOptions {
   readonly lastEventId?: string
 }
 
-/** The events of an answer that has a stream of them. */
+/** The events of a response that is an event stream. */
 type EventsOf<A> = A extends { readonly body: AsyncGenerator<infer E extends ServerEvent, void, undefined> } ? E : never
 
-/** How long it waits before it connects again, until the server states it by `retry`. */
+/** How long to wait before connecting again, unless the server states it by `retry`. */
 const RETRY_MS = 2_000
 const LONGEST_MS = 60_000
 /** A server that states 0 is not called all the time while it is down. */
 const LEAST_MS = 250
-/** What a timer can wait for. */
+/** The longest time that a timer can wait for. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
@@ -48,7 +48,7 @@ export async function* follow<A extends Answer>(
       const events = answer.body as AsyncGenerator<ServerEvent> | undefined
       if (typeof events?.next !== 'function') throw new ClientError('follow()', answer)
       failures = 0
-      seen = Object.assign(answer.response as Seen, { id, retry: retryOf(seen) }) // where the stream keeps what it has seen
+      seen = Object.assign(answer.response as Seen, { id, retry: retryOf(seen) }) // the stream stores here what it has seen
       for await (const event of events) yield event as EventsOf<A>
     } catch (error) {
       const status = error instanceof ClientError ? error.status : 503

@@ -1,4 +1,4 @@
-// What a client needs of a contract: methods, paths, and where each value is sent. It is in the contract itself, and in its outline.
+// The parts of a contract that a client needs: methods, paths, and where each value is sent. Both the contract and its outline have them.
 
 import type { Contract, WebSocketEntry } from '../../app/routes/contract.ts'
 
@@ -29,10 +29,10 @@ export interface OutlinedPart {
   readonly source?: 'query' | 'header' | 'cookie'
   /** The name of its field or cookie. */
   readonly name?: string
-  /** How a body is sent, or an answer is read. */
+  /** How a body is sent, or a response is read. */
   readonly kind?: string
   readonly types?: readonly string[]
-  /** How an answer is read that arrives in pieces. */
+  /** How a response that arrives in pieces is read. */
   readonly delivery?: 'events' | 'json-events' | 'stream'
 }
 
@@ -60,7 +60,7 @@ export function outlineOf<C extends Contract>(contract: C): Outline<C> {
   return Object.fromEntries(outlined) as Outline<C>
 }
 
-/** A body, an answer, `buffer`, `stream` or null. */
+/** A body, a declared answer, `buffer`, `stream` or null. */
 function outlinedContent(part: unknown): unknown {
   if (typeof part !== 'object' && typeof part !== 'function') return part
   const known = partOf(part) as OutlinedPart | null

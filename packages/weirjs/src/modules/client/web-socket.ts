@@ -29,12 +29,12 @@ export type WebSocketLikeConstructor = new (url: string, protocols: string[]) =>
 
 /** The handlers of a WebSocket, and how it is opened. */
 export interface ClientWebSocketOptions<In = unknown, Out = unknown> {
-  /** It is open: called for each connection, so it is the place to say where to continue. */
+  /** Called for each connection that opens, the first one included: tell the server here where to continue. */
   open?(socket: ClientWebSocket<Out>): unknown
   /** A message has arrived. */
   message?(socket: ClientWebSocket<Out>, value: In): unknown
   /**
-   * A connection has ended, or could not be opened. `socket.state` is `waiting` if another one follows, and otherwise `closed`.
+   * Called when a connection has ended, or could not be opened. `socket.state` is `waiting` if another one follows, and otherwise `closed`.
    *
    * @param code RFC 6455 §7.4; 1006 if it was lost or refused, 1007 if the server sent what is not JSON
    */
@@ -50,7 +50,7 @@ export interface ClientWebSocketOptions<In = unknown, Out = unknown> {
   retry?(attempt: number, code: number): number | null | undefined
   /** The subprotocols to offer, the preferred one first. */
   readonly protocols?: readonly string[]
-  /** What opens connections. Default: the global `WebSocket`, which Node.js has from version 22. */
+  /** The class that opens connections. Default: the global `WebSocket`, which Node.js has from version 22. */
   readonly WebSocket?: WebSocketLikeConstructor
 }
 
@@ -68,9 +68,9 @@ export interface ClientWebSocket<Out = unknown> {
   close(code?: number, reason?: string): void
 }
 
-/** Ends that another connection may mend: the server stops, the network is away, a handler has failed, the server is busy. */
+/** Close codes after which another connection may help: the server stops, the network is down, a handler has failed, the server is busy. */
 const PASSING = [1001, 1005, 1006, 1011, 1012, 1013, 1014]
-/** A connection that has lasted for so long was a good one. */
+/** A connection that has lasted this long counts as successful. */
 const GOOD_MS = 10_000
 
 const backOff = (attempt: number, code: number): number | null =>

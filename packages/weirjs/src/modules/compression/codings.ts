@@ -33,9 +33,9 @@ export interface Compressor extends Transform {
 }
 
 export interface Coding {
-  /** What Content-Encoding says. */
+  /** The value of Content-Encoding. */
   readonly name: string
-  /** Tells the forms of one content apart. */
+  /** Distinguishes the forms of one content. */
   readonly key: string
   /** Bytes of its dictionary, which takes time with each content; 0 without one. */
   readonly dictionaryBytes: number

@@ -61,10 +61,10 @@ export interface CompressionOptions {
    */
   readonly crossSite?: boolean
   /**
-   * What the pages of a path have in common, so that each is sent without it (RFC 9842, `dcz`): `{ '/products/*': [page, another] }`. In a path,
-   * `*` is for any characters. With several samples, the dictionary is what all of them share; a text or bytes are the dictionary itself. Anyone
-   * can fetch it, so it must have nothing of one user. At most 1 MiB each. Only on a server, and with Zstandard that has dictionaries, Node.js
-   * 22.15 or later: elsewhere it is a warning at the start. Default: none.
+   * The common parts of the pages of a path, which are then not sent with each page (RFC 9842, `dcz`): `{ '/products/*': [page, another] }`. In a
+   * path, `*` is for any characters. With several samples, the dictionary is what all of them share; a text or bytes are the dictionary itself.
+   * Anyone can fetch it, so it must have nothing of one user. At most 1 MiB each. Only on a server, and with Zstandard that has dictionaries,
+   * Node.js 22.15 or later: elsewhere it is a warning at the start. Default: none.
    */
   readonly dictionaries?: Readonly<Record<string, string | Uint8Array | readonly (string | Uint8Array)[]>>
 }
@@ -122,7 +122,7 @@ const checkWish: Check = (_, where, route) => {
   if (route !== null) wishOf(route.metadata, where)
 }
 
-/** What a route says of its responses: false for none of them. @throws WEIR_OPTION_INVALID */
+/** The route's `metadata.compression`: false if none of its responses is compressed. @throws WEIR_OPTION_INVALID */
 function wishOf({ compression: wish }: RouteMetadata, where: string | null): boolean {
   if (wish === undefined || typeof wish === 'boolean') return wish ?? true
   throw invalid('compression', `compression in the metadata of ${where} is ${shown(wish)}, not true or false`)
@@ -273,8 +273,8 @@ async function encodeLater(
 }
 
 /**
- * Whether a page of another site has made the client's browser send it, with what tells the server whose request it is. Browsers tell so to servers
- * over TLS and on loopback addresses.
+ * Whether a page of another site has made the client's browser send the request, with credentials. Browsers state this to servers over TLS and on
+ * loopback addresses.
  */
 function isFromAnotherSite(session: HttpSession): boolean {
   const handle = exchange(session)

@@ -1,6 +1,6 @@
-// Dictionaries for pages of one template (RFC 9842): what the pages of a path have in common is sent once, and each page as the rest.
+// Dictionaries for pages of one template (RFC 9842): the common parts of the pages of a path are sent once, and then only the rest of each page.
 //
-// A dictionary is made of what the program gives, and never of responses. Anyone may fetch it, so it must have nothing of one user.
+// A dictionary is made from samples of the program, never from responses. Anyone may fetch it, so it must not contain data of a user.
 
 import { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'
@@ -87,7 +87,7 @@ export class PageDictionaries {
     this.all = all
   }
 
-  /** The one for this page; null if there is none. */
+  /** The dictionary for this page; null if there is none. */
   for({ request }: HttpSession): PageDictionary | null {
     if (request.method !== 'GET' && request.method !== 'HEAD') return null
     const { url } = request
@@ -97,7 +97,7 @@ export class PageDictionaries {
     return this.all.find((one) => one.isFor(path)) ?? null
   }
 
-  /** How to compress a page for this client; null if it has not got the dictionary. Browsers accept `dcz` only where they have one. */
+  /** How to compress a page for this client; null if the client does not have the dictionary. Browsers accept `dcz` only if they have one. */
   codingFor({ request }: HttpSession, { sha256, coding }: PageDictionary): Coding | null {
     if (EncodingChooser.availableDictionary(request) !== sha256) return null
     return this.#chooser.choose(request.header('accept-encoding')).codings.includes('dcz') ? coding : null
@@ -105,7 +105,8 @@ export class PageDictionaries {
 }
 
 /**
- * What all samples have in common, in the order of the first. So what is in one sample alone, such as the name of a user, is in no dictionary.
+ * The parts that all samples have in common, in the order of the first. So a part of only one sample, such as the name of a user, is in no
+ * dictionary.
  */
 export function sharedOf(samples: readonly Uint8Array[]): Uint8Array {
   const [first, ...others] = samples.map((sample) => Buffer.from(sample).toString('latin1'))

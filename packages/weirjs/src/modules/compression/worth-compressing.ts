@@ -1,6 +1,6 @@
 // Which media types become smaller when they are compressed.
 
-/** Text, and what is text by its suffix (RFC 6839). */
+/** Text, and types that are text by their suffix (RFC 6839). */
 const TEXT = /^text\/|\+(?:json|text|xml|yaml)$/
 
 /** The other types that are not compressed already. `application/octet-stream` is any bytes, and the type of bytes without one. */

@@ -89,7 +89,7 @@ export function cors(options: CorsOptions = {}): Module {
         gate,
         foresee: (session) => {
           if (typeof origins.named === 'function' && isPreflight(session)) return 'unknown'
-          // No predicate of the program's, and so no promise.
+          // Calls no predicate of the program, and so returns no promise.
           return isPreflight(session) ? (policy.answerPreflight(session, () => {}) as HttpResponse) : undefined
         },
         beforeSend: (session, response) => policy.describe(session, response),

@@ -34,7 +34,7 @@ export function predicateOf(owner: string, origins: Origins): OriginPredicate {
   const patterns: RegExp[] = []
   let withSame = false
   for (const one of Array.isArray(origins) ? (origins as readonly (string | RegExp)[]) : [origins as string | RegExp]) {
-    // A new expression, because it must match the whole origin and must not keep state from one request to the next, as `g` and `y` do.
+    // Creates a new expression, because it must match the whole origin, and must not keep state between requests as `g` and `y` do.
     if (one === SAME) withSame = true
     else if (one instanceof RegExp) patterns.push(new RegExp(`^(?:${one.source})$`, one.flags.replace(/[gy]/g, '')))
     else if (typeof one === 'string' && (one === NULL || ORIGIN.test(one))) names.add(one)

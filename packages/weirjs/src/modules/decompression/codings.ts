@@ -48,8 +48,8 @@ const KIB = 1024
 export const MAX_BROTLI_WINDOW_BITS = 22
 
 /**
- * The window that the first byte of a Brotli stream declares, as a power of two (RFC 7932 §9.1). Infinity for the code of large windows, which
- * is no part of the coding.
+ * The window that the first byte of a Brotli stream declares, as a power of two (RFC 7932 §9.1). Infinity for the code of large windows, which is
+ * not part of the coding.
  */
 export function brotliWindowBits(first: number): number {
   if ((first & 1) === 0) return 16

@@ -1,10 +1,10 @@
-// The memory of all decoders of the process. A decoder allocates its window when the first bytes tell it to, before anything has come out, so
-// fifty bytes on the wire may take megabytes. What does not fit waits its turn, in order of arrival.
+// The memory of all decoders of the process. A decoder allocates its window when it reads the first bytes, before it returns anything, so fifty
+// bytes on the wire may take megabytes. Bodies that do not fit wait their turn, in order of arrival.
 //
-// Part of the memory is for small decoders alone: there, they overtake large ones that wait.
+// Part of the memory is only for small decoders, which overtake waiting large ones there.
 //
-// A client that sends a little and then nothing, or does not read what a handler makes of its body, must not keep the others waiting: while
-// others wait, a decoder that has waited for its client or its reader for some seconds, all in all, is given up.
+// A client that sends a little and then nothing, or does not read what a handler makes of its body, must not keep the others waiting: while others
+// wait, a decoder that has waited for its client or its reader for some seconds, all in all, is given up.
 
 import { type Clock, systemClock } from '../../base/clock.ts'
 
@@ -12,9 +12,9 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 const ALL_BYTES = 32 * 1024 * 1024
 /** Not for large ones. */
 const SMALL_ONES_BYTES = 3.5 * 1024 * 1024
-/** As much as one of gzip, or of Brotli with a small window, takes at most. */
+/** The most memory that a decoder of gzip, or of Brotli with a small window, takes. */
 const MOST_SMALL_BYTES = 128 * 1024
-/** How long a decoder may wait for its client or its reader while others wait for a decoder. As long as `minBodyRate` grants a body. */
+/** How long a decoder may wait for its client or its reader while others wait for a decoder. As long as `bodyGracePeriod` is by default. */
 const IDLE_MS = 5_000
 const LOOK_MS = 1_000
 
@@ -22,7 +22,7 @@ const LOOK_MS = 1_000
 export interface DecoderOwner {
   /** The most memory that its decoder takes. */
   readonly decoderBytes: number
-  /** How long it has been waiting for its client or its reader, all in all: a byte now and then is no reason to stay. */
+  /** How long it has been waiting for its client or its reader in total: a byte now and then does not let it stay. */
   idleMs(now: number): number
   /** There is room now. */
   start(): void
@@ -87,7 +87,7 @@ export class DecoderMemory {
     }
   }
 
-  /** Who may start now; null for none. */
+  /** The owner that may start now; null for none. */
   #next(): DecoderOwner | null {
     const [small, smallPlace] = firstOf(this.#waitingSmall)
     const [large, largePlace] = firstOf(this.#waitingLarge)
@@ -101,7 +101,7 @@ export class DecoderMemory {
     return small !== null && small.decoderBytes <= free ? small : null
   }
 
-  /** The largest ones go first, and no more of them than are needed. */
+  /** Ends the largest ones first, and no more than necessary. */
   #look(): void {
     const now = this.clock.now()
     const idle = [...this.#working].filter((owner) => owner.idleMs(now) >= IDLE_MS)

@@ -19,9 +19,9 @@ interface DecodingLimits {
   readonly maxRatio: number
 }
 
-/** So many decoded bytes are allowed whatever their ratio: small bodies may compress well, and cannot do harm. */
+/** Up to this many decoded bytes, any ratio is allowed: small bodies may compress well, and do no harm. */
 const BYTES_AT_ANY_RATIO = 64 * 1024
-/** Of a client that is faster than the decoder, so much waits for it. */
+/** How many bytes of a client that is faster than the decoder may wait. */
 const MOST_WAITING_BYTES = 16 * 1024
 
 /** Fails with PayloadTooLargeError, WEIR_BODY_MALFORMED, or whatever the body fails with. */

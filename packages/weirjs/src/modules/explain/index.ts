@@ -1,4 +1,4 @@
-// The public API of weirjs/explain: what `server.explain` returns, part by part.
+// The public API of weirjs/explain: the types of the parts of what `server.explain` returns.
 
 export type {
   ExplainedAnswer,

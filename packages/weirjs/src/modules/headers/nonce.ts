@@ -10,7 +10,7 @@ import { exchange } from '../kit/exchange.ts'
 /** CSP Level 3 §7.1 recommends at least 128 bits. */
 const NONCE_BYTES = 16
 
-/** By request: another session takes the place of the first one when the server answers instead of the handler. */
+/** By request, because another session replaces the first one when the server answers instead of the handler. */
 const nonces = new WeakMap<HttpRequest, string>()
 
 /**

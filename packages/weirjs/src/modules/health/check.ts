@@ -28,7 +28,7 @@ interface CheckSettings {
   readonly timeoutMs: number
   /** The least time between two runs, in ms. */
   readonly intervalMs: number
-  /** Called when it fails after it was fine, and when it is fine again. */
+  /** Called when the check fails after it succeeded, and when it succeeds again. */
   readonly onChange: (result: CheckResult) => void
 }
 
@@ -98,7 +98,7 @@ export class Check {
   }
 }
 
-/** A check may have broken its signal, or listen to it with what throws. That is not the business of whoever asks. */
+/** A check may have broken its signal, or its listener may throw. That must not affect the client that asks. */
 function abort(controller: AbortController, reason: DOMException): void {
   try {
     controller.abort(reason)

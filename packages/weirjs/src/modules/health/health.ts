@@ -31,11 +31,14 @@ interface HealthCheckOptions {
 type HealthChecks = Readonly<Record<string, HealthCheck | HealthCheckOptions>>
 
 export interface HealthOptions {
-  /** What must work before requests are sent here, such as a database. `/readyz` runs these checks. */
+  /** Checks of what must work before requests are sent here, such as a database. `/readyz` runs them. */
   readonly ready?: HealthChecks
-  /** What must have been fine once since the start. Until then, `/startupz` and `/readyz` fail. */
+  /** Checks that must have succeeded once since the start. Until then, `/startupz` and `/readyz` fail. */
   readonly startup?: HealthChecks
-  /** What only a restart can mend. `/livez` runs these checks. Never check what other programs provide: their failure would restart this one. */
+  /**
+   * Checks for failures that only a restart can fix. `/livez` runs them. Never check services of other programs: their failure would restart this
+   * one.
+   */
   readonly live?: HealthChecks
   /** Default `/livez`, `/readyz` and `/startupz`. Null: there is no such route. */
   readonly paths?: { readonly live?: string | null; readonly ready?: string | null; readonly startup?: string | null }

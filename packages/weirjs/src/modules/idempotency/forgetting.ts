@@ -32,7 +32,7 @@ export class Forgetting {
     this.#onError = onError
   }
 
-  /** Tries until the store has done it. Resolves after the first time, and never rejects. */
+  /** Tries again until the store has done it. Resolves after the first attempt, and never rejects. */
   async forget(key: string, token: string, clock: Clock): Promise<void> {
     try {
       await this.#store.abandon(key, token, 'forget')

@@ -6,7 +6,7 @@ import type { HttpSession } from '../../http/session.ts'
 import type { ExchangeHandle } from '../kit/exchange.ts'
 
 const LONGEST_KEY = 255
-/** Without a principal, all that protects a response from others is that no one can guess the key. */
+/** Without a principal, only an unguessable key protects a response from other clients. */
 export const SHORTEST_OPEN_KEY = 16
 
 /** An sf-string (RFC 9651 §3.3.3). */
@@ -53,8 +53,8 @@ export function fingerprintOf({ request, route }: HttpSession, exchange: Exchang
 }
 
 /**
- * The key in the store. It does not show what it is made of. Below another path that a proxy states, the same URL may be another tenant's. So may it
- * be at another endpoint, if the route is bound to one: a route that is not is the same at all of them.
+ * The key in the store: a hash, which does not show what it is made from. Below another path that a proxy states, the same URL may be another
+ * tenant's. So may it be at another endpoint, if the route is bound to one: a route that is not is the same at all of them.
  * @param scope who may use it, at which of several servers
  */
 export function storeKey(scope: string, { session, boundEndpoint }: ExchangeHandle, key: string): string {

@@ -20,7 +20,7 @@ export type Begun =
 
 /** What a key is reserved for. */
 export interface Attempt {
-  /** Who has sent it: the principal, or the network of the client. */
+  /** The sender: the principal, or the network of the client. */
   readonly owner: Owner
   /** Of the request: another request has another one. */
   readonly fingerprint: string

@@ -69,8 +69,8 @@ export interface IdempotencyOptions {
   /** @deprecated another name of `maxResponseSize` */
   readonly maxResponseBytes?: Size
   /**
-   * Told about errors of the store that the client is not told, and what failed. Errors of `begin` are told to the client: its handler does not run.
-   * Default: they are ignored.
+   * Called with errors of the store that the client does not see, and with the operation that failed. For an error of `begin`, the client gets an
+   * error response and the handler does not run. Default: errors are ignored.
    */
   readonly onError?: (error: unknown, operation: IdempotencyOperation) => void
   /** For tests: the clock of a memory store and of the signs of life. Default: the server's clock. */
@@ -97,7 +97,7 @@ export const IDEMPOTENCY_RULES = rules<IdempotencyOptions>(OWNER)({
 })
 const SAFE = /^(?:GET|HEAD|OPTIONS|QUERY|TRACE)$/
 const MARKER = 'Idempotent-Replayed'
-/** They belong to one exchange, and must not be sent again. */
+/** Fields that belong to one exchange and must not be sent again. */
 const NEVER_KEPT = /^(?:set-cookie|server-timing)$/i
 
 /**
@@ -208,7 +208,7 @@ export class Idempotency implements Policy {
     const owner = ownerOf(session, scope)
     const attempt = { owner, fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }
     const begun = await this.#store.begin(id, attempt, clock).catch((cause: unknown) => {
-      void this.#forgetting.forget(id, token, clock) // it may have begun without telling
+      void this.#forgetting.forget(id, token, clock) // the handler may have begun without telling
       throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause })
     })
     if (begun.state !== 'begun') return this.#repeat(session, begun, fingerprint)
@@ -222,7 +222,10 @@ export class Idempotency implements Policy {
     }
   }
 
-  /** Others that use the same policy have their own handlers and principals, and the host is the client's word. Nothing for the first, whose keys other processes share. */
+  /**
+   * Distinguishes servers that use the same policy: each has its own handlers and principals, and the client chooses the host. The first server has
+   * no label, because other processes share its keys.
+   */
   #labelOf({ server }: HttpSession): string {
     let number = this.#servers.get(server)
     if (number === undefined) this.#servers.set(server, (number = this.#serverCount++))
@@ -265,8 +268,8 @@ export class Idempotency implements Policy {
     try {
       response = await next()
     } catch (error) {
-      // A handler that was told to stop, because the client has left or time was up, may have had its effect or not. Any other error means that
-      // it had none. So does one that was never called, because inner middleware has refused.
+      // A handler that was told to stop, because the client has left or the request timed out, may have had its effect or not. Any other error
+      // means that it had none, and so does a handler that was never called because inner middleware has refused.
       const isUnknown = handle.hasReachedRoute && session.signal.aborted
       await (isUnknown ? this.#leaveUnknown(id, token) : this.#forgetting.forget(id, token, clock))
       throw error
@@ -284,7 +287,7 @@ export class Idempotency implements Policy {
     return response
   }
 
-  /** It is not known whether it had its effect. If the store fails, the end of the lease says so. */
+  /** Notes that it is not known whether the handler had its effect. If the store fails, the end of the lease has the same meaning. */
   async #leaveUnknown(id: string, token: string): Promise<void> {
     await this.#store.abandon(id, token, 'unknown').catch((error: unknown) => this.#onError(error, 'abandon'))
   }

@@ -52,7 +52,7 @@ export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): Idemp
 /** Keys that have expired and are dropped for a new one: a night without requests may leave a hundred thousand. */
 const MOST_DROPPED = 1_000
 
-/** Is kept in place of an outcome for which there is no room. */
+/** Kept in place of an outcome for which there is no room. */
 export const NOT_KEPT = 'null'
 
 class MemoryIdempotency implements IdempotencyStore {

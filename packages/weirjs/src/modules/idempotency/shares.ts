@@ -1,13 +1,13 @@
-// How a bounded store is divided among its clients, so that none of them can fill it for the others.
+// Divides a bounded store among its clients, so that none of them can fill it.
 //
-// Nothing in it can be dropped to make room, so what an owner may have shrinks with the square of what is free: however many owners take all
-// that they may, one after the other, each leaves most of the rest to the next ones. Owners that anyone can be, because they have no principal,
-// have half of the store together.
+// Nothing in it can be dropped to make room, so the share of an owner shrinks with the square of the free space: however many owners take their
+// whole share, one after the other, each leaves most of the rest to the next. Owners without a principal, which any client can be, share half of
+// the store.
 
-/** Who something in the store belongs to. */
+/** The owner of something in the store. */
 export interface Owner {
   readonly key: string
-  /** Whether it has proved who it is. */
+  /** Whether the owner is authenticated. */
   readonly isKnown: boolean
 }
 
