@@ -1,4 +1,4 @@
-// The conditions of a client, for complete responses that are made, or were kept, whatever the client has.
+// Applies the conditions of a client to complete responses that were made or kept without regard to what the client has.
 
 import { parseHttpDate } from '../../formats/http-date.ts'
 import type { Exchange } from '../../http/exchange.ts'

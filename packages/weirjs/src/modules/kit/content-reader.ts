@@ -40,7 +40,7 @@ export class ContentReader {
     return content.kind === 'stream' ? new ContentReader(content, declaredLength) : null
   }
 
-  /** Closes a stream that the program has given, and that will not be read. Never throws. */
+  /** Closes a stream of the program that will not be read. Never throws. */
   static discard(source: ByteSource): void {
     closeSource(takeSource(source))
   }

@@ -7,24 +7,23 @@ import { networkOf } from '../../formats/client-network.ts'
 import { type FieldList, FORM, RequestBody, STREAMED } from '../../http/body/body.ts'
 import { workTurns } from '../../http/work-turns.ts'
 
-/** The end of a smaller body does not wait for the end of others: to parse it takes no longer than the rest of its request. */
+/** The end of a smaller body does not wait for a turn: parsing it takes no longer than the rest of its request. */
 const LARGE_BYTES = 4 * 1024
-/** To parse a body takes several times as long as to handle a message with as many bytes: a list of empty objects has 20,000 in 64 KiB. */
+/** Parsing a body takes several times as long as handling a message of the same size: a list of 64 KiB may have 20,000 empty objects. */
 const BYTES_OF_WORK = 256
 
-/** What decodes a body, for `decodeBody` of an exchange. Its members are called until it has finished or failed, and `release` in any case. */
+/** Decodes a body, for `decodeBody` of an exchange. Its members are called until it has finished or failed, and `release` is called in any case. */
 export interface BodyDecoder {
   /** The reader needs (more) bytes. The first time, call `take` of the body. */
   demand(): void
   /**
-   * Bytes as they came.
-   * @param borrowed whether their memory is used again as soon as this returns: copy what is needed later
+   * Bytes as they arrived. @param borrowed whether their memory is used again as soon as this returns: copy what is needed later
    * @returns false to be given nothing more before it calls `demand` of the body
    */
   data(buffer: Buffer, start: number, end: number, borrowed: boolean): boolean
-  /** All of them have come. */
+  /** All bytes have arrived. */
   end(): void
-  /** The rest will not come: pass it on to `fail`. */
+  /** The rest will not arrive: pass the error on to `fail`. */
   fail(error: Error): void
   /** The exchange is over. */
   release(): void
@@ -32,17 +31,17 @@ export interface BodyDecoder {
   readonly keepsBytes: boolean
 }
 
-/** What a decoder works with: see `decodeBody` of `ExchangeHandle`. */
+/** The body that a decoder reads from and writes to: see `decodeBody` of `ExchangeHandle`. */
 export interface CodedBody {
-  /** Begins to read the bytes as they come. May throw. */
+  /** Begins to read the bytes as they arrive. May throw. */
   take(): void
-  /** Asks for more of them. */
+  /** Asks for more bytes. */
   demand(): void
-  /** They are not needed any more. */
+  /** The rest is no longer needed. */
   refuse(error: Error): void
   /** Passes decoded bytes on, which do not change any more. @returns false to wait for `demand` of the decoder */
   push(bytes: Uint8Array): boolean
-  /** There are no more. */
+  /** All decoded bytes have been passed on. */
   finish(): void
   fail(error: Error): void
 }
@@ -78,7 +77,10 @@ export class DecodedBody extends RequestBody {
     return true
   }
 
-  /** With its end, a body is parsed as a whole: the bodies of many clients are often complete in the same turn of the event loop. */
+  /**
+   * Waits for a turn, because a body is parsed as a whole at its end, and the bodies of many clients may be complete in the same turn of the event
+   * loop.
+   */
   #finishInTurn(client: string, trailers: FieldList): void {
     const finish = (): void => {
       workTurns.spend(Math.floor(this.#pushedBytes / BYTES_OF_WORK))

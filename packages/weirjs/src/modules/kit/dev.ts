@@ -1,4 +1,4 @@
-// What `@weirjs/dev` needs of a server beyond what modules do: to see and mask what passes, and to start, ask and test a server.
+// What `@weirjs/dev` needs of a server in addition to what modules need: to watch and mask its traffic, and to start, query and test it.
 
 export { type Frame, framesOf, type SourceLines } from '../../app/debug/source-frames.ts'
 export { documentsOf } from '../../app/documents.ts'

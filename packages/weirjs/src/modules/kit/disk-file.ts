@@ -35,7 +35,7 @@ export class DiskFile {
     return typeOf(name)
   }
 
-  /** As they were when it was opened. */
+  /** The stats of the file when it was opened. */
   get stats(): BigIntStats {
     return this.#found.stats
   }

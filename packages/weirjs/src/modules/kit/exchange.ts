@@ -31,7 +31,7 @@ import { runMarks } from './run-marks.ts'
  */
 export interface ExchangeHandle {
   readonly session: HttpSession
-  /** What `rerun` was given for it; null for a request of a client. */
+  /** The mark that was passed to `rerun`; null for a request of a client. */
   readonly mark: object | null
   /** The server's source of time. A test client can move it, so modules use no other. */
   readonly clock: Clock
@@ -39,11 +39,11 @@ export interface ExchangeHandle {
   readonly peer: SocketPeer
   /** Asks the system whether it still knows the other end of the socket: a reset that was not read yet shows here alone. True without a socket. */
   readonly isConnected: boolean
-  /** Whether `proxies.trust` lists the peer, so that what it states about its client is believed. */
+  /** Whether `proxies.trust` lists the peer, so that its statements about its client are trusted. */
   readonly isForwarded: boolean
   /** The host that the client requested, with its port if it named one; empty if it named none. */
   readonly host: string
-  /** The host that the request names itself, whatever a trusted proxy states; empty if it names none. */
+  /** The host that the request itself names, whatever a trusted proxy states; empty if it names none. */
   readonly statedHost: string
   /** Whether the client is on this machine, and has asked for it by a name that no other machine can have. */
   readonly isLocal: boolean
@@ -70,18 +70,18 @@ export interface ExchangeHandle {
   readonly path: string
   /** Whether the request has a body. */
   readonly hasBody: boolean
-  /** For a gate whose module is going to decode the body: it is given the bytes as they come, also where the handler gets them whole. */
+  /** For a gate whose module will decode the body: the decoder receives the bytes as they arrive, even if the handler gets the body whole. */
   requireStream(): void
   /**
-   * Puts a body that decodes in place of the body that comes, so that all readers see it without its coding. For middleware.
+   * Replaces the body by a decoded one, so that all readers see it without its coding. For middleware.
    * @param owner who reads the bytes, for errors
-   * @returns null; after `requireStream`, where the handler gets the body whole, a promise that it is there, which may reject
+   * @returns null; if `requireStream` was called and the handler gets the body whole, a promise that resolves when it is complete, and may reject
    */
   decodeBody(owner: string, make: (body: CodedBody) => BodyDecoder): Promise<void> | null
   /**
-   * Passes the body to `reader` as it comes: what `bodyStream` does, without the memory of a stream of Node. For handlers.
+   * Passes the body to `reader` as it arrives, like `bodyStream`, but without the memory of a Node stream. For handlers.
    * @param owner who reads the bytes, for errors
-   * @returns what asks for more, after `data` has returned false; null without a body
+   * @returns a function that asks for more after `data` has returned false; null without a body
    * @throws BodyAlreadyReadError when the body is already being read
    */
   readBody(owner: string, reader: Omit<BodyDecoder, 'demand' | 'release'>): { demand(): void } | null
@@ -118,8 +118,8 @@ export interface ExchangeHandle {
    */
   span: { readonly traceId: string; readonly spanId: string } | null
   /**
-   * What has made the response one for its client alone; null if nothing is known. With `session`, a cache keeps it only under a key that states
-   * the client, with `nonce` not at all. `nonce` replaces `session`, and never the other way round.
+   * Why the response is only for its client; null if no reason is known. With `session`, a cache keeps it only under a key that states the client;
+   * with `nonce`, not at all. `nonce` replaces `session`, and never the other way round.
    */
   readonly personal: 'nonce' | 'session' | null
   markPersonal(how: 'nonce' | 'session'): void
@@ -135,7 +135,7 @@ export interface ExchangeHandle {
    * can say so. Replaces what was set before.
    */
   onGraceOver(work: () => void): void
-  /** Who the client is because a test says so (`client.as` of `weirjs/testing`), in place of credentials; null for every other client. */
+  /** The principal that a test has given its client in place of credentials (`client.as` of `weirjs/testing`); null for every other client. */
   readonly testPrincipal: object | null
   /** The name of the module that has answered in place of a route, such as one for files, for tools that show it; null if none has said so. */
   answeredBy: string | null
@@ -152,11 +152,11 @@ export interface ExchangeHandle {
   onEnd(listener: () => void): void
   /** Removes what `onEnd` has added. */
   offEnd(listener: () => void): void
-  /** The value of a request's field as it came, all of its lines joined; null without one. @param name in lower case */
+  /** The value of a request field as it arrived, with all of its lines joined; null without one. @param name in lower case */
   field(name: string): string | null
   /**
    * Names and values of the cookies, in order: name, value, name, value. Caches keep no response whose cookies were read.
-   * @param isJudged true: they may keep it, because the module that reads them calls `markPersonal` itself when anything depends on them
+   * @param isJudged true: caches may keep it, because the module that reads the cookies calls `markPersonal` itself if anything depends on them
    */
   cookies(isJudged: boolean): readonly string[]
   /** The value of the first cookie with this name; null without one. */

@@ -1,5 +1,4 @@
-// Collects the body of a response that may be kept, without holding more of it than may be kept, and without delaying a stream that takes
-// its time.
+// Collects the body of a response that may be kept, without holding more than may be kept, and without delaying a slow stream.
 
 import { PieceList } from '../../http/body/piece-list.ts'
 import { bytesOf, lengthError, openSource, type SourceReader, type SourceResult } from '../../http/response/byte-source.ts'
@@ -8,7 +7,7 @@ import type { ResponseHandle } from './response.ts'
 
 type Gathered = { readonly whole: Uint8Array | null } | { readonly later: Promise<Uint8Array | null> } | null
 
-/** How many turns of the event loop a stream without a length has to end before its client gets what there is. */
+/** How many turns of the event loop a stream without a length may take before its client gets the first part. */
 const PATIENCE = 16
 
 /** See `KeptResponse.gather`. */
@@ -72,7 +71,7 @@ async function read(
   return { whole }
 }
 
-/** Null if it is not there within a few turns of the event loop. */
+/** Null if the piece does not arrive within a few turns of the event loop. */
 function soon(reading: Promise<SourceResult>): Promise<SourceResult | null> {
   return new Promise((resolve, reject) => {
     let turns = 0
@@ -91,7 +90,7 @@ function soon(reading: Promise<SourceResult>): Promise<SourceResult | null> {
   })
 }
 
-/** What has been read of a source, and what follows. It is read no faster than the client reads. */
+/** A source that yields what has been read already, and then the rest, no faster than the client reads. */
 class Rest implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
   readonly #reader: SourceReader
   readonly #first: Uint8Array[]

@@ -33,11 +33,12 @@ export * as dev from './dev.ts'
 export { DiskFile } from './disk-file.ts'
 export { type ExchangeHandle, exchange } from './exchange.ts'
 export { KeptResponse } from './kept-response.ts'
-/** Pages for whoever has started the server: `launch.LaunchToken`, `launch.launchPage` and so on. */
+/** Pages for the person who has started the server: `launch.LaunchToken`, `launch.launchPage` and so on. */
 export * as launch from './launch.ts'
 /**
- * The kinds of values that options accept, for tables of `rules`: `option.duration().or('5s')`, `option.flag(false)`, `option.text()`. A rule checks a value,
- * and says in its error what it expects. `orNull`, `optional` and `or` say what becomes of an option that is missing, which is an error otherwise.
+ * The kinds of values that options accept, for tables of `rules`: `option.duration().or('5s')`, `option.flag(false)`, `option.text()`. A rule
+ * checks a value, and says in its error what it expects. `orNull`, `optional` and `or` say what a missing option means, which is an error
+ * otherwise.
  */
 export * as option from './option.ts'
 export { openFile, type PatientFile } from './patient-file.ts'

@@ -110,7 +110,7 @@ export class KeptResponse {
     return null
   }
 
-  /** The fields of a request that asks whether it is still current; empty if it has nothing to compare. */
+  /** The fields of a request that asks whether it is still current; empty if it has no validators. */
   get conditions(): ReadonlyMap<string, string> {
     const { etag, lastModified } = this.#known()
     const date = this.field('last-modified')
@@ -120,12 +120,12 @@ export class KeptResponse {
     return found
   }
 
-  /** From now on, what is made of its body in content codings is kept, too. @param onGrow told how many bytes a new form has */
+  /** From now on, its body in content codings is kept too. @param onGrow called with the number of bytes of each new form */
   keepForms(onGrow: (bytes: number) => void): void {
     this.#forms = new CodedForms(onGrow)
   }
 
-  /** What is made of this response in content codings is kept here: its content is the same. */
+  /** Lets a response with the same content share the kept body in content codings. */
   lendForms(response: ResponseHandle): void {
     if (this.#forms !== null) (response as OutgoingResponse).keepCodedForms(this.#forms)
   }

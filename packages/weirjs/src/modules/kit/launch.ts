@@ -1,4 +1,4 @@
-// Pages that only the person who has started a server may use: a link with a token, and checks of who asks.
+// Pages that only the person who has started a server may use: a link with a token, and checks of the client.
 
 import type { Policy } from '../../app/policies/policy.ts'
 import { type HttpServer, hostOf, moveTo, placesOf } from '../../server.ts'

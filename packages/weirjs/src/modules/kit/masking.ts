@@ -64,7 +64,7 @@ class DeclaredMasking implements Masking {
   request(text: string, isRefused: boolean): MaskedText | null {
     this.#declared.refresh()
     const { names, segments } = this.#declared
-    // Any of it may be secret, so it is not looked for elsewhere.
+    // Any part of it may be secret, so its secrets are not looked for elsewhere.
     if (isRefused) return { text: masked(text, refusedHeadSecrets(text, names, segments)), secrets: [] }
     const headEnd = text.indexOf('\r\n\r\n')
     const head = headEnd === -1 ? text : text.slice(0, headEnd + 4)

@@ -1,5 +1,4 @@
-// What logs and traces do not repeat: values of chosen query parameters, credentials in URLs and fields, and parameters with a secret
-// schema.
+// Hides secrets in logs and traces: values of chosen query parameters, credentials in URLs and fields, and parameters with a secret schema.
 
 import { isSecret } from '../../app/routes/binder.ts'
 import { DeclaredSecrets, type SecretsHost } from '../../app/routes/declared-secrets.ts'
@@ -20,7 +19,7 @@ import type { HttpSession } from '../../http/session.ts'
 
 /** How many texts without a secret are remembered: clients repeat the same User-Agent and Referer, and looking for secrets takes 1 to 2 µs. */
 const MOST_HARMLESS = 256
-/** Of a longer text, no copy is kept. */
+/** No longer text is remembered. */
 const MOST_HARMLESS_CHARS = 256
 
 /** User name and password of a URL, in whatever text. */

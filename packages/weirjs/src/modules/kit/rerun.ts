@@ -16,7 +16,7 @@ import { runMarks } from './run-marks.ts'
 const LEFT_OUT =
   /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|content-.*|range|if-.*|cache-control|pragma|max-forwards|http2-settings|proxy-.*|forwarded|x-forwarded-.*)$/i
 
-/** The parts of a Web Request that are read. */
+/** The parts of a Web Request that `fetch` of a server reads. */
 interface PlainRequest {
   readonly method: string
   readonly url: string
@@ -55,7 +55,7 @@ export async function rerun(session: HttpSession, mark: object, hasEnded: () => 
   const response = await fetchOn(connection, request)
   const reader = response.body?.getReader()
   if (reader === undefined) return
-  // A module that keeps the body has it when it has been read to its end.
+  // A module that keeps the body has it once it has been read to its end.
   for (let isOver = false; !isOver && !hasEnded(); ) isOver = (await reader.read()).done
   await reader.cancel()
 }

@@ -17,7 +17,7 @@ export interface ResponseHandle {
   readonly type: string | null
   /** Name, value, name, value: what is set by now, without Content-Type and what the server sets. Null for none. */
   readonly fields: readonly string[] | null
-  /** Text, bytes, a stream, a file or nothing. */
+  /** The content: text, bytes, a stream, a file or nothing. */
   readonly content: ResponseContent
   /** The length that was declared for a stream, in bytes; -1 if none was. */
   readonly declaredLength: number
@@ -31,7 +31,8 @@ export interface ResponseHandle {
   /** Fields that follow the body: whether Trailer announces them, and whether a stream adds others. Null without any. */
   readonly trailers: { readonly areAnnounced: boolean; readonly areUnannounced: boolean } | null
   /**
-   * Sends fields behind the body that Trailer does not announce. Over HTTP/2 every client gets them. What may not follow a body is left out.
+   * Sends fields after the body that Trailer does not announce. Over HTTP/2, every client gets them. Fields that may not follow a body are left
+   * out.
    * @param fields returns name, value, name, value. It is called when the body is complete
    */
   followWith(fields: () => readonly string[]): void

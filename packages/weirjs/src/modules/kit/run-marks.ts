@@ -1,6 +1,6 @@
-// Which exchanges are runs that a module has started, and for what.
+// Marks the exchanges that a module has started with `rerun`.
 
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 
-/** What `rerun` was given, by the connection that stands for each run. */
+/** The marks that were passed to `rerun`, by the connection that stands for each run. */
 export const runMarks: WeakMap<ConnectionInfo, object> = new WeakMap()

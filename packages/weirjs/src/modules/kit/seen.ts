@@ -1,4 +1,5 @@
-// What passes, for modules that keep or show it. None of it counts as read by the program: an exchange is cached as if no module had looked.
+// Lets modules keep or show the fields and bodies of exchanges. Nothing counts as read by the program: an exchange is cached as if no module had
+// looked.
 
 import { exchangeOf } from '../../http/exchange.ts'
 import { bodyOf } from '../../http/request/request.ts'

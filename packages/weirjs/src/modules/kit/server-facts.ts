@@ -1,4 +1,4 @@
-// What commands and pages for developers show of a server, and how they take part in its start.
+// What commands and pages for developers show about a server, and how they take part in its start.
 
 import { setBy } from '../../app/explain/limit-text.ts'
 import type { Level } from '../../app/routes/scope.ts'
@@ -11,7 +11,7 @@ export interface ServerLimit {
   readonly name: string
   /** Null: no limit. */
   readonly value: number | null
-  /** Who has set it. `default`: it has the default value. */
+  /** The level that has set it. `default`: it has the default value. */
   readonly level: Level | 'default'
 }
 

@@ -1,12 +1,12 @@
-// What happens on connections, for programs that record or test a server.
+// Watches connections, for programs that record or test a server.
 
 import { type ExchangeTap, RecordedConnection } from '../../net/inject/recorded-connection.ts'
 import { type ExchangeWatcher, WatchedServer } from '../../net/inject/watched-server.ts'
 import { type HttpServer, hostOf } from '../../server.ts'
 
 /**
- * Hears the exchanges of connections that are opened from now on and speak HTTP/1.1: from sockets, `inject` and clients of tests.
- * @returns ends it. What is in progress is given to `tap` as it is; null if the server has a tap already
+ * Passes the exchanges of HTTP/1.1 connections that are opened from now on to `tap`: from sockets, `inject` and test clients. @returns a function
+ * that ends this, and passes exchanges in progress as they are; null if the server already has a tap
  */
 export function tapExchanges(server: HttpServer, tap: ExchangeTap): (() => void) | null {
   const host = hostOf(server)
@@ -24,7 +24,7 @@ export function tapExchanges(server: HttpServer, tap: ExchangeTap): (() => void)
   }
 }
 
-/** What `connect` opens while it runs is not heard by a tap. */
+/** Connections that `connect` opens during `work` are not passed to a tap. */
 export function untapped<T>(server: HttpServer, connect: () => T): T {
   const host = hostOf(server)
   const { tap } = host
@@ -36,7 +36,7 @@ export function untapped<T>(server: HttpServer, connect: () => T): T {
   }
 }
 
-/** What a test client may connect to in place of `server`, so that `watcher` is told what becomes of its requests. */
+/** Returns a value that a test client may connect to in place of `server`, so that `watcher` is told about its requests. */
 export function watched(server: HttpServer, watcher: ExchangeWatcher): WatchedServer {
   return new WatchedServer(hostOf(server), watcher)
 }

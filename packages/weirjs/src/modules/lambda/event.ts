@@ -17,7 +17,7 @@ interface HttpEvent {
   readonly isBase64Encoded: boolean
 }
 
-/** What the older events have in common. */
+/** The common members of the older events. */
 interface OlderEvent {
   readonly httpMethod: string
   readonly path: string
@@ -50,14 +50,14 @@ export function kindOfEvent(event: LambdaEvent | null | undefined): EventKind | 
   return http !== undefined ? 'http' : elb !== undefined ? 'balancer' : identity !== undefined ? 'rest' : undefined
 }
 
-/** The event as a request, and the address of the client as AWS states it. */
+/** Converts the event to a request, with the client's address as AWS states it. */
 export function requestOf(event: LambdaEvent, kind: EventKind): { request: Request; address: string } {
   const { headers, address, method, url } = kind === 'http' ? ofHttp(event as HttpEvent) : ofOlder(event as RestEvent | BalancerEvent)
   const hasBody = typeof event.body === 'string' && event.body !== '' && method !== 'GET' && method !== 'HEAD'
   if (!hasBody) headers.delete('content-length')
   const body = hasBody ? Buffer.from(event.body!, event.isBase64Encoded ? 'base64' : 'utf8') : null
   const request = new Request(url, { method, headers, body })
-  // Its own is another one where the path has dot segments, which the server refuses.
+  // The URL of the Request differs if the path has dot segments, which the server must see to refuse them.
   if (request.url !== url) Object.defineProperty(request, 'url', { value: url })
   return { request, address }
 }
@@ -110,12 +110,12 @@ function pairsOf(values: Texts | Lists): [name: string, value: string][] {
   )
 }
 
-/** What a path in a URL may not contain as it is. */
+/** Characters that a path in a URL may not contain unencoded. */
 const NOT_IN_PATHS = /[^!-~]|["#<>?\\`{}]/gu
 
 /**
- * Part by part, so that none can end another: HTTP APIs decode the path, and clients choose the host. What is no host is left out. The path stays the
- * one that the gateway has matched, and may have let pass: a URL would resolve its dot segments, and lose its line breaks.
+ * Encodes part by part, so that no part can end another: HTTP APIs decode the path, and clients choose the host. An invalid host is left out. The
+ * path stays the one that the gateway has matched and let pass: the URL parser would resolve dot segments and remove line breaks.
  */
 function urlOf(scheme: string, host: string, path: string, query: string): string {
   const url = new URL(`${scheme}://localhost`)

@@ -14,13 +14,13 @@ interface FetchServer {
   ): Promise<Response>
 }
 
-/** What a response is written to, piece by piece. */
+/** The stream to which a response is written piece by piece. */
 interface ResponseStream {
   write(bytes: Uint8Array, then: (error?: Error | null) => void): unknown
   end(then: () => void): unknown
 }
 
-/** What Lambda's runtime of Node.js has as a global. */
+/** The global of Lambda's Node.js runtime. */
 interface Runtime {
   streamifyResponse(handler: (event: LambdaEvent, stream: ResponseStream) => Promise<void>): (event: LambdaEvent) => Promise<void>
   readonly HttpResponseStream: { from(stream: ResponseStream, head: ResultHead): ResponseStream }

@@ -1,4 +1,4 @@
-// A response in the form that whoever has called the function expects.
+// Converts a response to the form that the caller of the function expects.
 
 import { Buffer, isUtf8 } from 'node:buffer'
 

@@ -39,7 +39,7 @@ export const LAUNCH_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-/** What the page says. No text of a client: it is not escaped. */
+/** The texts of the page. They are not escaped, so they must not contain text of a client. */
 export interface LaunchWords {
   /** What opens, such as `The inspector`. */
   readonly what: string
@@ -49,7 +49,7 @@ export interface LaunchWords {
   readonly refused: string
 }
 
-/** For a link that is printed once, and stays valid. */
+/** The words for a link that is printed once and stays valid. */
 export function printedLink(what: string): LaunchWords {
   return {
     what,

@@ -1,5 +1,5 @@
-// Tokens for launch URLs: each opens one browser, once, and soon. Whoever knows the token of a server can sign one, so that another process of its
-// user needs no response of the server for it.
+// Tokens for launch URLs: each opens one browser, once, and soon. Any process that knows the token of a server can sign one, so another process of
+// the same user need not ask the server for it.
 
 import { randomBytes } from 'node:crypto'
 
@@ -14,7 +14,7 @@ const TICKET = /^([0-9a-z]{1,11})-([\w-]{22})-([\w-]{43})$/
 export class LaunchTickets {
   readonly #token: string
   readonly #clock: Clock
-  /** When each ends that was used. Only what the token has signed is kept, and only until it ends. */
+  /** The end of each ticket that was used. Only signed tickets are kept, and only until they end. */
   readonly #used = new Map<string, number>()
 
   constructor(token: string, clock: Clock) {
@@ -22,7 +22,7 @@ export class LaunchTickets {
     this.#clock = clock
   }
 
-  /** Makes one for the server with this token. @param now milliseconds since 1970 */
+  /** Signs a ticket for the server with this token. @param now milliseconds since 1970 */
   static sign(token: string, now: number): string {
     const facts = `${(now + LIFETIME_MS).toString(36)}-${randomBytes(16).toString('base64url')}`
     return `${facts}-${LaunchToken.proofOf(token, `launch ${facts}`)}`
@@ -32,7 +32,7 @@ export class LaunchTickets {
     return LaunchTickets.sign(this.#token, this.#clock.wallTime())
   }
 
-  /** Whether it was signed, is not too old, and was not used before. From now on, it was. */
+  /** Whether it was signed, is not too old, and was not used before. Marks it as used. */
   use(ticket: string): boolean {
     const now = this.#clock.wallTime()
     for (const [number, end] of this.#used) if (end <= now) this.#used.delete(number)

@@ -11,7 +11,7 @@ import { credentialsOf } from '../auth/authorization.ts'
 
 /** How many random bytes a token has. */
 const TOKEN_BYTES = 24
-/** What has this form can be sent in a fragment and in Authorization as it is. 22 characters of base64url hold 128 bits. */
+/** A text of this form can be sent in a fragment and in Authorization unencoded. 22 characters of base64url hold 128 bits. */
 const TOKEN = /^[\w.~-]{22,200}$/
 
 /** What a token that a program chooses looks like, for messages. */
@@ -30,7 +30,7 @@ export class LaunchToken {
   readonly #path: string
   readonly #token: string
   readonly #tokenDigest: Buffer
-  /** Does not reveal the token, and is the same whenever the token is: after a restart too. */
+  /** The value of the cookie. It does not reveal the token, and is the same for the same token, even after a restart. */
   readonly #cookie: string
   readonly #cookieDigest: Buffer
   readonly #instance: string | null
@@ -38,7 +38,7 @@ export class LaunchToken {
   /**
    * @param name with which the names of its cookies begin
    * @param path at which browsers send them
-   * @param instance what ends the names of its cookies; null: the port
+   * @param instance the end of the names of its cookies; null: the port
    */
   constructor(name: string, path: string, token: string, instance: string | null = null) {
     this.#name = name
@@ -55,7 +55,7 @@ export class LaunchToken {
     return createHmac('sha256', token).update(text).digest('base64url')
   }
 
-  /** The time that it takes does not depend on where they differ. */
+  /** Compares in a time that does not depend on where the texts differ. */
   static isSame(text: string, secret: string): boolean {
     return isEqual(text, digestOf(secret))
   }
@@ -99,7 +99,7 @@ function digestOf(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-/** The time that it takes does not depend on where they differ. */
+/** Compares in a time that does not depend on where the texts differ. */
 function isEqual(text: string, digest: Buffer): boolean {
   return timingSafeEqual(digestOf(text), digest)
 }

@@ -1,15 +1,15 @@
-// Who may look: programs on this machine, or whoever reaches the endpoint that a page is bound to.
+// Decides which clients may use a page: programs on this machine, or every client of the endpoint that the page is bound to.
 //
 // A page of another site can make a browser on this machine send requests here, and can even give its own name an address of this machine (DNS
-// rebinding). So the Host has to be a name of this machine, and browsers must not state that another site asks: in Sec-Fetch-Site, which they
-// leave out where HTTP is not secure, or in Origin.
+// rebinding). So the Host has to be a name of this machine, and browsers must not state that another site asks: in Sec-Fetch-Site, which they leave
+// out where HTTP is not secure, or in Origin.
 
 import { hostName } from '../../base/host-name.ts'
 import { isLocalName, isLoopback } from '../../base/this-machine.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
 
-/** Fields with which a proxy shows itself: what it forwards does not come from this machine. */
+/** Fields that reveal a proxy, whose requests do not come from this machine. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'] as const
 
 /**

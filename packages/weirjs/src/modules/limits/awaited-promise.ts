@@ -3,7 +3,7 @@
 export class AwaitedPromise<T> extends Promise<T> {
   #isAwaited = false
 
-  /** What `then` returns is a promise like others. */
+  /** `then` returns an ordinary promise. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise
   }

@@ -23,7 +23,7 @@ export interface ConcurrencyLimitOptions {
   readonly name?: string
   /** How many requests of one key may be in progress. At least 1. */
   readonly max: number
-  /** Who shares `max`. Default `all`. */
+  /** Which requests share `max`. Default `all`. */
   readonly key?: LimitKey
   /** How many further requests of one key may wait for a slot, in order of arrival. Their bodies are not read. Default 0. */
   readonly maxQueue?: number
@@ -45,7 +45,7 @@ export const CONCURRENCY_RULES = rules<ConcurrencyLimitOptions>(OWNER)({
   queueTimeout: duration().or('5s'),
   clock: forTests(),
 })
-/** When a slot becomes free is not known. */
+/** Retry-After, because it is not known when a slot becomes free. */
 const RETRY_AFTER_MS = 1_000
 
 /** A request that waits for a slot. */
@@ -54,7 +54,7 @@ interface Waiter {
   start(): void
 }
 
-/** Those who share `max`. Kept only while they hold slots, so there are never more of them than requests. */
+/** The requests of one key, which share `max`. A group is kept only while it holds slots, so there are never more groups than requests. */
 interface Group {
   readonly key: string
   held: number

@@ -1,5 +1,5 @@
-// How many requests the server works on at once, found out by how long they take: while they take about as long as without load, there may
-// be more; when they take longer, they wait for each other somewhere, and there are too many.
+// Adapts how many requests the server works on at once to how long they take. While they take about as long as without load, there may be more.
+// When they take longer, they wait for each other somewhere, so there are too many.
 //
 // A route is compared with itself when few requests are in progress, so routes may differ in speed. Only a limit that is used is changed.
 
@@ -13,7 +13,7 @@ const WEIGHT = 0.1
 /** How many times longer requests may take than without load, on average. */
 const TOLERANCE = 2
 const MOST_SHRINKAGE = 0.8
-/** A limit of which less was used is not changed. */
+/** A limit is not changed if less than this part of it was used. */
 const USED_PART = 0.8
 const WINDOW_MS = 100
 const FEWEST_SAMPLES = 20

@@ -6,7 +6,7 @@ export class Levels {
   readonly #rule: RateRule
   #numbers: Float64Array<ArrayBuffer>
 
-  /** @param count of buckets; all are empty */
+  /** @param count number of buckets, all empty */
   constructor(rule: RateRule, count: number) {
     this.#rule = rule
     this.#numbers = new Float64Array(2 * count)

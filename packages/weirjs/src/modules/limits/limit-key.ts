@@ -7,7 +7,7 @@ import type { HttpSession } from '../../http/session.ts'
 import { principalKey, shortKey } from '../auth/principal-key.ts'
 
 /**
- * Who shares a quota:
+ * Which requests share a quota:
  *
  * - `address`: all requests of a client's address; with IPv6, of its /64 network.
  * - `principal`: all requests of `session.principal`, by its `scheme` and `id`, because two issuers may give the same id to different people;

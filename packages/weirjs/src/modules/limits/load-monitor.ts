@@ -1,6 +1,6 @@
 // How busy this process is: sampled by one timer, which runs only while there are requests and never keeps the process alive.
 //
-// Not by `monitorEventLoopDelay` of Node: it wakes up the process every 10 ms, busy or not, and its histogram knows no recent past.
+// It does not use Node's `monitorEventLoopDelay`, which wakes up the process every 10 ms, and whose histogram has no notion of the recent past.
 
 import { performance } from 'node:perf_hooks'
 import { onStop } from '../../app/shutdown-listeners.ts'
@@ -70,7 +70,7 @@ export class LoadMonitor {
     if (this.#stopTimer === null) this.#start(server)
   }
 
-  /** It is refused because the event loop has no idle time. */
+  /** A request is refused because the event loop has no idle time. */
   countRefusal(): void {
     this.#refused++
   }

@@ -1,4 +1,4 @@
-// What counts in this process while the store of a limit does not reply.
+// Counts in this process while the store of a limit does not reply.
 
 import type { Clock } from '../../base/clock.ts'
 
@@ -7,8 +7,8 @@ import { MemoryTable } from './memory-store.ts'
 import { type RateRule, rateRule, type Taken } from './rate-rule.ts'
 
 /**
- * Knows what the store has said last about each key, so that a client that has used up its quota there has none here. Of what is left,
- * each of `processes` allows its part.
+ * Remembers the last result of the store for each key, so that a client that has used up its quota there has none here. Each of `processes` allows
+ * its part of the rest.
  */
 export class LocalLimit implements LimitTable {
   /** The part of this process. */
@@ -31,7 +31,7 @@ export class LocalLimit implements LimitTable {
     this.#table.refund(key, cost)
   }
 
-  /** @param taken what the store has said */
+  /** @param taken the result of the store */
   learn(key: string, { remaining }: Taken, clock: Clock): void {
     const { unit, capacity } = this.rule
     const level = capacity - Math.floor(remaining / this.#processes) * unit

@@ -1,7 +1,7 @@
 // The state of limits in memory, with a fixed bound.
 //
-// A key whose bucket has drained is the same as a new key, so it is dropped without loss. No other key is ever dropped: whatever a client
-// chose to displace would be a quota that it, or another client, has again. If all keys are in use, further ones share buckets.
+// A key whose bucket has drained is the same as a new key, so it is dropped without loss. No other key is ever dropped: a client could otherwise
+// displace a key and so renew a quota, its own or another's. If all keys are in use, further ones share buckets.
 
 import { Buffer } from 'node:buffer'
 
@@ -94,7 +94,7 @@ export class MemoryTable implements LimitTable {
     if (level > shared) this.#keep(key, bucket, level, now)
   }
 
-  /** What a key without a slot has taken comes back with time alone: the others of its bucket would have it, too. */
+  /** Units that a key without a slot has taken come back only with time: a refund would also benefit the other keys of its bucket. */
   refund(key: string, cost: number): void {
     const slot = this.#slots.get(key)
     if (slot !== undefined) this.#levels.add(slot, -Math.round(cost * this.#rule.unit))
@@ -148,7 +148,7 @@ export class MemoryTable implements LimitTable {
   }
 }
 
-/** A copy. A key may be a part of a head, which would be kept in memory as long as the key. V8 copies shorter parts. */
+/** Copies a key that may be a slice of a head, which would otherwise stay in memory as long as the key. V8 copies shorter slices. */
 function unsliced(key: string): string {
   if (key.length < SHORTEST_SLICE) return key
   const copy = Buffer.from(key, 'utf8').toString('utf8')

@@ -19,8 +19,7 @@ export const priority: MetadataKey<Priority> = metadataKey<Priority>('priority')
 const PRIORITIES: readonly unknown[] = ['low', 'normal', 'high', 'critical']
 
 /**
- * @param declared the route, or a request to it
- * @param where names it
+ * @param declared the route, or a request to it @param where names the route for messages
  * @throws WEIR_OPTION_INVALID for another value in the metadata
  */
 export function priorityOf(owner: string, declared: { readonly metadata: RouteMetadata }, where: string | null): Priority {

@@ -44,7 +44,7 @@ export interface RateLimitOptions {
   /** Where the state is kept. Default: `memoryStore()`, a separate one for each limit. */
   readonly store?: LimitStore
   /**
-   * What happens while the store does not reply:
+   * What the limit does while the store does not reply:
    *
    * - `local`: this process counts in memory, from what the store has said last, so each process may allow the whole quota. The default.
    * - `pass`: requests are not limited.
@@ -106,7 +106,7 @@ interface Receipt {
   /** When, by the clock of the request. */
   readonly at: number
   readonly clock: Clock
-  /** Null: nothing to give back, because the store failed. */
+  /** Null: there is nothing to give back, because the store failed. */
   readonly table: LimitTable | null
   isRefunded: boolean
 }
@@ -209,8 +209,8 @@ export class RateLimit implements Policy, CountedLimit {
   }
 
   /**
-   * Gives back what a request has taken, such as a login that succeeded, or `cost` units of a key. No one can ever take more than `burst` at
-   * once because of it. What of a request's units has come back with time is not given back again. A store that does not reply is ignored.
+   * Gives back the units of a request, for example after a successful login, or `cost` units of a key. A refund never allows more than `burst` at
+   * once. Units of a request that have come back with time are not given back again. A store that does not reply is ignored.
    */
   async refund(from: HttpSession | string, cost: number = 1): Promise<void> {
     if (typeof from === 'string') {
@@ -289,7 +289,7 @@ export class RateLimit implements Policy, CountedLimit {
     if (receipts === undefined) bag.set(RECEIPTS, [receipt])
     else receipts.push(receipt)
     if (this.#count(receipt).isAllowed) return
-    // What outer limits have taken for a request that is refused here.
+    // Gives back what outer limits have taken for a request that is refused here.
     if (receipts !== undefined) for (const outer of receipts) void outer.limit.#giveBackReceipt(outer)
     throw this.#refusal(receipt.taken)
   }
@@ -310,8 +310,8 @@ export class RateLimit implements Policy, CountedLimit {
   }
 
   /**
-   * What of a cost has not come back with time: otherwise a request that takes long would have it twice. It was put into the bucket last, so it
-   * is what drains last.
+   * The part of a cost that has not come back with time: otherwise, a long request would get that part back twice. The cost was added to the bucket
+   * last, so it drains last.
    */
   #heldBy({ taken, cost, at, clock, table }: Receipt): number {
     const { quota, windowMs } = table === this.#local && this.#local !== null ? this.#local.rule : this.#rule

@@ -1,8 +1,8 @@
-// The generic cell rate algorithm (GCRA, ITU-T I.371), as a bucket that leaks: it fills with what is taken and drains at the rate of the
-// quota. What does not fit is refused.
+// The generic cell rate algorithm (GCRA, ITU-T I.371), as a bucket that leaks: it fills with the units that are taken, and drains at the rate of
+// the quota. A request whose units do not fit is refused.
 //
-// All numbers are whole: one unit of the quota fills `unit` levels, and each millisecond drains `drainPerMs` of them. So nothing is lost or
-// won by rounding, however long a server runs: in any time t, at most `burst + quota × t / window` are taken.
+// All numbers are whole: one unit of the quota fills `unit` levels, and each millisecond drains `drainPerMs` of them. So nothing is lost or won by
+// rounding, however long a server runs: in any time t, at most `burst + quota × t / window` are taken.
 
 import { invalid } from '../../base/options.ts'
 
@@ -19,7 +19,7 @@ export interface RateRule {
   readonly capacity: number
 }
 
-/** What a store says to a request. */
+/** The result of a store for a request. */
 export interface Taken {
   /** Whether it was taken. If not, nothing was. */
   readonly isAllowed: boolean
@@ -51,7 +51,7 @@ export function drained(rule: RateRule, level: number, elapsedMs: number): numbe
 }
 
 /**
- * What a table says to a request, once it has decided.
+ * The result of a table for a request, after its decision.
  * @param level of the bucket after the decision
  * @param cost the units that were asked for
  * @param isAllowed whether they were taken

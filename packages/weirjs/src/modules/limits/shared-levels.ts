@@ -1,6 +1,6 @@
-// The keys of a limit that have no slot of their own, because other keys that are in use have all of them. A fixed number of buckets counts
-// them, each as if its keys were one key. So none of them ever takes more than its quota, and no number of keys takes more memory. The price: a
-// key may be refused for what the others of its bucket have taken.
+// The keys of a limit that have no slot of their own, because other keys that are in use have all of them. A fixed number of buckets counts them,
+// each as if its keys were one key. So no key ever takes more than its quota, and more keys take no more memory. The price is that a key may be
+// refused because of other keys in its bucket.
 //
 // The bucket of a key depends on a secret of the process, so that no one can find keys that share the bucket of someone else.
 

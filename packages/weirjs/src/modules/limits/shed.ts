@@ -1,8 +1,8 @@
 // Refuses requests that an overloaded server cannot serve in time, so that it serves the others as fast as without the overload.
 //
-// Work queues up in two places. Handlers that wait for something, such as a database, are many at once: `InFlightLimit` finds out how many
-// are too many. Handlers that compute are one at a time, and the queue is in the operating system: requests that arrived while one of them
-// ran are read together in the next turn of the event loop. While the loop has no idle time, only the first requests of each turn are served.
+// Work queues up in two places. Many handlers may wait for something at once, such as a database: `InFlightLimit` finds out how many are too many.
+// Handlers that compute run one at a time, and the queue is in the operating system: requests that arrived while one of them ran are read together
+// in the next turn of the event loop. While the loop has no idle time, only the first requests of each turn are served.
 
 import type { Next } from '../../app/policies/middleware.ts'
 import type { Check, Policy, UsedPolicy } from '../../app/policies/policy.ts'
@@ -33,7 +33,7 @@ export interface ShedOptions {
   readonly maxRss?: Size
   /** Whether to limit how many requests are in progress by how long they take. Default true. */
   readonly adaptive?: boolean
-  /** What Retry-After tells clients. Default 1 second. */
+  /** The time in Retry-After. Default 1 second. */
   readonly retryAfter?: Duration
   /** For tests: the clock that everything is measured with. Default: the system's clock. */
   readonly clock?: Clock
@@ -41,7 +41,7 @@ export interface ShedOptions {
   readonly sensors?: LoadSensors
 }
 
-/** What `shed` sees. */
+/** The load that `shed` measures. */
 export interface Load {
   readonly eventLoopDelayMs: number
   readonly utilization: number

@@ -1,4 +1,4 @@
-// The door of a local server: who gets in, and what everyone else gets. It stands before routes, files, WebSockets and mounted code.
+// The door of a local server: decides which clients get in, and how others are refused. It comes before routes, files, WebSockets and mounted code.
 
 import { randomBytes } from 'node:crypto'
 import type { Policy } from '../../app/policies/policy.ts'
@@ -22,13 +22,13 @@ import { isOfAnotherUser } from './peer-user.ts'
 const LAUNCH_PATH = '/_local'
 const ENTER_PATH = '/_local/enter'
 
-/** What no page of another site may do with responses. A handler that has set such a field knows better. */
+/** Fields that keep pages of other sites from using responses. A field that a handler has set itself is kept. */
 const FIELDS = [
   ...['X-Frame-Options', 'DENY', 'Content-Security-Policy', "frame-ancestors 'none'", 'Referrer-Policy', 'no-referrer'],
   ...['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Policy', 'same-origin', 'Cross-Origin-Opener-Policy', 'same-origin'],
 ]
 
-/** What a handler or `staticFiles` says of responses that are to be asked for again each time. Browsers keep them nevertheless. */
+/** Values of Cache-Control with which a handler or `staticFiles` asks browsers to revalidate each time. Browsers still store such responses. */
 const NOT_FOR_LATER = /^(?:private, *)?(?:no-cache)?$/
 
 /** How many connections are known to be of this user. */
@@ -39,7 +39,7 @@ interface DoorSettings {
   readonly isExposed: boolean
 }
 
-/** What opens the door, for one start. */
+/** The keys of the door, for one start. */
 interface Keys {
   readonly token: string
   readonly tickets: LaunchTickets
@@ -48,7 +48,7 @@ interface Keys {
 
 function newKeys({ name }: DoorSettings, clock: Clock): Keys {
   const token = newLaunchToken()
-  // By the name of its cookie, an instance is not taken for another one that had its port before.
+  // The name of the cookie distinguishes this instance from another one that had its port before.
   const access = new LaunchToken(`weir-local-${name}`, '/', token, randomBytes(8).toString('hex'))
   return { token, tickets: new LaunchTickets(token, clock), access }
 }
@@ -68,13 +68,13 @@ export class Door {
     this.#keys = newKeys(settings, clock)
   }
 
-  /** For another start of the same server: nothing that was given out before opens it. */
+  /** Prepares for another start of the same server: no earlier key opens the door any more. */
   renew(settings: DoorSettings): void {
     this.#settings = settings
     this.#keys = newKeys(settings, this.#clock)
   }
 
-  /** What programs send. */
+  /** The token that programs send. */
   get token(): string {
     return this.#keys.token
   }
@@ -122,7 +122,7 @@ export class Door {
     throw this.#refusal(why)
   }
 
-  /** For `explain`, which sees neither tokens nor the other end of the socket. */
+  /** For `explain`, which sees neither tokens nor the peer. */
   #foresee(session: HttpSession): 'unknown' {
     const request = exchange(session)
     const isOwn = [ENTER_PATH, HELLO_PATH, LAUNCH_PATH].includes(session.request.path)
@@ -141,7 +141,7 @@ export class Door {
     if (this.#own.has(connectionId)) return true
     // A proxy of the person's own may run as any user.
     if (peer.address === '' || (!peer.isTrusted && isOfAnotherUser(peer, process.getuid?.(), this.#settings.isExposed))) return false
-    // After a reset, another program may have got the address and the port, and what was found out is about that one.
+    // After a reset, another program may have taken the address and the port, so the result would be about that program.
     if (!exchange(session).isConnected) return false
     this.#own.add(connectionId)
     keepNewest(this.#own, MOST_CONNECTIONS)
@@ -153,7 +153,7 @@ export class Door {
     const why = exchange(session).field('origin') === null ? 'no Origin' : foreignness(session, this.#settings.isExposed)
     if (why !== null) throw this.#refusal(why)
     const ticket = /^Bearer ([\w-]+)$/i.exec(exchange(session).field('authorization') ?? '')?.[1]
-    // A link that was opened twice in the same browser leads on. One that another page has made up does not.
+    // A link that is opened twice in the same browser still leads on, but not one that another page has made up.
     if (
       ticket === undefined ||
       !(this.#keys.tickets.use(ticket) || (this.#keys.tickets.knows(ticket) && this.#keys.access.hasCookie(session)))

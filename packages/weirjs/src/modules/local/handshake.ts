@@ -9,11 +9,11 @@ import { isAlive } from './is-alive.ts'
 
 /** The field of the request, with a nonce and the proof of the client, and of the response, with the proof of the server. */
 export const PROOF_FIELD = 'weir-local'
-/** Where it is asked. */
+/** The path of the handshake. */
 export const HELLO_PATH = '/_local/hello'
-/** One that has ended refuses the connection immediately, so the time is only for a machine that is very busy. */
+/** An instance that has ended refuses the connection immediately, so only a very busy machine needs this time. */
 const TIMEOUT_MS = 10_000
-/** A response of ours has no content. */
+/** weir's own response has no content. */
 const MOST_BYTES = 10_000
 const NONCE = /^[\w-]{22,64}$/
 
@@ -25,8 +25,8 @@ export function answerToHello(token: string, field: string | null): string | nul
 }
 
 /**
- * Whether the process lives, and a server answers there that knows the token. `silent`: a program is there, and has not said in time which. It may be
- * the instance on a busy machine, or one that hangs.
+ * Whether the process is alive, and a server that knows the token answers there. `silent`: a program listens there, but has not answered in time.
+ * It may be the instance on a busy machine, or a program that hangs.
  */
 export async function stateOf({ url, token, pid }: FoundLocal, timeoutMs = TIMEOUT_MS): Promise<'runs' | 'silent' | 'gone'> {
   if (!isAlive(pid)) return 'gone'
@@ -46,7 +46,7 @@ async function ask(url: string, field: string, signal: AbortSignal): Promise<str
   // Not imported: that would also load what `fetch` and `WebSocket` need, and take tens of milliseconds of each start.
   const { request: send } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
   return new Promise((resolve, reject) => {
-    // Who is there is known by the proof, not by a certificate, which such a server often makes itself.
+    // The proof identifies the server. Its certificate does not, because such servers are often self-signed.
     const options = { method: 'POST', headers: { [PROOF_FIELD]: field }, agent: false, rejectUnauthorized: false, signal }
     const request = send(`${url}${HELLO_PATH}`, options, (response) => {
       let bytes = 0

@@ -16,7 +16,7 @@ export interface FoundLocal {
   readonly pid: number
 }
 
-/** A file of ours has about 200. */
+/** weir's own files have about 200. */
 const MOST_BYTES = 4_096
 /** Programs on Windows cannot open a file with such a name, whatever follows the dot. */
 const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/
@@ -31,7 +31,7 @@ function instancePath(folder: string, name: string): string {
   return join(folder, `${name}.json`)
 }
 
-/** Whoever reads it finds the earlier file or this one, whole, and never with another mode. */
+/** Readers find the earlier file or this one, complete, and never with another mode. */
 export function writeInstance(folder: string, name: string, { url, token, pid }: FoundLocal): void {
   const made = join(folder, `${name}.${randomBytes(8).toString('hex')}.tmp`)
   try {
@@ -50,8 +50,8 @@ export function writeInstance(folder: string, name: string, { url, token, pid }:
 }
 
 /**
- * Null if there is none, or one that is not ours to understand.
- * @throws WEIR_LOCAL_FILE for a link, and for a file that others own or can read: whoever made it wants our secrets
+ * Null if there is none, or if it has another form. @throws WEIR_LOCAL_FILE for a link, and for a file that others own or can read, which may have
+ * been planted to get secrets
  */
 export function readInstance(folder: string, name: string): FoundLocal | null {
   const path = instancePath(folder, name)
@@ -66,7 +66,7 @@ export function readInstance(folder: string, name: string): FoundLocal | null {
   return parsed(text)
 }
 
-/** Only if it still belongs to this instance. */
+/** Removes the file if it still belongs to this instance. */
 export function removeInstance(folder: string, name: string, token: string): void {
   try {
     if (readInstance(folder, name)?.token === token) rmSync(instancePath(folder, name), { force: true })
@@ -75,7 +75,7 @@ export function removeInstance(folder: string, name: string, token: string): voi
   }
 }
 
-/** Reads what it has checked: the file is open before it could be exchanged. */
+/** Reads the same file that it has checked: it is open before another file could replace it. */
 function readPrivate(path: string): string {
   if (lstatSync(path).isSymbolicLink()) throw untrusted(path, 'is a symbolic link')
   const file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))

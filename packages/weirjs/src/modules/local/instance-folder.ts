@@ -6,7 +6,7 @@ import { posix, win32 } from 'node:path'
 
 import { WeirError } from '../../base/errors.ts'
 
-/** What decides where the folder is. */
+/** The facts that decide where the folder is. */
 interface Machine {
   readonly platform: NodeJS.Platform
   readonly env: Readonly<Record<string, string | undefined>>
@@ -17,7 +17,7 @@ export function thisMachine(): Machine {
   return { platform: process.platform, env: process.env, home: homedir() }
 }
 
-/** What others may have no right of, in a mode. */
+/** The rights of others in a mode, of which there must be none. */
 const OTHERS = 0o077
 
 /**

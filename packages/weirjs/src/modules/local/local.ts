@@ -17,7 +17,7 @@ import { instanceFolder, openFolder, thisMachine } from './instance-folder.ts'
 import { lockStart } from './start-lock.ts'
 
 export interface LocalOptions {
-  /** What other programs find it by: at most 64 lower-case letters, digits, `.`, `_` and `-`. */
+  /** The name by which other programs find it: at most 64 lower-case letters, digits, `.`, `_` and `-`. */
   readonly name: string
   /** The port to listen on if it is free; otherwise any other. Default: the port of the server's own options. */
   readonly port?: number
@@ -73,7 +73,7 @@ export async function local(server: HttpServer, options: LocalOptions): Promise<
     const found = single === 'many' ? null : readInstance(folder, name)
     const state = found === null ? 'gone' : await stateOf(found)
     if (found === null || state === 'gone') return await start(server, folder, name, port, exposed)
-    // A second one beside it would take its file away, and perhaps its data.
+    // A second instance would replace its file, and perhaps its data.
     if (state === 'silent')
       throw new WeirError(
         'WEIR_LOCAL_RUNNING',
@@ -87,7 +87,7 @@ export async function local(server: HttpServer, options: LocalOptions): Promise<
 }
 
 /**
- * The server that runs under a name, of this user. It has proved that it knows the token, so the token may be sent to it.
+ * Finds the running server of this user with a name. It has proved that it knows the token, so the token may be sent to it.
  * @throws (rejects) WEIR_OPTION_INVALID for what is no name; WEIR_LOCAL_FILE
  */
 export async function findLocal(name: string): Promise<FoundLocal | null> {
@@ -108,7 +108,7 @@ async function start(server: HttpServer, folder: string, name: string, port: num
     await server.stop({ grace: 0 })
     throw error
   }
-  // However it is stopped. After a crash, the next start replaces the file.
+  // Removes the file however the server is stopped. After a crash, the next start replaces it.
   server.stopping.addEventListener('abort', () => removeInstance(folder, name, token), { once: true })
   return {
     url,

@@ -7,11 +7,11 @@ import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
 import { hostAsked } from '../launch/local-access.ts'
 
-/** What changes nothing, so that a person may ask for it in the bar for addresses. */
+/** Methods that change nothing, as a URL in the address bar sends them. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 /**
- * Why a request is not one of an own page, or of a person who opens one; null if it is.
+ * Why a request does not come from the server's own pages, or from a person who opens one; null if it does.
  * @param isExposed whether the server has names other than this machine's
  */
 export function foreignness(session: HttpSession, isExposed: boolean): string | null {

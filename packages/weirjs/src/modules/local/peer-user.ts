@@ -1,7 +1,7 @@
-// Whose program is at the other end of a connection on this machine, where the system says so: on Linux.
+// Finds out which user's program is at the other end of a connection on this machine. Only Linux tells this.
 //
-// Browsers send a cookie to every port of a host. If the person's browser opens a page of another user's server, that user gets the cookie, and could
-// send it from a program of theirs.
+// Browsers send a cookie to every port of a host. If the person's browser opens a page of another user's server, that user gets the cookie, and
+// could send it from a program of theirs.
 
 import { readFileSync } from 'node:fs'
 import { isIPv4, isIPv6 } from 'node:net'
@@ -43,7 +43,7 @@ export function isOfAnotherUser(
   if (uid === undefined || peer.port === 0) return false
   const end = endOf(peer)
   if (end === null) return false
-  // Each end is in the table of its own socket: one of IPv6 that also speaks IPv4 is in the other one.
+  // Each end is in the table of its own socket: an IPv6 socket that also accepts IPv4 is in the IPv6 table.
   const tables = end.length > LONGEST_END4 ? (['tcp6'] as const) : (['tcp', 'tcp6'] as const)
   const rows = tables.flatMap((name) => rowsOf(readTable, name))
   if (rows.length === 0) return false

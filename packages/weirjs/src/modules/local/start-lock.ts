@@ -11,11 +11,11 @@ import { isAlive } from './is-alive.ts'
 
 /** How long a start waits for another one. */
 const WAIT_MS = 30_000
-/** No start takes that long: whoever has the lock now has the process id of one that has died. */
+/** No start takes that long: the process that now has this id is another one than the process that created the lock. */
 const OLD_MS = 60_000
 const PAUSE_MS = 25
 
-/** @returns what ends the lock @throws WEIR_LOCAL_RUNNING if another start does not end */
+/** @returns a function that ends the lock @throws WEIR_LOCAL_RUNNING if another start does not end */
 export async function lockStart(folder: string, name: string): Promise<() => void> {
   const path = join(folder, `${name}.lock`)
   const own = `${process.pid} ${randomBytes(8).toString('hex')}`
@@ -36,7 +36,7 @@ function isCreated(path: string, text: string): boolean {
     return true
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // Windows says EPERM of a file that is being removed.
+    // Windows reports EPERM for a file that is being removed.
     if (code === 'EEXIST' || (code === 'EPERM' && process.platform === 'win32')) return false
     throw error
   }

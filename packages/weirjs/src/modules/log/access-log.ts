@@ -221,7 +221,7 @@ function loggerOf(logger: FieldsLogger, format: 'combined' | 'json' | LineFormat
   }
 }
 
-/** Without what is null. */
+/** The members of the entry that are not null. */
 function knownOf(entry: AccessLogEntry): object {
   const known: Record<string, unknown> = {}
   for (const name in entry) {

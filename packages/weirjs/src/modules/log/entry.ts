@@ -1,4 +1,4 @@
-// What a line of the access log is made of: one record, without what must not be logged.
+// Makes the entry of a log line from a record, without values that must not be logged.
 
 import type { ExchangeRecord, Outcome, RecordKind } from '../../http/exchange-record.ts'
 import type { HttpSession } from '../../http/session.ts'
@@ -49,7 +49,7 @@ export interface AccessLogEntry {
   readonly spanId: string | null
 }
 
-/** What the options of a log say about its entries. */
+/** The settings of a log that affect its entries. */
 export interface EntrySettings {
   readonly redaction: RedactedReader
   /** Names of fields, in lower case: first `SHOWN_FIELDS`, which every entry has, then the fields of the option. */
@@ -61,7 +61,7 @@ export interface EntrySettings {
 /** The fields that have members of their own in every entry. */
 export const SHOWN_FIELDS = ['referer', 'user-agent'] as const
 
-/** Of method and host, as `redaction` has it for the other texts of a client. */
+/** The most characters of method and host; `redaction` bounds the other texts of a client. */
 const MOST_CHARS = 4_096
 /** Clients that left (nginx uses the same number). */
 const CLIENT_GONE = 499

@@ -6,14 +6,14 @@ import type { Clock } from '../../base/clock.ts'
 /** Node's timers replace a longer delay by 1 ms. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** What lines are written to: a `Writable`, `process.stdout`, a destination of pino, or anything else of this form. */
+/** A target of lines: a `Writable`, `process.stdout`, a destination of pino, or anything else of this form. */
 export interface LogStream {
   /** Returns false if it should be given nothing more until it emits `drain`. */
   write(text: string): unknown
   on?(event: 'drain' | 'error' | 'close', listener: (error?: Error) => void): unknown
 }
 
-/** What only some streams have. */
+/** Members that only some streams have. */
 interface StreamDetails {
   readonly destroyed?: unknown
   readonly writableEnded?: unknown
@@ -33,7 +33,7 @@ interface LineWriterOptions {
   readonly isAscii: boolean
   /** Called with how many lines were dropped since the last call: for the first one, then at most every ten seconds, and at the end. */
   readonly onDropped: (lines: number) => void
-  /** Makes a line that stands where lines are missing; null: no such line is written. */
+  /** Makes the line that is written where lines are missing; null: no such line is written. */
   readonly gapLine: ((lines: number) => string) | null
   /** Called with an error of the stream. */
   readonly onError: (error: Error) => void
@@ -53,7 +53,7 @@ export class LineWriter {
   readonly #clock: Clock
   /** Whether it calls back when a piece has been written. Until then, the next piece grows, so that there are fewer of them. */
   readonly #hasCallback: boolean
-  /** What the stream has not been given, each line with its end. */
+  /** The lines that have not been passed to the stream, each with its end. */
   #waiting = ''
   #waitingLines = 0
   #isScheduled = false

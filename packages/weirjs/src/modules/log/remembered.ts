@@ -1,5 +1,5 @@
-// Texts that most requests have in common, such as the name of a browser, with what is written for them: they need not be searched for
-// characters to escape each time.
+// Remembers the escaped form of texts that many requests have in common, such as the name of a browser, so that they need not be searched again
+// each time.
 
 import { ownText } from '../../base/own-text.ts'
 

@@ -1,4 +1,4 @@
-// What is counted of exchanges. Labels come from the program and from fixed lists, never from a client, and the number of series is limited.
+// Counts exchanges. Labels come from the program and from fixed lists, never from a client, and the number of series is limited.
 
 import type { ExchangeRecord, ExchangeStart } from '../../http/exchange-record.ts'
 
@@ -13,7 +13,7 @@ const MAX_CODES = 200
 /** The durations of one method, route and status. */
 class Series {
   readonly labels: Readonly<Record<string, string>>
-  /** How many were within each bound, and above all of them: not cumulative. */
+  /** How many durations were within each bound and above the last one, not cumulative. */
   readonly counts: number[]
   sum = 0
 
@@ -79,7 +79,7 @@ export class ExchangeMetrics {
       this.#webSocketBytesIn += record.bytesIn
       this.#webSocketBytesOut += record.bytesOut
     }
-    if (kind === 'request' && record.outcome === 'completed') return // most are: their number is the number of all, less the others
+    if (kind === 'request' && record.outcome === 'completed') return // most durations are: their number is the total minus the others
     this.#count(record)
   }
 

@@ -18,7 +18,7 @@ const UNITS: readonly string[] = ['seconds', 'bytes', 'ratio']
 /** OpenMetrics for clients that name it and do not prefer `text/plain`; the older format for all others. */
 export function formatFor(accept: string | null): TextFormat {
   if (accept === null || !accept.toLowerCase().includes(OPENMETRICS)) return 'prometheus'
-  // Older versions of the format are not what is sent.
+  // Only this version of the format is sent.
   const known = accept
     .split(',')
     .filter((range) => !range.toLowerCase().includes(OPENMETRICS) || !/;\s*version=(?!"?1\.0\.0"?\s*(?:;|$))/i.test(range))

@@ -1,6 +1,6 @@
-// What the semantic conventions of OpenTelemetry say about labels of metrics and spans.
+// The labels of metrics and spans, by the semantic conventions of OpenTelemetry.
 
-/** What stands for everything that has no label of its own, such as methods that clients choose. */
+/** The label of everything that has no label of its own, such as methods that clients invent. */
 export const OTHER = '_OTHER'
 
 /** Methods that are labels: the methods of RFC 9110, PATCH, and QUERY. All others are `_OTHER`. */

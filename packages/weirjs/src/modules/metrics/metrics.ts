@@ -92,7 +92,10 @@ export function metrics(options: MetricsOptions = {}): Metrics {
   const textIn = async (format: TextFormat): Promise<string> => exposition(await all(), format)
   let last: Promise<unknown> = Promise.resolve()
   const coming = new Map<TextFormat, Promise<Uint8Array>>()
-  /** One at a time, and all who ask meanwhile share the next one: with many series it takes long, and a client may ask 64 times at once. */
+  /**
+   * Only one text is made at a time, and all requests that arrive meanwhile share the next one: with many series it takes long, and a client may
+   * send 64 requests at once.
+   */
   const nextIn = (format: TextFormat): Promise<Uint8Array> => {
     let next = coming.get(format)
     if (next === undefined) {
@@ -127,7 +130,7 @@ export function metrics(options: MetricsOptions = {}): Metrics {
   }
 }
 
-/** Metrics with different names. What cannot be shown is left out and reported, so that a mistake in one does not hide all others. */
+/** Metrics with different names. An invalid metric is left out and reported, so that a mistake in one does not hide all others. */
 class Found {
   readonly #byName = new Map<string, MetricFamily>()
   readonly #report: (message: string, detail?: unknown) => void

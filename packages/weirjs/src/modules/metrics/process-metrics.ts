@@ -1,10 +1,10 @@
-// What is measured of the process: the delay of the event loop, memory, CPU time. The names are those that others use, too.
+// Measures the process: the delay of the event loop, memory, CPU time. The names are the usual ones.
 
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { counter, family, gauge } from './exchange-metrics.ts'
 import type { MetricFamily } from './metric-source.ts'
 
-/** How often the event loop is looked at, in ms. Node adds this to every delay. */
+/** How often the event loop is sampled, in ms. Node adds this to every delay. */
 const RESOLUTION_MS = 20
 const NANOSECONDS = 1e-9
 const QUANTILES = [0.5, 0.9, 0.99] as const
