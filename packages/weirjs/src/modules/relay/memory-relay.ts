@@ -54,7 +54,7 @@ function warn(error: unknown): void {
 }
 
 class Channel {
-  /** Begins each id, so that one of another channel is not known here, nor one of this program before its restart. */
+  /** The beginning of each id, so that ids of other channels, or from before a restart of the program, are not known here. */
   readonly prefix: string
   /** The latest messages, and up to a sixteenth more: without the first, a long list moves as a whole. The last one has the number `count`. */
   readonly kept: RelayMessage[] = []
@@ -134,7 +134,7 @@ class MemoryRelay implements Relay {
     const number = after.startsWith(prefix) ? Number(/^(?:0|[1-9]\d{0,15})$/.exec(after.slice(prefix.length)) ?? -1) : -1
     const length = Math.min(kept.length, this.#maxLength)
     const oldest = count - length + 1
-    // The one before the oldest was dropped itself, but nothing after it was.
+    // The message before the oldest one was dropped, but none after it.
     const isKnown = number >= 0 && number >= oldest - 1 && number <= count
     const missed = kept.slice(kept.length - (isKnown ? count - number : length))
     return isKnown ? missed : [null, ...missed]
@@ -143,7 +143,7 @@ class MemoryRelay implements Relay {
   #channelOf(name: string): Channel {
     let channel = this.#channels.get(name)
     if (channel === undefined) {
-      // A channel that was forgotten before its first message has the same prefix again: subscribers know it as their position.
+      // A channel that was forgotten before its first message gets the same prefix again, because subscribers have it as their position.
       channel = new Channel(`${createHmac('sha256', this.#secret).update(name).digest('base64url').slice(0, 12)}-`)
       this.#channels.set(ownText(name), channel)
     }
@@ -163,7 +163,7 @@ class Subscription implements RelaySubscription {
   readonly ready: Promise<void>
   #becomeReady: () => void = () => {}
   #failToBeReady: (error: unknown) => void = () => {}
-  /** What is delivered next; null is a gap. */
+  /** The messages to deliver next; null is a gap. */
   #queue: (RelayMessage | null)[] = []
   #delivery: Promise<void> | null = null
   position: string | null
@@ -185,7 +185,7 @@ class Subscription implements RelaySubscription {
       this.#becomeReady = resolve
       this.#failToBeReady = reject
     })
-    this.ready.catch(() => {}) // a program need not wait for it
+    this.ready.catch(() => {}) // the program need not wait for it
   }
 
   /** Never calls the listener itself: the listener may be publishing. @returns when everything was delivered */
@@ -213,7 +213,7 @@ class Subscription implements RelaySubscription {
     this.#onClose()
   }
 
-  /** Others come first after so many: a subscriber may have missed all that is kept. */
+  /** After so many messages, others come first: a subscriber may have missed everything that is kept. */
   #deliver(): Promise<void> | undefined {
     const queue = this.#queue.splice(0, MOST_AT_ONCE)
     const rest = this.#queue.length === 0 ? undefined : new Promise(setImmediate).then(() => this.#deliver())

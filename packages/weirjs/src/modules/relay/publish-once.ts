@@ -1,4 +1,4 @@
-// The id that a program gives a message, so that it is stored once although it is published again.
+// The id that a program gives a message, so that the message is stored once even if it is published again.
 
 import { hash } from 'node:crypto'
 import { text } from '../../base/option-kinds.ts'
@@ -19,7 +19,7 @@ export function onceOf(owner: string, options: RelayPublishOptions, keeps: boole
   return once
 }
 
-/** The same as a short name without special characters. Each channel has its own. */
+/** The id as a short name without special characters, which differs for each channel. */
 export function onceName(channel: string, once: string): string {
   return hash('sha256', JSON.stringify([channel, once]), 'base64url')
 }

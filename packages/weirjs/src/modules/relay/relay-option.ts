@@ -7,8 +7,8 @@ import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 
 /**
- * The id of no message, where a subscription stands that has heard nothing: everything that its channel has kept comes after it. Ids of Redis
- * and NATS begin with a digit.
+ * The position of a subscription that has received nothing. It is the id of no message, and every kept message of the channel comes after it. Ids
+ * of Redis and NATS begin with a digit.
  */
 export const BEFORE_FIRST = 'first'
 
@@ -48,7 +48,7 @@ export interface RelaySubscription {
   /** Resolves when everything that is published from now on will be delivered. Rejects if the subscription is closed first. */
   readonly ready: Promise<void>
   /**
-   * The id up to which everything has been delivered, also before the first message: passed as `after`, it goes on from here. Null before
+   * The id up to which everything has been delivered, known even before the first message: pass it as `after` to continue from here. Null before
    * the subscription is ready, and if the relay keeps no messages.
    */
   readonly position?: string | null
@@ -59,9 +59,9 @@ export interface RelaySubscription {
 /** How a message is published. */
 export interface RelayPublishOptions {
   /**
-   * The program's own id of the message, of up to 1,000 characters. What is published again in the same channel with the same id, also by another
-   * process, is not stored again, for two minutes, or as long as the relay keeps messages if that is less: a publisher that was restarted can repeat
-   * what it does not know to be published. Needs a relay that keeps messages.
+   * The program's own id of the message, of up to 1,000 characters. A message that is published again in the same channel with the same id, even by
+   * another process, is not stored again within two minutes, or for as long as the relay keeps messages if that is less. So a publisher that was
+   * restarted can repeat messages that it is not sure about. Needs a relay that keeps messages.
    */
   readonly once?: string
 }

@@ -10,12 +10,12 @@ import { type KeyRing, type SealedBox, sealedLength } from './key-ring.ts'
 import { type CookieForm, MAX_COOKIE_BYTES, setCookieText } from './session-cookie.ts'
 import { MAX_STORED_BYTES, type SessionStore } from './session-store.ts'
 
-/** What a cookie has led to. */
+/** The session that a cookie has led to. */
 export interface Kept {
   readonly text: string
   /** In a store. Null for a sealed session. */
   readonly key: string | null
-  /** It has to be written again, because a key that seals no longer has sealed it. */
+  /** It has to be written again, because it was sealed with a key that no longer seals. */
   readonly isOld: boolean
 }
 
@@ -40,7 +40,7 @@ export class SealedKeeping implements Keeping {
   readonly store = null
   readonly #ring: KeyRing
   readonly #boxes = new Map<string, SealedBox>()
-  /** What was opened lately, by the name and the value of the cookie: a browser sends the same one with many requests. */
+  /** Recently opened sessions, by the name and the value of the cookie: a browser sends the same cookie with many requests. */
   readonly #recent = new Map<string, Kept>()
 
   constructor(ring: KeyRing) {
@@ -145,7 +145,7 @@ async function attempt<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Whoever reads the store does not learn ids that clients have. An id of one cookie does not work in another. */
+/** A hash, so that a reader of the store does not learn the ids of clients. An id of one cookie does not work in another. */
 function keyOf(name: string, id: string): string {
   return hash('sha256', `${name} ${id}`, 'base64url')
 }

@@ -18,7 +18,7 @@ const ID_BYTES = 6
 /** The version of the format, the id of the key, and what separates them from the message. */
 const HEAD_CHARACTERS = '1.'.length + (ID_BYTES * 8) / 6 + '.'.length
 const SEALED = /^1\.([\w-]{8})\.([\w-]+)$/
-/** A key with fewer different bytes is a placeholder. Random keys have at least twenty, except for one in more than 10^15. */
+/** A key with fewer different bytes is a placeholder. Only one of more than 10^15 random keys has fewer than twenty. */
 const LEAST_DIFFERENT_BYTES = 12
 
 interface RingKey {

@@ -77,8 +77,8 @@ export class CookieForms {
   }
 
   /**
-   * The one that the client of a request may have. Null over plain HTTP: anyone on the way could read it. Browsers treat addresses of their
-   * own machine as secure (https://w3c.github.io/webappsec-secure-contexts/#is-origin-trustworthy), so those get the secure one.
+   * The cookie that the client of a request may have. Null over plain HTTP, where anyone on the way could read it. Browsers treat addresses of
+   * their own machine as secure (https://w3c.github.io/webappsec-secure-contexts/#is-origin-trustworthy), so those get the secure one.
    */
   formFor(session: HttpSession): CookieForm | null {
     if (session.isSecure) return this.secure
@@ -111,7 +111,7 @@ export function clearCookieText({ name, attributes }: CookieForm): string {
   return `${name}=${attributes}; Expires=Thu, 01 Jan 1970 00:00:00 GMT`
 }
 
-/** How far the clocks of two servers may differ. */
+/** The most by which the clocks of two servers may differ. */
 const MOST_SKEW_MS = 60_000
 
 /**
@@ -129,7 +129,7 @@ export function endedAtIn(cookies: readonly string[], form: CookieForm, now: num
   return Number(value) <= now + MOST_SKEW_MS ? Number(value) : null
 }
 
-/** What a program gets that writes a session over plain HTTP. */
+/** The error for a program that writes a session over plain HTTP. */
 export function insecureSession(): WeirError {
   return new WeirError('WEIR_SESSION_INSECURE', 'use https; behind a proxy that terminates TLS, set proxies of the server')
 }

@@ -16,11 +16,11 @@ export interface SessionRecord {
   readonly renewedAt: number
   readonly principal: SessionPrincipal | null
   readonly data: StoredObject
-  /** What other modules keep with the principal, such as tokens. The program does not see it. It ends with the principal. */
+  /** Data that other modules keep with the principal, such as tokens. The program does not see it. It ends with the principal. */
   readonly extra: StoredObject
 }
 
-/** What is written. Names are short, and what is empty is left out, because a cookie is small. */
+/** The written form. Names are short and empty members are left out, because a cookie is small. */
 interface Written {
   readonly s: number
   readonly r: number
@@ -67,7 +67,7 @@ export class RecordFormat {
     return JSON.stringify(written)
   }
 
-  /** Null for what was not written here, or does not fit the schemas of today. */
+  /** Null if it was not written by this format, or does not fit the current schemas. */
   read(text: string): SessionRecord | null {
     const written = parse(text)
     if (written === null) return null

@@ -1,4 +1,4 @@
-// What a module that signs people in needs of `sessions()`.
+// The functions of `sessions()` for a module that signs people in.
 
 import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
@@ -13,10 +13,10 @@ import type { StoredObject } from './stored-value.ts'
 export interface OpenedSession {
   /** Null if no one is signed in. */
   readonly principal: SessionPrincipal | null
-  /** What the module that has signed the principal in keeps with it. */
+  /** Data that the module that has signed the principal in keeps with it. */
   readonly extra: StoredObject
   /**
-   * Changes `extra` at once, in the store. Several requests do so in turn.
+   * Changes `extra` in the store immediately. Requests take turns.
    * @param change undefined: nothing changes
    * @returns what is kept now; null if the session is over
    * @throws (rejects) WEIR_STORE_UNAVAILABLE
@@ -41,7 +41,7 @@ export interface SealedCookies {
   clear(session: HttpSession, id: string): void
 }
 
-/** What `sessions()` has returned, for a module that signs people in. Valid as long as the server. */
+/** The result of `sessions()`, as a module that signs people in sees it. Valid as long as the server. */
 export interface SessionsHandle {
   /** Null if the sessions are sealed: their data is at the clients, and what must not leave the server cannot be kept with them. */
   readonly store: SessionStore | null
@@ -65,9 +65,8 @@ export interface SessionsHandle {
 }
 
 /**
- * What a module may do with the sessions that the program has given it.
- * @param sessions the option of the program
- * @returns null for what `sessions()` has not returned
+ * Returns what a module may do with the sessions that the program has passed to it. @param sessions the option of the program @returns null for a
+ * value that `sessions()` has not returned
  */
 export function sessionsHandle(sessions: unknown): SessionsHandle | null {
   if (!(sessions instanceof SessionsModule)) return null

@@ -1,7 +1,7 @@
-// `weirjs/sessions`: what a server knows of a client from one request to the next, and who has signed in.
+// `weirjs/sessions`: what a server remembers about a client between requests, and who has signed in.
 //
-// The gate opens the session of a request that has its cookie. It is written when the response is about to be sent, whatever made that
-// response, and only if something has changed.
+// The gate opens the session of a request that has its cookie. It is written when the response is about to be sent, whatever made that response,
+// and only if something has changed.
 
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Policy, UsedPolicy } from '../../app/policies/policy.ts'
@@ -33,9 +33,9 @@ import { OpenSession, type SessionSettings, type UserSession } from './user-sess
 export interface SessionsOptions<Data extends StoredObject = StoredObject, Claims extends StoredObject = StoredObject> {
   /** `sealed({ keys })` keeps sessions in their cookies; `redisSessions(client)`, `memorySessions()` or a store of your own keeps them on the server. */
   readonly store: SealedSessions | SessionStore
-  /** What `data` is: a synchronous schema that accepts an object without properties. Default any object with a JSON form. */
+  /** The schema of `data`: synchronous, and it must accept an object without properties. Default: any object with a JSON form. */
   readonly data?: StandardSchema<unknown, Data>
-  /** What `principal.claims` is, likewise. */
+  /** The schema of `principal.claims`, likewise. */
   readonly claims?: StandardSchema<unknown, Claims>
   /** The name of the cookie, after `__Host-`. Default `session`. */
   readonly name?: string
@@ -74,7 +74,7 @@ export interface SignIn<Claims extends StoredObject = StoredObject> {
   readonly claims?: Claims
 }
 
-/** Or a message of the compiler, for a row of a database that is given as it is. */
+/** A principal, or a message of the compiler for a database row that is passed unchanged. */
 type PrincipalOf<P, Claims extends StoredObject> = [Exclude<keyof P, keyof SignIn>] extends [never]
   ? P extends { readonly id: number | bigint }
     ? P & 'the id is a string: write String(id)'
@@ -228,7 +228,7 @@ export class SessionsModule implements Sessions {
     })
   }
 
-  /** What a route lacks that reads the cookie. */
+  /** What is missing on a route that reads the cookie. */
   #lackOf(policies: readonly UsedPolicy[]): string | null {
     const isSafe = this.#sameSite !== 'none' || policies.some(({ name, description: mode }) => name === 'csrf' && mode !== 'report')
     return isSafe ? null : OPEN_TO_SITES
@@ -238,7 +238,7 @@ export class SessionsModule implements Sessions {
     exchange(session).markPersonal('session')
     const open = this.#open.get(session.request)
     if (open !== undefined) return open
-    // A request that was refused before any gate has none, as far as `onError` can tell.
+    // A request that was refused before any gate ran has no session, as far as `onError` can tell.
     if (exchange(session).failure !== null) return new OpenSession(this.#settings, session)
     throw new WeirError(
       'WEIR_SERVER_STATE',
@@ -256,7 +256,7 @@ export class SessionsModule implements Sessions {
     this.#warnOfOtherSite(session)
   }
 
-  /** Once: the login at a host for which browsers refuse the cookie. */
+  /** Warns once about a login at a host for which browsers refuse the cookie. */
   #warnOfOtherDomain(session: HttpSession): void {
     const host = hostName(exchange(session).host)
     const domain = this.#domain
@@ -267,7 +267,10 @@ export class SessionsModule implements Sessions {
     this.#domain = null
   }
 
-  /** Once: the login of a page whose browser will not send the cookie back, or does not keep it. A form that leads here is not one. */
+  /**
+   * Warns once about a login from a page whose browser will not send the cookie back, or does not keep it. A form that navigates here is not such a
+   * page.
+   */
   #warnOfOtherSite(session: HttpSession): void {
     const field = (name: string): string | null => exchange(session).field(name)
     const site = field('sec-fetch-site')
@@ -333,7 +336,7 @@ export class SessionsModule implements Sessions {
     return open.entering
   }
 
-  /** Continues a session that is still valid. Any other is as none. */
+  /** Continues a session that is still valid. Any other session is ignored. */
   #admit(open: OpenSession, session: HttpSession, kept: Kept | null): undefined | Promise<undefined> {
     const record = kept === null ? null : open.recordIn(kept)
     if (kept === null || record === null) return undefined
@@ -381,7 +384,7 @@ function checkedPrincipal(principal: SignIn): SessionPrincipal {
 }
 
 /**
- * Only for those who see the page: a script gets the 401.
+ * Only for clients that show the page: a script gets the 401.
  * @throws WEIR_AUTH_SETUP for the login page: no one could log in, and a browser would be redirected to it without end
  */
 function redirectToLogin(session: HttpSession, login: string): HttpResponse | undefined {

@@ -41,7 +41,7 @@ export class StoredValue {
     return value instanceof Mismatch ? null : value
   }
 
-  /** `value` as it will be restored. Frozen. @throws WEIR_SESSION_DATA for what has no JSON form, or does not fit */
+  /** `value` as it will be restored. Frozen. @throws WEIR_SESSION_DATA for a value that has no JSON form, or does not fit */
   rehearse(value: object): StoredObject {
     const restored = this.#read(this.#throughJson(value))
     if (!(restored instanceof Mismatch)) return restored
@@ -49,7 +49,7 @@ export class StoredValue {
     throw new WeirError('WEIR_SESSION_DATA', `${first!.name}: expected ${first!.expected}`)
   }
 
-  /** What is stored of a value that this has returned. */
+  /** The stored form of a value that `restore` or `rehearse` has returned. */
   toJson(value: object): unknown {
     return this.#schema === null ? value : this.#schema.toJson(value)
   }

@@ -1,4 +1,4 @@
-// The session of one client, during one exchange: what it was, and what the program has made of it.
+// The session of one client during one exchange, with the changes of the program.
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
@@ -43,7 +43,7 @@ export interface SessionSettings {
   readonly persistent: boolean
 }
 
-/** A session as it came. */
+/** A session as it was received. */
 interface Loaded {
   readonly record: SessionRecord
   readonly kept: Kept
@@ -66,13 +66,13 @@ export class OpenSession implements UserSession {
   readonly #settings: SessionSettings
   readonly #session: HttpSession
   #form: CookieForm | null | undefined
-  /** As it came. Null without a valid one. */
+  /** The received session; null if there is no valid one. */
   #loaded: Loaded | null = null
-  /** As it is now. */
+  /** The current state. */
   #state: State | null = null
-  /** As it is to be kept, since the last change. */
+  /** The form to write, since the last change. */
   #written: Written | null = null
-  /** It gets a new id. */
+  /** Whether it gets a new id. */
   #isReplaced = false
   /** Names of properties of the data; null for none. */
   #changed: Set<string> | null = null
@@ -80,7 +80,7 @@ export class OpenSession implements UserSession {
   #setCookies: readonly string[] | null = null
   /** When the client has signed out, if it has no store that knows. A session that began before has ended. */
   #endedAt: number | null = null
-  /** Whether it has done so in this exchange. */
+  /** Whether it has signed out in this exchange. */
   #isEnded = false
   /** While it is being opened. */
   entering: Promise<OpenSession> | null = null
@@ -94,7 +94,7 @@ export class OpenSession implements UserSession {
     this.#session = session
   }
 
-  /** The cookie that the client may have. Null: none. */
+  /** The cookie that the client may have; null for none. */
   get form(): CookieForm | null {
     if (this.#form === undefined) this.#form = this.#settings.forms.formFor(this.#session)
     return this.#form
@@ -160,7 +160,7 @@ export class OpenSession implements UserSession {
     for (const name of Object.keys(changes)) this.#changed.add(name)
   }
 
-  /** Data stays if the client was not signed in, or was the same principal. @param extra what the module that has signed it in keeps with it */
+  /** Data stays if the client was not signed in, or was the same principal. @param extra data that the module that has signed it in keeps with it */
   signIn(principal: SessionPrincipal, extra: StoredObject = NO_EXTRA): void {
     const { claims, data } = this.#settings.format
     const before = this.#state
@@ -235,7 +235,7 @@ export class OpenSession implements UserSession {
     if (key === null) return undefined
     const [loaded, state] = [this.#loaded, this.#state]
     const updating = keeping.inTurn(key, () => this.#updateIn(store, key, loaded, state))
-    // A response is not worth losing because a session was not renewed: it will be with one of the next requests.
+    // A failed renewal is no reason to lose a response: one of the next requests will renew the session.
     return this.#changed === null ? updating.catch(() => undefined) : updating
   }
 
@@ -269,7 +269,7 @@ export class OpenSession implements UserSession {
     if (store !== null && key != null) await store.delete(key)
   }
 
-  /** What a module keeps with the principal. */
+  /** Data that a module keeps with the principal. */
   get extra(): StoredObject {
     return this.#state?.extra ?? NO_EXTRA
   }
@@ -317,7 +317,7 @@ export class OpenSession implements UserSession {
     throw tooBusy()
   }
 
-  /** Where both together do not fit the schema, what this request has seen and changed counts as a whole. */
+  /** If the merged data does not fit the schema, the data of this request counts as a whole. */
   #merge(theirs: StoredObject, ours: StoredObject): StoredObject {
     const merged: Record<string, unknown> = { ...theirs }
     for (const name of this.#changed ?? []) {

@@ -19,7 +19,7 @@ export const OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES
 
 /** Seals and opens messages with one key. */
 export class Xaes {
-  /** Encrypts block by block, so it can be used again and again: a new one for each message would cost as much as the rest. */
+  /** Encrypts block by block, so it can be reused: a new one for each message would cost as much as the rest. */
   readonly #blocks: Cipher
   /** The two blocks that derive a key, without the nonce. The subkey K1 of CMAC (NIST SP 800-38B §6.1) is in them. */
   readonly #pattern = Buffer.alloc(2 * BLOCK_BYTES)

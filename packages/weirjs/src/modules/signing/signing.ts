@@ -22,7 +22,7 @@ export interface SigningOptions {
    * one signs, all of them are accepted: to replace a key, put the new one in front, and remove the old one when its links have expired.
    */
   readonly keys: readonly (Uint8Array | string)[]
-  /** For tests: what says until when a new link works. Links are checked by the clock of the server. Default: the system's clock. */
+  /** For tests: the clock that determines the end of a new link. Links are checked by the clock of the server. Default: the system's clock. */
   readonly clock?: Clock
 }
 
@@ -67,8 +67,8 @@ const LEAST_KEY_BYTES = 32
 const SIGNATURE = /[?&]signature=1\.([1-9]\d{0,11})\.([\w-]{43})$/
 
 /**
- * Returns what signs links and checks them. Whoever has a link may use it until it expires, as often as they like, and pass it on. Nothing is kept
- * for a link, so a single one cannot be revoked.
+ * Returns an object that signs links and checks them. Anyone who has a link may use it as often as they like until it expires, and pass it on. The
+ * server keeps nothing for a link, so a single link cannot be revoked.
  *
  * @throws WEIR_OPTION_INVALID
  */

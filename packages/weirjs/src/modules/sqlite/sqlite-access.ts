@@ -1,5 +1,5 @@
-// The way of all stores to the database: one operation at a time, in the order of the calls. SQLite has one writer. While that is another
-// process, operations wait here, not in SQLite, which would hold up the event loop.
+// How all stores access the database: one operation at a time, in the order of the calls. SQLite allows one writer. While another process writes,
+// operations wait here and not in SQLite, which would block the event loop.
 
 import { WeirError } from '../../index.ts'
 import type { Clock } from '../kit/index.ts'
@@ -9,7 +9,7 @@ const RETRY_MS = 5
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** How many waiting operations are done in one turn of the event loop. */
 const MOST_AT_ONCE = 128
-/** So many failures in a row mean that the store is not ready. */
+/** After this many failures in a row, the store counts as degraded. */
 const MOST_FAILURES = 5
 
 interface Waiting {
@@ -98,13 +98,13 @@ export class SqliteAccess {
     try {
       this.#rollback.run()
     } catch {
-      // SQLite itself has rolled back, as it does when the disk is full. The error that led here says why.
+      // SQLite itself has rolled back, as it does when the disk is full. The first error tells the reason.
     }
   }
 
   #startRetries(): () => void {
     const stop = this.clock.every(RETRY_MS, () => this.#retry())
-    // The clock keeps no process alive. What waits here would be lost if the process had nothing else to do.
+    // The clock does not keep the process alive, so waiting operations would be lost if the process had nothing else to do.
     const alive = setInterval(() => {}, LONGEST_TIMER_MS)
     return () => {
       stop()
@@ -115,7 +115,7 @@ export class SqliteAccess {
   #retry(): void {
     const now = this.clock.now()
     for (let done = 0; done < MOST_AT_ONCE && this.#waiting[0]?.attempt() === true; done++) this.#waiting.shift()
-    // They all wait equally long, so the first is the first to have waited enough.
+    // All have the same timeout, so the first one expires first.
     while (this.#waiting.length > 0 && this.#waiting[0]!.deadline <= now)
       this.#waiting.shift()!.fail(`others were writing for ${this.#timeoutMs} ms, which is the option "timeout"`)
     if (this.#waiting.length > 0) return

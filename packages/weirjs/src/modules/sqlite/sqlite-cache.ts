@@ -7,7 +7,7 @@ import type { SqliteAccess } from './sqlite-access.ts'
 import { columnOf, createTable, keyOf, Sweep } from './sqlite-table.ts'
 
 const DROPPED_AT_ONCE = 64
-/** One write drops no more, so that others do not wait for long: many small responses may be in the way of a large one. */
+/** The most rows that one write drops, so that others do not wait for long: a large response may need the room of many small ones. */
 const MOST_DROPS = 4
 /** What a row takes in the file beside its text: its key twice, in the table and in the index of ends, in pages that are two thirds full. */
 const ROW_BYTES = 192
@@ -46,7 +46,7 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value, bytes = excluded.bytes, 
   const sweepNotes = new Sweep(access, notes)
   const noteOf = (id: string): string | null => columnOf(readNote.get(id, clock.wallTime()), 'value') as string | null
 
-  /** Drops those that would end first. @returns whether there is room for so many bytes now; the next writes go on */
+  /** Drops the responses that would end first. @returns whether there is room for so many bytes now; later writes continue */
   const makeRoom = (bytes: number): boolean => {
     for (let drops = 0; Number(columnOf(total.get(), 'bytes')) + bytes > maxBytes; drops++) {
       if (drops === MOST_DROPS) return false

@@ -1,4 +1,4 @@
-// Certificates with their keys in SQLite, and the lock of those who order them.
+// Certificates with their keys in SQLite, and the lock for ordering them.
 
 import { statSync } from 'node:fs'
 
@@ -16,7 +16,7 @@ export type SqliteCertificates = {
 }
 
 const FOREVER = Number.MAX_SAFE_INTEGER
-/** A database has its write-ahead log and the index of it beside it. */
+/** The files of a database: itself, its write-ahead log, and the index of the log. */
 const FILES = ['', '-wal', '-shm']
 
 export const certificatesTable = (prefix: string): string => createTable(`${prefix}certificates`, 'value TEXT NOT NULL')
@@ -25,7 +25,7 @@ export function sqliteCertificates(access: SqliteAccess, prefix: string): Sqlite
   const { clock } = access
   const table = `${prefix}certificates`
   const select = access.prepare(`SELECT value FROM ${table} WHERE key = ? AND ends > ?`)
-  // A time that ends later than any can is of a clock that was wrong. If its holder lives, it learns that it has lost the lock.
+  // A lease that ends later than possible was written when the clock was wrong. If its holder is alive, it learns that it has lost the lock.
   const selectHolder = access.prepare(`SELECT value FROM ${table} WHERE key = ? AND ends > ? AND ends <= ?`)
   const upsert = access.prepare(`INSERT OR REPLACE INTO ${table} (key, value, ends) VALUES (?, ?, ?)`)
   const remove = access.prepare(`DELETE FROM ${table} WHERE key = ?`)

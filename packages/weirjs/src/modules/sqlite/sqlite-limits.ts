@@ -35,7 +35,7 @@ class SqliteTable implements LimitTable {
   readonly #rule: RateRule
   readonly #name: string
 
-  /** @param name has the numbers of the rule: after a change of them, the old levels would mean something else */
+  /** @param name contains the numbers of the rule, because old levels have no meaning after a change of the rule */
   constructor(access: SqliteAccess, statements: Statements, rule: RateRule, name: string) {
     this.#access = access
     this.#statements = statements

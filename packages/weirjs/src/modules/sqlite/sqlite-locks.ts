@@ -1,4 +1,4 @@
-// Who may work on an upload, among processes of one machine: a lease that its holder prolongs, and a mark by which others ask for it.
+// Locks uploads among processes of one machine: a lease that its holder prolongs, and a mark by which others ask for it.
 
 import { randomUUID } from 'node:crypto'
 
@@ -15,7 +15,7 @@ const RENEWAL_MS = 2_500
 const SIGN_MS = 200
 /** How often a request asks whether it has the lock now. */
 const RETRY_MS = 25
-/** A lock that was never released is remembered for so long, because its holder may still be writing. */
+/** How long a lock that was never released is remembered, because its holder may still be writing. */
 const MEMORY_MS = 24 * 3_600_000
 
 /** The locks of uploads. They have the form of `UploadLocks` of `@weirjs/uploads`, which is above this package. */
@@ -61,13 +61,13 @@ export function sqliteLocks(access: SqliteAccess, prefix: string): SqliteLocks {
     const row = statements.select.get(key)
     if (columnOf(row, 'token') === null) return 'free'
     const leftMs = Number(columnOf(row, 'lease')) - now
-    // A lease that ends later than any can is from a time when the clock was wrong. If its holder lives, it learns that it has lost the lock.
+    // A lease that ends later than possible was written when the clock was wrong. If its holder is alive, it learns that it has lost the lock.
     if (leftMs <= 0 || leftMs > 2 * LEASE_MS) return 'left'
     return columnOf(row, 'wanted') === 1 ? 'wanted' : 'held'
   }
   /** @returns null if another holder has it */
   const take = async (key: string, token: string, asks: boolean): Promise<{ readonly hasTakenOver: boolean } | null> => {
-    // Whoever waits reads most of the time, which needs no turn to write.
+    // Waiting requests mostly read, which needs no write lock.
     const before = await access.run(() => read(key, access.clock.wallTime()))
     if (before === 'wanted' || (before === 'held' && !asks)) return null
     return access.runAlone(() => {
@@ -139,7 +139,7 @@ class HeldLock implements SqliteLock {
     this.#stopSigns = systemClock.every(SIGN_MS, () => void this.#sign())
   }
 
-  /** Looks into the file: whoever takes the lock over later finds all that was done before. */
+  /** Reads the file, so that a process that takes over the lock later finds everything that was done before. */
   isHeld(): boolean {
     return this.#row()?.isOurs === true
   }
@@ -179,7 +179,7 @@ class HeldLock implements SqliteLock {
       })
       this.#renewedAt = now
     } catch {
-      // The next sign may succeed. Until then, only its holder has the lock, or the holder sees that it has lost it.
+      // The next sign may succeed. Until then, this holder has the lock, or will see that it has lost it.
     }
   }
 

@@ -1,5 +1,4 @@
-// One table of texts by key, each with a time at which it is over. Whoever writes also removes a few of those that are over, so there is no
-// timer, and no long pause.
+// One table of texts by key, each with an expiry time. Each write also removes a few expired rows, so there is no timer and no long pause.
 
 import { createHash } from 'node:crypto'
 
@@ -9,7 +8,7 @@ import type { SqliteStatement } from './sqlite-database.ts'
 const SWEEP_EVERY = 16
 const SWEPT_AT_ONCE = 64
 
-/** @param columns beside the key and the time at which the row is over, which is `ends` */
+/** @param columns in addition to the key and `ends`, the time at which the row expires */
 export function createTable(name: string, columns: string): string {
   return `CREATE TABLE IF NOT EXISTS ${name} (key TEXT PRIMARY KEY, ${columns}, ends INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS ${name}_ends ON ${name} (ends);`
@@ -30,12 +29,15 @@ export class Sweep {
     try {
       this.#statement.run(now)
     } catch {
-      // What was written is there. The next writes try again, and say why if they fail themselves.
+      // The write itself has succeeded. Later writes try again, and report their own failures.
     }
   }
 }
 
-/** Keys of any length become short ones, and the file does not tell them. Half of a surrogate pair, which UTF-8 lacks, makes a difference, too. */
+/**
+ * Hashes keys of any length to short ones, so that the file does not reveal them. Keys that differ only in half a surrogate pair, which UTF-8
+ * lacks, stay different.
+ */
 export function keyOf(...parts: readonly string[]): string {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(String(part.length)).update(':').update(part, 'utf16le')

@@ -1,4 +1,4 @@
-// Events for one user, or for whatever else a key stands for: a channel for each key, which exists while a client listens to it.
+// Events for one user, or for anything else that a key stands for: a channel for each key, which exists while a client listens to it.
 
 import { shown } from '../../base/kind-of.ts'
 import { rules } from '../../base/option-rules.ts'
@@ -10,14 +10,14 @@ import { SseFeed } from './feed.ts'
 /** @internal */
 export const CHANNELS_RULES = rules<SseQueueOptions>('channels')(QUEUE_RULES)
 
-/** @throws WEIR_OPTION_INVALID for what is not a name of a channel, such as the id of a user that is missing */
+/** @throws WEIR_OPTION_INVALID for an invalid key, such as the missing id of a user */
 export function checkKey(owner: string, key: unknown): asserts key is string {
   if (typeof key !== 'string' || key === '') throw invalid(owner, `the key is ${shown(key)}, not a string that is not empty`)
 }
 
 /**
- * A channel for each key, such as the id of a user. A channel begins with its first client and is gone with its last, so it has no history: what
- * is sent while no client listens is not kept. For that, and for clients on several machines, see `relayChannels` of `weirjs/relay`.
+ * A channel for each key, such as the id of a user. A channel begins with its first client and ends with its last, so it has no history: events
+ * that are sent while no client listens are lost. For that, and for clients on several machines, see `relayChannels` of `weirjs/relay`.
  */
 export class SseChannels {
   readonly #settings: QueueSettings

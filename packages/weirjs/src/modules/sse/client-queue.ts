@@ -4,7 +4,7 @@ import type { EncodedEvent } from './event.ts'
 import type { MissedEvents } from './event-history.ts'
 import { Fifo } from './fifo.ts'
 
-/** What happens to a client whose queue is full. */
+/** How a full queue is handled. */
 export type FullQueuePolicy = 'disconnect' | 'drop-oldest'
 
 /** What an event costs in a queue in addition to its bytes, which all queues share. */
@@ -16,11 +16,11 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
   readonly #onLeave: () => void
   /** Resolves when the client may be told that it is connected; null: immediately. */
   readonly opened: Promise<void> | null
-  /** Sent as the first id: where the client goes on if it has to return before its first event. Null: there is none. */
+  /** The id that is sent first, from which the client continues if it has to return before its first event. Null: there is none. */
   start: string | null = null
-  /** Whether it has been given an event, which has an id of its own. */
+  /** Whether it has received an event, which has its own id. */
   hasHeard = false
-  /** What it gets first. It does not count towards the limit, because it comes from a history that all clients share. */
+  /** The missed events, which the client gets first. They do not count towards the limit, because they are in a history that all clients share. */
   #missed: MissedEvents | null
   readonly #queue = new Fifo<EncodedEvent>()
   #queuedBytes = 0
@@ -51,7 +51,7 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
       return false
     }
     if (cost > maxQueuedSize) return false // it would not fit into an empty queue
-    if (this.#queuedBytes + cost > maxQueuedSize) this.#missed = null // they are older than all others
+    if (this.#queuedBytes + cost > maxQueuedSize) this.#missed = null // missed events are older than all others
     while (this.#queuedBytes + cost > maxQueuedSize) this.#shift()
     this.#queue.push(event)
     this.#queuedBytes += cost
@@ -105,7 +105,7 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
   }
 }
 
-/** What an event takes of `maxQueuedSize`. */
+/** How much of `maxQueuedSize` an event takes. */
 export function costOf(event: EncodedEvent): number {
   return event.bytes.length + ENTRY_BYTES
 }

@@ -2,7 +2,7 @@
 
 import type { EncodedEvent } from './event.ts'
 
-/** How many parts a full history has. Whole parts are forgotten, so that those that clients share never change. */
+/** How many parts a full history has. Whole parts are forgotten, so that parts that clients share never change. */
 const PARTS = 16
 
 export class EventHistory {
@@ -40,7 +40,7 @@ export class EventHistory {
     }
   }
 
-  /** What follows the event with this id. An unknown id counts as older than all events. */
+  /** The events after the event with this id. An unknown id counts as older than all events. */
   since(id: string): MissedEvents {
     const oldest = Math.max(this.#first, this.#next - this.#most)
     const from = Math.max(oldest, (this.#numbers.get(id) ?? -1) + 1)
@@ -49,7 +49,7 @@ export class EventHistory {
   }
 }
 
-/** What one client has missed. */
+/** The events that one client has missed. */
 export class MissedEvents {
   readonly #parts: (readonly EncodedEvent[])[]
   /** Where the next event is in the first part. */

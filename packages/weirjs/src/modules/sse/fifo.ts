@@ -1,4 +1,4 @@
-// Values that wait in order. `shift` of an array of more than 16,000 elements moves all of them, which lets others choose what it costs.
+// Values that wait in order. `shift` of an array of more than 16,000 elements moves all of them, so clients could choose the cost.
 
 const FEWEST_TAKEN = 32
 

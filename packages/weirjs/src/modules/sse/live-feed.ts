@@ -1,4 +1,4 @@
-// What one process hears of a channel: one subscription for all of its clients, as long as there are any. Each event is encoded once.
+// The events of a channel in one process: one subscription for all of its clients, as long as there are any. Each event is encoded once.
 
 import type { Clock } from '../../base/clock.ts'
 import type { Relay, RelayMessage, RelaySubscription } from '../relay/relay-option.ts'
@@ -38,7 +38,7 @@ export class LiveFeed implements PageSource, ResumingHost {
   readonly #live: ClientQueues
   readonly #resuming = new Set<ResumingClient>()
   readonly #recent: RecentEvents
-  /** Clients that go on after the same id share their pages: after a restart, most have seen the same event last. */
+  /** The requests for pages, by id. Clients that continue after the same id share them: after a restart, most have seen the same event last. */
   readonly #requests = new Map<string, PageRequest>()
   readonly #shared = new SharedEvents()
   #subscription: RelaySubscription | null = null
@@ -151,7 +151,7 @@ export class LiveFeed implements PageSource, ResumingHost {
     const opened = readyOrLate(subscription.ready, this.#clock, () => {
       this.#tellGap()
       const { position: id = null } = subscription
-      if (id !== null) this.#live.push(new EncodedEvent({ id })) // those that are connected have none
+      if (id !== null) this.#live.push(new EncodedEvent({ id })) // connected clients have no position
     })
     this.#opened = opened
     void opened.then(() => {
@@ -180,7 +180,7 @@ export class LiveFeed implements PageSource, ResumingHost {
     else this.#recent.add(id, event)
     if (event !== null) this.#live.push(event)
     if (id === null) for (const request of this.#requests.values()) request.finish()
-    else this.#requests.get(id)?.finish() // what its clients wait for comes through here
+    else this.#requests.get(id)?.finish() // the events that its clients wait for come through here
   }
 
   #tellGap(): void {

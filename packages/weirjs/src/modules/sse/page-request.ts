@@ -23,7 +23,7 @@ export interface PageSource {
   readonly gap: EncodedEvent
   /** The event of a message; null for one that clients do not get. */
   decode(message: RelayMessage): EncodedEvent | null
-  /** Whether this process has received the message with this id, and what followed, anyway. */
+  /** Whether this process has received the message with this id, and those after it, in any case. */
   isRecent(id: string): boolean
   /** The relay keeps no messages, although a client sent an id. */
   onMissingId(): void

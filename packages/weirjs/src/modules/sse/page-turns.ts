@@ -1,4 +1,4 @@
-// Which pages of missed events are read next. A client asks for one in a few bytes, and may have a hundred streams.
+// Decides which pages of missed events are read next. A client asks for a page in a few bytes, and may have a hundred streams.
 
 import { FairQueue } from '../../base/fair-queue.ts'
 import { networkOf } from '../../formats/client-network.ts'

@@ -7,16 +7,16 @@ import { MissedEvents } from './event-history.ts'
 
 /** By default. The events count as in a client's queue, their ids twice their length. The newest is kept, however large it is. */
 const MOST_BYTES = 1024 * 1024
-/** What a message costs whose event cannot be sent, in addition to its id. */
+/** The cost of a message whose event cannot be sent, in addition to its id. */
 const ENTRY_BYTES = 64
-/** About how many parts there are. The oldest is forgotten as a whole, so that those that clients share never change. */
+/** About how many parts there are. The oldest part is forgotten as a whole, so that parts that clients share never change. */
 const PARTS = 16
 
 interface Part {
   /** The number of its first event. */
   readonly first: number
   readonly events: EncodedEvent[]
-  /** Also those of events that clients do not get: others know them. */
+  /** The ids of all messages, even of events that clients do not get: other processes know them. */
   readonly ids: string[]
   bytes: number
 }

@@ -16,8 +16,8 @@ import { LiveFeed } from './live-feed.ts'
 
 export interface RelayChannelOptions extends SseQueueOptions {
   /**
-   * What a client gets when it may have lost events: those that followed the last one that it saw are not kept any more, or the relay was away
-   * and keeps none. It comes before the next event, and must not have an id. Default `{ event: 'gap', data: '' }`.
+   * The event that a client gets when it may have lost events: events after the last one that it saw are no longer kept, or the relay was away and
+   * keeps none. It comes before the next event, and must not have an id. Default `{ event: 'gap', data: '' }`.
    */
   readonly gapEvent?: SseEvent
   /** Called once, with the first message of the channel that is not an event: other programs use its name. Default: it is not reported. */
@@ -46,7 +46,7 @@ export function relayChannel(relay: Relay, name: string, options: RelayChannelOp
   return new RelayChannel(relay, name, options, systemClock)
 }
 
-/** What a channel over a relay is made with. @throws WEIR_OPTION_INVALID; WEIR_RESULT_UNSENDABLE @internal */
+/** The checked settings of a channel over a relay. @throws WEIR_OPTION_INVALID; WEIR_RESULT_UNSENDABLE @internal */
 export function checkedFeed(owner: string, relay: Relay, name: string, options: RelayChannelOptions) {
   checkedRelay(relay, owner)
   if (typeof name !== 'string') throw invalid(owner, `the name is ${kindOf(name)}, not a string`)

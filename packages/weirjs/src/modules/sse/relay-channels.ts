@@ -1,4 +1,4 @@
-// Events for one user, or for whatever else a key stands for, whose clients may be on any machine.
+// Events for one user, or for anything else that a key stands for, whose clients may be connected to any machine.
 
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { HttpSession } from '../../http/session.ts'

@@ -5,13 +5,13 @@ import type { KeptRun } from './resumable-log.ts'
 
 /** The key, as a client sees it. */
 export interface WatchedKey {
-  /** What a client that comes now reads; null: it is not known yet. @throws why there will be nothing */
+  /** The run that a client that connects now reads; null if it is not known yet. @throws the reason why there will be none */
   readonly current: KeptRun | null
   /** What clients get in place of events that they have seen, or missed, of a run that is gone. */
   readonly gap: EncodedEvent
-  /** To be called before the client waits for the key to wake it. @throws why there will be nothing */
+  /** Called before the client waits for the key to wake it. @throws the reason why there will be no run */
   checkFailure(): void
-  /** Whether the work ends with this server, and says so. */
+  /** Whether the work ends with this server, with an event that says so. */
   endsWith(stopping: AbortSignal): boolean
   leave(client: ResumableClient): void
 }

@@ -1,4 +1,4 @@
-// One key in this process: its log, those who watch, and the work if this process does it.
+// One key in this process: its log, its clients, and the work if this process does it.
 
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
@@ -10,7 +10,7 @@ import { type KeptRun, RunLog } from './resumable-log.ts'
 import { type Claim, decodeMessage, encodeMessage, type RunMessage } from './resumable-message.ts'
 import { type Start, Work } from './resumable-work.ts'
 
-/** Of what others that have read it before ignore. */
+/** The attempt of repaired messages, which processes that have read them before ignore. */
 const REPAIR = 0
 
 /** All keys of this process, as one of them sees them. */
@@ -29,19 +29,19 @@ export interface KeyHost {
     readonly handOver: boolean
   }
   readonly onError: (error: unknown) => void
-  /** When this process last heard of another one that works, or could not have. */
+  /** When this process last heard of a process that works, or was last unable to hear of it. */
   lastSeen(process: string): number
-  /** Makes room. @returns whether there is enough for what the keys have now */
+  /** Makes room. @returns whether there is enough for the events of all keys */
   grow(by: number): boolean
   forget(key: ResumableKey): void
 }
 
-/** The epoch that a process has claimed, for which run, and the work that it would begin. */
+/** A claim of this process: its epoch, its run, and the work that it would begin. */
 interface Claiming {
   readonly epoch: number
   readonly run: string
   readonly start: Start
-  /** Since when it has been given to the relay, whether or not that has confirmed it; null: it is on its way. */
+  /** Since when the relay has had it without confirming it; null while it is on its way. */
   uncertainSince: number | null
 }
 
@@ -50,23 +50,26 @@ export class ResumableKey implements WatchedKey {
   readonly #host: KeyHost
   readonly #channel: string
   readonly #log = new RunLog()
-  /** Those who watch, and how each would begin the work: that may hold all of their request, so no longer than they stay. */
+  /**
+   * The clients, and how each of them would begin the work. The function may keep the whole request of its client in memory, so it is kept only
+   * while the client stays.
+   */
   readonly #clients = new Map<ResumableClient, Start>()
   /** The server with which the work ends here. */
   #stopping: AbortSignal
   #work: Work | null = null
   #subscription: RelaySubscription | null = null
-  /** Everything that the log had when it was opened has been read. */
+  /** Whether everything that the log had when it was opened has been read. */
   #isReady = false
   /** The beginning of the run has come since the subscription began. */
   #hasReadClaim = false
-  /** What this process wants to do. Null: nothing. */
+  /** The claim of this process that is in progress; null for none. */
   #claiming: Claiming | null = null
   /** Since when it has had this owner, or no beginning. */
   #since: number
   #failure: Error | null = null
   #isClosed = false
-  /** What its events count. */
+  /** The size of its events. */
   bytes = 0
   /** Resolves when this process has nothing to do for it. */
   readonly settled: Promise<void>
@@ -104,7 +107,7 @@ export class ResumableKey implements WatchedKey {
     return this.size === 0 && this.#work === null && this.#claiming === null
   }
 
-  /** Whether its time is over. */
+  /** Whether its `keep` time is over. */
   get isGone(): boolean {
     return this.#isReady && this.#kept === null
   }
@@ -155,7 +158,7 @@ export class ResumableKey implements WatchedKey {
     })
   }
 
-  /** What is due at this time. */
+  /** Does what is due at this time. */
   tick(): void {
     const { clock, settings, id } = this.#host
     if (!this.#isReady) return
@@ -237,7 +240,7 @@ export class ResumableKey implements WatchedKey {
     this.#follow(relay)
   }
 
-  /** Puts what the relay has lost into it again, for those that come later. */
+  /** Publishes messages again that the relay has lost, for clients that come later. */
   #repair(work: Work): void {
     const { run, epoch } = this.#log
     if (!this.#hasReadClaim) {
@@ -289,7 +292,7 @@ export class ResumableKey implements WatchedKey {
     )
   }
 
-  /** No client wants it any more, and the relay has not said that it has it. */
+  /** No client wants the work any more, and the relay has not confirmed the claim. */
   #giveUpClaim(): void {
     const since = this.#claiming?.uncertainSince ?? null
     if (since === null || this.size > 0 || this.#host.clock.now() - since <= this.#host.settings.lease) return
@@ -297,7 +300,7 @@ export class ResumableKey implements WatchedKey {
     if (this.isIdle) this.close()
   }
 
-  /** @returns null if everyone has it */
+  /** @returns null if it was delivered immediately */
   #publish(message: RunMessage): Promise<string | null> | null {
     const { relay } = this.#host
     if (relay === null) {
@@ -305,7 +308,7 @@ export class ResumableKey implements WatchedKey {
       return null
     }
     if (message.kind !== 'claim') return relay.publish(this.#channel, encodeMessage(message))
-    // One of several that claim the same is in the log. Who goes on with a run, and who begins one after its end, do not claim the same.
+    // Of several equal claims, only one is in the log. A claim to continue a run, and a claim to begin one after its end, are not equal.
     const once = `claim ${message.epoch}${message.run === this.#log.run?.id ? '' : ' for a new run'}`
     return relay.publish(this.#channel, encodeMessage(message), { once })
   }
@@ -326,7 +329,7 @@ export class ResumableKey implements WatchedKey {
       this.#since = this.#host.clock.now()
       if (message.kind === 'claim') this.#onClaim(message, before === run)
       else if (message.kind !== 'release') {
-        this.#claiming = null // a claim of this run comes too late
+        this.#claiming = null // the claim of this run comes too late
         this.#settle()
       } else if (this.#isReady) this.#decide()
     }

@@ -1,24 +1,24 @@
-// What the messages of one key add up to. It depends on their order alone, so every process that reads them comes to the same.
+// The state that results from the messages of one key. It depends only on their order, so every process that reads them gets the same state.
 
 import { keepNewest } from '../../base/keep-newest.ts'
 import { costOf } from './client-queue.ts'
 import { EncodedEvent } from './event.ts'
 import type { Claim, End, RunMessage, Said } from './resumable-message.ts'
 
-/** Runs whose claim is an old one when it is read again. */
+/** The most runs of which a claim that is read again is recognized as old. */
 const MOST_RUNS = 100
 
-/** One run of the work, and what it has said so far. */
+/** One run of the work, and its events so far. */
 export class KeptRun {
   readonly id: string
   readonly events: EncodedEvent[] = []
-  /** What `events` count in a queue. */
+  /** The size of `events`, as a queue counts it. */
   bytes = 0
   /** Comes after all events. Null: the work goes on. */
   end: EncodedEvent | null = null
   /** Wall time. */
   endedAt = 0
-  /** Whether another run has begun in its place, because the relay has lost this one. */
+  /** Whether another run has replaced it, because the relay has lost this one. */
   isLost = false
 
   constructor(id: string) {
@@ -34,7 +34,7 @@ export class KeptRun {
   }
 }
 
-/** The id of the end of a run. Who has seen it has seen everything. */
+/** Whether it is the id of the end of a run. A client that has seen the end has seen everything. */
 export function isEndId(id: string): boolean {
   return /^[\w-]{22}-end$/.test(id)
 }
@@ -44,13 +44,13 @@ export class RunLog {
   epoch = 0
   /** The process that works; null for none. */
   owner: string | null = null
-  /** Messages have come of a run whose beginning has not: the relay has dropped it. */
+  /** Whether the relay has dropped the beginning of the run whose messages have arrived. */
   isHeadless = false
   readonly #seen = new Set<string>()
-  /** The first attempt of the worker in which nothing was missing so far. What follows a missing event does not count, whoever reads it when. */
+  /** The first attempt of the worker in which nothing was missing so far. Messages after a missing event do not count, for any reader at any time. */
   #attempt = 0
 
-  /** @returns whether it changed anything: a message that is out of place, or comes again, does not */
+  /** @returns whether it changed anything: a message that is out of place or repeated does not */
   apply(message: RunMessage): boolean {
     if (message.kind === 'claim') return this.#claim(message)
     const { run } = this

@@ -1,4 +1,4 @@
-// What processes tell each other about a resumable stream: the log of one key, which all of them read in one order.
+// The messages by which processes share a resumable stream: the log of one key, which all of them read in the same order.
 
 import { jsonTextOf } from '../../http/json-engine.ts'
 import { encodeEvent } from './event.ts'
@@ -23,10 +23,10 @@ interface OfWorker extends OfRun {
   readonly epoch: number
 }
 
-/** A process begins the work, or goes on with it. */
+/** A process begins or continues the work. */
 export interface Claim extends OfWorker {
   readonly kind: 'claim'
-  /** The process. */
+  /** The id of the process. */
   readonly by: string
   /** How many events there were. */
   readonly from: number
@@ -87,7 +87,7 @@ export function encodeMessage(message: RunMessage): string {
   return JSON.stringify({ v: VERSION, ...message })
 }
 
-/** The message may come from any program that reaches the relay. @returns null for what is not one */
+/** The message may come from any program that reaches the relay. @returns null if it is not a message of a stream */
 export function decodeMessage(text: string): RunMessage | null {
   let message: Readonly<Record<string, unknown>>
   try {

@@ -30,7 +30,7 @@ export interface ResumableOptions {
    * more messages of a channel than `maxEvents`. Default: the memory of this process.
    */
   readonly relay?: Relay
-  /** Tells these streams from others over the same relay. Default `'resumable'`. */
+  /** Distinguishes these streams from others over the same relay. Default `'resumable'`. */
   readonly name?: string
   /** How long a stream is replayed after its end. Then its key is free, and the next request begins the work again. Default 5 min. */
   readonly keep?: Duration
@@ -52,7 +52,7 @@ export interface ResumableOptions {
    * already, and yields those that follow. Needs `relay`. Default false: the stream ends with the reason `interrupted`.
    */
   readonly handOver?: boolean
-  /** How long nothing is heard of a process that works before it counts as dead. Default 15 s. */
+  /** How long a working process may be silent before it counts as dead. Default 15 s. */
   readonly lease?: Duration
   /** Called with what the work throws, and with errors of the relay. Default: it becomes a warning of the process. */
   readonly onError?: (error: unknown) => void
@@ -75,7 +75,7 @@ export const RESUMABLE_RULES = rules<ResumableOptions & { readonly clock?: Clock
   clock: forTests(),
 })
 
-/** How long a client waits that comes when all streams are taken. */
+/** Retry-After for a client when all streams are in use. */
 const RETRY_MS = 5_000
 /** Processes whose signs of life are remembered. */
 const MOST_PROCESSES = 1_000
@@ -102,7 +102,7 @@ export class ResumableStreams {
   #bytes = 0
   /** When each process was last heard of. */
   readonly #seen = new Map<string, number>()
-  /** When the relay was last away, or this process stood still: other processes could not be heard. */
+  /** When the relay was last away, or this process was blocked, so that it could not hear other processes. */
   #deafAt = 0
   #tickedAt = 0
   #life: RelaySubscription | null = null
@@ -244,7 +244,7 @@ export class ResumableStreams {
     const keys = [...this.#keys.values()]
     if (this.#relay !== null) {
       const now = this.#clock.now()
-      // After a pause, this comes before what has been received meanwhile.
+      // After a pause, this runs before the messages that have arrived meanwhile are read.
       if (!this.#relay.isConnected || now - this.#tickedAt > this.#settings.lease / 2) this.#deafAt = now
       this.#tickedAt = now
       if (keys.some(({ isWorking }) => isWorking)) this.#relay.publish(this.#lifeChannel, this.#id).catch(() => {})

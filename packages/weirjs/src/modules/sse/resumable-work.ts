@@ -11,7 +11,7 @@ import { type End, type EndReason, type Said, storedEvent } from './resumable-me
 
 /** How many events may wait for the relay. The work is not asked for more. */
 const MOST_PENDING = 256
-/** How long it waits before it tries a relay again that has refused something. */
+/** How long to wait before trying again after the relay has refused a message. */
 const RETRY_MS = 1_000
 /** What an event costs in addition to its text, about as in a queue of a client. */
 const ENTRY_BYTES = 128
@@ -21,7 +21,7 @@ export type Start = (signal: AbortSignal, kept: number) => AsyncIterable<RelayEv
 interface WorkSettings {
   readonly run: string
   readonly epoch: number
-  /** How many events there are already, and what they count. */
+  /** How many events there are already, and their size. */
   readonly kept: number
   readonly keptBytes: number
   readonly maxEvents: number
@@ -38,7 +38,7 @@ type Unsent = Omit<Said, 'attempt'> | Omit<End, 'attempt'>
 export class Work {
   readonly #settings: WorkSettings
   readonly #ending = new AbortController()
-  /** What is not in the log yet. */
+  /** The messages that are not in the log yet. */
   #pending: Unsent[] = []
   #next: number
   #bytes: number
@@ -71,14 +71,14 @@ export class Work {
     if (this.#pending.length < MOST_PENDING) this.#giveRoom()
   }
 
-  /** Sends again what is not in the log. */
+  /** Sends the messages again that are not in the log. */
   repeat(): void {
     this.#isBroken = false
     this.#attempt++
     for (const message of [...this.#pending]) this.#publish(message)
   }
 
-  /** Nothing more of it matters. */
+  /** The work no longer matters. */
   stop(): void {
     this.#isOver = true
     this.#pending = []
@@ -146,7 +146,7 @@ export class Work {
     }
   }
 
-  /** What was sent after a message that is missing is ignored by everyone until it comes again. */
+  /** Every process ignores messages after a missing one until that one is sent again. */
   retryLater(): void {
     this.#isBroken = true
     this.#stopRetry ??= this.#settings.clock.every(RETRY_MS, () => {

@@ -1,11 +1,11 @@
-// A client that goes on after the last id that it saw, on whichever machine it saw it: first what the relay has kept, page by page, and then
-// what all clients of this process get.
+// A client that continues after the last id that it saw, on any machine: it first reads what the relay has kept, page by page, and then the same
+// events as all clients of this process.
 
 import type { ClientQueue } from './client-queue.ts'
 import type { EncodedEvent } from './event.ts'
 import type { PageRequest } from './page-request.ts'
 
-/** The channel, as such a client sees it. */
+/** The channel, as a resuming client sees it. */
 export interface ResumingHost {
   /** Lets it listen with the others, from the event after this id on; null if this process does not know the id. */
   join(after: string): ClientQueue | null

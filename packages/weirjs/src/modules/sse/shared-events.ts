@@ -1,14 +1,14 @@
-// The events that clients read in pages. Each client chooses where its pages begin, so that none of them may be that of another one; but the
-// events in them are the same, and are in memory once.
+// The events that clients read in pages. Each client chooses where its pages begin, so clients may share no page. But they share the events in
+// them, which are in memory only once.
 
 import { ownText } from '../../base/own-text.ts'
 import type { EncodedEvent } from './event.ts'
 
-/** So many ids of events that nobody has any more are not looked for. */
+/** With at most this many ids, those whose events are gone are not removed. */
 const LEAST_IDS = 1_024
 
 export class SharedEvents {
-  /** As long as some page has them. */
+  /** The events, by id, as long as a page has them. */
   readonly #events = new Map<string, WeakRef<EncodedEvent>>()
   #mostIds = LEAST_IDS
 

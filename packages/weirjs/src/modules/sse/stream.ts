@@ -55,7 +55,7 @@ export class SseStream implements AsyncIterableIterator<Piece> {
   readonly #ending = new AbortController()
   #items: AsyncIterator<SourceItem> | null = null
   #isAsked = false
-  /** What the source delivered while the client was not waiting, because it had just received a heartbeat. */
+  /** The item that the source delivered while the client was not waiting, because it had just received a heartbeat. */
   #ready: Promise<IteratorResult<SourceItem>> | null = null
   #waiter: Waiter | null = null
   #lastPieceAt = 0
@@ -152,7 +152,7 @@ export class SseStream implements AsyncIterableIterator<Piece> {
     return waiter
   }
 
-  /** Whether its source tells the client itself why it ends now. */
+  /** Whether the source itself tells the client why the stream ends now. */
   #endsByItself(): boolean {
     return this.#items instanceof ResumableClient && this.#items.endsWith(this.#stopping)
   }

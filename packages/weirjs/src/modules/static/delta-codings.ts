@@ -1,4 +1,4 @@
-// Compression with a dictionary (RFC 9842): the codings that this Node has, and what a client has and may get.
+// Compression with a dictionary (RFC 9842): the codings that this version of Node supports.
 
 import { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'
@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 /** A coding with a dictionary. */
 export interface DictionaryCoding {
   readonly name: 'dcz' | 'dcb'
-  /** What content in it begins with. @param sha256 of the dictionary, in base64 */
+  /** The beginning of content in this coding. @param sha256 of the dictionary, in base64 */
   start(sha256: string): Uint8Array
   /** As small as it can be, on another thread. */
   compress(bytes: Uint8Array, dictionary: Uint8Array, sha256: string): Promise<Uint8Array>

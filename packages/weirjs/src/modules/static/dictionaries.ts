@@ -1,6 +1,5 @@
 // Compression with an older version of a file as the dictionary (RFC 9842): a client that has `app-1a2b3c4d.js` gets `app-5e6f7a8b.js` as the
-// difference. Only files whose names have a hash take part, and only files that everyone may read: nothing of one client is in what another
-// gets.
+// difference. Only files whose names have a hash take part, and only files that everyone may read, so that no client gets data of another one.
 
 import { hash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
@@ -15,13 +14,16 @@ import { inodeOf, type Shelf, type StaticFile, type StaticVariant } from './file
 
 type Sent = NonNullable<StaticVariant['memory']>
 
-/** `app-1a2b3c4d.js`, `main.3f2a1b9c.css`: what a bundler makes of the content. A hash has a digit or a capital, other words mostly have not. */
+/**
+ * Names that a bundler derives from the content: `app-1a2b3c4d.js`, `main.3f2a1b9c.css`. A hash has a digit or a capital, other words mostly have
+ * not.
+ */
 const HASHED = /^(?<stem>[\w.~-]*?[\w~])(?<mark>[-.])(?=[\w-]*[\dA-Z])[\w-]{8,64}\.(?<extension>[a-z][a-z\d]{0,9})$/
 /** How many differences are made at a time, on threads of the pool. A client that comes meanwhile gets the whole file. */
 const MOST_AT_WORK = 2
 /**
- * Time for making differences that is free, and the share of all time that comes after it. A large file takes seconds, and clients could ask for so
- * many pairs of files that those in memory displace each other. Without time left, a client gets the whole file.
+ * How much time may be spent on differences at once, and the share of later time that is added. A large file takes seconds, and clients could
+ * request so many pairs of files that the kept differences displace each other. When no time is left, clients get whole files.
  */
 const FREE_MS = 20_000
 const SHARE = 1 / 20
@@ -141,7 +143,7 @@ export class Dictionaries {
     }
     if (bytes === null) return null
     const content = await coding.compress(bytes, dictionary, available)
-    // One that cannot be kept would be made for each client.
+    // A difference that cannot be kept would be computed for each client.
     const fits = content.byteLength + ENTRY_BYTES <= this.#maxBytes
     const isWorth = fits && content.byteLength < Math.min(...file.variants.map(({ size }) => size))
     const tag = `${hash('sha256', bytes, 'base64url').slice(0, 22)}-${hash('sha256', content, 'base64url').slice(0, 22)}`

@@ -39,7 +39,7 @@ export interface StaticFile {
   readonly fingerprint: string
 }
 
-/** What is sent with files, wherever they are. */
+/** The fields that are sent with files, wherever they are. */
 export interface Presentation {
   readonly precompressed: readonly PrecompressedEncoding[]
   /** By the path below the root; null: none. */
@@ -67,7 +67,7 @@ export interface Shelf {
   find(name: string): Promise<Found>
 }
 
-/** What was read of one version. */
+/** The data of one version that was read. */
 export interface Form extends Omit<StaticVariant, 'memory'> {
   /** Null if the file is too large to be kept. */
   readonly inMemory: ((facts: MemoryFacts) => NonNullable<StaticVariant['memory']>) | null

@@ -2,7 +2,7 @@
 
 import { WeirError } from '../../base/errors.ts'
 
-/** What is used of `node:sea`. Node 20 and early versions of 22 and 24 lack some of it. */
+/** The members of `node:sea` that are used. Node 20 and early versions of 22 and 24 lack some of them. */
 interface SeaOfNode {
   isSea?(): boolean
   getAssetKeys?(): string[]

@@ -1,10 +1,10 @@
-// How senders sign: which fields have the signature, what it is made of, and in what form secrets are shown.
+// How senders sign: which fields have the signature, which bytes it covers, and the form of secrets.
 
 import { Buffer } from 'node:buffer'
 
 /** A signature that a request states. */
 export interface Signature {
-  /** What is signed before the body. */
+  /** The text that is signed before the body. */
   readonly prefix: string
   readonly encoding: 'hex' | 'base64'
   /** One for each secret of the sender. */
@@ -16,9 +16,9 @@ export interface Signature {
 interface SigningScheme {
   /** The header fields that a request needs, for documents. */
   readonly fields: readonly string[]
-  /** The key of a secret; null if it is not one of this scheme. */
+  /** The key of a secret; null if the secret does not have the form of this scheme. */
   readonly keyOf: (secret: string) => Buffer | null
-  /** The signature of a request; null if there is none, or its form is another. */
+  /** The signature of a request; null if there is none, or if it has another form. */
   readonly signatureOf: (field: (name: string) => string | null) => Signature | null
 }
 

@@ -60,10 +60,10 @@ const ANY_JSON: StandardSchema & { readonly '~standard': { readonly jsonSchema: 
 
 /**
  * Returns a body for a route: JSON that a known sender has signed. A request without a signature of one of the secrets is refused with 401; one
- * whose time is not within `tolerance`, or which has been received before, with 400. All routes of a server remember together what they
- * have received: the last 10,000 requests of each secret. One whose response was a 5xx may come again.
+ * whose time is not within `tolerance`, or which has been received before, with 400. All routes of a server remember together what they have
+ * received: the last 10,000 requests of each secret. One whose response was a 5xx may come again.
  *
- * GitHub signs no time and no id, so a request of GitHub can be sent again by whoever has seen it.
+ * GitHub signs no time and no id, so anyone who has seen a request of GitHub can send it again.
  *
  * @throws WEIR_OPTION_INVALID
  */
@@ -87,8 +87,8 @@ export function webhook<S extends AnySchema = StandardSchema>(options: WebhookOp
 }
 
 /**
- * What each of the keys makes of a request, if one of them has made one of its signatures; null if none has. All are remembered: a request that is
- * sent again with another one of its signatures, or to a route that knows only some of the secrets, is the same.
+ * The signatures of a request by all keys, if one of them matches a given signature; null if none does. All are remembered: a request that is sent
+ * again with another one of its signatures, or to a route that knows only some of the secrets, is the same.
  */
 function expectedMacs({ prefix, encoding, given }: Signature, keys: readonly Buffer[], bytes: Uint8Array): readonly Buffer[] | null {
   const macs = given.slice(0, MOST_SIGNATURES).map((text) => Buffer.from(text, encoding))
@@ -97,7 +97,7 @@ function expectedMacs({ prefix, encoding, given }: Signature, keys: readonly Buf
   return expected.some(fits) ? expected : null
 }
 
-/** What a key makes of the requests that have been received. Those whose time is not accepted any more are refused for that. */
+/** The signatures of received requests by one key. They can be forgotten once their time is no longer accepted. */
 type Memory = Set<string>
 /** The memories of a server, by key: a request that was sent to one of its routes is not accepted at another. */
 const memories = new WeakMap<object, Map<string, Memory>>()
@@ -114,7 +114,7 @@ function memoriesOf(server: object, keys: readonly Buffer[]): readonly Memory[] 
   })
 }
 
-/** @returns what forgets it @throws WEIR_WEBHOOK_STALE if it is known */
+/** @returns a function that forgets it @throws WEIR_WEBHOOK_STALE if it is known */
 function remember(all: readonly Memory[], macs: readonly Buffer[]): () => void {
   const names = macs.map((mac) => mac.toString('base64'))
   if (names.some((name, i) => all[i]!.has(name))) throw new WeirError('WEIR_WEBHOOK_STALE', 'it has been received before')

@@ -1,22 +1,22 @@
-// Numbers of broadcasts. A relay that was away has never seen what was broadcast meanwhile, so only the numbers of the process that broadcast
-// show the others that something is missing, and show itself what has come back.
+// Numbers broadcasts. A relay that was away has not seen the broadcasts of that time. So only the numbers of the sending process show the other
+// processes that something is missing, and show the sender which broadcasts have come back.
 
 import { keepNewest } from '../../base/keep-newest.ts'
 
-/** Where a message stands among the messages of its origin. */
+/** The place of a message among the messages of its origin. */
 export interface Position {
   readonly origin: string
   /** Of the broadcast, beginning with 1. For a beacon, the number of the last broadcast before it. Null: a process that does not count. */
   readonly number: number | null
   /** Only tells how far its origin has counted. */
   readonly isBeacon: boolean
-  /** Its origin has lost broadcasts before it, as far as it knows. */
+  /** Whether its origin knows that it has lost broadcasts before this one. */
   readonly isAfterLoss: boolean
 }
 
 /** A service has fewer processes. The oldest is forgotten first. */
 const MOST_ORIGINS = 1_024
-/** The relay has reported a gap: whatever comes next is right. */
+/** The relay has reported a gap: any next number is correct. */
 const ANY = -1
 
 /** How far other processes have counted. */
@@ -29,12 +29,12 @@ export class HeardNumbers {
     const last = this.#last.get(origin)
     if (last === undefined || number > last) this.#last.set(origin, number)
     keepNewest(this.#last, MOST_ORIGINS)
-    // It may have begun to count while the relay was away. Whoever has just subscribed is told too often.
+    // The origin may have begun to count while the relay was away. A process that has just subscribed may report a gap too often.
     if (last === undefined) return isAfterLoss
     return last !== ANY && number > (isBeacon ? last : last + 1)
   }
 
-  /** Whatever is missing now has been reported already. */
+  /** Everything that is missing now has been reported already. */
   accept(): void {
     for (const origin of this.#last.keys()) this.#last.set(origin, ANY)
   }
@@ -54,14 +54,14 @@ interface Range {
 const MOST_RANGES = 1_000
 
 /**
- * Counts own broadcasts that the relay has not passed on. What it has refused counts at once, and no longer if it comes back after all. What it
- * has taken, and has not passed on, counts when a later one comes back. Without a subscription nothing comes back: what it refused counts.
+ * Counts own broadcasts that the relay has not passed on. A refused broadcast counts immediately, and is subtracted if it comes back after all. An
+ * accepted broadcast counts as lost when a later one comes back first. Without a subscription nothing comes back, and only refused ones count.
  */
 export class LostNumbers {
   #lost = 0
-  /** The number up to which it is known what came back; null without a subscription. */
+  /** The number up to which it is known which broadcasts came back; null without a subscription. */
   #known: number | null = null
-  /** What was broadcast when the subscription was made need not come back. */
+  /** Broadcasts up to this number, from before the subscription, need not come back. */
   #start = 0
   /** Refused, after `#known`. */
   #refused: Range[] = []
@@ -92,7 +92,7 @@ export class LostNumbers {
     this.#known = null
   }
 
-  /** It came back. Those before it that did not are lost. */
+  /** The broadcast came back. Earlier ones that did not are lost. */
   hear(number: number, isBeacon: boolean): void {
     if (this.#known === null || number <= this.#known) return
     this.#lost += number - this.#known - (isBeacon ? 0 : 1)

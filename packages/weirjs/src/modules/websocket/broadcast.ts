@@ -6,7 +6,7 @@ import type { ConnectionHost, WebSocketConnection } from './connection.ts'
 import { messageOf, type WebSocketData } from './data.ts'
 import { SharedMessage } from './shared-message.ts'
 
-/** What it costs to send to one connection, as much as to handle so much of what was decompressed. A message of a byte may go to thousands. */
+/** The cost of sending to one connection, in KiB of decompressed data. A message of one byte may go to thousands of connections. */
 const WORK_OF_ONE = 1 / 8
 
 /** Encodes the message once, sends it to each connection and passes it to the relay. @internal */

@@ -1,4 +1,4 @@
-// What the options of a route mean for each of its connections.
+// The settings of each connection of a route.
 
 import type { WebSocketData } from './data.ts'
 
@@ -7,6 +7,6 @@ export interface ConnectionSettings<Out> {
   readonly maxQueuedSize: number
   /** Null: no pings. */
   readonly pingInterval: number | null
-  /** Makes a message of what the program sends. Absent: texts and bytes are sent as they are. */
+  /** Makes a message from a value of the program. Absent: texts and bytes are sent unchanged. */
   readonly encode?: ((value: Out) => WebSocketData) | undefined
 }

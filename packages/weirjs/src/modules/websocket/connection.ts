@@ -38,9 +38,7 @@ export interface WebSocketHandlers<Args, In = WebSocketData, Out = WebSocketData
    * failed.
    */
   message?(socket: WebSocketConnection<Args, Out>, data: In): unknown
-  /**
-   * The client has answered a ping. `data` is what the ping had, empty for pings that `pingInterval` sends. Called in order with messages.
-   */
+  /** The client has answered a ping. `data` is the data of the ping, empty for pings that `pingInterval` sends. Called in order with messages. */
   pong?(socket: WebSocketConnection<Args, Out>, data: Uint8Array): unknown
   /**
    * The connection has ended. Always the last call, after all running handlers have settled.

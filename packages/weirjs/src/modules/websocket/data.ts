@@ -10,7 +10,7 @@ export type WebSocketData = string | Uint8Array
 
 /** The limit of RFC 6455 §5.5. */
 const MAX_PING_BYTES = 125
-/** What is left of them behind the code (§5.5.1). */
+/** The bytes that remain after the code (§5.5.1). */
 export const MAX_REASON_BYTES = 123
 
 /** How many bytes a message has on the wire. @throws LimitError for more than `maxQueuedSize` */

@@ -10,7 +10,7 @@ import type * as Zlib from 'node:zlib'
 import type { DeflateParameters } from '../../wire/websocket/deflate-offer.ts'
 import { TextWindow } from './text-window.ts'
 
-/** The end of a block that the sender has cut off (§7.2.2), and a last block, without which it is not known whether the end was reached. */
+/** The end of a block, which the sender has cut off (§7.2.2), and a last block, without which it is not known whether the end was reached. */
 const TAIL = Buffer.from([0x00, 0x00, 0xff, 0xff, 0x01, 0x00, 0x00, 0xff, 0xff])
 const CUT_OFF_BYTES = 4
 const NO_BYTES = Buffer.alloc(0)
@@ -22,17 +22,17 @@ const LARGEST_CHUNK = 64 * 1024
 const STORED_HEAD_BYTES = 5
 /** For the largest window and a message of some KiB. */
 const GATHERED_BYTES = 40 * 1024
-/** Further back we do not look for what is repeated: more would cost more time than it saves bytes. */
+/** We do not look further back for repetitions: that would cost more time than it saves bytes. */
 const OWN_WINDOW_BITS = 12
 const LEAST_BITS = 9
 const LEVEL = 6
-/** Larger messages are compressed less, because everyone waits for them. */
+/** Larger messages are compressed with less effort, because all clients wait for them. */
 const LARGE_BYTES = 64 * 1024
 const LARGE_LEVEL = 1
 const LEAST_MEMORY = 4
 const MOST_MEMORY = 8
 
-/** A call of zlib takes as long as so many small messages that are not compressed, and longer by one for each KiB. */
+/** A call of zlib counts as this many small uncompressed messages, plus one for each KiB. */
 const WORK_OF_CALL = 16
 const BYTES_OF_WORK = 1024
 
@@ -51,13 +51,13 @@ interface Inflated {
 }
 
 export class PerMessageDeflate {
-  /** What has been inflated; null if each message stands alone. */
+  /** The window of received messages; null if each message is independent. */
   readonly #received: TextWindow | null
-  /** What has been deflated. */
+  /** The window of sent messages. */
   readonly #sent: TextWindow | null
-  /** The window of the client, which decides what it can inflate of what `deflateAlone` makes. */
+  /** The size of the client's window, which limits what it can inflate from `deflateAlone`. */
   readonly sendBits: number
-  /** As how many small messages the last one counts that was inflated. A client can make much of few bytes: of a thousand, a mebibyte. */
+  /** How many small messages the last inflated message counts as. A thousand bytes of a client may become a mebibyte. */
   work = 0
 
   constructor(parameters: DeflateParameters) {
@@ -75,7 +75,7 @@ export class PerMessageDeflate {
   /** @returns the message; NOT_DEFLATE, or INFLATES_TOO_LARGE as soon as it has more than `most` bytes */
   inflate(payload: Buffer, most: number): Buffer | typeof NOT_DEFLATE | typeof INFLATES_TOO_LARGE {
     this.work = 0
-    if (payload.length === 0) return payload // not a block at all, but what some send for a message without bytes
+    if (payload.length === 0) return payload // not a block, but what some clients send for an empty message
     let input: Buffer = Buffer.concat([payload, TAIL])
     let message: Buffer | null = null
     for (let streams = 0; input.length > 0; streams++) {
@@ -117,7 +117,7 @@ export class PerMessageDeflate {
     return payload
   }
 
-  /** What `deflateAlone` has made of the message is sent. */
+  /** The result of `deflateAlone` for the message is sent. */
   sentShared(message: Uint8Array): void {
     this.#sent?.add(message)
   }

@@ -18,7 +18,7 @@ const VERSION = 1
 
 /** What the relay carries. */
 interface Envelope extends Position {
-  /** Null for a beacon, and for what comes from the process itself. */
+  /** Null for a beacon, and for a broadcast of this process itself. */
   readonly broadcast: Broadcast | null
 }
 

@@ -23,7 +23,7 @@ export interface Negotiated {
   readonly protocol: string
   /** Null if messages are not compressed. */
   readonly deflate: PerMessageDeflate | null
-  /** Is shown each message. */
+  /** Called with each message. */
   readonly watcher?: PieceWatcher | undefined
 }
 
@@ -60,7 +60,7 @@ export function checkHandshake({ request, response }: HttpSession): void {
   if (!names.every(isToken) || new Set(names).size < names.length) refuse('Sec-WebSocket-Protocol')
 }
 
-/** The first of ours that the client offers; empty if there is none. */
+/** The first supported subprotocol that the client offers; empty if there is none. */
 export function protocolOf(request: HttpRequest, ours: readonly string[]): string {
   if (ours.length === 0) return ''
   const offered = request

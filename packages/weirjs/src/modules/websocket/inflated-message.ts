@@ -8,7 +8,7 @@ import type { WebSocketData } from './data.ts'
 import { INFLATES_TOO_LARGE, NOT_DEFLATE, type PerMessageDeflate } from './deflate.ts'
 
 export interface Inflated {
-  /** With which the connection is to be closed; 0 for none. */
+  /** The code to close the connection with; 0 for none. */
   readonly code: number
   readonly data: WebSocketData
 }

@@ -1,7 +1,7 @@
 // The rooms of a route across machines: passes its broadcasts to a relay, and other processes' broadcasts to its clients.
 //
-// The relay may be away, slow, full or fed by other programs. None of it reaches those who broadcast here: clients of this process get
-// every message at once.
+// The relay may be away, slow, full or fed by other programs. None of this affects broadcasts in this process: its own clients get every message
+// immediately.
 
 import { randomBytes } from 'node:crypto'
 import { addShutdownListener } from '../../app/shutdown-listeners.ts'
@@ -18,10 +18,7 @@ import { type Broadcast, decodeEnvelope, encodeBeacon, encodeBroadcast } from '.
 export interface WebSocketRelayState {
   /** Whether broadcasts reach other processes at this moment. */
   readonly isConnected: boolean
-  /**
-   * How many broadcasts the relay refused or did not pass on, because it was away or too slow. One that it delivers all the same is taken off
-   * again.
-   */
+  /** How many broadcasts the relay refused or did not pass on, because it was away or too slow. A broadcast that it delivers later is subtracted. */
   readonly unpublished: number
   /**
    * How many messages of the relay no client got: those that are not broadcasts, such as messages of other programs, and those larger than
@@ -42,11 +39,14 @@ export interface RelayedRoute {
   log(message: string, error: unknown): void
 }
 
-/** How much may be on its way to the relay, and may wait here. The relay has a limit of its own; this one holds for a relay that never answers. */
+/**
+ * How many bytes may be on their way to the relay, and how many may wait here. The relay has its own limit; this one is for a relay that never
+ * replies.
+ */
 const MOST_BYTES_IN_FLIGHT = 16 * 1024 * 1024
 /** What a message takes in addition to its characters. */
 const MESSAGE_BYTES = 512
-/** How often it is tried whether an outage is over. A relay that is too slow is not reported more often. */
+/** How often to check whether an outage is over. A relay that is too slow is not reported more often. */
 const BEACON_MS = 500
 
 export class RelayedRooms implements WebSocketRelayState {
@@ -65,7 +65,7 @@ export class RelayedRooms implements WebSocketRelayState {
   readonly #heard = new HeardNumbers()
   readonly #lost = new LostNumbers()
   #attempts = 0
-  /** What was heard and waits for the next turn of the event loop, because one broadcast may go to thousands. Null is a gap. */
+  /** Received messages that wait for the next turn of the event loop, because one broadcast may go to thousands. Null is a gap. */
   #waiting: (string | null)[] = []
   #waitingBytes = 0
   /** While an outage lasts, which ends when the relay takes something that it was given after its last failure. */
@@ -121,7 +121,7 @@ export class RelayedRooms implements WebSocketRelayState {
     return { origin: this.#origin, number: this.#number, isBeacon, isAfterLoss: this.#outage !== null }
   }
 
-  /** @returns resolves with why the relay has not taken the message; null if it has */
+  /** @returns resolves with the reason why the relay has not taken the message; null if it has */
   async #give(message: string): Promise<{ readonly reason: unknown } | null> {
     const attempt = ++this.#attempts
     try {
@@ -173,7 +173,7 @@ export class RelayedRooms implements WebSocketRelayState {
     this.#waitingBytes += bytesOf(message)
     if (this.#waitingBytes <= MOST_BYTES_IN_FLIGHT) this.#waiting.push(message)
     else {
-      this.#waiting = [null] // its clients ask for more than this process can send
+      this.#waiting = [null] // its clients broadcast more than this process can send
       this.#waitingBytes = 0
     }
   }

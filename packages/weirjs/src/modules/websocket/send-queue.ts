@@ -13,16 +13,16 @@ const MESSAGE_BYTES = 512
 const BLOCK_BYTES = 64 * 1024
 /** A frame of up to this size is copied to others; a larger one is written where it is. */
 const MOST_JOINED = 16 * 1024
-/** So much is written as text, which may wait for other connections (see `flushSoon`), and keeps no memory of ours. */
+/** Up to this size, output is written as text, which may wait for other connections (see `flushSoon`) and does not occupy our memory. */
 const MOST_TEXT = 4 * 1024
 
 const NO_BYTES = Buffer.alloc(0)
 let block: Buffer = NO_BYTES
-/** Who gathers in the block. */
+/** The queue that gathers in the block. */
 let gatherer: SendQueue | null = null
 
 interface Waiter {
-  /** For which of the client's pauses it waits. */
+  /** The round whose end it waits for. */
   readonly round: number
   resolve(): void
 }

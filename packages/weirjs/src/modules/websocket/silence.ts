@@ -6,7 +6,7 @@ import type { ByteLink } from '../../http/response/byte-link.ts'
 const FINE = 0
 /** The client is to be pinged. */
 export const ASK = 1
-/** The client has not answered either. */
+/** The client has not answered the ping either. */
 export const TOO_LONG = 2
 
 export class Silence {
@@ -32,7 +32,7 @@ export class Silence {
     const { receivedBytes } = link
     if (receivedBytes !== this.#receivedBefore) this.#isAlive = true
     this.#receivedBefore = receivedBytes
-    // Of a heartbeat that is late only a part counts: what arrived while the process was blocked has not been read yet.
+    // Only a part of a late heartbeat counts: bytes that arrived while the process was blocked have not been read yet.
     const elapsed = Math.min(now - this.#beatAt, this.#intervalMs / 2)
     this.#beatAt = now
     if (this.#isAlive || isDeaf) {

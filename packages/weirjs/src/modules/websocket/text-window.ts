@@ -1,4 +1,4 @@
-// The last bytes of a text that goes on and on: what a message may refer to that is compressed after others (RFC 7692 §7.1.1).
+// The last bytes of a continuous text, to which a message that is compressed later may refer (RFC 7692 §7.1.1).
 
 import { Buffer } from 'node:buffer'
 

@@ -13,13 +13,16 @@ import { INVALID_PAYLOAD, POLICY_VIOLATION, UNSUPPORTED } from '../../wire/webso
 import type { WebSocketConnection, WebSocketHandlers } from './connection.ts'
 import { MAX_REASON_BYTES, type WebSocketData } from './data.ts'
 
-/** What `message` gets if a route `receives` R. */
+/** The value that `message` gets if a route `receives` R. */
 export type Received<R> = [R] extends [AnySchema] ? OutputOf<R> : WebSocketData
 
-/** What is sent on a route that `sends` S. */
+/** The value that is sent on a route that `sends` S. */
 export type Sent<S> = [S] extends [AnySchema] ? WrittenAs<S> : WebSocketData
 
-/** The handler of a connection whose messages are read with a schema. What does not fit closes the connection, and the handler is not called. */
+/**
+ * The handler of a connection whose messages are read with a schema. A message that does not fit closes the connection, and the handler is not
+ * called.
+ */
 export function reading<Args, Value>(
   receives: AnySchema,
   message: (socket: WebSocketConnection<Args>, value: Value) => unknown,
@@ -49,7 +52,7 @@ function reasonOf(mismatch: Mismatch): string {
   return bytes.toString('utf8', 0, end)
 }
 
-/** Makes messages of values: what the schema declares of them, and nothing else. */
+/** Makes messages from values: only the declared part of a value is sent. */
 export class Writing {
   readonly #label: string
   readonly #schema: AnySchema
@@ -67,7 +70,7 @@ export class Writing {
     this.#pick = checkedPickerOf(this.#schema)
   }
 
-  /** @throws WEIR_ANSWER_UNDECLARED if nothing of the value may leave or, in tests and debugging, if it does not fit */
+  /** @throws WEIR_ANSWER_UNDECLARED if nothing of the value may be sent or, in tests and debugging, if it does not fit */
   textOf(value: unknown): string {
     const picked = this.#pick(value)
     if (picked instanceof Mismatch) {

@@ -195,7 +195,7 @@ export function websocket<
   R extends AnySchema | undefined = undefined,
   S extends AnySchema | undefined = undefined,
 >(path: P, declaration: D, options: WebSocketOptions<ArgsOf<P, D>, R, S>): WebSocketRoute<ArgsOf<P, D>, Sent<S>>
-// Compilers report what the last one finds, so it takes both kinds. The others are for callers that are generic.
+// Compilers report the errors of the last overload, so it accepts both kinds. The others are for generic callers.
 export function websocket<
   const E extends WebSocketEntry | string,
   R extends AnySchema | undefined = undefined,
@@ -313,7 +313,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     const mapped = this.#host?.routes.find(({ messages }) => messages === this.#messages)
     if (mapped === undefined) return `websocket ${this.#path}` // no one is connected yet
     const { path, host, endpoint } = mapped
-    // No path has an `@` before its first slash, and no host has one.
+    // No path has an `@` before its first slash, and hosts never have one.
     return (this.#channel = `websocket ${endpoint === null ? '' : `${encodeURIComponent(endpoint)}@`}${host ?? ''}${path}`)
   }
 
