@@ -25,7 +25,7 @@ export interface AcmeOptions {
    * The first is used for clients that state no name.
    */
   readonly domains: readonly string[] | readonly (readonly string[])[]
-  /** Where the CA writes to when something is wrong. Using this package means that you agree to the terms of the CA. */
+  /** The address to which the CA writes when something is wrong. By using this package, you agree to the terms of the CA. */
   readonly email?: string
   /**
    * Where account, keys and certificates are kept: a directory, which is made with the mode 700, or a store of your own. Processes that share it
@@ -39,7 +39,7 @@ export interface AcmeOptions {
   /** The account at the CA that certificates are for, if it wants one: the id, and the key in base64url. */
   readonly eab?: ExternalAccount
   /**
-   * How the CA may check that the names lead here. The first that both sides can is used, and after a failure the next. Default both:
+   * How the CA may check that the names lead here. The first one that both sides support is used, and after a failure the next. Default both:
    * `['http-01', 'tls-alpn-01']`. Without an endpoint for plain HTTP, `http-01` is left out.
    */
   readonly challenges?: readonly ('http-01' | 'tls-alpn-01')[]
@@ -54,7 +54,7 @@ export interface AcmeOptions {
   readonly clock?: Clock
 }
 
-/** What is known of one certificate. */
+/** What is known about one certificate. */
 export interface CertificateStatus {
   readonly domains: readonly string[]
   /** Null: there is none yet. */
@@ -65,15 +65,15 @@ export interface CertificateStatus {
   readonly renewal: Date | null
   /** Attempts that have failed since the program has started. */
   readonly failures: number
-  /** Why the last attempt failed; null after one that has not. */
+  /** Why the last attempt failed; null if it succeeded. */
   readonly lastError: string | null
 }
 
 /** Certificates that renew themselves: `tls` belongs to an endpoint, and the module to its server. */
 export interface Acme extends Module, MetricSource {
-  /** What an endpoint needs. Other options of TLS may stand beside it: `{ ...certificates.tls, requestCert: true }`. */
+  /** The TLS options of an endpoint. Other TLS options may be added: `{ ...certificates.tls, requestCert: true }`. */
   readonly tls: ServerTlsOptions
-  /** What is known of each certificate, in the order of `domains`. */
+  /** What is known about each certificate, in the order of `domains`. */
   status(): readonly CertificateStatus[]
   /** For `health`: fails while there is no certificate, and when the last sixth of its life begins without a new one. */
   readonly check: HealthCheck
@@ -82,7 +82,7 @@ export interface Acme extends Module, MetricSource {
 
 const OWNER = 'acme'
 const HTTPS_PORT = 443
-/** A host that is not served, and a path that is not below that of the application. */
+/** The codes for a host that is not served, and for a path outside of the application's base path. */
 const REFUSED_BEFORE_GATES: ReadonlySet<number> = new Set([404, 421])
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
 const STORE_FUNCTIONS = ['get', 'set', 'delete', 'lock', 'unlock'] as const
@@ -125,7 +125,7 @@ class Certificates implements Acme {
   readonly #placeholder: Pair
   #client: Promise<CaClient> | null = null
   #isInstalled = false
-  /** Gives the servers what is new. */
+  /** Functions that pass new certificates to the servers. */
   readonly #reloads = new Set<() => void>()
 
   constructor(settings: typeof ACME_RULES.settings, store: AcmeStore, clock: Clock) {
@@ -213,7 +213,7 @@ class Certificates implements Acme {
     const types = this.#settings.challenges.filter((type) => type !== 'http-01' || hasPlain)
     if (types.length === 0) throw invalid(OWNER, 'challenges has only "http-01", which needs an endpoint without tls, on port 80')
     const reload = (): void => {
-      // What the program has set beside `tls` stays.
+      // Options that the program has set in addition to `tls` stay.
       for (const { tls, index } of own) server.reloadTls({ ...tls, ...this.tls }, index)
     }
     if (this.#isInstalled) throw invalid(OWNER, 'these certificates belong to another server: call acme() for each, with the same store')
@@ -225,7 +225,7 @@ class Certificates implements Acme {
         const { signal } = ending
         const { stopping } = server
         stopping.addEventListener('abort', () => ending.abort(stopping.reason), { once: true })
-        reload() // the store may have had others when the options were read
+        reload() // the store may have had other certificates when the options were read
         this.#reloads.add(reload)
         if (types.includes('tls-alpn-01')) this.#challenges.watch(signal)
         for (const keeper of this.#keepers) void keeper.run({ types, logger: server.logger, signal })
@@ -255,8 +255,8 @@ class Certificates implements Acme {
   }
 
   /**
-   * No gate sees a request for a host that the server does not serve, and the CA asks for addresses, and for names that were just added. Nor one for
-   * a path outside of that of the application, and the CA asks at the root.
+   * Answers challenges that no gate sees: the CA may use addresses, or names that were just added, as hosts that the server does not serve, and it
+   * asks at the root, which may be outside of the application's base path.
    */
   #answerRefused({ request }: HttpSession, response: HttpResponse): void | Promise<void> {
     if (!REFUSED_BEFORE_GATES.has(response.statusCode) || request.method !== 'GET') return undefined
@@ -294,7 +294,7 @@ function dateOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
 }
 
-/** Letters, digits, `.` and `-` stay: what is left of an address or a port gets another character. */
+/** Letters, digits, `.` and `-` stay; other characters of an address are replaced. */
 function fileNameOf(name: string): string {
   return name.replace(/[^a-z0-9.-]/gi, '_')
 }

@@ -17,7 +17,7 @@ const MOST_WAITS = 5
 const TIMEOUT_MS = 30_000
 const MOST_BYTES = 1 << 20
 const MOST_NONCES_KEPT = 8
-/** How long the directory counts: a CA may move, or learn more. */
+/** How long the directory is used: a CA may move, or support more. */
 const DIRECTORY_MS = 86_400_000
 /** A CA wants to know which programs it serves (RFC 8555 §6.1). */
 const USER_AGENT = `weirjs-acme node/${process.versions.node}`
@@ -65,7 +65,7 @@ export class CaRefusal extends Error {
   }
 }
 
-/** The CA wants to be asked again, but not soon. */
+/** The CA asks to try again, but not soon. */
 export class CaDelay extends Error {
   override readonly name = 'CaDelay'
   readonly retryAfterMs: number
@@ -76,7 +76,7 @@ export class CaDelay extends Error {
   }
 }
 
-/** When the CA wants to be asked again after this error; null if it has not said so. */
+/** When the CA asks to try again after this error; null if it does not say. */
 export function retryAfterOf(error: unknown): number | null {
   return isInstance(error, CaRefusal) || isInstance(error, CaDelay) ? error.retryAfterMs : null
 }
@@ -108,7 +108,7 @@ export class CaClient {
     this.#jwk = { crv: crv!, kty: kty!, x: x!, y: y! } // in the order of RFC 7638
   }
 
-  /** What a challenge is answered with (RFC 8555 §8.1). */
+  /** The response to a challenge (RFC 8555 §8.1). */
   keyAuthorization(token: string): string {
     return `${token}.${createHash('sha256').update(JSON.stringify(this.#jwk)).digest('base64url')}`
   }
@@ -149,7 +149,7 @@ export class CaClient {
     }
   }
 
-  /** Returns the account of the key if there is one. Whoever runs the program has agreed to the terms of the CA. */
+  /** Returns the account of the key if there is one. The person who runs the program has agreed to the terms of the CA. */
   async #openAccount(signal: AbortSignal): Promise<string> {
     const { newAccount, meta } = await this.directory(signal)
     const { email, eab } = this.#options
@@ -238,7 +238,7 @@ function encoded(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-/** @throws Error if it is no object in JSON */
+/** @throws Error if it is not a JSON object */
 export function objectIn(text: string, url: string): object {
   try {
     const value: unknown = JSON.parse(text)
@@ -294,7 +294,7 @@ async function textOf(response: Response, url: string): Promise<string> {
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** `fetch failed` says nothing, and its cause does. */
+/** The cause of an error: the message `fetch failed` alone says nothing. */
 function reasonOf(error: unknown): string {
   const cause = isInstance(error, Error) ? (error as Error & { cause?: unknown }).cause : undefined
   const told = isInstance(cause, Error) ? cause : error

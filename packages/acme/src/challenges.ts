@@ -1,7 +1,9 @@
-// What the CA asks for to see that the names lead here: a text at a path of port 80 (http-01), or a certificate of port 443 (tls-alpn-01).
+// Answers the challenges with which the CA checks that the names lead here: a text at a path on port 80 (http-01), or a certificate on port 443
+// (tls-alpn-01).
 //
-// The CA may reach any of the processes that share a store, so what one of them presents is in the store. A process looks it up when it is asked
-// for a text. A handshake cannot wait for that, so for certificates each process looks in advance, and the process that has the order gives them time.
+// The CA may reach any of the processes that share a store, so the responses of one process are in the store. A process looks up a text when a
+// request asks for it. A handshake cannot wait for that, so each process looks for certificates in advance, and the process that has the order
+// gives the others time.
 
 import { createSecureContext, type SecureContext } from 'node:tls'
 
@@ -21,7 +23,7 @@ const LOOK_MS = 2_000
 /** Time for each process to look twice. */
 const SPREAD_MS = 5_000
 
-/** The state of one order at a time, as the store keeps it: the lock sees to it that there is one. */
+/** The responses of the current order, as the store keeps them. The lock makes sure that there is only one order. */
 interface Presented {
   /** By their tokens. */
   readonly texts: Record<string, string>
@@ -41,17 +43,17 @@ export class Challenges {
   /** For requests: the read that runs, and the read that begins after it. */
   #reading: Promise<unknown> = Promise.resolve()
   #next: Promise<Presented> | null = null
-  /** Of this process and of others, made when they are asked for, by their key authorizations. */
+  /** The contexts of this process and of others, by their key authorizations. They are created on demand. */
   readonly #contexts = new Map<string, SecureContext>()
 
-  /** @param name of what is presented, in the store */
+  /** @param name of the responses in the store */
   constructor(store: AcmeStore, clock: Clock, name: string) {
     this.#store = store
     this.#clock = clock
     this.#name = name
   }
 
-  /** Takes what another process presents, until the signal aborts. */
+  /** Reads the responses of other processes, until the signal aborts. */
   watch(signal: AbortSignal): void {
     let isLooking = false
     const look = (): void => {
@@ -67,7 +69,7 @@ export class Challenges {
         )
         .finally(() => (isLooking = false))
     }
-    // What others do takes real time, whatever the clock of a test says.
+    // Other processes use real time, whatever the test clock says.
     const stop = systemClock.every(LOOK_MS, look)
     signal.addEventListener('abort', stop, { once: true })
     look()
@@ -84,23 +86,23 @@ export class Challenges {
     await this.#store.set(this.#name, JSON.stringify(this.#own))
   }
 
-  /** Waits until other processes have seen what is presented over TLS. */
+  /** Waits until other processes have read the certificate of the challenge. */
   spread(signal: AbortSignal): Promise<void> {
     return pause(this.#clock, SPREAD_MS, signal)
   }
 
-  /** This process presents nothing any more. What the store has belongs to another. */
+  /** This process no longer answers challenges. The responses in the store belong to another process. */
   forget(): void {
     this.#own = NOTHING
   }
 
-  /** Nothing is answered anymore, nor what a process has left that was killed. */
+  /** Removes all responses, even those of a process that was killed. */
   async clear(): Promise<void> {
     this.#own = NOTHING
     await this.#store.delete(this.#name)
   }
 
-  /** What is at this path; null if nothing of ours is. */
+  /** The text at this path; null if there is none of ours. */
   textAt(path: string): string | null | Promise<string | null> {
     if (!path.startsWith(PATH)) return null
     const token = path.slice(PATH.length)
@@ -122,8 +124,8 @@ export class Challenges {
   }
 
   /**
-   * Requests share reads, because anyone may send any number of them, and each would hold a descriptor or a connection of the store. A read that has
-   * begun may be too early for who comes now, so they wait for the next one.
+   * Requests share reads, because anyone may send any number of them, and each would hold a descriptor or a connection of the store. A read that
+   * has already begun may be too early for a new request, so the request waits for the next read.
    */
   #readNext(): Promise<Presented> {
     this.#next ??= this.#reading.then(() => {

@@ -14,7 +14,7 @@ const GENERALIZED_TIME = 0x18
 const CONTEXT = 0x80
 const CONSTRUCTED = 0x20
 
-/** Where UTCTime ends (RFC 5280 §4.1.2.5). */
+/** The first year that UTCTime cannot express (RFC 5280 §4.1.2.5). */
 const FIRST_LONG_YEAR = 2050
 
 function value(tag: number, ...contents: readonly Uint8Array[]): Buffer {
@@ -65,7 +65,7 @@ export function time(ms: number): Buffer {
 interface Piece {
   readonly tag: number
   readonly content: Buffer
-  /** All that follows. */
+  /** Everything after it. */
   readonly rest: Buffer
 }
 
@@ -84,7 +84,7 @@ function read(bytes: Buffer): Piece | null {
   return { tag: bytes[0]!, content: bytes.subarray(at, at + length), rest: bytes.subarray(at + length) }
 }
 
-/** The values that one consists of. */
+/** The values inside a value. */
 export function piecesOf(content: Buffer): Piece[] {
   const pieces: Piece[] = []
   for (let piece = read(content); piece !== null; piece = read(piece.rest)) pieces.push(piece)

@@ -64,15 +64,15 @@ class DirectoryStore implements AcmeStore {
   }
 
   /**
-   * Each holder has a file with a number of its own, and the highest number counts: two processes cannot both make the next one, and none takes
-   * away what another has made in the meantime.
+   * Each holder has a file with its own number, and the highest number counts: two processes cannot both create the next number, and none deletes a
+   * file that another one has created in the meantime.
    */
   async lock(name: string, owner: string, ttlMs: number): Promise<boolean> {
     const now = this.#clock.wallTime()
     const mine = JSON.stringify({ owner, until: now + ttlMs } satisfies Held)
     const last = await this.#last(name)
     const held = last === 0 ? null : await this.#held(name, last)
-    // A time that ends later than any can is of a clock that was wrong. If its holder lives, it learns that it has lost the lock.
+    // A lease that ends later than possible was written when the clock was wrong. If its holder is alive, it learns that it has lost the lock.
     const isHeld = held !== null && held.until > now && held.until <= now + 2 * ttlMs
     if (isHeld) return held.owner === owner && this.#extend(name, last, mine)
     const next = last + 1
@@ -93,7 +93,7 @@ class DirectoryStore implements AcmeStore {
     return true
   }
 
-  /** Its time may have ended while it was written, and another process may have made the next one. */
+  /** The lease may have ended while it was written, and another process may have created the next one. */
   async #extend(name: string, number: number, mine: string): Promise<boolean> {
     await this.set(`${name}.${number}`, mine)
     if ((await this.#last(name)) === number) return true
@@ -117,7 +117,7 @@ class DirectoryStore implements AcmeStore {
     return Math.max(0, ...numbers)
   }
 
-  /** Null if it is gone, or is not one of ours. */
+  /** Null if it is gone, or has another form. */
   async #held(name: string, number: number): Promise<Held | null> {
     try {
       const { owner, until } = JSON.parse((await this.get(`${name}.${number}`)) ?? 'null') as Held
@@ -127,7 +127,7 @@ class DirectoryStore implements AcmeStore {
     }
   }
 
-  /** A file of its own, which no one finds under the name until it is whole. */
+  /** Writes to a temporary file, so that no one finds an incomplete file under the name. */
   async #write(name: string, value: string): Promise<string> {
     const made = join(this.#path, `${name}.${randomBytes(8).toString('hex')}.tmp`)
     const file = await open(made, 'wx', 0o600)

@@ -9,9 +9,9 @@ const { hostName } = launch
 export interface HttpsOnlyOptions {
   /** How long browsers remember it. Default `365d`. */
   readonly maxAge?: Duration
-  /** Whether it counts for all names below, too. Default false. */
+  /** Whether it applies to all subdomains too. Default false. */
   readonly includeSubDomains?: boolean
-  /** Whether browsers may have the name in the lists that they come with: https://hstspreload.org. Default false. */
+  /** Whether browsers may add the name to the lists that they ship: https://hstspreload.org. Default false. */
   readonly preload?: boolean
 }
 
@@ -38,12 +38,12 @@ export class HttpsOnly {
     if (session.isSecure || !url.startsWith('/')) return null // `OPTIONS *` is about the server
     const host = hostOf(session)
     if (host === null || !this.#serves(host)) return null
-    // A client that names no port, or comes through a mapped one, finds the other at its usual place.
+    // For a client that names no port, or uses a mapped port, the other port is the usual one.
     const place = host.replace(/:\d+$/, '') + (/:\d+$/.test(host) && port !== 443 ? `:${port}` : '')
     return session.response.redirect(`https://${place}${session.basePath}${url}`, 308)
   }
 
-  /** An address is not remembered by browsers, so they ignore the field there. */
+  /** Browsers ignore the field for an address. */
   addField(session: HttpSession, response: HttpResponse): void {
     if (!session.isSecure || response.getHeader('Strict-Transport-Security') !== null) return
     const host = hostOf(session)
@@ -55,7 +55,7 @@ export class HttpsOnly {
   }
 }
 
-/** Null for what Host may be and a URL may not, such as `256.256.256.256`. */
+/** Null for a valid Host that is not valid in a URL, such as `256.256.256.256`. */
 function hostOf({ origin }: HttpSession): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null
 }

@@ -1,4 +1,4 @@
-// What a certificate is for: names, and addresses (RFC 8738).
+// The identifiers of a certificate: names and addresses (RFC 8738).
 
 import { Buffer } from 'node:buffer'
 import { isIP } from 'node:net'

@@ -1,4 +1,4 @@
-// Keeps one certificate valid: uses what the store has, renews it in time, and tries again later when that fails.
+// Keeps one certificate valid: uses the certificate in the store, renews it in time, and tries again later if that fails.
 
 import { randomUUID } from 'node:crypto'
 
@@ -26,11 +26,11 @@ const LOCK_MS = 2 * MINUTE_MS
 const LONGEST_ATTEMPT_MS = 10 * MINUTE_MS
 const FIRST_DELAY_MS = MINUTE_MS
 const LONGEST_DELAY_MS = 12 * HOUR_MS
-/** A CA with limits by the week may say so. */
+/** A CA with weekly limits may state such a time. */
 const LONGEST_RETRY_AFTER_MS = 7 * DAY_MS
 /** The clock of a CA may be ahead by so much. */
 const CLOCK_SLACK_MS = 5 * MINUTE_MS
-/** When so little of the life is left, renewals have failed for a sixth of it. */
+/** When this part of the lifetime is left, renewals have failed for a sixth of it. */
 const LATE = 1 / 6
 
 interface KeeperOptions {
@@ -60,7 +60,7 @@ export class Keeper {
   readonly #owner = randomUUID()
   readonly #renewal: RenewalTime
   #current: StoredCertificate | null = null
-  /** Attempts that have failed since the last that has not. */
+  /** Failed attempts since the last success. */
   #failures = 0
   #allFailures = 0
   #lastError: string | null = null
@@ -69,11 +69,11 @@ export class Keeper {
   /** When that was decided. */
   #decidedAt = 0
   #renewAt: number | null = null
-  /** What was told last. */
+  /** The last explanation that was reported. */
   #explanation: string | null = null
   #storeTrouble: string | null = null
   #logger: Logger | null = null
-  /** The lock does not tell one start of the server from the next. */
+  /** Starts run one after the other, because the lock does not distinguish two starts of the same server. */
   #running: Promise<void> = Promise.resolve()
 
   constructor(options: KeeperOptions) {
@@ -122,7 +122,7 @@ export class Keeper {
       : null
   }
 
-  /** Takes what is in the store. @returns whether it is another one than before @throws (rejects) what the store throws */
+  /** Reads the certificate in the store. @returns whether it has changed @throws (rejects) what the store throws */
   async load(): Promise<boolean> {
     const { store, name } = this.#options
     const pem = await store.get(name)
@@ -136,7 +136,7 @@ export class Keeper {
     }
   }
 
-  /** Takes what another process has put into the store. */
+  /** Reads a certificate that another process has stored. */
   async #look(): Promise<void> {
     if (!(await this.load())) return
     this.#failures = 0
@@ -144,7 +144,7 @@ export class Keeper {
     this.#rest(this.#current!)
   }
 
-  /** Rejects with nothing: what fails is tried again. Resolves when the signal has aborted, and what was running has been cleared away. */
+  /** Never rejects, because failures are tried again. Resolves when the signal has aborted and running work has been cleaned up. */
   run(run: KeeperRun): Promise<void> {
     this.#running = this.#running.then(() => this.#run(run))
     return this.#running
@@ -174,7 +174,7 @@ export class Keeper {
     )
     const { signal } = run
     if (this.#current !== null) {
-      // While the store is away, nothing is asked with the key that is in it.
+      // While the store does not reply, the CA is not asked, because the key is in the store.
       const client = await this.#options.client().catch(() => null)
       this.#renewAt = this.#isRight ? await this.#renewal.of(this.#current, client, signal) : this.#clock.wallTime()
       this.#tellExplanation()
@@ -190,12 +190,12 @@ export class Keeper {
     return this.#attempt(run)
   }
 
-  /** Whether there is a certificate for exactly the names that are wanted. */
+  /** Whether there is a certificate for exactly the configured names. */
   get #isRight(): boolean {
     return this.#current?.isFor(this.#options.identifiers) === true
   }
 
-  /** As long as no attempt is due, a store that is away only keeps this process from seeing what others have done. */
+  /** Until an attempt is due, an unavailable store only keeps this process from seeing the certificates of others. */
   #tellStore(error: unknown): void {
     const trouble = error === null ? null : messageOf(error)
     if (trouble !== null && this.#storeTrouble === null) this.#warn(`is used as it is, because the store cannot be read: ${trouble}`)
@@ -212,7 +212,7 @@ export class Keeper {
 
   #untilNext(): number {
     const now = this.#clock.wallTime()
-    // A clock that was ahead, and has been set right, says nothing about how long it has been.
+    // If the clock was ahead and has been corrected, the elapsed time is not known.
     return now < this.#decidedAt ? 0 : Math.max(0, this.#nextAttemptAt - now)
   }
 
@@ -255,7 +255,7 @@ export class Keeper {
       const client = await this.#options.client()
       const pendingName = `${name}.order`
       const replaces = this.#isRight ? this.#current!.renewalId : null
-      // What did not work is not tried first again: a proxy in front may let only one kind of challenge through.
+      // A kind of challenge that has failed is not tried first again: a proxy may let only one kind through.
       const turned = [...types.slice(this.#failures % types.length), ...types.slice(0, this.#failures % types.length)]
       const context = { client, challenges, store, clock: this.#clock, pendingName, lost }
       const wanted = { identifiers, profile, replaces, types: turned }
@@ -281,8 +281,8 @@ export class Keeper {
   }
 
   /**
-   * Whatever says that a new certificate is due at once, it is not replaced in a loop: neither if the clock of this machine is wrong, nor if the CA
-   * suggests a time that is over, nor if two programs with one store want different names.
+   * Prevents a loop if a new certificate seems to be due immediately: because the clock of this machine is wrong, because the CA suggests a time in
+   * the past, or because two programs with one store want different names.
    */
   #rest({ lifeMs }: StoredCertificate): void {
     this.#waitFor(Math.min(DAY_MS, lifeMs / 24))
@@ -295,7 +295,7 @@ export class Keeper {
     this.#lastError = message
     const asked = retryAfterOf(error) ?? 0
     const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(this.#failures - 1, 16))
-    // So that the servers of one outage do not all return at once.
+    // Spreads the attempts of servers that had the same outage.
     const wait = Math.max(delay * (0.75 + Math.random() / 2), Math.min(asked, LONGEST_RETRY_AFTER_MS))
     this.#waitFor(wait)
     const state = this.#current === null ? 'there is none yet' : this.#validity

@@ -15,7 +15,7 @@ import { newKey, pemOf, signingRequest } from './x509.ts'
 
 const SHORTEST_POLL_MS = 1_000
 const LONGEST_POLL_MS = 10_000
-/** An order that nothing completes makes room for another. Where the CA has what it wants, that may take it longer. */
+/** After this time, an unfinished order is replaced by another one, unless the CA is still processing it. */
 const LONGEST_PENDING_MS = 86_400_000
 const LONGEST_ORDER_MS = 14 * LONGEST_PENDING_MS
 const GOING: ReadonlySet<Order['status']> = new Set(['pending', 'ready', 'processing', 'valid'])
@@ -48,10 +48,10 @@ interface Authorization {
   }[]
 }
 
-/** An order that may not be complete, as the store keeps it. */
+/** An order that may be incomplete, as the store keeps it. */
 interface Pending {
   readonly order: string
-  /** Of what it is, so that nothing else is completed by it. */
+  /** What was ordered, so that the order is not used for anything else. */
   readonly wanted: string
   readonly key: string
   /** Milliseconds since 1970. */
@@ -72,7 +72,7 @@ interface OrderContext {
 interface Wanted {
   readonly identifiers: readonly Identifier[]
   readonly profile: string | null
-  /** What it replaces, as renewal information calls it; null: nothing. */
+  /** The certificate that it replaces, by its id in renewal information; null for none. */
   readonly replaces: string | null
   /** The kinds of challenges that the server can answer, the best first. */
   readonly types: readonly ChallengeType[]
@@ -104,7 +104,7 @@ export async function obtain(context: OrderContext, wanted: Wanted, signal: Abor
   }
 }
 
-/** @param onWrong called before an error about what nothing can mend */
+/** @param onWrong called before an error for a certificate that cannot be used */
 async function checked(key: string, chain: string, wanted: Wanted, onWrong: () => Promise<void>): Promise<StoredCertificate> {
   try {
     const certificate = StoredCertificate.of(key, chain)
@@ -132,7 +132,7 @@ async function resume({ client, store, clock, pendingName }: OrderContext, wante
   }
 }
 
-/** Null for what is none. Whatever the store has, another order can be begun. */
+/** Null if it is not an order. In that case, another order can begin. */
 function pendingIn(text: string): Pending | null {
   try {
     const pending = JSON.parse(text) as Pending
@@ -231,7 +231,7 @@ async function polled<T>(
   }
 }
 
-/** After an attempt that was to complete it. Nothing comes of an order in a state that is none, nor, after a day, of one that the CA is not at work on. */
+/** Whether an order can no longer succeed after a failed attempt: its state is invalid, or it is a day old and the CA is not processing it. */
 async function isHopeless({ client, clock }: OrderContext, { order, begun }: Pending, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return false
   try {
@@ -242,7 +242,7 @@ async function isHopeless({ client, clock }: OrderContext, { order, begun }: Pen
   }
 }
 
-/** What is asked for, without what may differ from one attempt to the next. */
+/** A name for what is ordered, without parts that may differ between attempts. */
 function nameOf({ identifiers, profile }: Wanted): string {
   return JSON.stringify([identifiers, profile])
 }

@@ -1,4 +1,4 @@
-// Waits by a clock, which a test can move. What waits does not keep the process alive.
+// Waits by a clock, which a test can move. Waiting does not keep the process alive.
 
 import type { Clock } from 'weirjs/kit'
 

@@ -15,9 +15,9 @@ const USUAL_INTERVAL_MS = 6 * 60 * MINUTE_MS
 export class RenewalTime {
   readonly #clock: Clock
   #asked: StoredCertificate | null = null
-  /** What the CA has suggested; null: nothing. */
+  /** The time that the CA has suggested; null for none. */
   #suggested: number | null = null
-  /** Where the CA explains what it has suggested. */
+  /** The URL at which the CA explains its suggestion. */
   #explanation: string | null = null
   /** By the wall clock, in milliseconds. */
   #askedAt = 0
@@ -33,7 +33,7 @@ export class RenewalTime {
   }
 
   /**
-   * Milliseconds since 1970. What the CA has said last counts while it cannot be asked.
+   * Returns the time of renewal in milliseconds since 1970. While the CA cannot be asked, its last suggestion counts.
    *
    * @param client null: it cannot be asked now
    * @throws (rejects) the reason of the signal
@@ -90,7 +90,7 @@ export function usualTime({ notBefore, lifeMs }: StoredCertificate): number {
 }
 
 /**
- * A moment in the window, which is another for each certificate, and the same for all processes and after each restart. Null if the window is
+ * A moment in the window, which differs for each certificate, but is the same for all processes and after each restart. Null if the window is
  * malformed, or begins when the certificate has expired.
  */
 function momentIn({ suggestedWindow }: RenewalInfo, certificate: StoredCertificate): number | null {

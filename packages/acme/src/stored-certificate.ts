@@ -1,4 +1,4 @@
-// A certificate with its key, as the store keeps it: one text, so that no one reads the key of one and the certificate of another.
+// A certificate with its key in one text, as the store keeps it, so that no one reads a key and a certificate that do not belong together.
 
 import { Buffer } from 'node:buffer'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
@@ -38,7 +38,7 @@ export class StoredCertificate {
     return new StoredCertificate(`${key.trim()}\n${cert}`, { key, cert }, leaf)
   }
 
-  /** @throws Error that says what is wrong with it, and nothing of the key */
+  /** @throws Error that says what is wrong, without the key */
   static parse(pem: string): StoredCertificate {
     const key = KEY.exec(pem)
     if (key === null) throw new Error('it has no key')
@@ -56,7 +56,7 @@ export class StoredCertificate {
     return names.length === wanted.size && names.every((name) => name !== null && wanted.has(keyOf(name)))
   }
 
-  /** How the CA calls it in renewal information (RFC 9773 §4.1). Null if it cannot be called so. */
+  /** The id of the certificate in renewal information (RFC 9773 §4.1). Null if it has none. */
   get renewalId(): string | null {
     const raw = this.#leaf.raw
     const at = raw.indexOf(AUTHORITY_KEY)

@@ -1,4 +1,4 @@
-// Requests for certificates (RFC 2986), and certificates that sign themselves: for challenges, and until there is a real one.
+// Certificate requests (RFC 2986), and self-signed certificates: for challenges, and until there is a real one.
 
 import { Buffer } from 'node:buffer'
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
@@ -36,7 +36,7 @@ export function signingRequest(identifiers: readonly Identifier[], key: KeyObjec
   return signed(sequence(integer(Buffer.of(0)), sequence(), publicKeyOf(key), attributes), key)
 }
 
-/** What a client gets until there is a certificate: the handshake succeeds for one that trusts anything. */
+/** The certificate that clients get until there is a real one: the handshake succeeds for clients that trust any certificate. */
 export function placeholder(nowMs: number): Pair {
   return selfSigned([], [], nowMs)
 }

@@ -1,4 +1,4 @@
-// What a person wants to create: from the command line, and otherwise by asking.
+// Finds out what a person wants to create: from the command line, or by asking.
 
 import { parseArgs } from 'node:util'
 
@@ -26,7 +26,7 @@ Creates a folder with a program that runs, its tests, and what a TypeScript edit
   --help             prints this text
 `
 
-/** The command line makes no sense. */
+/** The command line is not valid. */
 export class UsageError extends Error {}
 
 interface Given {
@@ -86,7 +86,7 @@ function isTemplate(text: string): text is Template {
   return (TEMPLATES as readonly string[]).includes(text)
 }
 
-/** @throws UsageError for a folder whose name no package may have */
+/** @throws UsageError for a folder whose name is not valid for a package */
 function checkFolder(folder: string): void {
   if (packageNameOf(folder) === '') throw new UsageError(`"${folder}" gives no name for a package: use letters, digits and -`)
 }

@@ -1,4 +1,4 @@
-// Writes the files of a template into a new folder.
+// Writes the files of a template to a new folder.
 
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

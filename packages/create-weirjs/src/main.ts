@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// npm create weirjs: asks what to create, creates it, and says what to do next.
+// `npm create weirjs`: asks what to create, creates it, and says what to do next.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -44,7 +44,7 @@ function print(text: string): number {
   return 0
 }
 
-/** @returns whether it worked. What is missing, a person can do later. */
+/** @returns whether it worked. A person can do a missing step later. */
 function run(command: string, args: readonly string[], cwd: string): boolean {
   const { status } = spawnSync(command, args, { cwd, stdio: 'inherit', shell: process.platform === 'win32' })
   return status === 0

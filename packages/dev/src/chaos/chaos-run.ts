@@ -273,7 +273,7 @@ class SocketVisit {
     this.#socket?.[how]()
   }
 
-  /** @param silentTurns for how many turns it does not read, once it is open @throws what a client of a test does */
+  /** @param silentTurns for how many turns it does not read, once it is open @throws the errors of a test client */
   async run(silentTurns: number, onBytes: (count: number) => void): Promise<TestWebSocketEnd> {
     const { url, headers, messages = [] } = this.request
     this.#client.reset() // a WebSocket has a connection of its own

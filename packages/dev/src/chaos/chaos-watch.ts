@@ -28,7 +28,7 @@ export class ChaosWatch {
     this.#tell = tell
   }
 
-  /** What a client connects to. */
+  /** The server to which a client connects. */
   serverFor(client: number): dev.WatchedServer {
     const tell = (what: string): void => this.#tell(`client ${client}: ${what}`)
     return dev.watched(this.#server, {

@@ -67,7 +67,7 @@ export const CHAOS_REQUEST_RULES = rules<ChaosRequest>('request')({
   messages: list<unknown>().optional(),
 })
 const SHOWN_EVENTS = 40
-/** What a frame of a client has besides a short payload. */
+/** The bytes of a client's frame in addition to a short payload. */
 const FRAME_BYTES = 6
 
 /** Only one chaos runs at a time, because it treats every uncaught error in the meantime as its own. */

@@ -1,4 +1,4 @@
-// In the process of a program: answers one question about its server, and ends the process. No server listens.
+// Runs in the process of a program: answers one question about its server, and ends the process. No server listens.
 
 import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { completionFor, SHELLS, type Shell } from './completion.ts'
 import type { AskedRequest } from './messages.ts'
 
-/** A command line that means nothing. */
+/** An invalid command line. */
 export class UsageError extends Error {
   readonly topic: string | null
 
@@ -19,9 +19,9 @@ export class UsageError extends Error {
 interface AppCommand {
   /** As given. */
   readonly file: string
-  /** The export that has the server; null: whichever the file offers. */
+  /** The export that has the server; null: the first usual one. */
   readonly exportName: string | null
-  /** What the program gets in `process.argv`: everything after `--`. */
+  /** The arguments of the program in `process.argv`: everything after `--`. */
   readonly args: readonly string[]
 }
 

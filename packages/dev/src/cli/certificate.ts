@@ -1,4 +1,4 @@
-// The certificate of `weir dev --tls`: made once for each user, by mkcert if it is there, and otherwise signed by no one but itself.
+// The certificate of `weir dev --tls`: created once for each user, by mkcert if it is installed, and otherwise self-signed.
 
 import { spawnSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
@@ -20,7 +20,7 @@ const ADDRESSES: readonly (readonly [text: string, bytes: Uint8Array])[] = [
   ['127.0.0.1', Uint8Array.of(127, 0, 0, 1)],
   ['::1', Uint8Array.of(...Array<number>(15).fill(0), 1)],
 ]
-/** A certificate that ends sooner is made anew. */
+/** A certificate that ends sooner is replaced. */
 const LEAST_LEFT_MS = 7 * 86_400_000
 
 /** @param env of the process @returns the folder of the user for certificates of development */
@@ -78,7 +78,7 @@ function readCertificate(path: string): X509Certificate | null {
   }
 }
 
-/** By mkcert, if it is there and its authority is: `mkcert -install` makes it, and has browsers trust it. */
+/** Uses mkcert, if it is installed and has an authority, which `mkcert -install` creates and makes browsers trust. */
 function makeTrusted({ key, cert }: CertificateFiles): boolean {
   const { stdout, status } = spawnSync('mkcert', ['-CAROOT'], { encoding: 'utf8' })
   if (status !== 0 || readCertificate(join(stdout.trim(), 'rootCA.pem')) === null) return false

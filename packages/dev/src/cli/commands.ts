@@ -14,7 +14,7 @@ import { TypesError, typesOf } from './types-of.ts'
 
 /** A program that cannot be read, or that has failed. */
 const FAILED = 1
-/** A command line that means nothing. */
+/** An invalid command line. */
 const MISUSED = 2
 
 /** @returns the exit code */

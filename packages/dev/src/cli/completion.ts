@@ -1,4 +1,4 @@
-// What the shell completes of `weir`: its commands, and the options that the help of each lists.
+// Shell completion for `weir`: its commands, and the options in the help of each command.
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
@@ -11,7 +11,7 @@ interface Completed {
 }
 
 interface Option {
-  /** One letter; empty without. */
+  /** One letter; empty without one. */
   readonly short: string
   readonly long: string
   readonly hasValue: boolean
@@ -95,7 +95,7 @@ function fish(commands: readonly Known[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** @param quote what a quote becomes: strings of bash and zsh know none, so they are left and begun again */
+/** @param quote the replacement of a quote: bash and zsh cannot escape it in a string, so the string ends and begins again */
 function quoted(text: string, quote = "'\\''"): string {
   return `'${text.replaceAll("'", quote)}'`
 }

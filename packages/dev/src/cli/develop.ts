@@ -23,7 +23,7 @@ export async function develop(command: DevelopCommand): Promise<number> {
 /** How long a program may take to start its other servers, once the first one listens. */
 const OTHER_SERVERS_MS = 1_000
 
-/** What may happen to a run. */
+/** The events of a run. */
 type Event =
   | { readonly kind: 'changed'; readonly file: string }
   | { readonly kind: 'ended'; readonly how: string }
@@ -46,7 +46,7 @@ class Development {
   #routes: readonly string[] | null = null
   /** Of all runs: a page that is open stays signed in. */
   readonly #token = launch.newLaunchToken()
-  /** Those that have been printed. They stay the same over restarts. */
+  /** The printed links. They stay the same over restarts. */
   readonly #links = new Set<string>()
   /** Null until a server has started. */
   #takesInherited: boolean | null = null
@@ -65,13 +65,13 @@ class Development {
     this.#signal = new Promise((settle) => {
       const onSignal = (signal?: NodeJS.Signals): void => {
         if (++this.#signals > 1) this.#run?.kill()
-        else if (signal === 'SIGTERM') tell('it stops, because of SIGTERM') // whoever presses Ctrl+C knows
+        else if (signal === 'SIGTERM') tell('it stops, because of SIGTERM') // the person who presses Ctrl+C knows
         settle({ kind: 'signal' })
       }
       process.on('SIGINT', onSignal)
       process.on('SIGTERM', onSignal)
       process.on('SIGHUP', onSignal)
-      process.on('disconnect', onSignal) // of a process that has started the command with a channel, and has ended
+      process.on('disconnect', onSignal) // the process that has started the command with a channel has ended
       process.channel?.unref()
     })
   }

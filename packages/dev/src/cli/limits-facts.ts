@@ -1,4 +1,4 @@
-// What `weir limits` shows: every limit and timeout of a server, and the routes that have their own.
+// The output of `weir limits`: every limit and timeout of a server, and the routes that have their own.
 
 import type { HttpServer, RouteLimits } from 'weirjs'
 import type { Level } from 'weirjs/explain'

@@ -1,4 +1,4 @@
-// What the `weir` command and the process of the program say to each other.
+// The messages between the `weir` command and the process of the program.
 
 import type { Explanation } from 'weirjs/explain'
 import type { CertificateFiles } from './certificate.ts'
@@ -17,7 +17,7 @@ export interface AskedRequest {
   readonly isSecure: boolean
 }
 
-/** What the command wants to know about a server. */
+/** A question of the command about a server. */
 export type Question = { readonly exportName: string | null } & (
   | { readonly kind: 'routes' }
   | { readonly kind: 'limits' }
@@ -37,14 +37,14 @@ export type Place = { readonly address: string; readonly port: number } | { read
 
 /** A socket that the command holds and the program uses. */
 export interface PassedSocket {
-  /** What the server asked for, and which of several that asked for the same: see `placeKey`. */
+  /** The place that the server asked for, and its number among several with the same place: see `placeKey`. */
   readonly key: string
   readonly fd: number
   /** A second descriptor of a socket that does not listen yet; null if it does. */
   readonly listenBy: number | null
 }
 
-/** What the process of the program is for. It arrives in the environment. */
+/** The order for the process of the program. It arrives in the environment. */
 export type Order =
   | { readonly task: 'answer'; readonly file: string; readonly question: Question }
   | {
@@ -65,11 +65,11 @@ export type Order =
 /** The environment variable with the order, as JSON. */
 export const ORDER_VARIABLE = 'WEIR_ORDER'
 
-/** From the program: what it has found out, or how far it is. */
+/** Messages of the program: results, and its progress. */
 export type News =
   | { readonly weir: 'answer'; readonly answer: Answers[Question['kind']] }
   | { readonly weir: 'no-server'; readonly reason: string }
-  /** It needs sockets that it has not been passed, and waits to be started again with them. */
+  /** The program needs sockets that were not passed to it, and waits to be started again with them. */
   | { readonly weir: 'places'; readonly places: readonly { readonly key: string; readonly place: Place }[] }
   | {
       readonly weir: 'listening'
@@ -87,8 +87,8 @@ export interface Link {
 }
 
 /**
- * To the program, which waits until it may begin, and is told when a file of a page has changed and when to stop. The token of its links is not
- * in the environment, which other processes may read or inherit.
+ * Messages to the program: when to begin, when a file of a page has changed, and when to stop. The token of its links is not in the environment,
+ * which other processes may read or inherit.
  */
 export type Command =
   | { readonly weir: 'begin'; readonly token: string }

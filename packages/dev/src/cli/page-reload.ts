@@ -1,8 +1,8 @@
-// In the process of a program that `weir dev` runs: reloads the pages that are open in browsers when the program has been started again, and
-// when a file of a page has changed.
+// Runs in the process of a program that `weir dev` has started: reloads the pages that are open in browsers when the program has been started
+// again, and when a file of a page has changed.
 //
-// A page that a browser opens gets a script, which holds a stream of events open. A new run takes a new stream: the second time that the
-// stream opens, the page is out of date.
+// A page that a browser opens gets a script that keeps an event stream open. A new run begins a new stream: when the stream opens for the second
+// time, the page is out of date.
 
 import { setTimeout } from 'node:timers/promises'
 
@@ -25,9 +25,9 @@ events.onmessage = () => location.reload()
 `
 /** How long a browser waits until it opens the stream again. The command holds the sockets, so that it then waits for the next run. */
 const RETRY_MS = 100
-/** How often a stream sends something, so that a client that has left is noticed. */
+/** How often a stream sends a heartbeat, so that a client that has left is noticed. */
 const HEARTBEAT_MS = 15_000
-/** In a page that is larger than this, nothing is inserted. */
+/** The script is not inserted into larger pages. */
 const MOST_BYTES = 4 * 1024 * 1024
 
 export class PageReload {
@@ -65,7 +65,7 @@ export class PageReload {
   }
 }
 
-/** Only in what a browser opens as a page: scripts and tests get the response as the program has made it. */
+/** Inserts the script only into responses that a browser opens as a page: scripts and tests get the unchanged response. */
 function insertScript({ request, basePath }: HttpSession, given: HttpResponse): void {
   const response = responseHandle(given)
   const { content, type } = response
@@ -73,7 +73,7 @@ function insertScript({ request, basePath }: HttpSession, given: HttpResponse): 
   if (response.getHeader('Content-Encoding') !== null || (content.kind !== 'text' && content.kind !== 'bytes')) return
   const page = content.kind === 'text' ? Buffer.from(content.text) : content.bytes
   if (page.length > MOST_BYTES) return
-  // The page of an error allows no script: it is reloaded when the mistake has been mended.
+  // The error page allows no script by itself, but it should reload when the mistake has been fixed.
   const policy = response.getHeader(POLICY_FIELD) ?? ''
   if (ERROR_PAGE_POLICY.test(policy)) response.header(POLICY_FIELD, `${policy}; script-src 'self'; connect-src 'self'`)
   const script = `<script src="${basePath}${RELOAD_PATH}.js" data-events="${basePath}${RELOAD_PATH}"></script>\n`

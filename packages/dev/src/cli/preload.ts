@@ -17,7 +17,10 @@ if (text !== undefined && process.send !== undefined) {
   }
 }
 
-/** What is loaded from now on is compiled once, and not again in each run. Nodes before 22.8 cannot do that; others may have been told where. */
+/**
+ * From now on, loaded code is compiled once and not in each run. Node versions before 22.8 cannot do that; in later ones, the program may have
+ * chosen the folder itself.
+ */
 function keepCompiled(folder: string): void {
   const { enableCompileCache } = nodeModule as { readonly enableCompileCache?: (folder: string) => unknown }
   if (process.env['NODE_COMPILE_CACHE'] === undefined) enableCompileCache?.(folder)

@@ -1,7 +1,7 @@
 // Starts the process of a program, and asks it one question about its server.
 //
-// The program runs in a process of its own, as the main module, after a preload that replaces the start of servers. What it prints goes to
-// stderr, so that stdout has the answer alone.
+// The program runs in a process of its own, as the main module, after a preload that replaces the start of servers. Its output goes to stderr, so
+// that stdout has only the answer.
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -14,7 +14,7 @@ export class ProgramError extends Error {}
 
 const STDERR = 2
 
-/** What programs of this folder get as environment; variables that are set already win. */
+/** The environment file of programs in this folder. Variables that are already set take precedence. */
 export const ENVIRONMENT_FILE: string = resolve('.env')
 
 /** @param args of the program */

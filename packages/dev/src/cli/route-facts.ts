@@ -1,4 +1,4 @@
-// What `weir routes` shows of a route: as JSON, and as a line of a table.
+// The output of `weir routes` for a route: as JSON, and as a line of a table.
 
 import type { Binding, RouteListing } from 'weirjs'
 import { accessOf } from 'weirjs/auth'
@@ -10,7 +10,7 @@ import { tableOf } from './table.ts'
 interface ParameterFacts {
   readonly name: string
   readonly in: Binding['source']
-  /** Its name there. */
+  /** Its name in the source. */
   readonly key: string
   /** What its schema expects, in words. */
   readonly expected: string

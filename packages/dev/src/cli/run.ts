@@ -21,10 +21,10 @@ interface RunOptions {
 
 export class Run {
   readonly #process: ChildProcess
-  /** Resolves when its process is gone, with how it ended. */
+  /** Resolves with a description of its end when its process is gone. */
   readonly ended: Promise<string>
 
-  /** Called with what the program reports. */
+  /** Called with the messages of the program. */
   onNews: (news: News) => void = () => {}
 
   /** Starts the process. The program waits for `begin`. */

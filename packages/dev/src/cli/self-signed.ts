@@ -1,4 +1,4 @@
-// A certificate for this machine that no one has signed but itself (RFC 5280), because `node:crypto` makes none.
+// Creates a self-signed certificate for this machine (RFC 5280), because `node:crypto` cannot create certificates.
 
 import { Buffer } from 'node:buffer'
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'

@@ -1,4 +1,5 @@
-// In the process of a program that `weir dev` runs: gives its servers the sockets that the command holds, and stops them on its order.
+// Runs in the process of a program that `weir dev` has started: gives its servers the sockets that the command holds, and stops them when the
+// command says so.
 
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -28,7 +29,7 @@ export async function serveProgram(order: ServeOrder): Promise<void> {
   for (const { listenBy } of order.sockets) if (listenBy !== null) listenOnce(listenBy)
   if (inherited > 0) Object.assign(process.env, { LISTEN_FDS: String(inherited), LISTEN_PID: String(process.pid) })
   const certificate = order.tls === null ? null : { key: readFileSync(order.tls.key), cert: readFileSync(order.tls.cert) }
-  /** With their own routes, as far as they are shown. */
+  /** The servers with their routes, as far as these are shown. */
   const servers = new Map<HttpServer, readonly string[]>()
   const links: Link[] = []
   const pages = new PageReload()

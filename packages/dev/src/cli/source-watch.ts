@@ -54,7 +54,7 @@ export class SourceWatch {
     })
   }
 
-  /** Whatever has changed until now is known. */
+  /** Ignores all changes until now. */
   forget(): void {
     this.#changed = null
     this.#onChange = null

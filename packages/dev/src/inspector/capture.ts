@@ -14,7 +14,7 @@ const MOST_HEAD_CHARS = 64 * 1024
 const MOST_CAUSES = 5
 const MOST_ERROR_CHARS = 4_000
 
-/** What is taken of an exchange in progress. */
+/** The captured parts of an exchange in progress. */
 class Draft {
   /** Milliseconds of the process: when the head was complete, the first middleware began, and it was done. */
   readonly begunAt = performance.now()
@@ -33,19 +33,19 @@ class Draft {
   messages: SocketMessages | null = null
 }
 
-/** The beginning of a body that passes. */
+/** The beginning of a body. */
 class KeptBytes {
   readonly #most: number
   #memory: Buffer = Buffer.alloc(0)
   #size = 0
-  /** How many bytes have passed. */
+  /** How many bytes the body has had so far. */
   passed = 0
 
   constructor(most: number) {
     this.#most = most
   }
 
-  /** @param piece bytes, which are copied, or text; anything else fails where it is sent */
+  /** @param piece bytes, which are copied, or text; sending fails for anything else */
   add(piece: unknown): void {
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece instanceof Uint8Array ? piece : null
     if (bytes === null) return
@@ -175,8 +175,8 @@ export class Capture implements ExchangeObserver {
     const requestBody = session === null ? null : this.#requestBody(session, draft, secrets)
     const responseHead = draft === null || status === null ? null : this.#responseHead(draft.response, status, secrets)
     const responseBody = draft === null || draft.response === null ? null : this.#responseBody(draft, record, secrets)
-    // Only now are all of them known: each part may repeat the secrets of the others.
-    const hidden = secrets.map(ownText) // not with the head that they are a part of
+    // All secrets are known only now, and each part may repeat the secrets of the others.
+    const hidden = secrets.map(ownText) // so that they do not keep the head in memory
     return {
       number: ++this.#number,
       kind,
@@ -293,7 +293,7 @@ export class Capture implements ExchangeObserver {
     return { ...body, text: body.isBase64 ? Buffer.from(text, 'latin1').toString('base64') : text }
   }
 
-  /** Never throws: the members of what was thrown may do so. */
+  /** Never throws, although the members of a thrown value may. */
   #error(thrown: unknown, secrets: readonly string[]): KeptError | null {
     if (thrown === null || thrown === undefined) return null
     const texts: string[] = []
@@ -309,7 +309,7 @@ export class Capture implements ExchangeObserver {
   }
 }
 
-/** How the client has coded the body of the request; null if it has not. */
+/** The content coding of the request body; null if there is none. */
 function codingOf(session: HttpSession): string | null {
   return exchange(session).field('content-encoding')
 }

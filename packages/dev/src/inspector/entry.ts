@@ -1,4 +1,4 @@
-// What the inspector keeps of one exchange: text without secrets.
+// The data that the inspector keeps for one exchange: text without secrets.
 
 import type { ExchangeRecord, Outcome, RecordKind } from 'weirjs'
 
@@ -27,7 +27,7 @@ export interface Stages {
   readonly bodyMs: number | null
 }
 
-/** What was thrown, with its causes. */
+/** A thrown error with its causes. */
 export interface KeptError {
   /** Name and message of each, the outermost first, without secrets of the request. */
   readonly texts: readonly string[]
@@ -47,7 +47,7 @@ export interface Summary {
   readonly status: number | null
   readonly outcome: Outcome
   readonly code: string | null
-  /** What the client of a remote procedure call is told, as its protocol writes it; null without a call. */
+  /** The status that the client of a remote procedure call receives, as its protocol writes it; null without a call. */
   readonly rpcStatus: string | null
   readonly startedAt: number
   readonly durationMs: number
@@ -64,7 +64,7 @@ export interface Entry extends Summary {
   /** The other end of the socket, which may be a proxy; null if there was no request. */
   readonly peer: { readonly address: string; readonly isSecure: boolean } | null
   readonly endpoint: string | null
-  /** As sent, but for secrets; of a refused head, its first bytes. */
+  /** The head as sent, without secrets; the first bytes of a refused head. */
   readonly requestHead: string
   readonly requestBody: KeptBody | null
   /** As far as the application has set it. */
@@ -78,9 +78,9 @@ export interface Entry extends Summary {
   readonly firstByteMs: ExchangeRecord['firstByteMs']
   /** What was logged under its request id. */
   readonly lines: string[]
-  /** A line without what it repeats of the secrets of the exchange. */
+  /** Removes the secrets of the exchange from a line. */
   readonly hide: (line: string) => string
-  /** How much these secrets take. */
+  /** The size of these secrets. */
   readonly hiddenChars: number
 }
 

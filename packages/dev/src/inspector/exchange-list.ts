@@ -1,4 +1,4 @@
-// The last exchanges, in bounded memory, and those who watch them.
+// The last exchanges in bounded memory, and the clients that watch them.
 
 import { keepNewest } from 'weirjs/kit'
 
@@ -12,7 +12,7 @@ const MOST_WAITING = 200
 const MOST_LINES = 100
 const MOST_LINE_CHARS = 4_000
 
-/** What a watcher is told. */
+/** An event for a watcher. */
 type Event = { readonly kind: 'exchange'; readonly summary: Summary } | { readonly kind: 'reload' }
 
 interface Watcher {

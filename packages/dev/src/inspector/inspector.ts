@@ -35,7 +35,7 @@ export interface InspectorOptions {
   /** True: works in production too, where NODE_ENV is `production`. Default false. */
   readonly force?: boolean
   /**
-   * What the link to the page has in its fragment, and programs send as `Authorization: Bearer`: a secret of at least 22 characters. Default:
+   * The token in the fragment of the link to the page, which programs send as `Authorization: Bearer`: a secret of at least 22 characters. Default:
    * a new token for each module, or the token of `weir dev`.
    */
   readonly token?: string
@@ -65,7 +65,7 @@ export const INSPECTOR_RULES = rules<InspectorOptions>('inspector')({
   token: secret(launch.TOKEN_FORM, (token) => typeof token === 'string' && launch.isLaunchToken(token)).optional('random'),
 })
 const CHALLENGE = 'Bearer realm="weir-inspector"'
-/** How often a stream of events sends something, so that a client that has left is noticed. */
+/** The heartbeat of an event stream, so that a client that has left is noticed. */
 const HEARTBEAT = ': \n\n'
 
 const CONTENT_SECURITY_POLICY = [
@@ -173,8 +173,8 @@ class InspectorModule implements Inspector {
     const send = (session: HttpSession, type: string, text: string) => secured(session).contentType(type).text(text)
     host.mapGet(path, closed, (_, session) => {
       if (token.admits(session)) return send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', session.basePath + own))
-      // A server that does not listen itself has stated no address. Its origin is not known: the request may name the origin of another server, which would get
-      // the token from whoever opens the link.
+      // A server that does not listen itself has stated no address. Its origin is not known: the request may name the origin of another server,
+      // which would get the token when someone opens the link.
       if (!this.#isTold) this.#tell(host, token.linkTo(session.basePath + own))
       return send(
         session,
@@ -258,7 +258,7 @@ async function detailOf(entry: Entry, host: Explaining): Promise<object> {
   }
 }
 
-/** The request has been masked, so what depends on a secret may be explained wrongly. */
+/** The request has been masked, so the explanation may be wrong where it depends on a secret. */
 async function explained({ kind, method, url, requestHead, endpoint, peer, answeredBy }: Entry, host: Explaining): Promise<string | null> {
   if (kind !== 'request' || host.explain === undefined || url === null || peer === null) return null
   const headers = requestHead

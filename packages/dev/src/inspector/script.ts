@@ -11,7 +11,7 @@ const SLASHED_QUOTE = QUOTE + String.fromCharCode(92) + QUOTE + QUOTE
 const CRLF = String.fromCharCode(13, 10)
 const LF = String.fromCharCode(10)
 
-// The link that opens the page has a token, which has done its work.
+// Removes the token in the link to the page, which is no longer needed.
 function forgetToken() {
   if (location.hash !== '') history.replaceState(null, '', location.pathname)
 }
@@ -70,7 +70,7 @@ function rowOf(one) {
   return row
 }
 
-// What went wrong last is what someone who opens the page looks for.
+// Selects the last failure, which a person who opens the page usually looks for.
 function chooseFirst() {
   const newest = (name) => exchanges.find((one) => classOf(one) === name)
   const first = newest('bad') ?? newest('warn') ?? exchanges[0]

@@ -9,7 +9,7 @@ import { maskedBody, maskedField } from './masked-response.ts'
 import type { RecordedResponse } from './recorded-exchange.ts'
 
 export interface CompareOptions {
-  /** Header fields to compare. Default: those that say what the response is, such as Content-Type, Location and Cache-Control. */
+  /** Header fields to compare. Default: fields that describe the response, such as Content-Type, Location and Cache-Control. */
   readonly fields?: readonly string[]
   /**
    * How to compare JSON: `values`: the same properties with the same values, in any order. `shape`: the same properties with values of the
@@ -39,7 +39,7 @@ export interface Difference {
   readonly replayed: string
 }
 
-/** What a replay has received. */
+/** The response that a replay has received. */
 interface ReplayedResponse {
   readonly status: number
   readonly headers: Headers

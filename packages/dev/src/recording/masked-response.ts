@@ -1,4 +1,4 @@
-// A response without secrets. What it repeats of the rest of its exchange is one, too.
+// A response without secrets. Secrets of its request that it repeats are hidden too.
 
 import type { Buffer } from 'node:buffer'
 

@@ -32,7 +32,7 @@ export interface RecordOptions {
   readonly maxBytes?: Size
 }
 
-/** What a recording has kept so far. */
+/** The counts of a recording so far. */
 export interface RecordReport {
   readonly exchanges: number
   readonly skipped: {
@@ -44,7 +44,7 @@ export interface RecordReport {
     readonly incomplete: number
     /** `max` was reached. */
     readonly max: number
-    /** They arrived faster than they could be written, or writing has failed. */
+    /** Exchanges arrived faster than they could be written, or writing has failed. */
     readonly writing: number
   }
 }

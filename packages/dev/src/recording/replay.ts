@@ -1,4 +1,4 @@
-// Sends recorded exchanges to a server again, and finds out what differs.
+// Sends recorded exchanges to a server again, and reports what differs.
 
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -70,8 +70,8 @@ export const REPLAY_RULES = rules<ReplayOptions>('replay()')({
 })
 
 /**
- * Sends what was recorded through the real parser and the whole pipeline of `server`, without a socket: the same bytes, cut as they were,
- * each exchange on a connection of its own, one after the other. The time between the bytes passes on a test clock.
+ * Sends the recorded bytes through the real parser and the whole pipeline of `server`, without a socket: the same bytes, cut as they were, each
+ * exchange on a connection of its own, one after the other. The time between the bytes passes on a test clock.
  *
  * @param from a folder or files that `record` has written, or HTTP Archives (`.har`)
  * @throws WEIR_OPTION_INVALID, also if no exchange is replayed; Error for a file that is neither; the error of the file system

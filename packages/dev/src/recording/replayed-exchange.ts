@@ -1,4 +1,4 @@
-// One recorded exchange, sent again over a connection in memory whose clock is moved as time passed when it was recorded.
+// One recorded exchange, sent again over a connection in memory whose clock moves as time did during the recording.
 
 import { Buffer } from 'node:buffer'
 import { setImmediate as settled } from 'node:timers/promises'
@@ -46,7 +46,7 @@ export async function replayExchange(options: ReplayedExchange): Promise<Differe
       now = ms
     }
     for (const { atMs, bytes } of withRestored(exchange.pieces, restore)) {
-      // What the client sent after the response was not sent before it.
+      // Bytes that the client sent after the response must not be sent before it.
       if (response.isWhole && response.endMs < atMs) await received.read()
       await passTo(atMs)
       await client.send(bytes)

@@ -38,7 +38,7 @@ export class ApiDocument {
     return Object.hasOwn(partOf(partOf(this.root['components'])[kind]), decoded) ? decoded : null
   }
 
-  /** What is at the end of the references of `part`; the part itself without one. @throws DocumentError */
+  /** The target of the references of `part`; the part itself if it has none. @throws DocumentError */
   resolve(part: unknown): unknown {
     let found = part
     for (let steps = 0; steps < MAX_STEPS; steps++) {
@@ -49,7 +49,7 @@ export class ApiDocument {
     throw new DocumentError(`its reference ${shownShort(partOf(part)['$ref'])} never ends`)
   }
 
-  /** @param ref a JSON Pointer as a URI fragment @throws DocumentError for anything else, and where nothing is */
+  /** @param ref a JSON Pointer as a URI fragment @throws DocumentError for anything else, and if nothing is there */
   at(ref: string): unknown {
     if (ref !== '#' && !ref.startsWith('#/'))
       throw new DocumentError(`it refers to ${shownShort(ref)}, which is not in the document: bundle it into one document first`)

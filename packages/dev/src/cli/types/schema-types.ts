@@ -63,7 +63,7 @@ export class SchemaTypes {
     return this.#write(schema, { level, depth: 0, alias: null, inlined: new Set() })
   }
 
-  /** What the type of a component is declared as. */
+  /** The declared type of a component. */
   typeOfComponent(name: string): string {
     return this.#write(this.#schemas.get(name), { level: 0, depth: 0, alias: name, inlined: new Set() })
   }
@@ -112,7 +112,7 @@ export class SchemaTypes {
     return schema['nullable'] === true ? union([type, 'null']) : type
   }
 
-  /** One of several. If a property of it tells which one it is, it has the value of that property. */
+  /** One choice of several. If a property distinguishes the choices, the type has the value of that property. */
   #choice(schema: unknown, discriminator: unknown, place: Place): string {
     const type = this.#write(schema, place)
     const { propertyName, mapping } = partOf(discriminator)
@@ -243,7 +243,7 @@ function isBinary({ format, contentMediaType, contentEncoding }: Part): boolean 
   return typeof contentMediaType === 'string' && contentEncoding === undefined && !/^text\/|\bjson\b|\bxml\b/i.test(contentMediaType)
 }
 
-/** What a person should know of a schema or a parameter. */
+/** The comment for a schema or a parameter. */
 export function commentOf(described: unknown): string[] {
   const { title, description, format, deprecated, writeOnly, default: value } = partOf(described)
   const texts = [title, description].filter((text) => typeof text === 'string' && text !== '')

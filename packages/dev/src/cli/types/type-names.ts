@@ -1,6 +1,6 @@
 // Names for the exported types of a document's schemas.
 
-/** What the declarations export themselves, and types that they use. */
+/** The names that the declarations export themselves, and the types that they use. */
 const OWN = ['paths', 'components', 'operations', 'webhooks', 'Blob']
 /** Names that no type may have, and names of built-in types. */
 const RESERVED =
@@ -13,7 +13,7 @@ export function typeNames(names: Iterable<string>): ReadonlyMap<string, string> 
   const taken = new Set([...OWN, ...RESERVED])
   const all = [...names]
   const found = new Map<string, string>()
-  // Those that can keep their names do so, whatever the names before them would turn into.
+  // Names that can stay unchanged are assigned first, whatever the names before them would become.
   for (const name of all) {
     if (!isIdentifier(name) || taken.has(name)) continue
     taken.add(name)

@@ -77,7 +77,7 @@ export function objectType(members: readonly Member[], level: number): string {
   return `{\n${lines.join('')}${INDENT.repeat(level)}}`
 }
 
-/** @param lines from a document of anyone @returns empty for an empty comment, otherwise ending in a line break */
+/** @param lines from an untrusted document @returns empty for an empty comment, otherwise ending in a line break */
 export function commentText(lines: readonly string[], pad: string): string {
   const texts = lines.flatMap((line) => line.split(/\r\n|[\r\n\u2028\u2029]/)).map(commentLine)
   while (texts.at(-1) === '') texts.pop()
