@@ -1,4 +1,4 @@
-// The claims of a token, and the principal that is made of them.
+// The claims of a token, and the principal that is made from them.
 
 import { CredentialsError, type Principal } from 'weirjs/auth'
 
@@ -25,7 +25,7 @@ export interface Mappings {
   readonly scopes: ClaimMapping<readonly string[]>
 }
 
-/** It is shared by all requests with the same token, so no one can change it. @throws CredentialsError if the token names no one */
+/** The principal is frozen, because all requests with the same token share it. @throws CredentialsError if the token names no one */
 export function principalOf<N extends string>(scheme: N, claims: JwtClaims, mappings: Mappings): Principal<N, JwtClaims> {
   freeze(claims)
   const id = claimOf(claims, mappings.id)

@@ -5,12 +5,12 @@ import { CredentialsError } from 'weirjs/auth'
 
 import type { JwtAlgorithm } from './algorithms.ts'
 
-/** Three parts in base64url, none of them empty: not an encrypted token, not one without a signature. */
+/** Three parts in base64url, none of them empty. An encrypted token has more parts, and a token without a signature has an empty one. */
 const FORM = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/
-/** Where a token says that its key is. A client that could choose the key could sign whatever it wants (RFC 8725 §3.10). */
+/** Header parameters with which a token names its own key. A client that could choose the key could sign any token (RFC 8725 §3.10). */
 const KEYS_OF_ITS_OWN = ['jwk', 'jku', 'x5u', 'x5c'] as const
 
-/** The issuer that a token names. @throws CredentialsError for another form, and for a header that must not be */
+/** The issuer that a token names. @throws CredentialsError for another form, and for a header that is not allowed */
 export function checkToken(token: string, algorithms: readonly JwtAlgorithm[]): unknown {
   const parts = FORM.exec(token)
   if (parts === null) throw new CredentialsError('it is not a signed token')

@@ -19,11 +19,11 @@ const { alias, anything, count, duration, func, matching, readBy, size, text } =
 export interface JwtOptions<N extends string = string> {
   /** Who issues the tokens: exactly `iss` of them. */
   readonly issuer: string
-  /** For whom tokens are meant: `aud` of a token is it, or contains it. With a list, one of them. */
+  /** The audience of tokens: `aud` of a token must be this value, or contain it. With a list, one of its values. */
   readonly audience: string | readonly string[]
-  /** Those that the issuer signs with, such as `['RS256']`. What a token says of its algorithm is only compared with them. */
+  /** The algorithms that the issuer signs with, such as `['RS256']`. The algorithm that a token states is only compared with them. */
   readonly algorithms: readonly JwtAlgorithm[]
-  /** Where the issuer publishes its keys, as an https URL; or these keys. One of `jwks`, `publicKey` and `secret` is needed. */
+  /** The https URL where the issuer publishes its keys, or the keys themselves. One of `jwks`, `publicKey` and `secret` is needed. */
   readonly jwks?: string | URL | JwtKeySet
   /** A single public key: PEM, a KeyObject or a JWK. */
   readonly publicKey?: string | KeyObject | Jwk
@@ -57,7 +57,7 @@ export interface JwtOptions<N extends string = string> {
   readonly maxJwksBytes?: Size
   /** Used to fetch `jwks`. Default: Node's own. */
   readonly fetch?: typeof globalThis.fetch
-  /** Called when `jwks` could not be fetched: the last keys serve for an hour, and then requests get 503. */
+  /** Called when `jwks` could not be fetched. The last keys are used for up to an hour; after that, requests get 503. */
   readonly onJwksError?: (error: unknown) => void
   /** The name of the scheme. Default `jwt`. */
   readonly name?: N
@@ -172,7 +172,7 @@ class Verifier<N extends string> {
   }
 
   async #verifyNew(token: string, digest: string, clock: Clock): Promise<Principal<N, JwtClaims>> {
-    // Before any key is fetched: tokens of other issuers are no reason to do that.
+    // Checked before any key is fetched: a token of another issuer must not cause a fetch.
     if (checkToken(token, this.#algorithms) !== this.#issuer) throw new CredentialsError('the token is of another issuer')
     const fetching = this.#keys.prepare(clock)
     await fetching
@@ -191,7 +191,7 @@ class Verifier<N extends string> {
       const { payload } = await jose.jwtVerify(token, findKey, { ...this.#checks, currentDate })
       return payload as JwtClaims
     } catch (error) {
-      if (error instanceof jose.errors.JOSEError) throw new CredentialsError(reasonOf(error, jose)) // it holds the claims: not a cause to log
+      if (error instanceof jose.errors.JOSEError) throw new CredentialsError(reasonOf(error, jose)) // the error holds the claims, so it must not become a logged cause
       throw error
     }
   }
@@ -216,7 +216,7 @@ function keysOf(options: Settings, algorithms: readonly JwtAlgorithm[]): KeySour
   return new FetchedKeys(setFetcher(urlOf(jwks), options.fetch ?? globalThis.fetch, { timeoutMs, maxBytes }), onJwksError)
 }
 
-/** Whoever can change the keys on their way can sign tokens. */
+/** Anyone who can change the keys on the way could sign tokens. */
 function urlOf(jwks: unknown): URL {
   if (!URL.canParse(String(jwks))) throw invalid('jwt', 'jwks is neither a URL nor a set of keys')
   const url = new URL(String(jwks))

@@ -1,4 +1,4 @@
-// The keys that tokens are verified with: one that never changes, or the set of an issuer, which is fetched and changes.
+// The keys that verify tokens: keys that never change, or the set of an issuer, which is fetched and may change.
 
 import type { KeyObject } from 'node:crypto'
 import type * as Jose from 'jose'
@@ -12,7 +12,7 @@ type JoseModule = typeof Jose
 type LocalSet = ReturnType<typeof Jose.createLocalJWKSet>
 
 export interface KeySource {
-  /** Another number after every change of the keys: what was verified before has to be verified again. */
+  /** Changes with every change of the keys, after which tokens have to be verified again. */
   readonly generation: number
   /**
    * Called for each request, cached or not.
@@ -21,8 +21,8 @@ export interface KeySource {
    */
   prepare(clock: Clock): Promise<void> | undefined
   /**
-   * @param isFresh whether keys were fetched for this very token
-   * @throws CredentialsError if no key fits, WEIR_KEYS_UNAVAILABLE if that cannot be found out
+   * @param isFresh whether keys were fetched for this very token @throws CredentialsError if no key fits, WEIR_KEYS_UNAVAILABLE if the keys cannot
+   *   be fetched
    */
   find(header: Jose.JWTHeaderParameters, jose: JoseModule, clock: Clock, isFresh: boolean): Promise<KeyObject | Uint8Array | Jose.CryptoKey>
 }
@@ -53,7 +53,7 @@ export type FetchSet = () => Promise<string>
 const FRESH_MS = 10 * 60_000
 /** Older keys are not used: by then, the issuer may have withdrawn one that was stolen. */
 const LONGEST_MS = 60 * 60_000
-/** After an unknown `kid` has caused a request to the issuer, further ones cause none for this long. */
+/** How long further unknown values of `kid` cause no request to the issuer after one has. */
 const UNKNOWN_MS = 30_000
 /** How long to wait after a failure. */
 const RETRY_MS = 5_000
@@ -87,7 +87,7 @@ export class FetchedKeys implements KeySource {
       if (hasFailed) throw unavailable(this.#failure)
       return this.#refresh(clock)
     }
-    if (!hasFailed && this.#fetching === null) this.#refresh(clock).catch(() => {}) // reported; the keys at hand serve on
+    if (!hasFailed && this.#fetching === null) this.#refresh(clock).catch(() => {}) // the failure was reported; the current keys stay in use
     return undefined
   }
 
@@ -96,7 +96,7 @@ export class FetchedKeys implements KeySource {
     const known = await keyIn(this.#set!, header, jose)
     if (known !== null) return known
     const now = clock.now()
-    if (isFresh) this.#unknownAt = now // it has caused its request
+    if (isFresh) this.#unknownAt = now // this `kid` has caused its request
     if (this.#fetching === null) {
       if (now - this.#unknownAt < UNKNOWN_MS) throw this.#failure === null ? unknownKey() : unavailable(this.#failure)
       if (now - this.#failedAt < RETRY_MS) throw unavailable(this.#failure)

@@ -1,4 +1,4 @@
-// Tokens that have been verified, so that the next request with the same one costs a digest instead of a signature.
+// Remembers verified tokens, so that the next request with the same token costs a digest instead of the check of a signature.
 
 import { hash } from 'node:crypto'
 import type { AnyPrincipal } from 'weirjs/auth'
@@ -11,7 +11,7 @@ interface Entry<P> {
   readonly generation: number
 }
 
-/** Holds a bounded number; the oldest makes place. A token is known by its SHA-256 only. */
+/** Holds a bounded number of tokens; when full, the oldest is forgotten. Only the SHA-256 of a token is kept. */
 export class VerifiedTokens<P extends AnyPrincipal> {
   readonly #entries = new Map<string, Entry<P>>()
   readonly #most: number

@@ -24,19 +24,20 @@ import { type Tool, toolsOf } from './tools.ts'
 export interface McpOptions {
   /** Where clients connect. Default `/mcp`. */
   readonly path?: string
-  /**
-   * Entries of contracts, which have to be declared with `tool`. Default: all routes of the server, or of the group, that are declared so.
-   */
+  /** Entries of contracts, which must be declared with `tool`. Default: all routes of the server, or of the group, that have `tool`. */
   readonly tools?: readonly Entry[] | Contract
-  /** What clients are told about the server: `name`, `version`, and what else the protocol allows there. Default `weir`, in version `0`. */
+  /**
+   * The information that clients receive about the server: `name`, `version`, and other members that the protocol allows. Default `weir`, in
+   * version `0`.
+   */
   readonly info?: { readonly name: string; readonly version: string; readonly [member: string]: unknown }
   /** For the model: how the tools belong together. Default: none. */
   readonly instructions?: string
-  /** Which pages may connect. Default: `'same'` and the server's `frontEnds`. Others get 403. A client without Origin is no page. */
+  /** Which pages may connect. Default: `'same'` and the server's `frontEnds`. Others get 403. A client without Origin is not a page, and may connect. */
   readonly origins?: CorsOptions['origins']
   /**
-   * Serves protected resource metadata (RFC 9728), and names them in each 401. A tool whose route refuses the credentials is a 401 then, so that
-   * clients ask for others. Default: none.
+   * Serves protected resource metadata (RFC 9728), and names them in each 401. If the route of a tool refuses the credentials, the call then gets
+   * 401, so that clients ask for others. Default: none.
    */
   readonly resource?: ProtectedResourceOptions
   /** The largest response of a tool. Default 1 MiB. A larger one is an error for the model. */
@@ -138,7 +139,7 @@ class McpEndpoint {
   readonly policy: Policy
   readonly #host: ModuleHost
   readonly #settings: Settings
-  /** What the tools were made of. */
+  /** The list of routes from which the tools were made. */
   #routes: ModuleHost['routes'] | null = null
   #tools: ReadonlyMap<string, Tool> = new Map()
   /** For each endpoint, in JSON: clients ask for it in a few bytes, and may do so 64 times in a turn of the event loop. */
@@ -306,12 +307,12 @@ function fail({ response }: HttpSession, id: Id, code: number, message: string):
   return response.json({ jsonrpc: '2.0', id, error: { code, message } })
 }
 
-/** It is no request of the protocol. */
+/** The message is not a request of the protocol. */
 function refuse({ response }: HttpSession, code: number, message: string): HttpResponse {
   return response.status(400).json({ jsonrpc: '2.0', id: null, error: { code, message } })
 }
 
-/** Tells a client without credentials where to get some (RFC 9728 §5.1). */
+/** Tells a client without credentials where to get them (RFC 9728 §5.1). */
 function nameMetadata(response: HttpResponse, url: string): void {
   const outgoing = responseHandle(response)
   if (outgoing.statusCode !== 401) return

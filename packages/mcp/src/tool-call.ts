@@ -9,15 +9,15 @@ import { ArgumentError, requestOf } from './tool-request.ts'
 import { failure, ResultTooLarge, resultOf, type ToolResult, textContent } from './tool-result.ts'
 import type { Tool } from './tools.ts'
 
-/** Fields in which a proxy states who its client is, and what it has removed of the path. */
+/** Fields in which a proxy states its client, and the prefix that it has removed from the path. */
 const STATED = /^(?:forwarded|x-forwarded-.*|x-ingress-path)$/i
 
-/** What a call has led to: a result, or events that become one. */
+/** The outcome of a call: a result, or events that end with one. */
 type Called = ToolResult | AsyncGenerator<string, ToolResult>
 
 /**
  * @param most the largest result, in bytes
- * @param passesChallenges whether the client is told by a status that the route wants other credentials
+ * @param passesChallenges whether a status tells the client that the route requires other credentials
  * @throws HttpError with the challenge of the route
  */
 export async function callTool(session: HttpSession, tool: Tool, args: unknown, most: number, passesChallenges: boolean): Promise<Called> {
@@ -34,7 +34,7 @@ export async function callTool(session: HttpSession, tool: Tool, args: unknown, 
   }
 }
 
-/** What the model may know of an error. A failure of the route has been logged by then: the connection of its request has ended. */
+/** What the model may know about an error. A failure of the route has already been logged, because the connection of its request has ended. */
 function failed(error: unknown): ToolResult {
   if (error instanceof HttpError) throw error
   return failure(error instanceof ArgumentError || error instanceof ResultTooLarge ? error.message : 'the response was aborted')
@@ -59,7 +59,7 @@ async function send(session: HttpSession, tool: Tool, args: unknown): Promise<Re
   const { target, headers, body } = requestOf(tool, args, session)
   const { endpoint, basePath } = session
   const server = session.server as HttpServer
-  // Another path of the application may be another tenant's. One that a proxy has stated can be stated by a proxy alone.
+  // Another base path may belong to another tenant. A base path that a proxy has stated can only be stated by a proxy.
   const { place, peer } = basePath === server.basePath ? clientOf(session) : proxyOf(session, headers)
   const arrival = { peer, ...(endpoint !== null && { endpoint }) }
   const url = place + target
@@ -81,7 +81,7 @@ function clientOf({ clientAddress, isSecure, origin, basePath }: HttpSession): S
   return { place: origin + basePath, peer: { isSecure, ...(isIP(clientAddress) !== 0 && { address: clientAddress }) } }
 }
 
-/** @param headers get what the proxy has stated of its client */
+/** @param headers receive the fields in which the proxy has stated its client */
 function proxyOf(session: HttpSession, headers: Headers): Sender {
   const { address, isSecure } = session.peer
   for (const [name, value] of session.request.headers) if (STATED.test(name)) headers.set(name, value)

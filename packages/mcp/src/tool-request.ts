@@ -1,4 +1,4 @@
-// From the arguments of a call to the request that the route gets.
+// Makes the request for a route from the arguments of a call.
 
 import type { HttpSession } from 'weirjs'
 import { kindOf } from 'weirjs/kit'
@@ -13,12 +13,12 @@ const LEFT_OUT =
   /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|content-.*|accept|accept-encoding|range|if-.*|cache-control|pragma|max-forwards|http2-settings|proxy-.*|forwarded|x-forwarded-.*|mcp-.*|last-event-id)$/i
 
 /**
- * Characters of all arguments that become a part of the path, the query or a field. A server reads no larger head, and to make one takes much longer
- * than to refuse it.
+ * Characters of all arguments that become a part of the path, the query or a field. A server reads no larger head, and making one takes much longer
+ * than refusing it.
  */
 const MOST_IN_HEAD = 65_536
 
-/** What a tool is called with, apart from where the application is. */
+/** The request of a call, relative to the base path of the application. */
 interface ToolRequest {
   /** Path and query. */
   readonly target: string
@@ -37,7 +37,7 @@ export function requestOf(tool: Tool, given: unknown, session: HttpSession): Too
         `there is no argument ${JSON.stringify(name.slice(0, 100))}; the arguments are ${[...tool.args.keys()].join(', ')}`,
       )
   let room = MOST_IN_HEAD
-  /** Of an argument that is not the body. */
+  /** The texts of an argument that is not the body. */
   const textsFor = (name: string, value: unknown): readonly string[] => {
     const texts = textsOf(name, value)
     for (const text of texts) room -= name.length + text.length + 2

@@ -1,4 +1,4 @@
-// From the response of a route to the result of a call.
+// Makes the result of a call from the response of a route.
 
 import { Buffer } from 'node:buffer'
 
@@ -67,7 +67,7 @@ function isJson(media: string): boolean {
   return media === 'application/json' || media.endsWith('+json')
 }
 
-/** What a model can read of a refusal. The detail names each value that does not fit. */
+/** A refusal as a text for the model. The detail names each value that does not fit. */
 function problemText(status: number, media: string, bytes: Buffer): string {
   const text = bytes.toString('utf8')
   if (media !== 'application/problem+json') return /^text\/plain|json$/.test(media) && text !== '' ? text : `the response is ${status}`

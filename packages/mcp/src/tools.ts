@@ -29,7 +29,7 @@ export interface Tool {
 /** Which routes are tools; null for all that are declared as such. */
 type Chosen = readonly Entry[] | Contract | null
 
-/** A client authenticates itself with these. No model does so for it. */
+/** Parameters with which a client authenticates itself. They are not arguments of a model. */
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie', 'host'])
 const NAME = /^[\w.-]{1,128}$/
 
@@ -115,7 +115,7 @@ function outputOf({ answers }: RouteListing): JsonSchema | null {
   return written['type'] === 'object' ? writer.document(written) : null
 }
 
-/** RFC 9110 §9.2: what a method promises. */
+/** The hints that follow from the properties of a method (RFC 9110 §9.2). */
 function hintsOf(method: string): object {
   if (method === 'GET' || method === 'HEAD' || method === 'QUERY' || method === 'OPTIONS') return { readOnlyHint: true }
   return { readOnlyHint: false, ...((method === 'PUT' || method === 'DELETE') && { idempotentHint: true }) }

@@ -1,11 +1,11 @@
-// What both relays over NATS have for each channel of this process: made for its first subscription, gone with its last.
+// The channels of this process, for both relays over NATS: a channel is created for its first subscription, and removed with its last.
 
 import type { RelayMessage, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
 
 import { type NatsLink, unavailable } from './nats-link.ts'
 import { NatsSubscription } from './nats-subscription.ts'
 
-/** What hands the messages of a channel to its subscriptions. */
+/** Delivers the messages of a channel to its subscriptions. */
 interface Channel {
   /** @param after the id after which the subscription wants to hear everything */
   add(subscription: NatsSubscription, after: string | undefined): void

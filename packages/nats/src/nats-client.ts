@@ -26,7 +26,7 @@ export interface NatsConnection {
   flush(): Promise<void>
   status(): AsyncIterable<NatsStatus>
   isClosed(): boolean
-  /** What the server told the client about itself. */
+  /** The information of the server about itself. */
   readonly info?: { readonly max_payload: number } | undefined
 }
 
@@ -90,7 +90,7 @@ export function checkJetStream(owner: string, jetstream: NatsJetStream): void {
   checkFunctions(owner, 'jetstream', jetstream, ['publish', 'jetstreamManager'], 'what jetstream(connection) of @nats-io/jetstream returns')
 }
 
-/** @throws WEIR_OPTION_INVALID for what is no text; WEIR_RELAY_UNAVAILABLE for more than the server takes */
+/** @throws WEIR_OPTION_INVALID for data that is not a string; WEIR_RELAY_UNAVAILABLE for more than the server accepts */
 export function checkData({ connection, owner }: { readonly connection: NatsConnection; readonly owner: string }, data: string): void {
   if (typeof data !== 'string') throw invalid(owner, `publish: the data is ${kindOf(data)}, not a string`)
   const most = connection.info?.max_payload ?? Number.POSITIVE_INFINITY

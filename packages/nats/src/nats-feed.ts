@@ -1,5 +1,5 @@
-// A channel of a relay over JetStream that has subscribers in this process: one subscription in NATS for all of them, and what was missed is
-// read from the stream.
+// A channel of a relay over JetStream that has subscribers in this process: one subscription in NATS for all of them. Missed messages are read from
+// the stream.
 
 import type { RelayMessage } from 'weirjs/relay'
 import { BEFORE_FIRST } from 'weirjs/relay'
@@ -19,7 +19,7 @@ interface Heard {
 /** The latest messages of a channel stay in memory, for clients that have been away for a moment. */
 const MOST_RECENT = 256
 const MOST_RECENT_CHARACTERS = 256 * 1024
-/** What arrives while missed messages are being read. Older ones than these are read, too. */
+/** How many messages that arrive while missed ones are being read are kept. Older ones are read from the stream too. */
 const MOST_FRESH = 4_096
 const PAUSE_MS = 500
 const SEQUENCE = /^[1-9]\d{0,15}$/
@@ -40,21 +40,21 @@ export class NatsFeed {
   readonly #subject: string
   readonly #unsubscribe: () => void
   readonly #all = new Set<NatsSubscription>()
-  /** Those that have heard everything up to `#position`. */
+  /** The subscriptions that have received everything up to `#position`. */
   readonly #live = new Set<NatsSubscription>()
-  /** Begin with what is published from now on, as soon as the feed is live. */
+  /** Subscriptions that begin with the next published message, as soon as the feed is live. */
   readonly #beginning = new Set<NatsSubscription>()
   /** The sequence up to which all messages of the channel have been handed out; -1 before the feed has begun. */
   #position = -1
   #created = ''
-  /** What has been handed out last, and what has arrived and waits for what was missed before. */
+  /** The messages that were delivered last, and those that have arrived and wait for missed ones before them. */
   #recent: Heard[] = []
   #recentCharacters = 0
   #fresh: Heard[] = []
   #isLive = false
   /** Resolves when the feed is live, or has ended. */
   #settling: Promise<void> | null = null
-  /** Counts the reasons to settle: one may come while it does. */
+  /** Counts the reasons to settle, because another one may arise meanwhile. */
   #alarms = 0
   #isClosed = false
 
@@ -82,7 +82,7 @@ export class NatsFeed {
     } else void this.#resume(subscription, after)
   }
 
-  /** Nothing arrives anymore, or something is missing: reads what was missed, as soon as there is a connection. */
+  /** Called when no messages arrive any more, or some are missing: reads the missed messages as soon as there is a connection. */
   settle(): void {
     this.#isLive = false
     this.#alarms++
@@ -127,7 +127,7 @@ export class NatsFeed {
   #arrive(received: NatsMessage): void {
     const seq = Number(received.headers?.get('Nats-Sequence'))
     const after = Number(received.headers?.get('Nats-Last-Sequence'))
-    if (!(Number.isSafeInteger(seq) && seq > 0 && after >= 0)) return // not of a server
+    if (!(Number.isSafeInteger(seq) && seq > 0 && after >= 0)) return // not an id of a server
     if (this.#isLive && seq <= this.#position) {
       if (!this.#hasHandedOut(seq)) this.#distrust(after)
       return
@@ -147,14 +147,14 @@ export class NatsFeed {
     return oldest === undefined || seq <= oldest.after || this.#recent.some((heard) => heard.seq === seq)
   }
 
-  /** A message is new, although its sequence is not: one before it was not from the server, and what the stream has since then comes now. */
+  /** A message is new although its sequence is not: an earlier message was not from the server, and now the messages of the stream since then arrive. */
   #distrust(position: number): void {
     this.#hearGap(position)
     this.settle()
   }
 
   #handOut(heard: Heard): void {
-    // With 0, the message before was dropped or there was none: then nothing is known from before this position.
+    // With 0, the message before it was dropped, or there was none. Then nothing before this position is known.
     this.#recent.push(heard.after === 0 ? { ...heard, after: this.#position } : heard)
     this.#position = heard.seq
     this.#recentCharacters += heard.message.data.length
@@ -196,7 +196,7 @@ export class NatsFeed {
     subscription.becomeReady()
   }
 
-  /** Hands out everything that the stream has, up to what arrives. */
+  /** Delivers everything that the stream has, up to the messages that arrive. */
   async #catchUp(): Promise<void> {
     const state = await this.#stream.state()
     if (this.#position < 0) {
@@ -218,12 +218,12 @@ export class NatsFeed {
       }
       this.#position = Math.max(this.#position, state.last)
       if (this.#fresh.every(({ seq }) => seq <= this.#position)) return
-      if (isLast) this.#skip() // what is missing before it was dropped already
+      if (isLast) this.#skip() // the missing messages before it have been dropped
       isLast = true
     }
   }
 
-  /** Hands out what has arrived. @returns false if something is missing before it, or nothing has arrived */
+  /** Delivers the messages that have arrived. @returns false if some before them are missing, or none have arrived */
   #handOutFresh(): boolean {
     while (this.#fresh.length > 0) {
       const heard = this.#fresh[0]!
@@ -253,8 +253,8 @@ export class NatsFeed {
   }
 
   /**
-   * Whether messages of the channel that followed a position are no longer kept, and where to go on. What a stream has dropped is known by its
-   * first sequence, not by channel: there may be a gap that was in other channels only.
+   * Whether messages of the channel after a position are no longer kept, and where to continue. The first sequence tells what a stream has dropped,
+   * but not for which channel: a reported gap may concern only other channels.
    */
   async #findGap(position: number, { created, first, last, maxLength }: StreamState): Promise<{ isGap: boolean; position: number }> {
     if (position > last || (this.#created !== '' && this.#created !== created)) return { isGap: true, position: first - 1 }
@@ -293,7 +293,7 @@ export class NatsFeed {
     }
   }
 
-  /** Joins one that has heard everything before the oldest message in memory. An id that was not checked may be none of this stream. */
+  /** Joins a subscription that has received everything before the oldest message in memory. An unchecked id may not belong to this stream. */
   #joinRecent(subscription: NatsSubscription, isChecked: boolean): boolean {
     const { sequence } = subscription
     const oldest = this.#recent[0]?.after ?? this.#position
@@ -304,7 +304,7 @@ export class NatsFeed {
   }
 }
 
-/** -1 for an id that no stream has. */
+/** -1 for an id that no stream can have. */
 function sequenceOf(id: string): number {
   if (id === BEFORE_FIRST) return 0
   return SEQUENCE.test(id) && Number.isSafeInteger(Number(id)) ? Number(id) : -1
@@ -314,7 +314,7 @@ function messageOf(seq: number, data: string): RelayMessage {
   return Object.freeze({ id: String(seq), data })
 }
 
-/** Tells whether the program's account may not ask for the stream. */
+/** Whether the program's account is not allowed to ask for the stream. */
 function isForbidden(error: unknown): boolean {
   const { cause, name } = Object(error) as { readonly cause?: unknown; readonly name?: unknown }
   return name === 'PermissionViolationError' || (cause !== undefined && isForbidden(cause))

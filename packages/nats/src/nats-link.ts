@@ -1,4 +1,4 @@
-// Whether the program's connection to NATS is up: what the client tells in its status, and the requests that a lost connection leaves without a
+// Watches whether the program's connection to NATS is up, by the status of the client, and fails the requests to which a lost connection brings no
 // reply.
 
 import { WeirError } from 'weirjs'

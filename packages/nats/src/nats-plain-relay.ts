@@ -1,4 +1,4 @@
-// A relay over core NATS, which keeps nothing: who is away when a message is published misses it.
+// A relay over core NATS, which keeps nothing: a process that is disconnected when a message is published misses it.
 
 import { setImmediate } from 'node:timers/promises'
 import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
@@ -95,7 +95,7 @@ export class PlainNatsRelay implements Relay {
 
   #confirm(refused: Map<string, Error>): Batch {
     const confirm = async (): Promise<void> => {
-      await null // all that is published in this tick
+      await null // everything that is published in this tick
       this.#batch = null
       this.#refusals.add(refused)
       try {
@@ -128,14 +128,14 @@ export class PlainNatsRelay implements Relay {
   }
 }
 
-/** One subscription in NATS for all of a channel in this process. */
+/** One subscription in NATS for all subscribers of a channel in this process. */
 class PlainChannel {
   readonly #connection: NatsConnection
   readonly #link: NatsLink
   readonly #onEmpty: () => void
   readonly #unsubscribe: () => void
   readonly #all = new Set<NatsSubscription>()
-  /** Those that have to be told about a gap, when it is over. */
+  /** The subscriptions to tell about a gap when it is over. */
   readonly #gaps = new Set<NatsSubscription>()
   /** The server has confirmed the subscription, on the present connection. */
   #isActive = false

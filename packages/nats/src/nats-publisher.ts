@@ -1,4 +1,4 @@
-// What waits to be kept by JetStream: in order, sent again after a lost connection, and never stored twice.
+// Publishes messages to JetStream in order, sends them again after a lost connection, and never stores them twice.
 
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
@@ -16,7 +16,7 @@ interface NatsPublisherOptions {
   readonly clock: Clock
   readonly timeoutMs: number
   readonly maxQueuedSize: number
-  /** Finds out whether messages can be sent, on each new connection and when JetStream does not take them. */
+  /** Finds out whether messages can be sent, on each new connection and when JetStream does not accept them. */
   readonly prepare: () => Promise<void>
 }
 
@@ -24,7 +24,7 @@ interface Waiting {
   readonly subject: string
   readonly data: string
   readonly bytes: number
-  /** By which the server knows a message that was sent again. */
+  /** The id by which the server recognizes a message that was sent again. */
   readonly token: string
   readonly deadline: number
   isSent: boolean
@@ -34,19 +34,19 @@ interface Waiting {
 
 const PAUSE_MS = 100
 const TICK_MS = 100
-/** What a message takes without its data. */
+/** What a message takes in addition to its data. */
 const OVERHEAD_BYTES = 200
 
 export class NatsPublisher {
   readonly #options: NatsPublisherOptions
-  /** Those that are not confirmed, oldest first: all are sent again together, so that they stay in order. */
+  /** The unconfirmed messages, oldest first: all are sent again together, so that they stay in order. */
   readonly #waiting = new Set<Waiting>()
   readonly #tokens = randomBytes(12).toString('base64url')
   #count = 0
   #bytes = 0
   /** `closed` until everything that waits can be sent. */
   #gate: 'closed' | 'opening' | 'open' = 'closed'
-  /** Counts the times that the gate was opened: what was sent before and fails now has been sent again. */
+  /** Counts how often the gate was opened: a message that was sent in an earlier round and fails now has been sent again. */
   #round = 0
   #trouble: unknown
   #stopTicks: (() => void) | null = null
@@ -74,7 +74,7 @@ export class NatsPublisher {
     })
   }
 
-  /** The connection is lost: what is not confirmed is sent again on the next one. */
+  /** The connection is lost: unconfirmed messages are sent again on the next one. */
   onDown(): void {
     if (this.#gate === 'open') this.#gate = 'closed'
   }

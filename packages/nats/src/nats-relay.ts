@@ -1,4 +1,4 @@
-// natsRelay: its options, and which of the two relays they ask for.
+// `natsRelay`: its options, which select one of the two relays.
 
 import type { Duration, Size } from 'weirjs'
 import { type Clock, invalid, isInstance, option, rules, systemClock } from 'weirjs/kit'

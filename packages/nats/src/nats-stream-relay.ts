@@ -1,4 +1,4 @@
-// A relay over JetStream, which keeps messages: who was away hears what was published meanwhile.
+// A relay over JetStream, which keeps messages: a subscriber that was away receives what was published meanwhile.
 
 import type { Clock } from 'weirjs/kit'
 import type { Relay, RelayMessage, RelayPublishOptions, RelaySubscribeOptions, RelaySubscription } from 'weirjs/relay'
@@ -17,7 +17,10 @@ interface NatsStreamRelayOptions extends NatsStreamOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** A message can be lost between the servers of a cluster. The next one of its channel shows that; here is how long it takes without one. */
+/**
+ * A message can be lost between the servers of a cluster. The next message of its channel shows that. Without one, the loss is noticed within this
+ * time.
+ */
 const VERIFY_MS = 30_000
 
 export class NatsStreamRelay implements Relay {
@@ -27,7 +30,7 @@ export class NatsStreamRelay implements Relay {
   readonly #publisher: NatsPublisher
   readonly #feeds: NatsChannels<NatsFeed>
   readonly #stopVerifying: () => void
-  /** The stream was there on the present connection. */
+  /** Whether the stream existed on the current connection. */
   #hasStream = false
 
   constructor(options: NatsStreamRelayOptions) {

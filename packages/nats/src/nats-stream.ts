@@ -1,8 +1,8 @@
-// The stream in JetStream that keeps the messages of a relay: how it is made and checked, and how it is read.
+// The stream in JetStream that keeps the messages of a relay: creates and checks it, and reads it.
 //
 // A server publishes each message again once the stream has it, with its sequence and the sequence of the message before it on the same subject
-// (`republish`, NATS 2.8.3). So a subscription of core NATS, which costs the server little, is enough to hear messages with their ids and to
-// notice when one is missing. Consumers, which the server would have to keep for every channel of every process, are not used.
+// (`republish`, NATS 2.8.3). So a subscription of core NATS, which costs the server little, is enough to hear messages with their ids and to notice
+// when one is missing. Consumers, which the server would have to keep for every channel of every process, are not used.
 
 import { invalid } from 'weirjs/kit'
 import type { NatsJetStream, NatsJetStreamManager, NatsStreamConfig, NatsStreamInfo } from './nats-client.ts'
@@ -14,7 +14,7 @@ export interface NatsStreamOptions {
   readonly jetstream: NatsJetStream
   readonly prefix: string
   readonly stream: string
-  /** Messages of each channel. Undefined, as `maxAgeMs`: the program has not said. */
+  /** How many messages of each channel are kept. Undefined if the program does not state it, like `maxAgeMs`. */
   readonly maxLength: number | undefined
   readonly maxAgeMs: number | undefined
   /** How long a publisher may send a message again. */
@@ -28,7 +28,7 @@ interface StoredMessage {
 
 /** The stream at one moment. */
 export interface StreamState {
-  /** When it was made: sequences of another one mean nothing. */
+  /** When it was created: the sequences of another stream have no meaning. */
   readonly created: string
   /** Sequences of the first message that is kept and of the last, of any channel. Of an empty stream, the first is one more than the last. */
   readonly first: number
@@ -76,13 +76,13 @@ export class NatsStream {
   }
 
   /**
-   * Makes the stream if there is none.
+   * Creates the stream if there is none.
    *
    * @throws (rejects) WEIR_OPTION_INVALID if there is one that cannot be used; what the client rejects with
    */
   state(): Promise<StreamState> {
     this.#state ??= (async () => {
-      await null // one request for all that ask in this tick
+      await null // one request for all calls of this tick
       this.#state = null
       return await this.#readState()
     })()
@@ -135,7 +135,7 @@ export class NatsStream {
     await this.#link
       .whileUp(() => streams.add(this.#config()))
       .catch((error: unknown) => {
-        if (codeOf(error) !== NAME_IN_USE) throw error // another process has just made one
+        if (codeOf(error) !== NAME_IN_USE) throw error // another process has just created it
       })
     return await this.#info()
   }
@@ -143,7 +143,7 @@ export class NatsStream {
   async #info(): Promise<NatsStreamInfo> {
     const { streams } = await this.#open()
     const info = await this.#link.whileUp(() => streams.info(this.#options.stream))
-    // For a moment, a server knows a stream and not when it was made.
+    // For a moment, a server knows a stream, but not its creation time.
     if (info.created.startsWith('0001-')) throw unavailable('the stream is just being made')
     this.#check(info.config)
     return info
@@ -161,7 +161,7 @@ export class NatsStream {
     }
   }
 
-  /** A stream that is there is never changed: others may use it. */
+  /** An existing stream is never changed, because others may use it. */
   #check(config: NatsStreamConfig): void {
     const { maxAgeMs, maxLength, owner, prefix, stream, timeoutMs } = this.#options
     const wanted = this.#config()

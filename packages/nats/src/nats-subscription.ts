@@ -24,7 +24,7 @@ export class NatsSubscription implements RelaySubscription {
       this.#becomeReady = resolve
       this.#failToBeReady = reject
     })
-    this.ready.catch(() => {}) // not everyone waits for it
+    this.ready.catch(() => {}) // not every caller waits for it
   }
 
   set onClose(onClose: () => void) {
@@ -49,14 +49,14 @@ export class NatsSubscription implements RelaySubscription {
     }
   }
 
-  /** Hears a message of the stream, unless it has heard it before. */
+  /** Receives a message of the stream, unless it has received it before. */
   hearFrom(seq: number, message: RelayMessage): void {
     if (seq <= this.sequence) return
     this.sequence = seq
     this.hear(message)
   }
 
-  /** @param sequence where in the stream it goes on */
+  /** @param sequence where it continues in the stream */
   hearGap(sequence: number = -1): void {
     if (this.isClosed) return
     this.sequence = sequence

@@ -1,5 +1,5 @@
-// `@weirjs/oidc`: login at an identity provider, with the authorization code flow of OpenID Connect as RFC 9700 (OAuth 2.0 Security) wants it:
-// PKCE, a state and a nonce for each login, and the issuer of each response checked (RFC 9207).
+// `@weirjs/oidc`: login at an identity provider, with the authorization code flow of OpenID Connect as RFC 9700 (OAuth 2.0 Security) demands: PKCE,
+// a state and a nonce for each login, and the issuer of each response checked (RFC 9207).
 
 import { hash } from 'node:crypto'
 import { type Duration, type HttpSession, type Module, type ModuleHost, type Policy, type Usable, WeirError } from 'weirjs'
@@ -44,8 +44,8 @@ export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   /** The path of the routes, after the prefix of a group. Default `/auth`: `/auth/login`, `/auth/callback` and `/auth/logout`. */
   readonly path?: string
   /**
-   * Scheme and host of this server, as the provider knows them. Without it and `hosts`, only browsers on the same machine can log in: the host would be
-   * the client's word.
+   * Scheme and host of this server, as the provider knows them. Without it and `hosts`, only browsers on the same machine can log in, because the
+   * client would choose the host.
    */
   readonly origin?: string
   /**
@@ -74,7 +74,7 @@ export interface OidcOptions<Claims extends StoredObject = StoredObject> {
   readonly use?: readonly Usable[]
 }
 
-/** More about a login than its ID token states. */
+/** Details of a login beyond its ID token. */
 export interface LoginDetails {
   readonly accessToken: string
   readonly scopes: readonly string[]
@@ -90,7 +90,7 @@ export interface Oidc extends Module {
   readonly logoutPath: string
   /**
    * The tokens of the session that has sent the request. An access token that expires within 30 seconds is refreshed first, by one request at a
-   * time. Null if there are none any more: the client has to log in again.
+   * time. Null if there are no tokens any more: the client has to log in again.
    * @throws (rejects) WEIR_OIDC_UNAVAILABLE, WEIR_STORE_UNAVAILABLE; WEIR_SERVER_STATE without `keepTokens`
    */
   tokens(session: HttpSession): Promise<Tokens | null>
@@ -127,7 +127,7 @@ export const OIDC_RULES = rules<OidcOptions>(OWNER)(
   },
   { excludes: [['origin', 'hosts']] },
 )
-/** What a login sets itself. */
+/** Parameters that a login sets itself. */
 const OWN_PARAMETERS = [
   'client_id',
   'code_challenge',
@@ -141,7 +141,7 @@ const OWN_PARAMETERS = [
 ]
 /** A longer address is not returned to, because it is in a cookie. */
 const MAX_RETURN_CHARACTERS = 1_000
-/** Of a Host, in an error. */
+/** The most characters of a Host in an error. */
 const MAX_SHOWN_ORIGIN = 200
 /** The providers that sign people in to the same sessions. */
 const INSTALLED = new WeakMap<object, readonly OidcOptions[]>()
@@ -162,7 +162,7 @@ class OidcModule implements Oidc {
   readonly #transactions: Transactions
   readonly #usedLogins: UsedLogins
   readonly #keeper: TokenKeeper | null
-  /** At which provider, and as whom, people log in. */
+  /** The issuer and the client id of the logins. */
   readonly #client: string
   readonly #path: string
   readonly #scope: string
@@ -223,7 +223,7 @@ class OidcModule implements Oidc {
     host.map('POST', `${this.#path}/logout`, { use: [...protects, ...use] }, (_, session) => this.#logOut(session))
   }
 
-  /** Of the routes that people need who have not logged in yet. */
+  /** The policy of the routes that people need before they have logged in. */
   get #entry(): Policy {
     const { name: own } = this.#options.sessions.scheme()
     return {
@@ -238,7 +238,7 @@ class OidcModule implements Oidc {
     }
   }
 
-  /** `sub` is unique for one issuer only (OpenID Connect Core, section 2): people of two of them could be one principal. */
+  /** `sub` is unique only for one issuer (OpenID Connect Core, section 2): people of two issuers could become one principal. */
   #checkOtherProviders(): void {
     const { issuer, principal } = this.#options
     const others = INSTALLED.get(this.#options.sessions) ?? []
@@ -313,7 +313,7 @@ class OidcModule implements Oidc {
     return response.redirect(elsewhere ?? this.#afterLogout, 303)
   }
 
-  /** Where the provider sends the browser back to, or why it is not sent there. Without `origin`, the client has stated it. */
+  /** The origin to which the provider returns the browser, or the reason for a refusal. Without `origin`, the client states it. */
   #originFor(session: HttpSession): string | WeirError {
     const { origin, hosts } = this.#options
     if (origin !== undefined) return origin

@@ -1,4 +1,4 @@
-// The identity provider: found when it is first needed, and asked with a timeout. What goes wrong there becomes one of three errors.
+// The identity provider: its configuration is read when it is first needed, and each request has a timeout. Failures become one of three errors.
 
 import * as OpenId from 'openid-client'
 import { WeirError } from 'weirjs'
@@ -19,7 +19,7 @@ export type UserInfo = Pick<IdClaims, 'sub'> & Readonly<Record<string, unknown>>
 /** How a program proves its identity at the provider: a `ClientAuth` of `openid-client`. */
 export type ClientAuthentication = (server: never, client: never, body: URLSearchParams, headers: Headers) => unknown
 
-/** What the token endpoint answers (RFC 6749 §5.1). */
+/** The response of the token endpoint (RFC 6749 §5.1). */
 export interface TokenResponse {
   readonly access_token: string
   /** Seconds. */
@@ -29,7 +29,7 @@ export interface TokenResponse {
   readonly id_token?: string | undefined
 }
 
-/** What makes a login unlike any other. */
+/** The secrets of one login. */
 export interface LoginSecrets {
   readonly state: string
   readonly nonce: string
@@ -37,7 +37,7 @@ export interface LoginSecrets {
   readonly verifier: string
 }
 
-/** What a login has led to. */
+/** The result of a login. */
 export interface Grant {
   readonly claims: IdClaims
   readonly tokens: TokenResponse
@@ -49,18 +49,18 @@ interface ProviderOptions {
   readonly clientId: string
   readonly clientSecret: string | null
   readonly clientAuthentication: ClientAuthentication | null
-  /** Undefined: only where the token endpoint itself does not prove whose ID token it is. */
+  /** Undefined: only if the token endpoint does not itself prove the origin of the ID token. */
   readonly checkSignature: boolean | undefined
   readonly timeoutMs: number
 }
 
-/** How long what a provider states about itself is used before it is asked again. */
+/** How long the configuration of a provider is used before it is read again. */
 const FRESH_MS = 24 * 3_600_000
 /** Errors of RFC 6749 §4.1.2.1 that the provider reports about itself. */
 const OF_THE_PROVIDER: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable'])
 /** Errors of RFC 6749 §5.2 that the client of a login can cause, such as by sending the same code twice. */
 const OF_THE_CODE: ReadonlySet<string> = new Set(['invalid_grant', 'invalid_request'])
-/** What the package finds wrong in what a browser has brought back, or in an ID token. */
+/** Codes of the package for an invalid response that a browser has brought back, or an invalid ID token. */
 const OF_THE_RESPONSE: ReadonlySet<string> = new Set([
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
@@ -135,7 +135,7 @@ export class Provider {
     return this.#openid.buildEndSessionUrl(configuration, parameters).href
   }
 
-  /** What the provider states about itself. A failure is not remembered. @throws (rejects) WEIR_OIDC_UNAVAILABLE */
+  /** The configuration of the provider. A failure is not remembered. @throws (rejects) WEIR_OIDC_UNAVAILABLE */
   #configuration(clock: Clock): Promise<OpenId.Configuration> {
     if (this.#found !== null && clock.wallTime() - this.#found.at < FRESH_MS) return Promise.resolve(this.#found.configuration)
     this.#finding ??= this.#find(clock).finally(() => (this.#finding = null))
@@ -176,7 +176,7 @@ export class Provider {
     }
   }
 
-  /** No error of the package becomes a cause: what it holds may be tokens, and a logger would show them. */
+  /** No error of the package becomes a cause, because it may contain tokens, which a logger would show. */
   #describe(error: unknown): WeirError {
     const { AuthorizationResponseError, ClientError, ResponseBodyError } = this.#openid
     if (error instanceof AuthorizationResponseError) {

@@ -6,7 +6,7 @@ import { isInstance } from 'weirjs/kit'
 import type { OpenedSession, StoredObject } from 'weirjs/sessions'
 import type { Provider, TokenResponse } from './provider.ts'
 
-/** What the provider has issued to a session. */
+/** The tokens that the provider has issued to a session. */
 export interface Tokens {
   readonly accessToken: string
   /** Null if the provider has not stated it. */
@@ -18,7 +18,7 @@ export interface Tokens {
 
 /** As they are stored: not an interface, which could not be a `StoredObject`. */
 type Kept = {
-  /** Whose tokens they are: another client of the provider must not use them. */
+  /** The client that got the tokens: another client of the provider must not use them. */
   readonly client: string
   readonly access: string
   /** Milliseconds since 1970; null if the provider has not stated it. */
@@ -26,7 +26,7 @@ type Kept = {
   readonly scope: string
   readonly refresh: string | null
   readonly id: string | null
-  /** Until when other requests wait for the request that refreshes. 0: none does. */
+  /** Until when other requests wait for the request that refreshes; 0 if no request does. */
   readonly refreshingUntil: number
 }
 
@@ -84,7 +84,7 @@ export class TokenKeeper {
     }
   }
 
-  /** Whoever notes this first refreshes. */
+  /** The request that notes this first refreshes. */
   #claim(extra: StoredObject, clock: Clock, mine: { is: boolean }): StoredObject | undefined {
     const kept = keptIn(extra, this.#client)
     const now = clock.wallTime()

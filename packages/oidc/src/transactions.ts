@@ -1,12 +1,12 @@
-// Logins in progress. Each is a cookie of its own, sealed, so that several tabs can log in at the same time, and that whoever only visits the
-// login page costs the server no memory.
+// Logins in progress. Each has its own sealed cookie, so that several tabs can log in at the same time, and visitors of the login page cost the
+// server no memory.
 
 import type { HttpSession } from 'weirjs'
 import { exchange } from 'weirjs/kit'
 import type { SealedCookies } from 'weirjs/sessions'
 import type { LoginSecrets } from './provider.ts'
 
-/** What has to be the same when a browser comes back from the provider. */
+/** The data of a login that must be the same when a browser comes back from the provider. */
 interface Transaction extends LoginSecrets {
   /** Where the client goes after the login. */
   readonly path: string

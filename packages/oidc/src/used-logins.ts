@@ -1,5 +1,5 @@
-// Which logins have signed someone in. The cookie of a login can be kept, and its response sent again: if the provider takes its code twice, it must
-// not lead in twice. Each process knows its own.
+// Remembers the logins that have signed someone in. A browser can keep the cookie of a login and send its response again. Even if the provider
+// accepts the code twice, it must not sign in twice. Each process knows its own logins.
 
 import { WeirError } from 'weirjs'
 

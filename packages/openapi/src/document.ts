@@ -7,7 +7,7 @@ import { DocumentResponses, isEventStream, type Part } from './responses.ts'
 import { DocumentSchemas } from './schemas.ts'
 import { SecuritySchemes } from './security.ts'
 
-/** The Info Object of OpenAPI: what the API is called, and anything else that the specification allows there. */
+/** The Info Object of OpenAPI: the title of the API, and other members that the specification allows. */
 export interface OpenApiInfo {
   readonly title: string
   /** Of the API, not of OpenAPI. */
@@ -37,7 +37,7 @@ export interface DocumentSettings {
 
 interface BuiltDocument {
   readonly document: OpenApiDocument
-  /** What of the routes it does not describe, and why. */
+  /** The parts of routes that it does not describe, with the reasons. */
   readonly faults: readonly string[]
 }
 

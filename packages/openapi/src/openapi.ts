@@ -10,11 +10,11 @@ import { ServedDocument } from './served-document.ts'
 const { flag, func, list, oneOf, readBy, text } = option
 
 export interface OpenApiOptions {
-  /** `title` and `version` of the API, and whatever else OpenAPI allows there. */
+  /** `title` and `version` of the API, and other members that OpenAPI allows. */
   readonly info: OpenApiInfo
   /** Where the API is. Default: where the document is. */
   readonly servers?: readonly OpenApiServer[]
-  /** `auto` (default): 3.2 if a route has the method QUERY or answers with an event stream, which 3.1 cannot describe, otherwise 3.1. */
+  /** `auto` (default): 3.2 if a route has the method QUERY or responds with an event stream, which 3.1 cannot describe, otherwise 3.1. */
   readonly version?: 'auto' | '3.1' | '3.2'
   /** Where the document is served. Default `/openapi.json`. */
   readonly path?: string
@@ -93,7 +93,7 @@ export function openapi(options: OpenApiOptions): Module {
   }
 }
 
-/** Where the page is, to who develops the program. */
+/** Tells the developer of the program where the page is. */
 function tellPage(runner: launch.LaunchHost, host: ModuleHost, path: string, endpoint: string | undefined): void {
   for (const one of host.endpoints)
     if (!one.isUnixSocket && (endpoint === undefined || one.name === endpoint))

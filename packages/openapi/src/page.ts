@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 
 const PACKAGE = 'swagger-ui-dist'
 
-/** What the page loads of the package. */
+/** The files of the package that the page loads. */
 const FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'] as const
 
 /** Nothing is loaded from elsewhere, and nothing is sent elsewhere. The style sheet has images as `data:` URLs. */

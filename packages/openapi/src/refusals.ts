@@ -16,7 +16,7 @@ interface OwnParameter {
 interface Refusals {
   /** In ascending order. */
   readonly statuses: readonly number[]
-  /** Whether the responses of the route state what is left of a quota. */
+  /** Whether the responses of the route state the rest of a quota. */
   readonly hasQuota: boolean
   /** Whether a 503 states when to try again. */
   readonly isShort: boolean
@@ -32,10 +32,10 @@ export function refusalsOf(route: RouteListing, security: RouteSecurity | null):
   }
 }
 
-/** What the server itself refuses. */
+/** The refusals of the server itself. */
 function ownStatuses({ bindings, body, limits, invalidBodyStatus, ...route }: RouteListing): number[] {
   const isForm = body?.kind === 'multipart' || body?.kind === 'form' // these have limits of their own
-  const isUpgrade = route.upgradesTo !== null // its handshake may be wrong, of another origin, or missing
+  const isUpgrade = route.upgradesTo !== null // the handshake may be invalid, from another origin, or missing
   const mayFail: readonly (readonly [number, boolean])[] = [
     [400, isUpgrade || body !== null || Object.values(bindings).some(({ schema }) => schema !== null)],
     [403, isUpgrade],
@@ -53,7 +53,7 @@ function securityStatuses(security: RouteSecurity | null): number[] {
   return [...(security.isClosed ? [401] : []), ...(security.isNarrowed ? [403] : [])]
 }
 
-/** By what a policy states about itself. What csrf, decompression and idempotency refuse depends on the route, too. */
+/** The statuses with which a policy refuses, by its description. For csrf, decompression and idempotency, they also depend on the route. */
 function statusesOf({ name, description }: PolicyListing, route: RouteListing): readonly number[] {
   if (name === 'csrf') return description === 'refuse' && !SAFE.has(route.method) ? [403] : []
   if (name === 'decompression') return has(description, 'codings') && readsBody(route) ? [400, 415] : []
@@ -66,7 +66,7 @@ function refusesOf(description: unknown): readonly number[] {
   return Array.isArray(refuses) ? refuses.filter((status) => Number.isInteger(status) && status >= 400 && status <= 599) : []
 }
 
-/** What a body says about itself, as policies do: the body of a webhook does. */
+/** The description of a body, in the form of policies, as the body of a webhook has it. */
 function descriptionOf(body: RouteListing['body']): unknown {
   return memberOf(body, 'description')
 }
@@ -79,7 +79,7 @@ export function parametersBeside({ policies, body }: RouteListing): readonly Own
   })
 }
 
-/** What policies state of other responses, by status. */
+/** Other responses that policies describe, by status. */
 export function responsesBeside({ policies }: RouteListing): readonly (readonly [status: string, response: object])[] {
   return policies.flatMap(({ description }) => {
     const responses: unknown = memberOf(description, 'responses')

@@ -12,12 +12,12 @@ export type Part = { readonly [member: string]: unknown }
 
 const JSON_TYPE = 'application/json'
 const PROBLEM_TYPE = 'application/problem+json'
-/** What Node calls by older names. */
+/** Reason phrases for which Node has older names. */
 const PHRASES: Readonly<Record<string, string | undefined>> = { 413: 'Content Too Large', 422: 'Unprocessable Content' }
 /** Not imported: that would also load what `fetch` and `WebSocket` need, and take tens of milliseconds of each start. */
 const phrasesOfNode = (): Readonly<Record<string, string | undefined>> => process.getBuiltinModule('node:http').STATUS_CODES
 const EVENT_STREAM = 'text/event-stream'
-/** What a client reads of an event stream (https://html.spec.whatwg.org/#event-stream-interpretation). */
+/** The fields that a client reads in an event stream (https://html.spec.whatwg.org/#event-stream-interpretation). */
 const EVENT_FIELDS = {
   event: { type: 'string' },
   data: { type: 'string' },
@@ -90,7 +90,7 @@ export class DocumentResponses {
     return responses
   }
 
-  /** What `etag` adds. With any status, the response may be the one declared for 200, and then its fields are not known. */
+  /** Adds the responses of `etag`. A response may have another status than the declared 200, and then its fields are not known. */
   #tag(responses: Record<string, Part>): void {
     const tag = this.#headersOf(['ETag'])
     const whole = responses[200]

@@ -7,7 +7,7 @@ import { JsonSchemaWriter } from 'weirjs/schema'
 
 export class DocumentSchemas {
   readonly #writer: JsonSchemaWriter
-  /** What the document lacks, and why. */
+  /** The parts that the document lacks, with the reasons. */
   readonly faults: string[] = []
   readonly #faulty = new Set<object>()
   #where = ''

@@ -1,4 +1,4 @@
-// The security schemes of a document, and what each route requires of them.
+// The security schemes of a document, and the requirements of each route.
 
 import type { SecurityScheme } from 'weirjs/auth'
 import { type Access, accessOf } from 'weirjs/auth'
@@ -6,7 +6,7 @@ import { type Access, accessOf } from 'weirjs/auth'
 /** Schemes by name, each of which is enough, with the scopes that are needed. */
 type SecurityRequirement = Readonly<Record<string, readonly string[]>>
 
-/** What `weirjs/auth` does with the requests of a route. */
+/** How `weirjs/auth` treats the requests of a route. */
 export interface RouteSecurity {
   readonly requirements: readonly SecurityRequirement[]
   /** Whether a request without credentials is refused with 401. */

@@ -8,7 +8,7 @@ interface ServedSettings extends DocumentSettings {
   readonly endpoint: string | null
   /** Which routes are described; null for those that clients can reach where the document is served. */
   readonly include: ((route: RouteListing) => boolean) | null
-  /** Whether what cannot be described is an error. */
+  /** Whether an incomplete description is an error. */
   readonly isStrict: boolean
 }
 
@@ -21,7 +21,7 @@ export class ServedDocument {
   readonly #host: ModuleHost
   readonly #settings: ServedSettings
   readonly #reported = new Set<string>()
-  /** What the text was made of. */
+  /** The list of routes that the text was made from. */
   #routes: readonly RouteListing[] | null = null
   #text = ''
 

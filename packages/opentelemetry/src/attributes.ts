@@ -1,4 +1,4 @@
-// What spans and the metric say about an exchange, in the names of the semantic conventions 1.44 of OpenTelemetry.
+// The attributes of spans and of the metric, with the names of the semantic conventions 1.44 of OpenTelemetry.
 
 import type { Attributes } from '@opentelemetry/api'
 import type { ExchangeRecord, ExchangeStart } from 'weirjs'
@@ -8,7 +8,7 @@ import { templateOf } from 'weirjs/metrics'
 /** The conventions that the names are from. */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.44.0'
 const VERSIONS: Readonly<Record<string, string>> = { 'HTTP/1.0': '1.0', 'HTTP/1.1': '1.1', 'HTTP/2.0': '2' }
-/** What stands for everything that has no label of its own, such as methods that clients choose. */
+/** The label of everything that has no label of its own, such as methods that clients invent. */
 const OTHER = '_OTHER'
 const STANDARD_METHODS: ReadonlySet<string> = new Set('GET HEAD POST PUT PATCH DELETE OPTIONS QUERY CONNECT TRACE'.split(' '))
 /** The form of codes, of which there are few. A program may throw errors with others. */
@@ -20,7 +20,7 @@ export function spanName({ method, route }: ExchangeStart): string {
   return route === null ? known : `${known} ${templateOf(route)}`
 }
 
-/** What is known when the head is complete, so that samplers can decide by it. */
+/** The attributes that are known when the head is complete, on which samplers can decide. */
 export function startAttributes(start: ExchangeStart, redaction: RedactedReader): Attributes {
   const { session } = start
   const handle = exchange(session)
@@ -56,7 +56,7 @@ function addAddresses(attributes: Attributes, { clientAddress }: ExchangeStart, 
   attributes['network.peer.port'] = port
 }
 
-/** What is known at the end. */
+/** The attributes that are known at the end. */
 export function endAttributes(record: ExchangeRecord): Attributes {
   const attributes: Attributes = {}
   if (record.status !== null) attributes['http.response.status_code'] = record.status
@@ -65,7 +65,7 @@ export function endAttributes(record: ExchangeRecord): Attributes {
   return attributes
 }
 
-/** What is known of a remote procedure call at its end; null for other requests. gRPC has the status of its protocol. */
+/** The attributes of a remote procedure call at its end; null for other requests. gRPC has the status of its protocol. */
 export function callAttributes({ session, code, error, outcome }: ExchangeRecord): Attributes | null {
   const call = session === null ? null : exchange(session).rpc
   if (call === null) return null
@@ -89,7 +89,7 @@ export function metricAttributes(record: ExchangeRecord): Attributes {
   return attributes
 }
 
-/** What is known of bytes that did not become a request. */
+/** The attributes of bytes that did not become a request. */
 export function headAttributes(record: ExchangeRecord): Attributes {
   const attributes: Attributes = { 'http.request.method': OTHER, ...endAttributes(record) }
   if (record.protocol !== null) attributes['network.protocol.version'] = versionOf(record.protocol)
@@ -108,7 +108,7 @@ function errorType({ code, error, status, outcome }: Pick<ExchangeRecord, 'code'
 
 const CLASS = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 
-/** The server has failed, and not its client. */
+/** Whether the server has failed, and not the client. */
 export function isFailure({ status, outcome }: ExchangeRecord): boolean {
   return outcome === 'failed' || outcome === 'stopped' || (status !== null && status >= 500)
 }

@@ -63,7 +63,7 @@ const SCOPE = 'weir'
 
 type Span = NonNullable<ExchangeHandle['span']>
 
-/** What belongs to one request. Exchanges refer to it. */
+/** The tracing data of one request, to which exchanges refer. */
 class Traced implements Span {
   readonly span: Api.Span
   readonly context: Api.Context
@@ -217,7 +217,7 @@ class Tracing {
     return propagation.extract(ROOT_CONTEXT, exchange(session), FIELDS)
   }
 
-  /** Anyone else could put requests into the trace of others, and make the sampler keep them. */
+  /** Other clients could put requests into foreign traces, and make the sampler keep them. */
   #trusts(session: HttpSession): boolean {
     const { trust } = this.#options
     return trust === undefined ? exchange(session).isForwarded : trust(session)

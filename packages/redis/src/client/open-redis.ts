@@ -1,4 +1,4 @@
-// What every store in Redis is told: where its keys begin, how long Redis has, and who hears that Redis is away.
+// The common options of all stores in Redis: the prefix of keys, the timeout, and the function to call when Redis does not reply.
 
 import type { Duration } from 'weirjs'
 import { type Clock, option } from 'weirjs/kit'

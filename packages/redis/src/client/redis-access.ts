@@ -24,7 +24,7 @@ const DEFAULT_PAUSE_MS = 5_000
 /** Failures in a row after which Redis gets no commands for `pauseMs`. */
 const MOST_FAILURES = 5
 
-/** A timer that comes after more than this part of its time shows that the process was busy. */
+/** A timer that fires later than this multiple of its time shows that the process was busy. */
 const LATE = 1.25
 /** Late timers after which a command fails anyway, because a process may be busy forever. */
 const MOST_LATE = 4
@@ -33,9 +33,10 @@ const MOST_LATE = 4
 type State = 'open' | 'paused' | 'probing'
 
 /**
- * Sends commands, each with one key or with keys of one slot, so that they work in a cluster. A command fails after `timeoutMs`, or, while the process
- * is too busy to hear Redis, after up to four times as long as it was busy; Redis may still run it later. After 5 failures in a row, commands fail immediately for `pauseMs`, including those in flight. Then, the next command or the next question for
- * `isDegraded` probes Redis in the background: no command waits for a Redis that is silent.
+ * Sends commands, each with one key or with keys of one slot, so that they work in a cluster. A command fails after `timeoutMs`, or, while the
+ * process is too busy to hear Redis, after up to four times as long as it was busy; Redis may still run it later. After 5 failures in a row,
+ * commands fail immediately for `pauseMs`, including those in flight. After that, the next command or the next read of `isDegraded` probes Redis in
+ * the background, so that no command waits for a silent Redis.
  */
 export class RedisAccess {
   readonly timeoutMs: number
@@ -141,7 +142,7 @@ export class RedisAccess {
         const now = this.#clock.now()
         const isLate = now - last > this.timeoutMs * LATE
         last = now
-        // A process that was busy may have sent the command only now. It says nothing about Redis.
+        // A busy process may have sent the command only now, so the delay says nothing about Redis.
         if (isLate && ++late < MOST_LATE) return
         stopTimer()
         // If the process was busy, the reply may be there already: it is read before this runs.
@@ -165,7 +166,7 @@ export class RedisAccess {
     try {
       this.#onChange?.(isDegraded, error)
     } catch (failure) {
-      process.emitWarning(failure as Error) // it must not end the process, nor the request that happens to be here
+      process.emitWarning(failure as Error) // an error of the program's function must end neither the process nor the current request
     }
   }
 
@@ -189,7 +190,7 @@ export class RedisAccess {
     const send = (): Promise<unknown> => this.#send(['EXISTS', this.#probeKey], 1)
     this.#timed(send).then(
       () => this.#reopen(),
-      // A user of Redis without the right to run this command gets an answer, too.
+      // A refusal counts as a reply: the user of Redis may lack the right to run this command.
       (error: WeirError) => (isReply(error.cause, 'NOPERM') ? this.#reopen() : this.#failProbe(error)),
     )
   }
@@ -222,6 +223,6 @@ function isReply(error: unknown, code: string): boolean {
 
 function describe(error: unknown): string {
   if (!isInstance(error, Error)) return 'the command failed'
-  // Of the package `redis`, which does not tell a client that was never connected from one that was closed.
+  // The package `redis` does not distinguish a client that was never connected from one that was closed.
   return error.constructor.name === 'ClientClosedError' ? `${error.message} (connect() opens it)` : error.message
 }

@@ -9,16 +9,16 @@ export type RedisSubscribingClient = RedisClient & { duplicate(): unknown }
 
 interface SubscriberEvents {
   onMessage(channel: string, text: string): void
-  /** It is connected, for the first time or again: subscriptions may have been lost, and are made again with `subscribe`. */
+  /** Called when it is connected, for the first time or again: subscriptions may have been lost, so `subscribe` has to be called again. */
   onReady(): void
   onLost(error: unknown): void
 }
 
 export interface RedisSubscriber {
   readonly isReady: boolean
-  /** The client has given up: nothing happens any more. */
+  /** Whether the client has given up for good. */
   readonly hasEnded: boolean
-  /** Resolves when Redis has confirmed it on the present connection. */
+  /** Resolves when Redis has confirmed the subscription on the current connection. */
   subscribe(channel: string): Promise<void>
   unsubscribe(channel: string): Promise<void>
   close(): void
@@ -27,7 +27,7 @@ export interface RedisSubscriber {
 export interface SubscriberSource {
   /** Whether it is a cluster. There, a channel belongs to the node of its hash slot, and messages are published with SPUBLISH. */
   readonly isSharded: boolean
-  /** What the client adds to keys, but not to the names of channels in scripts. */
+  /** The prefix that the client adds to keys, but not to the names of channels in scripts. */
   readonly keyPrefix: string
   open(events: SubscriberEvents): RedisSubscriber
 }
@@ -51,7 +51,7 @@ export function subscriberSourceOf(owner: string, client: RedisSubscribingClient
   return { isSharded, keyPrefix: '', open: (events) => new NodeRedisSubscriber(own, isSharded, events) }
 }
 
-/** What is used of the package `redis`. */
+/** The members of the package `redis` that are used. */
 interface NodeRedis {
   readonly isReady?: boolean
   duplicate(options?: object): NodeRedis
@@ -133,7 +133,7 @@ class NodeRedisSubscriber implements RedisSubscriber {
   }
 }
 
-/** What is used of the package `ioredis`. */
+/** The members of the package `ioredis` that are used. */
 interface IoRedis {
   readonly isCluster?: boolean
   readonly status?: string
@@ -156,7 +156,7 @@ class IoRedisSubscriber implements RedisSubscriber {
 
   constructor(client: IoRedis, isSharded: boolean, { onMessage, onReady, onLost }: SubscriberEvents) {
     this.#isSharded = isSharded
-    // Subscriptions are made again by whoever hears `onReady`, who needs the confirmation. The prefix is for keys, see `keyPrefix`.
+    // The owner subscribes again on `onReady`, because it needs the confirmation. The prefix is only for keys, see `keyPrefix`.
     const own = { lazyConnect: true, autoResubscribe: false, keyPrefix: '' }
     this.#connection = isSharded
       ? client.duplicate([], { lazyConnect: true, keyPrefix: '', shardedSubscribers: true, redisOptions: { keyPrefix: '' } })

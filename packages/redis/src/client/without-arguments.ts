@@ -6,7 +6,7 @@ import { isInstance } from 'weirjs/kit'
 const REPEATED = /, with args beginning with:[\s\S]*/
 /** The same among the lines of a stack: up to the first call. */
 const REPEATED_IN_STACK = /, with args beginning with:[\s\S]*?(?=\n {4}at |$(?![\s\S]))/
-/** What ioredis and `redis` add that programs ask for. */
+/** The members that ioredis and `redis` add and programs use. */
 const KEPT = ['code', 'errno', 'syscall', 'address', 'port', 'name'] as const
 
 /** The same error if it has no arguments; otherwise a copy of the same class. */

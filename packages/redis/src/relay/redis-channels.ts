@@ -21,7 +21,7 @@ interface Entry {
   readonly channel: RedisChannel
   /** Redis has confirmed the subscription, on the present connection. */
   isActive: boolean
-  /** It has not been verified since it was confirmed. */
+  /** Whether it has not been verified since it was confirmed. */
   isFresh: boolean
   /** Since when it has waited for the confirmation; null if it does not. */
   subscribingSince: number | null
@@ -46,18 +46,18 @@ export class RedisChannels {
   readonly #onConnection: (error: unknown) => void
   readonly #entries = new Map<string, Entry>()
   readonly #due = new Set<Entry>()
-  /** Those that `verify` has failed for. They are due in the next tick. */
+  /** The channels whose `verify` has failed. They are due in the next tick. */
   readonly #failed = new Set<Entry>()
-  /** Those that Redis refuses: its user may not subscribe to them. */
+  /** The channels that Redis refuses, because its user may not subscribe to them. */
   readonly #refused = new Set<Entry>()
-  /** The rest of the present turn. */
+  /** The rest of the current turn. */
   #turn: Iterator<Entry> | null = null
   #subscriber: RedisSubscriber | null = null
   #verifying = 0
   #replacedAt = Number.NEGATIVE_INFINITY
   #stopTicks: (() => void) | null = null
 
-  /** @param onConnection called when the connection was made or lost, and when Redis refuses a subscription, or does no longer */
+  /** @param onConnection called when the connection was made or lost, and when Redis begins or ceases to refuse a subscription */
   constructor(source: SubscriberSource, clock: Clock, onConnection: (error: unknown) => void) {
     this.#source = source
     this.#clock = clock
@@ -199,7 +199,7 @@ export class RedisChannels {
   #verifyDue(): void {
     for (const entry of this.#due) {
       if (this.#verifying >= MOST_VERIFYING) return
-      if (entry.isVerifying) continue // once it has ended, it is verified again
+      if (entry.isVerifying) continue // when the verification has ended, it is verified again
       this.#due.delete(entry)
       entry.isVerifying = true
       this.#verifying++

@@ -24,7 +24,7 @@ export interface RedisMessengerOptions {
   /**
    * Called when messages no longer reach other processes, and when they do again.
    *
-   * @param error why; null when they do again
+   * @param error the reason; null when they do again
    */
   readonly onChange?: (isDegraded: boolean, error: unknown) => void
   /** Called with what a listener has thrown. Default: it becomes a warning of the process. */
@@ -39,7 +39,7 @@ interface ChannelNames {
   readonly name: string
 }
 
-/** What differs between the kinds of relays. */
+/** The differences between the kinds of relays. */
 interface MessengerKind {
   /** The end of the names of its keys and channels: relays of different kinds do not meet. */
   readonly suffix: string
@@ -85,9 +85,9 @@ interface MessengerSettings {
 
 /** How long Redis has for an attempt to publish, and for reading. */
 const ATTEMPT_MS = 1_000
-/** Publishers wait for Redis anyway, so it is asked soon whether it is back. */
+/** Publishers wait for Redis in any case, so Redis is probed soon. */
 const PAUSE_MS = 500
-/** How long a message that only Redis knew of has to arrive, before the connection counts as dead. */
+/** How long a published message may take to arrive before the connection counts as dead. */
 const ARRIVAL_MS = 1_000
 
 export class RedisMessenger implements Relay {
@@ -188,7 +188,7 @@ export class RedisMessenger implements Relay {
   }
 
   #namesOf(channel: string): ChannelNames {
-    // The braces make it the part that decides on the slot, and so they may not be in it.
+    // The braces make the channel the part that decides the slot, so the channel itself may not contain braces.
     const state = `${this.#prefix}{${channel.replace(/[%{}]/g, encodeURIComponent)}}:${this.#kind.suffix}`
     return { state, name: this.#keyPrefix + state }
   }
@@ -217,7 +217,7 @@ class LocalChannel implements RedisChannel {
   readonly #onDeaf: () => void
   readonly #onEmpty: () => void
   readonly #subscriptions = new Set<RedisSubscription>()
-  /** Since when a message is known that has not arrived by itself; null if there is none. */
+  /** Since when a published message has been known that has not arrived; null if there is none. */
   #missingSince: number | null = null
 
   constructor(clock: Clock, parse: (text: string) => LiveMessage | null, subscribe: Subscribe, onDeaf: () => void, onEmpty: () => void) {

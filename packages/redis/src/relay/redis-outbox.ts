@@ -1,5 +1,5 @@
-// What waits to be published through Redis. A channel has one batch in flight: messages stay in order, a batch that is sent again can be
-// recognized by its number, and many messages cost one command.
+// The messages that wait to be published through Redis. A channel has one batch in flight: messages stay in order, a batch that is sent again can
+// be recognized by its number, and many messages cost one command.
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from 'weirjs'
@@ -11,7 +11,7 @@ import type { RedisAccess } from '../client/redis-access.ts'
 interface OutboxOptions {
   readonly access: RedisAccess
   readonly clock: Clock
-  /** How long a message has, with all attempts. */
+  /** How long publishing a message may take, with all attempts. */
   readonly timeoutMs: number
   /** Whether a message that has failed is tried again. */
   readonly retries: boolean
@@ -103,7 +103,7 @@ export class RedisOutbox {
       if (access.isDegraded) error = access.lastError
       else {
         try {
-          // What may have been published has to be sent again as it was: Redis knows the batch by its number.
+          // A batch that may have been published has to be sent again unchanged, because Redis recognizes it by its number.
           if (!isUncertain) sent = batch
           const texts = sent.map(({ data }) => data)
           const ids = await send(
@@ -126,7 +126,7 @@ export class RedisOutbox {
       const hasExpired = ({ deadline }: Waiting): boolean => isOver || deadline <= now
       this.#refuse(batch.filter(hasExpired), outcome, error)
       batch = batch.filter((message) => !hasExpired(message))
-      // All at once: `shift` moves all of a long queue.
+      // Removes all of them at once, because `shift` moves the whole queue.
       const fresh = queue.findIndex((message) => !(message.deadline <= now))
       this.#refuse(queue.splice(0, fresh === -1 ? queue.length : fresh), `${describe(error)}: the message was not published`, error)
       if (batch.length === 0) return

@@ -116,9 +116,9 @@ class Counter {
 
 class NumberedSubscription extends RedisSubscription {
   readonly #counter: Counter
-  /** The number of the last message; null until the first, or until Redis has said it. */
+  /** The number of the last message; null before the first one, and until Redis has returned it. */
   #last: string | null = null
-  /** A number that Redis has given, and that has not arrived. It may be on its way. */
+  /** A number that Redis has assigned and that has not arrived. It may be on its way. */
   #expected: string | null = null
 
   constructor(counter: Counter, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions, events: SubscriptionEvents) {
@@ -142,7 +142,7 @@ class NumberedSubscription extends RedisSubscription {
     this.#expected = null
     if (last === null || Number(newest) <= Number(last)) return false
     if (before !== null && Number(last) < Number(before)) {
-      // It has had the time between two checks to arrive.
+      // The message had the time between two checks to arrive.
       this.gap()
       this.#last = newest
     } else this.#expected = newest

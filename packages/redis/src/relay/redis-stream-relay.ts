@@ -112,20 +112,20 @@ return reply
 
 /**
  * Carries messages through streams of Redis 6.2 or later, or Valkey; a cluster needs Redis 7. Each channel keeps its newest messages, so a
- * subscriber that was away gets what it has missed: `after` takes the id of the last message that it has. While Redis is away, messages wait,
- * and no subscriber gets one twice. What Redis itself loses, because its disk or a replica is behind, is reported as a gap.
+ * subscriber that was away gets what it has missed: `after` takes the id of the last message that it has. While Redis is away, messages wait, and
+ * no subscriber gets one twice. Messages that Redis itself loses, because its disk or a replica is behind, are reported as a gap.
  *
  * @param client of the package `redis` or `ioredis`. It is never connected or closed here. Subscriptions have a connection of their own, a
- * duplicate of it, which `close` closes
+ *   duplicate of it, which `close` closes
  * @throws WEIR_OPTION_INVALID
  */
 export function redisStreamRelay(client: RedisSubscribingClient, options: RedisStreamRelayOptions): Relay {
   const { maxLength: most, keepFor, timeout: timeoutMs, ...settings } = REDIS_STREAM_RELAY_RULES.read(options)
   const maxLength = String(most)
   const keepMs = String(keepFor)
-  /** A batch does not come again after its time is over, except from a client that has kept it while it was not connected. */
+  /** A batch is not sent again after its timeout, except by a client that kept it while it was disconnected. */
   const publisherMs = String(2 * timeoutMs + 60_000)
-  // Not longer than the stream: what it no longer has must be possible to publish again.
+  // Not longer than the stream: it must be possible to publish a message again that the stream no longer has.
   const onceMs = String(Math.min(keepFor, Math.max(ONCE_MS, 2 * timeoutMs)))
   return new RedisMessenger(OWNER, client, settings, randomBytes(16).toString('base64url'), {
     suffix: 's',

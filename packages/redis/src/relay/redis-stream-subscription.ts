@@ -18,20 +18,20 @@ export interface StreamSource {
 
 /** What precedes the first message of a stream. */
 const BEGINNING = '0-0'
-/** In place of the predecessor of an entry that no relay has made: what is missing before it is not known. */
+/** The predecessor of an entry that no relay has made: it is not known which messages before it are missing. */
 const FOREIGN = ''
 /** The ids that Redis makes of its time. Their numbers are exact in JavaScript. */
 const ID = /^[1-9]\d{0,14}-(?:0|[1-9]\d{0,14})$/
-/** Live messages that are kept while a subscriber reads. More are dropped: it reads them. */
+/** How many live messages are kept while a subscriber reads. Further ones are dropped, because the subscriber reads them. */
 const MOST_PENDING = 128
 
 export class StreamSubscription extends RedisSubscription {
   readonly #source: StreamSource
-  /** The message up to which everything has been delivered; null: begin with what is new. */
+  /** The message up to which everything has been delivered; null: begin with new messages. */
   #last: string | null
   /** The predecessor that the next message must have; null: any, because a gap has been reported already. */
   #previous: string | null
-  /** `#last` comes from outside and has not been found yet. */
+  /** Whether `#last` was passed in by the program and has not been found yet. */
   #isResuming: boolean
   #isLive = false
   #isReading = false
@@ -120,8 +120,8 @@ export class StreamSubscription extends RedisSubscription {
   }
 
   /**
-   * What has arrived while the stream was read has been read, or follows, or shows that there is more to read. What had arrived before, but was
-   * not in the stream, has been dropped from it.
+   * A message that arrived while the stream was read has been read, or follows, or shows that there is more to read. A message that arrived before,
+   * but was not in the stream, has been dropped from it.
    *
    * @returns whether nothing is missing
    */

@@ -20,7 +20,7 @@ export interface SubscriptionEvents {
 
 export abstract class RedisSubscription implements RelaySubscription {
   readonly ready: Promise<void>
-  /** What `RelaySubscription` says of it. */
+  /** See `RelaySubscription`. */
   get position(): string | null {
     return null
   }
@@ -39,15 +39,15 @@ export abstract class RedisSubscription implements RelaySubscription {
       this.#resolveReady = resolve
       this.#rejectReady = reject
     })
-    this.ready.catch(() => {}) // a program need not wait for it
+    this.ready.catch(() => {}) // the program need not wait for it
   }
 
   abstract onLive(live: LiveMessage): void
 
   /**
-   * Makes up for what was missed, as far as Redis has it.
+   * Delivers missed messages, as far as Redis has them.
    *
-   * @returns whether there was something that should have arrived by itself
+   * @returns whether a message was missing that should have arrived by itself
    * @throws (rejects) if Redis does not reply
    */
   abstract catchUp(): Promise<boolean>

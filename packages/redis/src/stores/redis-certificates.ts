@@ -1,4 +1,4 @@
-// Certificates with their keys in Redis or Valkey, and the lock of those who order them, through the program's own client.
+// Certificates with their keys in Redis or Valkey, and the lock for ordering them, through the program's own client.
 
 import type { Duration } from 'weirjs'
 import { rules } from 'weirjs/kit'
@@ -31,8 +31,8 @@ return redis.call('DEL', KEYS[1])
 `)
 
 /**
- * Keeps what `acme` of `@weirjs/acme` has, in Redis 6.2 or later, or Valkey: its option `store`. Processes on any machine that use it share
- * certificates, and one at a time has an order. Whoever can read this Redis has the keys of your certificates. It must not drop keys when its
+ * A store for `acme` of `@weirjs/acme` in Redis 6.2 or later, or Valkey: its option `store`. Processes on any machine that use it share
+ * certificates, and one at a time has an order. Anyone who can read this Redis has the keys of your certificates. It must not drop keys when its
  * memory is full (`maxmemory-policy noeviction`, its default).
  *
  * @param client of the package `redis` or `ioredis`, connected. It is never connected or closed here

@@ -47,7 +47,7 @@ export const REDIS_LOCKS_RULES = rules<RedisLocksOptions>(OWNER)({ prefix, timeo
 const SIGN_MS = 500
 /** How often a request asks whether it has the lock now. */
 const RETRY_MS = 200
-/** A lock that was never released is remembered for so long, because its holder may still be writing. */
+/** How long a lock that was never released is remembered, because its holder may still be writing. */
 const MEMORY_MS = 24 * 60 * 60 * 1000
 
 // A hash: t is the token of the holder, u until when it holds, and w whether others want it.
@@ -125,7 +125,7 @@ class HeldLock implements RedisLock {
   readonly #leaseMs: number
   readonly #stopSigns: () => void
   #onWanted: (() => void) | null
-  /** When the last sign was given that has reached Redis, by the monotonic clock of this process. */
+  /** When the last sign of life that has reached Redis was sent, by the monotonic clock of this process. */
   #signedAt: number
   #isReleased = false
 
@@ -148,7 +148,7 @@ class HeldLock implements RedisLock {
     this.#stopSigns = systemClock.every(SIGN_MS, () => this.#sign())
   }
 
-  /** A quarter of the lease is left for what is done once this has been asked. */
+  /** A quarter of the lease is reserved for the work after this check. */
   isHeld(): boolean {
     return !this.#isReleased && systemClock.now() - this.#signedAt < this.#leaseMs * 0.75
   }

@@ -81,7 +81,7 @@ class RedisTable implements LimitTable {
   readonly #capacity: string
   readonly #drain: string
 
-  /** @param prefix has the numbers of the rule: after a change of them, the old levels would mean something else */
+  /** @param prefix contains the numbers of the rule, because old levels have no meaning after a change of the rule */
   constructor(access: RedisAccess, rule: RateRule, prefix: string) {
     this.#access = access
     this.#rule = rule
