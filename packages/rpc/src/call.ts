@@ -1,4 +1,4 @@
-// One call: what its handler may know and set.
+// One call, with everything that its handler may know and set.
 
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { HttpSession } from 'weirjs'
@@ -11,28 +11,28 @@ import type { RpcProtocol, Wire } from './wire.ts'
 
 const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 }
 
-/** The longest time of a timer. A deadline beyond it, 24 days, is none. */
+/** The longest time of a timer, 24 days. A longer deadline counts as none. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
 /** The second argument of a handler. Valid until its call has ended. */
 export interface RpcCall {
-  /** The request of HTTP: principal, client address, `bag` and everything else that policies have found out. */
+  /** The HTTP request: principal, client address, `bag` and everything else that policies have found out. */
   readonly session: HttpSession
   /** Aborts when the client has left or cancelled, when the deadline has passed, and when the grace of `stop` is over. */
   readonly signal: AbortSignal
-  /** Until when the client waits. The call then fails with `deadline_exceeded`, whatever its handler does. Null: no limit. */
+  /** The time until which the client waits. After it, the call fails with `deadline_exceeded`, whatever its handler does. Null: no limit. */
   readonly deadline: Date | null
   readonly method: DescMethod
   readonly protocol: RpcProtocol
   /** Metadata of the client, with all fields of the request. */
   readonly requestHeaders: Headers
-  /** Metadata that is sent with the first message. What is set later has no effect. */
+  /** Metadata that is sent with the first message. Later changes have no effect. */
   readonly responseHeaders: Headers
-  /** Metadata that is sent behind the last message, or with the error. */
+  /** Metadata that is sent after the last message, or with the error. */
   readonly responseTrailers: Headers
 }
 
-/** What observers know of a call, in the names of OpenTelemetry. A request keeps its own, whatever responds to it. */
+/** What observers know about a call, with the names of OpenTelemetry. A request keeps its record, whatever responds to it. */
 class CallRecord {
   readonly call: Call
   readonly method: string
@@ -47,7 +47,7 @@ class CallRecord {
     return this.call.protocol === 'connect' ? 'connectrpc' : 'grpc'
   }
 
-  /** The client is told. @param code null: the call has succeeded */
+  /** Notes the status that the client receives. @param code null: the call has succeeded */
   tell(code: RpcCode | null): void {
     this.status = this.#shown(code ?? 'ok')
   }
@@ -75,7 +75,7 @@ export class Call implements RpcCall {
   #responseTrailers: Headers | null = null
   /** Why it has ended before its handler did. */
   ended: RpcError | null = null
-  /** Fails what is waited for. */
+  /** Fails the work that is being waited for. */
   #interrupt: ((error: RpcError) => void) | null = null
   #isWatching = false
 
@@ -160,7 +160,7 @@ export class Call implements RpcCall {
     if (this.ended !== null) interrupt(this.ended)
   }
 
-  /** Nothing is begun for a call that has ended. @throws why it has */
+  /** Stops work for a call that has ended. @throws the reason why it has ended */
   check(): void {
     if (this.ended !== null) throw this.ended
   }
@@ -180,19 +180,19 @@ export class Call implements RpcCall {
     this.#controller?.abort(error)
   }
 
-  /** The client is told that the call has succeeded (null) or failed. One that has left is told nothing. */
+  /** Notes the outcome that the client receives; null for success. A client that has left receives none. */
   tell(failure: RpcError | null): void {
     if (failure === null || this.ended?.code !== 'canceled') this.record.tell(failure?.code ?? null)
   }
 
-  /** Nothing is waited for any more. */
+  /** The call has ended: nothing waits for it any more. */
   finish(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#interrupt = null
   }
 }
 
-/** How long the client waits for the call. @returns milliseconds; null for no limit. @throws RpcError for what is not a time */
+/** How long the client waits for the call. @returns milliseconds; null for no limit. @throws RpcError if the value is not a time */
 function timeoutOf(value: string | null, { timeoutField }: Wire): number | null {
   if (value === null) return null
   const ms = timeoutField === 'grpc-timeout' ? grpcTimeout(value) : /^\d{1,10}$/.test(value) ? Number(value) : null

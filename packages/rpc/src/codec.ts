@@ -28,8 +28,8 @@ export class Codec {
   }
 
   /**
-   * Fields that the message does not declare are left out: each of two bytes would become an object.
-   * @param bytes are kept: the values of `bytes` fields refer to them
+   * Leaves out undeclared fields, because each two bytes of them would become an object. @param bytes kept in memory, because the values of `bytes`
+   * fields refer to them
    * @throws RpcError
    */
   decode(bytes: Uint8Array, codec: 'proto' | 'json'): Message {

@@ -1,4 +1,4 @@
-// The status codes of gRPC, their names in Connect, and the statuses of HTTP that stand for them.
+// The status codes of gRPC, their names in Connect, and the HTTP statuses for them.
 
 /** How a call failed: the names of Connect, which are gRPC's names in lower case. */
 export type RpcCode =
@@ -52,13 +52,13 @@ export function statusOf(code: RpcCode): number {
   return STATUSES.get(code)!
 }
 
-/** @returns null for what is neither a name nor a number of a code */
+/** @returns null for a value that is neither the name nor the number of a code */
 export function codeOf(code: unknown): RpcCode | null {
   if (typeof code === 'number') return CODES[code - 1]?.[0] ?? null
   return NUMBERS.has(code as RpcCode) ? (code as RpcCode) : null
 }
 
-/** What the status of a refusal means for a call. The others are `unknown`. */
+/** The code of a call for the status of a refusal. For other statuses it is `unknown`. */
 const BY_STATUS: Readonly<Record<number, RpcCode>> = {
   400: 'invalid_argument',
   401: 'unauthenticated',

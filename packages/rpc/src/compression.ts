@@ -1,5 +1,5 @@
-// Compressed messages: gzip, and nothing else. Small ones at once, as long as they are few; others in the thread pool, so that no message holds up
-// the event loop.
+// Compressed messages, with gzip only. A few small ones are processed synchronously; others in the thread pool, so that no message blocks the event
+// loop.
 
 import { promisify } from 'node:util'
 import { gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
@@ -14,23 +14,23 @@ const compress = promisify(gzip)
 const expand = promisify(gunzip)
 
 /**
- * What a turn of the event loop compresses and decompresses itself, in bytes that are decompressed or as many as take as long: about 20 ms. A thousand
- * small messages would hold up all other connections.
+ * How much a turn of the event loop may compress and decompress synchronously, in decompressed bytes or an equal amount of work: about 20 ms. A
+ * thousand small messages would delay all other connections.
  */
 const MOST_IN_A_TURN = 4 * 1024 * 1024
-/** What each message costs beside its bytes. */
+/** The cost of each message in addition to its bytes. */
 const LEAST_COST = 4 * 1024
-/** So many bytes at least take as long as one that is compressed: a few of them may be a block that becomes nothing, whose tables are made anyway. */
+/** Each compressed byte counts as at least this many bytes: a few of them may be an empty block, for which zlib still builds its tables. */
 const BYTES_FOR_ONE = 16
-/** Up to here, to compress a message takes less CPU than its way to the thread pool and back. */
+/** Up to this size, compressing a message takes less CPU than passing it to the thread pool and back. */
 const SMALL_BYTES = 32 * 1024
-/** To compress takes as long as to decompress so many times the bytes. */
+/** Compressing takes as long as decompressing this many times the bytes. */
 const COST = 4
-/** As `compression` has it: measured there. */
+/** The same level as in `compression`, where it was measured. */
 const LEVEL = 5
-/** Node would allocate 16 KiB for what is mostly less. */
+/** Smaller chunks: Node would allocate 16 KiB, and most messages are smaller. */
 const OPTIONS = { level: LEVEL, chunkSize: 4 * 1024 }
-/** A window that holds all of so small a message takes less time to create than zlib's own. */
+/** A small window that holds the whole message takes less time to create than zlib's default. */
 const SMALL_WINDOW = { ...OPTIONS, windowBits: 13 }
 const SMALL_WINDOW_BYTES = 2 ** SMALL_WINDOW.windowBits
 
@@ -44,15 +44,15 @@ export interface ExpansionLimits {
   readonly maxRatio: number
 }
 
-/** So many bytes cost little, whatever they were compressed from. The test suites of gRPC and Connect send less, of nothing but zeros. */
+/** Up to this many decompressed bytes, any ratio is allowed. The test suites of gRPC and Connect send fewer, all of them zeros. */
 const FREE_BYTES = 512 * 1024
-/** What is decompressed at once: a message of so many bytes, if it becomes no larger than that. */
+/** The largest compressed message that is decompressed synchronously, if its decompressed size is small too. */
 const MOST_COMPRESSED_NOW = 4 * 1024
 const MOST_EXPANDED_NOW = 64 * 1024
-/** The least that zlib takes. */
+/** The smallest chunk that zlib accepts. */
 const LEAST_CHUNK = 64
 
-/** @throws RpcError for what is not gzip, and for what becomes larger than the limits allow */
+/** @throws RpcError if it is not gzip, or becomes larger than the limits allow */
 export function expanded(bytes: Uint8Array, sender: Sender, limits: ExpansionLimits): Buffer | Promise<Buffer> {
   return expandedNow(bytes, limits) ?? expandedInPool(bytes, sender, limits)
 }
@@ -72,7 +72,7 @@ function expandedNow(bytes: Uint8Array, limits: ExpansionLimits): Buffer | null 
   }
 }
 
-/** The size that gzip states behind the bytes of its last part (RFC 1952, ISIZE): usually, and in the worst case a lie. */
+/** The size that gzip states at the end of its last member (RFC 1952, ISIZE). Usually it is correct, but a client may state any value. */
 function statedBytes(bytes: Uint8Array): number {
   const { length } = bytes
   return length < 4 ? 0 : Buffer.from(bytes.buffer, bytes.byteOffset, length).readUInt32LE(length - 4)
@@ -113,22 +113,23 @@ export function isCompressing(encoding: string | null): boolean {
 }
 
 /**
- * Whether the client takes gzip. A page of another site that sends cookies, or what else tells whose request it is, does not get it: the length of what
- * is compressed would show which of its guesses occur in it.
+ * Whether the client takes gzip. Not for a page of another site that sends cookies or other credentials: from the compressed length, the page could
+ * learn which of its guesses occur in the response.
  */
 export function acceptsGzip(session: HttpSession, field: string): boolean {
   const handle = exchange(session)
   const accepted = handle.field(field)
   if (accepted === null || !/(?:^|[,\s])gzip(?:[,;\s]|$)/.test(accepted) || /gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)/.test(accepted)) return false
   if (handle.field('sec-fetch-site') !== 'cross-site') return true
-  // Which cookies there are does not matter to the response, and a certificate is looked at last: what is sent to others may still be kept for all.
+  // The values of the cookies do not matter to the response, and the certificate is checked last, so that a response to other clients may still be
+  // cached.
   if (handle.cookies(true).length > 0 || handle.field('authorization') !== null) return false
   return session.clientCertificate === null && handle.peer.clientTls?.isVerified !== true
 }
 
 let left = MOST_IN_A_TURN
 
-/** Whether so many bytes may be decompressed at once. */
+/** Whether so many bytes may be decompressed synchronously. */
 function mayWorkNow(bytes: number): boolean {
   const cost = Math.max(LEAST_COST, bytes)
   if (cost > left) return false

@@ -1,11 +1,11 @@
-// Routers of `@connectrpc/connect`, as they are: their handlers read and write the protocols themselves.
+// Mounts unmodified routers of `@connectrpc/connect`, whose handlers read and write the protocols themselves.
 
 import type { HttpResponse, HttpSession } from 'weirjs'
 import { invalid, kindOf, responseHandle } from 'weirjs/kit'
 
 import type { RpcHost } from './map-service.ts'
 
-/** What is needed of a router that `createConnectRouter` of `@connectrpc/connect` returns. */
+/** The members that are needed of a router of `createConnectRouter` of `@connectrpc/connect`. */
 export interface ConnectRouter {
   readonly handlers: readonly ConnectHandler[]
 }
@@ -50,7 +50,7 @@ export function mountConnect(server: RpcHost, router: ConnectRouter): void {
     install(host) {
       for (const handler of handlers)
         for (const method of handler.allowedMethods) {
-          // What is no stream has the limits of the server.
+          // Methods without streams have the limits of the server.
           const limits = handler.method.methodKind === 'unary' ? {} : { maxRequestBodySize: null, minBodyRate: 0, requestTimeout: null }
           const body = method === 'GET' ? {} : ({ body: 'stream', ...limits } as const)
           host.map(method, handler.requestPath, body, (_, session) => respond(handler, session))

@@ -1,18 +1,15 @@
-// When messages are decoded. Two bytes of a message may become an object: 60 KB take 10 ms, and are 100 bytes when they are compressed. So all clients
-// of the process share what is decoded in one turn of the event loop.
+// Decides when messages are decoded. Two bytes of a message may become an object: 60 KB take 10 ms, and may be compressed to 100 bytes. So all
+// clients of the process share the decoding of one turn of the event loop.
 
 import { FairQueue, networkOf } from 'weirjs/kit'
 
 const TURN_MS = 10
-/** What takes no longer than the rest of its call. */
+/** Decoding a message up to this size takes no longer than the rest of its call. */
 const SMALL_BYTES = 1024
 
 const turns = FairQueue.turns(TURN_MS)
 
-/**
- * Decodes now, or in a later turn if this one is used up. Clients take turns then.
- * @param bytes how many there are to decode
- */
+/** Decodes now, or in a later turn if this one is used up, for which clients take turns. @param bytes number of bytes to decode */
 export function inDecodingTurn<T>(clientAddress: string, bytes: number, decode: () => T): T | Promise<T> {
   if (bytes < SMALL_BYTES) return decode()
   if (!turns.isOver) return measured(decode)

@@ -1,5 +1,5 @@
-// Whose message is decompressed next. zlib works through a message in many steps, in turn with all others that have begun, so a thousand that begin
-// at the same time are all in memory before the first one is whole.
+// Decides whose message is decompressed next. zlib processes a message in many steps, in turn with all others that have begun. A thousand messages
+// that begin together would all be in memory before the first one is complete.
 
 import { FairQueue, networkOf } from 'weirjs/kit'
 
@@ -8,15 +8,15 @@ import type { RpcCall } from './call.ts'
 /** The call whose message waits. */
 export type Sender = Pick<RpcCall, 'session' | 'signal'>
 
-/** Fewer than the pool has threads: files and names are looked up there, too. */
+/** Fewer than the pool has threads, because files and DNS names use it too. */
 const MOST_AT_WORK = 2
 
 const waiting = new FairQueue<() => void>()
 let atWork = 0
 
 /**
- * Clients take turns, so that none waits for all that another one has sent.
- * @throws (rejects) why the call has ended meanwhile: its client has left, or its deadline has passed. Its message is kept no longer then
+ * Clients take turns, so that none waits for everything that another one has sent. @throws (rejects) the reason why the call has ended meanwhile:
+ * its client has left, or its deadline has passed. Its message is then dropped
  */
 export async function inTurn<T>(sender: Sender, work: () => Promise<T>): Promise<T> {
   const { signal } = sender

@@ -37,11 +37,11 @@ export function checkSize(size: number, maxSize: number): void {
   if (size > maxSize) throw new RpcError('resource_exhausted', `a message may have at most ${maxSize} bytes (maxMessageSize), not ${size}`)
 }
 
-/** Below this, a message that is kept gets memory of its own: a view would keep what it arrived with. */
+/** A smaller message that is kept gets its own memory: a view would keep the whole buffer that it arrived in. */
 const OWN_BYTES = 4 * 1024
 const NOTHING = Buffer.alloc(0)
 
-/** The messages of a body that arrives in any pieces. They are gathered, so that they cost what has arrived, however it was cut. */
+/** The messages of a body that arrives in pieces. The pieces are gathered, so that the memory depends on the bytes and not on how they were cut. */
 export class FrameQueue {
   #memory = NOTHING
   #start = 0
@@ -60,7 +60,7 @@ export class FrameQueue {
     this.#end += end - start
   }
 
-  /** Room for so many bytes, and for those that follow, up to the end of the message. */
+  /** Makes room for so many bytes, and for later ones up to the end of the message. */
   #move(needed: number): void {
     const { size } = this
     const whole = size < HEAD_BYTES ? 0 : HEAD_BYTES + this.#lengthAt(this.#start)
@@ -98,13 +98,13 @@ export class FrameQueue {
     this.#start = this.#end = 0
   }
 
-  /** There is no more. @throws RpcError if a message is not complete */
+  /** The body has ended. @throws RpcError if a message is incomplete */
   end(): void {
     if (this.size > 0) throw new RpcError('invalid_argument', 'the body ends within a message')
   }
 }
 
-/** Messages in frames, one behind the other. */
+/** Messages in frames, one after the other. */
 export class FrameList {
   #memory = NOTHING
   size = 0
@@ -131,7 +131,7 @@ export class FrameList {
   }
 }
 
-/** The only message of a body that has arrived. @throws RpcError for none, several or parts of one */
+/** The only message of a complete body. @throws RpcError for none, several or an incomplete one */
 export function onlyFrame(body: Uint8Array, maxSize: number): Frame {
   if (body.length === 0) throw new RpcError('unimplemented', 'the body has no message, and this method takes one')
   if (body.length < HEAD_BYTES) throw new RpcError('invalid_argument', 'the body ends within a message')
@@ -144,8 +144,8 @@ export function onlyFrame(body: Uint8Array, maxSize: number): Frame {
 }
 
 /**
- * Base64 in parts that may each end with padding, as gRPC-Web sends it. A part may have a single byte, so none becomes an object.
- * @throws RpcError
+ * Base64 in parts that may each end with padding, as gRPC-Web sends it. A part may have a single byte, so parts do not become objects. @throws
+ * RpcError
  */
 export function fromBase64(text: string): Buffer {
   if (ONE_PART.test(text)) return Buffer.from(text, 'base64')

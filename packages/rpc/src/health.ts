@@ -10,9 +10,9 @@ import { type Health, type HealthCheckResponse, HealthCheckResponse_ServingStatu
 import { RpcError } from './rpc-error.ts'
 
 export interface HealthOptions {
-  /** The services that clients may ask about, beside the server as a whole, whose name is empty. Default: none. */
+  /** The services that clients may ask about, in addition to the server as a whole, whose name is empty. Default: none. */
   readonly services?: readonly DescService[]
-  /** Whether a service takes calls; the name of the server as a whole is empty. Default: `true`. Nothing takes calls while `stop` waits. */
+  /** Whether a service accepts calls; the name of the server as a whole is empty. Default: `true`. While `stop` waits, nothing accepts calls. */
   readonly isServing?: (service: string) => boolean
   /** How often `isServing` is asked for all streams of `Watch` together. Default 1 s. */
   readonly interval?: Duration
@@ -57,7 +57,7 @@ export function health(server: ServerHandle, options: HealthOptions = {}): RpcIm
       return { status }
     },
     list: () => ({ statuses: Object.fromEntries(names.map((name) => [name, { status: statusOf(name) } as HealthCheckResponse])) }),
-    // A stream keeps no name that a client has chosen, which may have megabytes, and be sent in some kilobytes.
+    // A stream keeps no name that a client has chosen: the name may have megabytes, and be sent compressed in some kilobytes.
     watch: ({ service }, call) => watch(names.includes(service) ? service : UNKNOWN, call),
   }
 }
@@ -70,8 +70,8 @@ interface Watcher {
 }
 
 /**
- * What all streams of `Watch` wait for together. With a timer and a listener at the signal of the stop for each of them, they would walk through each
- * other's listeners in one turn of the event loop, and clients decide how many there are.
+ * One timer and one listener for all streams of `Watch`. If each stream had its own, a stop would walk through all listeners in one turn of the
+ * event loop, and clients decide how many there are.
  */
 class Watchers {
   readonly #statusOf: (service: string) => Status
@@ -84,7 +84,7 @@ class Watchers {
     this.#intervalMs = intervalMs
   }
 
-  /** Resolves when the status is not `last` any more, or when one of the signals has aborted. */
+  /** Resolves when the status is no longer `last`, or when one of the signals has aborted. */
   change(service: string, last: Status, signal: AbortSignal, stopping: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
@@ -117,7 +117,7 @@ class Watchers {
     this.#end = null
   }
 
-  /** Asks once for each service. A stream asks again, and fails with what is thrown. */
+  /** Asks once for each service. If that throws, the stream asks again and fails with the error. */
   #look(): void {
     const now = new Map<string, Status | null>()
     this.#wake(({ service, last }) => {

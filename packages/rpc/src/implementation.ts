@@ -1,4 +1,4 @@
-// What a program writes for a service: a function for each method. One that was written for Connect fits.
+// The implementation of a service: a function for each method. An implementation for Connect fits.
 
 import type {
   DescMethodBiDiStreaming,

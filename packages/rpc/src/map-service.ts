@@ -21,7 +21,7 @@ export interface RpcHost {
 }
 
 export interface RpcOptions {
-  /** Middleware and policies of all methods, the outermost first. A refusal is sent as the protocol of the call says it. */
+  /** Middleware and policies of all methods, the outermost first. A refusal is sent in the form of the call's protocol. */
   readonly use?: RouteOptions['use']
   /** The largest message, compressed or not, in either form. Default 4 MiB. When exceeded: `resource_exhausted`. */
   readonly maxMessageSize?: Size
@@ -115,7 +115,7 @@ function isReading(method: DescMethod): boolean {
 }
 
 /**
- * A body with one message is read before its handler is called. Others are streams, which pause for as long as they like.
+ * A body with one message is read before its handler is called. Other bodies are streams, which may pause for any time.
  * @param maxMessageSize null: there is no body
  */
 function declarationOf(
@@ -226,7 +226,7 @@ class MethodHandler implements StreamOwner {
     return this.#handler
   }
 
-  /** A promise only where something has to be waited for. */
+  /** Returns a promise only if it has to wait. */
   #one(call: Call, handler: AnyHandler, read: () => unknown): HttpResponse | Promise<HttpResponse> {
     try {
       const input = read()
@@ -251,7 +251,7 @@ class MethodHandler implements StreamOwner {
     }
   }
 
-  /** The head is sent with the first message. What fails before it fails as any other call. */
+  /** The head is sent with the first message. A failure before it is sent like that of any other call. */
   async #many(call: Call, handler: AnyHandler): Promise<HttpResponse> {
     let values: AsyncIterator<unknown> | null = null
     try {
@@ -281,7 +281,7 @@ class MethodHandler implements StreamOwner {
     return this.#codec.encode(value, codec)
   }
 
-  /** The server no longer sees what fails behind the head. */
+  /** Logs failures after the head, which the server no longer sees. */
   failed(error: unknown): RpcError {
     const known = rpcErrorOf(error)
     if (known.code === 'internal') this.#log(`weir: ${this.#method.toString()} failed`, known.cause ?? error)
@@ -290,8 +290,8 @@ class MethodHandler implements StreamOwner {
 }
 
 /**
- * The first one runs before all others, so that whoever refuses a call refuses it in its protocol. What is in no protocol is refused after the
- * others have let it through: a client that may not call learns nothing about the method.
+ * The first policy runs before all others, so that every refusal is sent in the protocol of the call. A request in no known protocol is refused
+ * after the other policies: a client that may not call learns nothing about the method.
  */
 function policiesOf(
   callOf: (session: HttpSession) => Call | null,
@@ -311,13 +311,13 @@ function start(handler: AnyHandler, input: unknown, call: Call): unknown {
   return handler(input, call)
 }
 
-/** What the server logs and what observers are told is the error itself, if it has a status already. */
+/** The server logs the error itself, and observers receive it, if it already has a status. */
 function asHttp(error: unknown): unknown {
   const known = rpcErrorOf(error)
   return known.cause === error ? error : known
 }
 
-/** Sends what has refused the call, or failed, in the form of its protocol. */
+/** Sends a refusal or a failure in the form of the call's protocol. */
 function failIn(call: Call | null, session: HttpSession, response: HttpResponse): void {
   if (call === null) return
   const { failure } = exchange(session)
@@ -327,12 +327,12 @@ function failIn(call: Call | null, session: HttpSession, response: HttpResponse)
     sendError(call, response, new RpcError(codeOfStatus(statusCode), messageIn(content, type)))
   } else {
     const error = rpcErrorOf(failure)
-    for (const name of error.metadata.keys()) response.removeHeader(name) // it is among the fields of the failure already
+    for (const name of error.metadata.keys()) response.removeHeader(name) // the fields of the failure already contain it
     sendError(call, response, error)
   }
 }
 
-/** What a refusal says to people. */
+/** The message of a refusal for people. */
 function messageIn(content: { readonly kind: string; readonly text?: string }, type: string | null): string {
   if (content.kind !== 'text' || content.text === undefined) return 'refused'
   if (type?.startsWith('application/problem+json') !== true) return type?.startsWith('text/plain') === true ? content.text : 'refused'

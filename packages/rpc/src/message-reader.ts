@@ -1,6 +1,6 @@
-// The messages of a request that may have several, as they arrive, no faster than they are read.
+// Reads the messages of a request that may have several, as they arrive and no faster than they are read.
 //
-// Those that have arrived wait as bytes, and are decoded one at a time. A stream that waits for its client keeps this object and a promise.
+// Arrived messages wait as bytes, and are decoded one at a time. A stream that waits for its client keeps only this object and a promise in memory.
 
 import type { Message } from '@bufbuild/protobuf'
 import { exchange, isPromise } from 'weirjs/kit'
@@ -16,7 +16,7 @@ type Result = IteratorResult<Message, undefined>
 
 /** How many bytes may wait before the client has to. */
 const MOST_AHEAD = 16 * 1024
-/** How many messages are read in a row, from however many pieces, before other connections have their turn. */
+/** How many messages are read in a row, from any number of pieces, before other connections have their turn. */
 const IN_A_ROW = 64
 const DONE: Result = Object.freeze({ done: true, value: undefined })
 
@@ -33,13 +33,13 @@ export class MessageReader implements AsyncIterableIterator<Message, undefined, 
   #hasEnded = false
   /** Why the rest will not arrive. */
   #failure: unknown = null
-  /** No one reads on. */
+  /** Nothing reads the rest. */
   #isOver = false
   #count = 0
   #inARow = 0
-  /** What the last `next` has returned, as long as it has not been decided. */
+  /** The promise of the last `next`, until it has settled. */
   #busy: Promise<Result> | null = null
-  /** What a `next` has returned for whose message more has to arrive, and what decides it. */
+  /** The promise of a `next` whose message is incomplete, and the functions that settle it. */
   #waiting: Promise<Result> | null = null
   #resolve: ((result: Result | Promise<Result>) => void) | null = null
 
@@ -61,7 +61,7 @@ export class MessageReader implements AsyncIterableIterator<Message, undefined, 
   }
 
   data(buffer: Buffer, start: number, end: number): boolean {
-    if (this.#isOver || this.#failure !== null) return true // discarded, so that the connection can go on
+    if (this.#isOver || this.#failure !== null) return true // discarded, so that the connection can continue
     if (this.#text === null) this.#frames.add(buffer, start, end)
     else this.#addText(buffer.subarray(start, end))
     this.#serve()
@@ -127,7 +127,7 @@ export class MessageReader implements AsyncIterableIterator<Message, undefined, 
     this.#body?.demand()
   }
 
-  /** The calls of `next` that come before it is decided have to wait. */
+  /** Later calls of `next` have to wait until it has settled. */
   #hold(result: Promise<Result>): Promise<Result> {
     const release = (): void => {
       if (this.#busy === result) this.#busy = null
@@ -148,7 +148,7 @@ export class MessageReader implements AsyncIterableIterator<Message, undefined, 
     resolve(result)
   }
 
-  /** @returns null if more has to arrive first; a promise that rejects for what is wrong */
+  /** @returns null if more has to arrive first; a promise that rejects for an invalid message */
   #step(): Result | Promise<Result> | null {
     try {
       return this.#read()

@@ -1,7 +1,7 @@
-// The messages of a streamed response, on their way from their handler to the client.
+// Sends the messages of a streamed response from their handler to the client.
 //
-// A handler that has several messages at once would have each of them cross the server on its own. They are gathered until the handler waits for
-// something, and leave as one piece. A stream whose handler waits keeps this object, two functions and a few promises.
+// A handler may yield several messages at once. They are gathered until the handler waits for something, and sent as one piece, because each piece
+// has its cost. A stream whose handler waits keeps only this object, two functions and a few promises in memory.
 
 import type { Call } from './call.ts'
 import { compressed } from './compression.ts'
@@ -14,7 +14,7 @@ import type { Wire } from './wire.ts'
 /** The method that a stream belongs to. */
 export interface StreamOwner {
   encode(value: unknown, wire: Wire): Uint8Array
-  /** What the client is told about a failure. */
+  /** The error that the client receives for a failure. */
   failed(error: unknown): RpcError
 }
 
@@ -26,7 +26,10 @@ const MOST_BYTES = 16 * 1024
 const IN_A_ROW = 64
 const DONE: Result = Object.freeze({ done: true, value: undefined })
 
-/** Tells a handler that no more is wanted. It may be waiting for something that never comes. @returns a promise that it has ended, if it says so */
+/**
+ * Tells a handler that no more messages are needed. It may be waiting for something that never happens. @returns a promise of its end, if it
+ * returns one
+ */
 export function closeValues(values: AsyncIterator<unknown>): unknown {
   try {
     return Promise.resolve(values.return?.()).catch(() => {})
@@ -43,7 +46,7 @@ export class MessageSource implements AsyncIterableIterator<Uint8Array, undefine
   readonly #onValue = (result: IteratorResult<unknown>): void => this.#accept(result)
   readonly #onError = (error: unknown): void => this.#fail(error)
   readonly #list = new FrameList()
-  /** What follows all messages; null where trailers say it. */
+  /** The frame after all messages; null if trailers have the outcome. */
   #last: Buffer | null = null
   failure: RpcError | null = null
   /** The handler makes a message, or it is being compressed. */
@@ -51,7 +54,7 @@ export class MessageSource implements AsyncIterableIterator<Uint8Array, undefine
   #isDone = false
   #inARow = 0
   #isFlushDue = false
-  /** Decides what `next` has returned. */
+  /** Resolves the promise of `next`. */
   #resolve: ((result: Result) => void) | null = null
 
   constructor(call: Call, owner: StreamOwner, values: AsyncIterator<unknown>, compressAbove: number | null) {

@@ -21,7 +21,7 @@ export function percentEncoded(text: string): string {
         .replace(/[^ -$&-~]/g, (unit) => `%${unit.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
 }
 
-/** What may not be metadata, because it belongs to the protocol or to HTTP. */
+/** Names that metadata may not have, because they belong to the protocol or to HTTP. */
 const RESERVED =
   /^(?:connection|content-(?:encoding|length|type)|date|host|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|grpc-(?:encoding|message|status|status-details-bin|accept-encoding)|connect-.*)$/
 

@@ -1,4 +1,4 @@
-// The reflection protocol of gRPC: what services there are, and the files that declare them, for tools such as grpcurl.
+// The reflection protocol of gRPC, which lists the services and the files that declare them for tools such as grpcurl.
 
 import { type DescFile, type DescMessage, type DescService, toBinary } from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
@@ -9,13 +9,13 @@ import type { ServerReflection, ServerReflectionResponse } from './proto/grpc/re
 type Outcome = ServerReflectionResponse['messageResponse']
 
 /**
- * The implementation of `ServerReflection`, for `mapService`, and of `ServerReflectionV1alpha`, for older tools. Whoever can call it reads
+ * The implementation of `ServerReflection`, for `mapService`, and of `ServerReflectionV1alpha`, for older tools. Anyone who can call it can read
  * the names of all methods and messages of the services.
  */
 export function reflection(services: readonly DescService[]): RpcImplementation<typeof ServerReflection> {
   const files = new Map<string, DescFile>()
   const symbols = new Map<string, DescFile>()
-  /** Encoded once: that takes milliseconds for a file, and a client asks in a few bytes. */
+  /** Each file is encoded once, because that takes milliseconds, and a client asks in a few bytes. */
   const encoded = new Map<DescFile, Uint8Array>()
   for (const { file } of services) addFile(file)
 

@@ -51,7 +51,7 @@ export function messageIn(
 ): Message | Promise<Message> {
   if (flags === 0) return decoded(bytes, call, codec, form)
   if (flags !== COMPRESSED) throw new RpcError('invalid_argument', `a frame has flags that clients do not send: ${flags}`)
-  // The code is gRPC's, and the fault is the client's anyway.
+  // The code is gRPC's, but the fault is the client's.
   if (!isCompressed)
     throw Object.assign(new RpcError('internal', 'a message is compressed, and the head states no compression'), { fault: 'peer' })
   return decoded(expanded(bytes, call, settings), call, codec, form)

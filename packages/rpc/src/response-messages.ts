@@ -1,4 +1,4 @@
-// What is sent for a call: its messages, and its outcome.
+// Sends the messages and the outcome of a call.
 
 import { create, toBinary } from '@bufbuild/protobuf'
 import type { HttpResponse } from 'weirjs'
@@ -44,8 +44,8 @@ function sendWhole(call: Call, sent: Uint8Array, isCompressed: boolean): HttpRes
 }
 
 /**
- * Sends messages as they come. A failure is part of the stream.
- * @param first the first message, until which its handler may set what the head has; null: there is none
+ * Sends messages as they are made. A failure is part of the stream. @param first the first message, before which its handler may set fields of the
+ * head; null for none
  */
 export function sendMessages(
   call: Call,
@@ -85,7 +85,7 @@ export function sendError({ wire, sentHeaders, sentTrailers, record }: Call, res
   }
 }
 
-/** The frame with the outcome; null where trailers say it. */
+/** The frame with the outcome; null if trailers have it. */
 export function lastFrame(wire: Wire, error: RpcError | null, sentTrailers: Headers | null): Buffer | null {
   if (wire.protocol === 'grpc' || !wire.isFramed) return null
   const trailers = merged(sentTrailers, error?.metadata ?? null)

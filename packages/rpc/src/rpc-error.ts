@@ -1,4 +1,4 @@
-// What a call fails with: errors of handlers and refusals of policies, as all protocols send them.
+// The errors of calls: errors of handlers and refusals of policies, in the form that all protocols send.
 
 import { create, type DescMessage, isMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { type ErrorHeaders, HttpError } from 'weirjs'
@@ -16,7 +16,7 @@ export interface BinaryDetail {
 }
 
 export interface RpcErrorOptions {
-  /** What caused it. Logged, and never sent. */
+  /** The cause. It is logged, and never sent. */
   readonly cause?: unknown
   /** Metadata that is sent with it: in trailers, or with Connect in fields. */
   readonly metadata?: ConstructorParameters<typeof Headers>[0]
@@ -63,13 +63,13 @@ function binaryOf(detail: RpcErrorDetail): BinaryDetail {
   return { type: desc.typeName, value: toBinary(desc, message) }
 }
 
-/** What a client is told about anything that was thrown: of unknown errors, nothing. */
+/** The error that a client receives for a thrown value. It receives nothing of an unknown error. */
 export function rpcErrorOf(error: unknown): RpcError {
   if (isInstance(error, RpcError)) return error
   const foreign = connectError(error)
   if (foreign !== null) return foreign
   if (!isInstance(error, HttpError)) return new RpcError('internal', 'internal error', [], { cause: error })
-  // A handler that looks for something and does not find it means the thing, and not the method.
+  // A 404 of a handler is about the thing that it looked for, and not about the method.
   const code = error.status === 404 ? 'not_found' : codeOfHttpError(error)
   const { title, detail } = problemFor(error, false) // what is secret in it is left out
   return new RpcError(code, detail ?? title, [], { cause: error, metadata: metadataOf(error.headers) })

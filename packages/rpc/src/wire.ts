@@ -1,4 +1,4 @@
-// How the calls of a request are read and written: which protocol, which codec, by its Content-Type.
+// How the messages of a call are read and written: its protocol and its codec, by Content-Type.
 
 import type { HttpRequest } from 'weirjs'
 
@@ -66,7 +66,7 @@ const GRPC: readonly Wire[] = [
   grpc('application/grpc-web-text+proto', 'proto', 'grpc-web', true),
 ]
 
-/** What one kind of method accepts. */
+/** The protocols that one kind of method accepts. */
 export class WireTable {
   readonly types: readonly string[]
   readonly #wires: ReadonlyMap<string, Wire>
@@ -91,7 +91,7 @@ export class WireTable {
   }
 }
 
-/** Without parameters: `application/json; charset=utf-8` is `application/json`. Another charset than UTF-8 is not what it says. */
+/** Without parameters: `application/json; charset=utf-8` is `application/json`. Another charset than UTF-8 is not accepted. */
 function essenceOf(type: string): string {
   const [essence = '', ...parameters] = type.toLowerCase().split(';')
   const isUtf8 = parameters.every((one) => !/^\s*charset\s*=/.test(one) || /^\s*charset\s*=\s*"?utf-?8"?\s*$/.test(one))

@@ -1,4 +1,4 @@
-// The operations of S3 that keep uploads, on one bucket. Failures become WEIR_STORE_UNAVAILABLE; what is missing becomes null.
+// The operations of S3 that keep uploads, on one bucket. Failures become WEIR_STORE_UNAVAILABLE; a missing object becomes null.
 
 import { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
@@ -9,7 +9,7 @@ import { type AwsS3Client, isOneOf, s3Failure } from './s3-client.ts'
 /** A part of a multipart upload, by its number and the entity tag that S3 gave it. */
 export type Part = readonly [number: number, etag: string]
 
-/** What a write found instead of what it expected: another process has written. */
+/** A write has found another entity tag than it expected: another process has written. */
 export class WriteConflict extends Error {}
 
 interface FoundObject {
@@ -17,14 +17,14 @@ interface FoundObject {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** S3 copies no more in one step. */
+/** The most bytes that S3 copies in one step. */
 const MOST_COPIED_BYTES = 5 * 1024 ** 3
 
 export class S3Bucket {
   readonly name: string
   readonly #client: AwsS3Client
   readonly #s3: typeof S3
-  /** Passed to whatever creates an object. */
+  /** Passed to each operation that creates an object. */
   readonly #params: Readonly<Record<string, unknown>>
 
   constructor(client: AwsS3Client, name: string, params: Readonly<Record<string, unknown>>) {

@@ -1,5 +1,5 @@
-// The client of S3 that weir can use, and what its failures become. The client is your program's: it has the credentials, the region, the
-// number of attempts and the timeouts.
+// The client of S3 that weir can use, and the errors for its failures. The client is your program's: it has the credentials, the region, the number
+// of attempts and the timeouts.
 
 import { WeirError } from 'weirjs'
 import { invalid, isInstance, kindOf, option } from 'weirjs/kit'
@@ -17,7 +17,7 @@ export interface AwsS3Client {
 
 /** S3 accepts no smaller part, except the last one. */
 export const MIN_PART_BYTES = 5 * 1024 * 1024
-/** Unless the program wants another size. */
+/** The default size of a part. */
 export const PART_BYTES = 8 * 1024 * 1024
 /** Parameters that weir sets. */
 const OWN_PARAMS: readonly string[] = ['Bucket', 'Key', 'Body', 'ContentLength', 'UploadId', 'PartNumber', 'MultipartUpload']
@@ -44,7 +44,7 @@ function checkedParams(params: Readonly<Record<string, unknown>>, owner: string)
   return params
 }
 
-/** What a failure of the client becomes. Its message names the operation and the kind of failure, not the bucket or the key. */
+/** The error for a failure of the client. Its message names the operation and the kind of failure, not the bucket or the key. */
 export function s3Failure(operation: string, cause: unknown): WeirError {
   return new WeirError('WEIR_STORE_UNAVAILABLE', `S3: ${operation} failed with ${nameOf(cause)}`, { cause })
 }

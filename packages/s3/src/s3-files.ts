@@ -1,4 +1,4 @@
-// Files of declared forms in S3: they go there while they arrive, and are deleted if the form is refused after all.
+// Saves files of declared forms in S3 while they arrive, and deletes them if the form is refused later.
 
 import type { Readable } from 'node:stream'
 import { DeleteObjectCommand } from '@aws-sdk/client-s3'
@@ -16,7 +16,7 @@ interface S3Files {
 
 /**
  * Returns a store for `file({ saveTo })`: the files of a form are objects in S3, and the handler gets a `SavedObject` for each. If the form is
- * refused after all, they are deleted.
+ * refused later, they are deleted.
  *
  * @param target as for `saveToS3`, but without `key`: each file gets a key of its own
  * @param policy as for `saveToS3`

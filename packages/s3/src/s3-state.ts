@@ -1,5 +1,5 @@
-// What is known about the bytes of an upload in S3: one object, with a line of JSON and the bytes that are too few for a part. As one object,
-// the two cannot contradict each other after a crash.
+// The state of an upload in S3: one object with a line of JSON and the bytes that are too few for a part. In one object, the two cannot contradict
+// each other after a crash.
 
 import { Buffer } from 'node:buffer'
 
@@ -21,7 +21,7 @@ export const LINE_BYTES = 1024 * 1024
 /** The end of the line of JSON. */
 const LINE_END = 0x0a
 
-/** Bytes that are durable. @param tailBytes how many are too few for a part */
+/** Bytes that are durable. @param tailBytes number of bytes that are too few for a part */
 export function offsetOf(state: S3State, tailBytes: number): number {
   return state.size ?? state.parts.length * state.partSize + tailBytes
 }
@@ -36,11 +36,11 @@ export interface DecodedState {
   readonly state: S3State
   readonly tailBytes: number
   readonly writing: string
-  /** What follows the line. */
+  /** The bytes after the line. */
   readonly rest: Buffer
 }
 
-/** @returns 'more' if the line is not complete; null for what is no state: it was changed by others */
+/** @returns 'more' if the line is incomplete; null if it is not a state, because others have changed it */
 export function decodeState(bytes: Buffer): DecodedState | 'more' | null {
   const end = bytes.indexOf(LINE_END)
   if (end === -1) return 'more'

@@ -27,8 +27,8 @@ export interface S3StorageOptions {
    */
   readonly partSize?: Size
   /**
-   * Further parameters of S3's PutObject and CreateMultipartUpload for the bytes, such as `ContentType` or `ServerSideEncryption`. What concerns
-   * encryption applies to weir's own objects as well. Default: none.
+   * Further parameters of S3's PutObject and CreateMultipartUpload for the bytes, such as `ContentType` or `ServerSideEncryption`. Parameters for
+   * encryption apply to weir's own objects as well. Default: none.
    */
   readonly params?: Readonly<Record<string, unknown>>
 }
@@ -114,7 +114,7 @@ class S3Storage implements UploadStorage {
       try {
         await writer.take(read, !isAtomic)
       } catch (error) {
-        // The client has left, or S3 has failed. What is missing then, the client sends again.
+        // The client has left, or S3 has failed. The client sends the missing bytes again.
         if (!isAtomic && !hasRead) await writer.writeDown().catch(() => {})
         throw error
       }
@@ -170,7 +170,7 @@ class S3Storage implements UploadStorage {
       const found = await this.#bucket.find(from)
       if (found === null) continue
       const taken = await this.#bucket.find(place)
-      // A process that has died after the copy leaves both.
+      // A process that dies after the copy leaves both objects.
       if (taken === null) await this.#bucket.copy(from, place, found).catch(asTaken)
       else if (taken.metadata[MARK] !== markOf(record) || taken.size !== found.size) asTaken(new WriteConflict())
       await this.#bucket.delete(from)
@@ -197,7 +197,7 @@ class S3Storage implements UploadStorage {
     }
   }
 
-  /** What a process leaves that dies between two writes: parts that no state has, and a state without a record. */
+  /** Removes the remains of processes that died between two writes: parts that no state has, and states without a record. */
   async sweep(before: number): Promise<void> {
     for await (const { key, uploadId, begunAt } of this.#bucket.unfinished(this.#prefix)) {
       const id = this.#idOf(key, '')
@@ -235,8 +235,8 @@ class S3Storage implements UploadStorage {
   }
 
   /**
-   * The multipart upload is not there any more. Either a process has died after it had joined the parts, or they were deleted: then the
-   * upload is lost, and its client has to begin again.
+   * The multipart upload no longer exists. Either a process died after it had joined the parts, or the parts were deleted. In that case, the upload
+   * is lost, and its client has to begin again.
    */
   async #recover(record: UploadRecord, writer: S3Writer, size: number | null): Promise<void> {
     const whole = await this.#bucket.find(this.#key(record.id))

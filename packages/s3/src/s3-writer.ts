@@ -9,7 +9,7 @@ import { decodeState, encodeState, LINE_BYTES, offsetOf, type S3State } from './
 
 /** S3 accepts no more. */
 export const MOST_PARTS = 10_000
-/** Most parts between two writes of the state. What is not written down is lost when the process dies. */
+/** The most parts between two writes of the state. Parts that are not in the state are lost when the process dies. */
 const MOST_UNWRITTEN = 16
 /** Parts that a writer may have on their way beyond those that it has written down. */
 const PARTS_UNDER_WAY = 2
@@ -37,7 +37,7 @@ export class S3Writer {
   readonly #keys: UploadKeys
   readonly #metadata: Record<string, string>
   #uploadId: string | null
-  /** The one in the state. */
+  /** The id of the multipart upload in the state. */
   #writtenUploadId: string | null
   readonly #partSize: number
   readonly #parts: Part[]
@@ -71,8 +71,8 @@ export class S3Writer {
   }
 
   /**
-   * Takes an upload over from a process that may still be writing: its next state is refused, and the parts that it may send until then get no
-   * number that this writer uses.
+   * Takes an upload over from a process that may still be writing: the next state of that process is refused, and its parts until then get numbers
+   * that this writer does not use.
    */
   async takeOver(): Promise<void> {
     await this.#writeState(this.#gathered.blocks)
@@ -92,7 +92,7 @@ export class S3Writer {
     await this.#settle()
   }
 
-  /** Makes everything durable that has been taken. */
+  /** Makes all bytes that have been taken durable. */
   async writeDown(): Promise<void> {
     await this.#settle()
     await this.#writeState(this.#gathered.blocks)
@@ -120,7 +120,7 @@ export class S3Writer {
     try {
       if (!(await this.#isWritten(uploadId))) await this.#bucket.abort(this.#keys.whole, uploadId)
     } catch {
-      // `sweep` finds them
+      // `sweep` removes them later
     }
   }
 

@@ -25,7 +25,7 @@ export interface S3Target {
   readonly prefix?: string
   /**
    * Further parameters of S3's PutObject and CreateMultipartUpload, such as `ContentType`, `Metadata` or `ServerSideEncryption`. Without
-   * `ContentType`, S3 stores `application/octet-stream`: what the client sent is not passed on.
+   * `ContentType`, S3 stores `application/octet-stream`: the type that the client sent is not passed on.
    */
   readonly params?: Readonly<Record<string, unknown>>
 }
@@ -140,8 +140,8 @@ function partSizeFor(maxSize: number): number {
 }
 
 /**
- * The client as `Upload` sees it. When a part has failed, nothing more is read: `Upload` would go on with the others. And the parts are deleted
- * even where `Upload` does not do so: older versions keep them if joining them fails.
+ * The client as `Upload` sees it. When a part has failed, nothing more is read, whereas `Upload` would continue with other parts. The parts are
+ * always deleted, whereas older versions of `Upload` keep them if joining fails.
  */
 class Sender {
   readonly config: object

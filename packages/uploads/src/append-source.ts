@@ -7,9 +7,9 @@ import { onStop } from 'weirjs/kit'
 
 import type { Checksum } from './checksum.ts'
 
-/** How many turns of the event loop the next bytes have to arrive in. Those that the kernel has are read in one or two. */
+/** Within how many turns of the event loop the next bytes have to arrive. Bytes that the kernel already has are read in one or two. */
 const QUIET_TURNS = 8
-/** What may follow when another request wants to continue. A client that goes on sending is not waited for. */
+/** The most bytes that are still read when another request wants to continue: a client that keeps sending must not delay it. */
 const MOST_MORE_BYTES = 1024 * 1024
 
 export class AppendSource {
@@ -20,16 +20,13 @@ export class AppendSource {
   #body: Readable | null = null
   #stopped: Error | null = null
   #hasOverrun = false
-  /** Why it is stopped as soon as no more bytes are there. */
+  /** The error with which it stops as soon as no more bytes are available. */
   #wanted: Error | null = null
   /** Counts the reads of the body. */
   #reads = 0
   #isReading = false
 
-  /**
-   * @param maxBytes that the upload has room for
-   * @param overrun the error for more
-   */
+  /** @param maxBytes bytes that the upload has room for @param overrun the error for more bytes */
   constructor(session: HttpSession, maxBytes: number, overrun: () => Error, checksum: Checksum | null) {
     this.#session = session
     this.#maxBytes = maxBytes
@@ -48,7 +45,7 @@ export class AppendSource {
     this.#body?.destroy(error)
   }
 
-  /** Ends the body as soon as its next bytes have not arrived yet. One whose bytes are all there is read to its end. */
+  /** Ends the body as soon as its next bytes have not arrived yet. A body that has arrived completely is read to its end. */
   stopWhenQuiet(error: Error): void {
     if (this.#wanted !== null) return
     this.#wanted = error

@@ -5,7 +5,7 @@ import { createHash, type Hash, timingSafeEqual } from 'node:crypto'
 
 /** As in Tus-Checksum-Algorithm. */
 export const TUS_ALGORITHMS = ['sha1', 'sha256', 'sha512'] as const
-/** Of RFC 9530 §5, those that are not insecure. */
+/** The algorithms of RFC 9530 §5 that are not insecure. */
 const DIGEST_ALGORITHMS: ReadonlyMap<string, string> = new Map([
   ['sha-256', 'sha256'],
   ['sha-512', 'sha512'],

@@ -1,4 +1,4 @@
-// What `onComplete` gets.
+// The upload that `onComplete` receives.
 
 import type { Readable } from 'node:stream'
 import { invalid, kindOf } from 'weirjs/kit'
@@ -21,7 +21,7 @@ export class Upload {
   readonly #storage: UploadStorage
   readonly #save: (record: UploadRecord) => Promise<void>
   #record: UploadRecord
-  /** Whether the program has asked for its bytes, in whichever way. @internal */
+  /** Whether the program has asked for its bytes in any way. @internal */
   isTouched = false
   readonly #pending = new Set<Promise<void>>()
 
@@ -71,12 +71,12 @@ export class Upload {
     return this.#noted(this.#keep(this.path))
   }
 
-  /** Waits for what `onComplete` has begun and not waited for, while the lock is held. @internal @throws (rejects) what that throws */
+  /** Waits, while the lock is held, for work that `onComplete` has begun and not awaited. @internal @throws (rejects) the error of that work */
   async settled(): Promise<void> {
     await Promise.all(this.#pending)
   }
 
-  /** Only what has not settled is in the set, so an error that the program has handled does not count. */
+  /** Only unsettled work is in the set, so an error that the program has handled does not count. */
   #noted(work: Promise<void>): Promise<void> {
     this.isTouched = true
     const noted = work.finally(() => this.#pending.delete(noted))

@@ -1,7 +1,7 @@
 // Uploads in a directory: for each, a file with its bytes and one with its record.
 //
-// The size of the file is the offset, so that nothing that has been written is lost when the process dies, and nothing has to be written twice.
-// Bytes that have yet to be verified are written to the same file: the record says from where on they do not count.
+// The size of the file is the offset, so that no written bytes are lost when the process dies, and nothing has to be written twice. Bytes that have
+// yet to be verified are written to the same file; the record states where they begin.
 
 import { constants } from 'node:fs'
 import { copyFile, type FileHandle, link, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
@@ -19,7 +19,7 @@ const { flag } = option
 export interface DiskStorageOptions {
   /**
    * Whether bytes are flushed to the disk before the client is told that they have arrived, so that they survive a power failure. Default true.
-   * Without it they survive the death of the process only.
+   * Without it, they survive only the death of the process.
    */
   readonly sync?: boolean
 }
@@ -34,10 +34,10 @@ const BYTES = '.bin'
 const RECORD = '.json'
 const TEMPORARY = '.tmp'
 
-/** What the file of a record has. */
+/** The content of a record's file. */
 interface Info {
   readonly record: UploadRecord
-  /** Bytes from here on are not verified, and do not count. Null: all do. */
+  /** Bytes after this offset are not verified and do not count. Null: all bytes count. */
   readonly verifiedTo: number | null
 }
 
@@ -72,7 +72,7 @@ class DiskStorage implements UploadStorage {
     if (info === null) return null
     const { record, verifiedTo } = info
     const size = await sizeOf(this.#path(id, BYTES))
-    // The bytes of a complete upload may be elsewhere. Otherwise a file that is too short is one that others have changed.
+    // The bytes of a complete upload may be elsewhere. Otherwise, others have changed a file that is too short.
     if (record.stage !== 'open') return record.keptAt !== null || size === record.length ? { record, offset: record.length! } : null
     return { record, offset: Math.min(size, verifiedTo ?? size) }
   }
@@ -190,7 +190,10 @@ class DiskStorage implements UploadStorage {
     }
   }
 
-  /** Files whose writing a crash has cut. A record that cannot be read is left to people: the bytes beside it may be the program's. */
+  /**
+   * Removes files that a crash has left incomplete. A record that cannot be read is left to the operator, because the bytes next to it may belong
+   * to the program.
+   */
   async sweep(before: number): Promise<void> {
     for (const name of await this.#names()) {
       if (!name.endsWith(TEMPORARY) || !isUploadId(name.slice(0, name.indexOf('.')))) continue
@@ -295,7 +298,7 @@ async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * Gives a file another name, which must be free: `rename` would overwrite what has it.
+ * Gives a file another name, which must be free: `rename` would overwrite a file with that name.
  * @returns false if it has to be copied: to another file system, or on one without hard links
  */
 async function hasLinked(from: string, to: string): Promise<boolean> {

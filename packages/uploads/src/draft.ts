@@ -1,6 +1,6 @@
 // Resumable Uploads for HTTP: draft-ietf-httpbis-resumable-upload-12, interop version 8.
 //
-// The form in which the resource that uploads are sent to creates an upload resource, which then has all of the upload. No other route becomes
+// Implements the form in which a request to the upload path creates an upload resource, which then has the whole upload. No other route becomes
 // resumable.
 
 import { ContentTypeError, type HttpSession, WeirError } from 'weirjs'
@@ -51,7 +51,7 @@ export class Draft {
       return this.#core.hold(session, id, async (held) => {
         if (hasBody(session)) {
           await held.append(session, checksum).catch(async (error: unknown) => {
-            // Its place is not known.
+            // The client does not know where the upload is.
             if (!isAnnounced && session.signal.aborted) await held.cancel().catch(() => {})
             throw error
           })
@@ -63,7 +63,7 @@ export class Draft {
     })
   }
 
-  /** The client learns where the upload is before it has sent all of it. @returns whether it may have done so */
+  /** Tells the client where the upload is before it has sent all of it. @returns whether the client may have received that */
   #announce(session: HttpSession, location: string): boolean {
     if (session.request.header('upload-draft-interop-version') !== INTEROP_VERSION) return false
     const fields = [
@@ -133,7 +133,7 @@ export class Draft {
     return session.response.noContent()
   }
 
-  /** Until the upload is complete, responses are about the upload, and not of the resource that it is sent to. @throws WEIR_UPLOAD_REQUEST */
+  /** Until the upload is complete, responses are about the upload, and not about the resource that it is sent to. @throws WEIR_UPLOAD_REQUEST */
   #statedCompleteness(session: HttpSession): boolean {
     stateField(session, 'Upload-Complete', INCOMPLETE)
     const stated = session.request.header('upload-complete')

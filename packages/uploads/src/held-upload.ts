@@ -1,4 +1,4 @@
-// An upload whose lock a request holds: what it can do with it.
+// An upload whose lock a request holds, with the operations on it.
 
 import { HttpError, type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'
 import { isInstance } from 'weirjs/kit'
@@ -23,13 +23,13 @@ export interface UploadHome {
   checkLength(length: number): void
   /** It is complete or deleted, and no longer counts as open. */
   settle(id: string): void
-  /** `onComplete` has succeeded, and will never have the bytes: it has not asked for them, and they are deleted. */
+  /** Called if `onComplete` has succeeded without asking for the bytes, which will then be deleted. */
   readonly onUntouched: () => void
 }
 
 /** How an upload was completed. */
 interface Completion {
-  /** What `onComplete` has returned. Undefined if it has not run in this request. */
+  /** The result of `onComplete`. Undefined if it has not run in this request. */
   readonly result: unknown
 }
 
@@ -69,7 +69,7 @@ export class HeldUpload {
   }
 
   /**
-   * Checks what the head of a request says it will append, before its body is asked for.
+   * Checks what a request is going to append, by its head, before its body is asked for.
    * @param length Content-Length; null if it is not known
    * @throws WEIR_UPLOAD_OFFSET, WEIR_UPLOAD_LENGTH, PayloadTooLargeError
    */
@@ -90,8 +90,8 @@ export class HeldUpload {
   }
 
   /**
-   * Appends the body of the request. When it breaks, what has arrived is kept. With a checksum, all of it counts or nothing. An upload whose body
-   * is longer than was stated, or than is allowed, is deleted: it is not known which of its bytes are meant.
+   * Appends the body of the request. If the body breaks off, the bytes that have arrived are kept. With a checksum, all bytes count or none. An
+   * upload whose body is longer than was stated, or than is allowed, is deleted: it is not known which of its bytes are meant.
    * @throws WEIR_UPLOAD_SUPERSEDED, WEIR_UPLOAD_CHECKSUM, WEIR_UPLOAD_LENGTH, PayloadTooLargeError, what breaks the body
    */
   async append(session: HttpSession, checksum: Checksum | null): Promise<void> {
@@ -110,7 +110,7 @@ export class HeldUpload {
     this.#checkHeld()
   }
 
-  /** Appends the bytes of complete uploads. Ends early if the client leaves: it has asked for a gigabyte in a few bytes, and asks again. */
+  /** Appends the bytes of complete uploads. Ends early if the client leaves: a few bytes of a client may ask for a gigabyte, and it may ask again. */
   async appendUploads({ signal }: HttpSession, parts: readonly UploadRecord[]): Promise<void> {
     const { storage } = this.#home
     async function* bytes(): AsyncGenerator<Uint8Array> {
@@ -140,7 +140,7 @@ export class HeldUpload {
     const upload = new Upload(storage, this.#record, (record) => this.#save(record))
     let result: unknown
     try {
-      // What is elsewhere has been checked before it was moved.
+      // Bytes that were moved elsewhere have been checked before.
       if (types !== null && this.#record.keptAt === null) await checkTypes(storage.read(this.#record), types)
       result = await onComplete(upload, session)
       await upload.settled()
@@ -164,7 +164,7 @@ export class HeldUpload {
     return (this.#record.length ?? this.#home.maxSize) - this.#offset
   }
 
-  /** @param size that it would have, if it is known */
+  /** @param size the size that it would have, if it is known */
   #overrun(size?: number): Error {
     const { length } = this.#record
     if (length === null) return new PayloadTooLargeError('maxSize', this.#home.maxSize, size)
@@ -177,16 +177,13 @@ export class HeldUpload {
     this.#record = record
   }
 
-  /** The client is told nothing that another process may have undone. */
+  /** The client must not be told anything that another process may have undone. */
   #checkHeld(): void {
     if (!this.#lock.isHeld()) throw new WeirError('WEIR_UPLOAD_LOCKED', 'the lock was lost')
   }
 }
 
-/**
- * Whether the program refuses the upload for good. What it throws because the client has left, or because the lock was lost, says nothing about
- * the upload.
- */
+/** Whether the program refuses the upload for good. An error because the client has left, or because the lock was lost, says nothing about the upload. */
 export function isRefusal(session: HttpSession, error: unknown): boolean {
   return isInstance(error, HttpError) && error.status < 500 && error.code !== 'WEIR_UPLOAD_LOCKED' && !session.signal.aborted
 }

@@ -1,23 +1,24 @@
-// Errors without the ids of uploads, which are secret: whoever knows one may continue, read and delete its upload. An error of the file system
-// has them in its path, one of S3 in a key, one of Redis in the arguments of its command; and each in its cause, or deeper.
+// Removes the ids of uploads from errors. The ids are secret: a client that knows one may continue, read and delete its upload. An error of the
+// file system has the id in its path, an error of S3 in a key, an error of Redis in the arguments of its command, and each may have it in its
+// cause, or deeper.
 
 import { isInstance } from 'weirjs/kit'
 
-/** Ids of uploads, and whatever else may have one in it, such as an encoded path: `%2F` and an id are one word. */
+/** Ids of uploads, and other words that may contain one, such as an encoded path: `%2F` and an id are one word. */
 const IDS = /[\w-]{32,}/g
 /** In the lines of a stack, names of functions and folders are longer than that. */
 const WHOLE_IDS = /(?<![\w-])[\w-]{32}(?![\w-])/g
 const HIDDEN = ':id'
 const NOT_SHOWN = '(not shown)'
-/** What is deeper or more is not shown at all: loggers go less deep. */
+/** Deeper members are not shown at all: loggers do not go so deep. */
 const MOST_DEPTH = 8
 const MOST_VALUES = 2_000
-/** What Node shows of an error although it cannot be enumerated. */
+/** Members of an error that Node shows although they are not enumerable. */
 const OF_ERRORS = ['cause', 'errors'] as const
 
 /**
  * The same error if it has no ids; otherwise a copy of the same class with `:id` in their place. Never throws.
- * @param id the only one that is hidden. Default: whatever may be one
+ * @param id the only id that is hidden. Default: every text that may be an id
  */
 export function withoutIds(error: unknown, id: string | null = null): unknown {
   const hiding = new Hiding(id)

@@ -3,10 +3,10 @@
 import { type Clock, FairQueue } from 'weirjs/kit'
 import type { UploadLock, UploadLocks } from './upload-locks.ts'
 
-/** Who has the lock of an upload, and who waits for it. */
+/** The holder of the lock of an upload, and the requests that wait for it. */
 interface Place {
   onWanted: (() => void) | null
-  /** All as one sender: in the order in which they came. */
+  /** In order of arrival, because all of them count as one sender. */
   readonly waiting: FairQueue<Waiter>
 }
 

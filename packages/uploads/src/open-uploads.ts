@@ -1,4 +1,4 @@
-// How many unfinished uploads each client has, and how much room they may take: a hostile client must not fill the disk.
+// Counts the unfinished uploads of each client, and the room that they may take, so that a hostile client cannot fill the disk.
 
 import { LimitError } from 'weirjs'
 
@@ -16,7 +16,7 @@ export class OpenUploads {
     this.#maxBytes = maxBytes
   }
 
-  /** @param bytes that it may take at most @throws WEIR_UPLOADS_OPEN */
+  /** @param bytes the most that it may take @throws WEIR_UPLOADS_OPEN */
   add(id: string, client: string, bytes: number): void {
     const share = this.#shares.get(client)
     const count = (share?.size ?? 0) + 1

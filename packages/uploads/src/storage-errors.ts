@@ -1,4 +1,4 @@
-// What clients are told when a storage fails, and what logs are.
+// The errors for clients and for logs when a storage fails.
 
 import { HttpError, WeirError } from 'weirjs'
 import { isInstance } from 'weirjs/kit'
@@ -7,7 +7,7 @@ import { withoutIds } from './hidden-ids.ts'
 /** The first status whose error is logged. */
 const FIRST_LOGGED = 500
 
-/** @throws (rejects) what is for the client as it is; WEIR_STORE_UNAVAILABLE for any other error of a storage or of locks */
+/** @throws (rejects) errors for the client unchanged; WEIR_STORE_UNAVAILABLE for any other error of a storage or of locks */
 export async function stored<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -30,7 +30,7 @@ export async function hidingIds<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** What `onComplete` has thrown: the program may have read the upload. What is for the client stays as it is. */
+/** An error of `onComplete`, which may contain data of the upload. An error for the client stays unchanged. */
 export function ofProgram(error: unknown, id: string): unknown {
   if (!isInstance(error, Error) || (isInstance(error, HttpError) && error.status < FIRST_LOGGED)) return error
   return withoutIds(error, id)

@@ -11,7 +11,7 @@ import type { UploadRecord } from './upload-record.ts'
 const TUS_VERSION = '1.0.0'
 const EXTENSIONS = 'creation,creation-with-upload,creation-defer-length,termination,expiration,checksum,concatenation'
 const BYTES_TYPE = 'application/offset+octet-stream'
-/** Concatenation copies the parts, and each of them takes a look at the storage. */
+/** The most parts of a concatenation, because each is looked up in the storage and copied. */
 const MOST_PARTS = 100
 /** Upload-Concat is kept, and repeated in each response to HEAD. */
 const LONGEST_CONCAT = 16 * 1024
@@ -80,7 +80,7 @@ export class Tus {
       throw new WeirError('WEIR_UPLOAD_REQUEST', `Upload-Concat has more than ${LONGEST_CONCAT} characters`)
     const references = concat.slice('final;'.length).split(' ')
     if (references.length > MOST_PARTS) throw new WeirError('WEIR_UPLOAD_REQUEST', `Upload-Concat has more than ${MOST_PARTS} uploads`)
-    // Otherwise a few bytes would become a hundred times as many.
+    // Otherwise, a few bytes could become a hundred times as many.
     if (new Set(references.map(idIn)).size < references.length)
       throw new WeirError('WEIR_UPLOAD_REQUEST', 'Upload-Concat names an upload more than once')
     const parts: UploadRecord[] = []
@@ -105,14 +105,14 @@ export class Tus {
     return created(session, location, null, result)
   }
 
-  /** To clients, an upload with all of its bytes is complete. So it is completed now, if that has failed before. */
+  /** For clients, an upload with all of its bytes is complete. So it is completed now if that has failed before. */
   status(session: HttpSession, id: string): Promise<unknown> {
     const { response } = session
     return this.#core.hold(session, id, async (held) => {
       if (held.isWhole && held.record.stage !== 'complete') {
         await held.complete(session).catch((error: unknown) => {
           if (isRefusal(session, error)) throw error
-          // Clients upload everything again after any other status.
+          // After any other status, clients would upload everything again.
           throw new WeirError('WEIR_UPLOAD_LOCKED', 'it has all its bytes, and its processing has failed', { cause: error })
         })
       }

@@ -1,8 +1,8 @@
-// What an upload can go through, whichever protocol its client speaks: it is created, appended to, completed, cancelled, and expires.
+// The life of an upload in any protocol: it is created, appended to, completed or cancelled, and it expires.
 //
 //   open ── all bytes are there ──▶ received ── onComplete has succeeded ──▶ complete
 //
-// Each step is durable before the client is told about it, and is taken by the holder of the upload's lock only.
+// Each step is durable before the client is told about it, and only the holder of the upload's lock takes it.
 
 import { createHash } from 'node:crypto'
 import { type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'
@@ -18,10 +18,10 @@ import type { OnComplete } from './upload-settings.ts'
 import type { StoredUpload, UploadStorage } from './upload-storage.ts'
 
 const OWNER = 'uploads'
-/** How long a request waits until another has let go of the upload. Longer than the lease of a process that has died. */
+/** How long a request waits until another one has released the upload. Longer than the lease of a process that has died. */
 const WAIT_MS = 15_000
 
-/** What a client wants to upload. */
+/** The upload that a client wants to create. */
 interface Wish {
   /** In bytes; null if the client does not know yet. */
   readonly length: number | null
@@ -40,7 +40,7 @@ export class UploadCore implements UploadHome {
   readonly #locks: UploadLocks
   readonly #maxMetadataSize: number
   readonly #open: OpenUploads
-  /** The first look at what the storage has from before; null until it is needed. */
+  /** The first listing of the uploads in the storage; null until it is needed. */
   #counted: Promise<void> | null = null
 
   constructor(
@@ -109,8 +109,8 @@ export class UploadCore implements UploadHome {
   }
 
   /**
-   * Takes the lock of an upload for `work`. A request that works on it already is asked to stop, which one that receives bytes does at once.
-   * No holder is asked on behalf of a client that may not continue the upload.
+   * Takes the lock of an upload for `work`. A request that already works on the upload is asked to stop, which a request that receives bytes does
+   * immediately. No holder is asked for a client that may not continue the upload.
    * @throws WEIR_UPLOAD_UNKNOWN also if it has expired, or is another principal's; WEIR_UPLOAD_LOCKED
    */
   async hold<T>(session: HttpSession, id: string, work: (held: HeldUpload) => Promise<T>): Promise<T> {
@@ -147,8 +147,8 @@ export class UploadCore implements UploadHome {
   }
 
   /**
-   * Deletes what has expired. Several processes may do so at the same time. One upload that cannot be deleted keeps no other.
-   * @throws (rejects) the first error of the storage or of the locks, once all has been tried
+   * Deletes expired uploads. Several processes may do so at the same time. If one upload cannot be deleted, the others still are. @throws (rejects)
+   * the first error of the storage or of the locks, after all have been tried
    */
   sweep(): Promise<void> {
     return hidingIds(this.#sweep())
@@ -191,7 +191,7 @@ export class UploadCore implements UploadHome {
     }
   }
 
-  /** Of uploads without a principal, only those count that this process has created: the address is not kept. */
+  /** Uploads without a principal count only if this process has created them, because their address is not kept. */
   #note({ id, owner, length }: UploadRecord): void {
     if (owner !== null) this.#open.note(id, owner, length ?? this.maxSize)
   }

@@ -1,11 +1,11 @@
-// Fields that both protocols read, and what both state about an upload.
+// Fields that both protocols read, and fields in which both describe an upload.
 
 import { bagKey, type HttpResponse, type HttpSession, UnsupportedError } from 'weirjs'
 import { exchange } from 'weirjs/kit'
 
 const FIELDS = bagKey<Map<string, string>>('uploads')
 
-/** Sets a field of the response, whatever the response will be: `onComplete` may return one of its own, and an error may become one. */
+/** Sets a field of the response, even if `onComplete` returns another response, or an error becomes the response. */
 export function stateField({ bag }: HttpSession, name: string, value: string | number): void {
   let fields = bag.get(FIELDS)
   if (fields === undefined) {
@@ -36,7 +36,8 @@ export function hasBody(session: HttpSession): boolean {
 }
 
 /**
- * What is appended is a part of the representation: it could not be decoded alone, and offsets count bytes as they are sent.
+ * Refuses a content coding: appended bytes are only a part of the representation, so they could not be decoded alone, and offsets count bytes as
+ * they are sent.
  * @throws UnsupportedError
  */
 export function checkCoding(session: HttpSession): void {

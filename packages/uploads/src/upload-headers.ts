@@ -1,4 +1,4 @@
-// What pages of other origins need of both protocols.
+// The fields of both protocols that pages of other origins need.
 
 /**
  * The header fields that uploads use, for `cors({ exposedHeaders: uploadHeaders })`. If `allowedHeaders` is set as well, add them there:

@@ -1,5 +1,5 @@
-// Who may work on an upload. A client that has lost its connection returns on another one, often before the server knows that the first is dead:
-// so whoever comes later asks the holder to stop.
+// Decides which request may work on an upload. A client that has lost its connection returns on another one, often before the server knows that the
+// first is dead. So a later request asks the holder to stop.
 
 import type { Clock } from 'weirjs/kit'
 

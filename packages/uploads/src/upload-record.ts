@@ -1,4 +1,4 @@
-// What is kept about an upload, beside its bytes.
+// What is kept about an upload in addition to its bytes.
 
 import { randomBytes } from 'node:crypto'
 
@@ -19,7 +19,7 @@ export interface UploadRecord {
   readonly expiresAt: number
   /** Of the whole upload, in bytes; null while the client has not stated it. */
   readonly length: number | null
-  /** Who may continue it: a hash. Null for an upload that was created without a principal. */
+  /** A hash of the principal that may continue it. Null for an upload that was created without a principal. */
   readonly owner: string | null
   /** As in the field Upload-Metadata of tus, whichever protocol was used; empty without any. */
   readonly metadata: string
@@ -28,7 +28,7 @@ export interface UploadRecord {
   readonly stage: UploadStage
   /**
    * Where the program keeps the bytes: with `upload.keep()`, the place where the storage has them; with `upload.moveTo()`, another. They are no
-   * longer deleted with the record. Null while they are the storage's.
+   * longer deleted with the record. Null while they belong to the storage.
    */
   readonly keptAt: string | null
 }
@@ -45,7 +45,7 @@ export function isUploadId(text: string): boolean {
   return ID.test(text)
 }
 
-/** Checks what a storage has kept, parsed from JSON. Null if it is no record: it was cut, or changed by others. */
+/** Checks what a storage has kept, parsed from JSON. Null if it is not a record, because it is incomplete or others have changed it. */
 export function uploadRecordOf(value: unknown): UploadRecord | null {
   if (typeof value !== 'object' || value === null) return null
   const record = value as { readonly [K in keyof UploadRecord]: unknown }

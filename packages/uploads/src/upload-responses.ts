@@ -1,4 +1,4 @@
-// What the routes of uploads respond with, for documents. They declare no answers, because `onComplete` may respond with anything.
+// The responses of the routes of uploads, for documents. They declare no answers, because `onComplete` may respond with anything.
 
 import type { Policy } from 'weirjs'
 
@@ -12,7 +12,7 @@ const LENGTH = { 'Upload-Length': bytes('The size of the upload, if it is known'
 const TUS = { 'Tus-Version': text('The versions of tus that are spoken'), 'Tus-Extension': text('The extensions of tus that are spoken') }
 
 const UNKNOWN = [404, 412, 423, 503]
-/** What a request with bytes of the upload may be refused with in addition. */
+/** Further statuses with which a request with bytes of the upload may be refused. */
 const BYTES = [400, 409, 413, 415, 460]
 
 function described(operation: string, refuses: readonly number[], status: number, description: string, headers: object): Policy {

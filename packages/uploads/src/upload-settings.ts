@@ -1,4 +1,4 @@
-// What a program sets for its uploads.
+// The options of a program for its uploads.
 
 import type { Duration, HttpSession, Size, Usable } from 'weirjs'
 import type { Clock } from 'weirjs/kit'
@@ -7,8 +7,8 @@ import type { UploadLocks } from './upload-locks.ts'
 import type { UploadStorage } from './upload-storage.ts'
 
 /**
- * Called when all bytes of an upload are there. What it returns becomes the response, as from any handler; if it returns nothing, the protocol's own.
- * It is called until it succeeds: again if it throws, or if the process dies while it runs. So what it does must be safe to repeat.
+ * Called when all bytes of an upload are there. What it returns becomes the response, as from any handler; if it returns nothing, the protocol's
+ * own. It is called until it succeeds: again if it throws, or if the process dies while it runs. So its work must be safe to repeat.
  */
 export type OnComplete = (upload: Upload, session: HttpSession) => unknown
 
@@ -25,8 +25,8 @@ export interface UploadsOptions {
   /** Largest upload. Default 1 GiB; `Infinity` for no limit. When exceeded: 413, before the body is read if its length is known. */
   readonly maxSize?: Size
   /**
-   * Types that uploads may have, such as `video/mp4`, or ranges such as `image/*`. Their first bytes tell, as for `types` of `saveTo`, once all bytes are
-   * there: others are refused with 415, and deleted. Default: any.
+   * Types that uploads may have, such as `video/mp4`, or ranges such as `image/*`. The first bytes decide, as for `types` of `saveTo`, once all
+   * bytes have arrived. Others are refused with 415, and deleted. Default: any.
    */
   readonly types?: readonly string[]
   /** How long after its creation an upload is deleted, complete or not. Default 24 hours. */
@@ -40,8 +40,8 @@ export interface UploadsOptions {
   /** Most bytes of Upload-Metadata. Default 4 KiB. When exceeded: 413. */
   readonly maxMetadataSize?: Size
   /**
-   * Who may work on an upload. Default `memoryLocks()`, for a single process. For several that share the storage: `uploadLocks` of `sqliteStores` on
-   * one machine, `redisLocks(client)` on several.
+   * The locks of uploads. Default `memoryLocks()`, for a single process. For several that share the storage: `uploadLocks` of `sqliteStores` on one
+   * machine, `redisLocks(client)` on several.
    */
   readonly locks?: UploadLocks
   /** Middleware and policies of the routes, such as those that require a login. */
@@ -50,7 +50,7 @@ export interface UploadsOptions {
   readonly endpoint?: string
   /** The name of the module. Default: `uploads` and the path. */
   readonly name?: string
-  /** Told about errors that no client is told about, such as a failure to delete what has expired. Default: the server's logger. */
+  /** Called with errors that no client sees, such as a failure to delete an expired upload. Default: the server's logger. */
   readonly onError?: (error: unknown) => void
   /** For tests. Default: the system's clock. */
   readonly clock?: Clock

@@ -13,14 +13,11 @@ export interface StoredUpload {
 
 /** What is special about one call of `append`. */
 export interface AppendOptions {
-  /**
-   * Whether all bytes count or none: they are to be verified, which `bytes` does before it ends. Until then `load` must not count them, even
-   * after a crash.
-   */
+  /** Whether all bytes count or none, because `bytes` verifies them before it ends. Until then, `load` must not count them, even after a crash. */
   readonly isAtomic: boolean
   /**
-   * Whether another process has appended before and never released its lock, so that it may still be writing. What it writes from now on must
-   * neither become part of the upload nor change it.
+   * Whether another process has appended before and never released its lock, so that it may still be writing. Its further writes must neither
+   * become part of the upload nor change it.
    */
   readonly hasTakenOver: boolean
 }
@@ -32,7 +29,7 @@ export interface AppendOptions {
  * time: only the holder relies on the offset. All functions may reject: then the client gets 503, and may continue later.
  */
 export interface UploadStorage {
-  /** What it is, for the list of modules: `disk`. */
+  /** The kind of storage, for the list of modules: `disk`. */
   readonly name: string
   /** Keeps the record of a new upload without bytes. It is durable when the promise resolves. */
   create(record: UploadRecord): Promise<void>
@@ -42,11 +39,11 @@ export interface UploadStorage {
   save(record: UploadRecord): Promise<void>
   /**
    * Appends at `offset`, which `load` returned, and reads `bytes` no faster than it can write. Resolves when all of them are durable, with the new
-   * offset. When `bytes` throws, the client has left, or the bytes are refused: what has arrived until then is made durable, unless `isAtomic`;
-   * then the promise rejects with that error. The memory of each chunk is the storage's to keep.
+   * offset. If `bytes` throws, the client has left, or the bytes are refused: the bytes that have arrived until then are made durable, unless
+   * `isAtomic`, and the promise rejects with that error. The storage may keep the memory of each chunk.
    */
   append(record: UploadRecord, offset: number, bytes: AsyncIterable<Uint8Array>, options: AppendOptions): Promise<number>
-  /** All bytes are there: makes one whole of them, which `read`, `locate` and `moveTo` work on. It may be called again after a crash. */
+  /** All bytes have arrived: joins them to the object that `read`, `locate` and `moveTo` work on. It may be called again after a crash. */
   complete(record: UploadRecord, size: number): Promise<void>
   /** The bytes of a complete upload, in order. */
   read(record: UploadRecord): Readable

@@ -1,4 +1,4 @@
-// What an upload is by its first bytes, as for a file of a form.
+// Checks the type of an upload by its first bytes, as for a file of a form.
 
 import { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
@@ -7,7 +7,7 @@ import { CONTENT_RULES, rules, saveContent } from 'weirjs/kit'
 
 /** @internal */
 export const TYPE_RULES = rules<ContentPolicy>('uploads')(CONTENT_RULES)
-/** As many as any format is known by. */
+/** The most bytes that any format is recognized by. */
 const MOST_BYTES = 64
 
 /** @throws (rejects) FileRefusedError (415) unless the bytes are of one of the types; what the stream throws */

@@ -104,7 +104,7 @@ function map(group: ModuleHost<string, object>, core: UploadCore): void {
       .header('Allow', session.route?.endsWith(':id') === true ? 'DELETE, GET, HEAD, OPTIONS, PATCH, POST' : 'OPTIONS, POST')
       .noContent()
   }
-  // The limit of uploads takes the place of the limit of bodies. Ids are secret: whoever has one can continue the upload.
+  // The limit of uploads takes the place of the limit of bodies. Ids are secret: a client that has one can continue the upload.
   const streamed = { body: 'stream', maxRequestBodySize: null } as const
   const id = t.string.secret()
   group.map('OPTIONS', '', { use: [RESPONSES.options], summary: 'What resumable uploads may be like' }, (_, session) => describe(session))
