@@ -20,7 +20,7 @@ const LONGEST_PENDING_MS = 86_400_000
 const LONGEST_ORDER_MS = 14 * LONGEST_PENDING_MS
 const GOING: ReadonlySet<Order['status']> = new Set(['pending', 'ready', 'processing', 'valid'])
 const RATE_LIMITED = 'urn:ietf:params:acme:error:rateLimited'
-/** For a longer `Retry-After`, the attempt ends, and the order goes on then. Challenges stay until the CA has looked. */
+/** For a longer `Retry-After`, the attempt ends, and the order continues then. Challenges stay until the CA has looked. */
 const LONGEST_WAIT_MS = 60_000
 
 interface Problem {

@@ -17,7 +17,7 @@ import { digestOf, VerifiedTokens } from './verified-tokens.ts'
 const { alias, anything, count, duration, func, matching, readBy, size, text } = option
 
 export interface JwtOptions<N extends string = string> {
-  /** Who issues the tokens: exactly `iss` of them. */
+  /** The issuer of the tokens: exactly their `iss`. */
   readonly issuer: string
   /** The audience of tokens: `aud` of a token must be this value, or contain it. With a list, one of its values. */
   readonly audience: string | readonly string[]

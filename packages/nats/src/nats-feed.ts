@@ -181,7 +181,7 @@ export class NatsFeed {
     this.#begin()
   }
 
-  /** Those without `after` join. */
+  /** Lets subscriptions without `after` join. */
   #begin(): void {
     if (!this.#isLive) return
     for (const one of this.#beginning) {

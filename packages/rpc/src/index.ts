@@ -1,4 +1,4 @@
-// The public API of @weirjs/rpc: services of protocol buffers beside the routes of a server, over gRPC, gRPC-Web and Connect.
+// The public API of @weirjs/rpc: services of protocol buffers next to the routes of a server, over gRPC, gRPC-Web and Connect.
 
 export type { RpcCall } from './call.ts'
 export type { RpcCode } from './codes.ts'

@@ -1,4 +1,4 @@
-// Appends to one upload in S3: gathers parts, sends one while it gathers the next, and writes down how far it has come.
+// Appends to one upload in S3: gathers parts, sends one while it gathers the next, and records its progress.
 
 import type { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
@@ -112,7 +112,7 @@ export class S3Writer {
     await this.writeSize(size)
   }
 
-  /** Gives up: deletes parts that no state knows of. Never rejects. */
+  /** Gives up: deletes parts that no state lists. Never rejects. */
   async leave(): Promise<void> {
     await this.#sending
     const uploadId = this.#uploadId

@@ -1,4 +1,4 @@
-// The options of a server, and their check, which tells programs that no compiler has checked what is wrong, by name.
+// The options of a server and their check, whose errors name the wrong option to programs that no compiler has checked.
 
 import type { OnError } from './app/dispatch.ts'
 import type { Logger } from './app/logger.ts'
@@ -51,9 +51,9 @@ export interface ServerOptions {
    */
   readonly hosts?: HostsOption
   /**
-   * The origins of the program's own pages that are elsewhere, such as `https://app.example.com`: https, or http on this machine. They may read
-   * responses (`weirjs/cors`), send requests that change something (`weirjs/csrf`) and open WebSockets, unless these modules state origins
-   * of their own. Default none.
+   * The origins of the program's own pages that another server serves, such as `https://app.example.com`: https, or http on this machine. They may
+   * read responses (`weirjs/cors`), send requests that change something (`weirjs/csrf`) and open WebSockets, unless these modules state origins of
+   * their own. Default none.
    */
   readonly frontEnds?: readonly string[]
   /**
@@ -87,7 +87,7 @@ export interface ServerOptions {
 }
 
 const OWNER = 'new HttpServer()'
-/** @internal `Places` reads those that say where to listen. */
+/** @internal `Places` reads the options that say where to listen. */
 export const SERVER_RULES = rules<ServerOptions>(OWNER)(
   {
     address: anything().optional('127.0.0.1'),
@@ -123,7 +123,7 @@ export function settingsOf(first?: string | ServerOptions, port?: number, option
 }
 
 /**
- * Refuses misspelt options, which would be limits that are not enforced, and wrong ones, which would otherwise only be noticed at the first
+ * Refuses misspelt options, because a misspelt limit would not be enforced, and wrong ones, which would otherwise be noticed only at the first
  * error.
  * @throws WEIR_OPTION_INVALID
  */

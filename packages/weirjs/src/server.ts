@@ -1,4 +1,4 @@
-// The server that a host program uses. Only here, the application and the network meet.
+// The server that a host program uses. Only this file joins the application and the network.
 
 import { setMaxListeners } from 'node:events'
 import { hasDebug, setDebug } from './app/debugged.ts'
@@ -37,7 +37,7 @@ import { Observers } from './net/observe/observers.ts'
 import { Ticker } from './net/time/ticker.ts'
 import { checkedOptions, type ServerOptions, settingsOf } from './server-options.ts'
 
-/** @internal What opening a connection to a server needs: `weirjs/testing` uses it to connect clients without a socket. */
+/** @internal The host of the connections of a server: `weirjs/testing` uses it to connect clients without a socket. */
 export let hostOf: (server: HttpServer) => ConnectionHost
 
 /** @internal Makes a server listen elsewhere than its options say. @throws WEIR_OPTION_INVALID */
@@ -50,8 +50,8 @@ export let placesOf: (server: HttpServer) => readonly ListenOptions[]
 export let hostedOf: (server: HttpServer) => Connections
 
 /**
- * How a command starts the servers of the program that it runs: it looks at a server that does not listen, or passes sockets to one that
- * does.
+ * A command uses it in place of the start of each server of the program that it runs, to inspect a server that does not listen, or to pass sockets
+ * to it.
  * @param places where its options tell it to listen; finds inherited sockets first
  * @param listen listens on the places that it is given, and resolves when clients can connect
  */
@@ -62,12 +62,12 @@ type StartHook = (
 ) => Promise<void>
 
 let startHook: StartHook | null = null
-/** Of servers whose options do not say. */
+/** The `debug` of servers whose options do not state it. */
 let defaultDebug = false
 
 /**
  * Replaces the start of every server of the process. Only a command can do so: it is loaded before the program, and a second call throws.
- * @param debug whether servers whose options do not say have `debug`
+ * @param debug whether servers whose options do not state it have `debug`
  * @throws WEIR_SERVER_STATE if it has been replaced
  */
 export function replaceStart(hook: StartHook, debug = false): void {
@@ -217,7 +217,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     return this.#listeners !== null && this.#starting === null && !this.#host.isStopping
   }
 
-  /** The answer to a readiness check: whether connections are accepted, and will be for now. False from the moment `stop` is called. */
+  /** Whether a readiness check should succeed: connections are accepted, and no stop has begun. False from the moment `stop` is called. */
   get isReady(): boolean {
     return this.isListening && this.#stopping === null
   }
@@ -326,9 +326,9 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
-   * Stops gracefully: no new connection is accepted, idle ones end after 20 ms, responses in flight carry `Connection: close`, and what is
-   * left after `grace` is aborted. `readyDelay` delays all of this. A second call with shorter times shortens them. Resolves when the
-   * last connection is gone, the handlers of clients that have left have settled, and so has what was passed to `session.waitUntil`.
+   * Stops gracefully: no new connection is accepted, idle ones end after 20 ms, responses in flight carry `Connection: close`, and responses that
+   * are left after `grace` are aborted. `readyDelay` delays all of this. A second call with shorter times shortens them. Resolves when the last
+   * connection is gone, the handlers of clients that have left have settled, and so has what was passed to `session.waitUntil`.
    * @throws (rejects) WEIR_OPTION_INVALID, and then nothing has happened
    */
   async stop(options: StopOptions = {}): Promise<StopReport> {
@@ -426,7 +426,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   explain(request: (InjectRequest & ArrivalOptions) | string): Promise<Explanation>
   explain(request: Request, options?: ArrivalOptions): Promise<Explanation>
   async explain(request: (InjectRequest & ArrivalOptions) | Request | string, options?: ArrivalOptions): Promise<Explanation> {
-    // Loaded when it is needed: most programs start more often than they ask.
+    // Loaded on demand, because most programs start more often than they call `explain`.
     const [{ explain, explainRefusedHead }, { explainedRequest }] = await Promise.all([
       import('./app/explain/explain.ts'),
       import('./net/inject/explained-request.ts'),

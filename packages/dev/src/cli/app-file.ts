@@ -29,7 +29,7 @@ function runsTypeScript(): boolean {
   return Boolean(typescript) || LOADERS.test(process.env['NODE_OPTIONS'] ?? '')
 }
 
-/** Another copy of weirjs knows nothing of this command: its servers would listen. */
+/** Another copy of weirjs does not know this command: its servers would listen. */
 function checkCopy(file: string): void {
   let used: string
   try {

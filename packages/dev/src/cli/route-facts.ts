@@ -31,7 +31,7 @@ export interface RouteFacts {
   readonly answers: readonly number[]
   /** The protocol that its handler always switches to, such as `websocket`; null for an ordinary one. */
   readonly upgradesTo: string | null
-  /** Who may call it: `anyone`, `any principal` or `some principals`; null without an `auth`. */
+  /** Which clients may call it: `anyone`, `any principal` or `some principals`; null without an `auth`. */
   readonly access: string | null
   readonly policies: readonly { readonly name: string; readonly level: Level }[]
   readonly limits: { readonly [name: string]: Setting<number | null> }

@@ -3,7 +3,7 @@
 import { type FSWatcher, readdirSync, type Stats, statSync, watch } from 'node:fs'
 import { basename, dirname, extname, join, relative } from 'node:path'
 
-/** The files of pages: browsers load them again, and the program goes on. */
+/** The files of pages: browsers load them again, and the program keeps running. */
 const PAGE_EXTENSIONS: ReadonlySet<string> = new Set(['.css', '.htm', '.html'])
 /** The files that restart a program. */
 const EXTENSIONS: ReadonlySet<string> = new Set(['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts'])

@@ -1,4 +1,4 @@
-// A connection for subscriptions, which weir opens beside the program's own client: Redis sends messages only to a connection that does
+// A connection for subscriptions, which weir opens in addition to the program's own client: Redis sends messages only to a connection that does
 // nothing else (unless it speaks RESP3), and the program's client may not allow for that.
 
 import { invalid } from 'weirjs/kit'

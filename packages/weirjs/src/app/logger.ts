@@ -15,7 +15,7 @@ export interface Logger {
   error(message: string, detail?: unknown): void
   /** Called for what may be a mistake in the program. If it is missing, `error` is called. */
   warn?(message: string, detail?: unknown): void
-  /** Called for what the person who has started the server should read, such as the link of the inspector. If it is missing, nothing is. */
+  /** Called with messages for the person who has started the server, such as the link of the inspector. If it is missing, such messages are dropped. */
   info?(message: string): void
 }
 

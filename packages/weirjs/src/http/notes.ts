@@ -28,7 +28,7 @@ export interface RpcNote {
 export const RPC: BagKey<RpcNote | null> = bagKey('rpc')
 /** Ends the response in its own way, because the grace of `stop` is over. */
 export const ON_GRACE_OVER: BagKey<() => void> = bagKey('grace')
-/** Methods that middleware answers at this path, beside the methods of its routes. */
+/** Methods that middleware answers at this path, in addition to the methods of its routes. */
 export const OTHER_METHODS: BagKey<readonly string[]> = bagKey('other methods')
 /** The module that has answered in place of a route. */
 export const ANSWERED_BY: BagKey<string | null> = bagKey('answered by')

@@ -1,4 +1,4 @@
-/** What the request and the engine may know about the matched route. */
+/** What the request and the engine know about the matched route. */
 export interface RouteInfo {
   /** Method and template, such as `GET /users/:id`, for messages and logs. */
   readonly label: string

@@ -73,8 +73,8 @@ function socketOf(request: IncomingMessage | Http2ServerRequest): Socket {
 }
 
 /**
- * Whether a client has left, and no one knows who it was: a TCP socket that has been reset has no address. Neither has a Unix socket, whose other
- * end may be trusted, but that has no address at this end either.
+ * Whether a client has left and its address is unknown: a TCP socket that has been reset has no address. A Unix socket has none either, and its
+ * other end may be trusted, but it has no local address either.
  */
 function hasLeft({ remoteAddress, localAddress, destroyed }: Socket): boolean {
   return remoteAddress === undefined && (destroyed || localAddress !== undefined)

@@ -19,7 +19,7 @@ type Callbacks = readonly (WriteCallback | null)[]
 const END: Result = { done: true, value: undefined }
 const NO_CALLBACKS: Callbacks = []
 
-/** Who writes the body. */
+/** The writer of the body. */
 export interface BodyWriter {
   /** The client has made room for all that was written. */
   onTaken(): void

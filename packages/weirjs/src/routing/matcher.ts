@@ -21,7 +21,7 @@ const HOST = /^(?:(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])$/
 /** Where a route was declared, for messages: `UserController.show`, `inline`. */
 interface Sourced {
   readonly source: string
-  /** The call that mapped it; absent if that is not known, or not anymore. */
+  /** The call that mapped it; absent if that is not known, or no longer known. */
   readonly mappedBy?: CallSite | null
 }
 

@@ -205,7 +205,7 @@ export class ClientConnection {
     this.#look()
   }
 
-  /** Calls `look` now, and whenever something has happened, before all who wait. */
+  /** Calls `look` now, and whenever something has happened, before all other waits. */
   watch(look: () => void): void {
     this.#waiters.add(look)
     look()

@@ -28,7 +28,7 @@ const isHost = (host: string): boolean => /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$/.test(
 const isDeprecation = (value: unknown): boolean => typeof value === 'boolean' || (value instanceof Date && !Number.isNaN(value.getTime()))
 const isBody = (body: unknown): boolean => body === 'buffer' || body === 'stream' || body instanceof TypedBody || isSchema(body)
 
-/** @internal `use` and `answers` are checked by those who read them. */
+/** @internal `use` and `answers` are checked by the code that reads them. */
 export const GROUP_RULES = rules<GroupOptions>('a group')({
   use: anything().optional(),
   host: text('a name such as api.example.com or *.example.com, without a port', isHost).optional('any'),

@@ -32,7 +32,7 @@ const NONE: readonly SecretTemplate[] = []
 
 export class SecretSegments {
   readonly #templates: SecretTemplate[] = []
-  /** Those that a link may have anywhere, by the text that they begin with. Without a text before the secret, it would be found everywhere. */
+  /** Templates that a link may have anywhere, by the text that they begin with. Without a text before the secret, it would be found everywhere. */
   readonly #byFirst = new Map<string, SecretTemplate[]>()
   readonly #basePath: string
 

@@ -141,7 +141,7 @@ function readerOf({ source, giver }: GivenSource): SourceReader {
   return new IteratorReader(source, giver)
 }
 
-/** Reads an iterator, in the context of whoever has given it. One object: most streams wait most of the time, and many wait at once. */
+/** Reads an iterator in the context of the code that passed it in. It is a single object, because many streams wait at the same time. */
 class IteratorReader implements SourceReader {
   readonly #source: ByteSource
   readonly #giver: AsyncResource | null

@@ -11,7 +11,10 @@ import { HttpResponse } from './response.ts'
 /** A cell. Null and undefined are empty, a Date is written as in JSON. */
 type CsvValue = string | number | bigint | boolean | Date | null | undefined
 
-/** The names of properties whose values are cells. Rows of SQLite have `Uint8Array` among the types of all values: such a value is an error when it comes. */
+/**
+ * The names of properties whose values are cells. Rows of SQLite have `Uint8Array` among the types of all values: such a value is an error when it
+ * arrives.
+ */
 type CsvKey<Row> = {
   [K in keyof Row]-?: Row[K] extends CsvValue ? K : Row[K] extends Uint8Array ? never : Row[K] extends CsvValue | Uint8Array ? K : never
 }[keyof Row] &

@@ -99,7 +99,7 @@ interface ContentSettings {
   readonly hash: Hash | null
 }
 
-/** The tables of rules of a policy and of the options beside it. */
+/** The tables of rules of a policy and of the options in addition to it. */
 export interface PolicyRules<O extends ContentPolicy, S> {
   readonly owner: string
   read(policy: O): S

@@ -1,4 +1,4 @@
-// Keys that programs send in a header field. The server stores digests: whoever reads these cannot send the keys.
+// Keys that programs send in a header field. The server stores digests, from which no one can get the keys.
 
 import { Buffer } from 'node:buffer'
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'

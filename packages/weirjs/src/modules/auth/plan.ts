@@ -21,9 +21,9 @@ export interface RequirementDescription {
   readonly open?: true
   /** The names of schemes, one of which must have accepted the credentials; empty for any scheme. */
   readonly required?: readonly string[]
-  /** One of these. */
+  /** At least one of these roles. */
   readonly roles?: readonly string[]
-  /** All of these. */
+  /** All of these scopes. */
   readonly scopes?: readonly string[]
   /** The name of the function that decides. */
   readonly policy?: string
@@ -56,7 +56,7 @@ export interface Plan {
   readonly isOpen: boolean
   /** Anyone may pass whose request has no route. */
   readonly isOpenUnrouted: boolean
-  /** Those that the route accepts. */
+  /** The schemes that the route accepts. */
   readonly schemes: readonly Scheme[]
   /** One of each list is needed. */
   readonly roles: readonly (readonly string[])[]
@@ -95,7 +95,7 @@ export function planOf(session: HttpSession): Plan {
 
 /** What a route requires, for documents. */
 export interface Access {
-  /** Those that the route accepts. */
+  /** The schemes that the route accepts. */
   readonly schemes: readonly Scheme[]
   /** All of them are needed. */
   readonly scopes: readonly string[]

@@ -1,8 +1,8 @@
-// `weirjs/cache`: a policy that keeps responses by the rules of HTTP (RFC 9111, RFC 5861), and runs the handler once for all who wait for the
-// same response.
+// `weirjs/cache`: a policy that keeps responses by the rules of HTTP (RFC 9111, RFC 5861), and runs the handler once for all requests that wait for
+// the same response.
 //
-// It works inside the gates and outer middleware of a route, so that authentication and limits apply to every request, and before the hooks
-// that run on every response. What it keeps is what the handler returned: fields that others set for each request are not kept.
+// It works inside the gates and outer middleware of a route, so that authentication and limits apply to every request, and before the hooks that
+// run on every response. What it keeps is what the handler returned: fields that others set for each request are not kept.
 
 import type { Next } from '../../app/policies/middleware.ts'
 import type { Policy, UsedPolicy } from '../../app/policies/policy.ts'
@@ -286,7 +286,7 @@ export class Cache implements Policy {
     return this.#run({ exchange, clock, next, request, stale: found.entry, flight: new Flight(), isForAll: false, forward })
   }
 
-  /** Runs the handler for all who come from now on. */
+  /** Runs the handler for all requests that arrive from now on. */
   async #lead(exchange: ExchangeHandle, next: Next, request: CacheRequest, found: Found): Promise<HttpResponse> {
     const clock = this.#clockOf(exchange)
     const flight = new Flight()

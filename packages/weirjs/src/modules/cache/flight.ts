@@ -5,13 +5,13 @@ import type { Clock } from '../../base/clock.ts'
 import type { CacheEntry } from './cache-entry.ts'
 
 /**
- * How it ended, for those who wait:
+ * How it ended, for the waiting requests:
  *
  * - `kept`: they may get the response, if it is theirs as well.
  * - `alone`: the response is for its own request only. Everyone runs the handler.
  * - `failed`: the handler has failed.
- * - `again`: nothing is known, because the client of the request has left, or because the response was invalidated while it was made. One of
- *   them runs the handler next.
+ * - `again`: nothing is known, because the client of the request has left, or because the response was invalidated while it was made. One of them
+ *   runs the handler next.
  * - `late`: it takes too long.
  */
 type FlightEnd = { readonly kind: 'kept'; readonly entry: CacheEntry } | { readonly kind: 'alone' | 'failed' | 'again' | 'late' }

@@ -6,7 +6,7 @@ import type { Seen, ServerEvent } from './event-stream.ts'
 export interface FollowOptions {
   /** Ends it: the iteration rejects with the reason. */
   readonly signal?: AbortSignal
-  /** The id of the last event that was seen before, to go on after it. */
+  /** The id of the last event that was seen before, to continue after it. */
   readonly lastEventId?: string
 }
 

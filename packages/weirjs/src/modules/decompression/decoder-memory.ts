@@ -34,7 +34,7 @@ export class DecoderMemory {
   readonly clock: Clock
   readonly #allBytes: number
   readonly #working = new Set<DecoderOwner>()
-  /** Those that wait, with their place in the order of arrival. */
+  /** The waiting owners, with their place in the order of arrival. */
   readonly #waitingSmall = new Map<DecoderOwner, number>()
   readonly #waitingLarge = new Map<DecoderOwner, number>()
   #arrivals = 0

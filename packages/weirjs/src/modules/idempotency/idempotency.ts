@@ -232,7 +232,7 @@ export class Idempotency implements Policy {
     return number === 0 ? '' : `${number}\n`
   }
 
-  /** Who may use the key again. */
+  /** The scope in which the key may be used again. */
   #scopeOf(session: HttpSession, key: string): string {
     if (this.#scope !== 'principal') {
       const own: unknown = this.#scope(session)

@@ -423,7 +423,7 @@ class Handle implements ExchangeHandle {
 }
 
 /**
- * What a module may see and change of a request beside its `HttpSession`. Costs one small object.
+ * What a module may see and change of a request in addition to its `HttpSession`. Costs one small object.
  * @param session of weir, hosted or not
  * @throws WEIR_SERVER_STATE for a session of another copy of weirjs, which npm installs beside this one if the versions of the packages differ
  */

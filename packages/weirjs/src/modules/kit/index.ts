@@ -1,5 +1,5 @@
-// The public API of weirjs/kit: what an author of a module needs beside weirjs itself. docs/guide/modules.md shows how to write one. At most 45
-// names, each with a comment where it is declared: test/house.test.ts counts them.
+// The public API of weirjs/kit: what an author of a module needs in addition to weirjs itself. docs/guide/modules.md shows how to write one. At
+// most 45 names, each with a comment where it is declared: test/house.test.ts counts them.
 
 export { noteDocument } from '../../app/documents.ts'
 export type { UsedPolicy } from '../../app/policies/policy.ts'

@@ -1,5 +1,5 @@
-// Pages and programs that only the person who has started a server may use. Whoever knows the token is that person: it is in the fragment of a
-// link, which browsers send to no one, so that no proxy, log, recording or Referer has it. The page behind the link sends it once, in
+// Pages and programs that only the person who has started a server may use. A client that knows the token acts for that person. The token is in the
+// fragment of a link, which browsers never send, so no proxy, log, recording or Referer has it. The page behind the link sends it once, in
 // Authorization, and gets a cookie for it.
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'

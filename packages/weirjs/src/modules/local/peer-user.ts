@@ -28,8 +28,8 @@ interface PeerEnd {
 }
 
 /**
- * Whether the program at the other end is one of another user. False where that is not known, and for what the program has sent to itself without a
- * socket.
+ * Whether the program at the other end is one of another user. False if that is not known, and for requests that the program sends to itself
+ * without a socket.
  * @param uid the user of this process
  * @param isExposed whether other machines may connect. If none may, a connection that is in no table is over, and it is not known whose it was
  * @param readTable reads `/proc/net/tcp` or `tcp6`

@@ -43,8 +43,8 @@ function isCreated(path: string, text: string): boolean {
 }
 
 /**
- * Removes the lock of a process that has died. Only who has created the second file may remove the first, and only while it is the lock that was
- * read: otherwise two could do so, the second one after a third has created a new lock.
+ * Removes the lock of a process that has died. Only the process that has created the second file may remove the first, and only while that is the
+ * lock that was read. Otherwise two processes could do so, the second one after a third has created a new lock.
  */
 function breakStale(path: string): void {
   const stale = textOf(path)

@@ -111,7 +111,7 @@ function isHttp(kind: RecordKind): boolean {
   return kind === 'request' || kind === 'head'
 }
 
-/** Those that the option `fields` lists. */
+/** The fields that the option `fields` lists. */
 function fieldsOf(names: readonly string[], values: readonly (string | null)[]): Record<string, string> {
   const found: Record<string, string> = Object.create(null) as Record<string, string>
   for (let i = SHOWN_FIELDS.length; i < names.length; i++) {

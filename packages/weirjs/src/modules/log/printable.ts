@@ -1,4 +1,4 @@
-// Text of clients as it may stand in a line: printable ASCII, and everything else escaped. No line can end inside it, no terminal obeys it,
+// Makes text of clients safe for a line: printable ASCII stays, and everything else is escaped. No line can end inside it, no terminal obeys it,
 // and nothing in it is invisible.
 
 const NOT_PRINTABLE = /[^\x20-\x5b\x5d-\x7e]/

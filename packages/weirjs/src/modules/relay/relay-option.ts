@@ -77,7 +77,7 @@ export interface Relay {
    * @throws (rejects) WEIR_RELAY_UNAVAILABLE if the relay is away, or if too much waits for it
    */
   publish(channel: string, data: string, options?: RelayPublishOptions): Promise<string | null>
-  /** @param listener is called in order. What it throws is reported, and the messages go on */
+  /** @param listener called in order. An error that it throws is reported, and the messages continue */
   subscribe(channel: string, listener: (message: RelayMessage) => void, options?: RelaySubscribeOptions): RelaySubscription
   /** Ends all subscriptions and the connections that the relay opened itself. The program's own client stays open. */
   close(): Promise<void>

@@ -32,7 +32,7 @@ interface Kept {
 class MemorySessions implements SessionStore {
   readonly #maxSessions: number
   readonly #clock: Clock
-  /** Those that were written last are at the end. */
+  /** Recently written sessions are at the end. */
   readonly #kept = new Map<string, Kept>()
 
   constructor(maxSessions: number, clock: Clock) {

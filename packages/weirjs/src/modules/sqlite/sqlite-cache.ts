@@ -9,10 +9,10 @@ import { columnOf, createTable, keyOf, Sweep } from './sqlite-table.ts'
 const DROPPED_AT_ONCE = 64
 /** The most rows that one write drops, so that others do not wait for long: a large response may need the room of many small ones. */
 const MOST_DROPS = 4
-/** What a row takes in the file beside its text: its key twice, in the table and in the index of ends, in pages that are two thirds full. */
+/** What a row takes in the file in addition to its text: its key twice, in the table and in the index of ends, in pages that are two thirds full. */
 const ROW_BYTES = 192
 
-/** Triggers keep the bytes of all rows, whoever writes or removes them: adding them up takes longer the more there are. */
+/** Triggers keep the total bytes of all rows, whichever process writes or removes them: adding them up would take longer with each row. */
 export const cacheTables = (prefix: string): string => {
   const table = `${prefix}cache`
   const change = (event: string, by: string): string =>

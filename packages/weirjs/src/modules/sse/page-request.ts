@@ -46,7 +46,7 @@ export class PageRequest {
   /** How many clients wait for it. */
   waiting = 0
 
-  /** @param clientAddress whose turn it takes */
+  /** @param clientAddress the address of the client whose turn it uses */
   constructor(source: PageSource, after: string, clientAddress: string) {
     this.#source = source
     this.after = this.#end = after

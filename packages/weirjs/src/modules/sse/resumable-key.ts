@@ -61,7 +61,7 @@ export class ResumableKey implements WatchedKey {
   #subscription: RelaySubscription | null = null
   /** Whether everything that the log had when it was opened has been read. */
   #isReady = false
-  /** The beginning of the run has come since the subscription began. */
+  /** Whether the beginning of the run has arrived since the subscription began. */
   #hasReadClaim = false
   /** The claim of this process that is in progress; null for none. */
   #claiming: Claiming | null = null
@@ -233,7 +233,7 @@ export class ResumableKey implements WatchedKey {
     )
   }
 
-  /** Messages may be missing. What has been read already changes nothing when it comes again. */
+  /** Reads the log again, because messages may be missing. Messages that have been read before change nothing. */
   #readAgain(relay: Relay, subscription: RelaySubscription): void {
     if (this.#isClosed || this.#subscription !== subscription) return
     subscription.close()
@@ -282,7 +282,7 @@ export class ResumableKey implements WatchedKey {
     const message: Claim = { kind: 'claim', run: id, epoch, by: this.#host.id, from: run?.events.length ?? 0 }
     const given = (): number => (claiming.uncertainSince = this.#host.clock.now())
     this.#publish(message)?.then(
-      given, // it comes, unless the relay only remembers one that it has dropped since, and takes it later
+      given, // the claim arrives, unless the relay only remembers one that it has dropped since, and accepts this one later
       (error: unknown) => {
         // It may be in the log. The next tick tries again, unless the relay keeps nothing.
         given()

@@ -14,7 +14,7 @@ export class KeptRun {
   readonly events: EncodedEvent[] = []
   /** The size of `events`, as a queue counts it. */
   bytes = 0
-  /** Comes after all events. Null: the work goes on. */
+  /** The event after all others. Null: the work continues. */
   end: EncodedEvent | null = null
   /** Wall time. */
   endedAt = 0

@@ -48,8 +48,8 @@ export interface ResumableOptions {
   /** How long one process may work on a key. More is an error of the work. Default 1 h. */
   readonly maxTime?: Duration
   /**
-   * Whether another process goes on with the work of one that stops or dies. `start` is then called with the number of events that there are
-   * already, and yields those that follow. Needs `relay`. Default false: the stream ends with the reason `interrupted`.
+   * Whether another process continues the work of one that stops or dies. `start` is then called with the number of events that there are already,
+   * and yields those that follow. Needs `relay`. Default false: the stream ends with the reason `interrupted`.
    */
   readonly handOver?: boolean
   /** How long a working process may be silent before it counts as dead. Default 15 s. */
@@ -85,9 +85,9 @@ function warn(error: unknown): void {
 }
 
 /**
- * Streams of events that outlive the requests that watch them, such as what a model says: `sse(session, streams.resumable(key, start))`. The work
- * runs once for each key, whoever asks, and its events are kept. Clients come and go with Last-Event-ID. One that leaves does not end the
- * work: `cancel` does. Create it once, not for each request. Who may see a key is for the handler to check.
+ * Event streams that outlive the requests that watch them, such as the output of a model: `sse(session, streams.resumable(key, start))`. The work
+ * runs once for each key, however many clients ask, and its events are kept. Clients come and go with Last-Event-ID. One that leaves does not end
+ * the work: `cancel` does. Create it once, not for each request. Who may see a key is for the handler to check.
  *
  * The last event of a stream is `end`, whose data is `{"reason"}`: `done`, `failed` with a `problem`, `cancelled`, or `interrupted` because the
  * process has stopped or died. A client that has seen it and returns gets 204, so that it does not return again.

@@ -129,7 +129,7 @@ export function deflateAlone(message: Uint8Array, bits: number): Buffer {
 }
 
 function deflateOnce(message: Uint8Array, window: Buffer | undefined, mostBits: number): Buffer {
-  // A smaller window needs less memory, which zlib clears each time; whoever inflates does not notice.
+  // A smaller window needs less memory, which zlib clears each time; the receiver does not notice.
   const bits = Math.max(LEAST_BITS, Math.min(mostBits, bitsFor(message.length + (window?.length ?? 0))))
   const deflated = zlib().deflateRawSync(message, {
     ...dictionary(window),

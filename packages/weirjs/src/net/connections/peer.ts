@@ -22,7 +22,7 @@ export interface Peer {
   readonly hosts: EndpointHosts | null
   /** Whether it is a client in memory, which tests use. */
   readonly isTest: boolean
-  /** Who a client in memory is, whatever it sends (`client.as` of `weirjs/testing`); null for all others. Nothing that is received can set it. */
+  /** The principal of a client in memory, whatever it sends (`client.as` of `weirjs/testing`); null for all others. No received bytes can set it. */
   readonly testPrincipal: object | null
   /** The PROXY header that its connection began with; null if the endpoint does not require one. */
   readonly proxyHeader: ProxyHeader | null

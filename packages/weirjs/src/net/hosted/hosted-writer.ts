@@ -23,7 +23,7 @@ interface NodeResponse extends NodeJS.EventEmitter {
   addTrailers(trailers: Record<string, string>): unknown
 }
 
-/** Whose response it is. */
+/** The owner of the response. */
 export interface HostedOwner {
   readonly isGone: boolean
   /** The client has read enough for the next piece. */

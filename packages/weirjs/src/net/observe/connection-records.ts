@@ -33,7 +33,7 @@ export class ConnectionRecords implements Unsent {
   readonly #sending: Sending
   /** The oldest response that may not have been sent yet. */
   #unsent: Recording | null = null
-  /** Those after it, if requests are pipelined. */
+  /** The responses after it, if requests are pipelined. */
   #later: Recording[] = []
   /** Whether some responses had not been sent when they were last checked. */
   #hasWaited = false

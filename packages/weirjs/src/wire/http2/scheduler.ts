@@ -1,6 +1,6 @@
 // Which stream sends next (RFC 9218 §10).
 //
-// The most urgent streams go first. Among streams of one urgency, those whose parts are of use before the rest (incremental) take turns, one frame
+// The most urgent streams go first. Among streams of one urgency, incremental ones, whose parts are useful before the rest, take turns, one frame
 // each. The others are sent one after another, in the order in which they were opened; as a group they take every second turn. A stream for which
 // the client has given no priority counts as incremental, so that one large response does not block all others.
 //

@@ -1,7 +1,7 @@
-// How a WebSocket ends: who has sent a close frame (RFC 6455 §5.5.1, §7.1). Each side sends one, and nothing after it.
+// How a WebSocket ends: which side has sent a close frame (RFC 6455 §5.5.1, §7.1). Each side sends one, and nothing after it.
 //
-// Only methods of `CloseState` change the state. A move that is not in the table is a bug in weir, and throws. Errors of the client are not
-// moves: they are found by the receiver, and lead to `beginClose`.
+// Only methods of `CloseState` change the state. A move that is not in the table is a bug in weir, and throws. Errors of the client are not moves:
+// they are found by the receiver, and lead to `beginClose`.
 
 import { illegalMove, masksOf } from '../../base/moves.ts'
 
