@@ -71,9 +71,9 @@ export class TestClient implements AsyncDisposable {
 
   /**
    * Returns a client with the options of this one and a connection of its own, whose requests come from `principal`: gates of `weirjs/auth` see it
-   * as authenticated, without credentials and without asking a scheme, and then decide by its roles and scopes as for anyone else. Missing members
-   * are empty; `scheme` is the first one that the route accepts. Without `weirjs/auth`, it is the `session.principal` that the program begins with.
-   * The new client ends with this one. No client on a network can do this.
+   * as authenticated without asking a scheme, and decide by its roles and scopes as usual. Missing members are empty; `scheme` is the first one
+   * that the route accepts. Without `weirjs/auth`, it is the `session.principal` that the program begins with. The new client ends with this one.
+   * No client on a network can do this.
    *
    * @throws WEIR_OPTION_INVALID for a principal without an id
    */

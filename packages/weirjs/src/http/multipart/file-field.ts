@@ -21,9 +21,9 @@ export interface FileRules {
   /** @deprecated another name of `maxSize` */
   readonly maxBytes?: Size
   /**
-   * Content types, or ranges such as `image/*`, without parameters. Both the type that the client states and the type that the first bytes of the
-   * file show must be among them. For types that cannot be recognized by their bytes, such as `text/csv` and `image/svg+xml`, the stated type
-   * counts, and these types are never in the ranges `image/*`, `audio/*`, `video/*` and `font/*`. Default: any. Others: 415.
+   * Content types, or ranges such as `image/*`, without parameters: of the type that the client states, and of the type that the first bytes show.
+   * Types without recognizable bytes, such as `text/csv` and `image/svg+xml`, count as stated, and are never in the ranges `image/*`, `audio/*`,
+   * `video/*` and `font/*`. Default: any. Others: 415.
    */
   readonly types?: readonly string[]
   /** Extensions of the client's file name: `['.png', 'jpg']`. The case does not matter, and `''` is a name without one. Default: any. Others: 415. */

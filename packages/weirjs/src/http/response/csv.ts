@@ -35,9 +35,9 @@ export interface CsvOptions<Row> {
   /** What stands between two cells. Default `,`; Excel expects `;` where numbers have a decimal comma. */
   readonly separator?: ',' | ';' | '\t'
   /**
-   * Whether texts that a spreadsheet would run as a formula, because they begin with `=`, `+`, `-`, `@`, a tab or a line break, get a `'` in front.
-   * So does what follows a line break or another separator within a text: a spreadsheet that was told of that one begins a cell there. Texts that are
-   * numbers stay. Turn it off only for readers that are programs. Default true.
+   * Whether a `'` is put before texts that a spreadsheet would run as a formula: those that begin with `=`, `+`, `-`, `@`, a tab or a line break,
+   * even after a line break or another separator within a text. Texts that are numbers stay. Turn it off only for readers that are programs.
+   * Default true.
    */
   readonly escapeFormulas?: boolean
   /** Whether the text begins with a byte order mark, without which Excel takes it for another charset. Default false. */

@@ -37,7 +37,7 @@ export type Client<C extends Contract> = { readonly [K in keyof C as C[K] extend
  * Nothing is checked against schemas, in either direction: the server checks what it receives, and its responses are trusted. Times arrive as text.
  *
  * A call rejects with `ClientError` for a response that the contract does not declare, TypeError for arguments that cannot be sent, such as `..` in
- * a path, and whatever `fetch` rejects with: its TypeError when there is no connection, and the reason of an aborted signal.
+ * a path, and the errors of `fetch`: TypeError without a connection, and the reason of an aborted signal.
  * @param contract the contract, or what `outlineOf` returns for it
  * @param base where the paths of the contract begin: an origin, perhaps with the prefix of a group. In a browser also a path, or an empty string
  *   for the origin of the page

@@ -22,13 +22,13 @@ const LEAST_MS = 250
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Yields the events of a call, and calls again when the stream ends or breaks:
- * `for await (const { data } of follow((options) => shop.ticks({}, options)))`. Each further call has the id of the last event in
- * `Last-Event-ID`, and begins after the time that the server states by `retry` (2 s without one). After a call that fails, the time doubles, up
- * to 1 min or `retry`, and is at least what `Retry-After` states. `break` leaves the stream.
+ * Yields the events of a call, and calls again when the stream ends or breaks: `for await (const { data } of follow((options) => shop.ticks({},
+ * options)))`. Each further call has the id of the last event in `Last-Event-ID`, and begins after the time that the server states by `retry` (2 s
+ * without one). After a call that fails, the time doubles, up to 1 min or `retry`, and is at least what `Retry-After` states. `break` leaves the
+ * stream.
  *
- * It ends when the server responds with 204. It rejects with what the first call rejects with, so that a mistake shows; later with
- * `ClientError` for any status but 408, 429 and 5xx, and with SyntaxError for data that is not JSON where JSON is declared.
+ * It ends when the server responds with 204. It rejects with any error of the first call, so that a mistake shows; later with `ClientError` for
+ * statuses other than 408, 429 and 5xx, and with SyntaxError for data that is not JSON where JSON is declared.
  * @param call passes `options` on, which have `headers` and `signal`
  */
 export async function* follow<A extends Answer>(

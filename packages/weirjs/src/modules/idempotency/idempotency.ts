@@ -69,8 +69,8 @@ export interface IdempotencyOptions {
   /** @deprecated another name of `maxResponseSize` */
   readonly maxResponseBytes?: Size
   /**
-   * Called with errors of the store that the client does not see, and with the operation that failed. For an error of `begin`, the client gets an
-   * error response and the handler does not run. Default: errors are ignored.
+   * Called with errors of the store that the client does not see, and with the operation that failed. It is not called for `begin`: the client gets
+   * that error, and its handler does not run. Default: they are ignored.
    */
   readonly onError?: (error: unknown, operation: IdempotencyOperation) => void
   /** For tests: the clock of a memory store and of the signs of life. Default: the server's clock. */

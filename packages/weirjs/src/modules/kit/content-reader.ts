@@ -14,10 +14,7 @@ import { SourceTurns } from '../../http/response/source-turns.ts'
 
 import type { ResponseHandle } from './response.ts'
 
-/**
- * Reads a streamed response, no faster than it is asked to. It must be read to its end, or closed. Send what you make of it by `encodeAs` or
- * `deliver` of the response.
- */
+/** Reads a streamed response on demand. It must be read to its end, or closed. Send the result with `encodeAs` or `deliver` of the response. */
 export class ContentReader {
   readonly #reader: SourceReader
   readonly #length: number

@@ -93,10 +93,7 @@ export interface ExchangeHandle {
   readonly prefersHtml: boolean
   /** Whether the client wants to switch to another protocol. */
   readonly wantsUpgrade: boolean
-  /**
-   * Whether code has looked at the cookies of the request: read them by `request` or this handle, or was shown all fields, as mounted applications are,
-   * so that it may have read them.
-   */
+  /** Whether code has read the cookies of the request, or was shown all fields, as mounted applications are, and may have read them. */
   readonly cookieUse: 'read' | 'shown' | 'none'
   /** Handlers and inner middleware see these fields in place of the client's, and do not see fields with null. Null: as the client sent them. */
   showFields(fields: ReadonlyMap<string, string | null> | null): void

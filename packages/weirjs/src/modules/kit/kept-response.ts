@@ -59,11 +59,12 @@ export class KeptResponse {
   }
 
   /**
-   * Collects the body of a response that may be kept. A stream that states its length, such as a file, is read to its end before it is sent. So is
-   * one whose pieces are there. The response is ready to be sent afterwards, whatever the result is.
+   * Collects the body of a response that may be kept. A stream with a stated length, such as a file, or with pieces that are there, is read to its
+   * end before it is sent. The response can be sent afterwards, whatever the result is.
    *
    * @param mayCollect whether a stream that takes its time is collected while it is sent
-   * @returns `whole`: a copy of the body. `later`: it is sent while it is collected; null if it was not complete, or too large. Null: it is too large
+   * @returns `whole`: a copy of the body. `later`: it is sent while it is collected; null if it was not complete, or too large. Null: it is too
+   *   large
    * @throws what the source throws; WEIR_RESPONSE_LENGTH
    */
   static gather(

@@ -6,8 +6,8 @@ import { OpenFile } from '../../http/disk/open-file.ts'
 import { FileSource } from '../../http/files/file-source.ts'
 
 /**
- * An open file whose client may take its time. While nothing is read or written, its descriptor may be given to another file, so that slow clients
- * do not use up the descriptors of the process. All promises reject with the error of the system. Close it in any case.
+ * An open file for a slow client. While it is not read or written, its descriptor may be given to another file, so that slow clients do not use up
+ * the descriptors of the process. All promises reject with the error of the system. Close it in any case.
  */
 export interface PatientFile {
   /** @param length in bytes */

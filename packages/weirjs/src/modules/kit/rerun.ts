@@ -27,9 +27,9 @@ interface PlainRequest {
 }
 
 /**
- * Sends a request as a GET to its server once more, without a client. All gates see it, so it has the fields with which the client has authenticated
- * itself, but none about its connection, its body, conditions and ranges. Its response is read to the end, and dropped: a module that works with
- * the server sees the new exchange, and knows it by `exchange(session).mark`.
+ * Sends a request to its server once more, as a GET without a client. It has the client's credentials, because all gates see it, but no fields
+ * about the connection, the body, conditions and ranges. Its response is read to its end and dropped. Modules recognize the new exchange by
+ * `exchange(session).mark`.
  *
  * @param mark of the new exchange, which no client can set
  * @param hasEnded whether the rest of the body is no longer needed

@@ -31,8 +31,7 @@ export interface ResponseHandle {
   /** Fields that follow the body: whether Trailer announces them, and whether a stream adds others. Null without any. */
   readonly trailers: { readonly areAnnounced: boolean; readonly areUnannounced: boolean } | null
   /**
-   * Sends fields after the body that Trailer does not announce. Over HTTP/2, every client gets them. Fields that may not follow a body are left
-   * out.
+   * Sends fields after the body that Trailer does not announce; over HTTP/2, to every client. Fields that may not follow a body are left out.
    * @param fields returns name, value, name, value. It is called when the body is complete
    */
   followWith(fields: () => readonly string[]): void
@@ -46,9 +45,8 @@ export interface ResponseHandle {
   /** Sets those fields that are not set yet. @param fields name, value, name, value */
   addMissing(fields: readonly string[]): void
   /**
-   * Sends the content in a content coding. Content-Encoding is set, ETag becomes the tag of the coding (`"v1"` becomes `"v1~gzip"`, which still matches), and what
-   * described the bytes goes.
-   * @param encoded null: it is not read, because the request is HEAD. A stream that takes its place is closed
+   * Sends the content in a content coding. Sets Content-Encoding, turns ETag into the tag of the coding (`"v1~gzip"`, which still matches `"v1"`),
+   * and removes what described the bytes. @param encoded null: it is not read, because the request is HEAD. A stream that takes its place is closed
    */
   encodeAs(coding: string, encoded: Uint8Array | ByteSource | null): unknown
   /** Passes the same content on in another way, such as a stream that has been read. What describes it stays. */

@@ -20,8 +20,7 @@ export function responseFields(response: HttpResponse): (readonly [name: string,
 }
 
 /**
- * Shows what has arrived of the body of the request, and what still arrives, to `watcher` too, which must not throw. The memory is only valid
- * during the call.
+ * Shows all bytes of the request's body to `watcher` too, which must not throw. The memory is valid only during the call.
  * @returns false if the request has no body
  */
 export function watchBody(session: HttpSession, watcher: (bytes: Uint8Array) => void): boolean {

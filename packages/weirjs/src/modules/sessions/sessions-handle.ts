@@ -25,8 +25,8 @@ export interface OpenedSession {
 }
 
 /**
- * Cookies in which a module keeps texts at the client, sealed: the client can neither read nor change them. Each has an id of its own. They have
- * the attributes of the cookie of `sessions()`. Made by `sealedCookies` of a `SessionsHandle`.
+ * Sealed cookies in which a module keeps texts: the client can neither read nor change them. Each has its own id, and the attributes of the cookie
+ * of `sessions()`. Made by `sealedCookies` of a `SessionsHandle`.
  */
 export interface SealedCookies {
   /** @throws WEIR_SESSION_INSECURE if the connection is too insecure for cookies. So do all other members */
