@@ -1,8 +1,7 @@
 // What carries an exchange: an HTTP/1.1 connection, a stream of HTTP/2, a Web Request, or a request of a server of Node.
 //
-// A carrier receives the bytes of a request and passes them to its `RequestCycle`, which decides what becomes of them and tells the carrier what to do
-// next. Whatever both need to know of the exchange is in the cycle's state (exchange-states.ts); a carrier keeps only what its protocol has in
-// addition.
+// A carrier receives the bytes of a request and passes them to its `RequestCycle`, which processes them and tells the carrier what to do next.
+// Everything that both need to know about the exchange is in the cycle's state (exchange-states.ts); a carrier keeps only what its protocol adds.
 
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
@@ -35,7 +34,7 @@ export interface Carrier {
   pause(): void
   /** More of the body is needed. */
   resume(): void
-  /** The rest of the request is not waited for. HTTP/1.1 reads nothing more after that. */
+  /** Stops waiting for the rest of the request. HTTP/1.1 reads nothing more after that. */
   refuseRest(): void
   /**
    * Sends an interim response: 100, 103 or 104.
@@ -47,7 +46,7 @@ export interface Carrier {
    * @param mustBeAsked whether a client of HTTP/1.1 has to say that it reads them (RFC 9110 §10.1.4)
    */
   takesTrailers(head: Head, mustBeAsked: boolean): boolean
-  /** Decides what depends on the connection. @returns the response to send: another one if the protocol does not allow this one */
+  /** Decides what depends on the connection. @returns the response to send, which is another one if the protocol does not allow this one */
   prepare(response: OutgoingResponse): OutgoingResponse
   /**
    * All of the response has been handed over, and the request has expired.
@@ -56,7 +55,7 @@ export interface Carrier {
   handedOver(recording: Recording | null, response: OutgoingResponse): void
   /** Another protocol takes over, and the request has expired. A carrier without it has no connection that could be handed over. */
   switchOver?(content: UpgradeContent, recording: Recording | null): void
-  /** Continues what had to wait for a response that took time. */
+  /** Continues work that had to wait for a slow response. */
   proceed(): void
   /** Ends the exchange so that the client sees that something is missing. */
   cut(error: Error): void

@@ -1,12 +1,12 @@
 // The state of one exchange, whatever carries it: three small state machines, and every move that they can make.
 //
 //   request   how much of the request has arrived, and whether its rest is read
-//   work      who works on it: no code, gates, the handler, or the server in its place
+//   work      what works on it: no code, gates, the handler, or the server in its place
 //   response  how far the response has come
 //
-// `RequestCycle` holds the three numbers, and only the functions here change them. A move that is not in the tables is a bug in weir: it throws, and
-// the client is cut off. Nothing else is stored of what can be told from them: "all of the request has arrived" is WHOLE, "the client is gone" is CUT, and an
-// exchange is over when its work has expired and its response is SENT or CUT.
+// `RequestCycle` holds the three numbers, and only the functions here change them. A move that is not in the tables is a bug in weir: it throws,
+// and the client is cut off. Nothing that follows from them is stored: "all of the request has arrived" is WHOLE, "the client is gone" is CUT, and
+// an exchange is over when its work has expired and its response is SENT or CUT.
 
 import { illegalMove, masksOf } from '../../base/moves.ts'
 
@@ -26,7 +26,7 @@ export const LOST = 5
 
 export const REQUEST_NAMES = ['none', 'coming', 'held', 'whole', 'dropped', 'lost'] as const
 
-/** For each state, those that may follow. */
+/** For each state, the states that may follow. */
 export const REQUEST_MOVES: readonly (readonly number[])[] = [
   [], // none: `begin`
   [HELD, WHOLE, DROPPED], // coming, or `cutOff`
@@ -40,7 +40,7 @@ export const REQUEST_MOVES: readonly (readonly number[])[] = [
 export const GATES = 1
 /** Work: middleware and the handler have been called. */
 export const HANDLER = 2
-/** Work: the server answers. Gates, a handler or hooks that are still at work do not count any more. */
+/** Work: the server answers. Gates, a handler or hooks that still run no longer count. */
 export const INSTEAD = 3
 /** Work: there is a response, and it is being sent. */
 export const SETTLED = 4
@@ -84,7 +84,7 @@ const REQUEST_MASKS = masksOf(REQUEST_MOVES)
 const WORK_MASKS = masksOf(WORK_MOVES)
 const RESPONSE_MASKS = masksOf(RESPONSE_MOVES)
 
-/** What has the state of an exchange. Change it with the functions below only. */
+/** An object with the state of an exchange. Change the state only with the functions below. */
 export interface ExchangeState {
   request: number
   work: number

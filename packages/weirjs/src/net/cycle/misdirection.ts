@@ -1,5 +1,5 @@
-// May this request be answered on this connection? Its head is valid in itself, but its host and scheme must also fit what is known about
-// the connection (RFC 9110 §7.4). A proxy that the server trusts may state others for its clients.
+// Checks whether a request may be answered on its connection. Its head is valid in itself, but its host and scheme must also fit what is known
+// about the connection (RFC 9110 §7.4). A proxy that the server trusts may state others for its clients.
 
 import { ProtocolError, type WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
@@ -11,13 +11,13 @@ import type { Peer } from '../connections/peer.ts'
 
 /** Matches an IP address in a valid Host. */
 const IP_ADDRESS = /^(?:\[.+\]|\d+(?:\.\d+){3})$/
-/** What a proxy calls the server, and no one can register as a domain: an address, a name without a dot, or nothing. */
+/** Hosts by which a proxy may name the server and that no one can register as a domain: an address, a name without a dot, or nothing. */
 const NOT_OF_PAGES = /^(?:\[.+\]|\d+(?:\.\d+){3}|[^.]*)$/
 
 type Connection = Pick<ConnectionInfo, 'isSecure' | 'clientAddress' | 'clientPort' | 'forwarding'> & { readonly peer: Peer }
 
 /**
- * May this request be answered here? If the whole application is below a path, from now on the request has the path within the application.
+ * Checks whether the request may be answered here. If the whole application is below a path, the request then has its path within the application.
  * @returns null when it may, otherwise the refusal
  */
 export function refusalOf(head: Head, connection: Connection & { readonly host: ConnectionHost }): WeirError | null {

@@ -48,7 +48,7 @@ export async function pump(source: SourceReader, length: number, target: PumpTar
       if (target.isGone) return
       if (result.done === true) break
       const drained = pass(result)
-      // While it waits for the client, an async function keeps all its variables in memory, and so the piece.
+      // Releases the piece: while it waits for the client, an async function keeps all its variables in memory.
       result = null
       if (drained !== null) await drained
       if (target.isGone) return

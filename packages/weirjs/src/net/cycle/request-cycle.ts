@@ -1,11 +1,11 @@
-// How is one request answered, whatever carries it? The application opens it, then handles or refuses it; it is answered once, and expires.
+// Answers one request for any carrier. The application opens it, then handles or refuses it; it is answered once, and expires.
 //
 //   Carrier ──head, bytes, end──▶ RequestCycle ──▶ Application   the handler. The cycle owns the state: see exchange-states.ts
 //      ▲──────── pause, resume, cut ───┤
 //   ResponseWriter ◀── response-sender.ts ─┘                         the content of the response, whole or in pieces
 //
-// It always ends in the same order: the handler settles, the response is handed over, the request expires. Nothing of a request is used
-// after that. One object may serve many requests, one after another.
+// It always ends in the same order: the handler settles, the response is handed over, the request expires. Nothing of a request is used after that.
+// One object may serve many requests, one after another.
 
 import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { type BodyEngine, type FieldList, GATHERED, type RequestBody } from '../../http/body/body.ts'
@@ -52,7 +52,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.deadlines = deadlines
   }
 
-  /** For the body, which cannot be read in that time. */
+  /** For the body, which cannot be read while gates run. */
   get isGating(): boolean {
     return this.work === state.GATES
   }
@@ -75,7 +75,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     const exchange = application.open(head, this.body, connection, match)
     this.exchange = exchange
     exchange.carrier = this
-    if (observers.hears('request')) this.#recording = observers.begin(exchange, connection) // before the gates, like them without the body
+    if (observers.hears('request')) this.#recording = observers.begin(exchange, connection) // before the gates, and like them without access to the body
     if (exchange !== this.exchange) return // cut off by an observer
     if (refusal !== null) {
       state.moveWork(this, state.NONE)
@@ -166,7 +166,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   #resume(): void {
     if (this.request === state.HELD) state.moveRequest(this, state.COMING)
-    else if (this.#carrier.isPulled) return // it is being read
+    else if (this.#carrier.isPulled) return // the body is being read
     if (!this.owesContinue) this.deadlines.enter(phase.BODY) // a client that was not told to continue is not slow
     this.#carrier.resume()
   }
@@ -186,7 +186,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     return isSent
   }
 
-  /** The rest of the request is not waited for. */
+  /** Stops waiting for the rest of the request. */
   dropRest(): void {
     if (this.request === state.COMING || this.request === state.HELD) state.moveRequest(this, state.DROPPED)
     this.deadlines.enter(phase.NONE)
@@ -221,7 +221,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.#carrier.proceed()
   }
 
-  /** Gates, a handler or hooks may still be at work: nothing that they do from now on counts. */
+  /** Gates, a handler or hooks may still run: nothing that they do from now on counts. */
   #supersede(exchange: Exchange): Exchange {
     if (this.work === state.NONE) return exchange
     this.exchange = exchange.renew()
@@ -365,7 +365,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.#carrier.cut(error)
   }
 
-  // What interrupts it.
+  // Interruptions.
 
   /** Tells the code that works on the request that its result is no longer needed. */
   interrupt(error: Error): void {
@@ -401,7 +401,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.connection.host.observers.end(recording)
   }
 
-  /** Something happened that must not happen, or a response cannot be completed: the client sees an aborted response, never a wrong one. */
+  /** A bug was found, or a response cannot be completed: the client sees an aborted response, never a wrong one. */
   crash(error: Error): void {
     // A source that stops because its client has left has not failed.
     const { exchange } = this

@@ -1,5 +1,5 @@
-// How is the content of a response sent, whatever carries it? The choice by the kind of content is made here alone, and so are responses that are
-// sent piece by piece. The writer frames the bytes.
+// Sends the content of a response for any carrier. Only this file chooses how each kind of content is sent, and sends responses piece by piece. The
+// writer frames the bytes.
 
 import { Buffer } from 'node:buffer'
 import { WeirError } from '../../base/errors.ts'
@@ -14,7 +14,7 @@ import { BEGUN, DUE, type ExchangeState, moveResponse } from './exchange-states.
 import { type PumpTarget, pump } from './pump.ts'
 import { mayHaveBody } from './response-head.ts'
 
-/** Where a response goes. */
+/** The destination of a response. */
 export interface ResponseWriter {
   /** Nothing more can be sent. */
   readonly isGone: boolean
@@ -35,7 +35,7 @@ export interface ResponseWriter {
   piece(bytes: Uint8Array): boolean
   /** @param last the last piece, which is not empty; null if `piece` has got all @param trailers name, value, name, value; null for none */
   end(last: Uint8Array | null, trailers: readonly string[] | null): void
-  /** What has been written leaves. */
+  /** Sends everything that has been written. */
   flush(): void
   /** Whether the piece that completes the promised length is passed to `end`, which joins it with the end of the body. */
   readonly keepsLast: boolean
@@ -120,7 +120,7 @@ export class StreamedResponse implements PumpTarget {
   readonly #writer: ResponseWriter
   readonly #response: OutgoingResponse
   readonly #recording: Recording | null
-  /** Lets the source go on that waits until the client has read. */
+  /** Lets a source continue that waits for the client. */
   #release: (() => void) | null = null
   #source: SourceReader | null = null
   /** The piece that completes the promised length, if the writer wants it with the end. */

@@ -49,7 +49,7 @@ export class Http1Carrier implements Carrier {
   readonly #outbox: Outbox
   /** The client has ended its side in the middle of the body. */
   #isCut = false
-  /** For how long the client has ended its side, and the rest of the body has not been asked for. */
+  /** How long the client has ended its side without the rest of the body being asked for. */
   #unaskedMs = 0
 
   constructor(connection: Http1RequestConnection, wire: WireConnection, outbox: Outbox, deadlines: Deadlines) {
@@ -161,7 +161,7 @@ export class Http1Carrier implements Carrier {
     this.#connection.abort(error)
   }
 
-  /** An aborted connection has yet to close. */
+  /** The aborted connection still has to close. */
   closed(): void {
     if (this.#connection.isGone) this.#connection.host.forget(this.#connection)
   }

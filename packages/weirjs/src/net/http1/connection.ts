@@ -116,7 +116,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     return this.#records
   }
 
-  // What happens on the transport.
+  // Events of the transport.
 
   onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
     if (this.#wire.life === state.LINGERING) {
@@ -183,7 +183,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     // An incomplete head has a limit of its own, and nothing else would ever complete it.
     const isAhead = wire.reading !== state.HEAD && wire.waitingBytes > MAX_WAITING_BYTES
     const hasEnough = isAhead || this.#drained > this.host.limits.maxDrainSize
-    // A body that has arrived completely may wait for its reader while the socket is read: pausing it would cost two system calls.
+    // If the body has arrived completely, the socket is not paused while the body waits for its reader: pausing would cost two system calls.
     const pauses = hasEnough || (wire.reading === state.PAUSED && wire.remainingBytes > 0)
     if (pauses === this.transport.isPaused) return
     if (pauses) this.transport.pause()
@@ -319,8 +319,8 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   /**
-   * A socket that is not being read does not notice that the client has left, and one whose client has ended its side does not notice either
-   * whether the client still reads. A body that waits for its reader is read on from time to time: the end of its client may be behind it.
+   * A paused socket does not notice that the client has left, and a socket whose client has ended its side does not notice whether the client still
+   * reads. A body that waits for its reader is read further from time to time, because the end of the client may be behind it.
    */
   #lookForEnd(): void {
     const { transport } = this

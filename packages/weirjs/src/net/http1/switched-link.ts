@@ -8,7 +8,7 @@ import type { OtherProtocol } from '../observe/upgrade-record.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 import type { Flushable } from '../transport/write-batch.ts'
 
-/** After a read of so many bytes there may be more, which the system would pass on in the same turn of the event loop. */
+/** After a read of this size there may be more bytes, which the system would deliver in the same turn of the event loop. */
 const MUCH_BYTES = 64 * 1024
 
 export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
@@ -41,7 +41,7 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
     this.#owner = owner
   }
 
-  // What happens on the transport.
+  // Events of the transport.
 
   onBytes(buffer: Buffer, length: number): void {
     this.receivedBytes += length
@@ -49,7 +49,7 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
     if (length >= MUCH_BYTES && this.#wantsBytes && !this.#wasDestroyed) this.#rest()
   }
 
-  /** Others come first. */
+  /** Gives other connections their turn first. */
   #rest(): void {
     this.#isResting = true
     this.#transport.pause()
@@ -78,7 +78,7 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
     return this.#wasClosed
   }
 
-  // What the engine calls.
+  // Called by the engine.
 
   hasRoomFor(): boolean {
     return true

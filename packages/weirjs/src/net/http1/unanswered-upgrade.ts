@@ -1,9 +1,9 @@
-// An upgrade that has not been answered yet: its handler may never look at the socket, and then would not notice that its client has left.
+// Watches an upgrade that has not been answered yet: if its handler never reads the socket, it does not notice that its client has left.
 //
-// The server's timeouts end when another protocol takes over. Until the handler has written something there is no other protocol: a client
-// that has left gets `lingerTimeout`, in which a handler may still answer one that has only ended its side. Behind more bytes than are kept
-// for the handler, the end of a client cannot be seen: such a client gets `keepAliveTimeout`. A handler that has ended the socket and has
-// never read it is done, and the client has `lingerTimeout` to close its side.
+// The server's timeouts end when another protocol takes over. Until the handler has written something there is no other protocol: a client that has
+// left gets `lingerTimeout`, in which a handler may still answer one that has only ended its side. Behind more bytes than are kept for the handler,
+// the end of a client cannot be seen: such a client gets `keepAliveTimeout`. A handler that has ended the socket and has never read it is done, and
+// the client has `lingerTimeout` to close its side.
 
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import type { Timed } from '../time/ticker.ts'

@@ -19,7 +19,7 @@ import type { Flushable } from '../transport/write-batch.ts'
 /** Shorter pieces that are written together are joined, which is cheaper than a vectored write. */
 const JOIN_BYTES = 1024
 
-/** A read of so many bytes has filled the memory that it was given. */
+/** A read of this size has filled its buffer. */
 const MUCH_BYTES = 64 * 1024
 
 type Done = (error?: Error | null) => void
@@ -41,7 +41,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   #isResting = false
   /** Whether what is written now may wait for other connections. */
   #mayWait = false
-  /** What waits for other connections. Its callback is `#onRoom`. */
+  /** The text that waits for other connections. Its callback is `#onRoom`. */
   #waiting = ''
   /** The callback of a write that is waiting for room. */
   #onRoom: Done | null = null
@@ -60,7 +60,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     if (hasEnded) this.#endReading()
   }
 
-  // What happens on the transport.
+  // Events of the transport.
 
   onBytes(buffer: Buffer, length: number, borrowed: boolean): void {
     this.receivedBytes += length
@@ -79,7 +79,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     }
   }
 
-  /** The system may have much more of this client, and would pass it on in the same turn of the event loop. Others come first. */
+  /** The system may have many more bytes of this client, and would deliver them in the same turn of the event loop. Other connections come first. */
   #rest(): void {
     this.#isResting = true
     this.#transport.pause()
@@ -128,16 +128,16 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     this.#onGone()
   }
 
-  // What a Duplex implements.
+  // The methods of a Duplex.
 
-  /** What was written before is sent, also by a handler of bytes. */
+  /** Bytes that were written before are sent, even if a handler of bytes destroys the socket. */
   override destroy(error?: Error): this {
     if (this.#isPushing) this.uncork()
     if (!this.#transport.isDestroyed) this.flush()
     return super.destroy(error)
   }
 
-  /** What is written later must not wait for what waits, or it would look as if the client did not read. */
+  /** A later write must not wait for the batch, or it would look as if the client did not read. */
   override write(chunk: unknown, encoding?: BufferEncoding | Done, done?: Done): boolean {
     if (this.#waiting !== '') this.flush()
     const hasEncoding = typeof encoding === 'string'

@@ -5,17 +5,17 @@
 
 import { Buffer } from 'node:buffer'
 
-/** More is passed on in several pieces: a reader that wants to wait is heard after each of them. */
+/** More bytes are passed on in several pieces, after each of which the reader may pause. */
 const MOST_BYTES = 64 * 1024
 const NO_BYTES = Buffer.alloc(0)
 
-/** Where pieces go. */
+/** The reader of the pieces. */
 interface DataReader {
   push(buffer: Buffer, start: number, end: number, isBorrowed: boolean): boolean
 }
 
 export class ArrivedData<R extends DataReader> {
-  /** Whose body it is; null if nothing has arrived. */
+  /** The reader of the body; null if nothing has arrived. */
   reader: R | null = null
   buffer: Buffer = NO_BYTES
   start = 0

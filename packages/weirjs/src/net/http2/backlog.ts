@@ -1,8 +1,8 @@
 // Responses that wait for a client which does not read them.
 //
-// That a client does not read shows only after the handlers have made their responses. While it reads, however slowly, all of them may wait.
-// If it does not, what is above the limit does not wait for `writeTimeout`: it would be the memory of a hundred responses for one client. And
-// while all such clients together keep too much, none of them gets further ones to keep.
+// It shows only after the handlers have made their responses that a client does not read. While it reads, however slowly, all responses may wait.
+// If it does not, responses above the limit do not wait for `writeTimeout`: they would take the memory of a hundred responses for one client. While
+// all such clients together keep too much, further responses for them are not kept.
 
 import { WeirError } from '../../base/errors.ts'
 import { MOST_QUEUED_BYTES } from '../../wire/http2/connection.ts'
@@ -26,7 +26,7 @@ interface Queue {
   readonly sentDataBytes: number
 }
 
-/** One of them. */
+/** One of the responses. */
 interface Queued {
   readonly stream: { readonly isLast: boolean; readonly queuedBytes: number }
   abort(error: Error, code: number): void
@@ -36,20 +36,20 @@ interface Queued {
 export interface WaitingLink {
   /** Bytes of its stream that wait for the client. */
   readonly waitingBytes: number
-  /** What its engine keeps in addition. */
+  /** How many bytes its engine keeps in addition. */
   readonly keptBytes: number
   abort(): void
 }
 
 export class Backlog {
-  /** Those that have begun and not ended. */
+  /** The links that have begun and not ended. */
   readonly links = new Set<WaitingLink>()
   /** How long too much has waited since the client has last taken enough. */
   #waitedMs = 0
   #sentBytes = 0
   /** Whether it has taken enough since the tick before the last one. */
   #hasTaken = false
-  /** How much of `allBytes` is its own. */
+  /** How much of `allBytes` belongs to this connection. */
   #countedBytes = 0
 
   /** Resets the streams of the latest requests, if more waits than may and the client does not read. */
@@ -75,7 +75,7 @@ export class Backlog {
     this.#count(this.#bytesOf(wire))
   }
 
-  /** Whether a link may keep so many more bytes: as many as it likes, unless the client does not read and all keep too much. */
+  /** Whether a link may keep so many more bytes: any number, unless the client does not read and all clients together keep too much. */
   hasRoomFor(bytes: number, wire: Queue): boolean {
     const all = this.#bytesOf(wire) + bytes
     if (all <= MOST_QUEUED_BYTES) return true

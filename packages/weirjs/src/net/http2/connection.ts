@@ -32,7 +32,7 @@ import { Output, type OutputOwner } from './output.ts'
 import { isHttp1, SPEAK_HTTP2, tellOfStreams, violation } from './refusals.ts'
 import { SentRecords } from './sent-records.ts'
 
-/** So much may wait for the transport, or have been received for the next turn: then nothing more is read. */
+/** When this many bytes wait for the transport, or have been received for the next turn, nothing more is read. */
 const FULL_OUTPUT_BYTES = 256 * 1024
 const MOST_UNREAD_BYTES = 64 * 1024
 
@@ -44,13 +44,13 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   readonly backlog: Backlog = new Backlog()
   /** Requests in progress, whose streams may be closed: a handler may still be cleaning up after a request that was cancelled. */
   readonly #exchanges = new Set<Http2Exchange>()
-  /** Those with bodies in borrowed memory. */
+  /** The exchanges with bodies in borrowed memory. */
   readonly #borrowers: Http2Exchange[] = []
   #firstByte = -1
   #records: SentRecords | null = null
   /** The chunk being read, where it is ours to keep: bytes in it need no copy. */
   #ownChunk: Buffer | null = null
-  /** What the last events were, if they were DATA. */
+  /** The data of the last events, if they were DATA. */
   readonly #arrived = new ArrivedData<Http2Exchange>()
   /** `run` is on the stack: what it calls may call it again. */
   isRunning = false
@@ -61,7 +61,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   #sentBytes = 0
   /** When the last request ended; null before any has. */
   #lastEnd: number | null = null
-  /** The client will open no more streams. */
+  /** Whether the client will open no more streams. */
   #isLeft = false
   #drainedBytes = 0
   /** The client has broken the protocol, or flooded the connection. */
@@ -100,13 +100,13 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     return this.#records
   }
 
-  // What happens on the transport.
+  // Events of the transport.
 
   onBytes(buffer: Buffer, length: number, isBorrowed: boolean): void {
     this.#debts.hear()
     if (this.#hasEnded) {
       this.#drainedBytes += length
-      if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.pause() // it still gets what waits for it
+      if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.pause() // it still gets the bytes that wait for it
       return
     }
     if (this.#firstByte === -1) {
@@ -119,7 +119,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#ownChunk = null
   }
 
-  /** No client reads on after that. */
+  /** No client reads after that. */
   onEnd(): void {
     this.#records?.settle() // once the transport is destroyed, it does not tell what was sent
     if (this.#hasEnded) return // the transport closes once all has been sent
@@ -187,7 +187,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
         return wire.sender.outputBytes === 0
       case GOAWAY:
         this.#isLeft = true
-        if (wire.code !== NO_ERROR) this.onEnd() // it has failed
+        if (wire.code !== NO_ERROR) this.onEnd() // the connection has failed
         return true
       default:
         this.#handle(event, stream)
@@ -371,7 +371,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     else this.transport.reset()
   }
 
-  /** No stream goes on. */
+  /** No stream continues. */
   #leave(error: Error): void {
     for (const exchange of this.#exchanges) exchange.fail(error)
   }
@@ -411,7 +411,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     } else if (!this.#hasEnded) this.#checkClient(elapsedMs)
   }
 
-  /** What a client owes that belongs to no request. */
+  /** Checks what a client owes that belongs to no request. */
   #checkClient(elapsedMs: number): void {
     const { host, wire } = this
     const late = this.#deadlines.checkPhase(elapsedMs)

@@ -1,12 +1,12 @@
-// What a client owes that belongs to no request, and for how long: signs of life, and the acknowledgement of what it was told.
+// Tracks what a client owes that belongs to no request, and for how long: signs of life, and acknowledgements.
 
 import type { Timeouts } from '../../base/limits.ts'
 
 /** Nothing is overdue. */
 export const FINE = 0
-/** Nothing has been heard of the client for `writeTimeout`: ask whether it is there, with PING (RFC 9113 §6.7). */
+/** The client has been silent for `writeTimeout`: ask with PING whether it is still there (RFC 9113 §6.7). */
 export const ASK = 1
-/** It has not answered that within the same time again. */
+/** It has not answered the PING within the same time again. */
 export const SILENT = 2
 /** It has not acknowledged our settings within `headersTimeout` (RFC 9113 §6.5.3). */
 export const UNSETTLED = 3

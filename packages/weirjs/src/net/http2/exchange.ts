@@ -28,7 +28,7 @@ import { type StreamUser, Tunnel, type TunnelOwner } from './tunnel.ts'
 import { TunnelLink } from './tunnel-link.ts'
 import { dateOf, Http2Writer } from './writer.ts'
 
-/** What a client gets whose extended CONNECT is accepted (RFC 8441 §5). */
+/** The status for an accepted extended CONNECT (RFC 8441 §5). */
 const TUNNEL_STATUS = 200
 const NOTHING = Buffer.alloc(0)
 
@@ -36,7 +36,7 @@ const NOTHING = Buffer.alloc(0)
 export interface Http2RequestConnection extends RequestConnection {
   readonly wire: Http2WireConnection<Http2Exchange>
   readonly output: Output<Http2Exchange>
-  /** What waits for the client. */
+  /** The responses that wait for the client. */
   readonly backlog: Backlog
   /** What observers are told after a response has been handed over. */
   readonly records: SentRecords
@@ -64,7 +64,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   readonly writer: Http2Writer<Http2Exchange>
   readonly #connection: Http2RequestConnection
   #drainedBytes = 0
-  /** What becomes of the rest of the request once it is not needed: DRAINED, REFUSED or RESET. */
+  /** How the rest of the request is handled once it is not needed: DRAINED, REFUSED or RESET. */
   #rest = DRAINED
   /** The stream speaks another protocol. */
   #tunnel: StreamUser | null = null
@@ -91,7 +91,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
       cycle.deadlines.enter(phase.BODY)
       return
     }
-    if (isTunnel) this.#connection.wire.bodies.pauseBody(stream) // until it is known who speaks
+    if (isTunnel) this.#connection.wire.bodies.pauseBody(stream) // until the client's protocol is known
     cycle.open(head)
     if (isWhole || head.contentLength === 0) this.complete()
     // A client that was not told to continue, or whose body is not read for now, is not slow.
@@ -117,7 +117,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     return this.stream.receivedBytes
   }
 
-  /** Bytes of the body. @returns whether they may be kept where they are, so that `ownBody` must follow */
+  /** Passes on bytes of the body. @returns whether they may be kept in borrowed memory, so that `ownBody` must follow */
   push(buffer: Buffer, start: number, end: number, isBorrowed: boolean): boolean {
     if (this.#tunnel !== null) {
       this.#tunnel.onData(buffer, start, end, isBorrowed)
@@ -147,7 +147,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     if (cycle.response === state.NONE) cycle.open(this.stream.head)
     const isLate = cycle.work === state.EXPIRED
     cycle.complete(this.stream.trailers)
-    if (isLate) this.settle() // otherwise the response does, when it has been handed over
+    if (isLate) this.settle() // otherwise the response does so when it has been handed over
   }
 
   /** Flow control makes the client wait. */
@@ -261,7 +261,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     this.#connection.output.flushSoon()
   }
 
-  /** The other requests have not waited. */
+  /** Other requests have not waited. */
   proceed(): void {}
 
   cut(error: Error): void {
@@ -367,7 +367,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     backlog.add(this, wire.sender)
   }
 
-  /** All that was sent of the response has been taken by the client's windows: its source may go on. */
+  /** The client's windows have taken everything that was sent of the response: its source may continue. */
   onDry(): void {
     this.cycle.streamed?.goOn()
   }
@@ -388,7 +388,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     const { queuedBytes, sendWindow, sentBytes: ownBytes, hasHead } = this.stream
     const waits = queuedBytes > 0 || (hasHead && unsentBytes > 0)
     if (waits) deadlines.postponeEnd()
-    // A stream whose own window is closed does not live by what the client reads of others.
+    // If the stream's own window is closed, its progress does not depend on what the client reads of other streams.
     cycle.tick(elapsedMs, waits, queuedBytes > 0 && sendWindow <= 0 ? ownBytes : ownBytes + sentBytes)
     if (!isCut(cycle) && deadlines.phase === phase.LINGER && deadlines.isOver) this.#refuseRest()
   }

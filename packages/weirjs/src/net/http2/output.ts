@@ -1,6 +1,6 @@
-// What a connection writes: all frames that the engine has made in a turn of the event loop, with one write.
+// Writes all frames that the engine of a connection has made in a turn of the event loop with one write.
 //
-// Whoever has made some calls `flushSoon`. Responses that wait for the client are watched: they are told after each write.
+// Code that has made frames calls `flushSoon`. Responses that wait for the client are told after each write.
 
 import type { Buffer } from 'node:buffer'
 import type { Http2WireConnection } from '../../wire/http2/connection.ts'
@@ -19,8 +19,8 @@ export const MUCH_STUCK_BYTES: number = 2 * 1024 * 1024
 const SMALL_BYTES = 4 * 1024
 
 /**
- * What all connections of the thread have written and the operating system has not taken, because their clients do not read. Each of these bytes is
- * in memory twice: as frames, and encrypted by Node. A connection alone need not save them, but thousands have to.
+ * How many bytes of all connections of the thread were written and not taken by the operating system, because their clients do not read. Each of
+ * them is in memory twice: as a frame, and encrypted by Node. One connection need not save memory, but thousands have to.
  */
 let allStuckBytes = 0
 
@@ -29,7 +29,7 @@ export function isTight(): boolean {
   return allStuckBytes >= MUCH_STUCK_BYTES
 }
 
-/** What a stream is for. */
+/** The exchange of a stream. */
 export interface Watched {
   /** Frames have been made. @returns whether it waits for more of them */
   settle(): boolean
@@ -98,7 +98,7 @@ export class Output<T extends Watched> implements Flushable {
     this.#watched.push(exchange)
   }
 
-  /** Writes what has gathered: after the events that are being read, or at the end of this turn. */
+  /** Writes the gathered frames: after the events that are being read, or at the end of this turn. */
   flushSoon(): void {
     if (this.#owner.isRunning || this.#isDue) return
     this.#isDue = true
@@ -111,7 +111,7 @@ export class Output<T extends Watched> implements Flushable {
     this.flushTurn()
   }
 
-  /** Writes what this turn has made: now, or under load together with what other connections have made. */
+  /** Writes the frames of this turn: now, or under load together with those of other connections. */
   flushTurn(): void {
     if (this.#wire.sender.outputBytes > 0 || this.#wire.sender.queuedBytes > 0) this.#transport.flushSoon(this)
     else this.#tell()

@@ -1,4 +1,4 @@
-// What is refused without a request to respond to: connections that do not speak HTTP/2, or break its rules, and streams above a limit.
+// Refusals without a request to respond to: connections that do not speak HTTP/2, or break its rules, and streams above a limit.
 
 import { LimitError, ProtocolError, type WeirError } from '../../base/errors.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
@@ -8,7 +8,7 @@ import type { ConnectionHost } from '../connections/connection-host.ts'
 
 const TEXT = 'This port speaks HTTP/2 with prior knowledge, not HTTP/1.1'
 
-/** In HTTP/1.1, because such a client reads nothing else. 505: another major version is needed (RFC 9110 §15.6.6). */
+/** The response is in HTTP/1.1, because such a client reads nothing else. 505: another major version is needed (RFC 9110 §15.6.6). */
 export const SPEAK_HTTP2: string = [
   'HTTP/1.1 505 HTTP Version Not Supported',
   'Content-Type: text/plain',

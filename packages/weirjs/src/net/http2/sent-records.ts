@@ -1,14 +1,14 @@
-// What observers have yet to be told about responses over HTTP/2 that are complete, but may not have been sent.
+// Records that observers have yet to receive, about responses over HTTP/2 that are complete but may not have been sent.
 //
-// Frames of many responses leave with one write. Each response ends with the write that took its last frame, however much of others is written
-// after that.
+// Frames of many responses leave with one write. Each response ends with the write that took its last frame, however much of other responses is
+// written after that.
 
 import { WeirError } from '../../base/errors.ts'
 import { MOST_LOOKS } from '../observe/connection-records.ts'
 import type { Observers, Unsent } from '../observe/observers.ts'
 import type { Recording } from '../observe/recording.ts'
 
-/** What is known of the way to the client. */
+/** The state of the writes to the client. */
 interface Sending {
   /** How many writes there have been. */
   readonly writes: number
@@ -24,7 +24,7 @@ interface Waiting {
   readonly recording: Recording
   /** The write that takes its last frame. */
   readonly write: number
-  /** It was looked at, and had not been sent. */
+  /** Whether it had not been sent when it was last checked. */
   hasWaited: boolean
 }
 

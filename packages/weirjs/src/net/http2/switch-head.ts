@@ -1,4 +1,4 @@
-// The head that code writes which takes a connection over: HTTP/1.1's `101 Switching Protocols`, whatever its client speaks.
+// Reads the head that code writes when it takes over a connection: HTTP/1.1's `101 Switching Protocols`, whatever protocol its client speaks.
 //
 // Over HTTP/2 there is no 101: the tunnel is open with status 200 (RFC 8441 §5). Everything else of the head is sent as it is.
 
@@ -8,7 +8,7 @@ import { WeirError } from '../../base/errors.ts'
 
 const LONGEST_BYTES = 64 * 1024
 const END = '\r\n\r\n'
-/** It answers a field that is not sent over HTTP/2 (RFC 8441 §5). */
+/** The response to a field that is not sent over HTTP/2 (RFC 8441 §5). */
 const ACCEPT = 'sec-websocket-accept'
 
 export interface SwitchHead {
@@ -16,7 +16,7 @@ export interface SwitchHead {
   readonly status: number
   /** Name, value, name, value. */
   readonly fields: readonly string[]
-  /** What was written after the head. */
+  /** The bytes that were written after the head. */
   readonly rest: Buffer
 }
 

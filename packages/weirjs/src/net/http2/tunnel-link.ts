@@ -48,7 +48,7 @@ export class TunnelLink<T> implements ByteLink, StreamUser, WaitingLink {
     this.#backlog.links.add(this)
   }
 
-  // What happens on the stream.
+  // Events of the stream.
 
   onData(buffer: Buffer, start: number, end: number): void {
     this.receivedBytes += end - start
@@ -81,7 +81,7 @@ export class TunnelLink<T> implements ByteLink, StreamUser, WaitingLink {
     return this.#wasClosed
   }
 
-  // What the engine calls.
+  // Called by the engine.
 
   get isBlocked(): boolean {
     return this.#stream.queuedBytes > 0
@@ -123,7 +123,7 @@ export class TunnelLink<T> implements ByteLink, StreamUser, WaitingLink {
 
   writeShared(bytes: Uint8Array): boolean {
     this.write(bytes)
-    return !this.#isWaiting // otherwise they may be among those that wait
+    return !this.#isWaiting // otherwise the bytes may be among those that wait
   }
 
   writeBoth(text: string, bytes: Uint8Array): void {

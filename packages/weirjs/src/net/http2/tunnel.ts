@@ -19,7 +19,7 @@ type Done = (error?: Error | null) => void
 
 /** The exchange that has been answered with a tunnel. */
 export interface TunnelOwner {
-  /** The tunnel is read: what was held of it may be passed on. */
+  /** The tunnel is being read: held bytes may be passed on. */
   onRead(): void
   /** Frames have been made, or wait for the client. */
   onWritten(): void
@@ -63,7 +63,7 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, StreamUser {
     if (!stream.isReceiving) this.onEnd()
   }
 
-  // What happens on the stream.
+  // Events of the stream.
 
   onData(buffer: Buffer, start: number, end: number, isBorrowed: boolean): void {
     this.receivedBytes += end - start
@@ -97,7 +97,7 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, StreamUser {
     return this.#onTaken !== null
   }
 
-  // What a stream calls.
+  // Called by the Duplex.
 
   override _read(): void {
     this.#wire.bodies.resumeBody(this.#stream)
@@ -149,7 +149,7 @@ export class Tunnel<T> extends Duplex implements UpgradedDuplex, StreamUser {
 
   override _final(done: Done): void {
     this.#wasClosed = true
-    // Without a head there is nothing that could end.
+    // Without a head, there is nothing to end.
     if (this.#head === null) this.#wire.sender.sendEnd(this.#stream)
     else this.#wire.sender.reset(this.#stream, CANCEL)
     done()
