@@ -205,7 +205,7 @@ const ROWS: readonly Row[] = [
     path: '/few',
     headers: BEARER,
     status: 200,
-    answer: 'done',
+    response: 'done',
     user: 'ann',
   })),
   {
