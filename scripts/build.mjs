@@ -29,6 +29,8 @@ const NAMED_IN = {
 
 /** What `start` of a server imports. */
 const ENGINE = ['net/listen/plain-server', 'net/http1/connection']
+/** What the first multipart form imports. */
+const FORMS = 'http/uploads/forms'
 
 const given = process.argv.slice(2)
 rmSync(DECLARATIONS, { recursive: true, force: true })
@@ -123,8 +125,8 @@ function finishDeclarations(_options, bundle) {
 }
 
 /**
- * What several entries share is in four files of `weirjs`: what its main entry loads, the part of that which browsers load too, so that
- * no bundler for browsers sees the rest, what a server loads when it starts, and the search for secrets.
+ * What several entries share is in five files of `weirjs`: what its main entry loads, the part of that which browsers load too, so that
+ * no bundler for browsers sees the rest, what a server loads when it starts, what reads forms, and the search for secrets.
  */
 function groupsOf(folder) {
   const root = resolve(folder, 'src')
@@ -151,6 +153,7 @@ function groupsOf(folder) {
     { debugName: 'declarations', name: (id, context) => (isInBrowsers(id, context) ? 'declarations' : null), priority: 1 },
     { debugName: 'core', name: (id, context) => (isShared(id, context) ? 'core' : null) },
     { debugName: 'engine', name: (id, context) => (isInEngine(id, context) && !isShared(id, context) ? 'engine' : null) },
+    { debugName: 'forms', name: (id, context) => (loadedBy(FORMS, context).has(id) && !isShared(id, context) ? 'forms' : null) },
     { name: 'masking', test: /[\\/]src[\\/]formats[\\/]masking[\\/]/ },
   ]
 }

@@ -40,6 +40,8 @@ const WHOLE = 3
 /** It will never be complete. */
 const BROKEN = 4
 const EXPIRED = 5
+/** Its reader is being loaded, and no other may have it. */
+const HELD = 6
 
 /** It is gathered before the handler runs. */
 export const GATHERED = 0
@@ -128,6 +130,7 @@ export class RequestBody {
         this.#gather(buffer, start, end, borrowed)
         return true
       case WAITING:
+      case HELD:
         this.#gather(buffer, start, end, borrowed)
         return false
       default:
@@ -361,6 +364,23 @@ export class RequestBody {
     else if (goOn) this.#engine!.demand()
   }
 
+  /** For a reader that is being loaded: until `read` is called with it, nothing else can take the body. */
+  hold<R, T>(loading: Promise<R>, read: (reader: R) => Promise<T>): Promise<T> {
+    const isFree = this.#state === WAITING && this.#engine?.isGating !== true
+    if (isFree) this.#state = HELD
+    const release = (): void => {
+      if (isFree && this.#state === HELD) this.#state = WAITING
+    }
+    const begin = (reader: R): Promise<T> => {
+      release() // not a moment before `read`, or another reader could come between
+      return read(reader)
+    }
+    return loading.then(begin, (error: unknown) => {
+      release()
+      throw error
+    })
+  }
+
   /** The sink that returned false can take more. */
   demand(): void {
     if (this.#state === FLOWING && !this.#ended) this.#engine?.demand()
@@ -379,7 +399,7 @@ export class RequestBody {
     if (this.#engine?.isGating === true) throw this.failure ?? new WeirError('WEIR_BODY_IN_GATE', member)
     if (this.#state === WHOLE) return
     if (this.failure !== null) throw this.failure
-    if (this.#state === FLOWING && !isOpen) throw new BodyAlreadyReadError(member)
+    if ((this.#state === FLOWING && !isOpen) || this.#state === HELD) throw new BodyAlreadyReadError(member)
     throw new BodyNotBufferedError(member, this.mode === FORM && !isOpen)
   }
 }

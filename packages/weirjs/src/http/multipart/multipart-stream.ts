@@ -11,9 +11,10 @@ import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { DEFAULT_MULTIPART_LIMITS } from '../../formats/multipart-limits.ts'
 import { isFile, type PartHead } from '../../formats/part-head.ts'
 
+import type { RequestBody } from '../body/body.ts'
 import { GatheredBytes } from '../body/gathered-bytes.ts'
 import { type FormLimits, formRules } from './form-limits.ts'
-import type { MultipartReading, PartReceiver } from './multipart-reading.ts'
+import { type MultipartReading, type PartReceiver, readMultipart } from './multipart-reading.ts'
 import { PartStream } from './part-stream.ts'
 
 /**
@@ -83,10 +84,12 @@ class PassingFile implements UploadedFileInfo {
   }
 }
 
-/** @throws WEIR_OPTION_INVALID, also for callbacks that are not functions */
-export function streamLimits(options: MultipartStreamOptions): FormLimits {
+/** `request.bodyMultipartStream()`. @throws (rejects) WEIR_OPTION_INVALID, also for callbacks that are not functions */
+export async function passForm(contentType: string | null, body: RequestBody, options: MultipartStreamOptions): Promise<boolean> {
   const { maxParts, maxFileSize, maxFieldSize } = MULTIPART_STREAM_RULES.read(options)
-  return { ...DEFAULT_LIMITS, maxParts, maxFileSize, maxFieldSize }
+  const limits = { ...DEFAULT_LIMITS, maxParts, maxFileSize, maxFieldSize }
+  const makeReceiver = (reading: MultipartReading): PartReceiver => new CallbackParts(reading, options, limits)
+  return readMultipart(contentType, body, 'bodyMultipartStream()', limits, makeReceiver)
 }
 
 export class CallbackParts implements PartReceiver {

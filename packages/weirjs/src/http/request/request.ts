@@ -28,11 +28,11 @@ import { streamOf } from '../body/body-stream.ts'
 import { readJson } from '../body/json-text.ts'
 import type { ConnectionInfo } from '../connection-info.ts'
 import { noJsonForm } from '../json-engine.ts'
-import { MemoryForm } from '../multipart/memory-form.ts'
+import type { MemoryForm } from '../multipart/memory-form.ts'
 import type { MultipartFormData, MultipartOptions } from '../multipart/multipart-form.ts'
-import { readMultipart } from '../multipart/multipart-reading.ts'
-import { CallbackParts, type MultipartStreamOptions, streamLimits } from '../multipart/multipart-stream.ts'
+import type { MultipartStreamOptions } from '../multipart/multipart-stream.ts'
 import { labelOf, type RouteMatch } from '../route-info.ts'
+import { withForms } from '../uploads/late-forms.ts'
 import { RequestCookies } from './cookies.ts'
 import { noteShown, RequestHeaders, TrailerFields } from './headers.ts'
 import { upgradeOf } from './upgrade.ts'
@@ -350,8 +350,7 @@ export class HttpRequest {
    * @throws (rejects) PayloadTooLargeError (413) when a limit is exceeded; BodyAlreadyReadError when the body was read by other means
    */
   bodyMultipart(options?: MultipartOptions): Promise<MultipartFormData | null> {
-    this.#form ??= new MemoryForm()
-    return neverUnhandled(this.#form.read(this.#head.contentType, this.#body, this.#isExpired, options))
+    return this.#readForm((form, type, body) => form.read(type, body, this.#isExpired, options))
   }
 
   /**
@@ -359,8 +358,17 @@ export class HttpRequest {
    * @throws (rejects) BodyAlreadyReadError for a second call; WEIR_MULTIPART_INVALID (400) when the body is not a valid form
    */
   bodyFile(): Promise<MultipartFormData> {
-    this.#form ??= new MemoryForm()
-    return neverUnhandled(this.#form.takeFile(this.#head.contentType, this.#body))
+    return this.#readForm((form, type, body) => form.takeFile(type, body))
+  }
+
+  #readForm<T>(read: (form: MemoryForm, contentType: string | null, body: RequestBody) => Promise<T>): Promise<T> {
+    const body = this.#body
+    return neverUnhandled(
+      withForms(body, ({ MemoryForm }) => {
+        this.#form ??= new MemoryForm()
+        return read(this.#form, this.#head.contentType, body)
+      }),
+    )
   }
 
   /**
@@ -372,18 +380,8 @@ export class HttpRequest {
    *   is gone. The stream of a truncated file emits an error; it never ends as if the file were complete
    */
   bodyMultipartStream(options: MultipartStreamOptions): Promise<boolean> {
-    return neverUnhandled(this.#streamForm(options))
-  }
-
-  async #streamForm(options: MultipartStreamOptions): Promise<boolean> {
-    const limits = streamLimits(options)
-    return readMultipart(
-      this.#head.contentType,
-      this.#body,
-      'bodyMultipartStream()',
-      limits,
-      (reading) => new CallbackParts(reading, options, limits),
-    )
+    const body = this.#body
+    return neverUnhandled(withForms(body, ({ passForm }) => passForm(this.#head.contentType, body, options)))
   }
 
   /** Reads the whole body of a streaming route, so that `body`, `bodyMap` and the like can be used. On other routes it does nothing. */

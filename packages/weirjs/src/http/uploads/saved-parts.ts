@@ -10,7 +10,7 @@ import type { FileStore, SavedFile } from '../multipart/file-store.ts'
 import type { FormLimits } from '../multipart/form-limits.ts'
 import type { MultipartReading } from '../multipart/multipart-reading.ts'
 import { CallbackParts, type UploadedFileInfo } from '../multipart/multipart-stream.ts'
-import { saveTo } from './save-to.ts'
+import { saveUpload } from './save-upload.ts'
 
 export class SavedParts {
   readonly #parts: CallbackParts
@@ -64,5 +64,5 @@ export class SavedParts {
 }
 
 function directoryStore(directory: string): FileStore<SavedFile> {
-  return { save: (info, content) => saveTo(directory, info, content), discard: ({ path }) => unlink(path) }
+  return { save: (info, content) => saveUpload(directory, info, content, {}), discard: ({ path }) => unlink(path) }
 }
