@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
 import { HttpServer } from '../../weirjs/src/index.ts'
+import { LaunchTickets } from '../../weirjs/src/modules/launch/launch-tickets.ts'
 import { accessLog } from '../../weirjs/src/modules/log/index.ts'
 import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
 import { type InspectorOptions, inspector, record } from '../src/index.ts'
@@ -44,6 +45,16 @@ test('the link is told at each start, and each module has a token of its own', a
   await one.server.start()
   assert.equal(one.told.length, 2)
   assert.equal(tokenIn(one.told[1]!), one.token)
+})
+
+test('a ticket that the token has signed opens the page once, for a command that opens a browser', async () => {
+  const server = new HttpServer({ logger: null }).use(inspector({ token: TOKEN }))
+  const enter = async (bearer: string) =>
+    (await server.inject({ method: 'POST', url: '/_weir/enter', headers: { authorization: `Bearer ${bearer}` }, ...HERE })).status
+  const ticket = LaunchTickets.sign(TOKEN, Date.now())
+  assert.deepEqual([await enter(ticket), await enter(ticket)], [204, 401])
+  assert.equal(await enter(LaunchTickets.sign(TOKEN, Date.now() - 600_000)), 401)
+  assert.equal(await enter(LaunchTickets.sign(`${TOKEN}x`, Date.now())), 401)
 })
 
 test('a server that does not listen itself tells the link when somebody who may have it asks', async () => {

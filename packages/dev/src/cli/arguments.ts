@@ -35,6 +35,8 @@ export interface DevelopCommand extends AppCommand {
   readonly graceMs: number
   /** Whether endpoints without a certificate get one for development. */
   readonly tls: boolean
+  /** Whether the program gets what is typed in a terminal, and the command reads no keys. */
+  readonly stdin: boolean
 }
 
 export interface TypesCommand {
@@ -106,8 +108,11 @@ Runs the program, and restarts it when a source file changes. Connections wait i
   --tls                      speaks TLS with a certificate for localhost, of mkcert if it is there
   --watch <path>             one more file or folder to watch; may be repeated
   --grace <ms>               how long requests in progress may take at a restart. Default ${GRACE_MS}
+  --stdin                    passes what is typed in the terminal to the program; there are no keys
   --export <name>            the export of the file that has the server
-  -h, --help                 this text`,
+  -h, --help                 this text
+
+In a terminal, h and Enter list the keys: restart, open a page, clear, quit.`,
   completion: `Usage: weir completion <${SHELLS.join(' | ')}>
 
 Writes what the shell completes of this command, for its startup file:
@@ -252,7 +257,7 @@ function parseDev(own: string[], args: readonly string[]): ParsedCommand {
   const { values, positionals } = parseArgs({
     args: own,
     allowPositionals: true,
-    options: { listen: TEXTS, watch: TEXTS, grace: TEXT, tls: FLAG, export: TEXT, ...HELP },
+    options: { listen: TEXTS, watch: TEXTS, grace: TEXT, tls: FLAG, stdin: FLAG, export: TEXT, ...HELP },
   })
   if (values.help === true) return { name: 'help', topic: 'dev' }
   const { grace = String(GRACE_MS), listen = [], watch = [] } = values
@@ -266,6 +271,7 @@ function parseDev(own: string[], args: readonly string[]): ParsedCommand {
     watch,
     graceMs: Number(grace),
     tls: values.tls === true,
+    stdin: values.stdin === true,
   }
 }
 

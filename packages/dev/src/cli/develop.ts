@@ -10,7 +10,9 @@ import { launch } from 'weirjs/kit'
 import type { DevelopCommand } from './arguments.ts'
 import { type CertificateFiles, certificateFolder, certificateIn } from './certificate.ts'
 import { HeldSockets } from './held-sockets.ts'
-import type { News } from './messages.ts'
+import { Keys } from './keys.ts'
+import type { Link, News } from './messages.ts'
+import { openPage } from './open-page.ts'
 import { ENVIRONMENT_FILE } from './program.ts'
 import { Run } from './run.ts'
 import { SourceWatch } from './source-watch.ts'
@@ -22,10 +24,13 @@ export async function develop(command: DevelopCommand): Promise<number> {
 
 /** How long a program may take to start its other servers, once the first one listens. */
 const OTHER_SERVERS_MS = 1_000
+/** Clears the screen and what has left it, and goes to its top. */
+const CLEAR = '\x1b[2J\x1b[3J\x1b[H'
 
 /** The events of a run. */
 type Event =
-  | { readonly kind: 'changed'; readonly file: string }
+  /** The file is null if somebody has asked for a restart. */
+  | { readonly kind: 'changed'; readonly file: string | null }
   | { readonly kind: 'ended'; readonly how: string }
   | { readonly kind: 'lacks'; readonly places: Extract<News, { readonly weir: 'places' }>['places'] }
   | { readonly kind: 'signal' }
@@ -38,7 +43,12 @@ class Development {
   readonly #compiled: string | null
   #tls: CertificateFiles | null = null
   readonly #signal: Promise<Event>
+  #onSignal: (signal?: NodeJS.Signals) => void = () => {}
   #signals = 0
+  /** Null without a terminal, and where the program gets what is typed. */
+  #keys: Keys | null = null
+  /** Restarts the current run. */
+  #onAsked: () => void = () => {}
   #run: Run | null = null
   /** The process of the next run. Node and weir are loaded before it is needed. */
   #next: Run | null = null
@@ -46,8 +56,10 @@ class Development {
   #routes: readonly string[] | null = null
   /** Of all runs: a page that is open stays signed in. */
   readonly #token = launch.newLaunchToken()
-  /** The printed links. They stay the same over restarts. */
-  readonly #links = new Set<string>()
+  /** The printed links, by their addresses. They stay the same over restarts. */
+  readonly #links = new Map<string, Link>()
+  /** Where the servers of the last run that listened are. */
+  #urls: readonly string[] = []
   /** Null until a server has started. */
   #takesInherited: boolean | null = null
   /** When the current run was asked for. */
@@ -63,17 +75,17 @@ class Development {
     this.#watch.onPage = () => this.#run?.reloadPages()
     if (this.#watch.isIncomplete) tell(`there are too many folders in ${root}: some are not watched`)
     this.#signal = new Promise((settle) => {
-      const onSignal = (signal?: NodeJS.Signals): void => {
+      this.#onSignal = (signal) => {
         if (++this.#signals > 1) this.#run?.kill()
         else if (signal === 'SIGTERM') tell('it stops, because of SIGTERM') // the person who presses Ctrl+C knows
         settle({ kind: 'signal' })
       }
-      process.on('SIGINT', onSignal)
-      process.on('SIGTERM', onSignal)
-      process.on('SIGHUP', onSignal)
-      process.on('disconnect', onSignal) // the process that has started the command with a channel has ended
-      process.channel?.unref()
     })
+    process.on('SIGINT', this.#onSignal)
+    process.on('SIGTERM', this.#onSignal)
+    process.on('SIGHUP', this.#onSignal)
+    process.on('disconnect', this.#onSignal) // the process that has started the command with a channel has ended
+    process.channel?.unref()
   }
 
   async play(): Promise<number> {
@@ -81,6 +93,7 @@ class Development {
       if (this.#command.tls) this.#tls = certificateIn(certificateFolder(), tell)
       if (!HeldSockets.isPossible) tell('sockets cannot be passed on here: clients that connect during a restart are refused')
       else await this.#sockets.openInherited(this.#command.listen)
+      if (!this.#command.stdin && Keys.arePossible()) this.#keys = new Keys((line) => this.#press(line))
       tell(`${styled('bold', basename(this.#command.file))} starts again when you save a file; Ctrl+C stops it`)
       while (await this.#runOnce());
       return 0
@@ -88,6 +101,7 @@ class Development {
       tell((error as Error).message)
       return 1
     } finally {
+      this.#keys?.close()
       this.#run?.kill()
       this.#dropNext()
       this.#watch.close()
@@ -109,7 +123,8 @@ class Development {
       else if (news.weir === 'listening') this.#greet(news)
     }
     run.begin(this.#token)
-    const changed = this.#watch.next().then((name): Event => ({ kind: 'changed', file: name }))
+    const asked = new Promise<null>((settle) => (this.#onAsked = () => settle(null)))
+    const changed = Promise.race([asked, this.#watch.next()]).then((file): Event => ({ kind: 'changed', file }))
     const ended = run.ended.then((how): Event => ({ kind: 'ended', how }))
     const event = await Promise.race([this.#signal, lacks, changed, ended])
     this.#askedAt = performance.now()
@@ -122,8 +137,8 @@ class Development {
         await run.stop(0)
         return this.#openAll(event.places, changed)
       case 'changed':
-        tell(`${event.file} has changed`)
-        if (resolve(this.#root, event.file) === ENVIRONMENT_FILE) this.#dropNext() // it has read what was there before
+        tell(event.file === null ? 'it restarts' : `${event.file} has changed`)
+        if (event.file !== null && resolve(this.#root, event.file) === ENVIRONMENT_FILE) this.#dropNext() // it has read what was there before
         await run.stop(graceMs)
         return this.#signals === 0
       case 'ended':
@@ -134,7 +149,8 @@ class Development {
 
   #newRun(): Run {
     const { file, args, exportName } = this.#command
-    return new Run({ file, args, exportName, sockets: this.#sockets, compileCache: this.#compiled, tls: this.#tls })
+    const hasInput = this.#keys === null
+    return new Run({ file, args, exportName, sockets: this.#sockets, compileCache: this.#compiled, tls: this.#tls, hasInput })
   }
 
   #dropNext(): void {
@@ -165,16 +181,42 @@ class Development {
     const ms = Math.round(performance.now() - this.#askedAt)
     this.#next ??= this.#newRun()
     tell(`${styled('cyan', urls.join(', '))}, ${routes.length} ${routes.length === 1 ? 'route' : 'routes'}, ready in ${ms} ms`)
-    for (const { name, url } of links) {
-      if (this.#links.has(url)) continue
-      this.#links.add(url)
-      tell(`  ${name}: ${styled('cyan', url)}`)
+    for (const link of links) {
+      if (this.#links.has(link.url)) continue
+      this.#links.set(link.url, link)
+      tell(`  ${link.name}: ${styled('cyan', link.url)}`)
     }
+    this.#urls = urls.filter((url) => url.startsWith('http'))
     const before = this.#routes
     this.#routes = routes
-    if (before === null) return
+    if (before === null) {
+      if (this.#keys !== null) tell(`press ${styled('bold', 'h')} and Enter for help`)
+      return
+    }
     for (const route of routes) if (!before.includes(route)) tell(styled('green', `  + ${route}`))
     for (const route of before) if (!routes.includes(route)) tell(styled('red', `  - ${route}`))
+  }
+
+  /** @param line what somebody has typed in the terminal */
+  #press(line: string): void {
+    const keys = this.#keysNow()
+    if (line === 'h') for (const [key, does] of keys) tell(`  ${styled('bold', key)}  ${does}`)
+    else if (line !== '') (keys.find(([key]) => key === line)?.[2] ?? (() => tell('there is no such key: press h and Enter for help')))()
+  }
+
+  #keysNow(): (readonly [key: string, does: string, act: () => void])[] {
+    const opens = (key: string, what: string, url: string | undefined) =>
+      url === undefined ? [] : [[key, `opens ${what}`, () => openPage(url, (why) => tell(`no browser has opened: ${why}`))] as const]
+    const linked = (name: string) => [...this.#links.values()].find((link) => link.name === name)?.url
+    const [url] = this.#urls
+    return [
+      ['r', 'restarts the program', () => this.#onAsked()],
+      ...opens('o', String(url), url),
+      ...opens('i', 'the inspector', linked('inspector')),
+      ...opens('d', 'the documents', linked('documents')),
+      ['c', 'clears the terminal', () => void process.stdout.write(CLEAR)],
+      ['q', 'quits, as Ctrl+C does', () => this.#onSignal()],
+    ]
   }
 
   /** Clients that connect to a socket that no server takes wait forever. */

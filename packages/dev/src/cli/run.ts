@@ -17,6 +17,8 @@ interface RunOptions {
   readonly sockets: HeldSockets
   readonly compileCache: string | null
   readonly tls: CertificateFiles | null
+  /** Whether the program gets the input of the command. Otherwise its input is open, and empty. */
+  readonly hasInput: boolean
 }
 
 export class Run {
@@ -28,12 +30,12 @@ export class Run {
   onNews: (news: News) => void = () => {}
 
   /** Starts the process. The program waits for `begin`. */
-  constructor({ file, args, exportName, sockets: held, compileCache, tls }: RunOptions) {
+  constructor({ file, args, exportName, sockets: held, compileCache, tls, hasInput }: RunOptions) {
     const { sockets, descriptors } = held.passed()
     const { inherited } = held
     const holdsSockets = HeldSockets.isPossible
     this.#process = startProgram(args, { task: 'serve', file, exportName, sockets, inherited, holdsSockets, compileCache, tls }, [
-      'inherit',
+      hasInput ? 'inherit' : 'pipe',
       'inherit',
       'inherit',
       ...descriptors,

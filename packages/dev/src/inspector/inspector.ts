@@ -2,7 +2,7 @@
 
 import { type HttpSession, type Module, type ModuleHost, type Policy, type Size, type Usable, WeirError } from 'weirjs'
 import type { Explanation } from 'weirjs/explain'
-import { dev, invalid, launch, option, rules } from 'weirjs/kit'
+import { dev, invalid, launch, option, rules, systemClock } from 'weirjs/kit'
 
 import { RELOAD_PATH } from '../reload-path.ts'
 import { Capture } from './capture.ts'
@@ -170,6 +170,8 @@ class InspectorModule implements Inspector {
       },
     }
     const common = { use: [...use, access, key], ...place }
+    // What opens a browser passes it a ticket: other users of the machine may see the address.
+    const tickets = new launch.LaunchTickets(this.#settings.token, systemClock)
     const send = (session: HttpSession, type: string, text: string) => secured(session).contentType(type).text(text)
     host.mapGet(path, closed, (_, session) => {
       if (token.admits(session)) return send(session, 'text/html; charset=utf-8', PAGE.replaceAll('BASE', session.basePath + own))
@@ -186,7 +188,8 @@ class InspectorModule implements Inspector {
         .header('Content-Security-Policy', launch.LAUNCH_POLICY)
     })
     host.mapPost(`${path}/enter`, closed, (_, session) => {
-      if (!token.isSentBy(session)) throw locked()
+      const [, ticket = ''] = /^Bearer +([\w-]+)$/i.exec(session.request.header('authorization') ?? '') ?? []
+      if (!token.isSentBy(session) && !tickets.use(ticket)) throw locked()
       return token.giveCookie(session)
     })
     host.mapGet(`${path}/inspector.css`, common, (_, session) => send(session, 'text/css; charset=utf-8', STYLE))
