@@ -89,7 +89,7 @@ export class WireWords {
     for (const [name, value] of trailers) this.words.push(name, value)
     this.words.push('end')
     if (this.#shapes <= MOST_SHAPES) this.outcome += trailers.length === 0 ? '. ' : ` ${Math.min(trailers.length, 2)}. `
-    this.#connection.beginResponse(true)
+    this.#connection.endResponse()
     if (this.#connection.endCycle() !== OPEN) this.#connection.linger()
   }
 

@@ -157,7 +157,7 @@ class Reader {
     message.isWhole = true
     if (contentLength !== CHUNKED) assert.equal(message.body.length, contentLength, 'a body as long as its Content-Length')
     this.#isReading = false
-    this.#connection.beginResponse(true)
+    this.#connection.endResponse()
     if (this.#connection.endCycle() !== OPEN) this.#connection.linger()
     if (!keepAlive) assert.equal(this.#connection.next(), CLOSED, 'after the last request the connection is closed')
   }

@@ -117,31 +117,28 @@ export class Http1Carrier implements Carrier {
     return head.minorVersion === 1 && (!mustBeAsked || listsTrailers(head.get('te')))
   }
 
+  /** Decides whether the server lets another request follow. */
   prepare(response: OutgoingResponse): OutgoingResponse {
-    const wire = this.#wire
-    if (wire.keepsAlive && !this.#mayFollow(response)) wire.disableKeepAlive()
+    const { host, requests } = this.#connection
+    const { limits, isStopping } = host
+    const rest = this.#wire.remainingBytes
+    if (response.closes || isStopping || requests >= (limits.maxRequestsPerConnection ?? Number.POSITIVE_INFINITY))
+      this.#wire.disableKeepAlive()
+    else if (rest > 0 && !this.#mayDrain(response, rest)) this.#wire.disableKeepAlive()
     return response
   }
 
-  /** Whether the server lets another request follow. */
-  #mayFollow(response: OutgoingResponse): boolean {
-    const { host, requests } = this.#connection
-    const { limits, isStopping } = host
-    if (response.closes || isStopping) return false
-    if (limits.maxRequestsPerConnection !== null && requests >= limits.maxRequestsPerConnection) return false
-    const rest = this.#wire.remainingBytes
-    if (rest === 0) return true
+  /** Whether the rest of the request may be read, so that another one follows it. */
+  #mayDrain(response: OutgoingResponse, rest: number): boolean {
     const { body, owesContinue } = this.cycle
     // A handler that streams its response while it reads, such as an echo, is likely to read to the end.
     if (response.content.kind === 'stream' && body?.isUnread === false) return true
     // A client that has not been sent `100 Continue` may or may not send the body, so the start of the next request is unknown.
-    return !owesContinue && (rest === Number.POSITIVE_INFINITY || rest <= limits.maxDrainSize)
+    return !owesContinue && (rest === Number.POSITIVE_INFINITY || rest <= this.#connection.host.limits.maxDrainSize)
   }
 
   handedOver(recording: Recording | null): void {
-    const wire = this.#wire
-    if (wire.writing === state.HEAD) wire.beginResponse(true)
-    else wire.endResponse()
+    this.#wire.endResponse()
     if (recording !== null) {
       if (recording.firstByteMs !== null) recording.markEnd()
       this.#connection.records.handOver(recording)

@@ -96,7 +96,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   get hasSentAll(): boolean {
-    return this.#outbox.isEmpty && this.transport.unsentBytes === 0 && !this.hasFailed
+    return this.#outbox.text === '' && this.transport.unsentBytes === 0 && !this.hasFailed
   }
 
   get awaitsResult(): boolean {
@@ -108,7 +108,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   get writesSoon(): boolean {
-    return !this.#outbox.isEmpty
+    return this.#outbox.text !== ''
   }
 
   get records(): ConnectionRecords {
@@ -178,7 +178,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     wire.hold()
     this.transport.keepsBytes = body?.keepsBytes === true && wire.remainingBytes >= KEPT_BYTES
     this.#ownChunk = null
-    this.#outbox.flushSoon()
+    if (this.#outbox.text !== '') this.transport.flushSoon(this.#outbox) // under load with those of other connections: write-batch.ts
     this.#records?.settle()
     // An incomplete head has a limit of its own, and nothing else would ever complete it.
     const isAhead = wire.reading !== state.HEAD && wire.waitingBytes > MAX_WAITING_BYTES
@@ -215,7 +215,8 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
         } else cycle.complete(cycle.body === null ? undefined : wire.trailers)
         return true
       case NEED_DATA:
-        this.#wait()
+        if (wire.reading !== state.BODY) this.#deadlines.enter(wire.inHead ? phase.HEAD : phase.IDLE)
+        else this.#deadlines.enter(cycle.owesContinue ? phase.NONE : phase.BODY) // a client that was not told to continue is not slow
         return false
       case CLOSED:
         this.#recordCutHead(null)
@@ -225,12 +226,6 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
         this.#deadlines.enter(phase.NONE)
     }
     return false
-  }
-
-  #wait(): void {
-    if (this.#wire.reading === state.BODY)
-      this.#deadlines.enter(this.#cycle.owesContinue ? phase.NONE : phase.BODY) // a client that was not told to continue is not slow
-    else this.#deadlines.enter(this.#wire.inHead ? phase.HEAD : phase.IDLE)
   }
 
   #deliver(): boolean {
@@ -354,7 +349,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   #respondWithoutRequest(error: WeirError): void {
     const response = new OutgoingResponse().sendProblem(problemFor(error, this.host.debug))
     const bodyBytes = sendWhole(this.#carrier.writer, response, this.#wire.isHead, null)
-    this.#wire.beginResponse(true)
+    this.#wire.endResponse()
     this.#recordHead(error, { status: error.status, bodyBytes }, this.#wire.takeHeadExcerpt())
   }
 

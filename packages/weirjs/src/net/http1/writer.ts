@@ -46,15 +46,15 @@ export class Http1Writer implements ResponseWriter {
   }
 
   head(response: OutgoingResponse, length: number): void {
-    this.#outbox.addText(this.#headOf(response, length))
+    this.#outbox.addText(this.#headOf(response, shownType(response), shownLength(response.statusCode, length)))
   }
 
   text(response: OutgoingResponse, text: string, length: number): void {
-    this.#outbox.addUtf8(this.#headOf(response, length), text, length)
+    this.#outbox.addUtf8(this.#headOf(response, response.type, length), text, length)
   }
 
   bytes(response: OutgoingResponse, bytes: Uint8Array): void {
-    const start = this.#headOf(response, bytes.length)
+    const start = this.#headOf(response, response.type, bytes.length)
     if (bytes.length <= SMALL_BYTES) this.#outbox.addText(start + latin1Of(bytes))
     else this.#outbox.addBytes(start, bytes)
   }
@@ -64,9 +64,10 @@ export class Http1Writer implements ResponseWriter {
     // Only chunks can be followed by trailers. HTTP/1.0 has no chunks: a body of unknown length ends with the connection.
     const isChunked = (declaredLength === -1 || trailers !== null) && this.#wire.head.minorVersion === 1
     if (declaredLength === -1 && !isChunked) this.#wire.disableKeepAlive()
-    this.#wire.beginResponse(false)
+    this.#wire.beginResponse()
     this.#tail = isChunked ? LINE_END : ''
-    this.#start = this.#headOf(response, isChunked ? CHUNKED : declaredLength === -1 ? NO_LENGTH : declaredLength)
+    const length = isChunked ? CHUNKED : declaredLength === -1 ? NO_LENGTH : declaredLength
+    this.#start = this.#headOf(response, response.type, length)
   }
 
   piece(bytes: Uint8Array): boolean {
@@ -91,13 +92,11 @@ export class Http1Writer implements ResponseWriter {
     this.#outbox.flush()
   }
 
-  /** @param length of the body, `CHUNKED` or `NO_LENGTH` */
-  #headOf(response: OutgoingResponse, length: number): string {
-    const { statusCode, reasonPhrase, fields } = response
+  /** @param type that it states; null for none @param length that it states, `CHUNKED` or `NO_LENGTH` */
+  #headOf({ statusCode, reasonPhrase, fields }: OutgoingResponse, type: string | null, length: number): string {
     const wire = this.#wire
     const connection = !wire.keepsAlive ? CONNECTION_CLOSE : wire.head.minorVersion === 0 ? CONNECTION_KEEP_ALIVE : CONNECTION_DEFAULT
-    const shown = shownLength(statusCode, length)
-    return encodeHead(statusCode, reasonPhrase, shownType(response), fields, shown, connection, this.#ticker.dateLine)
+    return encodeHead(statusCode, reasonPhrase, type, fields, length, connection, this.#ticker.dateLine)
   }
 }
 

@@ -14,25 +14,22 @@ let scratch: Buffer | null = null
 
 export class Outbox {
   readonly #transport: Transport
-  #text = ''
+  /** What waits to be written, as Latin-1 text. Only the methods change it. */
+  text = ''
 
   constructor(transport: Transport) {
     this.#transport = transport
   }
 
-  get isEmpty(): boolean {
-    return this.#text === ''
-  }
-
   /** Writes what has gathered, if it is much. @returns whether the client must read before more is produced for it */
   relieve(): boolean {
-    if (this.#text.length >= FULL_CHARS) this.flush()
+    if (this.text.length >= FULL_CHARS) this.flush()
     return this.#transport.isBlocked
   }
 
   /** Adds latin1 text, which leaves with the next flush. */
   addText(text: string): void {
-    this.#text += text
+    this.text += text
   }
 
   /** Adds a head and a text, which is sent as UTF-8. `byteLength` is its length in bytes. */
@@ -42,22 +39,22 @@ export class Outbox {
       return
     }
     if (byteLength === text.length) {
-      this.#text += head + text
+      this.text += head + text
       return
     }
     scratch ??= Buffer.allocUnsafeSlow(JOIN_BYTES)
     scratch.write(text)
-    this.#text += head + scratch.toString('latin1', 0, byteLength)
+    this.text += head + scratch.toString('latin1', 0, byteLength)
   }
 
   #addLargeText(head: string, text: string, byteLength: number): void {
-    const before = this.#text + head
+    const before = this.text + head
     const buffer = takeTextBuffer(before.length + byteLength)
     if (buffer === null) {
       this.addBytes(head, Buffer.from(text))
       return
     }
-    this.#text = ''
+    this.text = ''
     const start = buffer.write(before, 0, 'latin1')
     buffer.write(text, start, byteLength === text.length ? 'latin1' : 'utf8')
     const isTaken = this.#transport.writeShared(buffer.subarray(0, start + byteLength))
@@ -66,8 +63,8 @@ export class Outbox {
 
   /** Writes a head, bytes, which must not change until they are sent, and a tail. They are written immediately. */
   addBytes(head: string, bytes: Uint8Array, tail = ''): void {
-    const text = this.#text + head
-    this.#text = ''
+    const text = this.text + head
+    this.text = ''
     if (text.length + bytes.length > JOIN_BYTES) {
       this.#transport.writeBoth(text, bytes)
       if (tail !== '') this.#transport.writeText(tail)
@@ -80,15 +77,10 @@ export class Outbox {
     this.#transport.writeBytes(joined)
   }
 
-  /** Like `flush`, but under load it may wait half a millisecond or so, to write several at once (write-batch.ts). */
-  flushSoon(): void {
-    if (this.#text !== '') this.#transport.flushSoon(this)
-  }
-
   flush(): void {
-    if (this.#text === '') return
-    const text = this.#text
-    this.#text = ''
+    if (this.text === '') return
+    const text = this.text
+    this.text = ''
     this.#transport.writeText(text)
   }
 }

@@ -46,23 +46,19 @@ export class WriteBatch {
   /** Writes what is waiting in `box` now, or after the event loop has read all ready sockets. */
   add(box: Flushable): void {
     if (this.#isGathering && this.#waiting.length === 0) this.#begin()
-    if (!this.#isGathering) {
-      this.#count()
-      box.flush()
+    if (this.#isGathering) {
+      const count = this.#waiting.push(box)
+      if (count % RESPONSES_PER_LOOK === 0 && this.#now() - this.#firstAt > LONGEST_WAIT_MS) this.#flush()
       return
     }
-    const count = this.#waiting.push(box)
-    if (count % RESPONSES_PER_LOOK === 0 && this.#now() - this.#firstAt > LONGEST_WAIT_MS) this.#flush()
-  }
-
-  /** Counts a response that is written immediately. After enough of them, the next ones wait. */
-  #count(): void {
     const now = this.#now()
     this.#closeResponses = now - this.#lastAt < CLOSE_MS ? this.#closeResponses + 1 : 0
     this.#lastAt = now
-    if (this.#closeResponses < CLOSE_RESPONSES) return
-    this.#closeResponses = 0
-    this.#isGathering = true
+    if (this.#closeResponses >= CLOSE_RESPONSES) {
+      this.#closeResponses = 0
+      this.#isGathering = true // from the next one on
+    }
+    box.flush()
   }
 
   /** The first response is about to wait, but not after a pause, because the program may exit after it. */

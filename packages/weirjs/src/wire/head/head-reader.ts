@@ -204,6 +204,7 @@ export class HeadReader extends FieldReader {
     const text = block.slice(this.#targetStart, this.#versionStart - 1)
     const isPlain = (this.#targetFlags & TARGET_SPECIAL) === 0 && text.charCodeAt(0) === SLASH && method !== 'CONNECT'
     const target = isPlain ? plainTarget(text) : readTarget(method, text)
+    const isSame = target.authority === null && isAgain(block, this.#hostStart, this.#hostEnd, this.#lastHost)
     const head = new MutableHead(
       block,
       method,
@@ -212,7 +213,7 @@ export class HeadReader extends FieldReader {
       this.#versionStart,
       this.#minorVersion,
       this.#fieldsStart,
-      this.#readHost(buf, base, block, target),
+      isSame ? this.#lastHost : this.#readHost(buf, base, target),
     )
     if (this.#typeStart !== -1) head.contentType = this.#readType(buf, base, block, head)
     const seen = this.#seen
@@ -231,13 +232,11 @@ export class HeadReader extends FieldReader {
   }
 
   /** RFC 9112 §3.2: HTTP/1.1 requires exactly one Host. The authority of an absolute-form target must be the same. */
-  #readHost(buf: Buffer, base: number, block: string, target: Target): string {
+  #readHost(buf: Buffer, base: number, target: Target): string {
     if (this.#hostStart === -1) {
       if (this.#minorVersion === 1) throw new ProtocolError('WEIR_HOST_MISSING')
       if (target.authority === null) return ''
     }
-    if (this.#hostStart !== -1 && target.authority === null && isAgain(block, this.#hostStart, this.#hostEnd, this.#lastHost))
-      return this.#lastHost
     const host = this.#hostStart === -1 ? target.authority! : ownText(buf, base + this.#hostStart, base + this.#hostEnd)
     // A client sends an empty Host when its target has no authority (RFC 9112 §3.2).
     if (host !== '' && host !== this.#lastHost && !isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
@@ -294,9 +293,11 @@ function ownText(buf: Buffer, start: number, end: number): string {
   return trimBlanks(buf.toString('latin1', start, end))
 }
 
-/** Whether a value is the same as in the previous request, after a single blank. */
+/** Whether a value is the same as in the previous request, after a single blank. @param start -1 if there is none */
 function isAgain(block: string, start: number, end: number, last: string): boolean {
-  return last !== '' && end - start === last.length + 1 && block.charCodeAt(start) === SP && block.startsWith(last, start + 1)
+  return (
+    start !== -1 && last !== '' && end - start === last.length + 1 && block.charCodeAt(start) === SP && block.startsWith(last, start + 1)
+  )
 }
 
 function isLineEnd(byte: number): boolean {

@@ -52,7 +52,8 @@ export class WireConnection extends ConnectionState {
   #blank = 0
   /** Whether the client has half-closed the connection. */
   peerEnded = false
-  #remaining = 0
+  /** Bytes of the body that are still missing; `Infinity` for a chunked body, 0 once it is complete. */
+  remainingBytes = 0
   /** Bytes of the current request's body that have been read, without the frames of chunks. */
   receivedBytes = 0
   #headExcerpt: Buffer | null = null
@@ -75,12 +76,6 @@ export class WireConnection extends ConnectionState {
   /** Trailer fields of a chunked request, after END. */
   get trailers(): readonly (readonly [name: string, value: string])[] {
     return this.#chunks?.trailers ?? NO_TRAILERS
-  }
-
-  /** Bytes of the body that are still missing; `Infinity` for a chunked body, 0 once it is complete. */
-  get remainingBytes(): number {
-    if (this.reading === state.DONE) return 0
-    return this.#chunks === null ? this.#remaining : Number.POSITIVE_INFINITY
   }
 
   /** Size of the memory held between two calls of `receive`. The fuzzer and the simulation check that it is bounded and released. */
@@ -167,7 +162,7 @@ export class WireConnection extends ConnectionState {
       switch (this.reading) {
         case state.IDLE:
           if (!this.#skipBlankLine()) return this.#needData()
-          this.beginHead()
+          this.moveReading(state.HEAD)
           return this.#readHead()
         case state.HEAD:
           return this.#readHead()
@@ -221,6 +216,7 @@ export class WireConnection extends ConnectionState {
     this.#at = this.#end = 0
     this.#held = null
     this.buffer = NOTHING
+    if (this.#chunks !== null) this.remainingBytes = 0
     this.#chunks = null
   }
 
@@ -260,10 +256,10 @@ export class WireConnection extends ConnectionState {
     reader.reset()
     if (readers.length < MOST_READERS) readers.push(reader)
     this.receivedBytes = 0
-    this.#remaining = head.contentLength
+    this.remainingBytes = head.contentLength
     if (head.contentLength === CHUNKED) {
       this.#chunks = new ChunkDecoder(this.#limits)
-      this.#remaining = 0
+      this.remainingBytes = Number.POSITIVE_INFINITY
     }
     this.endHead(head.keepAlive)
     return HEAD
@@ -271,14 +267,14 @@ export class WireConnection extends ConnectionState {
 
   #readBody(): number {
     if (this.#chunks !== null) return this.#readChunks(this.#chunks)
-    if (this.#remaining === 0) {
-      this.endRequest()
+    if (this.remainingBytes === 0) {
+      this.moveReading(state.DONE)
       return END
     }
     if (this.receivedBytes === 0) this.#checkLength()
     if (this.#at === this.#end) return this.#needData()
-    const length = Math.min(this.#remaining, this.#end - this.#at)
-    this.#remaining -= length
+    const length = Math.min(this.remainingBytes, this.#end - this.#at)
+    this.remainingBytes -= length
     this.#giveData(this.#at, this.#at + length)
     this.#at += length
     return DATA
@@ -293,7 +289,8 @@ export class WireConnection extends ConnectionState {
       return DATA
     }
     if (event === BODY_END) {
-      this.endRequest()
+      this.remainingBytes = 0
+      this.moveReading(state.DONE)
       return END
     }
     return this.#needData()

@@ -33,8 +33,9 @@ export function encodeHead(
   dateLine: string,
 ): string {
   if (status === 200 && fields === null && length >= 0 && type !== null && reason === '') {
-    const start = plainStart(type, dateLine)
-    return connection === CONNECTION_DEFAULT && length < SHORT ? start + lengthEnd(length) : `${start + length}\r\n${connection}\r\n`
+    if (dateLine !== lastDateLine || type !== lastType) keepStart(type, dateLine)
+    if (connection !== CONNECTION_DEFAULT || length >= SHORT) return `${lastStart + length}\r\n${connection}\r\n`
+    return lastStart + (LENGTH_ENDS[length] ??= `${length}\r\n\r\n`)
   }
   let head = reason === '' ? statusLine(status) : `HTTP/1.1 ${status} ${reason}\r\n`
   let date = dateLine
@@ -54,26 +55,18 @@ export function encodeHead(
 
 let lastType = ''
 let lastDateLine = ''
+/** The beginning of a response without fields. It is the same for a second, and a flat string is cheaper to join and to send. */
 let lastStart = ''
 
-/** The beginning of a response without fields. It is the same for a second, and a flat string is cheaper to join and to send. */
-function plainStart(type: string, dateLine: string): string {
-  if (dateLine !== lastDateLine || type !== lastType) {
-    lastType = type
-    lastDateLine = dateLine
-    lastStart = Buffer.from(`${statusLine(200)}${dateLine}Content-Type: ${type}\r\nContent-Length: `, 'latin1').toString('latin1')
-  }
-  return lastStart
+function keepStart(type: string, dateLine: string): void {
+  lastType = type
+  lastDateLine = dateLine
+  lastStart = Buffer.from(`${statusLine(200)}${dateLine}Content-Type: ${type}\r\nContent-Length: `, 'latin1').toString('latin1')
 }
 
 /** For shorter bodies the end of the head is cached: one string to join instead of four. */
 const SHORT = 1024
-const LENGTH_ENDS: string[] = []
-
-function lengthEnd(length: number): string {
-  for (let next = LENGTH_ENDS.length; next <= length; next++) LENGTH_ENDS.push(`${next}\r\n\r\n`)
-  return LENGTH_ENDS[length]!
-}
+const LENGTH_ENDS: (string | undefined)[] = new Array(SHORT)
 
 function statusLine(status: number): string {
   let line = STATUS_LINES.get(status)

@@ -32,16 +32,15 @@ class Machine extends ConnectionState {
   }
 
   readonly calls: Readonly<Record<string, () => unknown>> = {
-    beginHead: () => this.beginHead(),
+    beginHead: () => this.moveReading(HEAD),
     endHead: () => this.endHead(true),
     endLastHead: () => this.endHead(false),
-    endRequest: () => this.endRequest(),
+    endRequest: () => this.moveReading(DONE),
     endReading: () => this.endReading(),
     pauseBody: () => this.pauseBody(),
     resumeBody: () => this.resumeBody(),
     refuse: () => this.refuse(),
-    beginResponse: () => this.beginResponse(false),
-    answerWhole: () => this.beginResponse(true),
+    beginResponse: () => this.beginResponse(),
     endResponse: () => this.endResponse(),
     disableKeepAlive: () => this.disableKeepAlive(),
     endCycle: () => this.endCycle(),

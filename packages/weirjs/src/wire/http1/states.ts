@@ -77,7 +77,8 @@ const LIFE_MASKS = masksOf(LIFE_MOVES)
 
 /** Methods throw an `Error` for a move that is not in the tables. */
 export abstract class ConnectionState {
-  // Fields and not getters, because they are read many times for each request. Only the three methods at the end change them.
+  // Fields and not getters, because they are read many times for each request. Only the three methods at the end change them, and what follows
+  // from `life` changes with it.
 
   /** One of IDLE, HEAD, BODY, PAUSED, DONE, CLOSED. */
   readonly reading: number = IDLE
@@ -87,35 +88,19 @@ export abstract class ConnectionState {
   readonly life: number = OPEN
 
   /** Whether another request may follow the current one. If not, the response has `Connection: close`. */
-  get keepsAlive(): boolean {
-    return this.life < LAST
-  }
-
+  readonly keepsAlive: boolean = true
   /** Whether requests are read and answered here: neither another protocol nor the end has begun. */
-  get isServing(): boolean {
-    return this.life < SWITCHED
-  }
-
+  readonly isServing: boolean = true
   /** Whether nothing more can be sent to the client. */
-  get isOver(): boolean {
-    return this.life >= ABORTED
-  }
+  readonly isOver: boolean = false
 
   // The request, as it is read.
 
-  protected beginHead(): void {
-    this.#moveReading(HEAD)
-  }
-
   /** @param keepsAlive whether the client allows another request after this one */
   protected endHead(keepsAlive: boolean): void {
-    this.#moveReading(BODY)
+    this.moveReading(BODY)
     this.#moveWriting(HEAD)
     if (!keepsAlive) this.#moveLife(LAST)
-  }
-
-  protected endRequest(): void {
-    this.#moveReading(DONE)
   }
 
   /** The client sends no more, and what it has sent of a next request is not enough for a response. */
@@ -128,12 +113,12 @@ export abstract class ConnectionState {
 
   /** The reader needs no more of the body for now, if there is more. */
   pauseBody(): void {
-    if (this.reading === BODY) this.#moveReading(PAUSED)
+    if (this.reading === BODY) this.moveReading(PAUSED)
   }
 
   /** The reader needs more of the body, if there is more. */
   resumeBody(): void {
-    if (this.reading === PAUSED) this.#moveReading(BODY)
+    if (this.reading === PAUSED) this.moveReading(BODY)
   }
 
   /**
@@ -148,12 +133,12 @@ export abstract class ConnectionState {
 
   // The response.
 
-  /** The response has begun. @param isWhole whether all of it has been handed to the network */
-  beginResponse(isWhole: boolean): void {
-    this.#moveWriting(isWhole ? DONE : BODY)
+  /** Some of the response has been handed to the network. */
+  beginResponse(): void {
+    this.#moveWriting(BODY)
   }
 
-  /** The last byte of a response that has begun has been handed to the network. */
+  /** All of the response has been handed to the network. */
   endResponse(): void {
     this.#moveWriting(DONE)
   }
@@ -172,7 +157,7 @@ export abstract class ConnectionState {
   endCycle(): number {
     if (!this.keepsAlive) return this.life
     if (this.reading === DONE) {
-      this.#moveReading(IDLE)
+      this.moveReading(IDLE)
       this.#moveWriting(IDLE)
       if (this.life === DRAINING) this.#moveLife(OPEN)
     } else {
@@ -214,12 +199,12 @@ export abstract class ConnectionState {
 
   #closeReading(): void {
     if (this.reading === CLOSED) return
-    this.#moveReading(CLOSED)
+    this.moveReading(CLOSED)
     if (this.keepsAlive) this.#moveLife(LAST)
     this.dropBytes()
   }
 
-  #moveReading(to: number): void {
+  protected moveReading(to: number): void {
     if (((READING_MASKS[this.reading]! >> to) & 1) === 0) throw illegalMove('reading', STATE_NAMES, this.reading, to)
     ;(this as { reading: number }).reading = to
   }
@@ -231,6 +216,10 @@ export abstract class ConnectionState {
 
   #moveLife(to: number): void {
     if (((LIFE_MASKS[this.life]! >> to) & 1) === 0) throw illegalMove('life', LIFE_NAMES, this.life, to)
-    ;(this as { life: number }).life = to
+    const own = this as { life: number; keepsAlive: boolean; isServing: boolean; isOver: boolean }
+    own.life = to
+    own.keepsAlive = to < LAST
+    own.isServing = to < SWITCHED
+    own.isOver = to >= ABORTED
   }
 }
