@@ -42,7 +42,7 @@ function serverOf(handler: Handler, { onError, use, declaration, hook, debug = f
   routes.add(routeOf(routes, 'POST /a', declaration, handler))
   const ask = async (line: string, ...fields: string[]) => {
     const head = askedHead(line, ...fields)
-    const exchange = dispatcher.open(head, null, { ...CONNECTION, isTest }, dispatcher.match(head, null))
+    const exchange = dispatcher.open(head, null, { ...CONNECTION, isTest }, dispatcher.routes.find(head, null))
     const response = (await dispatcher.gate(exchange)) ?? (await dispatcher.handle(exchange))
     return { response, exchange }
   }
@@ -136,7 +136,7 @@ test('an exchange that cannot reach its handler is refused, and onError is not a
   let asked = 0
   const { dispatcher } = serverOf(() => {}, { onError: () => void asked++ })
   const head = askedHead('POST /a')
-  const exchange = dispatcher.open(head, null, CONNECTION, dispatcher.match(head, null))
+  const exchange = dispatcher.open(head, null, CONNECTION, dispatcher.routes.find(head, null))
   assert.equal((await dispatcher.refuse(exchange, new HttpError(413, 'no'))).statusCode, 413)
   assert.equal((await dispatcher.refuse(exchange, new Error('x'))).statusCode, 500)
   assert.equal(asked, 1)
@@ -163,7 +163,7 @@ test('what fails after the request was answered is logged, unless it only finds 
     const late: Handler = async (_args, session) => {
       await null
       exchangeOf(session).response.text('time is up')
-      exchangeOf(session).own.take()
+      exchangeOf(session).own.isTaken = true
       throw error
     }
     const { ask, logged } = serverOf(late)

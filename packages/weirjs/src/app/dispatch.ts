@@ -70,6 +70,7 @@ async function loadShowError(): Promise<void> {
 }
 
 export class Dispatcher implements Application {
+  readonly routes: RouteTable
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
   readonly #serializeInTests: Serialize
@@ -82,6 +83,7 @@ export class Dispatcher implements Application {
 
   constructor(options: DispatcherOptions) {
     this.#options = options
+    this.routes = options.routes
     const engine = options.jsonEngine
     const serialize: Serialize = engine === null ? JSON.stringify : (value) => engine.serialize(value)
     this.#serializeInTests = refusingLosses(serialize, engine !== null)
@@ -105,12 +107,8 @@ export class Dispatcher implements Application {
     logWarning(this.#options.logger, `weir: ${says}, and the client gets 204`)
   }
 
-  match(head: RequestHead, endpointName: string | null): RouteMatch {
-    return this.#options.routes.find(head, endpointName)
-  }
-
   get unmatched(): RouteMatch {
-    return this.#options.routes.root.noRoute
+    return this.routes.root.noRoute
   }
 
   open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange {

@@ -78,7 +78,7 @@ test('a result that comes too late is dropped, and its source closed', async () 
   }
   const exchange = askedExchange()
   const sent = exchange.response.text('time is up')
-  exchange.own.take()
+  exchange.own.isTaken = true
   assert.ok(sent)
   for (const result of ['late', null, {}, new HttpResponse().text('late')]) assert.equal(reply(exchange, result), exchange.own)
   assert.equal(reply(exchange, stream), exchange.own)
@@ -124,7 +124,7 @@ test('the sources of late responses are closed, but not that of the response tha
   })
   const exchange = askedExchange()
   exchange.response.stream(stream('sent'))
-  exchange.own.take()
+  exchange.own.isTaken = true
   reply(exchange, exchange.response)
   reply(exchange, new HttpResponse().stream(stream('late')))
   const web = new Response(

@@ -32,7 +32,12 @@ export function reply(
 ): OutgoingResponse | Promise<OutgoingResponse> {
   const { sent } = exchange
   if (sent !== null) return drop(sent, result)
-  if (typeof result === 'object' && result !== null) return replyWithObject(exchange, result, answers)
+  if (typeof result === 'object' && result !== null) {
+    if (isResponse(result)) return settle(exchange, exchange.answerWith(result), answers)
+    if (isPromise(result)) return replyLater(exchange, result, answers)
+    const set = setBody(exchange, exchange.answerWithOwn(), result, answers)
+    return set instanceof OutgoingResponse ? settle(exchange, set, answers) : settleCopied(exchange, set, answers)
+  }
   const response = exchange.answerWithOwn()
   switch (typeof result) {
     case 'string':
@@ -82,17 +87,6 @@ function drop(sent: OutgoingResponse, result: unknown): OutgoingResponse {
   } else if (Symbol.asyncIterator in result) closeSource(takeSource(result as ByteSource))
   else if (isWebResponse(result) && result.body !== null) closeSource(takeSource(result.body as unknown as ByteSource))
   return sent
-}
-
-function replyWithObject(
-  exchange: Exchange,
-  result: object,
-  answers: DeclaredAnswers | null,
-): OutgoingResponse | Promise<OutgoingResponse> {
-  if (isResponse(result)) return settle(exchange, exchange.answerWith(result), answers)
-  if (isPromise(result)) return replyLater(exchange, result, answers)
-  const set = setBody(exchange, exchange.answerWithOwn(), result, answers)
-  return set instanceof OutgoingResponse ? settle(exchange, set, answers) : settleCopied(exchange, set, answers)
 }
 
 function setBody(
@@ -148,7 +142,8 @@ function settle(
     answers.apply(kept)
     exchange.own.releaseAnswer()
   }
-  return complete(exchange, kept)
+  const { kind } = kept.content
+  return kind === 'file' || kind === 'upgrade' ? complete(exchange, kept) : kept
 }
 
 /**

@@ -11,8 +11,8 @@ import type { RouteMatch } from './route-info.ts'
 export type RequestHead = Head
 
 export interface Application {
-  /** Finds the route at that endpoint. Called when the head is complete, because the route decides how the body is read. Never throws. */
-  match(head: Head, endpointName: string | null): RouteMatch
+  /** Finds the route at an endpoint. Asked when the head is complete, because the route decides how the body is read. Never throws. */
+  readonly routes: { find(head: Head, endpointName: string | null): RouteMatch }
   /** The policies and limits of the server, for a request that is refused before a route is looked up. */
   readonly unmatched: RouteMatch
   /** Starts the exchange. Never throws. @param body null when the request has none */

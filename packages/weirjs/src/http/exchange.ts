@@ -102,7 +102,8 @@ export class Exchange implements SessionSource {
   /** What modules have noted about it; null if nothing, as usual. */
   #notes: Note | null = null
   readonly #serialize: Serialize
-  #own: OutgoingResponse | null = null
+  /** The response that `session.response` builds. */
+  readonly own: OutgoingResponse
   #response: HttpResponse | null = null
   /** A response that the handler created itself. It is sent instead of `own`. */
   #other: HttpResponse | null = null
@@ -125,6 +126,7 @@ export class Exchange implements SessionSource {
     this.request = request
     this.match = match
     this.#serialize = serialize
+    this.own = new OutgoingResponse(serialize)
     this.session = before === null ? new HttpSession(this) : new HttpSession(this, before.session)
   }
 
@@ -148,8 +150,8 @@ export class Exchange implements SessionSource {
     if (own.closes) next.own.header('Connection', 'close')
     next.own.clearRepresentation()
     own.discard()
-    own.take()
-    if (other !== null) outgoingOf(other).take()
+    own.isTaken = true
+    if (other !== null) outgoingOf(other).isTaken = true
     return next
   }
 
@@ -172,12 +174,6 @@ export class Exchange implements SessionSource {
     if (noted !== value) this.#notes = { key, value, before: noted === undefined ? this.#notes : without(this.#notes, key) }
   }
 
-  /** The response that `session.response` builds. */
-  get own(): OutgoingResponse {
-    this.#own ??= new OutgoingResponse(this.#serialize)
-    return this.#own
-  }
-
   get response(): HttpResponse {
     this.#response ??= new HttpResponse(this.own, this)
     return this.#response
@@ -191,7 +187,7 @@ export class Exchange implements SessionSource {
 
   /** Returns the `HttpResponse` through which handlers see the response that is sent. */
   faceOf(outgoing: OutgoingResponse): HttpResponse {
-    return outgoing === this.#own || this.#other === null ? this.response : this.#other
+    return outgoing === this.own || this.#other === null ? this.response : this.#other
   }
 
   /** Sends `session.response`. A response that was to be sent instead is discarded, and its stream closed. */
@@ -204,10 +200,10 @@ export class Exchange implements SessionSource {
   /** Sends `response`. Responses that were to be sent instead are discarded, and their streams closed. @throws WEIR_RESPONSE_SENT */
   answerWith(response: HttpResponse): OutgoingResponse {
     const outgoing = outgoingOf(response)
-    if (outgoing === this.#own) return this.answerWithOwn()
+    if (outgoing === this.own) return this.answerWithOwn()
     if (response === this.#other) return outgoing
     outgoing.claim()
-    this.#own?.discard()
+    this.own.discard()
     if (this.#other !== null) outgoingOf(this.#other).discard()
     this.#other = response
     return outgoing
@@ -215,8 +211,8 @@ export class Exchange implements SessionSource {
 
   /** The response that is being sent or has been sent; null before. From then on, no other response can be sent. */
   get sent(): OutgoingResponse | null {
-    const response = this.#other === null ? this.#own : outgoingOf(this.#other)
-    return response?.isTaken === true ? response : null
+    const response = this.#other === null ? this.own : outgoingOf(this.#other)
+    return response.isTaken ? response : null
   }
 
   /** What a trusted proxy states about the client; null if no proxy does. Read on demand. */

@@ -163,7 +163,7 @@ class Simulation implements Http2SimulationCounts {
 
   #watched(inner: Application): Application {
     return {
-      match: (head, endpointName) => inner.match(head, endpointName),
+      routes: inner.routes,
       unmatched: inner.unmatched,
       open: (head, body, connection, match) => {
         const exchange = inner.open(head, body, connection, match)

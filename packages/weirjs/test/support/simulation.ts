@@ -191,7 +191,7 @@ class Simulation {
     const inner = simulatedApplication(random, stage, limits, timeouts, debug, (error) => this.#notes.hear(error))
     const known = new Map<Exchange, Accepted>()
     return {
-      match: (head, endpointName) => inner.match(head, endpointName),
+      routes: inner.routes,
       unmatched: inner.unmatched,
       open: (head, body, connection, match) => {
         const exchange = inner.open(head, body, connection, match)

@@ -60,7 +60,7 @@ test('a gate whose request has been answered meanwhile stops the rest', async ()
   const exchange = askedExchange()
   const late: Gate = async (session) => {
     session.response.text('time is up')
-    exchange.own.take()
+    exchange.own.isTaken = true
   }
   await assert.rejects(Promise.resolve(runGates(exchange, [late, never], 0)), { code: 'WEIR_RESPONSE_SENT' })
 })

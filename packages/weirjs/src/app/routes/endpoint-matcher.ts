@@ -26,7 +26,8 @@ export class EndpointMatcher {
 
   /** @param endpoint its name; null if it has none */
   find(method: string, path: string, host: string, endpoint: string | null): Match<Route> | null {
-    return this.#ownOf(endpoint)?.find(method, path, host) ?? this.#common.find(method, path, host)
+    const own = this.#named === null ? null : (this.#ownOf(endpoint)?.find(method, path, host) ?? null)
+    return own ?? this.#common.find(method, path, host)
   }
 
   /** The methods of all routes that match this path at the endpoint. */

@@ -200,7 +200,8 @@ export class RouteTable {
   find(head: RequestHead, endpoint: string | null): RouteMatch {
     const host = this.#hasHosts ? hostName(head.host) : ''
     const match = this.#matcher.find(head.method, head.path, host, endpoint)
-    return match === null ? this.#findOther(head, host, endpoint) : withWholeValues(match, head)
+    if (match === null) return this.#findOther(head, host, endpoint)
+    return match.values.length === 0 ? match : withWholeValues(match, head)
   }
 
   /**
@@ -304,7 +305,7 @@ function checkEndpoint({ label, source, endpoint }: Pick<Route, 'label' | 'sourc
 
 /** The path keeps `%2F`, so that it has the segments of the URL; the values are fully decoded. */
 function withWholeValues(match: Match<Route>, { rawPath }: RequestHead): RouteMatch {
-  if (match.values.length === 0 || !/%2f/i.test(rawPath)) return match
+  if (!/%2f/i.test(rawPath)) return match
   return { route: match.route, values: rawValues(match.route, match.values, rawPath) }
 }
 

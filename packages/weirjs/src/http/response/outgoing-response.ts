@@ -28,7 +28,8 @@ export const NO_JSON = Symbol('no JSON')
 /** Methods return the object, so that calls can be chained. The last body wins. `HttpResponse` documents the public ones. */
 export class OutgoingResponse {
   readonly #serialize: Serialize
-  // Other code may read these fields, but only the methods change them. They are not getters, because most are read for every response.
+  // Other code may read these fields, but only the methods change them, except `isTaken`. They are not getters, because most are read for every
+  // response.
 
   statusCode = 200
   reasonPhrase = ''
@@ -48,7 +49,7 @@ export class OutgoingResponse {
   closes = false
   /** Content-Length that was declared for a stream; -1 when none was. */
   declaredLength = -1
-  /** Whether it is being sent, so that changes are no longer possible. */
+  /** Whether it is being sent: from then on changes throw `WEIR_RESPONSE_SENT`. Whoever sends it sets this. */
   isTaken = false
 
   /** Whether the handler has set the type itself, so that a new body does not change it. */
@@ -372,11 +373,6 @@ export class OutgoingResponse {
   discard(): void {
     if (this.isTaken) return
     this.#replaceContent(NO_CONTENT)
-  }
-
-  /** The response is being sent: from now on changes throw `WEIR_RESPONSE_SENT`. */
-  take(): void {
-    this.isTaken = true
   }
 
   /** Prepares for an error's response: removes the body and the fields that describe it. Others (cookies, CORS) stay. */

@@ -7,7 +7,7 @@ import type { Head } from '../../wire/head/head.ts'
 import { HeadReader } from '../../wire/head/head-reader.ts'
 
 import { type Peer, STRANGER } from '../connections/peer.ts'
-import { misdirection } from './misdirection.ts'
+import { refusalOf } from './misdirection.ts'
 
 function headOf(line: string, ...fields: string[]): Head {
   const bytes = Buffer.from([line, ...fields, '', ''].join('\r\n'), 'latin1')
@@ -17,7 +17,8 @@ function headOf(line: string, ...fields: string[]): Head {
 }
 
 function codeOf(head: Head, isSecure = false, peer: Partial<Peer> = {}): string | null {
-  return misdirection(head, { isSecure, clientAddress: '', clientPort: 0, forwarding: null, peer: { ...STRANGER, ...peer } })?.code ?? null
+  const where = { isSecure, clientAddress: '', clientPort: 0, forwarding: null, peer: { ...STRANGER, ...peer }, host: { basePath: null } }
+  return refusalOf(head, where)?.code ?? null
 }
 
 const GET = 'GET / HTTP/1.1'

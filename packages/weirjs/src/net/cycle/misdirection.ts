@@ -14,43 +14,39 @@ const IP_ADDRESS = /^(?:\[.+\]|\d+(?:\.\d+){3})$/
 /** Hosts by which a proxy may name the server and that no one can register as a domain: an address, a name without a dot, or nothing. */
 const NOT_OF_PAGES = /^(?:\[.+\]|\d+(?:\.\d+){3}|[^.]*)$/
 
-type Connection = Pick<ConnectionInfo, 'isSecure' | 'clientAddress' | 'clientPort' | 'forwarding'> & { readonly peer: Peer }
+type Connection = Pick<ConnectionInfo, 'isSecure' | 'clientAddress' | 'clientPort' | 'forwarding'> & {
+  readonly peer: Peer
+  readonly host: Pick<ConnectionHost, 'basePath'>
+}
 
 /**
  * Checks whether the request may be answered here. If the whole application is below a path, the request then has its path within the application.
  * @returns null when it may, otherwise the refusal
  */
-export function refusalOf(head: Head, connection: Connection & { readonly host: ConnectionHost }): WeirError | null {
-  const misdirected = misdirection(head, connection)
-  if (misdirected !== null) {
-    if (misdirected.code === 'WEIR_HOST_NOT_SERVED') connection.peer.hosts?.tell(head.host)
-    return misdirected
+export function refusalOf(head: Head, connection: Connection): WeirError | null {
+  const { peer } = connection
+  const { host, scheme } = head
+  if (!peer.isTrustedProxy) {
+    // HTTP/1.0 does not require a Host. A Host that is present must not be empty: every http URI has a host (RFC 9110 §4.2.1).
+    if (host === '' && (head.minorVersion === 1 || head.get('host') !== null)) return new ProtocolError('WEIR_HOST_SYNTAX', 'it is empty')
+    if (scheme !== null && (scheme === 'https') !== connection.isSecure)
+      return new ProtocolError('WEIR_MISDIRECTED', `the target is ${scheme}, the connection is not`)
+    if (peer.boundHost !== null && !isFor(host, peer.boundHost))
+      return new ProtocolError('WEIR_MISDIRECTED', 'Host is not the server name of the TLS handshake')
+  }
+  if (peer.hosts !== null && !peer.hosts.serves(host) && !(peer.isTrustedProxy && namesServed(head, connection))) {
+    peer.hosts.tell(host)
+    return new ProtocolError('WEIR_HOST_NOT_SERVED')
   }
   const { basePath } = connection.host
   return basePath === null ? null : basePath.enter(head, connection)
-}
-
-/** @returns null when it may, otherwise the refusal */
-export function misdirection(head: Head, connection: Connection): WeirError | null {
-  const { peer } = connection
-  if (peer.isTrustedProxy) return isServed(head, connection) ? null : new ProtocolError('WEIR_HOST_NOT_SERVED')
-  const { host, scheme } = head
-  // HTTP/1.0 does not require a Host. A Host that is present must not be empty: every http URI has a host (RFC 9110 §4.2.1).
-  if (host === '' && (head.minorVersion === 1 || head.get('host') !== null)) return new ProtocolError('WEIR_HOST_SYNTAX', 'it is empty')
-  if (scheme !== null && (scheme === 'https') !== connection.isSecure)
-    return new ProtocolError('WEIR_MISDIRECTED', `the target is ${scheme}, the connection is not`)
-  if (peer.boundHost !== null && !isFor(host, peer.boundHost))
-    return new ProtocolError('WEIR_MISDIRECTED', 'Host is not the server name of the TLS handshake')
-  return peer.hosts === null || peer.hosts.serves(host) ? null : new ProtocolError('WEIR_HOST_NOT_SERVED')
 }
 
 /**
  * A proxy may name the host of its client in another field than Host, which then counts: `proxies.hosts` has allowed it. A web page that has led its
  * own name to this server (DNS rebinding) can write that field too, from a browser whose address is trusted, but it cannot change Host.
  */
-function isServed(head: Head, connection: Connection): boolean {
-  const { hosts } = connection.peer
-  if (hosts === null || hosts.serves(head.host)) return true
+function namesServed(head: Head, connection: Connection): boolean {
   return NOT_OF_PAGES.test(hostName(head.host)) && (connection.forwarding?.clientOf(head, connection).host ?? null) !== null
 }
 

@@ -64,7 +64,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     const { application, limits, observers } = this.connection.host
     const connection = this.connection
     const refusal = refusalOf(head, connection)
-    const match = refusal === null ? application.match(head, connection.peer.endpointName) : application.unmatched
+    const match = refusal === null ? application.routes.find(head, connection.peer.endpointName) : application.unmatched
     this.owesContinue = head.expectsContinue
     this.deadlines.startRequest(match.route)
     state.begin(this, this.#carrier.isPulled ? state.HELD : state.COMING)
@@ -133,7 +133,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   #handle(): void {
     state.moveWork(this, state.HANDLER)
-    this.#settle(this.exchange!, this.connection.host.application.handle(this.exchange!))
+    this.#respond(this.exchange!, this.connection.host.application.handle(this.exchange!))
   }
 
   // The body.
@@ -230,17 +230,12 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   #refuse(exchange: Exchange, error: Error): void {
     state.moveWork(this, state.INSTEAD)
-    this.#settle(exchange, this.connection.host.application.refuse(exchange, error))
-  }
-
-  #settle(exchange: Exchange, result: OutgoingResponse | Promise<OutgoingResponse>): void {
-    if (result instanceof OutgoingResponse) this.#respond(exchange, result)
-    else this.#settleLater(exchange, result)
+    this.#respond(exchange, this.connection.host.application.refuse(exchange, error))
   }
 
   /** A separate method: V8 makes room for the variables of a closure in every call of the method around it, even if no closure is created. */
-  #settleLater(exchange: Exchange, result: Promise<OutgoingResponse>): void {
-    this.#later(result, (response) => {
+  #respondLater(exchange: Exchange, coming: Promise<OutgoingResponse>): void {
+    this.#later(coming, (response) => {
       this.#respond(exchange, response)
       this.#carrier.proceed()
     })
@@ -258,7 +253,11 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     }, crash)
   }
 
-  #respond(exchange: Exchange, response: OutgoingResponse): void {
+  #respond(exchange: Exchange, response: OutgoingResponse | Promise<OutgoingResponse>): void {
+    if (!(response instanceof OutgoingResponse)) {
+      this.#respondLater(exchange, response)
+      return
+    }
     if (exchange !== this.exchange || this.work === state.SETTLED) return // too late: another response was sent
     this.deadlines.endRequest()
     const isAwaited = exchange.settleListeners()

@@ -54,7 +54,7 @@ export const NOT_WHOLE = -1
  * @returns the length of the body; `NOT_WHOLE` if nothing has been sent, because the body is a stream or another protocol takes over
  */
 export function sendWhole(writer: ResponseWriter, response: OutgoingResponse, isHead: boolean, overwritten: RequestBody | null): number {
-  response.take()
+  response.isTaken = true
   const { content } = response
   const hasBody = mayHaveBody(response, isHead)
   if (response.trailers !== null && content.kind !== 'stream') return sendFollowed(writer, response, response.trailers, overwritten)
@@ -109,7 +109,7 @@ function kept(bytes: Uint8Array, overwritten: RequestBody | null): Uint8Array {
 
 /** Closes the source of a response that will not be sent. */
 export function discardResponse(response: OutgoingResponse): void {
-  response.take()
+  response.isTaken = true
   const { content } = response
   if (content.kind === 'stream') closeSource(content)
 }

@@ -72,7 +72,7 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
       return true
     }
     this.#head.expectsContinue = owesContinue && this.#head.contentLength !== 0
-    if (mayPass && host.application.match(this.#head, endpointName).route === null) return false
+    if (mayPass && host.application.routes.find(this.#head, endpointName).route === null) return false
     this.#open()
     cycle.open(this.#head)
     if (this.#head.contentLength === 0) this.#complete([])

@@ -45,7 +45,7 @@ export class WatchedServer {
 
 function watchedApplication(application: Application, watcher: ExchangeWatcher): Application {
   return {
-    match: (head, endpointName) => application.match(head, endpointName),
+    routes: application.routes,
     unmatched: application.unmatched,
     open: (head, body, connection, match) => {
       const exchange = application.open(head, body, connection, match)
