@@ -33,7 +33,7 @@ function run(wire: Wire, bytes: Buffer, onEvent: (event: number, stream: Http2St
     onEvent(event, wire.stream)
   }
   wire.sender.fill(64 * 1024)
-  return [events, framesOf(wire.sender.takeOutput())]
+  return [events, framesOf(wire.sender.output.take())]
 }
 
 function framesOf(output: Buffer): string[] {
@@ -54,7 +54,7 @@ for (const [offersConnect, expected] of [
 ] as const) {
   test(`announces ${expected}`, () => {
     const limits = resolveLimits({ maxConcurrentStreams: 7, maxRequestHeaderSize: 1000, maxRequestHeaders: 10 })
-    const output = new Http2WireConnection<null>(limits, { offersConnect }).sender.takeOutput()
+    const output = new Http2WireConnection<null>(limits, { offersConnect }).sender.output.take()
     const end = 9 + output.readUIntBE(0, 3)
     const pairs: string[] = []
     for (let at = 9; at < end; at += SETTING_BYTES) pairs.push(`${SETTING_NAMES[output.readUInt16BE(at)]}=${output.readUInt32BE(at + 2)}`)
@@ -140,12 +140,12 @@ test('an output that was taken does not change', () => {
   const ping = (text: string): Buffer => encodeFrame(frames.PING, 0, 0, Buffer.from(text))
   wire.receive(ping('11111111'), 17)
   wire.next()
-  const first = wire.sender.takeOutput()
+  const first = wire.sender.output.take()
   wire.receive(ping('22222222'), 17)
   wire.next()
   assert.equal(first.toString('latin1', 9), '11111111')
-  assert.equal(wire.sender.takeOutput().toString('latin1', 9), '22222222')
-  assert.equal(wire.sender.takeOutput().length, 0)
+  assert.equal(wire.sender.output.take().toString('latin1', 9), '22222222')
+  assert.equal(wire.sender.output.take().length, 0)
 })
 
 test('mistakes of the owner throw', () => {

@@ -32,7 +32,7 @@ function checkCuts(one: WireCase): void {
 function logOf({ limits, where }: WireCase, { steps, offersConnect }: StepCase, size: number | null): string {
   const hasPrologue = steps[0]?.kind === 'bytes' && steps[0].bytes === PROLOGUE
   const log = new Http2Log(limits, offersConnect, hasPrologue ? 1 : 0)
-  log.readOutput(log.wire.sender.takeOutput())
+  log.readOutput(log.wire.sender.output.take())
   assert.match(log.lines.splice(0).join(), /^< SETTINGS 0 .*,< WINDOW_UPDATE 0 \+983041$/)
   let waiting: Buffer[] = []
   const pass = (): void => {

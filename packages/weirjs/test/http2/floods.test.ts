@@ -81,7 +81,7 @@ class Peers {
   }
 
   #take(): void {
-    this.sentBytes += this.wire.sender.takeOutput().length
+    this.sentBytes += this.wire.sender.output.take().length
   }
 
   #onHead(): void {

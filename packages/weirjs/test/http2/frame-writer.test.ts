@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import fc from 'fast-check'
-import { FRAME_HEAD_BYTES, PREFACE } from '../../src/wire/http2/frames/frame-types.ts'
+import { DATA, END_STREAM, FRAME_HEAD_BYTES, PREFACE } from '../../src/wire/http2/frames/frame-types.ts'
 import {
   finishHeaders,
   headersBytes,
-  writeDataHead,
   writeFrameHead,
   writeGoaway,
   writePing,
@@ -39,9 +38,9 @@ test('every frame is read as it was written', () => {
       next = writeWindowUpdate(target, next, 0, 2 ** 31 - 1)
       next = writeWindowUpdate(target, next, 2 ** 31 - 1, 1)
       next = writeRstStream(target, next, 5, 0xffff_ffff)
-      next = writeDataHead(target, next, 7, 4, true)
+      next = writeFrameHead(target, next, 4, DATA, END_STREAM, 7)
       next += target.write('text', next)
-      next = writeDataHead(target, next, 7, 0, false)
+      next = writeFrameHead(target, next, 0, DATA, 0, 7)
       return writeGoaway(target, next, 2 ** 31 - 1, 11)
     }),
     [

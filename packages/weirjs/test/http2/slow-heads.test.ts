@@ -65,7 +65,7 @@ for (const frameBytes of [16_384, 1_000, 12]) {
       const wire = new Http2WireConnection<null>(resolveLimits())
       wire.receive(PROLOGUE, PROLOGUE.length)
       while (wire.next() > PAUSED);
-      wire.sender.takeOutput()
+      wire.sender.output.take()
       count.bytes = 0
       let heads = 0
       for (let at = 0; at < head.length; at += cut) {

@@ -165,7 +165,7 @@ class World {
   }
 
   setWindow(bytes: number): void {
-    this.#read(this.wire.sender.takeOutput()) // what was made before
+    this.#read(this.wire.sender.output.take()) // what was made before
     for (const seen of this.seen.values()) seen.window += bytes - this.#initialWindow
     this.#initialWindow = bytes
     this.#settings++
@@ -223,7 +223,7 @@ class World {
 
   #flush(bytes: number): void {
     const hasMore = this.wire.sender.fill(bytes)
-    this.#read(this.wire.sender.takeOutput())
+    this.#read(this.wire.sender.output.take())
     if (hasMore) assert.ok(bytes < 1 << 20, 'a large output takes all')
     for (let hungry = this.wire.sender.nextHungry(); hungry !== null; hungry = this.wire.sender.nextHungry()) {
       assert.ok(hungry.isSending && hungry.queuedBytes === 0 && hungry.owner!.window > 0 && this.#window > 0)

@@ -158,8 +158,8 @@ export class Http2Log {
   flush(maxBytes = FLUSH_BYTES): void {
     for (;;) {
       const hasMore = this.wire.sender.fill(maxBytes)
-      assert.ok(this.wire.sender.outputBytes <= maxBytes || this.wire.sender.outputBytes < FLUSH_BYTES * 8, 'the output is bounded')
-      this.readOutput(this.wire.sender.takeOutput())
+      assert.ok(this.wire.sender.output.end <= maxBytes || this.wire.sender.output.end < FLUSH_BYTES * 8, 'the output is bounded')
+      this.readOutput(this.wire.sender.output.take())
       if (!hasMore) break
     }
     for (let hungry = this.wire.sender.nextHungry(); hungry !== null; hungry = this.wire.sender.nextHungry())
@@ -285,9 +285,9 @@ export class Http2Log {
       case 'life':
         return LIFE_NAMES[wire.control.life]!
       case 'begun':
-        return String(wire.control.hasBegun)
+        return String(wire.frames.hasBegun)
       case 'in-head':
-        return String(wire.control.inHead)
+        return String(wire.frames.inBlock)
       case 'awaits-ack':
         return String(wire.control.awaitsSettingsAck)
       default:

@@ -122,14 +122,6 @@ export function moveResponse(exchange: ExchangeState, to: number): void {
   exchange.response = to
 }
 
-/** All of the response has been handed to the carrier, and the request can no longer be used. */
-export function handOver(exchange: ExchangeState): void {
-  if (((RESPONSE_MASKS[exchange.response]! >> HANDED_OVER) & 1) === 0)
-    throw illegalMove('response of an exchange', RESPONSE_NAMES, exchange.response, HANDED_OVER)
-  moveWork(exchange, EXPIRED)
-  exchange.response = HANDED_OVER
-}
-
 /** The client has left, or is cut off. @returns false if it was before */
 export function cutOff(exchange: ExchangeState): boolean {
   if (isCut(exchange)) return false

@@ -330,7 +330,8 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   /** The response has been handed over, or another protocol takes over. @returns what to tell observers once it has been sent */
   #finish(bodyBytes: number): Recording | null {
     const recording = this.#recording === null ? null : this.#takeRecording(this.#recording, bodyBytes)
-    state.handOver(this)
+    state.moveResponse(this, state.HANDED_OVER)
+    state.moveWork(this, state.EXPIRED)
     this.#release()
     return recording
   }
@@ -351,7 +352,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   /** The carrier has nothing left to do for it: the response has been sent. */
   end(): void {
     state.moveResponse(this, state.SENT)
-    if (state.isOver(this)) this.#carrier.closed()
+    if (this.work === state.EXPIRED) this.#carrier.closed()
   }
 
   interim(exchange: Exchange, status: number, fields: readonly string[]): boolean {

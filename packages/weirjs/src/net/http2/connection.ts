@@ -18,7 +18,6 @@ import type { ConnectionHost } from '../connections/connection-host.ts'
 import { drainSoon, type OpenConnection } from '../connections/connections.ts'
 import { type Peer, STRANGER } from '../connections/peer.ts'
 import { RequestSource } from '../connections/request-source.ts'
-import { isOver } from '../cycle/exchange-states.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
@@ -81,11 +80,6 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     return this.wire.control.life === state.GONE
   }
 
-  /** Whether all has been written, and our side has ended. What arrives is discarded. */
-  get #hasEnded(): boolean {
-    return this.wire.control.life >= state.LINGERING
-  }
-
   get isBusy(): boolean {
     for (const exchange of this.#exchanges) if (exchange.isBusy) return true
     return false
@@ -104,7 +98,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   onBytes(buffer: Buffer, length: number, isBorrowed: boolean): void {
     this.#debts.hear()
-    if (this.#hasEnded) {
+    if (this.wire.control.life >= state.LINGERING) {
       this.#drainedBytes += length
       if (this.#drainedBytes > this.host.limits.maxDrainSize) this.transport.pause() // it still gets the bytes that wait for it
       return
@@ -122,7 +116,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** No client reads after that. */
   onEnd(): void {
     this.#records?.settle() // once the transport is destroyed, it does not tell what was sent
-    if (this.#hasEnded) return // the transport closes once all has been sent
+    if (this.wire.control.life >= state.LINGERING) return // the transport closes once all has been sent
     if (this.#exchanges.size > 0) this.#leave(new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
     this.wire.control.fail(NO_ERROR)
     this.#linger()
@@ -167,7 +161,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** @returns whether there may be more to do */
   #step(): boolean {
     const { wire } = this
-    if (this.isAtRest && (wire.control.unreadBytes > 0 || wire.mayBegin)) {
+    if (this.isAtRest && (wire.frames.unreadBytes > 0 || wire.mayBegin)) {
       this.#passOn()
       wire.rest()
       return this.holdUp()
@@ -175,7 +169,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     const event = wire.next()
     const { stream } = wire // passing on may release it
     if (event === DATA) return this.#gather(stream.owner!)
-    this.#passOn()
+    this.#runsAgain = false
+    if (this.#arrived.reader !== null) this.#passOn()
     switch (event) {
       case NEED_DATA:
       case CLOSED:
@@ -184,7 +179,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
         return true
       case PAUSED:
         this.output.flush()
-        return wire.sender.outputBytes === 0
+        return wire.sender.output.end === 0
       case GOAWAY:
         this.#isLeft = true
         if (wire.code !== NO_ERROR) this.onEnd() // the connection has failed
@@ -199,7 +194,12 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     const isNew = event === HEAD || event === BAD_HEAD
     if (isNew) this.countRequest(this.wire.listBytes)
     else if (event === END) this.countBody(stream.receivedBytes)
-    const exchange = isNew ? this.#begin(stream) : stream.owner!
+    const exchange = isNew ? new Http2Exchange(this, stream) : stream.owner!
+    if (isNew) {
+      stream.owner = exchange
+      this.#deadlines.enter(phase.NONE)
+      if (this.requests === this.host.limits.maxRequestsPerConnection) this.finish()
+    }
     try {
       if (event === HEAD) exchange.start()
       else if (event === END) exchange.complete()
@@ -209,15 +209,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       exchange.cycle.crash(error as Error)
     }
     // Most requests are over by now.
-    if (isNew && !isOver(exchange.cycle)) this.#exchanges.add(exchange)
-  }
-
-  #begin(stream: Http2Stream<Http2Exchange>): Http2Exchange {
-    const exchange = new Http2Exchange(this, stream)
-    stream.owner = exchange
-    this.#deadlines.enter(phase.NONE)
-    if (this.requests === this.host.limits.maxRequestsPerConnection) this.finish()
-    return exchange
+    if (isNew && !stream.isReleased) this.#exchanges.add(exchange)
   }
 
   /** DATA has been read. The next event may be more of the same body. */
@@ -254,7 +246,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#enterPhase()
     if (this.#isLeft && this.wire.openStreams === 0) this.finish()
     this.output.flushTurn()
-    const pauses = this.#isFull || (this.isAtRest && this.wire.control.unreadBytes > MOST_UNREAD_BYTES)
+    const { sender, frames } = this.wire
+    const pauses = sender.output.end >= FULL_OUTPUT_BYTES || (this.isAtRest && frames.unreadBytes > MOST_UNREAD_BYTES)
     if (pauses === this.transport.isPaused) return
     if (pauses) this.transport.pause()
     else this.transport.resume()
@@ -262,7 +255,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   #enterPhase(): void {
     if (this.#deadlines.phase === phase.LINGER) return
-    const isBeginning = this.wire.control.inHead || !this.wire.control.hasBegun
+    const { frames } = this.wire
+    const isBeginning = frames.inBlock || !frames.hasBegun
     this.#deadlines.enter(isBeginning ? phase.HEAD : this.#exchanges.size > 0 ? phase.NONE : phase.IDLE)
   }
 
@@ -270,13 +264,9 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   onFlushed(): void {
     const { wire } = this
     this.#records?.settle()
-    if (wire.mayBegin && !this.#isFull) this.#runSoon()
+    // While so much waits for the transport, `run` would read nothing: it is called again after a write.
+    if (wire.mayBegin && wire.sender.output.end < FULL_OUTPUT_BYTES) this.#runSoon()
     if (wire.control.life === state.LAST && wire.openStreams === 0 && this.output.isEmpty) this.#linger()
-  }
-
-  /** Whether so much waits for the transport that `run` would read nothing: it is called again after a write. */
-  get #isFull(): boolean {
-    return this.wire.sender.outputBytes >= FULL_OUTPUT_BYTES
   }
 
   /** Requests that have waited may begin, in a turn of their own. */
@@ -296,8 +286,9 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     this.#exchanges.delete(exchange)
     this.#lastEnd = this.host.ticker.now
     if (this.#exchanges.size > 0) return
-    if (this.isGone) this.host.forget(this)
-    else if (!this.isRunning && !this.#hasEnded) {
+    const { life } = this.wire.control
+    if (life === state.GONE) this.host.forget(this)
+    else if (!this.isRunning && life < state.LINGERING) {
       this.#enterPhase()
       if (this.#isLeft) this.finish()
       this.output.flushSoon()
@@ -311,7 +302,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     wire.control.end()
     if (output.isAgreed) output.flushSoon()
     else {
-      wire.sender.takeOutput() // nothing has been said on either side
+      wire.sender.output.take() // nothing has been said on either side
       this.#linger()
     }
   }
@@ -335,7 +326,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       this.#isFaulty = true
       const speaksHttp1 = isHttp1(error, this.#firstByte, transport.isSecure)
       if (speaksHttp1) {
-        wire.sender.takeOutput()
+        wire.sender.output.take()
         transport.writeText(SPEAK_HTTP2)
       }
       this.#leave(violation(host, this, error, speaksHttp1))
@@ -349,7 +340,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   /** Sends what is ready, ends our side, and discards what still arrives for a moment, so that the client sees the last frames and not a reset. */
   #linger(): void {
-    if (this.#hasEnded) return
+    if (this.wire.control.life >= state.LINGERING) return
     this.wire.control.linger()
     this.#deadlines.enter(phase.LINGER)
     this.output.write()
@@ -362,7 +353,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     if (this.isGone) this.host.forget(this)
     if (this.isGone) return
     for (const exchange of this.#exchanges) exchange.abort(error)
-    const hadEnded = this.#hasEnded
+    const hadEnded = this.wire.control.life >= state.LINGERING
     this.wire.control.abort(code)
     this.#records?.settle()
     this.#records?.close(error)
@@ -408,7 +399,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     } else if (deadlines.isOver) {
       if (deadlines.phase === phase.LINGER) transport.destroy()
       else this.finish()
-    } else if (!this.#hasEnded) this.#checkClient(elapsedMs)
+    } else if (this.wire.control.life < state.LINGERING) this.#checkClient(elapsedMs)
   }
 
   /** Checks what a client owes that belongs to no request. */
@@ -421,7 +412,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       this.abort(late, ENHANCE_YOUR_CALM)
       return
     }
-    switch (this.#debts.tick(elapsedMs, wire.control.hasBegun && wire.control.awaitsSettingsAck, wire.control.life === state.ENDING)) {
+    switch (this.#debts.tick(elapsedMs, wire.frames.hasBegun && wire.control.awaitsSettingsAck, wire.control.life === state.ENDING)) {
       case debts.ASK:
         wire.control.ping()
         this.output.flushSoon()

@@ -26,7 +26,7 @@ import type { Output, Watched } from './output.ts'
 import type { SentRecords } from './sent-records.ts'
 import { type StreamUser, Tunnel, type TunnelOwner } from './tunnel.ts'
 import { TunnelLink } from './tunnel-link.ts'
-import { dateOf, Http2Writer } from './writer.ts'
+import { Http2Writer } from './writer.ts'
 
 /** The status for an accepted extended CONNECT (RFC 8441 §5). */
 const TUNNEL_STATUS = 200
@@ -59,6 +59,8 @@ const REFUSED = 1
 const RESET = 2
 
 export class Http2Exchange implements Carrier, Watched, TunnelOwner {
+  readonly isPulled = false
+  readonly countsBody = false
   readonly stream: Http2Stream<Http2Exchange>
   readonly cycle: RequestCycle
   readonly writer: Http2Writer<Http2Exchange>
@@ -104,14 +106,6 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   }
 
   // The body.
-
-  get isPulled(): boolean {
-    return false
-  }
-
-  get countsBody(): boolean {
-    return false
-  }
 
   get receivedBytes(): number {
     return this.stream.receivedBytes
@@ -230,7 +224,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   /** Another protocol takes over. The server's timeouts no longer apply. */
   switchOver({ protocol, takeOver }: UpgradeContent, recording: Recording | null): void {
     const { wire, host, output, backlog } = this.#connection
-    const date = dateOf(host.ticker.dateLine)
+    const { date } = host.ticker
     const takeLink = linkTakerOf(takeOver)
     if (takeLink !== null) {
       const link = new TunnelLink(wire, this.stream, this, backlog, date)

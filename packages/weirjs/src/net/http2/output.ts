@@ -23,10 +23,12 @@ const SMALL_BYTES = 4 * 1024
  * them is in memory twice: as a frame, and encrypted by Node. One connection need not save memory, but thousands have to.
  */
 let allStuckBytes = 0
-
 /** Whether so many clients do not read that memory has to be saved: connections then write less at a time. */
-export function isTight(): boolean {
-  return allStuckBytes >= MUCH_STUCK_BYTES
+export let isTight = false
+
+function countStuck(bytes: number): void {
+  allStuckBytes += bytes
+  isTight = allStuckBytes >= MUCH_STUCK_BYTES
 }
 
 /** The exchange of a stream. */
@@ -54,6 +56,8 @@ export class Output<T extends Watched> implements Flushable {
   readonly #owner: OutputOwner
   #watched: T[] = []
   #isDue = false
+  /** `isAgreed` was true before: it stays so. */
+  #isAgreed = false
   /** The large write that is on its way. */
   #underWay: Buffer | null = null
   /** How much of it counts as stuck. */
@@ -70,7 +74,7 @@ export class Output<T extends Watched> implements Flushable {
 
   /** Whether nothing waits in memory to be written. */
   get isEmpty(): boolean {
-    return this.#wire.sender.outputBytes === 0
+    return this.#wire.sender.output.end === 0
   }
 
   /** The write that takes the frames made last. */
@@ -90,7 +94,7 @@ export class Output<T extends Watched> implements Flushable {
 
   /** Whether the client is known to speak HTTP/2. Without TLS it may speak something else, until its preface is complete. */
   get isAgreed(): boolean {
-    return this.#transport.isSecure || this.#wire.control.hasBegun
+    return this.#transport.isSecure || this.#wire.frames.hasBegun
   }
 
   /** Calls `settle` of `exchange` whenever frames have been made, until that returns false. */
@@ -113,16 +117,18 @@ export class Output<T extends Watched> implements Flushable {
 
   /** Writes the frames of this turn: now, or under load together with those of other connections. */
   flushTurn(): void {
-    if (this.#wire.sender.outputBytes > 0 || this.#wire.sender.queuedBytes > 0) this.#transport.flushSoon(this)
+    const { output, queuedBytes } = this.#wire.sender
+    if (output.end > 0 || queuedBytes > 0) this.#transport.flushSoon(this)
     else this.#tell()
   }
 
   flush(): void {
-    const wire = this.#wire
+    const { sender } = this.#wire
     const transport = this.#transport
-    while (this.isAgreed && !transport.isBlocked && this.#underWay === null) {
-      wire.sender.fill(isTight() ? TIGHT_WRITE_BYTES : WRITE_BYTES)
-      if (this.isEmpty) break
+    this.#isAgreed ||= this.isAgreed
+    while (this.#isAgreed && !transport.isBlocked && this.#underWay === null) {
+      if (sender.queuedBytes > 0) sender.fill(isTight ? TIGHT_WRITE_BYTES : WRITE_BYTES)
+      if (sender.output.end === 0) break
       this.write()
     }
     this.#tell()
@@ -130,9 +136,10 @@ export class Output<T extends Watched> implements Flushable {
 
   /** Writes what is ready, even if the transport is full. */
   write(): void {
-    if (this.isEmpty) return
+    const { output } = this.#wire.sender
+    if (output.end === 0) return
     this.writes++
-    const bytes = this.#wire.sender.takeOutput()
+    const bytes = output.take()
     if (bytes.length > SMALL_BYTES) this.#writeLarge(bytes)
     else this.#transport.writeBytes(bytes)
   }
@@ -144,7 +151,7 @@ export class Output<T extends Watched> implements Flushable {
     this.#transport.writeBytes(bytes, this.#onSent)
     if (this.#underWay === null || this.#transport.unsentBytes === 0) return
     this.#stuckBytes = bytes.length
-    allStuckBytes += bytes.length
+    countStuck(bytes.length)
   }
 
   #settle(sent: Buffer): void {
@@ -156,7 +163,7 @@ export class Output<T extends Watched> implements Flushable {
 
   #release(): void {
     this.#underWay = null
-    allStuckBytes -= this.#stuckBytes
+    countStuck(-this.#stuckBytes)
     this.#stuckBytes = 0
   }
 
@@ -172,13 +179,13 @@ export class Output<T extends Watched> implements Flushable {
 
   /** Whether a source should not be asked for more until what has been sent is on its way. */
   get mustWait(): boolean {
-    return isTight() && (this.#underWay !== null || !this.isEmpty)
+    return isTight && (this.#underWay !== null || !this.isEmpty)
   }
 
   #tell(): void {
-    const wire = this.#wire
-    if (!this.mustWait)
-      for (let stream = wire.sender.nextHungry(); stream !== null; stream = wire.sender.nextHungry()) stream.owner?.onDry()
+    const { sender } = this.#wire
+    if (sender.dry.length > 0 && !this.mustWait)
+      for (let stream = sender.nextHungry(); stream !== null; stream = sender.nextHungry()) stream.owner?.onDry()
     if (this.#watched.length > 0) {
       const watched = this.#watched
       this.#watched = []

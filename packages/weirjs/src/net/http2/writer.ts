@@ -15,10 +15,6 @@ const MOST_PIECE_BYTES = 64 * 1024
 /** Smaller pieces would cost more to read than to hold. */
 const LEAST_PIECE_BYTES = 8 * 1024
 
-/** The last line of which the date was asked, and its date: it changes once a second. */
-let knownLine = ''
-let knownDate = ''
-
 export class Http2Writer<T extends Watched> implements ResponseWriter {
   readonly #sender: FrameSender<T>
   readonly #output: Output<T>
@@ -39,22 +35,22 @@ export class Http2Writer<T extends Watched> implements ResponseWriter {
   }
 
   head(response: OutgoingResponse, length: number): void {
-    this.#sendHead(response, length, true)
+    this.#sendHead(response, shownType(response), shownLength(response.statusCode, length), true)
   }
 
   text(response: OutgoingResponse, text: string, length: number): void {
-    this.#sendHead(response, length, length === 0)
+    this.#sendHead(response, response.type, length, length === 0)
     if (length > 0) this.#sender.sendText(this.#stream, text, length)
   }
 
   bytes(response: OutgoingResponse, bytes: Uint8Array): void {
-    this.#sendHead(response, bytes.length, bytes.length === 0)
+    this.#sendHead(response, response.type, bytes.length, bytes.length === 0)
     if (bytes.length > 0) this.#sender.sendData(this.#stream, bytes, true)
   }
 
   begin(response: OutgoingResponse): void {
     this.#declared = response.declaredLength
-    this.#sendHead(response, this.#declared, false)
+    this.#sendHead(response, response.type, this.#declared, false)
     this.#output.flushSoon()
   }
 
@@ -92,7 +88,7 @@ export class Http2Writer<T extends Watched> implements ResponseWriter {
   /** What the client would not take now would wait in memory. */
   get mostPieceBytes(): number | undefined {
     if (this.#stream.queuedBytes > 0) return undefined // their memory is still needed
-    const isMuch = isTight() || this.#sender.queuedBytes > MOST_QUEUED_BYTES
+    const isMuch = isTight || this.#sender.queuedBytes > MOST_QUEUED_BYTES
     const most = isMuch ? LEAST_PIECE_BYTES : MOST_PIECE_BYTES
     return Math.max(LEAST_PIECE_BYTES, Math.min(most, this.#sender.roomFor(this.#stream)))
   }
@@ -107,19 +103,8 @@ export class Http2Writer<T extends Watched> implements ResponseWriter {
     return this.#declared !== -1 && this.#sender.roomFor(this.#stream) === 0
   }
 
-  /** @param length of the body; below 0 if it is not known @param isWhole whether no body follows */
-  #sendHead(response: OutgoingResponse, length: number, isWhole: boolean): void {
-    const { statusCode, fields } = response
-    const date = dateOf(this.#ticker.dateLine)
-    this.#sender.sendHead(this.#stream, statusCode, shownType(response), fields, shownLength(statusCode, length), date, isWhole)
+  /** @param type that it states; null for none @param length that it states; below 0 for none @param isWhole whether no body follows */
+  #sendHead({ statusCode, fields }: OutgoingResponse, type: string | null, length: number, isWhole: boolean): void {
+    this.#sender.sendHead(this.#stream, statusCode, type, fields, length, this.#ticker.date, isWhole)
   }
-}
-
-/** The value of a `Date` line. */
-export function dateOf(line: string): string {
-  if (line !== knownLine) {
-    knownLine = line
-    knownDate = line.slice('Date: '.length, -'\r\n'.length)
-  }
-  return knownDate
 }

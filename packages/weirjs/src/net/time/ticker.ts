@@ -34,6 +34,8 @@ export class Ticker {
   #readAt = 0
   /** The `Date` line of the current second with its line end (RFC 9110 §6.6.1). */
   dateLine = ''
+  /** Its value alone. */
+  date = ''
 
   constructor(clock: Clock, timeouts: Timeouts) {
     this.clock = clock
@@ -107,7 +109,8 @@ export class Ticker {
     const second = Math.floor(wall / 1000)
     if (second === this.#second) return
     this.#second = second
-    this.dateLine = `Date: ${new Date(wall).toUTCString()}\r\n`
+    this.date = new Date(wall).toUTCString()
+    this.dateLine = `Date: ${this.date}\r\n`
   }
 }
 

@@ -30,7 +30,7 @@ export class BodyReceiver<T> {
   #creditBytes = 0
   #heldBytes = 0
   /** Streams that were paused and resumed, and have something to pass on. */
-  readonly #resumed: Http2Stream<T>[] = []
+  readonly resumed: Http2Stream<T>[] = []
 
   constructor(sender: FrameSender<T>) {
     this.#sender = sender
@@ -57,12 +57,12 @@ export class BodyReceiver<T> {
   listResumed(stream: Http2Stream<T>): void {
     if (stream.isResumed || (stream.heldBytes === 0 && !stream.owesEnd)) return
     stream.isResumed = true
-    this.#resumed.push(stream)
+    this.resumed.push(stream)
   }
 
   /** @returns a stream that is not paused and has something to pass on, or null */
   takeResumed(): Http2Stream<T> | null {
-    for (let stream = this.#resumed.shift(); stream !== undefined; stream = this.#resumed.shift()) {
+    for (let stream = this.resumed.shift(); stream !== undefined; stream = this.resumed.shift()) {
       stream.isResumed = false
       if (!stream.isPaused && !stream.isClosed) return stream
     }

@@ -28,7 +28,6 @@ const ASK_PING = Buffer.from('weir ask')
 export class ConnectionControl<T> {
   /** What the client has set. */
   readonly peer: PeerSettings = new PeerSettings()
-  readonly #frames: FrameReader
   readonly #sender: FrameSender<T>
   readonly #streams: StreamTable<T>
   readonly #allowances: Allowances
@@ -37,11 +36,11 @@ export class ConnectionControl<T> {
   readonly life: number = state.SERVING
   /** Whether the client has yet to acknowledge our SETTINGS (RFC 9113 §6.5.3). */
   awaitsSettingsAck = true
-  #earlyPriorities: Map<number, Priority> | null = null
+  /** Priorities of streams that the client is about to open; null if there are none, which is usual. */
+  earlyPriorities: Map<number, Priority> | null = null
 
   /** @param dropStreams called when nothing more is received or sent on any stream */
-  constructor(frames: FrameReader, sender: FrameSender<T>, streams: StreamTable<T>, allowances: Allowances, dropStreams: () => void) {
-    this.#frames = frames
+  constructor(sender: FrameSender<T>, streams: StreamTable<T>, allowances: Allowances, dropStreams: () => void) {
     this.#sender = sender
     this.#streams = streams
     this.#allowances = allowances
@@ -55,21 +54,6 @@ export class ConnectionControl<T> {
     if (offersConnect) own.push(settings.ENABLE_CONNECT_PROTOCOL, 1)
     this.#sender.writeSettings(own)
     this.#sender.writeWindowUpdate(0, CONNECTION_WINDOW_BYTES - settings.DEFAULT_WINDOW_BYTES)
-  }
-
-  /** Whether the preface is complete, with the client's SETTINGS. */
-  get hasBegun(): boolean {
-    return this.#frames.hasBegun
-  }
-
-  /** Whether a head or trailers have begun and are not complete. Nothing else can be received until they are. */
-  get inHead(): boolean {
-    return this.#frames.inBlock
-  }
-
-  /** Bytes that were received, and that `next` has not read. */
-  get unreadBytes(): number {
-    return this.#frames.unreadBytes
   }
 
   // The end.
@@ -185,19 +169,19 @@ export class ConnectionControl<T> {
 
   /** Remembers the priority of a stream that the client is about to open (RFC 9218 §7). The last value counts. */
   #keepPriority(id: number, priority: Priority): void {
-    this.#earlyPriorities ??= new Map()
-    if (this.#earlyPriorities.size < MOST_EARLY_PRIORITIES || this.#earlyPriorities.has(id)) this.#earlyPriorities.set(id, priority)
+    this.earlyPriorities ??= new Map()
+    if (this.earlyPriorities.size < MOST_EARLY_PRIORITIES || this.earlyPriorities.has(id)) this.earlyPriorities.set(id, priority)
   }
 
   /** The priority that a stream was given before it was opened; null if it was given none. */
   takePriority(id: number): Priority | null {
-    const early = this.#earlyPriorities
-    const priority = early?.get(id) ?? null
+    const early = this.earlyPriorities
     if (early === null) return null
+    const priority = early.get(id) ?? null
     early.delete(id)
     // The client has skipped the streams below it, which are now closed.
     if (early.size > 0) for (const other of early.keys()) if (other < id) early.delete(other)
-    if (early.size === 0) this.#earlyPriorities = null
+    if (early.size === 0) this.earlyPriorities = null
     return priority
   }
 }

@@ -7,7 +7,7 @@
 //
 //   wire.receive(bytes, length)
 //   for (let event = wire.next(); event > PAUSED; event = wire.next()) …   respond, pass the body on, pause it
-//   wire.sender.fill(64 * 1024); transport.write(wire.sender.takeOutput()) again while `fill` returns true and the transport is not blocked
+//   wire.sender.fill(64 * 1024); transport.write(wire.sender.output.take()) again while `fill` returns true and the transport is not blocked
 //   for (let s = wire.sender.nextHungry(); s !== null; …) …                let the source of its response continue
 //
 // Errors of the client leave in two ways. An error that concerns a stream resets it, and is the event RESET. An error of the connection is thrown
@@ -53,7 +53,8 @@ export class Http2WireConnection<T> {
   readonly sender: FrameSender<T>
   readonly bodies: BodyReceiver<T>
   readonly control: ConnectionControl<T>
-  readonly #frames: FrameReader
+  /** What arrives. Its owner only asks how far it has been read: `hasBegun`, `inBlock`, `unreadBytes`. */
+  readonly frames: FrameReader
   readonly #allowances = new Allowances()
   readonly #streams = new StreamTable<T>()
   readonly #heads = new HeldHeads()
@@ -92,10 +93,10 @@ export class Http2WireConnection<T> {
 
   /** Our SETTINGS are in the output from the start. */
   constructor(limits: Limits, { offersConnect = false }: Http2Options = {}) {
-    this.#frames = new FrameReader(Math.max(frames.DEFAULT_FRAME_BYTES, ROOM_FOR_REFUSALS * limits.maxRequestHeaderSize))
+    this.frames = new FrameReader(Math.max(frames.DEFAULT_FRAME_BYTES, ROOM_FOR_REFUSALS * limits.maxRequestHeaderSize))
     this.sender = new FrameSender(this.#allowances, this.#forget)
     this.bodies = new BodyReceiver(this.sender)
-    this.control = new ConnectionControl(this.#frames, this.sender, this.#streams, this.#allowances, this.#dropStreams)
+    this.control = new ConnectionControl(this.sender, this.#streams, this.#allowances, this.#dropStreams)
     this.#maxConcurrentStreams = limits.maxConcurrentStreams
     this.#requests = new RequestReader(limits, offersConnect, this.#allowances)
     this.control.announce(limits, this.#requests.maxListBytes, offersConnect)
@@ -106,7 +107,7 @@ export class Http2WireConnection<T> {
   /** Passes in `bytes[0, length)`, borrowed until `next` returns NEED_DATA, PAUSED or CLOSED. */
   receive(bytes: Buffer, length: number): void {
     this.#hasReadAll = false
-    if (this.control.life < state.FAILED) this.#frames.receive(bytes, length)
+    if (this.control.life < state.FAILED) this.frames.receive(bytes, length)
   }
 
   /**
@@ -116,47 +117,42 @@ export class Http2WireConnection<T> {
   next(): number {
     if (this.control.life >= state.FAILED) return CLOSED
     try {
-      return this.#next()
+      if (this.#fresh !== null) this.#keepFresh(this.#fresh)
+      const taking = this.#taking
+      if (taking !== null) {
+        this.#taking = null
+        this.bodies.credit(taking, this.#takingBytes)
+        if (taking.owesEnd && (taking.state === state.CLOSED || !(taking.isPaused || taking.isClosed))) return this.#end(taking)
+      }
+      if (this.sender.output.end >= FULL_OUTPUT_BYTES) {
+        this.frames.hold()
+        return PAUSED
+      }
+      for (;;) {
+        const resumed = this.bodies.resumed.length > 0 ? this.bodies.takeResumed() : null
+        const next = resumed === null && this.#hasReadAll && this.mayBegin ? this.#waiting.shift()! : null
+        const event = resumed !== null ? this.#passOn(resumed) : next !== null ? this.#begin(next) : this.#readFrame()
+        if (event !== NOTHING) return event
+      }
     } catch (error) {
       this.control.fail(error instanceof Http2Error ? error.code : INTERNAL_ERROR)
       throw error
     }
   }
 
-  #next(): number {
-    this.#settleFresh()
-    const taking = this.#taking
-    if (taking !== null) {
-      this.#taking = null
-      this.bodies.credit(taking, this.#takingBytes)
-      if (taking.owesEnd && (taking.state === state.CLOSED || !(taking.isPaused || taking.isClosed))) return this.#end(taking)
-    }
-    if (this.sender.outputBytes >= FULL_OUTPUT_BYTES) {
-      this.#frames.hold()
-      return PAUSED
-    }
-    for (;;) {
-      const resumed = this.bodies.takeResumed()
-      const next = resumed === null && this.#hasReadAll && this.mayBegin ? this.#waiting.shift()! : null
-      const event = resumed !== null ? this.#passOn(resumed) : next !== null ? this.#begin(next) : this.#readFrame()
-      if (event !== NOTHING) return event
-    }
-  }
-
-  #settleFresh(): void {
-    const fresh = this.#fresh
+  #keepFresh(fresh: Http2Stream<T>): void {
     this.#fresh = null
-    if (fresh !== null && !fresh.isClosed) this.#streams.add(fresh)
+    this.#streams.add(fresh)
   }
 
   /** After HEAD or BAD_HEAD, in place of `next`: the rest is read later. */
   rest(): void {
-    this.#settleFresh()
-    this.#frames.hold()
+    if (this.#fresh !== null) this.#keepFresh(this.#fresh)
+    this.frames.hold()
   }
 
   #readFrame(): number {
-    const reader = this.#frames
+    const reader = this.frames
     switch (reader.next()) {
       case NEED_BYTES:
         this.#hasReadAll = true
@@ -197,7 +193,7 @@ export class Http2WireConnection<T> {
   // Requests.
 
   #onHeaders(): number {
-    const { stream: id, isEnd, buffer, start, end } = this.#frames
+    const { stream: id, isEnd, buffer, start, end } = this.frames
     const stream = this.#streams.get(id)
     const from = stream === undefined ? this.#streams.stateOf(id) : stream.state
     const verdict = state.FRAMES_IN[from]![state.IN_HEADERS]
@@ -209,7 +205,7 @@ export class Http2WireConnection<T> {
   #open(id: number, isWhole: boolean): number {
     if ((id & 1) === 0) throw new Http2Error('STREAM_ID')
     this.#streams.open(id)
-    const early = this.control.takePriority(id)
+    const early = this.control.earlyPriorities === null ? null : this.control.takePriority(id)
     const most = this.#maxConcurrentStreams
     if (this.#openStreams >= most || this.unreleased >= ROOM_FOR_RESET * most || !this.#heads.hasRoomFor(this.#requests.listBytes)) {
       this.refusedStreams++
@@ -258,7 +254,7 @@ export class Http2WireConnection<T> {
   // Bodies.
 
   #onData(): number {
-    const { stream: id, flowBytes, flowLeft, dataLeft, isFirst, isLastFrame, isEnd, buffer, start, end } = this.#frames
+    const { stream: id, flowBytes, flowLeft, dataLeft, isFirst, isLastFrame, isEnd, buffer, start, end } = this.frames
     this.bodies.takeWindow(flowBytes, flowLeft)
     const stream = this.#streams.get(id)
     const from = stream === undefined ? this.#streams.stateOf(id) : stream.state
@@ -326,7 +322,7 @@ export class Http2WireConnection<T> {
   /** If the response is complete too, what is held will not be read. */
   #endReceiving(stream: Http2Stream<T>): void {
     stream.owesEnd = true
-    stream.endReceiving()
+    stream.moveTo(stream.state === state.HALF_CLOSED_LOCAL ? state.CLOSED : state.HALF_CLOSED_REMOTE)
     if (stream.isClosed) this.#forget(stream)
   }
 
@@ -344,7 +340,7 @@ export class Http2WireConnection<T> {
   // The end of a stream.
 
   #onReset(): number {
-    const { stream: id, code } = this.#frames
+    const { stream: id, code } = this.frames
     const stream = this.#streams.get(id)
     if (stream === undefined) return this.#judge(id, stream, state.FRAMES_IN[this.#streams.stateOf(id)]![state.IN_RST_STREAM])
     // A client that has its response may reset the stream for good reason.
@@ -384,7 +380,7 @@ export class Http2WireConnection<T> {
 
   /** A frame that is an error of its stream, whatever the state. */
   #onStreamFault(fault: FaultName): number {
-    const { stream: id } = this.#frames
+    const { stream: id } = this.frames
     const stream = this.#streams.get(id)
     if (stream !== undefined) return this.#resetFor(stream, fault)
     // A stream that was never opened cannot be reset (RFC 9113 §6.4).
@@ -397,6 +393,7 @@ export class Http2WireConnection<T> {
   readonly #forget = (stream: Http2Stream<T>): void => {
     this.#openStreams--
     if (stream === this.#fresh) {
+      this.#fresh = null
       if (stream.state === state.RESET) this.#streams.rememberReset(stream.id)
     } else this.#streams.delete(stream)
     if (stream.heldBytes === 0) return
@@ -414,7 +411,7 @@ export class Http2WireConnection<T> {
   }
 
   #onWindowUpdate(): number {
-    const { stream: id, value } = this.#frames
+    const { stream: id, value } = this.frames
     this.#allowances.spend(allowances.WINDOW_UPDATES)
     if (id === 0) {
       if (!this.sender.openWindow(null, value)) throw new Http2Error('WINDOW_OVERFLOW_CONNECTION')
@@ -430,7 +427,7 @@ export class Http2WireConnection<T> {
     if (this.#fresh !== null) this.#streams.add(this.#fresh)
     this.#fresh = this.#taking = null
     for (const stream of this.#waiting.splice(0)) this.release(stream)
-    this.#frames.drop()
+    this.frames.drop()
     for (const stream of this.#streams.values()) this.sender.leaveReset(stream)
   }
 
@@ -443,6 +440,6 @@ export class Http2WireConnection<T> {
 
   /** Size of the memory held between two calls of `receive`: incomplete frames, and bodies that are paused. */
   get heldBytes(): number {
-    return this.#frames.heldBytes + this.bodies.heldBodyBytes
+    return this.frames.heldBytes + this.bodies.heldBodyBytes
   }
 }

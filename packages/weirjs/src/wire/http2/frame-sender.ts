@@ -1,6 +1,6 @@
 // Everything that is sent on one HTTP/2 connection: heads, bodies no faster than the client opens its windows, and control frames.
 //
-// Frames gather in one output, which the owner writes once in each turn: `fill`, `takeOutput`. Heads and control frames are written to it
+// Frames gather in one output, which the owner writes once in each turn: `fill`, `output.take`. Heads and control frames are written to it
 // immediately, because the order of heads matters (RFC 7541 §2.2). Bodies wait as references to the owner's bytes, and are copied once, into a
 // frame, when the client's windows allow it and the output has room. A client that does not read therefore keeps one output in memory, and of
 // each response the pieces that its owner passed in before `nextHungry` returned the stream again.
@@ -10,7 +10,9 @@ import type { Allowances } from './allowances.ts'
 import { Http2Error, NO_ERROR } from './errors.ts'
 import { FrameOutput } from './frame-output.ts'
 import {
+  DATA,
   DEFAULT_FRAME_BYTES,
+  END_STREAM,
   FRAME_HEAD_BYTES,
   GOAWAY_BYTES,
   MOST_31_BITS,
@@ -20,7 +22,7 @@ import {
   WINDOW_UPDATE_BYTES,
 } from './frames/frame-types.ts'
 import {
-  writeDataHead,
+  writeFrameHead,
   writeGoaway,
   writePing,
   writeRstStream,
@@ -47,8 +49,9 @@ export class FrameSender<T> {
   readonly #allowances: Allowances
   /** Both sides of the stream have ended it, or one of them has reset it. */
   readonly #forget: (stream: Http2Stream<T>) => void
-  readonly #output = new FrameOutput()
-  readonly #heads = new HeadWriter(this.#output)
+  /** The frames that are ready to be written. */
+  readonly output: FrameOutput = new FrameOutput()
+  readonly #heads = new HeadWriter(this.output)
   readonly #scheduler = new Scheduler<T>()
   /** What we may still send on all streams together. */
   #sendWindow = DEFAULT_WINDOW_BYTES
@@ -56,18 +59,13 @@ export class FrameSender<T> {
   queuedBytes = 0
   /** Bytes of bodies that have been put into frames. */
   sentDataBytes = 0
-  /** Streams whose owners may send more. */
-  #dry: Http2Stream<T>[] = []
+  /** Streams whose owners may send more, for `nextHungry`. */
+  readonly dry: Http2Stream<T>[] = []
 
   /** @param forget called with each stream that both sides have ended, or that one of them has reset */
   constructor(allowances: Allowances, forget: (stream: Http2Stream<T>) => void) {
     this.#allowances = allowances
     this.#forget = forget
-  }
-
-  /** Bytes that are ready to be written. */
-  get outputBytes(): number {
-    return this.#output.end
   }
 
   // Responses. On a stream that is closed these do nothing: the client has left, and an event has told the owner.
@@ -118,8 +116,8 @@ export class FrameSender<T> {
     }
     if (!waits && this.#fits(stream, length)) {
       const at = this.#writeDataHead(stream, length, isLast)
-      this.#output.bytes.set(bytes, at)
-      this.#output.end = at + length
+      this.output.bytes.set(bytes, at)
+      this.output.end = at + length
       this.#count(stream, length)
       this.#allowances.earnFrame()
       if (isLast) this.#endSending(stream)
@@ -142,9 +140,9 @@ export class FrameSender<T> {
       return
     }
     const at = this.#writeDataHead(stream, byteLength, true)
-    if (byteLength === text.length) writeLatin1(this.#output.bytes, at, text)
-    else this.#output.bytes.write(text, at, 'utf8')
-    this.#output.end = at + byteLength
+    if (byteLength === text.length) writeLatin1(this.output.bytes, at, text)
+    else this.output.bytes.write(text, at, 'utf8')
+    this.output.end = at + byteLength
     this.#count(stream, byteLength)
     this.#endSending(stream)
   }
@@ -179,13 +177,13 @@ export class FrameSender<T> {
    */
   fill(maxBytes: number): boolean {
     const scheduler = this.#scheduler
-    const output = this.#output
+    const output = this.output
     const bytes = Math.min(maxBytes - output.end, this.queuedBytes, this.#sendWindow)
-    if (scheduler.isEmpty || bytes <= 0) return !scheduler.isEmpty && this.#sendWindow > 0
+    if (scheduler.mask === 0 || bytes <= 0) return scheduler.mask !== 0 && this.#sendWindow > 0
     output.reserve(bytes + FRAME_HEAD_BYTES * Math.ceil(bytes / MOST_DATA_BYTES))
     while (this.#sendWindow > 0) {
       const room = maxBytes - output.end - FRAME_HEAD_BYTES
-      if (room < LEAST_ROOM_BYTES) return !scheduler.isEmpty
+      if (room < LEAST_ROOM_BYTES) return scheduler.mask !== 0
       const stream = scheduler.next()
       if (stream === null) return false
       this.#writeFrame(stream, room)
@@ -198,17 +196,12 @@ export class FrameSender<T> {
     return Math.max(0, Math.min(stream.sendWindow, this.#sendWindow))
   }
 
-  /** Hands out what is ready to be written. The memory belongs to the caller, and does not change. */
-  takeOutput(): Buffer {
-    return this.#output.take()
-  }
-
   /**
    * A stream whose response is not complete, while nothing of it waits and the client's windows are open: its source may produce more. A stream
    * is returned once after everything that was sent on it is in frames.
    */
   nextHungry(): Http2Stream<T> | null {
-    const dry = this.#dry
+    const { dry } = this
     while (this.#sendWindow > 0 && dry.length > 0) {
       const stream = dry.shift()!
       stream.isListed = false
@@ -268,35 +261,35 @@ export class FrameSender<T> {
   // Control frames.
 
   writeReset(id: number, code: number): void {
-    const bytes = this.#output.reserve(FRAME_HEAD_BYTES + RST_STREAM_BYTES)
-    this.#output.end = writeRstStream(bytes, this.#output.end, id, code)
+    const bytes = this.output.reserve(FRAME_HEAD_BYTES + RST_STREAM_BYTES)
+    this.output.end = writeRstStream(bytes, this.output.end, id, code)
   }
 
   /** @param pairs id, value, id, value */
   writeSettings(pairs: readonly number[]): void {
-    const bytes = this.#output.reserve(FRAME_HEAD_BYTES + (pairs.length / 2) * SETTING_BYTES)
-    this.#output.end = writeSettings(bytes, this.#output.end, pairs)
+    const bytes = this.output.reserve(FRAME_HEAD_BYTES + (pairs.length / 2) * SETTING_BYTES)
+    this.output.end = writeSettings(bytes, this.output.end, pairs)
   }
 
   writeSettingsAck(): void {
-    const bytes = this.#output.reserve(FRAME_HEAD_BYTES)
-    this.#output.end = writeSettingsAck(bytes, this.#output.end)
+    const bytes = this.output.reserve(FRAME_HEAD_BYTES)
+    this.output.end = writeSettingsAck(bytes, this.output.end)
   }
 
   writePing(payload: Buffer, from: number, isAck: boolean): void {
-    const bytes = this.#output.reserve(FRAME_HEAD_BYTES + PING_BYTES)
-    this.#output.end = writePing(bytes, this.#output.end, payload, from, isAck)
+    const bytes = this.output.reserve(FRAME_HEAD_BYTES + PING_BYTES)
+    this.output.end = writePing(bytes, this.output.end, payload, from, isAck)
   }
 
   writeGoaway(lastStream: number, code: number): void {
-    const bytes = this.#output.reserve(FRAME_HEAD_BYTES + GOAWAY_BYTES)
-    this.#output.end = writeGoaway(bytes, this.#output.end, lastStream, code)
+    const bytes = this.output.reserve(FRAME_HEAD_BYTES + GOAWAY_BYTES)
+    this.output.end = writeGoaway(bytes, this.output.end, lastStream, code)
   }
 
   /** @param id 0 for the connection */
   writeWindowUpdate(id: number, increment: number): void {
-    const bytes = this.#output.reserve(FRAME_HEAD_BYTES + WINDOW_UPDATE_BYTES)
-    this.#output.end = writeWindowUpdate(bytes, this.#output.end, id, increment)
+    const bytes = this.output.reserve(FRAME_HEAD_BYTES + WINDOW_UPDATE_BYTES)
+    this.output.end = writeWindowUpdate(bytes, this.output.end, id, increment)
   }
 
   // Bodies.
@@ -310,19 +303,19 @@ export class FrameSender<T> {
   /** Whether a piece can become a frame now: no other stream waits, and there is room. */
   #fits(stream: Http2Stream<T>, length: number): boolean {
     return (
-      this.#scheduler.isEmpty &&
+      this.#scheduler.mask === 0 &&
       stream.queuedBytes === 0 &&
       length <= MOST_DATA_BYTES &&
       length <= stream.sendWindow &&
       length <= this.#sendWindow &&
-      this.#output.end + length <= DIRECT_OUTPUT_BYTES
+      this.output.end + length <= DIRECT_OUTPUT_BYTES
     )
   }
 
   /** @returns where the payload goes, for which there is room */
   #writeDataHead(stream: Http2Stream<T>, length: number, isEnd: boolean): number {
-    const bytes = this.#output.reserve(FRAME_HEAD_BYTES + length)
-    return writeDataHead(bytes, this.#output.end, stream.id, length, isEnd)
+    const bytes = this.output.reserve(FRAME_HEAD_BYTES + length)
+    return writeFrameHead(bytes, this.output.end, length, DATA, isEnd ? END_STREAM : 0, stream.id)
   }
 
   /** Bytes have been put into a frame. */
@@ -354,8 +347,8 @@ export class FrameSender<T> {
     const isAll = length === stream.queuedBytes
     const isEnd = isAll && stream.isLast && stream.trailersOut === null
     const at = this.#writeDataHead(stream, length, isEnd)
-    takePieces(stream, this.#output.bytes, at, length)
-    this.#output.end = at + length
+    takePieces(stream, this.output.bytes, at, length)
+    this.output.end = at + length
     stream.queuedBytes -= length
     this.queuedBytes -= length
     this.#count(stream, length)
@@ -369,14 +362,14 @@ export class FrameSender<T> {
 
   /** Ends a response of which nothing waits. This needs no window (RFC 9113 §6.9.1). */
   #writeEnd(stream: Http2Stream<T>): void {
-    if (stream.trailersOut === null) this.#output.end = this.#writeDataHead(stream, 0, true)
+    if (stream.trailersOut === null) this.output.end = this.#writeDataHead(stream, 0, true)
     else this.#heads.writeTrailers(stream.id, stream.trailersOut)
     this.#endSending(stream)
   }
 
   #endSending(stream: Http2Stream<T>): void {
     stream.isLast = true
-    stream.endSending()
+    stream.moveTo(stream.state === state.HALF_CLOSED_REMOTE ? state.CLOSED : state.HALF_CLOSED_LOCAL)
     this.#allowances.earnRequest()
     if (!stream.isClosed && stream.resetAfterEnd >= 0) this.abandon(stream, stream.resetAfterEnd)
     else if (stream.isClosed) this.#leave(stream)
@@ -390,11 +383,11 @@ export class FrameSender<T> {
   #list(stream: Http2Stream<T>): void {
     if (stream.isListed) return
     stream.isListed = true
-    this.#dry.push(stream)
+    this.dry.push(stream)
   }
 
   #leave(stream: Http2Stream<T>): void {
-    this.#scheduler.remove(stream)
+    if (stream.place !== -1) this.#scheduler.remove(stream)
     this.queuedBytes -= stream.queuedBytes
     stream.queuedBytes = 0
     stream.pieces = null

@@ -106,7 +106,7 @@ export function readHttp2Head(fields: readonly HeaderField[], isWhole: boolean, 
   if (scheme === null || path === null) throw new ProtocolError('WEIR_PSEUDO_FIELDS', 'no :scheme or no :path')
   if (scheme !== 'https' && !/^https?$/i.test(scheme)) throw new ProtocolError('WEIR_TARGET_FORM')
   const pathFlags = checkPath(path)
-  if (authority !== null) checkAuthority(authority, host, hosts)
+  if (authority !== null && (authority !== lastHost || host !== null)) checkAuthority(authority, host, hosts)
 
   // The equivalent text, in the order in which HTTP/1.1 would read and refuse it.
   const { maxRequestHeaderSize } = limits
@@ -145,6 +145,7 @@ export function readHttp2Head(fields: readonly HeaderField[], isWhole: boolean, 
   const isPlain = (pathFlags & TARGET_SPECIAL) === 0 && path.charCodeAt(0) === SLASH
   const target = isPlain ? plainTarget(path) : readTarget(method, path)
   const targetStart = method.length + 1
+  const asked = host ?? authority
   const head = new MutableHead(
     text,
     method,
@@ -153,7 +154,7 @@ export function readHttp2Head(fields: readonly HeaderField[], isWhole: boolean, 
     targetStart + path.length + 1,
     1,
     start.length,
-    checkedHost(host ?? authority),
+    asked === lastHost ? lastHost : checkedHost(asked),
   )
   head.isHttp2 = true
   head.upgrade = protocol !== null
@@ -258,7 +259,7 @@ function checkAuthority(authority: string, host: string | null, hosts: number): 
 /** A client sends an empty Host if its target has no authority (RFC 9112 §3.2). */
 function checkedHost(host: string | null): string {
   if (host === null) throw new ProtocolError('WEIR_HOST_MISSING')
-  if (host === '' || host === lastHost) return host
+  if (host === '') return host
   if (!isAuthority(host)) throw new ProtocolError('WEIR_HOST_SYNTAX')
   if (host.length <= MAX_REMEMBERED_CHARS) lastHost = host
   return host

@@ -13,21 +13,17 @@ const URGENCIES = 8
 export class Scheduler<T> {
   /** For each place the stream that is next; the others follow in a ring. A place is twice the urgency, and one more for incremental streams. */
   readonly #first: (Http2Stream<T> | null)[] = new Array(2 * URGENCIES).fill(null)
-  /** A bit for each place that is not empty. */
-  #mask = 0
+  /** A bit for each place that is not empty: 0 if no stream waits. Only the methods change it. */
+  mask = 0
   /** Whether an incremental stream had the last turn. */
   #wasIncremental = false
-
-  get isEmpty(): boolean {
-    return this.#mask === 0
-  }
 
   add(stream: Http2Stream<T>): void {
     if (stream.place !== -1) return
     const place = 2 * stream.urgency + (stream.isIncremental ? 1 : 0)
     const first = this.#first[place]!
     stream.place = place
-    this.#mask |= 1 << place
+    this.mask |= 1 << place
     if (first === null) {
       stream.previous = stream.next = stream
       this.#first[place] = stream
@@ -53,7 +49,7 @@ export class Scheduler<T> {
     if (place === -1) return
     if (stream.next === stream) {
       this.#first[place] = null
-      this.#mask &= ~(1 << place)
+      this.mask &= ~(1 << place)
     } else {
       stream.previous!.next = stream.next
       stream.next!.previous = stream.previous
@@ -65,7 +61,7 @@ export class Scheduler<T> {
 
   /** The stream that sends the next frame. It stays here until it is removed. */
   next(): Http2Stream<T> | null {
-    const mask = this.#mask
+    const mask = this.mask
     if (mask === 0) return null
     const lowest = 31 - Math.clz32(mask & -mask)
     let place = lowest

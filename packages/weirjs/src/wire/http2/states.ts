@@ -82,13 +82,9 @@ export const LIFE_MOVES: readonly (readonly number[])[] = [
   [], // gone
 ]
 
-const STREAM_MASKS = masksOf(STREAM_MOVES)
+/** `STREAM_MOVES` as bits, for `moveTo` of a stream. */
+export const STREAM_MASKS: readonly number[] = masksOf(STREAM_MOVES)
 const LIFE_MASKS = masksOf(LIFE_MOVES)
-
-/** @throws Error for a move of a stream that is not in the table */
-export function checkStreamMove(from: number, to: number): void {
-  if (((STREAM_MASKS[from]! >> to) & 1) === 0) throw illegalMove('stream', STREAM_STATE_NAMES, from, to)
-}
 
 /** @throws Error for a move of the connection that is not in the table */
 export function checkLifeMove(from: number, to: number): void {

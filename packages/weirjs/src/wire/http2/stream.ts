@@ -5,11 +5,11 @@
 
 import { Buffer } from 'node:buffer'
 import type { WeirError } from '../../base/errors.ts'
+import { illegalMove } from '../../base/moves.ts'
 import { CHUNKED } from '../head/framing.ts'
 import type { Head } from '../head/head.ts'
 import { NO_HEAD } from '../head/head.ts'
 import * as state from './states.ts'
-import { checkStreamMove } from './states.ts'
 
 export const NO_BYTES = Buffer.alloc(0)
 const NO_FIELDS: readonly (readonly [name: string, value: string])[] = []
@@ -26,14 +26,24 @@ export class Http2Stream<T> {
   head: Head = NO_HEAD
   /** Whether the response has no body because the method is HEAD. Known even if the rest of the head was refused. */
   isHead = false
+  /** Whether its DATA frames contain another protocol instead of a body (RFC 8441). */
+  isTunnel = false
   /** Why the head was refused; null if it was not. */
   refusal: WeirError | null = null
   /** Whether the request ends with its head. */
   isWhole = false
   /** Trailer fields of the request, once END has been returned. */
   trailers: readonly (readonly [name: string, value: string])[] = NO_FIELDS
-  /** One of the states of states.ts. A field, because it is read many times for each request; only `moveTo` changes it. */
+  // Fields and not getters, because they are read many times for each request. Only `moveTo` changes them.
+
+  /** One of the states of states.ts. */
   readonly state: number = state.IDLE
+  /** Whether the client may still send parts of the request. */
+  readonly isReceiving: boolean = false
+  /** Whether parts of the response may still be sent: it has neither ended nor been reset. */
+  readonly isSending: boolean = false
+  /** Whether nothing more is received or sent. */
+  readonly isClosed: boolean = false
 
   // The request.
 
@@ -61,7 +71,7 @@ export class Http2Stream<T> {
   isResumed = false
   /** @internal HEAD has not been returned. */
   isWaiting = false
-  /** @internal Its owner is done with it. */
+  /** Its owner is done with it. */
   isReleased = false
 
   // The response.
@@ -109,26 +119,6 @@ export class Http2Stream<T> {
     this.sendWindow = sendWindow
   }
 
-  /** Whether the client may still send parts of the request. */
-  get isReceiving(): boolean {
-    return this.state === state.OPEN || this.state === state.HALF_CLOSED_LOCAL
-  }
-
-  /** Whether parts of the response may still be sent: it has neither ended nor been reset. */
-  get isSending(): boolean {
-    return this.state === state.OPEN || this.state === state.HALF_CLOSED_REMOTE
-  }
-
-  /** Whether nothing more is received or sent. */
-  get isClosed(): boolean {
-    return this.state >= state.CLOSED
-  }
-
-  /** Whether its DATA frames contain another protocol instead of a body (RFC 8441). */
-  get isTunnel(): boolean {
-    return this.head.upgrade
-  }
-
   /** @internal Whether the body may have `bytes` more than have been received. @param isLast whether those are the last ones */
   mayReceive(bytes: number, isLast: boolean): boolean {
     const { contentLength } = this.head
@@ -139,17 +129,11 @@ export class Http2Stream<T> {
 
   /** @internal @throws Error for a move that is not in §5.1 */
   moveTo(to: number): void {
-    checkStreamMove(this.state, to)
-    ;(this as { state: number }).state = to
-  }
-
-  /** @internal The client has sent END_STREAM. */
-  endReceiving(): void {
-    this.moveTo(this.state === state.HALF_CLOSED_LOCAL ? state.CLOSED : state.HALF_CLOSED_REMOTE)
-  }
-
-  /** @internal We have sent END_STREAM. */
-  endSending(): void {
-    this.moveTo(this.state === state.HALF_CLOSED_REMOTE ? state.CLOSED : state.HALF_CLOSED_LOCAL)
+    if (((state.STREAM_MASKS[this.state]! >> to) & 1) === 0) throw illegalMove('stream', state.STREAM_STATE_NAMES, this.state, to)
+    const own = this as { state: number; isReceiving: boolean; isSending: boolean; isClosed: boolean }
+    own.state = to
+    own.isReceiving = to === state.OPEN || to === state.HALF_CLOSED_LOCAL
+    own.isSending = to === state.OPEN || to === state.HALF_CLOSED_REMOTE
+    own.isClosed = to >= state.CLOSED
   }
 }

@@ -273,31 +273,27 @@ export class FrameReader {
     this.#length = length
     this.stream = stream
     checkFrameHead(type, flags, length, stream)
-    this.#beginPayload()
-  }
-
-  #beginPayload(): void {
-    switch (this.#type) {
+    switch (type) {
       case DATA:
-        this.#mode = (this.#flags & PADDED) !== 0 ? PADDED_DATA : PLAIN_DATA
-        this.#left = this.#length
+        this.#mode = (flags & PADDED) !== 0 ? PADDED_DATA : PLAIN_DATA
+        this.#left = length
         this.#padding = this.#untoldBytes = 0
         this.#isInData = false
         break
       case HEADERS:
-        this.#blockCost = 0
-        this.#countBlock(this.#length)
+        this.#blockCost = length
         break
       case CONTINUATION:
         if (this.#blockStream === 0) throw new Http2Error('BLOCK_MISSING')
-        this.#countBlock(FRAME_HEAD_BYTES + this.#length)
+        this.#blockCost += FRAME_HEAD_BYTES + length
         break
       case PRIORITY:
-        if (this.#length !== PRIORITY_BYTES) this.#beginSkipping()
+        if (length !== PRIORITY_BYTES) this.#beginSkipping()
         break
       default:
-        if (this.#type > CONTINUATION && this.#type !== PRIORITY_UPDATE) this.#beginSkipping()
+        if (type > CONTINUATION && type !== PRIORITY_UPDATE) this.#beginSkipping()
     }
+    if (this.#blockCost > this.#maxBlockBytes) throw new Http2Error('BLOCK_TOO_LARGE')
   }
 
   /** A complete frame, whose payload is at `start`. */
@@ -393,11 +389,6 @@ export class FrameReader {
   }
 
   // Field blocks (§4.3)
-
-  #countBlock(bytes: number): void {
-    this.#blockCost += bytes
-    if (this.#blockCost > this.#maxBlockBytes) throw new Http2Error('BLOCK_TOO_LARGE')
-  }
 
   #readHeaders(): number {
     if ((this.#flags & PADDED) !== 0) this.end -= this.buffer[this.start]!

@@ -5,7 +5,6 @@ import type { Buffer } from 'node:buffer'
 import {
   ACK,
   CONTINUATION,
-  DATA,
   END_HEADERS,
   END_STREAM,
   FRAME_HEAD_BYTES,
@@ -29,12 +28,11 @@ export function writeFrameHead(target: Buffer, at: number, length: number, type:
   target[at + 2] = length
   target[at + 3] = type
   target[at + 4] = flags
-  return writeUint32(target, at + 5, stream)
-}
-
-/** The head of a DATA frame. Its payload follows. */
-export function writeDataHead(target: Buffer, at: number, stream: number, length: number, isEnd: boolean): number {
-  return writeFrameHead(target, at, length, DATA, isEnd ? END_STREAM : 0, stream)
+  target[at + 5] = stream >>> 24
+  target[at + 6] = stream >>> 16
+  target[at + 7] = stream >>> 8
+  target[at + 8] = stream
+  return at + FRAME_HEAD_BYTES
 }
 
 /**

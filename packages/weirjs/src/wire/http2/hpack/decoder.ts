@@ -118,8 +118,8 @@ export class HpackDecoder {
     const literals = mayKeep && nameIndex <= LAST_STATIC ? this.#literals : null
     if (literals === null) return new HeaderField(nameIndex === 0 ? this.#text() : this.#entry(nameIndex).name, this.#text())
     const from = this.#at
-    if (nameIndex === 0) this.#skipText()
-    this.#skipText()
+    if (nameIndex === 0) this.#at = this.#textEnd()
+    this.#at = this.#textEnd()
     const to = this.#at
     const known = literals.find(nameIndex, this.#bytes, from, to)
     if (known !== null) return known
@@ -131,34 +131,30 @@ export class HpackDecoder {
 
   /** A string literal (§5.2). */
   #text(): string {
-    const first = this.#byte()
-    const length = this.#integer(first & LENGTH_PREFIX, LENGTH_PREFIX)
-    const from = this.#take(length)
+    const first = this.#bytes[this.#at]!
+    const to = this.#textEnd()
+    const from = this.#at
+    const length = to - from
+    this.#at = to
     if (length === 0) return ''
-    if (first < HUFFMAN) return this.#bytes.toString('latin1', from, from + length)
+    if (first < HUFFMAN) return this.#bytes.toString('latin1', from, to)
     const room = 2 * length + 2
     const target = room <= scratch.length ? scratch : Buffer.allocUnsafeSlow(room)
-    const decoded = decodeHuffman(this.#bytes, from, from + length, target)
+    const decoded = decodeHuffman(this.#bytes, from, to, target)
     if (decoded === INVALID) throw new Http2Error('HPACK_HUFFMAN')
     return target.toString('latin1', 0, decoded)
   }
 
-  #skipText(): void {
-    const first = this.#byte()
-    this.#take(this.#integer(first & LENGTH_PREFIX, LENGTH_PREFIX))
+  /** Reads the length of a string literal. @returns where the text ends, which begins at `#at` */
+  #textEnd(): number {
+    const length = this.#integer(this.#byte() & LENGTH_PREFIX, LENGTH_PREFIX)
+    if (length > this.#end - this.#at) throw new Http2Error('HPACK_TRUNCATED')
+    return this.#at + length
   }
 
   #byte(): number {
     if (this.#at >= this.#end) throw new Http2Error('HPACK_TRUNCATED')
     return this.#bytes[this.#at++]!
-  }
-
-  /** Skips `length` bytes. @returns where they begin */
-  #take(length: number): number {
-    const from = this.#at
-    if (length > this.#end - from) throw new Http2Error('HPACK_TRUNCATED')
-    this.#at = from + length
-    return from
   }
 
   /** An integer whose first bits have been read (§5.1). */

@@ -53,7 +53,7 @@ export function mostFieldBytes(name: string, value: string): number {
 }
 
 export class HpackEncoder {
-  readonly #table = new DynamicTable(DEFAULT_TABLE_BYTES)
+  readonly table: DynamicTable = new DynamicTable(DEFAULT_TABLE_BYTES)
   readonly #ownLimitBytes: number
   /** The smallest size that the table has had since the last block, if the client has not been told; otherwise `NO_UPDATE`. */
   #lowestBytes = NO_UPDATE
@@ -64,16 +64,12 @@ export class HpackEncoder {
     this.setPeerLimit(DEFAULT_TABLE_BYTES)
   }
 
-  get tableBytes(): number {
-    return this.#table.bytes
-  }
-
   /** The client's SETTINGS_HEADER_TABLE_SIZE. The next block states the size that was chosen. */
   setPeerLimit(bytes: number): void {
     const size = Math.min(bytes, this.#ownLimitBytes)
-    if (size === this.#table.maxBytes) return
+    if (size === this.table.maxBytes) return
     this.#lowestBytes = Math.min(this.#lowestBytes, size)
-    this.#table.resize(size)
+    this.table.resize(size)
   }
 
   /**
@@ -83,7 +79,7 @@ export class HpackEncoder {
   begin(target: Buffer, at: number): number {
     const lowest = this.#lowestBytes
     if (lowest === NO_UPDATE) return at
-    const { maxBytes } = this.#table
+    const { maxBytes } = this.table
     this.#lowestBytes = NO_UPDATE
     // Of several changes, the smallest size is sent, because it evicted entries, and the last one (§4.2).
     const next = lowest < maxBytes ? writeInteger(target, at, lowest, 0x1f, 0x20) : at
@@ -103,10 +99,15 @@ export class HpackEncoder {
     let next: number
     if (indexing === INDEX && this.#isWorthIndexing(name, value)) {
       next = writeInteger(target, at, nameIndex, 0x3f, 0x40)
-      this.#table.add(new HeaderField(name, value))
+      this.table.add(new HeaderField(name, value))
     } else next = writeInteger(target, at, nameIndex, 0x0f, indexing === NEVER ? 0x10 : 0)
     if (nameIndex === 0) next = writeText(target, next, name)
     return writeText(target, next, value)
+  }
+
+  /** Writes a field that enters no table and is in none. @param name its index @returns where it ends */
+  writePlain(target: Buffer, at: number, name: number, value: string): number {
+    return writeText(target, writeInteger(target, at, name, 0x0f, 0), value)
   }
 
   /** @returns the index of the field; if only its name is in a table, the negative index of the name; otherwise 0 */
@@ -117,7 +118,7 @@ export class HpackEncoder {
       nameIndex = known.first
       for (let index = known.first; index < known.end; index++) if (STATIC_TABLE[index]!.value === value) return index
     }
-    const table = this.#table
+    const table = this.table
     const age = table.find(name, value)
     if (age >= 0) return LAST_STATIC + 1 + age
     if (nameIndex === 0 && table.nameAge >= 0) nameIndex = LAST_STATIC + 1 + table.nameAge
@@ -125,7 +126,7 @@ export class HpackEncoder {
   }
 
   #isWorthIndexing(name: string, value: string): boolean {
-    return name.length + value.length + ENTRY_OVERHEAD <= MOST_OF_TABLE * this.#table.maxBytes
+    return name.length + value.length + ENTRY_OVERHEAD <= MOST_OF_TABLE * this.table.maxBytes
   }
 }
 
