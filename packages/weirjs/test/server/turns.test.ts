@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { type TestContext, test } from 'node:test'
 
-import { HttpServer, type ServerOptions } from '../../src/index.ts'
+import { csv, HttpServer, type ServerOptions } from '../../src/index.ts'
 import { cert, key } from '../support/certificate.ts'
 import { ACK, DATA, END_HEADERS, END_STREAM, encodeFields, encodeFrame, HEADERS, PREFACE, SETTINGS } from '../support/http2-client.ts'
 import { RawClient } from '../support/raw-client.ts'
@@ -240,3 +240,20 @@ for (const { what, options, bytes } of bodies) {
     assert.ok(most <= PARTS * PIECES, `${most} in one turn`)
   })
 }
+
+test('tables whose rows take long to make share a turn, however many clients ask for one at once', async (t) => {
+  const turns = new Turns(t)
+  const server = new HttpServer({ logger: null })
+  async function* rows() {
+    for (let n = 0; n < 1_000; n++) {
+      for (const start = performance.now(); performance.now() - start < 0.1; );
+      turns.count()
+      yield { text: 'a table row' }
+    }
+  }
+  server.mapGet('/table', () => csv(rows(), { columns: ['text'] }))
+  const all = await Promise.all(Array.from({ length: 10 }, () => server.inject({ url: '/table' })))
+  for (const response of all) assert.equal(response.text().split('\r\n').length, 1_002)
+  assert.equal(turns.all, 10_000)
+  assert.ok(turns.most < 1_500, `${turns.most} rows in one turn`)
+})

@@ -57,6 +57,8 @@ export const CSV_RULES = rules<CsvOptions<Record<string, never>>>('csv')({
 
 /** Rows are gathered until their text has this many characters. */
 const PIECE = 16_384
+/** Or for so long: tables of many clients are made at the same time, and only between two pieces do others have their turn. */
+const PIECE_MS = 5
 /** What spreadsheets read as the beginning of a formula, in narrow and wide characters. */
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 const BEGINNING = '[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20]'
@@ -113,26 +115,38 @@ function withoutFormulas(separator: string): (text: string) => string {
 }
 
 async function* piecesOf(rows: AsyncIterable<object>, head: string, lineOf: (row: object) => string): AsyncGenerator<string> {
-  let text = head
-  for await (const row of rows) {
-    text += lineOf(row)
-    if (text.length < PIECE) continue
-    yield text
-    text = ''
-  }
-  if (text !== '') yield text
+  const pieces = new Pieces(head)
+  for await (const row of rows) if (pieces.add(lineOf(row))) yield pieces.take()
+  if (pieces.text !== '') yield pieces.take()
 }
 
 /** The same for synchronous rows. */
 async function* piecesAtOnce(rows: Iterable<object>, head: string, lineOf: (row: object) => string): AsyncGenerator<string> {
-  let text = head
-  for (const row of rows) {
-    text += lineOf(row)
-    if (text.length < PIECE) continue
-    yield text
-    text = ''
+  const pieces = new Pieces(head)
+  for (const row of rows) if (pieces.add(lineOf(row))) yield pieces.take()
+  if (pieces.text !== '') yield pieces.take()
+}
+
+class Pieces {
+  text: string
+  #start = performance.now()
+
+  constructor(head: string) {
+    this.text = head
   }
-  if (text !== '') yield text
+
+  /** @returns whether they are a piece */
+  add(line: string): boolean {
+    if (this.text === '') this.#start = performance.now()
+    this.text += line
+    return this.text.length >= PIECE || performance.now() - this.#start >= PIECE_MS
+  }
+
+  take(): string {
+    const { text } = this
+    this.text = ''
+    return text
+  }
 }
 
 /** @throws WEIR_OPTION_INVALID */
