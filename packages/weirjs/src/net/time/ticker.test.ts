@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { eventually } from '../../../test/support/serving.ts'
+import { Turns } from '../../../test/support/turns.ts'
 import { DEFAULT_TIMEOUTS } from '../../base/limits.ts'
 import { TestClock } from '../../testing/test-clock.ts'
 import { Ticker, type Timed } from './ticker.ts'
@@ -11,9 +13,11 @@ const TIMEOUTS = { ...DEFAULT_TIMEOUTS, lingerTimeout: 4000 }
 class Connection implements Timed {
   isIdle = false
   elapsed: number[] = []
+  onTick: () => void = () => {}
 
   tick(elapsedMs: number): void {
     this.elapsed.push(elapsedMs)
+    this.onTick()
   }
 }
 
@@ -54,6 +58,26 @@ test('reading the time in an idle second returns it exactly, and restores the sh
   connection.elapsed = []
   await clock.advance(1000)
   assert.deepEqual(connection.elapsed, [1200, 500], 'the first tick counts the time since the last one')
+})
+
+test('many connections are checked in several turns, each once and with the same time', async (t) => {
+  const { clock, ticker } = started()
+  const turns = new Turns(t)
+  const many = Array.from({ length: 2_000 }, () => new Connection())
+  for (const one of many) {
+    one.isIdle = true
+    one.onTick = () => turns.count()
+    ticker.add(one)
+  }
+  await clock.advance(500)
+  await eventually(() => many.at(-1)!.elapsed.length === 1, 'the last one')
+  assert.ok(turns.most < 600, `${turns.most} in one turn`)
+  await clock.advance(500)
+  await eventually(() => many.at(-1)!.elapsed.length === 2, 'the last one again')
+  for (const { elapsed } of many) assert.deepEqual(elapsed, [500, 500])
+  // Removed while the others wait.
+  await clock.advance(500)
+  for (const one of many) ticker.delete(one)
 })
 
 test('nothing ticks without connections', async () => {

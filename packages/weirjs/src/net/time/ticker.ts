@@ -17,6 +17,8 @@ export interface Timed {
 const SHORTEST_PERIOD_MS = 10
 const LONGEST_PERIOD_MS = 500
 const LONGEST_IDLE_PERIOD_MS = 1000
+/** How many are checked in one turn of the event loop. They may all have something to do, such as to close: 10,000 at once would take 17 ms or more. */
+const MOST_IN_A_TURN = 256
 /** The largest number of periods that one tick may count. */
 const MOST_PERIODS = 2
 
@@ -26,6 +28,8 @@ export class Ticker {
   readonly #idlePeriodMs: number
   #stop: (() => void) | null = null
   #isIdle = false
+  /** Those that have not been checked in this tick; null between ticks. */
+  #rest: Iterator<Timed> | null = null
   #second = 0
   /** How late a timeout may be noticed, in milliseconds. */
   readonly periodMs: number
@@ -67,7 +71,7 @@ export class Ticker {
     this.#timed.delete(timed)
     if (this.#timed.size > 0 || this.#stop === null) return
     this.#stop()
-    this.#stop = null
+    this.#stop = this.#rest = null
   }
 
   #every(periodMs: number): void {
@@ -76,19 +80,43 @@ export class Ticker {
   }
 
   #tick(): void {
+    if (this.#rest !== null) return // the next tick counts this time, too
     const wasIdle = this.#isIdle
     this.#isIdle = false
     this.#advance(wasIdle ? this.#idlePeriodMs : this.periodMs)
     const elapsed = this.#now - this.#nowAtTick
     this.#nowAtTick = this.#now
-    let isIdle = this.#idlePeriodMs > this.periodMs
-    for (const timed of this.#timed) {
-      timed.tick(elapsed)
-      isIdle &&= timed.isIdle
-    }
+    const rest = this.#timed.values()
+    const isIdle = this.#check(rest, elapsed) && this.#idlePeriodMs > this.periodMs
     if (this.#stop === null) return // the last connection was removed
-    this.#isIdle = isIdle
-    if (isIdle !== wasIdle) this.#every(isIdle ? this.#idlePeriodMs : this.periodMs)
+    if (this.#timed.size > MOST_IN_A_TURN) this.#checkLater(rest, elapsed)
+    // Of those that are checked later, it is not known.
+    this.#isIdle = isIdle && this.#rest === null
+    if (this.#isIdle !== wasIdle) this.#every(this.#isIdle ? this.#idlePeriodMs : this.periodMs)
+  }
+
+  /** @returns whether all of them are idle */
+  #check(rest: Iterator<Timed>, elapsed: number): boolean {
+    let isIdle = true
+    for (let left = MOST_IN_A_TURN; left > 0; left--) {
+      const { done, value } = rest.next()
+      if (done === true) {
+        this.#rest = null
+        break
+      }
+      value.tick(elapsed)
+      isIdle &&= value.isIdle
+    }
+    return isIdle
+  }
+
+  #checkLater(rest: Iterator<Timed>, elapsed: number): void {
+    this.#rest = rest
+    setImmediate(() => {
+      if (this.#rest !== rest) return
+      this.#check(rest, elapsed)
+      if (this.#rest !== null) this.#checkLater(rest, elapsed)
+    })
   }
 
   #leaveIdle(): void {
