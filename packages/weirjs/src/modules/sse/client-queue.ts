@@ -2,7 +2,6 @@
 
 import type { EncodedEvent } from './event.ts'
 import type { MissedEvents } from './event-history.ts'
-import { Fifo } from './fifo.ts'
 
 /** How a full queue is handled. */
 export type FullQueuePolicy = 'disconnect' | 'drop-oldest'
@@ -10,6 +9,12 @@ export type FullQueuePolicy = 'disconnect' | 'drop-oldest'
 /** What an event costs in a queue in addition to its bytes, which all queues share. */
 const ENTRY_BYTES = 64
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
+
+/** An event that waits. In an array, to take the first of many would move all others. */
+interface Waiting {
+  readonly event: EncodedEvent
+  next: Waiting | null
+}
 
 /** It has one reader, which waits for each event before it requests the next. */
 export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
@@ -22,7 +27,8 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
   hasHeard = false
   /** The missed events, which the client gets first. They do not count towards the limit, because they are in a history that all clients share. */
   #missed: MissedEvents | null
-  readonly #queue = new Fifo<EncodedEvent>()
+  #first: Waiting | null = null
+  #last: Waiting | null = null
   #queuedBytes = 0
   #deliver: ((result: IteratorResult<EncodedEvent>) => void) | null = null
   #isFinished = false
@@ -53,14 +59,17 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
     if (cost > maxQueuedSize) return false // it would not fit into an empty queue
     if (this.#queuedBytes + cost > maxQueuedSize) this.#missed = null // missed events are older than all others
     while (this.#queuedBytes + cost > maxQueuedSize) this.#shift()
-    this.#queue.push(event)
+    const waiting = { event, next: null }
+    if (this.#last === null) this.#first = waiting
+    else this.#last.next = waiting
+    this.#last = waiting
     this.#queuedBytes += cost
     return true
   }
 
   /** Takes the next event if it waits already, and has at most `mostBytes`. */
   take(mostBytes: number): EncodedEvent | null {
-    const next = this.#missed?.first ?? this.#queue.first
+    const next = this.#missed?.first ?? this.#first?.event
     return next !== undefined && next.bytes.length <= mostBytes ? this.#shift()! : null
   }
 
@@ -88,14 +97,18 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
     const missed = this.#missed?.shift()
     if (missed !== undefined) return missed
     this.#missed = null
-    const event = this.#queue.shift()
-    if (event !== undefined) this.#queuedBytes -= costOf(event)
-    return event
+    const first = this.#first
+    if (first === null) return undefined
+    this.#first = first.next
+    first.next = null // old memory that is not collected yet would keep what comes after it
+    if (this.#first === null) this.#last = null
+    this.#queuedBytes -= costOf(first.event)
+    return first.event
   }
 
   #discard(): void {
     this.#missed = null
-    this.#queue.clear()
+    this.#first = this.#last = null
   }
 
   #give(result: IteratorResult<EncodedEvent>): void {

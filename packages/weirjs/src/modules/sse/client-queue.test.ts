@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+import { ClientQueue, costOf } from './client-queue.ts'
+import { EncodedEvent } from './event.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+const eventOf = (data: string): EncodedEvent => new EncodedEvent({ data })
+
+test('events come out in the order in which they went in, however pushes and takes alternate', () => {
+  const queue = new ClientQueue(null, null, () => {})
+  const model: string[] = []
+  const takeData = (): string | undefined => {
+    const taken = queue.take(Number.POSITIVE_INFINITY)
+    return taken === null ? undefined : Buffer.from(taken.bytes).toString()
+  }
+  for (let i = 0; i < 200; i++) {
+    for (let k = i % 7; k > 0; k--) {
+      const event = eventOf(`${i}-${k}`)
+      queue.push(event, 1_000_000, 'disconnect')
+      model.push(Buffer.from(event.bytes).toString())
+    }
+    for (let k = i < 100 ? i % 5 : i % 11; k > 0; k--) assert.equal(takeData(), model.shift())
+  }
+  while (model.length > 0) assert.equal(takeData(), model.shift())
+  assert.equal(takeData(), undefined)
+})
+
+test('a full queue drops the oldest events, and has room again once it was emptied', () => {
+  const queue = new ClientQueue(null, null, () => {})
+  const events = ['a', 'b', 'c', 'd'].map(eventOf)
+  const most = 2 * costOf(events[0]!)
+  for (const event of events) assert.equal(queue.push(event, most, 'drop-oldest'), true)
+  assert.deepEqual([queue.take(100), queue.take(100), queue.take(100)], [events[2], events[3], null])
+  assert.equal(queue.push(events[0]!, most, 'disconnect'), true)
+  assert.equal(queue.push(events[1]!, most, 'disconnect'), true)
+  assert.equal(queue.push(events[2]!, most, 'disconnect'), false)
+  assert.equal(queue.take(100), null, 'a client that was given up gets nothing more')
+})
+
+test('an event that was taken is not kept', async () => {
+  const queue = new ClientQueue(null, null, () => {})
+  const references = Array.from({ length: 20 }, (_, i) => {
+    const event = eventOf(String(i))
+    queue.push(event, 1_000_000, 'disconnect')
+    return new WeakRef(event)
+  })
+  for (let i = 0; i < 10; i++) queue.take(100)
+  await new Promise((resolve) => setImmediate(resolve))
+  collect()
+  assert.deepEqual(
+    references.map((one) => one.deref() === undefined),
+    references.map((_, i) => i < 10),
+  )
+})
