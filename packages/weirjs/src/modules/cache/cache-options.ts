@@ -10,6 +10,7 @@ import type { Size } from '../../base/size.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
+import { KeptResponse } from '../kit/kept-response.ts'
 import type { CacheStore } from './cache-store.ts'
 import type { CacheTimes } from './freshness.ts'
 
@@ -116,21 +117,7 @@ export function checkedOptions(options: CacheOptions) {
     statusName: cacheStatus === false ? null : cacheStatus,
     /** Null: the clock of the connection. */
     clock: clock ?? null,
-    labelOf: serverLabels(),
-  }
-}
-
-/**
- * The prefix of the keys of each server: other servers with the same cache have other handlers. The first server has none, because other processes
- * share its keys.
- */
-function serverLabels(): (server: object) => string {
-  const labels = new WeakMap<object, string>()
-  let count = 0
-  return (server) => {
-    let label = labels.get(server)
-    if (label === undefined) labels.set(server, (label = count++ === 0 ? '' : `${count}\n`))
-    return label
+    labelOf: KeptResponse.serverLabels(),
   }
 }
 

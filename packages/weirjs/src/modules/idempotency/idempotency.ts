@@ -127,9 +127,7 @@ export class Idempotency implements Policy {
   readonly #onError: (error: unknown, operation: IdempotencyOperation) => void
   readonly #forgetting: Forgetting
   readonly #clock: Clock | undefined
-  /** By the order in which they were first asked. */
-  readonly #servers = new WeakMap<object, number>()
-  #serverCount = 0
+  readonly #labelOf = KeptResponse.serverLabels()
 
   /** @throws WEIR_OPTION_INVALID */
   constructor(options: IdempotencyOptions) {
@@ -203,7 +201,7 @@ export class Idempotency implements Policy {
     if (!handle.isBodyWhole) await session.request.bufferBody()
     const fingerprint = fingerprintOf(session, handle)
     const clock = this.#clock ?? handle.clock
-    const id = storeKey(this.#labelOf(session) + scope, handle, key)
+    const id = storeKey(this.#labelOf(session.server) + scope, handle, key)
     const token = randomUUID()
     const owner = ownerOf(session, scope)
     const attempt = { owner, fingerprint, token, leaseMs: this.#leaseMs, ttlMs: this.#ttlMs, retriesUnknown: this.#retriesUnknown }
@@ -220,16 +218,6 @@ export class Idempotency implements Policy {
     } finally {
       stopSigns()
     }
-  }
-
-  /**
-   * Distinguishes servers that use the same policy: each has its own handlers and principals, and the client chooses the host. The first server has
-   * no label, because other processes share its keys.
-   */
-  #labelOf({ server }: HttpSession): string {
-    let number = this.#servers.get(server)
-    if (number === undefined) this.#servers.set(server, (number = this.#serverCount++))
-    return number === 0 ? '' : `${number}\n`
   }
 
   /** The scope in which the key may be used again. */

@@ -59,6 +59,20 @@ export class KeptResponse {
   }
 
   /**
+   * Returns a function that tells the prefix of the keys of each server, where several servers keep their responses in one place: each has its own
+   * handlers and principals, and the client chooses the host. The first server has none, because other processes share its keys.
+   */
+  static serverLabels(): (server: object) => string {
+    const labels = new WeakMap<object, string>()
+    let count = 0
+    return (server) => {
+      let label = labels.get(server)
+      if (label === undefined) labels.set(server, (label = count++ === 0 ? '' : `${count}\n`))
+      return label
+    }
+  }
+
+  /**
    * Collects the body of a response that may be kept. A stream with a stated length, such as a file, or with pieces that are there, is read to its
    * end before it is sent. The response can be sent afterwards, whatever the result is.
    *
