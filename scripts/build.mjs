@@ -28,7 +28,7 @@ const NAMED_IN = {
 }
 
 /** What `start` of a server imports. */
-const ENGINE = ['net/listen/plain-server', 'net/http1/connection']
+const ENGINE = ['net/listen/entrance', 'net/listen/listener', 'net/listen/plain-server', 'net/http1/connection']
 /** What the first multipart form imports. */
 const FORMS = 'http/uploads/forms'
 

@@ -7,9 +7,9 @@ import type { Endpoint } from '../../http/session.ts'
 import type { ConnectionHost } from '../connections/connection-host.ts'
 import { Connections } from '../connections/connections.ts'
 import type { EndpointHosts } from '../hosts/endpoint-hosts.ts'
-import { Entrance } from './entrance.ts'
+import type { Entrance } from './entrance.ts'
 import { CLEARTEXT, type ListenOptions, type ServerTlsOptions } from './listen-options.ts'
-import { Listener } from './listener.ts'
+import type { Listener } from './listener.ts'
 import type { TlsAcceptor } from './tls-acceptor.ts'
 
 /** The options of all accepted sockets. */
@@ -60,6 +60,7 @@ export class Listeners {
 
   async #openAll(): Promise<void> {
     try {
+      const [{ Entrance }, { Listener }] = await Promise.all([import('./entrance.ts'), import('./listener.ts')])
       for (const options of this.#all) {
         const entrance = new Entrance(options, this.#host, this.connections)
         const listener = new Listener(await this.#serverFor(options, entrance), options, this.#onAcceptError)
