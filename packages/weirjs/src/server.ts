@@ -8,7 +8,6 @@ import type { Explanation } from './app/explain/explanation.ts'
 import { RouteGroup } from './app/group.ts'
 import { acceptLog, type Logger, logError, logWarning, moduleLogger } from './app/logger.ts'
 import type { ModuleHost } from './app/module-host.ts'
-import { checkObserver } from './app/observer.ts'
 import type { Route } from './app/routes/route.ts'
 import { RouteTable } from './app/routes/route-table.ts'
 import { reportedUrl, shownUrl } from './app/routes/shown-target.ts'
@@ -390,8 +389,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * @throws WEIR_OPTION_INVALID if it is not an object with a function `end`, or if its `started`, `begin` or `stopped` is not a function
    */
   observe(observer: ExchangeObserver): this {
-    publicCall(this.observe, () => checkObserver(observer))
-    this.#host.observers.add(observer)
+    publicCall(this.observe, () => this.#host.observers.add(observer))
     return this
   }
 

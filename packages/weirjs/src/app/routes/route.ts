@@ -6,14 +6,18 @@ import { kindOf, shown } from '../../base/kind-of.ts'
 import { type CallSite, programPlace } from '../../base/program-frames.ts'
 import type { BodyReader } from '../../http/body/body-reader.ts'
 import { MergePatchBody } from '../../http/body/merge-patch-body.ts'
+import { hasUnusedPatch } from '../../http/body/merge-patch-reader.ts'
 import { VerifiedBody } from '../../http/body/verified-body.ts'
+import { exchangeOf } from '../../http/exchange.ts'
 import { type AcceptField, acceptFieldOf } from '../../http/request/accepted-types.ts'
 import type { HttpRequest } from '../../http/request/request.ts'
 import type { DeclaredAnswers } from '../../http/response/declared-answers.ts'
+import type { HttpResponse } from '../../http/response/response.ts'
 import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { Template } from '../../routing/template.ts'
 
+import { reportMistake } from '../debugged.ts'
 import type { BeforeSend } from '../policies/middleware.ts'
 import { type Args, Binder, type Step } from './binder.ts'
 import { type Binding, bindingsOf } from './binding.ts'
@@ -25,7 +29,6 @@ import { declaredAnswers } from './route-answers.ts'
 import { bodyModeOf, bodyReaderOf } from './route-body.ts'
 import { type Chain, type NoRoute, Scope } from './scope.ts'
 import { splitDeclaration } from './split-declaration.ts'
-import { reportUnusedPatch } from './unused-patch.ts'
 import { type MessageSchemas, upgradeOfHandler } from './upgrade-handler.ts'
 
 /** What a handler may return: see `reply.ts`. */
@@ -209,4 +212,15 @@ function checkMethod(method: string, path: string): void {
     )
   const meant = method.toUpperCase()
   if (meant !== method && STANDARD_METHODS.has(meant)) refuse(`of ${path} is not a method: methods are case-sensitive, write "${meant}"`)
+}
+
+/** A handler may take a merge patch for an object with the changes: `{ ...user, ...body }` is the old object, and the client would get 200. */
+function reportUnusedPatch(session: HttpSession, { statusCode }: HttpResponse): void {
+  const exchange = exchangeOf(session)
+  // 202: the patch may be applied later.
+  if (statusCode >= 300 || statusCode === 202 || exchange.failure !== null || !hasUnusedPatch(exchange.head)) return
+  reportMistake(
+    exchange,
+    'its handler neither called applyTo() of the merge patch nor read its changes, so it changes nothing: body.applyTo(current), not { ...current, ...body }',
+  )
 }

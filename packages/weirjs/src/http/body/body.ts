@@ -371,14 +371,8 @@ export class RequestBody {
     const release = (): void => {
       if (isFree && this.#state === HELD) this.#state = WAITING
     }
-    const begin = (reader: R): Promise<T> => {
-      release() // not a moment before `read`, or another reader could come between
-      return read(reader)
-    }
-    return loading.then(begin, (error: unknown) => {
-      release()
-      throw error
-    })
+    loading.then(release, release) // immediately before `read`, so that no other reader comes between
+    return loading.then(read)
   }
 
   /** The sink that returned false can take more. */

@@ -7,6 +7,8 @@ import { type Channel, channel } from 'node:diagnostics_channel'
 import { setImmediate } from 'node:timers'
 
 import { isPromise } from '../../base/is-promise.ts'
+import { kindOf } from '../../base/kind-of.ts'
+import { checkFunction, invalid } from '../../base/options.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { type Exchange, exchangeOf } from '../../http/exchange.ts'
 import type { ExchangeObserver, ExchangeStart, RecordKind } from '../../http/exchange-record.ts'
@@ -68,7 +70,13 @@ export class Observers {
     this.#now = now
   }
 
-  add(observer: ExchangeObserver): void {
+  /** An observer may be an instance of a class with other members. @throws WEIR_OPTION_INVALID */
+  add(observer: ExchangeObserver | null | undefined): void {
+    if (typeof observer !== 'object' || observer === null || typeof observer.end !== 'function')
+      throw invalid('observe()', `an observer is an object with a function end(record), not ${kindOf(observer)}`)
+    checkFunction('observe()', 'started', observer.started)
+    checkFunction('observe()', 'begin', observer.begin)
+    checkFunction('observe()', 'stopped', observer.stopped)
     this.#all.push(observer)
   }
 

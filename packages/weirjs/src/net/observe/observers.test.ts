@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { checkObserver } from './observer.ts'
+import { Observers } from './observers.ts'
 
 test('an observer has an end, and functions for what else it is told', () => {
+  const observers = new Observers(() => {})
   class Own {
     more = 1
     end(): void {}
   }
-  assert.doesNotThrow(() => checkObserver(new Own()))
+  assert.doesNotThrow(() => observers.add(new Own()))
   const refused = [
     null,
     undefined,
@@ -19,5 +20,5 @@ test('an observer has an end, and functions for what else it is told', () => {
     { end() {}, started: 'x' },
     { end() {}, stopped: {} },
   ]
-  for (const one of refused) assert.throws(() => checkObserver(one as never), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(one))
+  for (const one of refused) assert.throws(() => observers.add(one as never), { code: 'WEIR_OPTION_INVALID' }, JSON.stringify(one))
 })
