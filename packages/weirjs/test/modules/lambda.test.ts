@@ -148,11 +148,39 @@ test('the path is the one that a gateway has let pass: dot segments are refused,
       return statusCode === 200 ? body : String(statusCode)
     }
     assert.equal(await ask('/admin'), 'admin')
-    for (const path of ['/public/../admin', '/public/%2e%2E/admin', '/./admin', '/public\\..\\admin', '/public/..', '/..//admin'])
+    // An HTTP API has decoded its path: percent signs are left of percent signs only.
+    const written = name === 'http-api-get' ? [] : ['/public/%2e%2E/admin']
+    for (const path of ['/public/../admin', ...written, '/./admin', '/public\\..\\admin', '/public/..', '/..//admin'])
       assert.equal(await ask(path), '400', `${name} ${path}`)
     for (const path of ['/ad\nmin', '/ad\tmin', '/ad\rmin', '/admin\n', '/ admin', '/admin ', '/admin\\', '/\u00e4"<>`{}^|'])
       assert.equal(await ask(path), `rest ${path.slice(1)}`, `${name} ${path}`)
     assert.equal(await ask('/a\ud800b'), 'rest a\ufffdb')
+  }
+})
+
+test('a path is decoded once: what an HTTP API has let pass cannot become a path for which it has another authorizer', async () => {
+  const one = new HttpServer({ logger: null }).mapGet('/*rest', ({ rest }) => `rest ${rest}`).mapGet('/admin', () => 'admin')
+  const none = { rawQueryString: '', queryStringParameters: null, multiValueQueryStringParameters: null }
+  const ask = async (name: string, changes: object): Promise<string> => {
+    const { statusCode, body } = await lambda(one)({ ...(eventCalled(name) as object), ...none, ...changes } as never)
+    return statusCode === 200 ? body : String(statusCode)
+  }
+  // The client has sent /%2561dmin, /100%25 and so on.
+  for (const path of ['/%61dmin', '/%2561dmin', '/%2e%2e/admin', '/a%2Fb', '/100%', '/%zz', '/%00']) {
+    assert.equal(await ask('http-api-get', { rawPath: path }), `rest ${path.slice(1)}`, path)
+    assert.equal(await ask('rest-api-get', { version: '1.0', path }), `rest ${path.slice(1)}`, `${path} in format 1.0`)
+  }
+  const context = (eventCalled('function-url-post') as { requestContext: { http: object } }).requestContext
+  const requestContext = { ...context, http: { ...context.http, method: 'GET' } }
+  const encoded = [
+    ['function-url-post', (path: string) => ({ rawPath: path, requestContext, body: null })],
+    ['rest-api-get', (path: string) => ({ path })],
+    ['balancer-multi-value-get', (path: string) => ({ path })],
+  ] as const
+  for (const [name, changes] of encoded) {
+    assert.equal(await ask(name, changes('/%61dmin')), 'admin', name)
+    assert.equal(await ask(name, changes('/%2561dmin')), 'rest %61dmin', name)
+    assert.equal(await ask(name, changes('/%2e%2e/admin')), '400', name)
   }
 })
 

@@ -31,6 +31,8 @@ interface OlderEvent {
 
 /** An event of a REST API, or of an HTTP API with payload format 1.0. */
 interface RestEvent extends OlderEvent {
+  /** Of an HTTP API; a REST API states none. */
+  readonly version?: '1.0'
   readonly requestContext: { readonly domainName?: string; readonly identity: { readonly sourceIp: string } }
 }
 
@@ -73,7 +75,20 @@ function ofHttp({ headers, cookies, requestContext, rawPath, rawQueryString }: H
   const fields = fieldsOf(headers)
   if (cookies !== undefined) fields.set('cookie', cookies.join('; '))
   const { method, sourceIp } = requestContext.http
-  return { headers: fields, address: sourceIp, method, url: urlOf('https', requestContext.domainName, rawPath, rawQueryString) }
+  const { domainName } = requestContext
+  const path = OF_FUNCTION_URLS.test(domainName) ? rawPath : encoded(rawPath)
+  return { headers: fields, address: sourceIp, method, url: urlOf('https', domainName, path, rawQueryString) }
+}
+
+/** The only domains of function URLs. */
+const OF_FUNCTION_URLS = /\.lambda-url\.[\w-]+\.on\.aws$/i
+
+/**
+ * Encodes the path of an HTTP API, which decodes it before it looks for a route and its authorizer. Decoded twice, it could match another route. All
+ * others pass the path as the client has sent it.
+ */
+function encoded(path: string): string {
+  return path.replaceAll('%', '%25')
 }
 
 /** As a load balancer that preserves client ports states it. */
@@ -84,13 +99,14 @@ function ofOlder(event: RestEvent | BalancerEvent): Parts {
   const headers = fieldsOf(event.multiValueHeaders ?? event.headers ?? {})
   // A load balancer passes the query as it was sent, and API Gateway decodes it.
   const isDecoded = 'identity' in requestContext
-  const written = isDecoded ? encodeURIComponent : String
+  const part = isDecoded ? encodeURIComponent : String
   const query = pairsOf(event.multiValueQueryStringParameters ?? event.queryStringParameters ?? {})
-    .map(([name, value]) => `${written(name)}=${written(value)}`)
+    .map(([name, value]) => `${part(name)}=${part(value)}`)
     .join('&')
   if (isDecoded) {
     const host = headers.get('host') ?? requestContext.domainName ?? 'localhost'
-    return { headers, address: requestContext.identity.sourceIp, method, url: urlOf('https', host, path, query) }
+    const written = (event as RestEvent).version === '1.0' ? encoded(path) : path
+    return { headers, address: requestContext.identity.sourceIp, method, url: urlOf('https', host, written, query) }
   }
   // The load balancer adds the address of its client at the end.
   const last = headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
