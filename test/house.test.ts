@@ -61,6 +61,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['explain'],
     ['debug'],
     ['dispatch.ts', 'group.ts'],
+    ['context-dispatcher.ts'],
   ],
   net: [
     ['transport', 'time', 'observe', 'proxies', 'hosts'],

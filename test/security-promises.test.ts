@@ -27,6 +27,8 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/wire.test.ts: a head may be kept: it is the same after the next request was read',
     'packages/weirjs/test/server/shared-tls-read.test.ts: many uploads at the same time, over both protocols, are not mixed up: …',
     'packages/weirjs/test/modules/cache/handed-over.test.ts: what tells clients apart is never sent to another one if it is looked at …, with the key …',
+    'packages/weirjs/test/server/contexts.test.ts: …: of the requests on one connection, none finds what another has entered',
+    'packages/weirjs/test/server/contexts.test.ts: …: nor over HTTP/2',
   ],
   '`saveTo` writes outside': [
     'packages/weirjs/test/body/saving.test.ts: hostile names stay in their directory',

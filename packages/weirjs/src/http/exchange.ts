@@ -1,5 +1,6 @@
 // One exchange, as the engine sees it. Handlers see it as an `HttpSession`.
 
+import type { AsyncResource } from 'node:async_hooks'
 import { WeirError } from '../base/errors.ts'
 import type { Head } from '../wire/head/head.ts'
 import type { BagKey } from './bag.ts'
@@ -99,6 +100,8 @@ export class Exchange implements SessionSource {
   #first: Exchange | null = null
   /** Whether the connection speaks another protocol now. It is over when that has ended. */
   hasSwitched = false
+  /** The asynchronous context of the program's code; null before any has run. */
+  context: AsyncResource | null = null
   /** What modules have noted about it; null if nothing, as usual. */
   #notes: Note | null = null
   readonly #serialize: Serialize
@@ -140,6 +143,7 @@ export class Exchange implements SessionSource {
     next.failure = this.failure
     next.#notes = this.#notes
     next.carrier = this.carrier
+    next.context = this.context
     next.timing = this.timing?.copy() ?? null
     next.#first = this.#first ?? this
     next.#requestId = this.requestId

@@ -4,6 +4,7 @@
 // reader, `push` returns false and the engine stops reading the socket: that is the back-pressure. After `expire` every member throws,
 // because the memory may by then hold another request.
 
+import { AsyncResource } from 'node:async_hooks'
 import { Buffer, isUtf8 } from 'node:buffer'
 
 import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError, WeirError } from '../../base/errors.ts'
@@ -76,6 +77,8 @@ export class RequestBody {
   #borrowed = false
   #text: string | null = null
   #sink: BodySink | null = null
+  /** That of the code that reads: events of a socket, which may belong to several clients, call what listens to the sink. */
+  #context: AsyncResource | null = null
   #ended = false
   #trailers: FieldList = NO_FIELDS
   /** The reason why it will never be complete; null if it may be. */
@@ -121,7 +124,7 @@ export class RequestBody {
     switch (this.#state) {
       case FLOWING:
         try {
-          return this.#sink!.data(buffer, start, end, borrowed)
+          return this.#context!.runInAsyncScope(this.#sink!.data, this.#sink, buffer, start, end, borrowed)
         } catch (error) {
           this.#giveUp(error)
           return true
@@ -164,7 +167,7 @@ export class RequestBody {
   /** The sink may be a stream that its reader has broken, for example by replacing `push`. Then the body is abandoned. */
   #tell(act: (sink: BodySink) => void): void {
     try {
-      act(this.#sink!)
+      this.#context!.runInAsyncScope(act, null, this.#sink!)
     } catch (error) {
       this.#giveUp(error)
     }
@@ -349,18 +352,20 @@ export class RequestBody {
    */
   take(member: string, sink: BodySink): void {
     const isWhole = this.#state === WHOLE
+    const context = new AsyncResource('weir.body')
     if (!isWhole) {
       this.#claim(member)
       this.#state = FLOWING
       this.#sink = sink
+      this.#context = context
     }
-    const goOn = this.#end === this.#start || sink.data(this.#bytes, this.#start, this.#end, true)
+    const goOn = this.#end === this.#start || context.runInAsyncScope(sink.data, sink, this.#bytes, this.#start, this.#end, true)
     if (!isWhole) {
       this.#bytes = EMPTY
       this.#start = this.#end = 0
       this.#borrowed = false
     }
-    if (this.#ended) sink.end()
+    if (this.#ended) context.runInAsyncScope(sink.end, sink)
     else if (goOn) this.#engine!.demand()
   }
 

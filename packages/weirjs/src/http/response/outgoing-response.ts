@@ -4,6 +4,7 @@
 // Handlers never hold this object: whatever they do to their `HttpResponse` (replace methods, freeze it, change its prototype) has no
 // effect here.
 
+import { AsyncResource } from 'node:async_hooks'
 import { isFieldValue, isToken, LOWER, trimBlanks } from '../../base/ascii.ts'
 import { unsendableField, WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
@@ -209,7 +210,7 @@ export class OutgoingResponse {
     if (typeof protocol !== 'string' || !isToken(protocol))
       throw new WeirError('WEIR_RESPONSE_HEADER_SYNTAX', `Upgrade: ${shown(protocol)} is not the name of a protocol`)
     if (typeof takeOver !== 'function') throw unsendable(takeOver, 'a function that takes the connection over')
-    return this.#setContent({ kind: 'upgrade', protocol, takeOver }, undefined, null)
+    return this.#setContent({ kind: 'upgrade', protocol, takeOver, context: new AsyncResource('weir.upgrade') }, undefined, null)
   }
 
   noContent(content: ResponseContent = NO_CONTENT): this {

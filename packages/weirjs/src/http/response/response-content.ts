@@ -1,5 +1,6 @@
 // The kinds of content that may follow the head of a response.
 
+import type { AsyncResource } from 'node:async_hooks'
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 
@@ -62,6 +63,8 @@ export type ResponseContent =
       readonly kind: 'upgrade'
       readonly protocol: string
       readonly takeOver: TakeOver
+      /** @internal That of the code that has passed it in. What happens on the connection happens in it. */
+      readonly context: AsyncResource
       /** @internal */
       readonly watcher?: PieceWatcher
     }

@@ -260,7 +260,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   /** Another protocol takes over. Earlier requests have been answered, so this class only waits for the end of the connection. */
-  handOver({ protocol, takeOver }: UpgradeContent, recording: Recording | null): void {
+  handOver({ protocol, takeOver, context }: UpgradeContent, recording: Recording | null): void {
     this.#outbox.flush()
     this.#records?.settle()
     const { transport } = this
@@ -269,16 +269,16 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     const onGone = (): void => this.onClose()
     const takeLink = linkTakerOf(takeOver)
     if (takeLink !== null) {
-      const link = new SwitchedLink(transport, this.#wire.peerEnded, onGone)
+      const link = new SwitchedLink(transport, this.#wire.peerEnded, onGone, context)
       if (recording !== null) this.records.switchOver(recording, protocol, link)
-      takeLink(link, rest)
+      context.runInAsyncScope(takeLink, null, link, rest)
       return
     }
-    const socket = new UpgradedSocket(transport, this.#wire.peerEnded, onGone)
+    const socket = new UpgradedSocket(transport, this.#wire.peerEnded, onGone, context)
     if (recording !== null) this.records.switchOver(recording, protocol, socket)
     // An async function may fail later.
     const taken = async (): Promise<void> => takeOver(socket, rest)
-    taken().catch((error: Error) => this.#cycle.crash(error))
+    context.runInAsyncScope(taken).catch((error: Error) => this.#cycle.crash(error))
     if (socket.isAbandonable) new UnansweredUpgrade(this.host, transport, socket)
   }
 

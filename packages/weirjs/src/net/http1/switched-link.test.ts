@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { AsyncResource } from 'node:async_hooks'
 import { test } from 'node:test'
 
 import type { Transport } from '../transport/transport.ts'
@@ -6,7 +7,7 @@ import { SwitchedLink } from './switched-link.ts'
 
 test('the client has read when some of what waited has gone out, and nothing is known while nothing waits', () => {
   const transport = { unsentBytes: 0, sentBytes: 0, handOver() {} }
-  const link = new SwitchedLink(transport as unknown as Transport, false, () => {})
+  const link = new SwitchedLink(transport as unknown as Transport, false, () => {}, new AsyncResource('test'))
   const after = (sentBytes: number, unsentBytes: number): boolean => {
     Object.assign(transport, { sentBytes, unsentBytes })
     return link.hasBeenRead()

@@ -1,5 +1,6 @@
 // The transport of an HTTP/1.1 connection, handed over to an engine of weir's own.
 
+import type { AsyncResource } from 'node:async_hooks'
 import type { Buffer } from 'node:buffer'
 
 import type { ByteLink, LinkOwner } from '../../http/response/byte-link.ts'
@@ -7,6 +8,7 @@ import type { ByteLink, LinkOwner } from '../../http/response/byte-link.ts'
 import type { OtherProtocol } from '../observe/upgrade-record.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 import type { Flushable } from '../transport/write-batch.ts'
+import { ContextOwner } from './context-owner.ts'
 
 /** After a read of this size there may be more bytes, which the system would deliver in the same turn of the event loop. */
 const MUCH_BYTES = 64 * 1024
@@ -28,12 +30,12 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
   keptBytes = 0
   readonly isShared = false
 
-  /** @param onGone called when the transport has closed */
-  constructor(transport: Transport, hasEnded: boolean, onGone: () => void) {
+  /** @param onGone called when the transport has closed @param context in which it tells what happens */
+  constructor(transport: Transport, hasEnded: boolean, onGone: () => void, context: AsyncResource) {
     this.#transport = transport
     this.#onGone = onGone
     this.#owesEnd = hasEnded
-    transport.handOver(this)
+    transport.handOver(new ContextOwner(context, this))
     transport.keepsBytes = false
   }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { AsyncResource } from 'node:async_hooks'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 
@@ -21,7 +22,7 @@ function upgraded({ isLoaded = false, isSecure = false, unsentBytes = 0 } = {}) 
     pause: () => void (transport.isPaused = true),
     resume: () => void (transport.isPaused = false),
   }
-  const socket = new UpgradedSocket(transport as unknown as Transport, false, () => {})
+  const socket = new UpgradedSocket(transport as unknown as Transport, false, () => {}, new AsyncResource('test'))
   const deliver = (text: string) => socket.onBytes(Buffer.from(text), text.length, true)
   const flush = () => {
     for (const box of boxes.splice(0)) box.flush()

@@ -7,6 +7,7 @@
 // room again; until then it counts in `writableLength`. The socket closes only when the transport does, so everything that was written before
 // `end` is sent.
 
+import type { AsyncResource } from 'node:async_hooks'
 import { Duplex } from 'node:stream'
 import { PieceQueue } from '../../http/body/piece-queue.ts'
 import type { UpgradedDuplex } from '../../http/response/response-content.ts'
@@ -15,6 +16,7 @@ import type { OtherProtocol } from '../observe/upgrade-record.ts'
 import { SmallWrites } from '../transport/small-writes.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 import type { Flushable } from '../transport/write-batch.ts'
+import { ContextOwner } from './context-owner.ts'
 
 /** Shorter pieces that are written together are joined, which is cheaper than a vectored write. */
 const JOIN_BYTES = 1024
@@ -49,12 +51,13 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
   /**
    * @param hasEnded whether the client has ended its side already
    * @param onGone called when the transport has closed
+   * @param context in which it tells what happens
    */
-  constructor(transport: Transport, hasEnded: boolean, onGone: () => void) {
+  constructor(transport: Transport, hasEnded: boolean, onGone: () => void, context: AsyncResource) {
     super({ autoDestroy: false })
     this.#transport = transport
     this.#onGone = onGone
-    transport.handOver(this)
+    transport.handOver(new ContextOwner(context, this))
     transport.keepsBytes = true
     if (transport.isPaused) transport.resume()
     if (hasEnded) this.#endReading()

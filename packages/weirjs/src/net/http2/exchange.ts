@@ -22,9 +22,10 @@ import { UpgradeRecord } from '../observe/upgrade-record.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Backlog } from './backlog.ts'
+import { ContextUser } from './context-user.ts'
 import type { Output, Watched } from './output.ts'
 import type { SentRecords } from './sent-records.ts'
-import { type StreamUser, Tunnel, type TunnelOwner } from './tunnel.ts'
+import { type StreamEvents, type StreamUser, Tunnel, type TunnelOwner } from './tunnel.ts'
 import { TunnelLink } from './tunnel-link.ts'
 import { Http2Writer } from './writer.ts'
 
@@ -69,7 +70,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   /** How the rest of the request is handled once it is not needed: DRAINED, REFUSED or RESET. */
   #rest = DRAINED
   /** The stream speaks another protocol. */
-  #tunnel: StreamUser | null = null
+  #tunnel: StreamEvents | null = null
   #upgrade: UpgradeRecord | null = null
   /** Why the stream has ended before its time. */
   #failure: Error | null = null
@@ -222,27 +223,28 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   }
 
   /** Another protocol takes over. The server's timeouts no longer apply. */
-  switchOver({ protocol, takeOver }: UpgradeContent, recording: Recording | null): void {
+  switchOver(content: UpgradeContent, recording: Recording | null): void {
+    const { takeOver, context } = content
     const { wire, host, output, backlog } = this.#connection
     const { date } = host.ticker
     const takeLink = linkTakerOf(takeOver)
     if (takeLink !== null) {
       const link = new TunnelLink(wire, this.stream, this, backlog, date)
-      this.#switchTo(link, protocol, recording)
-      takeLink(link, NOTHING)
-      if (!this.stream.isReceiving) link.onEnd()
+      this.#switchTo(link, content, recording)
+      context.runInAsyncScope(takeLink, null, link, NOTHING)
+      if (!this.stream.isReceiving) this.#tunnel!.onEnd()
     } else {
       const tunnel = new Tunnel(wire, this.stream, this, date)
-      this.#switchTo(tunnel, protocol, recording)
+      this.#switchTo(tunnel, content, recording)
       // An async one may fail later.
       const taken = async (): Promise<void> => takeOver(tunnel, NOTHING)
-      taken().catch((error: Error) => this.cycle.crash(error))
+      context.runInAsyncScope(taken).catch((error: Error) => this.cycle.crash(error))
     }
     output.flushSoon()
   }
 
-  #switchTo(tunnel: StreamUser, protocol: string, recording: Recording | null): void {
-    this.#tunnel = tunnel
+  #switchTo(tunnel: StreamUser, { protocol, context }: UpgradeContent, recording: Recording | null): void {
+    this.#tunnel = new ContextUser(context, tunnel)
     if (recording !== null) this.#upgrade = new UpgradeRecord(this.#connection.host.observers, recording, TUNNEL_STATUS, protocol, tunnel)
   }
 
@@ -316,7 +318,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     return streamed.isWaiting
   }
 
-  #settleTunnel(tunnel: StreamUser): boolean {
+  #settleTunnel(tunnel: StreamEvents): boolean {
     if (this.stream.isClosed) {
       this.cycle.end() // first: the tunnel reports its end, which leads here again
       tunnel.onClose()

@@ -25,8 +25,8 @@ export interface TunnelOwner {
   onWritten(): void
 }
 
-/** Another protocol on a stream, as the exchange sees it. */
-export interface StreamUser extends OtherProtocol {
+/** What happens on a stream that speaks another protocol. */
+export interface StreamEvents {
   /** Bytes of the client. */
   onData(buffer: Buffer, start: number, end: number, isBorrowed: boolean): void
   /** The client has ended its side. */
@@ -36,6 +36,9 @@ export interface StreamUser extends OtherProtocol {
   /** Frames have been made. @returns whether a write waits for more of them */
   settle(): boolean
 }
+
+/** Another protocol on a stream, as the exchange sees it. */
+export interface StreamUser extends StreamEvents, OtherProtocol {}
 
 export class Tunnel<T> extends Duplex implements UpgradedDuplex, StreamUser {
   readonly #wire: Http2WireConnection<T>
