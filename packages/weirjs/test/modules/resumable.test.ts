@@ -148,7 +148,12 @@ const feeds: readonly (readonly [what: string, feed: SseFeed])[] = [
 ]
 for (const [what, feed] of feeds)
   test(`${what}: clients that leave before the next event leave nothing behind`, async () => {
-    const session = { server: { stopping: new AbortController().signal }, waitUntil() {} } as unknown as HttpSession
+    const session = {
+      server: { stopping: new AbortController().signal },
+      waitUntil() {},
+      principal: null,
+      clientAddress: '192.0.2.1',
+    } as unknown as HttpSession
     const visit = async (times: number): Promise<void> => {
       for (let i = 0; i < times; i++) {
         const client = feed.subscribe(null, session)[Symbol.asyncIterator]()
@@ -206,7 +211,12 @@ test('a run that is gone is begun anew: who has seen it is told of a gap', async
 test('a client that reads on after the time of a stream does not begin its work again', async () => {
   const clock = new TestClock()
   const streams = new ResumableStreams({ keep: '1m', clock } as ResumableOptions)
-  const session = { server: { stopping: new AbortController().signal }, waitUntil() {} } as unknown as HttpSession
+  const session = {
+    server: { stopping: new AbortController().signal },
+    waitUntil() {},
+    principal: null,
+    clientAddress: '192.0.2.1',
+  } as unknown as HttpSession
   let runs = 0
   const feed = streams.resumable('a', async function* () {
     runs++
@@ -311,6 +321,35 @@ test('each limit ends the work with an error that names it', async (t) => {
   await clock.advance(60_000)
   await within(reading, 'the end')
   assert.match(String(errors), /maxTime, 60000 ms/)
+})
+
+test('no client takes the memory of all: others still get their streams, and whoever has ended makes room', async (t) => {
+  const start: Start = async function* (signal) {
+    for (let n = 0; n < 400 && !signal.aborted; n++) yield 'x'.repeat(872)
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  }
+  const { streams, server, errors } = await serve(t, start, { maxMemory: '4MiB' })
+  server.mapGet('/as/:id/:key', ({ id, key }: { id: string; key: string }, session) => {
+    session.principal = id === 'none' ? null : { scheme: 'test', id }
+    return sse(session, streams.resumable(`${id} ${key}`, start), { heartbeat: null })
+  })
+  const base = `http://127.0.0.1:${server.port}`
+  const begin = async (id: string, key: number): Promise<boolean> => {
+    const one = new EventReader(`${base}/as/${id}/${key}`)
+    await one.read(400)
+    return one.data.length === 400 && !one.data.at(-1)!.startsWith('end')
+  }
+  const countOf = async (id: string): Promise<number> => {
+    let count = 0
+    while (count < 20 && (await begin(id, count))) count++
+    return count
+  }
+  // Of ten streams of 400,000 bytes that there is room for.
+  const greedy = await countOf('greedy')
+  assert.ok(greedy >= 2 && greedy <= 4, `${greedy} of one principal`)
+  assert.equal(await countOf('none'), 0, 'a client without a principal has less')
+  assert.ok((await countOf('other')) >= 1, 'another principal has some')
+  assert.match(String(errors[0]), /maxMemory, 4194304/)
 })
 
 test('a process has at most maxStreams keys: those that have ended make room, and then others are refused', async (t) => {

@@ -13,6 +13,13 @@ import { type Start, Work } from './resumable-work.ts'
 /** The attempt of repaired messages, which processes that have read them before ignore. */
 const REPAIR = 0
 
+/** Whose memory the events of a key are. */
+export interface Owner {
+  readonly key: string
+  /** Whether it is a principal, and no network. */
+  readonly isKnown: boolean
+}
+
 /** All keys of this process, as one of them sees them. */
 export interface KeyHost {
   /** This process. */
@@ -24,6 +31,7 @@ export interface KeyHost {
     readonly keep: number
     readonly maxEvents: number
     readonly maxSize: number
+    readonly maxMemory: number
     readonly maxTime: number
     readonly lease: number
     readonly handOver: boolean
@@ -31,8 +39,8 @@ export interface KeyHost {
   readonly onError: (error: unknown) => void
   /** When this process last heard of a process that works, or was last unable to hear of it. */
   lastSeen(process: string): number
-  /** Makes room. @returns whether there is enough for the events of all keys */
-  grow(by: number): boolean
+  /** Makes room. @returns whether there is enough for the events of all keys of the owner */
+  grow(owner: Owner, by: number): boolean
   forget(key: ResumableKey): void
 }
 
@@ -47,6 +55,8 @@ interface Claiming {
 
 export class ResumableKey implements WatchedKey {
   readonly name: string
+  /** Who has begun it here. */
+  readonly owner: Owner
   readonly #host: KeyHost
   readonly #channel: string
   readonly #log = new RunLog()
@@ -75,8 +85,9 @@ export class ResumableKey implements WatchedKey {
   readonly settled: Promise<void>
   #settle: () => void = () => {}
 
-  constructor(host: KeyHost, name: string, channel: string, stopping: AbortSignal) {
+  constructor(host: KeyHost, name: string, channel: string, owner: Owner, stopping: AbortSignal) {
     this.#host = host
+    this.owner = owner
     this.name = name
     this.#channel = channel
     this.#stopping = stopping
@@ -356,9 +367,10 @@ export class ResumableKey implements WatchedKey {
   #count(bytes: number): void {
     if (this.#isClosed) return
     const by = bytes - this.bytes
+    const { maxMemory } = this.#host.settings
     this.bytes = bytes
-    if (by > 0 && !this.#host.grow(by)) this.fail(new Error('resumable streams have more bytes than maxMemory'))
-    else if (by < 0) this.#host.grow(by)
+    if (!this.#host.grow(this.owner, by))
+      this.fail(new Error(`resumable streams of one client have more than their part of maxMemory, ${maxMemory}`))
   }
 
   #endWork(): void {

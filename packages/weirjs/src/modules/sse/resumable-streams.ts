@@ -12,14 +12,16 @@ import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
+import { networkOf } from '../../formats/client-network.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { principalKey } from '../auth/principal-key.ts'
 import { checkedRelay, type Relay, type RelaySubscription } from '../relay/relay-option.ts'
 import { checkKey } from './channels.ts'
 import { EncodedEvent } from './event.ts'
 import type { RelayEvent } from './event-envelope.ts'
 import { SseFeed } from './feed.ts'
 import { keyedChannel } from './keyed-channel.ts'
-import { type KeyHost, ResumableKey } from './resumable-key.ts'
+import { type KeyHost, type Owner, ResumableKey } from './resumable-key.ts'
 import { isEndId } from './resumable-log.ts'
 import { encodeMessage } from './resumable-message.ts'
 import type { Start } from './resumable-work.ts'
@@ -43,7 +45,10 @@ export interface ResumableOptions {
    * Default 10,000.
    */
   readonly maxStreams?: number
-  /** How many bytes the events of all keys of this process may have, with the same way to make room. Default 64 MiB. */
+  /**
+   * How many bytes the events of all keys of this process may have, with the same way to make room. Default 64 MiB. The work of one principal gets
+   * at most 38 % of it, and that of one network without a principal 17 %.
+   */
   readonly maxMemory?: Size
   /** How long one process may work on a key. More is an error of the work. Default 1 h. */
   readonly maxTime?: Duration
@@ -77,6 +82,8 @@ export const RESUMABLE_RULES = rules<ResumableOptions & { readonly clock?: Clock
 
 /** Retry-After for a client when all streams are in use. */
 const RETRY_MS = 5_000
+/** Anyone can be a client without a principal. */
+const UNKNOWN_PART = 1 / 4
 /** Processes whose signs of life are remembered. */
 const MOST_PROCESSES = 1_000
 
@@ -100,6 +107,8 @@ export class ResumableStreams {
   readonly #host: KeyHost
   readonly #keys = new Map<string, ResumableKey>()
   #bytes = 0
+  /** What each owner has of them. */
+  readonly #owned = new Map<string, number>()
   /** When each process was last heard of. */
   readonly #seen = new Map<string, number>()
   /** When the relay was last away, or this process was blocked, so that it could not hear other processes. */
@@ -127,7 +136,7 @@ export class ResumableStreams {
       settings,
       onError: settings.onError,
       lastSeen: (process) => Math.max(this.#deafAt, this.#seen.get(process) ?? 0),
-      grow: (by) => this.#grow(by),
+      grow: (owner, by) => this.#grow(owner, by),
       forget: (key) => this.#forget(key),
     }
   }
@@ -174,7 +183,7 @@ export class ResumableStreams {
     if (key === undefined) {
       this.#makeRoom()
       const own = ownText(name)
-      key = new ResumableKey(this.#host, own, this.#channelOf(own), stopping)
+      key = new ResumableKey(this.#host, own, this.#channelOf(own), ownerOf(session), stopping)
       this.#keys.set(own, key)
       session.waitUntil(key.settled)
       this.#begin()
@@ -195,30 +204,48 @@ export class ResumableStreams {
   /** @throws WEIR_OVERLOADED */
   #makeRoom(): void {
     const { maxStreams } = this.#settings
-    if (this.#keys.size < maxStreams || this.#dropIdle()) return
+    if (this.#keys.size < maxStreams || this.#dropIdle(() => true)) return
     throw new RetryLaterError('WEIR_OVERLOADED', ['maxStreams'], RETRY_MS, `${OWNER} has maxStreams keys, ${maxStreams}`)
   }
 
   /** Forgets the oldest stream that has ended, and that no client watches. */
-  #dropIdle(): boolean {
+  #dropIdle(isMeant: (key: ResumableKey) => boolean): boolean {
     for (const key of this.#keys.values()) {
-      if (!key.isIdle) continue
+      if (!key.isIdle || !isMeant(key)) continue
       key.close()
       return true
     }
     return false
   }
 
-  #grow(by: number): boolean {
+  /** Streams that have ended make room, first those of the same owner. */
+  #grow(owner: Owner, by: number): boolean {
+    const isOwn = (key: ResumableKey): boolean => key.owner.key === owner.key
+    let mayGrow = by <= 0 || this.#mayTake(owner, by)
+    while (!mayGrow && (this.#dropIdle(isOwn) || this.#dropIdle(() => true))) mayGrow = this.#mayTake(owner, by)
+    this.#take(owner, by)
+    return mayGrow
+  }
+
+  /** What one may have shrinks with the square of what is free: however many take all that they may, each leaves most of it to the next. */
+  #mayTake({ key, isKnown }: Owner, by: number): boolean {
+    const { maxMemory } = this.#settings
+    const free = maxMemory - this.#bytes
+    const most = (free ** 2 / maxMemory) * (isKnown ? 1 : UNKNOWN_PART)
+    return by <= free && (this.#owned.get(key) ?? 0) + by <= most
+  }
+
+  #take({ key }: Owner, by: number): void {
     this.#bytes += by
-    while (this.#bytes > this.#settings.maxMemory) if (!this.#dropIdle()) return by <= 0
-    return true
+    const total = (this.#owned.get(key) ?? 0) + by
+    if (total === 0) this.#owned.delete(key)
+    else this.#owned.set(key, total)
   }
 
   #forget(key: ResumableKey): void {
     if (this.#keys.get(key.name) !== key) return
     this.#keys.delete(key.name)
-    this.#bytes -= key.bytes
+    this.#take(key.owner, -key.bytes)
     if (this.#keys.size > 0) return
     this.#stopTimer?.()
     this.#life?.close()
@@ -251,6 +278,12 @@ export class ResumableStreams {
     }
     for (const key of keys) key.tick()
   }
+}
+
+/** Who has begun a stream. */
+function ownerOf(session: HttpSession): Owner {
+  const principal = principalKey(OWNER, session)
+  return { key: principal ?? networkOf(session.clientAddress), isKnown: principal !== null }
 }
 
 class ResumableFeed extends SseFeed {
