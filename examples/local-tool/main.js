@@ -65,7 +65,7 @@ server.mapGet('/api/file', async (_, { request, response }) => {
   })
 })
 
-const running = await local(server, { name: toolName(root), port: 4870 })
+const running = await local(server, { name: toolName(root), title: 'Disk usage', port: 4870 })
 if (!running.reused) scan.start().catch(console.error)
 const url = running.newLaunchUrl()
 console.log(`${running.reused ? 'It runs already' : root}: ${url}`)

@@ -34,8 +34,9 @@ const NOT_FOR_LATER = /^(?:private, *)?(?:no-cache)?$/
 /** How many connections are known to be of this user. */
 const MOST_CONNECTIONS = 256
 
-interface DoorSettings {
+export interface DoorSettings {
   readonly name: string
+  readonly title: string
   readonly isExposed: boolean
 }
 
@@ -169,14 +170,14 @@ export class Door {
   }
 
   #page({ response }: HttpSession, status: 200 | 401): HttpResponse {
-    const { name } = this.#settings
+    const { name, title } = this.#settings
     const words = {
-      what: name,
+      what: title,
       how: [
-        `Start ${name} again: it opens this page, or prints a link to it. The link works once, within ten minutes.`,
-        `If ${name} is open in this browser, <a href="${status === 200 ? '/' : ''}">continue</a>.`,
+        `Start ${title} again: it opens this page, or prints a link to it. The link works once, within ten minutes.`,
+        `If ${title} is open in this browser, <a href="${status === 200 ? '/' : ''}">continue</a>.`,
       ],
-      refused: `This link was used before, or is too old. Start ${name} again to get a new one.`,
+      refused: `This link was used before, or is too old. Start ${title} again to get a new one.`,
     }
     if (status === 401) response.header('WWW-Authenticate', `Bearer realm="${name}"`)
     return response

@@ -10,7 +10,7 @@ import type { HttpServer } from '../../server.ts'
 import { guard, listeningPlaces, moveServer } from '../kit/launch.ts'
 import { endpointOrigin } from '../launch/endpoint-origin.ts'
 import { LaunchTickets } from '../launch/launch-tickets.ts'
-import { Door, launchUrl } from './door.ts'
+import { Door, type DoorSettings, launchUrl } from './door.ts'
 import { stateOf } from './handshake.ts'
 import { type FoundLocal, isInstanceName, NAME_FORM, readInstance, removeInstance, writeInstance } from './instance-file.ts'
 import { instanceFolder, openFolder, thisMachine } from './instance-folder.ts'
@@ -19,6 +19,8 @@ import { lockStart } from './start-lock.ts'
 export interface LocalOptions {
   /** The name by which other programs find it: at most 64 lower-case letters, digits, `.`, `_` and `-`. */
   readonly name: string
+  /** What the page for browsers without the cookie calls it: at most 100 characters without `<`, `>`, `&` and `"`. Default: the name. */
+  readonly title?: string
   /** The port to listen on if it is free; otherwise any other. Default: the port of the server's own options. */
   readonly port?: number
   /**
@@ -49,6 +51,7 @@ export interface LocalServer {
 /** @internal */
 export const LOCAL_RULES = rules<LocalOptions>('local')({
   name: text(NAME_FORM, isInstanceName),
+  title: text('a text of at most 100 characters without <, >, & and "', (title) => /^[^<>&"]{1,100}$/.test(title)).optional('the name'),
   port: count({ most: 65_535 }).optional("the server's own"),
   single: oneOf('reuse', 'error', 'many').or('reuse'),
   exposed: flag(false),
@@ -63,7 +66,7 @@ const doors = new WeakMap<HttpServer, Door>()
  * WEIR_LOCAL_RUNNING; WEIR_LOCAL_FILE; what `start` throws
  */
 export async function local(server: HttpServer, options: LocalOptions): Promise<LocalServer> {
-  const { name, port, single, exposed } = LOCAL_RULES.read(options)
+  const { name, title = name, port, single, exposed } = LOCAL_RULES.read(options)
   if (server.isListening) throw new WeirError('WEIR_SERVER_STATE', 'the server has already been started: leave that to local()')
   checkPlaces(server, exposed)
   const folder = instanceFolder(thisMachine())
@@ -72,7 +75,7 @@ export async function local(server: HttpServer, options: LocalOptions): Promise<
   try {
     const found = single === 'many' ? null : readInstance(folder, name)
     const state = found === null ? 'gone' : await stateOf(found)
-    if (found === null || state === 'gone') return await start(server, folder, name, port, exposed)
+    if (found === null || state === 'gone') return await start(server, folder, { name, title, isExposed: exposed }, port)
     // A second instance would replace its file, and perhaps its data.
     if (state === 'silent')
       throw new WeirError(
@@ -96,8 +99,9 @@ export async function findLocal(name: string): Promise<FoundLocal | null> {
   return found !== null && (await stateOf(found)) === 'runs' ? found : null
 }
 
-async function start(server: HttpServer, folder: string, name: string, port: number | undefined, isExposed: boolean): Promise<LocalServer> {
-  const door = doorOf(server, name, isExposed)
+async function start(server: HttpServer, folder: string, settings: DoorSettings, port: number | undefined): Promise<LocalServer> {
+  const { name } = settings
+  const door = doorOf(server, settings)
   await listen(server, port)
   const { token } = door
   const url = endpointOrigin(server.endpoints.find(({ isUnixSocket }) => !isUnixSocket)!)
@@ -119,8 +123,7 @@ async function start(server: HttpServer, folder: string, name: string, port: num
   }
 }
 
-function doorOf(server: HttpServer, name: string, isExposed: boolean): Door {
-  const settings = { name, isExposed }
+function doorOf(server: HttpServer, settings: DoorSettings): Door {
   let door = doors.get(server)
   if (door === undefined) {
     door = new Door(settings)

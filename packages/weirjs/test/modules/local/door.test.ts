@@ -402,3 +402,14 @@ test('exposed: auth has to close the server, for what has no route too, and the 
   const me = `Authorization: Basic ${Buffer.from('me:x').toString('base64')}`
   assert.equal((await send(running.port, 'GET /', me)).status, 401, 'without the cookie')
 })
+
+test('the page for a browser without the cookie calls the program by its title, which is no markup', async (t) => {
+  process.env['XDG_RUNTIME_DIR'] = temporaryDirectory(t)
+  const running = await local(new HttpServer({ logger: null }), { name: 'usage-1f2e', title: "Ann's disk usage" })
+  t.after(() => running.stop())
+  const page = String((await send(running.port, 'GET /', 'Accept: text/html')).body)
+  assert.match(page, /<h1>Ann's disk usage is private<\/h1>/)
+  assert.doesNotMatch(page, /1f2e/)
+  for (const title of ['', '<b>usage</b>', 'a & b', 'a "b"', 'x'.repeat(101)])
+    await assert.rejects(local(new HttpServer(), { name: 'usage', title }), /local: the option "title"|title/)
+})
