@@ -7,7 +7,7 @@ process.chdir(ROOT)
 
 export default {
   title: 'weir',
-  description: 'An HTTP server that a Node.js program embeds.',
+  description: 'A safe, typed, fast HTTP server for Node.js.',
   lang: 'en',
   // The pages are rendered where they are: docs/ for GitHub and for the package, and here.
   srcDir: '..',
