@@ -1,5 +1,5 @@
 // The diagrams of the documentation, light and dark: `node scripts/diagrams.mjs --write` writes them into docs/images/. Without `--write`, it
-// prints which of them differ.
+// prints which of them differ; with `--list`, their names.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -312,12 +312,14 @@ function text(x, y, words, color, more = '') {
 }
 
 for (const [name, draw] of Object.entries(DIAGRAMS)) {
-  for (const [scheme, colors] of Object.entries(SCHEMES)) {
-    const path = join(FOLDER, `${name}-${scheme}.svg`)
-    const drawn = draw(colors)
-    if (process.argv.includes('--write')) {
-      mkdirSync(FOLDER, { recursive: true })
-      writeFileSync(path, drawn)
-    } else if (!existsSync(path) || readFileSync(path, 'utf8') !== drawn) console.log(`docs/images/${name}-${scheme}.svg`)
-  }
+  if (process.argv.includes('--list')) console.log(name)
+  else
+    for (const [scheme, colors] of Object.entries(SCHEMES)) {
+      const path = join(FOLDER, `${name}-${scheme}.svg`)
+      const drawn = draw(colors)
+      if (process.argv.includes('--write')) {
+        mkdirSync(FOLDER, { recursive: true })
+        writeFileSync(path, drawn)
+      } else if (!existsSync(path) || readFileSync(path, 'utf8') !== drawn) console.log(`docs/images/${name}-${scheme}.svg`)
+    }
 }

@@ -1,18 +1,28 @@
 // Makes the pictures in docs/images that show pages and a terminal, with the programs themselves, so that they stay true:
 //
-//   npm run build && npm run examples && node scripts/pictures.mjs [names]
+//   npm run examples && node scripts/pictures.mjs [--check] [names]
 //
-// It needs Chromium (CHROMIUM_PATH, or on the PATH), Prometheus, Node 22 or later, and port 3000. Diagrams are made by diagrams.mjs, charts by the
-// benchmark.
+// docs/images/pictures.json keeps what each of them shows: its text without times, ports and tokens, and a digest of its style. With --check, no
+// picture is made: the command prints which of them no longer show what the programs do. The dashboard is compared by what it is drawn from.
+//
+// It needs Chromium (CHROMIUM_PATH, or on the PATH), `script` of util-linux and, to make pictures, Prometheus and port 3000. Diagrams are made by
+// diagrams.mjs.
 import { spawn } from 'node:child_process'
-import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium } from 'playwright-core'
+import { WebSocket } from 'ws'
 
-import { dashboardPictures } from './pictures/dashboard.mjs'
+import { dashboardPictures, dashboardSources } from './pictures/dashboard.mjs'
 
 const ROOT = join(import.meta.dirname, '..')
+// Of the instances of the local tool: none that runs already.
+process.env.XDG_RUNTIME_DIR = mkdtempSync(join(tmpdir(), 'weir-pictures-'))
+process.env.XDG_STATE_HOME = process.env.XDG_RUNTIME_DIR
 const IMAGES = join(ROOT, 'docs/images')
 const SCHEMES = ['light', 'dark']
 /** Text of 13 pixels stays legible where a page shows the picture at two thirds of its width. */
@@ -43,7 +53,24 @@ const COLOURS = {
   },
 }
 
-const names = process.argv.slice(2)
+/** A folder that is the same whenever the picture is made: names, and sizes in KiB. */
+const FILES = {
+  'Photos/Lisbon': { 'tram.jpg': 1900, 'harbour.jpg': 1600, 'market.jpg': 1300, 'roofs.jpg': 1100, 'azulejos.png': 800 },
+  'Photos/Garden': { 'peonies.jpg': 1500, 'pond.jpg': 1200, 'bees.jpg': 700 },
+  Films: { 'tram-ride.mp4': 5200, 'first-steps.mp4': 3600 },
+  Music: { 'fado.flac': 2800, 'waltz.mp3': 1400, 'rain.ogg': 900 },
+  Letters: { 'insurance.pdf': 620, 'lease.pdf': 480, 'recipes.txt': 60 },
+  '': { 'backup.zip': 4300, 'notes.md': 40 },
+}
+
+const isCheck = process.argv.includes('--check')
+const names = process.argv.slice(2).filter((name) => !name.startsWith('--'))
+const FACTS = join(IMAGES, 'pictures.json')
+const facts = JSON.parse(readFileSync(FACTS, 'utf8'))
+/** Names of pictures that show something else than their program. */
+const outdated = []
+/** Pictures are made of port 3000, which readers know. */
+const PORT = isCheck ? await freePort() : 3000
 const isWanted = (name) => names.length === 0 || names.includes(name)
 const children = []
 const browser = await chromium.launch({
@@ -51,7 +78,8 @@ const browser = await chromium.launch({
   args: ['--no-sandbox', '--disable-gpu'],
 })
 try {
-  if (['inspector', 'inspector-sockets', 'debug-page', 'not-found', 'openapi', 'dev', 'explain'].some(isWanted)) await development()
+  if (['inspector', 'inspector-sockets', 'debug-page', 'not-found', 'openapi', 'weir-dev', 'weir-explain'].some(isWanted))
+    await development()
   if (isWanted('demo')) await demo()
   if (['local', 'local-tool'].some(isWanted)) await local()
   if (isWanted('inbox')) await inbox()
@@ -60,6 +88,12 @@ try {
 } finally {
   await browser.close()
   for (const child of children) child.kill()
+  rmSync(process.env.XDG_RUNTIME_DIR, { recursive: true, force: true })
+  if (!isCheck) writeFileSync(FACTS, `${JSON.stringify(Object.fromEntries(Object.entries(facts).sort()), null, 2)}\n`)
+}
+if (outdated.length > 0) {
+  console.log(`make them again: node scripts/pictures.mjs ${outdated.join(' ')}`)
+  process.exitCode = 1
 }
 
 /** The program of the pictures under `weir dev`: the terminal, and the pages that it shows. */
@@ -77,18 +111,22 @@ async function development() {
     for (const part of ['package.json', 'dist'])
       cpSync(join(ROOT, 'packages', from, part), join(folder, 'node_modules', name, part), { recursive: true })
   const file = join(folder, 'orders.js')
-  copyFileSync(join(ROOT, 'scripts/pictures/orders.js'), file)
-  const weir = run([join(folder, 'node_modules/@weirjs/dev/dist/cli/main.js'), 'dev', 'orders.js'], folder, { FORCE_COLOR: '1' })
-  await weir.says(/inspector: \S+/)
+  writeFileSync(file, readFileSync(join(ROOT, 'scripts/pictures/orders.js'), 'utf8').replace('3000', PORT))
+  // In a terminal, where it has keys.
+  const dev = [process.execPath, join(folder, 'node_modules/@weirjs/dev/dist/cli/main.js'), 'dev', 'orders.js']
+  const weir = start('script', ['--quiet', '--command', dev.map((word) => `'${word}'`).join(' '), '/dev/null'], folder, {
+    FORCE_COLOR: '1',
+  })
+  await weir.says(/for help/)
   const token = /#token=([\w.~-]+)/.exec(weir.text())[1]
-  const origin = 'http://127.0.0.1:3000'
+  const origin = `http://127.0.0.1:${PORT}`
   const source = readFileSync(file, 'utf8')
   writeFileSync(file, source.replace("server.post('/orders'", "server.get('/orders', () => [])\n\nserver.post('/orders'"))
   await weir.says(/\+ .*GET/)
   await sleep(300)
-  type('dev', 'weir-dev', 'weir dev orders.js', weir.text().replaceAll(token, '6Vw0…'))
+  type('weir-dev', 'weir dev orders.js', weir.text().replaceAll(token, '6Vw0…'))
   const question = `weir explain orders.js POST /orders -d '{"customer":"Ada","items":["tea"]}'`
-  type('explain', 'weir-explain', question, await printed(question, folder))
+  type('weir-explain', question, await printed(question, folder))
 
   const json = (body) => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   const order = { customer: 1, items: ['tea', 'milk'] }
@@ -103,13 +141,13 @@ async function development() {
   ])
     await (await fetch(origin + path, init)).text()
   await shoot('inspector', `${origin}/_weir#token=${token}`, (page) => page.locator('.frame').first().waitFor())
-  await shoot('not-found', `${origin}/custommers/1`, () => {})
   if (isWanted('inspector-sockets')) await talk(`${origin.replace('http', 'ws')}/kitchen`)
   await shoot('inspector-sockets', `${origin}/_weir#token=${token}`, async (page) => {
     await page.getByText('101').first().click()
     await page.getByText('ready').first().scrollIntoViewIfNeeded()
   })
 
+  await shoot('not-found', `${origin}/custommers/1`, () => {})
   // A form sends the wrong order as a browser does, so that the response is a page.
   const form = {
     method: 'POST',
@@ -130,17 +168,27 @@ async function demo() {
   await shoot('demo', /listening on (\S+)/.exec(run_.text())[1], () => sleep(2_000))
 }
 
+function filled(folder) {
+  rmSync(folder, { recursive: true, force: true })
+  for (const [below, files] of Object.entries(FILES)) {
+    mkdirSync(join(folder, below), { recursive: true })
+    for (const [name, size] of Object.entries(files)) writeFileSync(join(folder, below, name), Buffer.alloc(size * 1024, 'x'))
+  }
+  return folder
+}
+
 async function local() {
-  const tool = run([join(ROOT, 'examples/local-tool/main.js'), '--no-open', join(ROOT, 'docs')], ROOT)
+  const command = [join(ROOT, 'examples/local-tool/main.js'), '--no-open', filled(join(ROOT, 'build/pictures/Home'))]
+  const tool = run(command, ROOT)
   await tool.says(/http:\S+/)
   const launched = /http:\S+/.exec(tool.text())[0]
   await shoot('local', new URL('/', launched).href, () => {})
   // A launch URL works once, so each picture starts the tool again, which opens the one that runs.
   await shoot('local-tool', null, async (page) => {
-    const again = run([join(ROOT, 'examples/local-tool/main.js'), '--no-open', join(ROOT, 'docs')], ROOT)
+    const again = run(command, ROOT)
     await again.says(/http:\S+/)
     await page.goto(/http:\S+/.exec(again.text())[0])
-    await page.getByText('guide').first().waitFor()
+    await page.getByText('Complete').waitFor()
   })
 }
 
@@ -178,6 +226,7 @@ async function inbox() {
 
 /** The panels of the dashboard, drawn from what Prometheus knows of the program of its page. */
 async function dashboard() {
+  if (note('dashboard', dashboardSources(ROOT), '')) return
   const folder = join(ROOT, 'build/pictures/dashboard')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -195,7 +244,7 @@ async function compiler() {
   const options = ['--ignoreConfig', '--noEmit', '--pretty', '--strict', '--target', 'es2023', '--module', 'nodenext', '--types', 'node']
   const tsc = run([join(ROOT, 'node_modules/typescript/bin/tsc'), ...options, '--skipLibCheck', 'users.ts'], folder)
   await tsc.ended()
-  type('compiler', 'compiler', 'npx tsc', tsc.text())
+  type('compiler', 'npx tsc', tsc.text())
 }
 
 /** Says something on a WebSocket, and waits for what comes back. */
@@ -203,10 +252,10 @@ async function talk(url) {
   const socket = new WebSocket(url)
   const says = (text) =>
     new Promise((resolve) => {
-      socket.addEventListener('message', resolve, { once: true })
+      socket.once('message', resolve)
       socket.send(JSON.stringify(text))
     })
-  await new Promise((resolve) => socket.addEventListener('open', resolve, { once: true }))
+  await new Promise((resolve) => socket.once('open', resolve))
   await says({ order: 1 })
   await says({ order: 2 })
   socket.close()
@@ -220,12 +269,67 @@ async function printed(command, folder) {
   return ran.text()
 }
 
-function type(name, file, command, output) {
-  if (isWanted(name)) for (const scheme of SCHEMES) write(`${file}-${scheme}.svg`, terminal(command, output, COLOURS[scheme]))
+function type(name, command, output) {
+  if (!isWanted(name)) return
+  const ofLight = terminal(command, output, COLOURS.light)
+  const text = `$ ${command}\n${output.trimEnd()}`.replace(/\x1b\[\d+m|\r/g, '')
+  if (note(name, text, ofLight.replace(/<text[\s\S]*<\/text>|\d+/g, ''))) return
+  for (const scheme of SCHEMES) write(`${name}-${scheme}.svg`, terminal(command, output, COLOURS[scheme]))
+}
+
+/**
+ * Keeps what a picture shows, or compares it with what was kept.
+ * @param style whatever else it looks like
+ * @returns whether no picture is made
+ */
+function note(name, text, style) {
+  const lines = masked(text).split('\n')
+  const digest = createHash('sha256').update(style).digest('base64url').slice(0, 12)
+  if (!isCheck) {
+    facts[name] = { style: digest, text: lines }
+    return false
+  }
+  const kept = facts[name] ?? { text: [] }
+  const missing = kept.text.filter((line) => !lines.includes(line)).map((line) => `- ${line}`)
+  const added = lines.filter((line) => !kept.text.includes(line)).map((line) => `+ ${line}`)
+  if (missing.length + added.length === 0 && kept.text.join('\n') !== lines.join('\n')) added.push('+ the same lines in another order')
+  if (kept.style !== digest) added.push('+ another style')
+  if (missing.length + added.length > 0) {
+    outdated.push(name)
+    console.log([`${name} is not what docs/images has:`, ...missing, ...added].join('\n'))
+  }
+  return true
+}
+
+/** Without what differs between runs and versions of Node. */
+function masked(text) {
+  return text
+    .replaceAll(ROOT, '')
+    .replace(/\d[\d.,]* ?(?:ms|µs|s)\b/g, '# ms')
+    .replace(/(?<=127\.0\.0\.1:)\d+/g, '#')
+    .replace(/\d+ \w+ \d{4},/g, '#')
+    .replace(/\b\d\d:\d\d(?::\d\d)?/g, '#:#')
+    .replace(/\b[\da-z]{6,12}-[\da-z]{1,3}-[\da-z]{3}\b/g, '#')
+    .replace(/(?<=WebSocket-Key: )\S+/g, '#')
+    .replace(/:\d+:\d+/g, ':#')
+    .replace(/\d+ calls in/g, '# calls in')
+    .replace(/[\d,.]+ (?=KiB|MiB|B\b|bytes|requests)/g, '# ')
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }
 
 function run(args, cwd, more = {}) {
-  const child = spawn(process.execPath, args, { cwd, env: { ...process.env, NODE_ENV: '', ...more } })
+  return start(process.execPath, args, cwd, more)
+}
+
+function start(command, args, cwd, more) {
+  const child = spawn(command, args, { cwd, env: { ...process.env, NODE_ENV: '', ...more } })
   children.push(child)
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (some) => (text += some))
@@ -250,11 +354,36 @@ async function shoot(name, url, ready, request = null) {
     if (url !== null) await page.goto(url)
     await ready(page)
     await sleep(300)
+    if (colorScheme === 'light' && note(name, await page.evaluate(visibleText), await styleOf(page))) return context.close()
     const session = await context.newCDPSession(page)
     const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 })
     write(`${name}-${colorScheme}.webp`, Buffer.from(data, 'base64'))
     await context.close()
   }
+}
+
+/** In the page: the lines of text that can be seen, in reading order. */
+function visibleText() {
+  const lines = new Map()
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const text = node.data.replace(/\s+/g, ' ').trim()
+    const range = document.createRange()
+    range.selectNodeContents(node)
+    const isSeen = ({ bottom, top, width }) => width > 0 && bottom > 0 && top < innerHeight
+    const element = node.parentElement
+    if (text === '' || ![...range.getClientRects()].some(isSeen) || !element.checkVisibility({ visibilityProperty: true })) continue
+    const block = element.closest('p, li, td, th, dt, dd, h1, h2, h3, h4, pre, button, a, label, summary, div') ?? element
+    lines.set(block, `${lines.get(block) ?? ''} ${text}`.trim())
+  }
+  return [...lines.values()].join('\n')
+}
+
+async function styleOf(page) {
+  const links = page.locator('link[rel=stylesheet]')
+  const hrefs = await links.evaluateAll((all) => all.map(({ href }) => href))
+  const sheets = await Promise.all(hrefs.map(async (href) => (await page.request.get(href)).text()))
+  return [...(await page.locator('style').allTextContents()), ...sheets].join('\n')
 }
 
 function write(name, content) {

@@ -16,6 +16,14 @@ const LINES = {
   dark: ['#63cdbf', '#ff9a90', '#e9b25c', '#b6a9ff', '#7dd39b', '#9dada8'],
 }
 
+/** What the picture is drawn from: the program and the panels that it shows. */
+export function dashboardSources(root) {
+  const [, program] = /^```js\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, 'docs/guide/dashboard.md'), 'utf8'))
+  const { panels } = JSON.parse(readFileSync(join(root, 'docs/grafana/weir.json'), 'utf8'))
+  const shown = panels.filter(({ gridPos }) => gridPos.y < MOST_Y)
+  return [program, ...shown.map((panel) => JSON.stringify(panel))].join('\n')
+}
+
 /**
  * @param folder with `node_modules/weirjs`
  * @param colours of both schemes
