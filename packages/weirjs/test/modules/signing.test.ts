@@ -95,12 +95,21 @@ test('keys are replaced: the first one signs, all of them are accepted', async (
 })
 
 test('what a URL cannot have is encoded as clients do it', async () => {
-  for (const path of ['/files/ä b', '/files/a?q=ü&x=a b"\'<>', '/files/a%2Fb?', '/files/x/../a']) {
+  for (const path of ['/files/ä b', '/files/a?q=ü&x=a b"\'<>', '/files/a%2Fb?', '/files/...', '/files/a?q=/../b']) {
     const link = links.sign(path, { expiresIn: '5m' })
     const { pathname, search } = new URL(link, 'http://localhost')
     assert.equal(pathname + search, link)
     assert.equal(await statusOf(link), '200', path)
   }
+})
+
+test('no link is signed for a path to which dots in a name would lead', () => {
+  for (const name of ['../admin', '..', '.', './a', 'a/../../admin', '..\\admin', '%2e%2E/admin', '.%2e/admin', '../admin?q=1', '%2e'])
+    assert.throws(
+      () => links.sign(`/files/${name}`, { expiresIn: '5m' }),
+      { code: 'WEIR_OPTION_INVALID', message: /dot segment: encode/ },
+      name,
+    )
 })
 
 test('the base path of the server is no part of what is signed', async () => {

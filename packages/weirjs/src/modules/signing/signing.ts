@@ -121,10 +121,18 @@ function macOf(key: Uint8Array, method: string, target: string, expires: number)
   return createHmac('sha256', key).update(`weir signing 1\n${method}\n${expires}\n${target}`).digest('base64url')
 }
 
-/** The path as clients send it: what is not allowed in a URL is percent-encoded, and dot segments are resolved. @throws WEIR_OPTION_INVALID */
+/** In the path, before the query. URL parsers resolve it: a name that a client has chosen would lead out of the path in front of it. */
+const DOT_SEGMENT = /^[^?]*[/\\](?:\.|%2e){1,2}(?:[/\\?]|$)/i
+
+/** The path as clients send it: what is not allowed in a URL is percent-encoded. @throws WEIR_OPTION_INVALID */
 function targetOf(path: unknown): string {
   if (typeof path !== 'string' || !path.startsWith('/') || /^[/\\]{2}|[#\t\r\n]/.test(path))
     throw invalid('sign', `the path is ${shown(path)}, not one that begins with a single slash and has neither a fragment nor a line break`)
+  if (DOT_SEGMENT.test(path))
+    throw invalid(
+      'sign',
+      `the path is ${shown(path)}, with a dot segment: encode what is not yours, as in /files/\${encodeURIComponent(name)}`,
+    )
   const { pathname, search, searchParams } = new URL(path, 'http://localhost')
   if (searchParams.has('signature')) throw invalid('sign', 'the query of the path has a "signature" already')
   return pathname + (search === '?' ? '' : search)
