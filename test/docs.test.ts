@@ -368,8 +368,6 @@ const WITHOUT_PROGRAM: Readonly<Record<string, string>> = {
   serverless: 'the platform listens',
   embedding: 'kinds of programs, which test/package/host-programs.test.ts starts',
   deploy: 'needs systemd, Docker or a proxy: test/proxies/ has them',
-  'sign-in': 'needs an account at a provider',
-  'relay-servers': 'needs Redis or NATS',
 }
 
 test('the service of the page about rpc is the one that its program was tested with', () => {
