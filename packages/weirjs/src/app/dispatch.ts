@@ -7,33 +7,26 @@ import type { Application, RequestHead } from '../http/application.ts'
 import type { RequestBody } from '../http/body/body.ts'
 import type { ConnectionInfo, HostRule } from '../http/connection-info.ts'
 import { Exchange } from '../http/exchange.ts'
-import { type JsonEngine, lossOf, refusingLosses, type Serialize } from '../http/json-engine.ts'
+import { type JsonEngine, refusingLosses, type Serialize } from '../http/json-engine.ts'
 import { OTHER_METHODS } from '../http/notes.ts'
 import { type AcceptField, acceptFieldOf, checkContentType } from '../http/request/accepted-types.ts'
 import { causeOf, HttpRequest, isEndedBy } from '../http/request/request.ts'
 import type { DeclaredAnswers } from '../http/response/declared-answers.ts'
 import { problemFor } from '../http/response/error-problem.ts'
-import { NO_JSON, OutgoingResponse } from '../http/response/outgoing-response.ts'
-import { NOTHING_RETURNED } from '../http/response/response-content.ts'
+import { OutgoingResponse } from '../http/response/outgoing-response.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import type { HttpSession, ServerHandle } from '../http/session.ts'
-import { type Logger, logError, logWarning } from './logger.ts'
+import { type Logger, logError } from './logger.ts'
 import { type Held, runGates } from './policies/gates.ts'
-import { type BeforeSend, compose, type Middleware, type Pipeline } from './policies/middleware.ts'
+import { type BeforeSend, compose, type Pipeline } from './policies/middleware.ts'
 import type { Gate } from './policies/policy.ts'
 import { RepeatedLines, refusalOf } from './repeated-lines.ts'
 import { checkHookResult, complete, isLater, reply, replyInPlace, unwantedUpgrade } from './reply.ts'
+import { ResponseMistakes } from './response-mistakes.ts'
 import { warnOfMisspelt } from './routes/misspelt-query.ts'
 import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import { reportedUrl } from './routes/shown-target.ts'
-
-/** How many responses of a route are searched, and how many objects each search visits: a warning may come late, but must not cost much. */
-const MOST_SEARCHES = 20
-const MOST_SEARCHED = 1_000
-
-/** How much of the code of a function without a name is shown. */
-const MOST_CODE = 80
 
 const NO_METHODS: readonly string[] = Object.freeze([])
 
@@ -74,11 +67,7 @@ export class Dispatcher implements Application {
   readonly #options: DispatcherOptions
   readonly #serialize: Serialize
   readonly #serializeInTests: Serialize
-  /** Middleware and routes about which a warning was logged. */
-  readonly #silent = new WeakSet<object>()
-  /** How often the JSON of a route was searched for what it has lost. */
-  readonly #searches = new WeakMap<object, number>()
-  readonly #findsLosses: boolean
+  readonly #mistakes: ResponseMistakes
   readonly #refusals = new RepeatedLines()
 
   constructor(options: DispatcherOptions) {
@@ -88,23 +77,9 @@ export class Dispatcher implements Application {
     const serialize: Serialize = engine === null ? JSON.stringify : (value) => engine.serialize(value)
     this.#serializeInTests = refusingLosses(serialize, engine !== null)
     this.#serialize = options.debug ? this.#serializeInTests : serialize
-    this.#findsLosses = !options.debug && options.logger !== null && engine === null
+    this.#mistakes = new ResponseMistakes(options, engine === null)
     if (options.debug) loadShowError().catch(() => {}) // the first error tries again
-    options.routes.composeWith((middlewares) => compose(middlewares, this.#route, this.#refuseSilence))
-  }
-
-  /**
-   * A refusal should respond explicitly, and otherwise a call of `next()` was forgotten: a warning once for each middleware.
-   * @throws WEIR_RESULT_UNSENDABLE in tests and with `debug`
-   */
-  readonly #refuseSilence = (middleware: Middleware, { connection, request }: Exchange): void => {
-    if (request.signal.aborted) return // no client waits for a response
-    const name = middleware.name || Function.prototype.toString.call(middleware).replace(/\s+/g, ' ').slice(0, MOST_CODE)
-    const says = `middleware "${name}" neither called next() nor answered`
-    if (connection.isTest || this.#options.debug) throw new WeirError('WEIR_RESULT_UNSENDABLE', `${says}: return next(), or a response`)
-    if (this.#silent.has(middleware)) return
-    this.#silent.add(middleware)
-    logWarning(this.#options.logger, `weir: ${says}, and the client gets 204`)
+    options.routes.composeWith((middlewares) => compose(middlewares, this.#route, this.#mistakes.refuseSilence))
   }
 
   get unmatched(): RouteMatch {
@@ -171,32 +146,11 @@ export class Dispatcher implements Application {
     let response: OutgoingResponse | Promise<OutgoingResponse>
     try {
       response = chainOf(exchange.match).pipeline(exchange)
-      response = response instanceof OutgoingResponse ? this.#findLoss(exchange, response) : this.#catchLater(exchange, response)
+      response = response instanceof OutgoingResponse ? this.#mistakes.find(exchange, response) : this.#catchLater(exchange, response)
     } catch (error) {
       response = this.#answerError(exchange, error)
     }
     return this.#prepare(exchange, response)
-  }
-
-  /**
-   * Warns once for each route about a `return` without a value, and about `{}` for a value without a JSON form. The value is searched only for that
-   * warning.
-   */
-  #findLoss(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {
-    const { content } = response
-    if (content === NOTHING_RETURNED) this.#warnOfNothing(exchange)
-    if (content.kind === 'text' && this.#findsLosses && response.jsonValue !== NO_JSON && content.text.includes('{}'))
-      this.#warnOfLoss(exchange, response.jsonValue)
-    return response
-  }
-
-  #warnOfLoss(exchange: Exchange, value: unknown): void {
-    const route = exchange.match.route as Route | null
-    const searches = route === null ? MOST_SEARCHES : (this.#searches.get(route) ?? 0)
-    if (route === null || searches >= MOST_SEARCHES) return
-    const loss = lossOf(value, MOST_SEARCHED)
-    this.#searches.set(route, loss === null ? searches + 1 : MOST_SEARCHES)
-    if (loss !== null) logWarning(this.#options.logger, `weir: {} was sent in the JSON of ${route.label}: ${loss}`)
   }
 
   refuse(exchange: Exchange, error: Error): OutgoingResponse | Promise<OutgoingResponse> {
@@ -268,10 +222,14 @@ export class Dispatcher implements Application {
 
   /** A separate method: V8 makes room for the variables of a closure in every call of the method around it. */
   #catchLater(exchange: Exchange, coming: Promise<OutgoingResponse>): Promise<OutgoingResponse> {
-    return coming.then(
-      (response) => this.#findLoss(exchange, response),
-      (error: unknown) => this.#answerError(exchange, error),
-    )
+    const fail = (error: unknown): OutgoingResponse | Promise<OutgoingResponse> => this.#answerError(exchange, error)
+    return coming.then((response) => {
+      try {
+        return this.#mistakes.find(exchange, response)
+      } catch (error) {
+        return fail(error)
+      }
+    }, fail)
   }
 
   /** The request timed out and has been answered, so no client is left to receive the error. */
@@ -287,20 +245,16 @@ export class Dispatcher implements Application {
     const { values } = exchange.match
     const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)
-    exchange.hasReachedRoute = true
+    exchange.beginHandler()
     if (exchange.connection.isTest || this.#options.debug) warnOfMisspelt(exchange, route.label, route.steps)
-    if (route.answers !== null) return this.#routeDeclared(exchange, route, route.answers)
-    const result = route.run(exchange.session, exchange.request, values)
-    return reply(exchange, result)
-  }
-
-  /** Warns once for each route. */
-  #warnOfNothing({ match }: Exchange): void {
-    const route = match.route as Route
-    if (this.#silent.has(route)) return
-    this.#silent.add(route)
-    const hint = 'return a value, or say so with response.noContent()'
-    logWarning(this.#options.logger, `weir: the handler of ${route.label} returned nothing, and the client gets 204: ${hint}`)
+    try {
+      if (route.answers !== null) return this.#routeDeclared(exchange, route, route.answers)
+      const result = route.run(exchange.session, exchange.request, values)
+      return reply(exchange, result)
+    } catch (error) {
+      exchange.handler = 'settled'
+      throw error
+    }
   }
 
   /** The same for a route that declares its answers: which part of a value is sent is decided when the handler has settled. */

@@ -35,17 +35,21 @@ export function reply(
   if (typeof result === 'object' && result !== null) {
     if (isResponse(result)) return settle(exchange, exchange.answerWith(result), answers)
     if (isPromise(result)) return replyLater(exchange, result, answers)
-    const set = setBody(exchange, exchange.answerWithOwn(), result, answers)
+    const own = exchange.answerWithOwn()
+    if (own.bodies > 0) refuseReplacement(exchange)
+    const set = setBody(exchange, own, result, answers)
     return set instanceof OutgoingResponse ? settle(exchange, set, answers) : settleCopied(exchange, set, answers)
   }
   const response = exchange.answerWithOwn()
+  if (response.bodies > 0 && result !== undefined) refuseReplacement(exchange)
   switch (typeof result) {
     case 'string':
       return settle(exchange, response.text(result), answers)
     case 'undefined':
       if (response.isAnswered) return settle(exchange, response, answers)
-      if (answers !== null || !isForgotten(exchange)) return settle(exchange, response.noContent(), answers)
-      refuseInTests(exchange)
+      const allows = answers?.allowsNothing ?? null
+      if (allows ?? !isForgotten(exchange)) return settle(exchange, response.noContent(), answers)
+      if (allows === null) refuseInTests(exchange)
       return settle(exchange, response.noContent(NOTHING_RETURNED), answers)
     case 'number':
     case 'boolean':
@@ -117,7 +121,14 @@ async function settleCopied(
 
 /** Uses `await`, not `then` of the result, which may return nothing, and which a program may have replaced. */
 async function replyLater(exchange: Exchange, result: Promise<unknown>, answers: DeclaredAnswers | null): Promise<OutgoingResponse> {
-  return reply(exchange, await result, answers)
+  let value: unknown
+  try {
+    value = await result
+  } catch (error) {
+    if (exchange.handler === 'at work') exchange.handler = 'settled'
+    throw error
+  }
+  return reply(exchange, value, answers)
 }
 
 /** The same for code that may answer a request, but not hand over its connection. @param who names the code, for messages */
@@ -137,6 +148,8 @@ function settle(
   response: OutgoingResponse,
   answers: DeclaredAnswers | null,
 ): OutgoingResponse | Promise<OutgoingResponse> {
+  if (response.bodies > 1) refuseReplacement(exchange)
+  if (exchange.handler === 'at work') exchange.handler = 'settled'
   const kept = exchange.decision > 200 ? keepDecision(exchange, response) : response
   if (answers !== null) {
     answers.apply(kept)
@@ -161,6 +174,16 @@ function keepDecision(exchange: Exchange, response: OutgoingResponse): OutgoingR
     `precondition() was true, so the response is a ${decision}, and the handler returned another: if (response.precondition(…)) return response`,
   )
   return own
+}
+
+/** Code after `response.notFound()`, say, was not to run: only one response of a handler is sent. Middleware and hooks may replace it. */
+function refuseReplacement(exchange: Exchange): void {
+  // Where precondition() was true, it decides. The rest was settled before, so that this is not the handler.
+  if (exchange.handler !== 'at work' || exchange.decision > 200) return
+  reportMistake(
+    exchange,
+    'its handler has set one response and then another, and only the last is sent: return the first, as in return response.json(…)',
+  )
 }
 
 /** Refuses the result of a hook that returns another response, or a body: a hook can only change the response that it receives. */

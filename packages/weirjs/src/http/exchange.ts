@@ -88,8 +88,8 @@ export class Exchange implements SessionSource {
   carrier: ExchangeCarrier | null = null
   /** The error that led to the response, for observers; null if there is none. `onError` is not called for a second one. */
   failure: unknown = null
-  /** Whether all middleware has let it reach its route. Until then, no handler has had an effect. */
-  hasReachedRoute = false
+  /** While the handler is at work, a second response is a mistake. What code around it sends is not. */
+  handler: 'due' | 'at work' | 'settled' = 'due'
   /** What `precondition` has decided: 0 if it was not called, 200 if the handler does its work, otherwise 304 or 412. */
   decision = 0
   /** What `session.time` has measured; null if it has not been called. */
@@ -224,6 +224,16 @@ export class Exchange implements SessionSource {
     const { forwarding } = this.connection
     if (forwarding !== null) this.#client ??= forwarding.clientOf(this.head, this.connection)
     return this.#client
+  }
+
+  /** Whether all middleware has let it reach its route. Until then, no handler has had an effect. */
+  get hasReachedRoute(): boolean {
+    return this.handler !== 'due'
+  }
+
+  beginHandler(): void {
+    this.handler = 'at work'
+    if (this.#own !== null) this.#own.bodies = 0 // middleware may have set what is sent if the handler sets nothing
   }
 
   waitUntil(work: Promise<unknown>): void {

@@ -85,8 +85,15 @@ const WAYS: Readonly<Record<string, AnyHandler>> = {
     value['passwordHash'] = HASH
     return response
   },
-  'a body that replaces another': (_, { response }) => response.text(HASH).json(leaky),
 }
+
+test('only declared properties leave: a body that replaces another, of which the logger is told', async () => {
+  const { server, ask, logged } = production()
+  map(server, { 200: User }, (_, { response }) => response.text(HASH).json(leaky))
+  assert.deepEqual(await ask(), [200, 'application/json', PICKED])
+  assert.match(logged.join(), /^weir: ANY \/ \(inline\): its handler has set one response and then another/)
+  assert.equal((await server.inject('/')).status, 500)
+})
 
 for (const [way, handler] of Object.entries(WAYS)) {
   test(`only declared properties leave: ${way}`, async () => {
@@ -228,12 +235,26 @@ test('json(schema) is the schema, and a custom engine serializes what was picked
   assert.deepEqual(seen, [{ id: 1, name: 'Ada' }])
 })
 
+test('in production, nothing in place of a declared answer is a 204, of which the logger is told', async () => {
+  const { server, ask, logged } = production()
+  map(server, { 200: User }, () => undefined)
+  assert.equal((await ask())[0], 204)
+  assert.equal((await ask())[0], 204)
+  assert.equal(logged.length, 1)
+  assert.match(logged[0]!, /^weir: the handler of ANY \/ returned nothing, and the client gets 204: return a value/)
+  for (const answers of [{ 200: User, 204: null }, { 204: null }, { 202: null }] satisfies Answers[]) {
+    const { server: other, ask: askOther, logged: said } = production()
+    map(other, answers, () => undefined)
+    assert.equal((await askOther())[0], 202 in answers ? 202 : 204)
+    assert.deepEqual(said, [])
+  }
+})
+
 test('in production, what is ill-typed or missing leaves as it is, and what cannot leave is an error that is logged once', async () => {
   const cases: [Answers, AnyHandler, status: number, log: RegExp | null][] = [
     [{ 200: User }, () => ({ id: 'x' }), 200, null],
     [{ 200: User }, () => 'text', 200, null],
     [{ 200: User }, () => Readable.from(['x']), 500, /status 200: expected a value for JSON, got a body of stream$/],
-    [{ 200: User }, () => undefined, 204, null],
     [{ 200: User }, (_, { response }) => response.status(409).text('no'), 409, null],
     [{ 200: User }, (_, { response }) => response.notFound(), 404, null],
     [{ 200: User }, () => ({ id: 1, name: leaky }), 500, /ANY \/, status 200: \/name: expected a string, got an object$/],

@@ -39,7 +39,39 @@ for (const code of ['({ body }) => body', 'async ({ id, body: { name } }) => nam
       assert.deepEqual(mappingWarnings(new Route(new Scope(null, 'server', ''), method, '/users', { body }, handler(code))), [])
   })
 
+for (const [code, says] of [
+  [
+    '(_, { request }) => request.body.name',
+    '"name" of request.body in POST /users (inline) is undefined: declare the body, as in { body: t.object({ name: t.string }) }, or read request.bodyJson()',
+  ],
+  [
+    '(_, session) => session.request.query.page',
+    '"page" of request.query in POST /users (inline) is undefined: declare the parameter, or write request.query.get("page")',
+  ],
+  [
+    '(_, { request }) => request.query?.["from-to"]',
+    '"from-to" of request.query in POST /users (inline) is undefined: declare the parameter, or write request.query.get("from-to")',
+  ],
+  [
+    '(_, { request }) => request.headers["x-name"] + request.headers["x-name"]',
+    '"x-name" of request.headers in POST /users (inline) is undefined: write request.header("x-name")',
+  ],
+  ['(_, { request }) => request.cookies.sid', '"sid" of request.cookies in POST /users (inline) is undefined: write request.cookie("sid")'],
+  [
+    '(_, { request }) => { const { id } = request.params; return id }',
+    '"id" of request.params in POST /users (inline) is undefined: take id from the first argument, or write request.routeValues',
+  ],
+  [
+    '(_, { request }) => { const { page = 1, limit } = request.query; return page }',
+    '"page" of request.query in POST /users (inline) is undefined: declare the parameter, or write request.query.get("page")',
+  ],
+] as const)
+  test(`a property that is not there: ${code}`, () => assert.deepEqual(warnings(code), [says]))
+
 for (const code of [
+  '(_, { request }) => request.query.get("page") + [...request.query.entries()] + request.headers.get("x-name") + request.cookies.toFixed()',
+  '(_, { request }) => { const { id } = request.routeValues; return id + request.body.trim() + request.body[0] }',
+  '(_, session) => { const request = session.request.toWeb(); return request.body.getReader() }',
   '({ payload: body }) => body',
   '(body) => body',
   '(_, { body }) => body',

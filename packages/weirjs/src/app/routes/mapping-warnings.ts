@@ -1,5 +1,7 @@
 // Warns about routes that are valid, but hardly what the program means. They are warnings, because the program may have a reason.
 
+import { Pairs } from '../../formats/pairs.ts'
+import { RequestHeaders } from '../../http/request/headers.ts'
 import type { Route } from './route.ts'
 
 /** Parameters in the notation of other frameworks: `/users/{id}` or `/users/<id>`. */
@@ -9,9 +11,41 @@ const DESTRUCTURED_BODY = /\{([^{}=]*)\}\s*=\s*(?:\w+\.)*request\.body\b(?!\s*[.
 /** `({ body }) => …`: the body as a property of the first argument, under its own name. */
 const BOUND_BODY = /^(?:async\s*)?(?:function\b[^(]*)?\(\s*\{(?:[^{}]*,)?\s*body\b/
 
+/** `request.query.page` or `request.query['page']`: a property of what is a collection, a text or a number, or not there at all. */
+const MISREAD = /\brequest\.(body|query|headers|cookies|params)\b(?:\??\.([A-Za-z_$][\w$]*)|(?:\?\.)?\[\s*(['"`])([^'"`\\]+)\3\s*\])/g
+/** `const { page } = request.query` */
+const DESTRUCTURED = /\{\s*([\w$]+)[^{}]*\}\s*=\s*(?:\w+\.)*request\.(query|headers|cookies|params)\b(?!\s*[.([])/g
+/** What these are, and how to read a part of them. */
+const READ_BY: Readonly<Record<string, readonly [prototype: object, how: (name: string) => string]>> = {
+  body: [
+    String.prototype,
+    (name) => `declare the body, as in { body: t.object({ ${keyOf(name)}: t.string }) }, or read request.bodyJson()`,
+  ],
+  query: [Pairs.prototype, (name) => `declare the parameter, or write request.query.get(${JSON.stringify(name)})`],
+  headers: [RequestHeaders.prototype, (name) => `write request.header(${JSON.stringify(name)})`],
+  cookies: [Number.prototype, (name) => `write request.cookie(${JSON.stringify(name)})`],
+  params: [Object.create(null), (name) => `take ${keyOf(name)} from the first argument, or write request.routeValues`],
+}
+
 /** Warnings about a mapped route. */
 export function mappingWarnings(route: Route): readonly string[] {
-  return [...literalParameters(route), ...misreadBody(route)]
+  return [...literalParameters(route), ...misreadBody(route), ...misreadParts(route)]
+}
+
+/** The compiler refuses these, and they are undefined in JavaScript. A `Request` of the Web has other properties. */
+function misreadParts({ handlerText, label, source }: Route): string[] {
+  if (handlerText.includes('toWeb(')) return []
+  const reads = [...handlerText.matchAll(MISREAD)].map(([, of = '', property, , key = '']) => [of, property ?? key] as const)
+  const taken = [...handlerText.matchAll(DESTRUCTURED)].map(([, name = '', of = '']) => [of, name] as const)
+  const said = [...reads, ...taken].flatMap(([of, name]) => {
+    const [prototype, how] = READ_BY[of]!
+    return name in prototype ? [] : `"${name}" of request.${of} in ${label} (${source}) is undefined: ${how(name)}`
+  })
+  return [...new Set(said)]
+}
+
+function keyOf(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
 }
 
 /** Literal text, which no request matches. A program that really means the text can percent-encode it. */

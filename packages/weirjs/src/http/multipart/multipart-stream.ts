@@ -15,7 +15,7 @@ import type { RequestBody } from '../body/body.ts'
 import { GatheredBytes } from '../body/gathered-bytes.ts'
 import { type FormLimits, formRules } from './form-limits.ts'
 import { type MultipartReading, type PartReceiver, readMultipart } from './multipart-reading.ts'
-import { PartStream } from './part-stream.ts'
+import { PartStream, type SavingWatcher } from './part-stream.ts'
 
 /**
  * What is known about an uploaded file while it arrives.
@@ -85,10 +85,15 @@ class PassingFile implements UploadedFileInfo {
 }
 
 /** `request.bodyMultipartStream()`. @throws (rejects) WEIR_OPTION_INVALID, also for callbacks that are not functions */
-export async function passForm(contentType: string | null, body: RequestBody, options: MultipartStreamOptions): Promise<boolean> {
+export async function passForm(
+  contentType: string | null,
+  body: RequestBody,
+  options: MultipartStreamOptions,
+  watcher: SavingWatcher,
+): Promise<boolean> {
   const { maxParts, maxFileSize, maxFieldSize } = MULTIPART_STREAM_RULES.read(options)
   const limits = { ...DEFAULT_LIMITS, maxParts, maxFileSize, maxFieldSize }
-  const makeReceiver = (reading: MultipartReading): PartReceiver => new CallbackParts(reading, options, limits)
+  const makeReceiver = (reading: MultipartReading): PartReceiver => new CallbackParts(reading, options, limits, watcher)
   return readMultipart(contentType, body, 'bodyMultipartStream()', limits, makeReceiver)
 }
 
@@ -96,6 +101,7 @@ export class CallbackParts implements PartReceiver {
   readonly #reading: MultipartReading
   readonly #options: MultipartStreamOptions
   readonly #limits: FormLimits
+  readonly #watcher: SavingWatcher | null
   /** The socket's events call the callbacks. They run in the handler's asynchronous context, so that they see its AsyncLocalStorage. */
   readonly #caller = new AsyncResource('weir.form')
   #field: PartHead | null = null
@@ -105,10 +111,12 @@ export class CallbackParts implements PartReceiver {
   /** A callback that has not settled. */
   #pending: Promise<void> | null = null
 
-  constructor(reading: MultipartReading, options: MultipartStreamOptions, limits: FormLimits) {
+  /** @param watcher is told of the files that the program saves; null if it is not the program that does */
+  constructor(reading: MultipartReading, options: MultipartStreamOptions, limits: FormLimits, watcher: SavingWatcher | null = null) {
     this.#reading = reading
     this.#options = options
     this.#limits = limits
+    this.#watcher = watcher
   }
 
   begin(head: PartHead): boolean {
@@ -120,7 +128,7 @@ export class CallbackParts implements PartReceiver {
     const stream: PartStream = new PartStream(() => {
       // The stream of an earlier file must not resume the reading.
       if (this.#stream === stream) this.#reading.resume()
-    })
+    }, this.#watcher)
     this.#file = file
     this.#stream = stream
     const result = this.#caller.runInAsyncScope(() => this.#options.onFile?.(file, stream))

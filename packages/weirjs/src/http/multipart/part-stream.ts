@@ -8,12 +8,19 @@ import { PieceQueue } from '../body/piece-queue.ts'
 
 const HIGH_WATER_MARK = 64 * 1024
 
+/** Gets the promises of those that save files, such as `saveTo()`. */
+export interface SavingWatcher {
+  /** @returns what the program gets, which is never unhandled */
+  watch<T>(owner: string, saving: Promise<T>): Promise<T>
+}
+
 /**
  * A Readable with the bytes of one part. It ends only when the part is complete; it emits an error when the form is aborted or a limit is
  * exceeded. You need not listen for that error: `bodyMultipartStream` reports it as well.
  */
 export class PartStream extends Readable {
   readonly #onDemand: () => void
+  readonly #watcher: SavingWatcher | null
   readonly #pieces = new PieceQueue(this)
   #wantsMore = false
   /** Receives the bytes directly, without the stream's buffer. This halves the cost of writing an upload to disk. */
@@ -24,9 +31,10 @@ export class PartStream extends Readable {
   #reservedBy: string | null = null
   #isSkipped = false
 
-  constructor(onDemand: () => void) {
+  constructor(onDemand: () => void, watcher: SavingWatcher | null = null) {
     super({ highWaterMark: HIGH_WATER_MARK })
     this.#onDemand = onDemand
+    this.#watcher = watcher
     this.on('error', () => {})
   }
 
@@ -53,6 +61,13 @@ export class PartStream extends Readable {
     if (this.#isWhole) return
     this.#sink?.fail(error)
     this.destroy(error)
+  }
+
+  /** A client that disconnects must not end a program that awaits the promise later, or never: that a file of a form fails is never unhandled. */
+  watch<T>(owner: string, saving: Promise<T>): Promise<T> {
+    if (this.#watcher !== null) return this.#watcher.watch(owner, saving)
+    saving.catch(() => {})
+    return saving
   }
 
   /**

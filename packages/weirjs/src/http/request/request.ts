@@ -4,15 +4,12 @@ import type { Readable } from 'node:stream'
 import { abortQuietly } from '../../base/abort-quietly.ts'
 import { originOf } from '../../base/authority.ts'
 import type { Limits } from '../../base/limits.ts'
-import { neverUnhandled } from '../../base/never-unhandled.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
-import type { Charset } from '../../formats/charset.ts'
 import { type FormRecord, foldForm, parseForm } from '../../formats/form.ts'
-import { parseMediaType } from '../../formats/media-type.ts'
 import { NO_PAIRS, Pairs, valuesOf } from '../../formats/pairs.ts'
 import type { Head } from '../../wire/head/head.ts'
 import { RequestBody } from '../body/body.ts'
-import { requireCharset } from '../body/body-charset.ts'
+import { statedCharset } from '../body/body-charset.ts'
 import {
   BODY_MAP_ANONYMOUS_RULES,
   BODY_MAP_RULES,
@@ -35,6 +32,7 @@ import { labelOf, type RouteMatch } from '../route-info.ts'
 import { withForms } from '../uploads/late-forms.ts'
 import { RequestCookies } from './cookies.ts'
 import { noteShown, RequestHeaders, TrailerFields } from './headers.ts'
+import { Reads } from './reads.ts'
 import { upgradeOf } from './upgrade.ts'
 import { WebRequest, webUrl } from './web-request.ts'
 
@@ -79,6 +77,8 @@ export let hasShownFields: (request: HttpRequest) => boolean
 export let bodyOf: (request: HttpRequest, replacement?: RequestBody) => RequestBody | null
 /** @internal As `toWeb`, with another URL, which `webUrl` has made. */
 export let webRequestOf: (request: HttpRequest, url: string) => Request
+/** @internal What the program reads of the body; null if it was given no promise. */
+export let readsOf: (request: HttpRequest) => Reads | null
 /** @internal What the handler of a route gets of the body. */
 export let readBodyWith: (request: HttpRequest, reader: BodyReader) => unknown
 
@@ -113,6 +113,7 @@ export class HttpRequest {
     hasShownFields = (request) => request.#webs !== null
     bodyOf = (request, replacement) => (replacement === undefined ? request.#given : (request.#given = replacement))
     webRequestOf = (request, url) => request.#toWeb(url)
+    readsOf = (request) => request.#reads
     readBodyWith = (request, reader) => {
       const head = request.#head
       return reader.read(head.contentType, request.#given, request.#settings, { head, clock: request.#connection.clock })
@@ -137,6 +138,7 @@ export class HttpRequest {
   #abortListener: (() => void) | null = null
   /** The requests that `toWeb` has created. Not null if other code has been shown all fields. */
   #webs: WebRequest[] | null = null
+  #reads: Reads | null = null
 
   /** @internal */
   constructor(head: Head, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch, settings: RequestSettings) {
@@ -327,12 +329,7 @@ export class HttpRequest {
    * @throws PayloadTooLargeError for more than 1,000 pairs; CharsetError (415) for a body in another charset
    */
   bodyForm(text?: string): FormRecord {
-    return foldForm(text === undefined ? this.#body.form('bodyForm()', this.#charset, []).pairs : parseForm(text))
-  }
-
-  get #charset(): Charset {
-    const { contentType } = this.#head
-    return requireCharset(contentType === null ? null : parseMediaType(contentType))
+    return foldForm(text === undefined ? this.#body.form('bodyForm()', statedCharset(this.#head.contentType), []).pairs : parseForm(text))
   }
 
   /**
@@ -350,7 +347,7 @@ export class HttpRequest {
    * @throws (rejects) PayloadTooLargeError (413) when a limit is exceeded; BodyAlreadyReadError when the body was read by other means
    */
   bodyMultipart(options?: MultipartOptions): Promise<MultipartFormData | null> {
-    return this.#readForm((form, type, body) => form.read(type, body, this.#isExpired, options))
+    return this.#readForm('bodyMultipart()', (form, type, body) => form.read(type, body, this.#isExpired, options))
   }
 
   /**
@@ -358,12 +355,16 @@ export class HttpRequest {
    * @throws (rejects) BodyAlreadyReadError for a second call; WEIR_MULTIPART_INVALID (400) when the body is not a valid form
    */
   bodyFile(): Promise<MultipartFormData> {
-    return this.#readForm((form, type, body) => form.takeFile(type, body))
+    return this.#readForm('bodyFile()', (form, type, body) => form.takeFile(type, body))
   }
 
-  #readForm<T>(read: (form: MemoryForm, contentType: string | null, body: RequestBody) => Promise<T>): Promise<T> {
+  #readForm<T>(
+    member: string,
+    read: (form: MemoryForm, contentType: string | null, body: RequestBody) => Promise<T>,
+  ): Promise<T> {
     const body = this.#body
-    return neverUnhandled(
+    return this.#watching.watch(
+      member,
       withForms(body, ({ MemoryForm }) => {
         this.#form ??= new MemoryForm()
         return read(this.#form, this.#head.contentType, body)
@@ -381,12 +382,20 @@ export class HttpRequest {
    */
   bodyMultipartStream(options: MultipartStreamOptions): Promise<boolean> {
     const body = this.#body
-    return neverUnhandled(withForms(body, ({ passForm }) => passForm(this.#head.contentType, body, options)))
+    const watching = this.#watching
+    return watching.watch(
+      'bodyMultipartStream()',
+      withForms(body, ({ passForm }) => passForm(this.#head.contentType, body, options, watching)),
+    )
+  }
+
+  get #watching(): Reads {
+    return (this.#reads ??= new Reads())
   }
 
   /** Reads the whole body of a streaming route, so that `body`, `bodyMap` and the like can be used. On other routes it does nothing. */
   bufferBody(): Promise<void> {
-    return neverUnhandled(this.#body.collect('bufferBody()'))
+    return this.#watching.watch('bufferBody()', this.#body.collect('bufferBody()'))
   }
 
   /**

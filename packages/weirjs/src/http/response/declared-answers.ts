@@ -69,6 +69,11 @@ export class DeclaredAnswers {
     this.#sendings = new Map([...declared].map(([status, answer]) => [status, sendingOf(answer, checks)]))
   }
 
+  /** Whether a handler may return nothing, which is a 204; null if no answer of a request that succeeds is declared. */
+  get allowsNothing(): boolean | null {
+    return this.#isClosed ? this.#declared.has(204) : null
+  }
+
   /** The same answers for tests and debugging: a value that does not fit is an error, even if nothing undeclared would be sent. */
   get checked(): DeclaredAnswers {
     this.#checked ??= this.#checks ? this : new DeclaredAnswers(this.#label, this.#declared, true)

@@ -52,6 +52,8 @@ export class OutgoingResponse {
   declaredLength = -1
   /** Whether it is being sent: from then on changes throw `WEIR_RESPONSE_SENT`. Whoever sends it sets this. */
   isTaken = false
+  /** How many bodies have been set, one in the place of another. A redirect, and a response without a body, count as well. */
+  bodies = 0
 
   /** Whether the handler has set the type itself, so that a new body does not change it. */
   #isTypeSet = false
@@ -221,12 +223,14 @@ export class OutgoingResponse {
   sendProblem(problem: Problem): this {
     this.status(problem.status)
     this.#isTypeSet = false
+    this.bodies = 0 // what fails after all replaces what was to be sent
     return this.#setContent({ kind: 'text', text: JSON.stringify(problem), problem }, undefined, PROBLEM_TYPE)
   }
 
   #setText(text: string, type: string): this {
     this.#change()
     if (typeof text !== 'string') throw unsendable(text, 'text')
+    this.#countBody()
     this.#replaceContent({ kind: 'text', text })
     if (!this.#isTypeSet) this.type = type
     this.isAnswered = true
@@ -235,11 +239,18 @@ export class OutgoingResponse {
 
   #setContent(content: ResponseContent, type: string | undefined, fallbackType: string | null): this {
     this.#change()
+    this.#countBody()
     this.#replaceContent(content)
     if (type !== undefined) this.contentType(type)
     else if (!this.#isTypeSet) this.type = fallbackType
     this.isAnswered = true
     return this
+  }
+
+  /** A redirect may be given a note for people. */
+  #countBody(): void {
+    const isNote = this.bodies === 1 && this.content === NO_CONTENT && this.statusCode >= 300 && this.statusCode < 400
+    if (!isNote) this.bodies++
   }
 
   /** Closes a stream that will not be sent, because it may hold a file or a connection open. */
@@ -383,6 +394,7 @@ export class OutgoingResponse {
     this.#holdsJson = false
     this.reasonPhrase = ''
     this.isAnswered = false
+    this.bodies = 0
     this.statusCode = 200
   }
 

@@ -27,7 +27,8 @@ interface AnsweredRequest extends DecidedRequest {
 }
 
 /**
- * The response to one request. Methods return the response, so that calls can be chained. The last body wins.
+ * The response to one request. Methods return the response, so that calls can be chained. The last body wins: a handler that sets a second one,
+ * other than a problem document, has made a mistake, which is an error in tests and with `debug`.
  *
  * Names and values that cannot be sent (CR, LF, NUL and other control characters, characters outside Latin-1) throw
  * `WEIR_RESPONSE_HEADER_SYNTAX` immediately. Once the response is being sent, every change throws `WEIR_RESPONSE_SENT`.

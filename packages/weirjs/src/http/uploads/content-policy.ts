@@ -107,8 +107,7 @@ export interface PolicyRules<O extends ContentPolicy, S> {
 export type PolicySettings = SettingsOf<ContentPolicy, typeof CONTENT_RULES>
 
 /**
- * Checks the options and the content, reserves the content for `save`, and destroys it if anything fails. A client that disconnects must not end a
- * program whose `onFile` awaits the promise late, or throws before it does. So the rejection for a file of a form is never unhandled.
+ * Checks the options and the content, reserves the content for `save`, and destroys it if anything fails.
  */
 export function saveChecked<T, O extends ContentPolicy, S extends PolicySettings>(
   rules: PolicyRules<O, S>,
@@ -118,8 +117,7 @@ export function saveChecked<T, O extends ContentPolicy, S extends PolicySettings
   save: (clientName: string, checked: CheckedPolicy, settings: S) => Promise<T>,
 ): Promise<T> {
   const saving = begin()
-  if (content instanceof PartStream) saving.catch(() => {})
-  return saving
+  return content instanceof PartStream ? content.watch(rules.owner, saving) : saving
 
   async function begin(): Promise<T> {
     try {

@@ -1,0 +1,35 @@
+// A promise that is given to the program, and that knows whether the program waits for it.
+
+/**
+ * It is never unhandled: a client must not be able to end the process by making a promise reject that a handler awaits later, or never. In
+ * place of that, whoever made it can ask whether anything waits for it.
+ */
+export class WatchedPromise<T> extends Promise<T> {
+  /** The promises that `then` makes are ordinary ones. */
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise
+  }
+
+  /** Whether `await`, `then` or `catch` has been called on it. */
+  isAwaited = false
+  isSettled = false
+
+  // biome-ignore lint/suspicious/noThenProperty: `await` calls it, because this is a class of its own
+  override then<A = T, B = never>(
+    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.isAwaited = true
+    return super.then(onFulfilled, onRejected)
+  }
+
+  /** Settles as `promise` does. */
+  static of<T>(promise: Promise<T>): WatchedPromise<T> {
+    const one = new WatchedPromise<T>((resolve, reject) => void promise.then(resolve, reject))
+    const settle = (): void => {
+      one.isSettled = true
+    }
+    Promise.prototype.then.call(one, settle, settle) // does not count
+    return one
+  }
+}
