@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { invalid, kindOf } from 'weirjs/kit'
 
 import { withoutIds } from './hidden-ids.ts'
-import { readMetadata } from './upload-metadata.ts'
+import { metadataRecord } from './upload-metadata.ts'
 import type { UploadRecord } from './upload-record.ts'
 import type { UploadStorage } from './upload-storage.ts'
 
@@ -32,7 +32,7 @@ export class Upload {
     this.#save = save
     this.id = record.id
     this.size = record.length!
-    this.metadata = Object.freeze(Object.assign(Object.create(null), Object.fromEntries(readMetadata(record.metadata) ?? [])))
+    this.metadata = metadataRecord(record.metadata)
   }
 
   /** The name that the client states, unchanged; null without one. For a file of your own, pass it to `safeFileName`. */

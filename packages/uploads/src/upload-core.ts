@@ -13,8 +13,9 @@ import { HeldUpload, type UploadHome } from './held-upload.ts'
 import type { OpenUploads } from './open-uploads.ts'
 import { hidingIds, stored, unavailable } from './storage-errors.ts'
 import type { UploadLocks } from './upload-locks.ts'
+import { metadataRecord } from './upload-metadata.ts'
 import { isUploadId, newUploadId, type UploadRecord } from './upload-record.ts'
-import type { OnComplete } from './upload-settings.ts'
+import type { OnComplete, UploadsOptions } from './upload-settings.ts'
 import type { StoredUpload, UploadStorage } from './upload-storage.ts'
 
 const OWNER = 'uploads'
@@ -37,6 +38,7 @@ export class UploadCore implements UploadHome {
   readonly onComplete: OnComplete
   readonly clock: Clock
   onUntouched: () => void = () => {}
+  readonly #onCreate: UploadsOptions['onCreate'] | undefined
   readonly #locks: UploadLocks
   readonly #maxMetadataSize: number
   readonly #open: OpenUploads
@@ -53,7 +55,7 @@ export class UploadCore implements UploadHome {
       readonly maxMetadataSize: number
       readonly lifetimeMs: number
     },
-    onComplete: OnComplete,
+    { onComplete, onCreate }: { readonly onComplete: OnComplete; readonly onCreate: UploadsOptions['onCreate'] | undefined },
     clock: Clock,
   ) {
     this.storage = storage
@@ -64,13 +66,15 @@ export class UploadCore implements UploadHome {
     this.#maxMetadataSize = limits.maxMetadataSize
     this.lifetimeMs = limits.lifetimeMs
     this.onComplete = onComplete
+    this.#onCreate = onCreate
     this.clock = clock
   }
 
-  /** @throws PayloadTooLargeError, WEIR_UPLOADS_OPEN, WEIR_STORE_UNAVAILABLE */
+  /** @throws PayloadTooLargeError, WEIR_UPLOADS_OPEN, WEIR_STORE_UNAVAILABLE, and what `onCreate` throws */
   async create(session: HttpSession, { length, metadata, concat }: Wish): Promise<UploadRecord> {
     this.checkLength(length)
     this.checkMetadata(metadata)
+    await this.#onCreate?.({ size: length, metadata: metadataRecord(metadata) }, session)
     const owner = ownerOf(session)
     const id = newUploadId()
     const now = this.clock.wallTime()

@@ -24,6 +24,11 @@ export function readMetadata(text: string): ReadonlyMap<string, string> | null {
   return metadata
 }
 
+/** What programs get of it: nothing of a text that is not valid. */
+export function metadataRecord(text: string): Readonly<Record<string, string>> {
+  return Object.freeze(Object.assign(Object.create(null), Object.fromEntries(readMetadata(text) ?? [])) as Record<string, string>)
+}
+
 /** The same form for what the draft states in fields about the content. */
 export function metadataOfFields(contentType: string | null, disposition: string | null): string {
   const pairs: string[] = []

@@ -1,6 +1,6 @@
 // The options of a program for its uploads.
 
-import type { Duration, HttpSession, Size, Usable } from 'weirjs'
+import type { Duration, HttpSession, RouteOptions, Size, Usable } from 'weirjs'
 import type { Clock } from 'weirjs/kit'
 import type { Upload } from './completed-upload.ts'
 import type { UploadLocks } from './upload-locks.ts'
@@ -22,6 +22,20 @@ export interface UploadsOptions {
    * a 5xx or 423, and the next request for the upload calls `onComplete` again.
    */
   readonly onComplete: OnComplete
+  /**
+   * Called before an upload is created, and before any of its bytes are read: refuses it by throwing an error, such as `new HttpError(403)`. What it returns is
+   * awaited, and has no effect. `size` is null if the client does not know it yet; `metadata` is as in `Upload`, and not to be trusted. With tus, the parts
+   * of an upload that is sent in parallel are uploads, too.
+   */
+  readonly onCreate?: (
+    upload: { readonly size: number | null; readonly metadata: Readonly<Record<string, string>> },
+    session: HttpSession,
+  ) => unknown
+  /**
+   * What `onComplete` answers with, as in a declaration of a route. The responses of the protocols, 201 and 204 without a body, need not be declared.
+   * Default: what the group declares, which then has to include those.
+   */
+  readonly answers?: NonNullable<RouteOptions['answers']>
   /** Largest upload. Default 1 GiB; `Infinity` for no limit. When exceeded: 413, before the body is read if its length is known. */
   readonly maxSize?: Size
   /**

@@ -13,7 +13,7 @@ import { sendFields, stateField } from './upload-fields.ts'
 import { RESPONSES } from './upload-responses.ts'
 import type { UploadsOptions } from './upload-settings.ts'
 
-const { alias, count, duration, forTests, func, having, list, listener, size, text } = option
+const { alias, count, duration, forTests, func, having, list, listener, matching, size, text } = option
 
 const OWNER = 'uploads'
 const STORAGE = ['create', 'load', 'save', 'append', 'complete', 'read', 'locate', 'moveTo', 'delete', 'list']
@@ -21,6 +21,8 @@ const STORAGE = ['create', 'load', 'save', 'append', 'complete', 'read', 'locate
 export const UPLOADS_RULES = rules<UploadsOptions>(OWNER)({
   storage: having(STORAGE, 'write diskStorage(directory) or s3Storage(client, { bucket })'),
   onComplete: func(),
+  onCreate: func().optional(),
+  answers: matching<NonNullable<UploadsOptions['answers']>>('an object with an answer for each status', isRecord).optional(),
   maxSize: size().also(Number.POSITIVE_INFINITY).or('1GiB'),
   types: CONTENT_RULES.types,
   expiresAfter: duration({ leastNumber: 1_000 }).or('24h'),
@@ -47,14 +49,14 @@ const LONGEST_SWEEP_MS = 10 * 60_000
 export function uploads(path: string, options: UploadsOptions): Module {
   if (typeof path !== 'string' || !path.startsWith('/')) throw invalid(OWNER, `path is ${shown(path)}, and must begin with a slash`)
   const settings = UPLOADS_RULES.read(options)
-  const { storage, onComplete, locks = memoryLocks(), use, endpoint, name = `uploads ${path}`, onError, clock = systemClock } = settings
+  const { storage, locks = memoryLocks(), use, endpoint, name = `uploads ${path}`, onError, clock = systemClock } = settings
   const { maxSize, types, expiresAfter: lifetimeMs, maxMetadataSize } = settings
   const maxOpenSize = settings.maxOpenSize ?? 10 * maxSize
   // Clients would get 429 for some uploads whenever they try again.
   if (maxOpenSize < maxSize && maxSize < Number.POSITIVE_INFINITY)
     throw invalid(OWNER, `maxOpenSize is ${maxOpenSize}, and one upload may have ${maxSize}: write a smaller maxSize, too`)
   const open = new OpenUploads(settings.maxOpenUploads, maxOpenSize)
-  const core = new UploadCore(storage, locks, open, { maxSize, types, maxMetadataSize, lifetimeMs }, onComplete, clock)
+  const core = new UploadCore(storage, locks, open, { maxSize, types, maxMetadataSize, lifetimeMs }, settings, clock)
   return {
     name,
     install(host) {
@@ -68,7 +70,13 @@ export function uploads(path: string, options: UploadsOptions): Module {
       }
       if (settings.locks === undefined && cluster.isWorker)
         host.logger?.warn?.(`weir: the locks of ${path} are in the memory of this worker, and others do not see them: set locks`)
-      map(host.group(path, { ...(use === undefined ? {} : { use }), ...(endpoint === undefined ? {} : { endpoint }) }), core)
+      const { answers } = settings
+      const group = {
+        ...(use === undefined ? {} : { use }),
+        ...(endpoint === undefined ? {} : { endpoint }),
+        ...(answers === undefined ? {} : { answers: { 201: null, 204: null, ...answers } }),
+      }
+      map(host.group(path, group), core)
       let isSweeping = false
       clock.every(Math.min(LONGEST_SWEEP_MS, Math.max(SHORTEST_SWEEP_MS, lifetimeMs / 4)), () => {
         if (isSweeping) return
@@ -82,6 +90,10 @@ export function uploads(path: string, options: UploadsOptions): Module {
       })
     },
   }
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 type Operation = 'create' | 'status' | 'append' | 'cancel'

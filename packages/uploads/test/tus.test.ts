@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { HttpError } from '../../weirjs/src/index.ts'
+import { HttpError, t as schema } from '../../weirjs/src/index.ts'
 import { cors } from '../../weirjs/src/modules/cors/index.ts'
 import { base64Of, codeOf, hashOf, uploading } from '../../weirjs/test/support/uploading.ts'
 
@@ -288,4 +288,47 @@ test('pages of other origins can upload with the options that the guide states',
   assert.equal(preflight.headers.get('access-control-allow-headers'), 'tus-resumable, upload-offset, content-type')
   const created = await send('POST', '/files', { Origin: 'https://app.example', 'Tus-Resumable': '1.0.0', 'Upload-Length': 5 })
   assert.match(created.headers.get('access-control-expose-headers')!, /Location/)
+})
+
+test('onCreate may refuse an upload before it is created, and before its bytes are read', async (t) => {
+  const asked: unknown[] = []
+  const { tus, received } = uploading(t, {
+    onCreate: async (upload, { request }) => {
+      asked.push(upload)
+      await null
+      if (request.header('x-user') === null) throw new HttpError(403, 'sign in first')
+      return 'has no effect'
+    },
+  })
+  const fields = { 'Upload-Length': 5, 'Upload-Metadata': `filename ${base64Of('a.txt')}` }
+  const refused = await tus('POST', '/files', fields, 'hello')
+  assert.equal(refused.status, 403)
+  assert.equal(refused.headers.get('location'), null)
+  assert.match(refused.text(), /sign in first/)
+  assert.deepEqual(received, [])
+  assert.equal((await tus('POST', '/files', { ...fields, 'X-User': 'ada' })).status, 201)
+  assert.equal((await tus('POST', '/files', { 'Upload-Defer-Length': 1, 'X-User': 'ada' })).status, 201)
+  const metadata = Object.assign(Object.create(null), { filename: 'a.txt' })
+  assert.deepEqual(asked, [
+    { size: 5, metadata },
+    { size: 5, metadata },
+    { size: null, metadata: Object.create(null) },
+  ])
+})
+
+test('the options onCreate and onComplete are functions', (t) => {
+  assert.throws(() => uploading(t, { onCreate: true as never }), { code: 'WEIR_OPTION_INVALID', message: /onCreate is .*true/ })
+})
+
+test('answers are those of onComplete, and the responses of the protocols are declared beside them', async (t) => {
+  const answers = { 200: schema.object({ id: schema.string }) }
+  const { tus } = uploading(t, { answers }, ({ id }) => ({ id, secret: 'not declared' }))
+  const created = await tus('POST', '/files', { 'Upload-Length': 5 })
+  assert.equal(created.status, 201)
+  const url = created.headers.get('location')!
+  assert.equal((await tus('PATCH', url, { 'Upload-Offset': 0 }, 'he')).status, 204)
+  assert.equal((await tus('HEAD', url)).status, 204)
+  const last = await tus('PATCH', url, { 'Upload-Offset': 2 }, 'llo')
+  assert.deepEqual([last.status, last.json()], [200, { id: url.slice('/files/'.length) }])
+  assert.throws(() => uploading(t, { answers: [] as never }), { code: 'WEIR_OPTION_INVALID', message: /answers is / })
 })
