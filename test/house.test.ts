@@ -60,7 +60,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['module-host.ts'],
     ['explain'],
     ['debug'],
-    ['response-mistakes.ts'],
+    ['error-hints.ts', 'response-mistakes.ts'],
     ['dispatch.ts', 'group.ts'],
     ['context-dispatcher.ts'],
   ],

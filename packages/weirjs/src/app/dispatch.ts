@@ -16,6 +16,7 @@ import { problemFor } from '../http/response/error-problem.ts'
 import { OutgoingResponse } from '../http/response/outgoing-response.ts'
 import type { RouteMatch } from '../http/route-info.ts'
 import type { HttpSession, ServerHandle } from '../http/session.ts'
+import { hintFor } from './error-hints.ts'
 import { type Logger, logError } from './logger.ts'
 import { type Held, runGates } from './policies/gates.ts'
 import { type BeforeSend, compose, type Pipeline } from './policies/middleware.ts'
@@ -350,7 +351,8 @@ export class Dispatcher implements Application {
     const more = cause === null ? '' : this.#refusals.admit(`${cause} ${route?.label ?? ''}`, exchange.connection.clock.now())
     if (more === null) return
     const url = reportedUrl(head, route, this.#options.routes)
-    logError(this.#options.logger, `weir: ${head.method} ${url} failed${more}`, error, { requestId })
+    const hint = hintFor(error, route)
+    logError(this.#options.logger, `weir: ${head.method} ${url} failed${more}${hint}`, error, { requestId })
   }
 }
 

@@ -317,7 +317,10 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
       throw invalid(owner, 'a group or a server is no policy: routes of a group are answered without it')
     const policy = checkPolicy(owner, usable)
     if (!this.#scope.use(policy)) {
-      const why = policy.name === 'csrf' ? ': if sessions() has added it, give it `csrf: false`, or the options of csrf()' : ''
+      const why =
+        policy.name === 'csrf'
+          ? ': if sessions() has added it, give it `csrf: false`, or the options of csrf()'
+          : ': leave one out, or give each a name of its own'
       throw invalid(owner, `there already is a policy ${JSON.stringify(policy.name)} at this level${why}`)
     }
     this.#home.table.recompose()

@@ -40,7 +40,7 @@ export class HttpError extends Error {
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     if (!Number.isInteger(status) || status < 400 || status > 599)
-      throw new RangeError(`HttpError: ${shown(status)} is not a status from 400 to 599`)
+      throw new RangeError(`HttpError: ${shown(status)} is not a status from 400 to 599: write new HttpError(404, message)`)
     this.status = status
     this.code = options.code ?? `HTTP_${status}`
     this.headers = options.headers === undefined ? NO_HEADERS : checkedHeaders(options.headers)

@@ -64,7 +64,7 @@ test('every option has a setting: what was given, or the default', () => {
 
 test('a message names the owner, the option, the value and what is expected', () => {
   const table: readonly (readonly [unknown, string])[] = [
-    [null, 'thing: options must be an object, not null'],
+    [null, 'thing: options must be an object, not null: write { path: … }'],
     [{}, 'thing: path is undefined, not a path such as /docs'],
     [{ path: 'x' }, 'thing: path is the string "x", not a path such as /docs'],
     [{ path: '/', mode: 'c' }, 'thing: mode is the string "c", not "a" or "b"'],

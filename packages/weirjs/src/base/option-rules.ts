@@ -213,9 +213,20 @@ export class OptionRules<O, R> {
     }
   }
 
+  /** Those options that are required; otherwise the first one. */
+  get #example(): string {
+    const isRequired = (name: string): boolean => {
+      const rule = (this.table as Readonly<Record<string, unknown>>)[name]
+      return rule instanceof Rule && rule.absent.kind === 'required'
+    }
+    const required = this.names.filter(isRequired)
+    return `{ ${(required.length > 0 ? required : this.names.slice(0, 1)).join(', ')}: … }`
+  }
+
   /** Only checks the names, for options whose values are checked elsewhere. @throws WEIR_OPTION_INVALID */
   checkNames(options: unknown, owner: string = this.owner): Readonly<Record<string, unknown>> {
-    if (typeof options !== 'object' || options === null) throw invalid(owner, `options must be an object, not ${kindOf(options)}`)
+    if (typeof options !== 'object' || options === null)
+      throw invalid(owner, `options must be an object, not ${kindOf(options)}: write ${this.#example}`)
     const given = options as Readonly<Record<string, unknown>>
     for (const name of Object.keys(given)) {
       if (this.names.includes(name)) continue

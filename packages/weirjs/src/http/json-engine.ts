@@ -109,7 +109,12 @@ export function jsonTextOf(value: unknown, serialize: Serialize): string {
     text = serialize(value)
   } catch (error) {
     if (!isInstance(error, TypeError)) throw error
-    const hint = error.message.includes('BigInt') ? ': send String(value)' : ''
+    const isCircular = error.message.includes('circular')
+    const hint = error.message.includes('BigInt')
+      ? ': send String(value)'
+      : isCircular
+        ? '\nLeave out what leads back, such as its parent'
+        : ''
     throw new WeirError('WEIR_RESULT_UNSENDABLE', error.message + hint, { cause: error })
   }
   if (typeof text === 'string') {

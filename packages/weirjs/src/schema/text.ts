@@ -40,7 +40,8 @@ export class TextSchema<T = string, Input = string> extends CheckedTextSchema<T,
    * on strings of an allowed length: combine an expression that backtracks with a `.max()`.
    */
   pattern(pattern: RegExp): TextSchema<T, Input> {
-    if (!(pattern instanceof RegExp)) throw new WeirError('WEIR_OPTION_INVALID', 'the pattern is not a RegExp')
+    if (!(pattern instanceof RegExp))
+      throw new WeirError('WEIR_OPTION_INVALID', 'the pattern is not a RegExp: write one, such as /^[a-z]+$/')
     // With g and y, the result would depend on the previous string.
     return this.#with({ pattern: new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, '')) })
   }

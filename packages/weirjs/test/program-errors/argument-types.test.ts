@@ -75,7 +75,11 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
     /a URL is not a path$/,
   ],
   'a number as text': [() => new HttpResponse().text(5 as never), 'WEIR_RESULT_UNSENDABLE', /a number is not text$/],
-  'null as bytes': [() => new HttpResponse().body(null as never), 'WEIR_RESULT_UNSENDABLE', /: null is not bytes$/],
+  'null as bytes': [
+    () => new HttpResponse().body(null as never),
+    'WEIR_RESULT_UNSENDABLE',
+    /: null is not bytes: for text, write response\.text\(…\)$/,
+  ],
   'a list as stream': [() => new HttpResponse().stream([] as never), 'WEIR_RESULT_UNSENDABLE', /an array is not a stream$/],
   'a stream that yields a list': [() => bytesOf([1]), 'WEIR_RESULT_UNSENDABLE', /a stream yielded an array, not bytes or text$/],
   'a field without a value': [
@@ -152,7 +156,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a callback of close': [
     () => new HttpServer().close((() => {}) as never),
     'WEIR_OPTION_INVALID',
-    /close\(\): options must be an object, not a function$/,
+    /close\(\): options must be an object, not a function: write \{ \w+: … \}$/,
   ],
   'a limit outside of limits': [
     () => new HttpServer({ maxRequestBodySize: 1 } as never),

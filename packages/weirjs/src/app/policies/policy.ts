@@ -113,6 +113,8 @@ export interface UsedPolicy {
   readonly name: string
   /** How many levels are around that at which it is used: 0 for the server. */
   readonly depth: number
+  /** The levels at which policies of its name are used around it, whose place it has taken: the outermost first. */
+  readonly replaces: readonly string[]
   /** What its `describe` returned; null if it has none. */
   readonly description: unknown
 }

@@ -137,7 +137,7 @@ function handlerOf({ host }: Mapping, name: string, entry: Entry, handlers: Reco
       throw wrong(`"${name}" of a contract is served by ${served ? `the websocket() of ${served.path}` : 'a websocket() of its own path'}`)
     return (handler as EntryServer).handlerOn(host as never) as Handler
   }
-  if (typeof handler !== 'function') throw wrong(`"${name}" of a contract (${method} ${path}) has no handler`)
+  if (typeof handler !== 'function') throw wrong(`"${name}" of a contract (${method} ${path}) has no handler: give it one under this name`)
   // Binds methods of a class that implements the contract. A handler that upgrades is recognized by its identity, so it is not bound.
   return upgradeOfHandler(handler) === null ? (handler.bind(handlers) as Handler) : (handler as Handler)
 }

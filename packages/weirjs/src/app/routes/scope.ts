@@ -234,7 +234,12 @@ export class Scope {
 
 /** The policies of a chain, in the form in which `check` of a policy sees them. */
 export function usedPolicies(chain: Chain): UsedPolicy[] {
-  return chain.policies.map(({ policy, depth }) => ({ name: policy.label, depth, description: policy.describe?.() ?? null }))
+  return chain.policies.map(({ policy, depth, replaces }) => ({
+    name: policy.label,
+    depth,
+    replaces,
+    description: policy.describe?.() ?? null,
+  }))
 }
 
 /**

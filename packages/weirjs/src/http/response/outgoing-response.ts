@@ -157,7 +157,7 @@ export class OutgoingResponse {
   }
 
   body(bytes: Uint8Array, type?: string): this {
-    if (!(bytes instanceof Uint8Array)) throw unsendable(bytes, 'bytes')
+    if (!(bytes instanceof Uint8Array)) throw unsendable(bytes, 'bytes: for text, write response.text(…)')
     return this.#setContent({ kind: 'bytes', bytes: ownView(bytes) }, type, BYTES_TYPE)
   }
 

@@ -112,7 +112,7 @@ export interface Access {
  */
 export function accessOf(descriptions: readonly unknown[]): Access | null {
   const { auth, schemes, scopes, isOpen, roles, allows } = makePlan(
-    descriptions.map((description, depth) => ({ name: '', depth, description })),
+    descriptions.map((description, depth) => ({ name: '', depth, replaces: [], description })),
   )
   return auth === null ? null : { schemes, scopes, isOpen, isNarrowed: roles.length + scopes.length + allows.length > 0 }
 }

@@ -1,9 +1,10 @@
 // `weirjs/health`: whether the server lives, is ready for requests, and has started, for orchestrators and load balancers.
 
 import type { Module, ModuleHost } from '../../app/module-host.ts'
-import type { Policy, Usable } from '../../app/policies/policy.ts'
+import type { Policy, Usable, UsedPolicy } from '../../app/policies/policy.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
+import { WeirError } from '../../base/errors.ts'
 import { shown } from '../../base/kind-of.ts'
 import { alias, duration, flag, func, list, matching, nested, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
@@ -112,7 +113,7 @@ export const HEALTH_CHECK_RULES = rules<HealthCheckOptions>(OWNER)({
   timeoutMs: alias('timeout'),
 })
 /** Orchestrators ask for its routes, and no client of the API does. */
-const NOT_DOCUMENTED: Policy = { name: `${OWNER} route`, describe: () => ({ isDocumented: false }) }
+const NOT_DOCUMENTED: Policy = { name: `${OWNER} route`, describe: () => ({ isDocumented: false }), check: refuseInheritedAuth }
 const NOTHING: readonly CheckResult[] = Object.freeze([])
 
 /**
@@ -125,6 +126,25 @@ export function health(options: HealthOptions = {}): Module {
 }
 
 /** @internal The clock is for tests. */
+/**
+ * Behind an `auth` of the server, every orchestrator would get 401. Where that is meant, the routes have a requirement of their own.
+ * @throws WEIR_AUTH_SETUP
+ */
+function refuseInheritedAuth(policies: readonly UsedPolicy[], where: string): void {
+  const own = policies.findIndex(({ name }) => name === `${OWNER} route`)
+  const isClosed = policies.slice(0, own).some(({ name, description }) => name === 'auth' && closes(description))
+  if (!isClosed || policies.slice(own).some(({ name }) => name.startsWith('auth'))) return
+  throw new WeirError(
+    'WEIR_AUTH_SETUP',
+    `${where} is behind auth, so that an orchestrator gets 401: write health({ use: [auth.open] }), or use: [auth.required()] if it has credentials`,
+  )
+}
+
+/** Whether an `auth` refuses requests without a principal on routes that require nothing. */
+function closes(description: unknown): boolean {
+  return (description as { readonly anonymous?: unknown } | null)?.anonymous === 'refused'
+}
+
 export function healthOn(clock: Clock, options: HealthOptions): Module {
   const { paths, name, endpoint, use, detail, timeout, interval, ...given } = HEALTH_RULES.read(options)
   const checks = { live: checksOf('live', given.live), ready: checksOf('ready', given.ready), startup: checksOf('startup', given.startup) }

@@ -13,7 +13,7 @@ import { exchange } from '../kit/exchange.ts'
 
 import { type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
 import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
-import { NAME } from './limit-name.ts'
+import { checkNameless, NAME } from './limit-name.ts'
 
 export interface ConcurrencyLimitOptions {
   /**
@@ -75,6 +75,7 @@ export function concurrencyLimit(options: ConcurrencyLimitOptions): ConcurrencyL
 export class ConcurrencyLimit implements Policy, CountedLimit {
   readonly name: string
   readonly #limitName: string
+  readonly #isNamed: boolean
   readonly #max: number
   readonly #maxQueue: number
   readonly #queueTimeoutMs: number
@@ -93,6 +94,7 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
   constructor(options: ConcurrencyLimitOptions) {
     const { name, max, key, maxQueue, queueTimeout, clock } = CONCURRENCY_RULES.read(options)
     this.#limitName = name
+    this.#isNamed = options.name !== undefined
     this.name = `${OWNER}:${name}`
     this.#max = max
     this.#maxQueue = maxQueue
@@ -120,6 +122,7 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
 
   /** @internal */
   check(policies: readonly UsedPolicy[], where: string): void {
+    if (!this.#isNamed) checkNameless(this.name, policies, where)
     if (this.#isByPrincipal) checkAfterPrincipal(this.name, policies, where)
   }
 

@@ -19,7 +19,7 @@ import { exchange } from '../kit/exchange.ts'
 import { AwaitedPromise } from './awaited-promise.ts'
 import { boundedKey, type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
 import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
-import { NAME } from './limit-name.ts'
+import { checkNameless, NAME } from './limit-name.ts'
 import type { LimitStore, LimitTable } from './limit-store.ts'
 import { LocalLimit } from './local-limit.ts'
 import { memoryStore } from './memory-store.ts'
@@ -127,6 +127,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
 export class RateLimit implements Policy, CountedLimit {
   readonly name: string
   readonly #limitName: string
+  readonly #isNamed: boolean
   readonly #rule: RateRule
   readonly #keyOf: KeyOf
   readonly #isByPrincipal: boolean
@@ -148,6 +149,7 @@ export class RateLimit implements Policy, CountedLimit {
     const { name, quota, window, burst = quota, key, cost, store, whenStoreFails, processes, clock } = RATE_LIMIT_RULES.read(options)
     if (typeof cost === 'number' && cost > burst) throw invalid(OWNER, `cost is ${cost} and burst ${burst}: every request would be refused`)
     this.#limitName = name
+    this.#isNamed = options.name !== undefined
     this.name = `${OWNER}:${name}`
     this.#rule = rateRule(OWNER, quota, window, burst)
     this.#keyOf = key.of
@@ -223,6 +225,7 @@ export class RateLimit implements Policy, CountedLimit {
 
   /** @internal */
   check(policies: readonly UsedPolicy[], where: string): void {
+    if (!this.#isNamed) checkNameless(this.name, policies, where)
     if (this.#isByPrincipal) checkAfterPrincipal(this.name, policies, where)
   }
 

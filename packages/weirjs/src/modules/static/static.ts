@@ -357,7 +357,11 @@ function isFile(path: string): boolean {
 function directoryAt(root: string): string {
   if (typeof root !== 'string') throw invalid('static', `root is ${typeof root}, not the path of a directory`)
   const path = resolve(root)
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalid('static', `root ${path} is not a directory`)
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw invalid(
+      'static',
+      `root ${path} is not a directory: create it, or write the path of another; relative ones begin at ${process.cwd()}`,
+    )
   return path
 }
 

@@ -13,6 +13,13 @@ import { removeStale, setMode } from './unix-socket.ts'
  */
 const BACKLOG = 4096
 
+const REMEDIES: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there: stop it, or choose another port; port 0 is a free one',
+  EACCES: 'this user may not listen there: choose a port from 1024, or let the system pass the socket',
+  EADDRNOTAVAIL: 'this machine does not have the address: choose one of its own, or 0.0.0.0 for all',
+  ENOTFOUND: 'there is no such host name: write an address of this machine, such as 127.0.0.1',
+}
+
 export class Listener {
   readonly #server: Server
   readonly #options: ListenOptions
@@ -45,7 +52,8 @@ export class Listener {
       await this.#bind()
     } catch (error) {
       const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-      if (!isTaken || !isUnix(this.#options) || !(await removeStale(this.#options.unixSocket))) throw error
+      if (!isTaken || !isUnix(this.#options) || !(await removeStale(this.#options.unixSocket)))
+        throw withRemedy(error as NodeJS.ErrnoException)
       await this.#bind()
     }
     // A failed accept (EMFILE) is not the end of the server: the next one may work.
@@ -94,4 +102,10 @@ function nodeOptions(options: ListenOptions): NodeListenOptions & { readonly fd?
   if (isUnix(options)) return { path: options.unixSocket, backlog: BACKLOG }
   const { address = DEFAULT_ADDRESS, port = 0, reusePort = false } = options
   return { host: address, port, backlog: BACKLOG, ...(reusePort ? { reusePort } : {}) }
+}
+
+/** The same error of the system; its message also states what to do. */
+function withRemedy(error: NodeJS.ErrnoException): Error {
+  const remedy = REMEDIES[error.code ?? '']
+  return remedy === undefined ? error : Object.assign(new Error(`${error.message}: ${remedy}`, { cause: error }), error)
 }

@@ -11,8 +11,8 @@ import { testScheme } from '../auth/support.ts'
 
 const closed = (): Policy => auth({ schemes: [testScheme()] })
 const LIMITS: readonly (readonly [string, () => Policy])[] = [
-  ['rateLimit:default', () => rateLimit({ quota: 1, window: '1m', key: 'principal' })],
-  ['concurrencyLimit:default', () => concurrencyLimit({ max: 1, key: 'principal' })],
+  ['rateLimit:default', () => rateLimit({ name: 'default', quota: 1, window: '1m', key: 'principal' })],
+  ['concurrencyLimit:default', () => concurrencyLimit({ name: 'default', max: 1, key: 'principal' })],
 ]
 
 async function startsWith(prepare: (server: HttpServer) => unknown): Promise<void> {

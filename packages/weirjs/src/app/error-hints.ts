@@ -1,0 +1,43 @@
+// What the log says beside an error of a handler: what to write instead of a method of another framework, and which handler it is, where the
+// stack of the error does not show a line of the program.
+
+import { isInstance } from '../base/errors.ts'
+import { programPlace } from '../base/program-frames.ts'
+import type { Route } from './routes/route.ts'
+
+/** Messages of V8, and what was probably meant. */
+const HINTS: readonly (readonly [message: RegExp, hint: string])[] = [
+  [
+    /\.(?:send|end|write|writeHead|sendFile|sendStatus|render) is not a function/,
+    'return the value, or write response.json(value), text, html, stream or file',
+  ],
+  [
+    /\.(?:json|status|redirect|cookie|set|type) is not a function/,
+    'a handler gets (args, session): write (_, { response }) => response.json(value)',
+  ],
+  [/\.get is not a function/, 'write request.header(name), or request.query.get(name)'],
+  [/\(reading '#|private member|Receiver must be/, 'call the method on its object, as in request.header(name)'],
+  [/\.(?:params|query|body)\b.* undefined|undefined \(reading '(?:params|query|body|headers)'\)/, 'a handler gets (args, session)'],
+]
+const OF_A_RESPONSE: ReadonlySet<unknown> = new Set(['WEIR_RESULT_UNSENDABLE', 'WEIR_ANSWER_UNDECLARED'])
+
+/** Empty if there is nothing to add, as in production, where a route does not keep the line that maps it. */
+export function hintFor(error: unknown, route: Route | null): string {
+  if (route === null || route.mappedBy === null) return ''
+  try {
+    return hintIn(error, route)
+  } catch {
+    return '' // what was thrown may throw when it is read
+  }
+}
+
+function hintIn(error: unknown, route: Route): string {
+  if (!isInstance(error, Error)) return `, in ${route.place}: throw an Error, which has a stack`
+  if (error.name === 'TypeError') {
+    const hint = HINTS.find(([message]) => message.test(error.message))
+    return hint === undefined ? '' : `, perhaps because of another framework's way: ${hint[1]}`
+  }
+  if (!OF_A_RESPONSE.has((error as { code?: unknown }).code) || error.message.includes(route.place)) return ''
+  const line = programPlace({ stack: String(error.stack) })
+  return line === null || line.startsWith('node:') ? `, in ${route.place}` : ''
+}
