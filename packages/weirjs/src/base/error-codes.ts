@@ -126,6 +126,7 @@ export const ERRORS = {
   WEIR_WEBSOCKET_VERSION: peer(426, STAYS, 'only version 13 of the WebSocket protocol is supported', 'RFC 6455 §4.2.2'),
   WEIR_ORIGIN_REFUSED: peer(403, STAYS, 'pages from this origin may not connect', 'RFC 6455 §10.2'),
   WEIR_CONDITION_REQUIRED: peer(428, STAYS, 'the request must name the version that it expects, with If-Match', 'RFC 6585 §3'),
+  WEIR_CONDITION_FAILED: peer(412, STAYS, 'the resource is not in the state that the request expects', 'RFC 9110 §15.5.13'),
   WEIR_WEBHOOK_UNSIGNED: peer(401, STAYS, 'no known sender has signed this body', 'docs/guide/webhooks.md'),
   WEIR_WEBHOOK_STALE: peer(400, STAYS, 'this body was signed at another time, or has been received before', 'docs/guide/webhooks.md'),
   WEIR_SIGNATURE_INVALID: peer(403, STAYS, 'this link is not signed, or was changed', 'docs/guide/signing.md'),

@@ -127,6 +127,7 @@ describe('curl', { skip: noCurl }, () => {
       title: 'Precondition Failed',
       status: 412,
       detail: 'no tag in If-Match is that of the current state',
+      code: 'WEIR_CONDITION_FAILED',
     })
   })
 })

@@ -255,7 +255,7 @@ test('a failed condition is a 412 with a problem document, without the fields of
   ] as const) {
     const sent = await send(text, { headers, options: { cacheControl: 'immutable' } })
     assert.equal(sent.status, 412)
-    assert.deepEqual(JSON.parse(sent.body), { title: 'Precondition Failed', status: 412, detail })
+    assert.deepEqual(JSON.parse(sent.body), { title: 'Precondition Failed', status: 412, detail, code: 'WEIR_CONDITION_FAILED' })
     assert.equal(sent.header('Content-Type'), 'application/problem+json')
     assert.equal(sent.header('Cache-Control'), null)
   }

@@ -98,7 +98,8 @@ function sendUnchanged(response: OutgoingResponse): void {
 export function refuse(response: OutgoingResponse, status: number, detail?: string): void {
   response.status(status) // throws if it has been sent
   response.clearRepresentation()
-  response.sendProblem(problemOf(status, detail))
+  const problem = problemOf(status, detail)
+  response.sendProblem(status === 412 ? { ...problem, code: 'WEIR_CONDITION_FAILED' } : problem)
 }
 
 /**
