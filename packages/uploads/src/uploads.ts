@@ -22,7 +22,9 @@ export const UPLOADS_RULES = rules<UploadsOptions>(OWNER)({
   storage: having(STORAGE, 'write diskStorage(directory) or s3Storage(client, { bucket })'),
   onComplete: func(),
   onCreate: func().optional(),
-  answers: matching<NonNullable<UploadsOptions['answers']>>('an object with an answer for each status', isRecord).optional(),
+  answers: matching<NonNullable<UploadsOptions['answers']>>('an object with an answer for each status', isRecord).optional(
+    'those of the group',
+  ),
   maxSize: size().also(Number.POSITIVE_INFINITY).or('1GiB'),
   types: CONTENT_RULES.types,
   expiresAfter: duration({ leastNumber: 1_000 }).or('24h'),

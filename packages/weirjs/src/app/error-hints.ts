@@ -9,15 +9,18 @@ import type { Route } from './routes/route.ts'
 const HINTS: readonly (readonly [message: RegExp, hint: string])[] = [
   [
     /\.(?:send|end|write|writeHead|sendFile|sendStatus|render) is not a function/,
-    'return the value, or write response.json(value), text, html, stream or file',
+    'it was meant to return the value, or response.json(value), text, html, stream or file',
   ],
   [
     /\.(?:json|status|redirect|cookie|set|type) is not a function/,
-    'a handler gets (args, session): write (_, { response }) => response.json(value)',
+    'it expects (req, res), and a handler gets (args, session): write (_, { response }) => response.json(value)',
   ],
-  [/\.get is not a function/, 'write request.header(name), or request.query.get(name)'],
-  [/\(reading '#|private member|Receiver must be/, 'call the method on its object, as in request.header(name)'],
-  [/\.(?:params|query|body)\b.* undefined|undefined \(reading '(?:params|query|body|headers)'\)/, 'a handler gets (args, session)'],
+  [/\.get is not a function/, 'request.header(name) was meant, or request.query.get(name)'],
+  [/\(reading '#|private member|Receiver must be/, 'a method was taken off its object: call it as in request.header(name)'],
+  [
+    /\.(?:params|query|body)\b.* undefined|undefined \(reading '(?:params|query|body|headers)'\)/,
+    'it expects a request, and a handler gets (args, session): write (args, { request })',
+  ],
 ]
 const OF_A_RESPONSE: ReadonlySet<unknown> = new Set(['WEIR_RESULT_UNSENDABLE', 'WEIR_ANSWER_UNDECLARED'])
 
@@ -35,7 +38,7 @@ function hintIn(error: unknown, route: Route): string {
   if (!isInstance(error, Error)) return `, in ${route.place}: throw an Error, which has a stack`
   if (error.name === 'TypeError') {
     const hint = HINTS.find(([message]) => message.test(error.message))
-    return hint === undefined ? '' : `, perhaps because of another framework's way: ${hint[1]}`
+    return hint === undefined ? '' : `; perhaps ${hint[1]}`
   }
   if (!OF_A_RESPONSE.has((error as { code?: unknown }).code) || error.message.includes(route.place)) return ''
   const line = programPlace({ stack: String(error.stack) })

@@ -45,11 +45,14 @@ test('a value that cannot be sent names the route and its line, unless the stack
 test('a method of another framework is answered with what to write', async () => {
   assert.match(
     await logged((_: never, session: never) => (session as { response: { send(): void } }).response.send()),
-    /return the value, or write response\.json/,
+    /; perhaps it was meant to return the value, or response\.json/,
   )
   assert.match(await logged((_: never, res: never) => (res as { json(): void }).json()), /a handler gets \(args, session\)/)
-  assert.match(await logged((_: never, { request: { header } }: HttpSession) => header('a')), /call the method on its object/)
-  assert.doesNotMatch(await logged(() => wrong(null as unknown as { x: never }['x'])['y']), /framework/)
+  assert.match(
+    await logged((_: never, { request: { header } }: HttpSession) => header('a')),
+    /a method was taken off its object: call it as in request\.header/,
+  )
+  assert.doesNotMatch(await logged(() => wrong(null as unknown as { x: never }['x'])['y']), /; perhaps/)
 })
 
 test('a limit without a name in the place of another is refused at the start', async () => {

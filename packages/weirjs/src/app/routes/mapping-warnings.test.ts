@@ -41,6 +41,10 @@ for (const code of ['({ body }) => body', 'async ({ id, body: { name } }) => nam
 
 for (const [code, says] of [
   [
+    '(req, res) => res.json(1)',
+    'the handler of POST /users (inline) takes (req, res), and gets (args, session): write (args, { request, response }) => …',
+  ],
+  [
     '(_, { request }) => request.body.name',
     '"name" of request.body in POST /users (inline) is undefined: declare the body, as in { body: t.object({ name: t.string }) }, or read request.bodyJson()',
   ],

@@ -12,9 +12,11 @@ const DESTRUCTURED_BODY = /\{([^{}=]*)\}\s*=\s*(?:\w+\.)*request\.body\b(?!\s*[.
 const BOUND_BODY = /^(?:async\s*)?(?:function\b[^(]*)?\(\s*\{(?:[^{}]*,)?\s*body\b/
 
 /** `request.query.page` or `request.query['page']`: a property of what is a collection, a text or a number, or not there at all. */
-const MISREAD = /\brequest\.(body|query|headers|cookies|params)\b(?:\??\.([A-Za-z_$][\w$]*)|(?:\?\.)?\[\s*(['"`])([^'"`\\]+)\3\s*\])/g
+const MISREAD = /\breq(?:uest)?\.(body|query|headers|cookies|params)\b(?:\??\.([A-Za-z_$][\w$]*)|(?:\?\.)?\[\s*(['"`])([^'"`\\]+)\3\s*\])/g
 /** `const { page } = request.query` */
 const DESTRUCTURED = /\{\s*([\w$]+)[^{}]*\}\s*=\s*(?:\w+\.)*request\.(query|headers|cookies|params)\b(?!\s*[.([])/g
+/** `(req, res) => …`, as in other frameworks. */
+const FOREIGN_HANDLER = /^(?:async\s*)?(?:function\b[^(]*)?\(\s*(req\w*)\s*,\s*(res\w*|reply)\b/
 /** What these are, and how to read a part of them. */
 const READ_BY: Readonly<Record<string, readonly [prototype: object, how: (name: string) => string]>> = {
   body: [
@@ -29,7 +31,15 @@ const READ_BY: Readonly<Record<string, readonly [prototype: object, how: (name: 
 
 /** Warnings about a mapped route. */
 export function mappingWarnings(route: Route): readonly string[] {
-  return [...literalParameters(route), ...misreadBody(route), ...misreadParts(route)]
+  return [...literalParameters(route), ...foreignHandler(route), ...misreadBody(route), ...misreadParts(route)]
+}
+
+function foreignHandler({ handlerText, label, source }: Route): string[] {
+  const [, request, response] = FOREIGN_HANDLER.exec(handlerText) ?? []
+  if (request === undefined) return []
+  return [
+    `the handler of ${label} (${source}) takes (${request}, ${response}), and gets (args, session): write (args, { request, response }) => …`,
+  ]
 }
 
 /** The compiler refuses these, and they are undefined in JavaScript. A `Request` of the Web has other properties. */
