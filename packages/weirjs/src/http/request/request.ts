@@ -29,7 +29,7 @@ import type { MemoryForm } from '../multipart/memory-form.ts'
 import type { MultipartFormData, MultipartOptions } from '../multipart/multipart-form.ts'
 import type { MultipartStreamOptions } from '../multipart/multipart-stream.ts'
 import { labelOf, type RouteMatch } from '../route-info.ts'
-import { withForms } from '../uploads/late-forms.ts'
+import { type Forms, withForms } from '../uploads/late-forms.ts'
 import { RequestCookies } from './cookies.ts'
 import { noteShown, RequestHeaders, TrailerFields } from './headers.ts'
 import { Reads } from './reads.ts'
@@ -347,7 +347,7 @@ export class HttpRequest {
    * @throws (rejects) PayloadTooLargeError (413) when a limit is exceeded; BodyAlreadyReadError when the body was read by other means
    */
   bodyMultipart(options?: MultipartOptions): Promise<MultipartFormData | null> {
-    return this.#readForm('bodyMultipart()', (form, type, body) => form.read(type, body, this.#isExpired, options))
+    return this.#readForm('bodyMultipart()', (forms, type, body) => this.#formIn(forms).read(type, body, this.#isExpired, options))
   }
 
   /**
@@ -355,21 +355,7 @@ export class HttpRequest {
    * @throws (rejects) BodyAlreadyReadError for a second call; WEIR_MULTIPART_INVALID (400) when the body is not a valid form
    */
   bodyFile(): Promise<MultipartFormData> {
-    return this.#readForm('bodyFile()', (form, type, body) => form.takeFile(type, body))
-  }
-
-  #readForm<T>(
-    member: string,
-    read: (form: MemoryForm, contentType: string | null, body: RequestBody) => Promise<T>,
-  ): Promise<T> {
-    const body = this.#body
-    return this.#watching.watch(
-      member,
-      withForms(body, ({ MemoryForm }) => {
-        this.#form ??= new MemoryForm()
-        return read(this.#form, this.#head.contentType, body)
-      }),
-    )
+    return this.#readForm('bodyFile()', (forms, type, body) => this.#formIn(forms).takeFile(type, body))
   }
 
   /**
@@ -381,21 +367,25 @@ export class HttpRequest {
    *   is gone. The stream of a truncated file emits an error; it never ends as if the file were complete
    */
   bodyMultipartStream(options: MultipartStreamOptions): Promise<boolean> {
-    const body = this.#body
-    const watching = this.#watching
-    return watching.watch(
-      'bodyMultipartStream()',
-      withForms(body, ({ passForm }) => passForm(this.#head.contentType, body, options, watching)),
-    )
+    return this.#readForm('bodyMultipartStream()', ({ passForm }, type, body, reads) => passForm(type, body, options, reads))
   }
 
-  get #watching(): Reads {
-    return (this.#reads ??= new Reads())
+  #formIn({ MemoryForm }: Forms): MemoryForm {
+    return (this.#form ??= new MemoryForm())
+  }
+
+  #readForm<T>(member: string, read: (forms: Forms, type: string | null, body: RequestBody, reads: Reads) => Promise<T>): Promise<T> {
+    const body = this.#body
+    const reads = (this.#reads ??= new Reads())
+    return reads.watch(
+      member,
+      withForms(body, (forms) => read(forms, this.#head.contentType, body, reads)),
+    )
   }
 
   /** Reads the whole body of a streaming route, so that `body`, `bodyMap` and the like can be used. On other routes it does nothing. */
   bufferBody(): Promise<void> {
-    return this.#watching.watch('bufferBody()', this.#body.collect('bufferBody()'))
+    return (this.#reads ??= new Reads()).watch('bufferBody()', this.#body.collect('bufferBody()'))
   }
 
   /**

@@ -2,7 +2,7 @@
 
 import type { RequestBody } from '../body/body.ts'
 
-type Forms = typeof import('./forms.ts')
+export type Forms = typeof import('./forms.ts')
 
 let forms: Forms | null = null
 
