@@ -246,7 +246,8 @@ export class Dispatcher implements Application {
     const { values } = exchange.match
     const route = exchange.match.route as Route | null
     if (route === null) return this.#answerWithoutRoute(exchange)
-    exchange.beginHandler()
+    exchange.handler = 'at work'
+    exchange.own.bodies = 0 // middleware may have set what is sent if the handler sets nothing
     if (exchange.connection.isTest || this.#options.debug) warnOfMisspelt(exchange, route.label, route.steps)
     try {
       if (route.answers !== null) return this.#routeDeclared(exchange, route, route.answers)

@@ -45,12 +45,13 @@ export function reply(
   switch (typeof result) {
     case 'string':
       return settle(exchange, response.text(result), answers)
-    case 'undefined':
+    case 'undefined': {
       if (response.isAnswered) return settle(exchange, response, answers)
       const allows = answers?.allowsNothing ?? null
       if (allows ?? !isForgotten(exchange)) return settle(exchange, response.noContent(), answers)
       if (allows === null) refuseInTests(exchange)
       return settle(exchange, response.noContent(NOTHING_RETURNED), answers)
+    }
     case 'number':
     case 'boolean':
     case 'object':

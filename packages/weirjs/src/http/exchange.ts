@@ -231,11 +231,6 @@ export class Exchange implements SessionSource {
     return this.handler !== 'due'
   }
 
-  beginHandler(): void {
-    this.handler = 'at work'
-    if (this.#own !== null) this.#own.bodies = 0 // middleware may have set what is sent if the handler sets nothing
-  }
-
   waitUntil(work: Promise<unknown>): void {
     this.carrier?.connection.host.waitUntil(this, work)
   }

@@ -230,7 +230,8 @@ export class OutgoingResponse {
   #setText(text: string, type: string): this {
     this.#change()
     if (typeof text !== 'string') throw unsendable(text, 'text')
-    this.#countBody()
+    if (this.bodies === 0) this.bodies = 1
+    else this.#countAnother()
     this.#replaceContent({ kind: 'text', text })
     if (!this.#isTypeSet) this.type = type
     this.isAnswered = true
@@ -239,7 +240,8 @@ export class OutgoingResponse {
 
   #setContent(content: ResponseContent, type: string | undefined, fallbackType: string | null): this {
     this.#change()
-    this.#countBody()
+    if (this.bodies === 0) this.bodies = 1
+    else this.#countAnother()
     this.#replaceContent(content)
     if (type !== undefined) this.contentType(type)
     else if (!this.#isTypeSet) this.type = fallbackType
@@ -247,9 +249,9 @@ export class OutgoingResponse {
     return this
   }
 
-  /** A redirect may be given a note for people. */
-  #countBody(): void {
-    const isNote = this.bodies === 1 && this.content === NO_CONTENT && this.statusCode >= 300 && this.statusCode < 400
+  /** A redirect may be given a note for people, which is no second response. */
+  #countAnother(): void {
+    const isNote = this.content === NO_CONTENT && this.statusCode >= 300 && this.statusCode < 400
     if (!isNote) this.bodies++
   }
 
