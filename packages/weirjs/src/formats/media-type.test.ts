@@ -61,3 +61,9 @@ test('JSON is application/json and anything that ends in +json, in upper or lowe
   for (const type of ['text/json', 'application/jsonp', 'application/json-seq', 'application/x-json', 'json'])
     assert.equal(isJson(type), false)
 })
+
+test('a media type has at most 256 parameters', () => {
+  const withParameters = (count: number): string => `text/plain${Array.from({ length: count }, (_, i) => `;${i}=1`).join('')}`
+  assert.equal(parseMediaType(withParameters(256))?.parameters.size, 256)
+  assert.equal(parseMediaType(withParameters(257)), null)
+})

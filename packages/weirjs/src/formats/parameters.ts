@@ -2,9 +2,12 @@
 
 import { BACKSLASH, CLASS, DQUOTE, EQUALS, FIELD_VALUE, isBlank, SEMICOLON, tokenEnd } from '../base/ascii.ts'
 
+/** Of one media type: versions of Node before the fixes of CVE-2026-21717 take 70 ms for 4,600 names that are whole numbers. */
+const MOST_PARAMETERS = 256
+
 /**
  * Parses `*( OWS ";" OWS [ parameter ] )` from `at` to the end of `text`: lower-case name to value, with quotes and escapes removed.
- * @returns null if the text does not match, or a name is repeated
+ * @returns null if the text does not match, a name is repeated, or there are more than 256
  */
 export function parseParameters(text: string, at: number): Map<string, string> | null {
   const parameters = new Map<string, string>()
@@ -19,7 +22,7 @@ export function parseParameters(text: string, at: number): Map<string, string> |
     const nameEnd = tokenEnd(text, at)
     if (nameEnd === at || text.charCodeAt(nameEnd) !== EQUALS) return null
     const name = text.slice(at, nameEnd).toLowerCase()
-    if (parameters.has(name)) return null
+    if (parameters.size === MOST_PARAMETERS || parameters.has(name)) return null
     at = nameEnd + 1
     let valueEnd: number
     if (text.charCodeAt(at) === DQUOTE) {
