@@ -5,7 +5,7 @@ import type { KeyObject } from 'node:crypto'
 import type * as Jose from 'jose'
 import type { Duration, Size } from 'weirjs'
 import { CredentialsError, challengeOf, credentialsOf, type Principal, type Scheme } from 'weirjs/auth'
-import { type Clock, exchange, invalid, isSecureUrl, option, rules } from 'weirjs/kit'
+import { type ExchangeHandle, exchange, invalid, isSecureUrl, option, rules } from 'weirjs/kit'
 
 import { ALGORITHMS, checkAlgorithms, checkPublicKey, checkSecret, type Jwk, type JwtAlgorithm } from './algorithms.ts'
 import { type ClaimMapping, type JwtClaims, type Mappings, principalOf } from './claims.ts'
@@ -118,7 +118,7 @@ export function jwt<const N extends string = 'jwt'>(options: JwtOptions<N>): Sch
     name,
     authenticate(session) {
       const token = credentialsOf(session, 'Bearer')
-      return token === null ? null : verifier.verify(token, exchange(session).clock)
+      return token === null ? null : verifier.verify(token, exchange(session))
     },
     challenge(_, { status, error, scopes }) {
       if (status === 403 && scopes.length === 0) return null
@@ -164,30 +164,31 @@ class Verifier<N extends string> {
   }
 
   /** Synchronous for a token that has been verified before. @throws CredentialsError, WEIR_KEYS_UNAVAILABLE */
-  verify(token: string, clock: Clock): Principal<N, JwtClaims> | Promise<Principal<N, JwtClaims>> {
+  verify(token: string, handle: ExchangeHandle): Principal<N, JwtClaims> | Promise<Principal<N, JwtClaims>> {
     if (token.length > this.#maxTokenLength) throw new CredentialsError(`the token has more than ${this.#maxTokenLength} characters`)
+    const { clock } = handle
     const digest = digestOf(token)
     const known = this.#verified.get(digest, this.#keys.generation, clock.wallTime())
-    return known !== null && this.#keys.prepare(clock) === undefined ? known : this.#verifyNew(token, digest, clock)
+    return known !== null && this.#keys.prepare(clock) === undefined ? known : this.#verifyNew(token, digest, handle)
   }
 
-  async #verifyNew(token: string, digest: string, clock: Clock): Promise<Principal<N, JwtClaims>> {
+  async #verifyNew(token: string, digest: string, handle: ExchangeHandle): Promise<Principal<N, JwtClaims>> {
     // Checked before any key is fetched: a token of another issuer must not cause a fetch.
     if (checkToken(token, this.#algorithms) !== this.#issuer) throw new CredentialsError('the token is of another issuer')
-    const fetching = this.#keys.prepare(clock)
-    await fetching
+    const fetching = this.#keys.prepare(handle.clock)
+    if (fetching !== undefined) await handle.inTurn(fetching)
     const { generation } = this.#keys
     const jose = await import('jose')
-    const claims = await this.#claimsOf(token, clock, jose, fetching !== undefined)
+    const claims = await this.#claimsOf(token, handle, jose, fetching !== undefined)
     const principal = principalOf(this.#name, claims, this.#mappings)
     this.#verified.add(digest, principal, claims.exp * 1000, generation)
     return principal
   }
 
-  async #claimsOf(token: string, clock: Clock, jose: typeof Jose, isFresh: boolean): Promise<JwtClaims> {
+  async #claimsOf(token: string, handle: ExchangeHandle, jose: typeof Jose, isFresh: boolean): Promise<JwtClaims> {
     try {
-      const currentDate = new Date(clock.wallTime())
-      const findKey = (header: Jose.JWTHeaderParameters) => this.#keys.find(header, jose, clock, isFresh)
+      const currentDate = new Date(handle.clock.wallTime())
+      const findKey = (header: Jose.JWTHeaderParameters) => this.#keys.find(header, jose, handle, isFresh)
       const { payload } = await jose.jwtVerify(token, findKey, { ...this.#checks, currentDate })
       return payload as JwtClaims
     } catch (error) {

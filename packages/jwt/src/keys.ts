@@ -4,7 +4,7 @@ import type { KeyObject } from 'node:crypto'
 import type * as Jose from 'jose'
 import { WeirError } from 'weirjs'
 import { CredentialsError } from 'weirjs/auth'
-import type { Clock } from 'weirjs/kit'
+import type { Clock, ExchangeHandle } from 'weirjs/kit'
 
 /** `jose`, once it has been loaded. */
 type JoseModule = typeof Jose
@@ -21,10 +21,15 @@ export interface KeySource {
    */
   prepare(clock: Clock): Promise<void> | undefined
   /**
-   * @param isFresh whether keys were fetched for this very token @throws CredentialsError if no key fits, WEIR_KEYS_UNAVAILABLE if the keys cannot
-   *   be fetched
+   * @param isFresh whether keys were fetched for this very token
+   * @throws CredentialsError if no key fits, WEIR_KEYS_UNAVAILABLE if the keys cannot be fetched
    */
-  find(header: Jose.JWTHeaderParameters, jose: JoseModule, clock: Clock, isFresh: boolean): Promise<KeyObject | Uint8Array | Jose.CryptoKey>
+  find(
+    header: Jose.JWTHeaderParameters,
+    jose: JoseModule,
+    exchange: ExchangeHandle,
+    isFresh: boolean,
+  ): Promise<KeyObject | Uint8Array | Jose.CryptoKey>
 }
 
 /** A key, or a set of keys, that does not change. */
@@ -91,18 +96,18 @@ export class FetchedKeys implements KeySource {
     return undefined
   }
 
-  async find(header: Jose.JWTHeaderParameters, jose: JoseModule, clock: Clock, isFresh: boolean): Promise<Jose.CryptoKey> {
+  async find(header: Jose.JWTHeaderParameters, jose: JoseModule, exchange: ExchangeHandle, isFresh: boolean): Promise<Jose.CryptoKey> {
     this.#jose = jose
     const known = await keyIn(this.#set!, header, jose)
     if (known !== null) return known
-    const now = clock.now()
+    const now = exchange.clock.now()
     if (isFresh) this.#unknownAt = now // this `kid` has caused its request
     if (this.#fetching === null) {
       if (now - this.#unknownAt < UNKNOWN_MS) throw this.#failure === null ? unknownKey() : unavailable(this.#failure)
       if (now - this.#failedAt < RETRY_MS) throw unavailable(this.#failure)
       this.#unknownAt = now
     }
-    await this.#refresh(clock)
+    await exchange.inTurn(this.#refresh(exchange.clock))
     return (await keyIn(this.#set!, header, jose)) ?? refuseKey()
   }
 

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { before, describe, type TestContext, test } from 'node:test'
-import { eventually } from '../../weirjs/test/support/serving.ts'
+import { mostInATurn } from '../../weirjs/test/support/most-in-a-turn.ts'
+import { eventually, gate } from '../../weirjs/test/support/serving.ts'
 import type { JwtOptions } from '../src/index.ts'
 import { AUDIENCE, ISSUER, type Issuer, type KeyPair, keyPair, serverFor, startIssuer, tokenOf } from './support.ts'
 
@@ -48,6 +49,22 @@ describe('rotation', () => {
     assert.deepEqual(new Set(await Promise.all(tokens.map((token) => statusOf(token)))), new Set([200]))
     assert.equal(issuer.fetches, 1)
   })
+
+  for (const [how, status] of [
+    ['sends its keys', 200],
+    ['fails', 500],
+  ] as const)
+    test(`a thousand requests that wait for an issuer, which ${how}, go on in turns`, async (context) => {
+      const { issuer, server } = await served(context)
+      const { promise: asked, open } = gate()
+      issuer.answer = (send) => void asked.then(() => send(status, JSON.stringify({ keys: [first.jwk] })))
+      const headers = { Authorization: `Bearer ${await tokenOf(second)}` }
+      const all = Array.from({ length: 1_000 }, () => server.fetch(new Request('http://localhost/', { headers })))
+      await eventually(() => issuer.fetches === 1, 'a request for the keys')
+      open()
+      const most = await mostInATurn(all)
+      assert.ok(most <= 256, `${most} in one turn`)
+    })
 
   test('an unknown kid causes one request to the issuer, and then none for 30 s', async (context) => {
     const { issuer, statusOf, clock } = await served(context)

@@ -262,11 +262,9 @@ class OidcModule implements Oidc {
     const asked = returnPath(request.query.get('return'))
     const path = asked.length > MAX_RETURN_CHARACTERS ? '/' : asked
     const secrets = this.#provider.newLogin()
-    const address = await this.#provider.loginAddress(clockOf(session), secrets, {
-      ...this.#options.parameters,
-      redirect_uri: this.#callbackAddress(session),
-      scope: this.#scope,
-    })
+    const parameters = { ...this.#options.parameters, redirect_uri: this.#callbackAddress(session), scope: this.#scope }
+    // Logins wait together for the configuration of the provider.
+    const address = await exchange(session).inTurn(this.#provider.loginAddress(clockOf(session), secrets, parameters))
     this.#transactions.begin(session, { ...secrets, path }, clockOf(session).wallTime())
     return response.header('Cache-Control', 'no-store').redirect(address, 303)
   }

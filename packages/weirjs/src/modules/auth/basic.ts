@@ -9,6 +9,7 @@ import { anything, flag, readBy, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 import { challengeOf, credentialsOf, insecureCredentials } from './authorization.ts'
 
 import { type Identity, principalFor } from './identity.ts'
@@ -141,16 +142,16 @@ function tableOf<C extends object>(users: Readonly<Record<string, string | Basic
     const isSame = await hasher.verify(password, (user ?? first)?.password ?? null, from)
     return isSame && user !== undefined
   }
-  return async (name, password, { clientAddress }) => {
+  return async (name, password, session) => {
     const user = table.get(name)
     const digest = hash('sha256', `${secret}${name}:${password}`, 'base64')
     if (verified.has(digest)) return user ?? null
     let checking = running.get(digest)
     if (checking === undefined) {
-      checking = isRight(user, password, clientAddress).finally(() => running.delete(digest))
+      checking = isRight(user, password, session.clientAddress).finally(() => running.delete(digest))
       running.set(digest, checking) // requests that arrive in the meantime wait for the same hash
     }
-    if (!(await checking) || user === undefined) return null
+    if (!(await exchange(session).inTurn(checking)) || user === undefined) return null
     verified.add(digest)
     keepNewest(verified, MOST_VERIFIED)
     return user

@@ -229,7 +229,7 @@ export class Cache implements Policy {
       entry.checkedAt = this.#clockOf(exchange).now()
       entry.checking = null
     })
-    const isValid = await entry.checking
+    const isValid = await exchange.inTurn(entry.checking)
     const found = this.#memory.find(request.primary, exchange)
     if (!isValid && found.entry === entry) this.#memory.drop(key)
     const current = this.#memory.find(request.primary, exchange)
@@ -262,7 +262,7 @@ export class Cache implements Policy {
         if (i > 0 && exchange.session.signal.aborted) throw new WeirError('WEIR_CLIENT_GONE')
         return this.#lead(exchange, next, request, found)
       }
-      const end = await flight.wait(clock, this.#settings.maxWait)
+      const end = await exchange.inTurn(flight.wait(clock, this.#settings.maxWait))
       const now = clock.now()
       if (end.kind === 'kept' && isVariantOf(end.entry.vary, exchange)) {
         const use = useOf(end.entry, request, now)

@@ -260,16 +260,16 @@ class Compressing {
 }
 
 async function encodeLater(
-  { signal }: HttpSession,
+  session: HttpSession,
   response: ResponseHandle,
   coding: Coding,
   bytes: Uint8Array,
   encoding: Promise<Uint8Array>,
   takesIdentity: boolean,
 ): Promise<void> {
-  const encoded = await encoding
+  const encoded = await exchange(session).inTurn(encoding) // many may wait for the same form
   // The client may have left in the meantime, or the request may have timed out.
-  if (!signal.aborted) encode(response, coding, bytes, encoded, takesIdentity)
+  if (!session.signal.aborted) encode(response, coding, bytes, encoded, takesIdentity)
 }
 
 /**

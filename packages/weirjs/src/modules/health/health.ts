@@ -12,6 +12,7 @@ import { invalid } from '../../base/options.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
+import { exchange } from '../kit/exchange.ts'
 import { Check, type CheckResult, type HealthCheck } from './check.ts'
 
 /** A check with options of its own. */
@@ -168,9 +169,10 @@ export function healthOn(clock: Clock, options: HealthOptions): Module {
       for (const kind of KINDS) {
         const path = paths[kind]
         if (path === null) continue
-        host.mapGet(path, declaration, async (_, session) =>
-          answer(session.response, await server.verdictOf(kind), detail?.(session) === true),
-        )
+        host.mapGet(path, declaration, async (_, session) => {
+          const verdict = await exchange(session).inTurn(server.verdictOf(kind))
+          return answer(session.response, verdict, detail?.(session) === true)
+        })
       }
     },
   }

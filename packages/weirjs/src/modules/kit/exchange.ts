@@ -10,6 +10,7 @@ import { hostName } from '../../base/host-name.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import { isLocalName, isLoopback } from '../../base/this-machine.ts'
+import { networkOf } from '../../formats/client-network.ts'
 import { parseCookies } from '../../formats/cookie.ts'
 import { DECODED } from '../../http/body/body.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
@@ -20,6 +21,7 @@ import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { bodyOf, cookieOf, cookieUse, onAbort } from '../../http/request/request.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { HttpSession } from '../../http/session.ts'
+import { turnAfterWait } from '../../http/work-turns.ts'
 import { settleConditions, validatorsOf } from './conditions.ts'
 import { type BodyDecoder, type CodedBody, DecodedBody } from './decoded-body.ts'
 import type { ResponseHandle } from './response.ts'
@@ -166,6 +168,11 @@ export interface ExchangeHandle {
    * @throws WEIR_RESPONSE_SENT
    */
   interim(status: 103 | 104, fields: readonly string[], overHttp1: boolean): boolean
+  /**
+   * Awaits what other requests may await, too, such as one call of a service for all of them. They go on in turns: if all went on at once, clients would
+   * decide how long a turn of the event loop is.
+   */
+  inTurn<T>(shared: Promise<T>): Promise<T>
 }
 
 const TWO_COPIES = 'the server and a module use two copies of weirjs: install the same version of all packages (npm ls weirjs)'
@@ -416,6 +423,14 @@ class Handle implements ExchangeHandle {
 
   interim(status: 103 | 104, fields: readonly string[], overHttp1: boolean): boolean {
     return this.#exchange.sendInterim(status, fields, overHttp1)
+  }
+
+  async inTurn<T>(shared: Promise<T>): Promise<T> {
+    try {
+      return await shared
+    } finally {
+      await turnAfterWait(networkOf(this.#exchange.session.clientAddress))
+    }
   }
 }
 

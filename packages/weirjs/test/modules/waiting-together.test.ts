@@ -1,0 +1,72 @@
+// A thousand requests that wait for the same thing: what clients decide must not be made in one turn of the event loop.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { HttpServer } from '../../src/index.ts'
+import { auth, basic, PasswordHasher } from '../../src/modules/auth/index.ts'
+import { cache } from '../../src/modules/cache/index.ts'
+import { compression } from '../../src/modules/compression/index.ts'
+import { health } from '../../src/modules/health/index.ts'
+import { mostInATurn } from '../support/most-in-a-turn.ts'
+import { gate } from '../support/serving.ts'
+
+const REQUESTS = 1_000
+/** Those of a turn, twice: it may begin between two looks. */
+const MOST = 256
+
+const fetchAll = (server: HttpServer, path: string, headers: Record<string, string> = {}): Promise<number>[] =>
+  Array.from({ length: REQUESTS }, async () => (await server.fetch(new Request(`http://localhost${path}`, { headers }))).status)
+
+const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+async function assertTurns(all: Promise<number>[], status: number): Promise<void> {
+  const most = await mostInATurn(all)
+  assert.deepEqual(new Set(await Promise.all(all)), new Set([status]))
+  assert.ok(most <= MOST, `${most} in one turn`)
+}
+
+for (const [end, status] of [
+  ['responds', 200],
+  ['fails', 500],
+] as const)
+  test(`requests that wait for a handler behind a cache, which ${end}`, async () => {
+    const { promise: opened, open } = gate()
+    const server = new HttpServer({ logger: null })
+    server.mapGet('/', { use: [cache({ maxAge: '1m' })] }, async () => {
+      await opened
+      if (status === 500) throw new Error('down')
+      return 'done'
+    })
+    const all = fetchAll(server, '/')
+    await soon()
+    open()
+    await assertTurns(all, status)
+  })
+
+test('requests that wait for a check', async () => {
+  const { promise: opened, open } = gate()
+  const server = new HttpServer({ logger: null }).use(health({ ready: { database: () => opened.then(() => false) }, timeout: '1m' }))
+  const all = fetchAll(server, '/readyz')
+  await soon()
+  open()
+  await assertTurns(all, 503)
+})
+
+test('requests with the same password, right or wrong', async () => {
+  const password = await new PasswordHasher({ ln: 12, r: 8, p: 1 }).hash('right')
+  const server = new HttpServer({ logger: null }).use(auth({ schemes: [basic({ users: { ann: password }, allowInsecure: true })] }))
+  server.mapGet('/', () => 'done')
+  for (const [guess, status] of [
+    ['wrong', 401],
+    ['right', 200],
+  ] as const)
+    await assertTurns(fetchAll(server, '/', { Authorization: `Basic ${btoa(`ann:${guess}`)}` }), status)
+})
+
+test('requests that wait for the same compressed form', async () => {
+  const server = new HttpServer({ logger: null }).use(compression())
+  server.mapGet('/', { use: [cache({ maxAge: '1m' })] }, () => 'weir '.repeat(100_000))
+  await server.inject('/') // kept, and not compressed yet
+  await assertTurns(fetchAll(server, '/', { 'Accept-Encoding': 'gzip' }), 200)
+})
