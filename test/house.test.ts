@@ -62,7 +62,6 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['debug'],
     ['error-hints.ts', 'response-mistakes.ts'],
     ['dispatch.ts', 'group.ts'],
-    ['context-dispatcher.ts'],
   ],
   net: [
     ['transport', 'time', 'observe', 'proxies', 'hosts'],

@@ -1,8 +1,8 @@
 // The server that a host program uses. Only this file joins the application and the network.
 
 import { setMaxListeners } from 'node:events'
-import { ContextDispatcher } from './app/context-dispatcher.ts'
 import { hasDebug, setDebug } from './app/debugged.ts'
+import { Dispatcher } from './app/dispatch.ts'
 import type { AskedContent } from './app/explain/checked-body.ts'
 import type { Explanation } from './app/explain/explanation.ts'
 import { RouteGroup } from './app/group.ts'
@@ -135,7 +135,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
     this.frontEnds = frontEnds
     this.basePath = routes.basePath = basePath?.path ?? ''
     this.#places = publicCall(HttpServer, () => new Places(given, proxies !== null))
-    const application = new ContextDispatcher({
+    const application = new Dispatcher({
       server: this,
       routes,
       limits,

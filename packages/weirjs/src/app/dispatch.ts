@@ -1,5 +1,6 @@
 // From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
+import { AsyncResource } from 'node:async_hooks'
 import type { ErrorCode } from '../base/error-codes.ts'
 import { ContentTypeError, faultOf, HttpError, isInstance, RetryLaterError, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
@@ -28,6 +29,11 @@ import { warnOfMisspelt } from './routes/misspelt-query.ts'
 import { chainOf, type Route } from './routes/route.ts'
 import type { RouteTable } from './routes/route-table.ts'
 import { reportedUrl } from './routes/shown-target.ts'
+
+/** Continues what has been entered with `AsyncLocalStorage` so far. What is entered in it stays there. */
+function newContext(): AsyncResource {
+  return new AsyncResource('weir.exchange')
+}
 
 const NO_METHODS: readonly string[] = Object.freeze([])
 
@@ -70,6 +76,8 @@ export class Dispatcher implements Application {
   readonly #serializeInTests: Serialize
   readonly #mistakes: ResponseMistakes
   readonly #refusals = new RepeatedLines()
+  /** In which requests of sockets begin: an event of a socket may come in the context of other code, which has written to it. */
+  readonly #origin = new AsyncResource('weir.server')
 
   constructor(options: DispatcherOptions) {
     this.#options = options
@@ -89,18 +97,36 @@ export class Dispatcher implements Application {
 
   open(head: RequestHead, body: RequestBody | null, connection: ConnectionInfo, match: RouteMatch): Exchange {
     const request = new HttpRequest(head, body, connection, match, this.#options)
+    const { isTest, hosts } = connection
+    // Without a socket, it continues what its caller does.
+    const context = isTest || hosts === null ? newContext() : this.#origin.runInAsyncScope(newContext)
     // Two calls, not one with a choice between the arguments, which V8 would turn into slower code for every request.
-    if (connection.isTest) {
-      const exchange = new Exchange(this.#options.server, head, connection, request, match, this.#serializeInTests)
+    if (isTest) {
+      const exchange = new Exchange(this.#options.server, head, connection, request, match, this.#serializeInTests, context)
       exchange.session.principal = connection.testPrincipal
       return exchange
     }
-    return new Exchange(this.#options.server, head, connection, request, match, this.#serialize)
+    return new Exchange(this.#options.server, head, connection, request, match, this.#serialize, context)
   }
 
   gate(exchange: Exchange): Held {
     const { gates } = chainOf(exchange.match)
-    return gates.length === 0 ? this.#admit(exchange) : this.#runGates(exchange, gates)
+    const route = exchange.match.route as Route | null
+    // Most routes have no gates, and then no code of the program runs.
+    if (gates.length === 0 && (route === null || !route.checksContentType)) return null
+    return exchange.context.runInAsyncScope(this.#runGates, this, exchange, gates)
+  }
+
+  #runGates(exchange: Exchange, gates: readonly Gate[]): Held {
+    let held: Held
+    try {
+      held = runGates(exchange, gates, 0)
+    } catch (error) {
+      held = this.#answerError(exchange, error)
+    }
+    exchange.context = newContext() // with what gates have entered: from Node.js 24 on, it is no part of the old one
+    if (held instanceof OutgoingResponse) return this.#prepare(exchange, held)
+    return held === null ? this.#admit(exchange) : this.#awaitGates(exchange, held)
   }
 
   /** All gates have let the request pass. What its head states about the body may still be wrong. */
@@ -113,17 +139,6 @@ export class Dispatcher implements Application {
     } catch (error) {
       return this.#prepare(exchange, this.#answerError(exchange, error))
     }
-  }
-
-  #runGates(exchange: Exchange, gates: readonly Gate[]): Held {
-    let held: Held
-    try {
-      held = runGates(exchange, gates, 0)
-    } catch (error) {
-      held = this.#answerError(exchange, error)
-    }
-    if (held instanceof OutgoingResponse) return this.#prepare(exchange, held)
-    return held === null ? this.#admit(exchange) : this.#awaitGates(exchange, held)
   }
 
   async #awaitGates(exchange: Exchange, held: Promise<OutgoingResponse | null>): Promise<OutgoingResponse | null> {

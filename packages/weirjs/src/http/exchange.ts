@@ -100,8 +100,8 @@ export class Exchange implements SessionSource {
   #first: Exchange | null = null
   /** Whether the connection speaks another protocol now. It is over when that has ended. */
   hasSwitched = false
-  /** The asynchronous context of the program's code; null before any has run. */
-  context: AsyncResource | null = null
+  /** The asynchronous context of the program's code. Other requests of the connection, which may be those of other clients, have one each. */
+  context: AsyncResource
   /** What modules have noted about it; null if nothing, as usual. */
   #notes: Note | null = null
   readonly #serialize: Serialize
@@ -121,6 +121,7 @@ export class Exchange implements SessionSource {
     request: HttpRequest,
     match: RouteMatch,
     serialize: Serialize,
+    context: AsyncResource,
     before: Exchange | null = null,
   ) {
     this.server = server
@@ -129,6 +130,7 @@ export class Exchange implements SessionSource {
     this.request = request
     this.match = match
     this.#serialize = serialize
+    this.context = context
     this.own = new OutgoingResponse(serialize)
     this.session = before === null ? new HttpSession(this) : new HttpSession(this, before.session)
   }
@@ -139,11 +141,10 @@ export class Exchange implements SessionSource {
    */
   renew(): Exchange {
     const { server, head, connection, request, match } = this
-    const next = new Exchange(server, head, connection, request, match, this.#serialize, this)
+    const next = new Exchange(server, head, connection, request, match, this.#serialize, this.context, this)
     next.failure = this.failure
     next.#notes = this.#notes
     next.carrier = this.carrier
-    next.context = this.context
     next.timing = this.timing?.copy() ?? null
     next.#first = this.#first ?? this
     next.#requestId = this.requestId

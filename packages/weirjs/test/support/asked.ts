@@ -1,6 +1,7 @@
 // Heads, requests and exchanges without a connection, for unit tests of what decides about them.
 
 import assert from 'node:assert/strict'
+import { AsyncResource } from 'node:async_hooks'
 import { Buffer } from 'node:buffer'
 import { type Handler, Route } from '../../src/app/routes/route.ts'
 import { RouteTable } from '../../src/app/routes/route-table.ts'
@@ -67,7 +68,7 @@ function bodyOf(text: string): RequestBody {
 }
 
 export function askedExchange(head: Head = askedHead('GET /'), match: RouteMatch = new RouteTable().root.noRoute): Exchange {
-  return new Exchange(SERVER, head, CONNECTION, askedRequest(head, match), match, JSON.stringify)
+  return new Exchange(SERVER, head, CONNECTION, askedRequest(head, match), match, JSON.stringify, new AsyncResource('test'))
 }
 
 /** @param routes declarations by `GET /path`, or `* /path` for any method; handlers return that text */

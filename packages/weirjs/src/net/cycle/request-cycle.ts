@@ -133,7 +133,9 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   #handle(): void {
     state.moveWork(this, state.HANDLER)
-    this.#respond(this.exchange!, this.connection.host.application.handle(this.exchange!))
+    const { application } = this.connection.host
+    const exchange = this.exchange!
+    this.#respond(exchange, exchange.context.runInAsyncScope(application.handle, application, exchange))
   }
 
   // The body.
@@ -230,7 +232,8 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   #refuse(exchange: Exchange, error: Error): void {
     state.moveWork(this, state.INSTEAD)
-    this.#respond(exchange, this.connection.host.application.refuse(exchange, error))
+    const { application } = this.connection.host
+    this.#respond(exchange, exchange.context.runInAsyncScope(application.refuse, application, exchange, error))
   }
 
   /** A separate method: V8 makes room for the variables of a closure in every call of the method around it, even if no closure is created. */
