@@ -52,7 +52,7 @@ export class ResponseMistakes {
    */
   find(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {
     const { content } = response
-    if (readsOf(exchange.request) !== null) reportUnawaited(exchange, response)
+    if (exchange.head.contentLength !== 0 && readsOf(exchange.request) !== null) reportUnawaited(exchange, response)
     if (content === NOTHING_RETURNED) this.#warnOfNothing(exchange.match.route as Route)
     if (content.kind === 'text' && this.#findsLosses && response.jsonValue !== NO_JSON && content.text.includes('{}'))
       this.#warnOfLoss(exchange, response.jsonValue)

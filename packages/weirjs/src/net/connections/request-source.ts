@@ -24,8 +24,9 @@ const PIECES_IN_A_ROW = 4_096
 export abstract class RequestSource {
   readonly host: ConnectionHost
   readonly peer: Peer
-  /** Not a getter: it is read for every request. */
+  // Not getters: they are read for every request.
   readonly isTest: boolean
+  readonly hosts: HostRule | null
   protected readonly transport: Transport
   /** A number until the text is needed. */
   #id: number | string = nextConnection()
@@ -45,6 +46,7 @@ export abstract class RequestSource {
     this.host = host
     this.peer = peer
     this.isTest = peer.isTest
+    this.hosts = peer.hosts
     this.transport = transport
   }
 
@@ -108,10 +110,6 @@ export abstract class RequestSource {
 
   get forwarding(): Forwarding | null {
     return this.peer.isTrustedProxy ? this.host.proxies : null
-  }
-
-  get hosts(): HostRule | null {
-    return this.peer.hosts
   }
 
   get testPrincipal(): object | null {

@@ -61,8 +61,8 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   /** The head is complete. */
   open(head: Head): void {
-    const { application, limits, observers } = this.connection.host
-    const connection = this.connection
+    const { connection } = this
+    const { application, limits, observers } = connection.host
     const refusal = refusalOf(head, connection)
     const match = refusal === null ? application.routes.find(head, connection.peer.endpointName) : application.unmatched
     this.owesContinue = head.expectsContinue
@@ -131,10 +131,9 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.#carrier.proceed()
   }
 
-  #handle(): void {
-    state.moveWork(this, state.HANDLER)
+  #handle(exchange = this.exchange!): void {
     const { application } = this.connection.host
-    const exchange = this.exchange!
+    state.moveWork(this, state.HANDLER)
     this.#respond(exchange, exchange.context.runInAsyncScope(application.handle, application, exchange))
   }
 
