@@ -47,7 +47,10 @@ test('a refused one has the status that is sent', async () => {
 })
 
 test('a body that replaces an upgrade has the status that was set', async () => {
-  const { server, seen } = watched((one) => one.mapGet('/', (_, { response }) => response.status(202).upgrade('x', takeOver).text('no')))
+  const { server, seen } = watched((one) => {
+    one.use(async (_, next) => void (await next()).text('no'))
+    one.mapGet('/', (_, { response }) => response.status(202).upgrade('x', takeOver))
+  })
   const { status } = await server.inject({ url: '/', headers: { Connection: 'Upgrade', Upgrade: 'x' } })
   assert.deepEqual(
     [status, seen],
