@@ -41,6 +41,8 @@ export interface KeyHost {
   lastSeen(process: string): number
   /** Makes room. @returns whether there is enough for the events of all keys of the owner */
   grow(owner: Owner, by: number): boolean
+  /** `isIdle` of the key may have changed. */
+  note(key: ResumableKey): void
   forget(key: ResumableKey): void
 }
 
@@ -127,6 +129,7 @@ export class ResumableKey implements WatchedKey {
     if (this.#work === null) this.#stopping = stopping
     const client = new ResumableClient(this, lastEventId)
     this.#clients.set(client, start)
+    this.#host.note(this)
     if (this.#host.relay !== null && this.#subscription === null) this.#follow(this.#host.relay)
     else if (this.#host.relay === null) {
       this.#isReady = true
@@ -143,6 +146,7 @@ export class ResumableKey implements WatchedKey {
     this.#clients.delete(client)
     // Others can read it from the relay.
     if (this.isIdle && (this.#host.relay !== null || this.#log.run === null)) this.close()
+    else this.#host.note(this)
   }
 
   endsWith(stopping: AbortSignal): boolean {
@@ -162,6 +166,7 @@ export class ResumableKey implements WatchedKey {
       return
     }
     this.#endWork()
+    this.#host.note(this)
     const { epoch, run } = this.#log
     Promise.resolve(this.#publish({ kind: 'release', run: run!.id, epoch })).then(this.#settle, (error: unknown) => {
       this.#host.onError(error) // the others notice when the lease is over
@@ -347,6 +352,7 @@ export class ResumableKey implements WatchedKey {
     this.#count(run!.bytes)
     this.#wakeAll()
     if (this.isIdle && this.#host.relay !== null) this.close()
+    else this.#host.note(this)
   }
 
   #onClaim({ by, epoch }: Claim, isTakenOver: boolean): void {

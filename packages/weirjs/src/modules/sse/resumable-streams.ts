@@ -87,6 +87,23 @@ const UNKNOWN_PART = 1 / 4
 /** Processes whose signs of life are remembered. */
 const MOST_PROCESSES = 1_000
 
+/** What the keys of one client have. */
+interface Owned {
+  bytes: number
+  readonly idle: Set<ResumableKey>
+  idleBytes: number
+}
+
+/** Forgets those that have been idle for the longest time. @returns whether it was enough */
+function dropIdle(idle: ReadonlySet<ResumableKey>, isEnough: () => boolean): boolean {
+  if (isEnough()) return true
+  for (const key of idle) {
+    key.close()
+    if (isEnough()) return true
+  }
+  return false
+}
+
 function warn(error: unknown): void {
   process.emitWarning(isInstance(error, Error) ? error : `the work of a resumable stream threw ${String(error)}`)
 }
@@ -108,7 +125,10 @@ export class ResumableStreams {
   readonly #keys = new Map<string, ResumableKey>()
   #bytes = 0
   /** What each owner has of them. */
-  readonly #owned = new Map<string, number>()
+  readonly #owned = new Map<string, Owned>()
+  /** The keys that are idle, first the one that has been so for the longest time. Clients decide how many others there are, so none is looked for. */
+  readonly #idle = new Set<ResumableKey>()
+  #idleBytes = 0
   /** When each process was last heard of. */
   readonly #seen = new Map<string, number>()
   /** When the relay was last away, or this process was blocked, so that it could not hear other processes. */
@@ -137,6 +157,7 @@ export class ResumableStreams {
       onError: settings.onError,
       lastSeen: (process) => Math.max(this.#deafAt, this.#seen.get(process) ?? 0),
       grow: (owner, by) => this.#grow(owner, by),
+      note: (key) => this.#note(key),
       forget: (key) => this.#forget(key),
     }
   }
@@ -204,47 +225,63 @@ export class ResumableStreams {
   /** @throws WEIR_OVERLOADED */
   #makeRoom(): void {
     const { maxStreams } = this.#settings
-    if (this.#keys.size < maxStreams || this.#dropIdle(() => true)) return
+    if (dropIdle(this.#idle, () => this.#keys.size < maxStreams)) return
     throw new RetryLaterError('WEIR_OVERLOADED', ['maxStreams'], RETRY_MS, `${OWNER} has maxStreams keys, ${maxStreams}`)
   }
 
-  /** Forgets the oldest stream that has ended, and that no client watches. */
-  #dropIdle(isMeant: (key: ResumableKey) => boolean): boolean {
-    for (const key of this.#keys.values()) {
-      if (!key.isIdle || !isMeant(key)) continue
-      key.close()
-      return true
-    }
-    return false
-  }
-
-  /** Streams that have ended make room, first those of the same owner. */
+  /**
+   * Streams that have ended make room, first those of the same owner. Those of others do only if the owner may have the room: whoever may not have it
+   * does not end what others may still read.
+   */
   #grow(owner: Owner, by: number): boolean {
-    const isOwn = (key: ResumableKey): boolean => key.owner.key === owner.key
-    let mayGrow = by <= 0 || this.#mayTake(owner, by)
-    while (!mayGrow && (this.#dropIdle(isOwn) || this.#dropIdle(() => true))) mayGrow = this.#mayTake(owner, by)
+    const own = this.#ownedBy(owner)
+    const mayGrow = by <= 0 || dropIdle(own.idle, () => this.#mayTake(owner, own, by))
     this.#take(owner, by)
+    if (mayGrow) dropIdle(this.#idle, () => this.#bytes <= this.#settings.maxMemory)
     return mayGrow
   }
 
-  /** What one may have shrinks with the square of what is free: however many take all that they may, each leaves most of it to the next. */
-  #mayTake({ key, isKnown }: Owner, by: number): boolean {
+  /**
+   * What one may have shrinks with the square of what is free: however many take all that they may, each leaves most of it to the next. Streams of
+   * others that have ended are free.
+   */
+  #mayTake({ isKnown }: Owner, { bytes, idleBytes }: Owned, by: number): boolean {
     const { maxMemory } = this.#settings
-    const free = maxMemory - this.#bytes
+    const free = maxMemory - this.#bytes + this.#idleBytes - idleBytes
     const most = (free ** 2 / maxMemory) * (isKnown ? 1 : UNKNOWN_PART)
-    return by <= free && (this.#owned.get(key) ?? 0) + by <= most
+    return by <= free && bytes + by <= most
   }
 
-  #take({ key }: Owner, by: number): void {
+  #ownedBy({ key }: Owner): Owned {
+    let owned = this.#owned.get(key)
+    if (owned === undefined) this.#owned.set(key, (owned = { bytes: 0, idle: new Set(), idleBytes: 0 }))
+    return owned
+  }
+
+  #take(owner: Owner, by: number): void {
+    const owned = this.#ownedBy(owner)
     this.#bytes += by
-    const total = (this.#owned.get(key) ?? 0) + by
-    if (total === 0) this.#owned.delete(key)
-    else this.#owned.set(key, total)
+    owned.bytes += by
+    if (owned.bytes === 0 && owned.idle.size === 0) this.#owned.delete(owner.key)
+  }
+
+  /** Its bytes do not change while it is idle. */
+  #note(key: ResumableKey): void {
+    const isIdle = key.isIdle && this.#keys.get(key.name) === key
+    if (isIdle === this.#idle.has(key)) return
+    const owned = this.#ownedBy(key.owner)
+    const by = isIdle ? key.bytes : -key.bytes
+    this.#idleBytes += by
+    owned.idleBytes += by
+    for (const idle of [this.#idle, owned.idle])
+      if (isIdle) idle.add(key)
+      else idle.delete(key)
   }
 
   #forget(key: ResumableKey): void {
     if (this.#keys.get(key.name) !== key) return
     this.#keys.delete(key.name)
+    this.#note(key)
     this.#take(key.owner, -key.bytes)
     if (this.#keys.size > 0) return
     this.#stopTimer?.()
