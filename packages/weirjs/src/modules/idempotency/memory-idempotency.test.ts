@@ -24,3 +24,23 @@ test('one request drops few of the keys that have expired, and later ones the re
   for (let i = 0; i < 10; i++) await begin(`new ${i}`)
   assert.ok(dropped.mock.callCount() >= KEYS, `${dropped.mock.callCount()} deletions in all`)
 })
+
+test('a request looks through none of those that are in progress', async (t) => {
+  const clock = new TestClock()
+  const store = memoryIdempotency()
+  const attempt = { fingerprint: 'f', token: 't', leaseMs: 1_000, ttlMs: TTL_MS, retriesUnknown: false }
+  const begin = (key: string) => store.begin(key, { ...attempt, owner: { key: 'ann', isKnown: true } }, clock)
+  for (let i = 0; i < KEYS; i++) await begin(`key ${i}`)
+  const steps = t.mock.method(Object.getPrototypeOf(new Map().entries()) as Iterator<unknown>, 'next')
+  for (let i = 0; i < 10; i++) await begin(`new ${i}`)
+  assert.ok(steps.mock.callCount() < KEYS, `${steps.mock.callCount()} steps`)
+  steps.mock.restore()
+  await store.finish('key 0', 't', 'x', TTL_MS, clock)
+  await store.abandon('key 1', 't', 'unknown')
+  await store.abandon('key 2', 't', 'forget')
+  const states = await Promise.all(['key 0', 'key 1', 'key 2', 'key 3'].map(begin))
+  assert.deepEqual(
+    states.map(({ state }) => state),
+    ['done', 'unknown', 'begun', 'running'],
+  )
+})

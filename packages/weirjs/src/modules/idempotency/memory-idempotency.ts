@@ -60,7 +60,9 @@ class MemoryIdempotency implements IdempotencyStore {
   readonly #maxKeys: number
   readonly #keys: Shares
   readonly #bytes: Shares
-  /** In the order in which they expire, as far as all have the same `ttl`. */
+  /** Those in progress, which do not expire. Clients decide how many there are, so that nothing may look through them. */
+  readonly #running = new Map<string, Kept>()
+  /** The others, in the order in which they expire, as far as all have the same `ttl`. */
   readonly #kept = new Map<string, Kept>()
 
   constructor(maxKeys: number, maxSize: number) {
@@ -72,7 +74,7 @@ class MemoryIdempotency implements IdempotencyStore {
   async begin(key: string, { owner, fingerprint, token, ttlMs, retriesUnknown }: Attempt, clock: Clock): Promise<Begun> {
     const now = clock.now()
     this.#dropExpired(now)
-    let kept = this.#kept.get(key)
+    let kept = this.#running.get(key) ?? this.#kept.get(key)
     if (kept !== undefined && kept.token === null && kept.expiresAt <= now) {
       this.#delete(key, kept)
       kept = undefined
@@ -81,13 +83,15 @@ class MemoryIdempotency implements IdempotencyStore {
       if (!this.#keys.mayTake(owner, 1))
         throw new WeirError('WEIR_STORE_UNAVAILABLE', `maxKeys is ${this.#maxKeys}, and this client may have no more of them`)
       this.#keys.take(owner, 1)
-      this.#kept.set(key, { owner, fingerprint, token, outcome: null, expiresAt: now + ttlMs })
+      this.#running.set(key, { owner, fingerprint, token, outcome: null, expiresAt: now + ttlMs })
       return { state: 'begun' }
     }
     if (kept.outcome !== null) return { state: 'done', fingerprint: kept.fingerprint, outcome: kept.outcome }
     if (kept.token !== null) return { state: 'running', fingerprint: kept.fingerprint }
     if (!retriesUnknown || kept.fingerprint !== fingerprint) return { state: 'unknown', fingerprint: kept.fingerprint }
     kept.token = token
+    this.#kept.delete(key)
+    this.#running.set(key, kept)
     return { state: 'begun' }
   }
 
@@ -95,27 +99,30 @@ class MemoryIdempotency implements IdempotencyStore {
   async extend(): Promise<void> {}
 
   async finish(key: string, token: string, outcome: string, ttlMs: number, clock: Clock): Promise<void> {
-    const kept = this.#kept.get(key)
+    const kept = this.#running.get(key)
     if (kept === undefined || kept.token !== token) return
-    kept.token = null
     kept.outcome = this.#bytes.mayTake(kept.owner, outcome.length) ? outcome : NOT_KEPT
     kept.expiresAt = clock.now() + ttlMs
     this.#bytes.take(kept.owner, kept.outcome.length)
-    this.#kept.delete(key)
-    this.#kept.set(key, kept)
+    this.#settle(key, kept)
   }
 
   async abandon(key: string, token: string, as: 'forget' | 'unknown'): Promise<void> {
-    const kept = this.#kept.get(key)
+    const kept = this.#running.get(key)
     if (kept === undefined || kept.token !== token) return
     if (as === 'forget') this.#delete(key, kept)
-    else kept.token = null
+    else this.#settle(key, kept)
+  }
+
+  #settle(key: string, kept: Kept): void {
+    kept.token = null
+    this.#running.delete(key)
+    this.#kept.set(key, kept)
   }
 
   #dropExpired(now: number): void {
     let most = MOST_DROPPED
     for (const [key, kept] of this.#kept) {
-      if (kept.token !== null) continue // in progress
       if (kept.expiresAt > now || --most < 0) return
       this.#delete(key, kept)
     }
@@ -124,6 +131,7 @@ class MemoryIdempotency implements IdempotencyStore {
   #delete(key: string, kept: Kept): void {
     this.#keys.give(kept.owner, 1)
     if (kept.outcome !== null) this.#bytes.give(kept.owner, kept.outcome.length)
+    this.#running.delete(key)
     this.#kept.delete(key)
   }
 }
