@@ -88,6 +88,8 @@ const JSONS: Readonly<Record<string, string>> = {
   'values of what is not declared': `{"x":[${item('1', MANY)}]}`,
   'lists of what is not declared': `{"x":${'['.repeat(MANY)}${']'.repeat(MANY)}}`,
   'names that are not declared': `{${Array.from({ length: MANY / 2 }, (_, i) => `"${i}":1`)}}`,
+  'names that have not come before': `{${Array.from({ length: 30_000 }, (_, i) => `"n${i}":1`)}}`,
+  'such names in many objects': `{"x":[${Array.from({ length: 28_000 }, (_, i) => `{"n${i}":1}`)}]}`,
   'entries of a Struct': `{"struct":{${Array.from({ length: 8_000 }, (_, i) => `"${i}":1`)}}}`,
   'values of a Value': `{"value":[${item('{}', 40_000)}]}`,
   'paths of a FieldMask': `{"mask":"${item('a', MANY / 2)}"}`,
@@ -121,7 +123,12 @@ test('a large message of few values is not', () => {
     times(1_000, sized(3, Buffer.alloc(4_000))),
   ])
     assert.ok(!isRefused(bytes))
-  for (const json of [`{"text":"${'[{,:'.repeat(1_000_000)}"}`, `{"texts":[${item(`"${'\\"'.repeat(1_000)}"`, 1_000)}]}`])
+  for (const json of [
+    `{${Array.from({ length: 15_000 }, (_, i) => `"n${i}":1`)}}`,
+    `{"x":[${item('{"one":1,"another":2,"third":3}', 25_000)}]}`,
+    `{"text":"${'[{,:'.repeat(1_000_000)}"}`,
+    `{"texts":[${item(`"${'\\"'.repeat(1_000)}"`, 1_000)}]}`,
+  ])
     assert.ok(!isJsonRefused(json))
 })
 
