@@ -5,9 +5,9 @@
 // Each step is durable before the client is told about it, and only the holder of the upload's lock takes it.
 
 import { createHash } from 'node:crypto'
-import { type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'
+import { HttpResponse, type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'
 import { principalKeyOf } from 'weirjs/auth'
-import { type Clock, networkOf, ownText } from 'weirjs/kit'
+import { type Clock, invalid, isInstance, networkOf, ownText } from 'weirjs/kit'
 
 import { HeldUpload, type UploadHome } from './held-upload.ts'
 import type { OpenUploads } from './open-uploads.ts'
@@ -70,11 +70,13 @@ export class UploadCore implements UploadHome {
     this.clock = clock
   }
 
-  /** @throws PayloadTooLargeError, WEIR_UPLOADS_OPEN, WEIR_STORE_UNAVAILABLE, and what `onCreate` throws */
+  /** @throws PayloadTooLargeError, WEIR_UPLOADS_OPEN, WEIR_STORE_UNAVAILABLE, WEIR_OPTION_INVALID, and what `onCreate` throws */
   async create(session: HttpSession, { length, metadata, concat }: Wish): Promise<UploadRecord> {
     this.checkLength(length)
     this.checkMetadata(metadata)
-    await this.#onCreate?.({ size: length, metadata: metadataRecord(metadata) }, session)
+    const result: unknown = await this.#onCreate?.({ size: length, metadata: metadataRecord(metadata) }, session)
+    if (result === false || isInstance(result, HttpResponse))
+      throw invalid('uploads()', 'onCreate has returned what does not refuse an upload: throw an error, such as new HttpError(403, …)')
     const owner = ownerOf(session)
     const id = newUploadId()
     const now = this.clock.wallTime()

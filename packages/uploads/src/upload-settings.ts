@@ -23,14 +23,14 @@ export interface UploadsOptions {
    */
   readonly onComplete: OnComplete
   /**
-   * Called before an upload is created, and before any of its bytes are read: refuses it by throwing an error, such as `new HttpError(403)`. What it returns is
-   * awaited, and has no effect. `size` is null if the client does not know it yet; `metadata` is as in `Upload`, and not to be trusted. With tus, the parts
+   * Called before an upload is created, and before any of its bytes are read: refuses it by throwing an error, such as `new HttpError(403)`. A response or
+   * false that it returns is a mistake, and refuses it with 500. `size` is null if the client does not know it yet; `metadata` is as in `Upload`, and not to be trusted. With tus, the parts
    * of an upload that is sent in parallel are uploads, too.
    */
   readonly onCreate?: (
     upload: { readonly size: number | null; readonly metadata: Readonly<Record<string, string>> },
     session: HttpSession,
-  ) => unknown
+  ) => void | Promise<void>
   /**
    * What `onComplete` answers with, as in a declaration of a route. The responses of the protocols, 201 and 204 without a body, need not be declared.
    * Default: what the group declares, which then has to include those.

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { HttpError, t as schema } from '../../weirjs/src/index.ts'
+import { HttpError, type HttpSession, t as schema } from '../../weirjs/src/index.ts'
 import { cors } from '../../weirjs/src/modules/cors/index.ts'
 import { base64Of, codeOf, hashOf, uploading } from '../../weirjs/test/support/uploading.ts'
 
@@ -297,7 +297,6 @@ test('onCreate may refuse an upload before it is created, and before its bytes a
       asked.push(upload)
       await null
       if (request.header('x-user') === null) throw new HttpError(403, 'sign in first')
-      return 'has no effect'
     },
   })
   const fields = { 'Upload-Length': 5, 'Upload-Metadata': `filename ${base64Of('a.txt')}` }
@@ -315,6 +314,19 @@ test('onCreate may refuse an upload before it is created, and before its bytes a
     { size: null, metadata: Object.create(null) },
   ])
 })
+
+for (const [what, result] of [
+  ['a response', (session: HttpSession) => session.response.forbidden('no room')],
+  ['a promise of one', async (session: HttpSession) => session.response.forbidden('no room')],
+  ['false', () => false],
+] as const)
+  test(`onCreate that returns ${what} is an error, and nothing is created`, async (t) => {
+    const { tus, received } = uploading(t, { onCreate: (_: unknown, session: HttpSession) => result(session) as never })
+    const refused = await tus('POST', '/files', { 'Upload-Length': 5 }, 'hello')
+    assert.equal(refused.status, 500)
+    assert.equal(refused.headers.get('location'), null)
+    assert.deepEqual(received, [])
+  })
 
 test('the options onCreate and onComplete are functions', (t) => {
   assert.throws(() => uploading(t, { onCreate: true as never }), { code: 'WEIR_OPTION_INVALID', message: /onCreate is .*true/ })
