@@ -37,6 +37,9 @@ const ENDINGS: Readonly<Record<Ending, string>> = {
   reset: 'the server aborted the connection',
   left: 'the client has left',
 }
+/** Why a server closes a connection on which nothing has arrived, in most tests. */
+const IDLE = '; a connection that is idle ends after keepAliveTimeout, also by a TestClock: connect again'
+
 /** @internal `arrivalOf` reads `endpoint` and `peer`. */
 export const CONNECT_RULES = rules<ClientOptions>('connect()')({
   behaviour: matching<Behaviour | readonly Behaviour[]>('a way to misbehave such as slowSender(), or a list', areBehaviours).or([]),
@@ -275,6 +278,7 @@ export class ClientConnection {
     const { waiting } = this.reader
     const text = JSON.stringify(waiting.toString('latin1', 0, SHOWN_BYTES))
     const came = waiting.length === 0 ? 'no more bytes had arrived' : `${waiting.length} bytes had arrived: ${text}`
-    return `${what}${this.hasEnded ? `, but ${ENDINGS[this.ending]}` : ''}; ${came}`
+    const idle = this.ending === 'end' && waiting.length === 0 ? IDLE : ''
+    return `${what}${this.hasEnded ? `, but ${ENDINGS[this.ending]}` : ''}; ${came}${idle}`
   }
 }

@@ -53,7 +53,7 @@ export class TestClient implements AsyncDisposable {
   /** Resolves when the last request has been sent. */
   #sent: Promise<unknown> = Promise.resolve()
   /** Resolves when the last response has been read to its end. */
-  #read: Promise<void> = Promise.resolve()
+  #last: { readonly name: string; readonly read: Promise<void> } = { name: '', read: Promise.resolve() }
 
   /** @internal */
   constructor(
@@ -251,12 +251,19 @@ export class TestClient implements AsyncDisposable {
   async #answer(asked: Asked, prepared: Promise<unknown> = Promise.resolve()): Promise<TestAnswer> {
     const connection = this.#connection
     const { name, isToHead, signal, goesOn } = asked
-    const before = this.#read
+    const before = this.#last
     const read = newGate<void>()
-    this.#read = read.promise
+    this.#last = { name, read: read.promise }
+    let isSent = false
+    let isNext = false
     try {
       await prepared
-      await connection.within(`the responses before that to ${name} to be read to their end`, before)
+      isSent = true
+      await connection.within(
+        `the end of the response to ${before.name}, after which the response to ${name} comes on the same connection: read it to its end or, beside a stream, use another client`,
+        before.read,
+      )
+      isNext = true
       const interim: ResponseHead[] = []
       for (;;) {
         let head: ResponseHead | null = null
@@ -273,7 +280,9 @@ export class TestClient implements AsyncDisposable {
       }
     } catch (error) {
       goesOn(false)
-      read.open()
+      // Until its turn has come, the bytes that arrive are not for it, and not for a later request either.
+      if (isNext) read.open()
+      else if (!isSent) void before.read.then(() => read.open())
       throw error
     }
   }
