@@ -51,6 +51,12 @@ const WRONG: [string, object, SseEvent | string, RegExp][] = [
   ['a name of every object', named, { event: 'constructor', data: { secret: 1 } }, /"constructor" is not declared/],
   ['data of another type', named, { event: 'tick', data: { n: 'secret' } }, /the data of "tick": \/n: expected a whole number/],
   ['data of the usual name', named, { data: { x: 'secret' } }, /the data of "message": \/m: /],
+  [
+    'a Date where a day is declared',
+    events(t.object({ day: t.date })),
+    { data: { day: new Date(0), secret: 1 } },
+    /\/day: expected a date like 2024-01-31, got "1970-.*: an event is sent as JSON.stringify writes it, so pass a day as text/,
+  ],
   ['data of any name', unnamed, { event: 'any', data: { n: 'secret' } }, /the data of "any": \/n: expected/],
   ['a property that is not declared', unnamed, { data: { n: 1, secret: 1 } }, /the data of "message" has \/secret, which is not declared/],
   ['one deeper', unnamed, { data: { n: 1, parts: [{ a: 'x' }, { a: 'y', secret: 1 }] } }, /has \/parts\/1\/secret, which/],

@@ -64,7 +64,10 @@ function mistakeIn(lines: readonly string[], declared: EventSchemas): string | n
   const picked = checkedPickerOf(schema)(value)
   if (picked instanceof Mismatch) {
     const found = picked.all().map(({ pointer, message }) => (pointer === '' ? message : `${pointer}: ${message}`))
-    return `the data of ${JSON.stringify(name)}: ${found.join('; ')}`
+    const hint = /expected a date like/.test(String(found))
+      ? ': an event is sent as JSON.stringify writes it, so pass a day as text, not as a Date'
+      : ''
+    return `the data of ${JSON.stringify(name)}: ${found.join('; ')}${hint}`
   }
   const extra = undeclaredIn(value, picked, '')
   return extra === null ? null : `the data of ${JSON.stringify(name)} has ${extra}, which is not declared`
