@@ -206,7 +206,15 @@ class Development {
 
   #keysNow(): (readonly [key: string, does: string, act: () => void])[] {
     const opens = (key: string, what: string, url: string | undefined) =>
-      url === undefined ? [] : [[key, `opens ${what}`, () => openPage(url, (why) => tell(`no browser has opened: ${why}`))] as const]
+      url === undefined
+        ? []
+        : [
+            [
+              key,
+              `opens ${what}`,
+              () => openPage(url, (why) => tell(`no browser has opened: ${why}; open ${styled('cyan', url)}`)),
+            ] as const,
+          ]
     const linked = (name: string) => [...this.#links.values()].find((link) => link.name === name)?.url
     const [url] = this.#urls
     return [

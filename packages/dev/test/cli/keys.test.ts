@@ -137,7 +137,7 @@ test('a browser that does not open is one line, and the program goes on', { skip
   const terminal = new InTerminal(t, folder, weirDev())
   await terminal.shows(HELP)
   terminal.type('o\n')
-  await terminal.shows(/weir: no browser has opened: xdg-open has failed\n/)
+  await terminal.shows(/weir: no browser has opened: xdg-open has failed; open http:\/\/127\.0\.0\.1:\d+\n/)
   terminal.type('q\n')
   assert.equal(await terminal.ended(), 0)
 })
