@@ -20,6 +20,6 @@ export interface LimitTable {
 export interface LimitStore {
   /** Whether the store does not reply, so that limits do what `whenStoreFails` says. For readiness checks. */
   readonly isDegraded: boolean
-  /** The state of the limit with this name and rule. Called once for each limit, when the program starts. `weirjs/kit` has the types. */
+  /** The state of the limit with this name and rule. Called once for each limit, when the program starts. */
   open(name: string, rule: RateRule): LimitTable
 }
