@@ -67,7 +67,7 @@ test('in a terminal the banner ends with a hint, h lists the keys, r restarts, c
   const terminal = new InTerminal(t, programFolder(t, { 'app.js': APP }), weirDev())
   await terminal.shows(/ready in \d+ ms\nweir: press h and Enter for help\n/)
   terminal.type('h\n')
-  const [, help] = await terminal.shows(/((?:weir: {3}\w {2}.*\n)+)/)
+  const [, help] = await terminal.shows(/((?:weir: {3}\w {2}.*\n)+weir: {3}q {2}.*\n)/)
   assert.match(
     help!,
     /^weir: {3}r {2}restarts the program\nweir: {3}o {2}opens http:\/\/127\.0\.0\.1:\d+\nweir: {3}c {2}clears the terminal\nweir: {3}q {2}quits, as Ctrl\+C does\n$/,
@@ -170,7 +170,7 @@ test('the terminal is as it was after Ctrl+C, a signal and a kill', { skip }, as
     const terminal = new InTerminal(t, folder, `stty -a > before; ${weirDev()}; stty -a > after; cmp before after && echo same`)
     await terminal.shows(HELP)
     if (end === '\x03') terminal.type(end)
-    else process.kill(Number((await terminal.shows(/command (\d+)/))[1]), end)
+    else process.kill(Number((await terminal.shows(/command (\d+)\n/))[1]), end)
     await terminal.shows(/same\n/)
     await terminal.ended()
   }
