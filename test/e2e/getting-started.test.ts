@@ -68,12 +68,12 @@ test('the program of the home page prints what stands below it', async (t) => {
   })
   const [port] = (await once(createInterface(child.stdout), 'line')) as [string]
   for (const call of calls!.trim().split('\n\n')) {
-    const [command, ...printed] = call.split('\n')
-    const [, body, path, rest] = /^curl --json '(.+)' 127\.0\.0\.1:2015(\/\w+)(.*)$/.exec(command!) ?? assert.fail(command)
+    const [command, ...printed] = call.replace('\\\n  ', '').split('\n')
+    const [, body, path] = /^curl --json '(.+)' 127\.0\.0\.1:2015(\/\w+)$/.exec(command!) ?? assert.fail(command)
     const headers = { 'Content-Type': 'application/json' }
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body: body! })
     const text = await response.text()
-    const shown = rest === '' ? text : (JSON.parse(text) as { detail: string }).detail
+    const shown = response.ok ? text : `${response.status}: ${(JSON.parse(text) as { detail: string }).detail}` // of an error, the page shows this
     assert.equal(shown, printed.map((one) => one.replace(/^# /, '')).join(' '), command)
   }
 })
