@@ -271,15 +271,22 @@ function speed(colors) {
         return [
           text(left - 10, y + 13, server, server === 'weir' ? colors.ink : colors.soft, 'text-anchor="end" font-size="13"'),
           `<rect x="${left}" y="${y}" width="${(value * scale).toFixed(1)}" height="16" rx="3" fill="${server === 'weir' ? colors.edge : colors.line}"/>`,
-          text(left + value * scale + 8, y + 13, value.toFixed(1), colors.ink, 'font-size="13"'),
+          // With a rim, so that the line behind does not cross the digits.
+          text(
+            left + value * scale + 8,
+            y + 13,
+            value.toFixed(1),
+            colors.ink,
+            `font-size="13" paint-order="stroke" stroke="${colors.ground}" stroke-width="6"`,
+          ),
         ]
       }),
     ]
   })
   return svg('Requests for the same CPU time, compared with node:http', height, colors, [
-    text(24, 32, 'Requests for the same CPU time. node:http is 1.', colors.soft),
-    ...parts,
+    text(24, 32, 'Requests for the same CPU time: more is better. The dashed line is node:http.', colors.soft),
     `<line x1="${one}" y1="${top}" x2="${one}" y2="${height - 18}" stroke="${colors.ink}" stroke-width="1" stroke-dasharray="3 3"/>`,
+    ...parts,
   ])
 }
 
