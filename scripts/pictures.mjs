@@ -165,7 +165,11 @@ async function development() {
 async function demo() {
   const run_ = run([join(ROOT, 'build/examples/demo/main.js')], ROOT, { PORT: '0' })
   await run_.says(/listening on \S+/)
-  await shoot('demo', /listening on (\S+)/.exec(run_.text())[1], () => sleep(2_000))
+  await shoot('demo', /listening on (\S+)/.exec(run_.text())[1], async (page) => {
+    await sleep(2_000)
+    await page.getByRole('button', { name: 'Send the note' }).click() // again: of the first time, the picture would show how long it loads
+    await sleep(500)
+  })
 }
 
 function filled(folder) {
