@@ -364,9 +364,7 @@ const WITHOUT_PROGRAM: Readonly<Record<string, string>> = {
   'getting-started': 'one program, step by step, which test/e2e/getting-started.test.ts follows',
   'first-programs': 'one program in three languages, which test/package/readme.test.ts runs',
   dashboard: 'three programs, step by step, which test/package/dashboard.test.ts follows',
-  testing: 'tests, which do not listen',
   serverless: 'the platform listens',
-  embedding: 'kinds of programs, which test/package/host-programs.test.ts starts',
   deploy: 'needs systemd, Docker or a proxy: test/proxies/ has them',
 }
 
