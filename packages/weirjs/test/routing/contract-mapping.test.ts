@@ -98,8 +98,8 @@ test('a contract can be mapped twice: the second time, its names are no operatio
 })
 
 test('every entry needs a handler, and every handler an entry', () => {
-  refuses([api, { user: handlers.user }], '"save" of a contract (POST /users) has no handler')
-  refuses([api, { ...handlers, save: null }], '"save" of a contract (POST /users) has no handler')
+  refuses([api, { user: handlers.user }], '"save" of a contract (POST /users) has no handler: give it one under this name')
+  refuses([api, { ...handlers, save: null }], '"save" of a contract (POST /users) has no handler: give it one under this name')
   refuses(
     [api, { ...handlers, usr: () => 1 }],
     'there is a handler for "usr", but the contract has no such entry; its entries are user, save',

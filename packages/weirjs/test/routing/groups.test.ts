@@ -349,7 +349,7 @@ test('a group maps like a server: all or nothing, and with the same checks', () 
 const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   'a policy twice at one level': [
     () => quiet().use({ name: 'a' }).use({ name: 'a' }),
-    /use\(\): there already is a policy "a" at this level$/,
+    /use\(\): there already is a policy "a" at this level: leave one out, or give each a name of its own$/,
   ],
   'a policy twice in a declaration': [
     () => quiet().mapGet('/', { use: [{ name: 'a' }, { name: 'a' }] }, () => ''),
@@ -360,7 +360,7 @@ const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
       quiet()
         .group('/', { use: [{ name: 'a' }] })
         .use({ name: 'a' }),
-    /there already is a policy "a" at this level$/,
+    /there already is a policy "a" at this level: leave one out, or give each a name of its own$/,
   ],
   'a misspelt hook': [
     () => quiet().use({ name: 'a', gates: () => {} } as never),
