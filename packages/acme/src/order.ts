@@ -189,7 +189,7 @@ async function authorize(context: OrderContext, order: Order, types: readonly Ch
     open.push({ url, challenge, type })
   }
   if (open.some(({ type }) => type === 'tls-alpn-01')) await challenges.spread(signal)
-  for (const { challenge } of open) if (challenge.status === 'pending') await client.post(challenge.url, {}, signal)
+  for (const one of open) if (one.challenge.status === 'pending') await letCheck(client, one.url, one.challenge.url, signal)
   for (const { url } of open) {
     const authorization = await polled<Authorization>(
       context,
@@ -200,6 +200,17 @@ async function authorize(context: OrderContext, order: Order, types: readonly Ch
       signal,
     )
     if (authorization.status !== 'valid') throw new Error(refusalOf(authorization))
+  }
+}
+
+/** Tells the CA to check. It refuses if a process that had the order before, and was killed, has told it in the meantime. */
+async function letCheck(client: OrderContext['client'], authorizationUrl: string, url: string, signal: AbortSignal): Promise<void> {
+  try {
+    await client.post(url, {}, signal)
+  } catch (error) {
+    if (!(error instanceof CaRefusal)) throw error
+    const { challenges } = (await client.read<Authorization>(authorizationUrl, signal)).object
+    if (challenges.find((one) => one.url === url)?.status === 'pending') throw error
   }
 }
 

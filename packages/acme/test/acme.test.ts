@@ -205,6 +205,28 @@ test('a renewal that the CA does not take as the replacement of the old certific
   }
 })
 
+test('a CA that was told to check by a process that was killed is not asked to check again', async (t) => {
+  const world = newWorld()
+  const { ca, clock } = world
+  ca.intercept = async (step, answer) => {
+    if (step !== 'challenge') return answer()
+    await answer() // to that process
+    return ca.refuse(400, 'malformed', {})
+  }
+  const { certificates } = await start(t, world)
+  await pass(clock, MINUTE_MS, SECOND_MS)
+  assert.deepEqual([certificates.status()[0]!.lastError, ca.count('newOrder'), ca.issued.length], [null, 1, 1])
+})
+
+test('a CA that refuses to check is not taken for one that has checked', async (t) => {
+  const world = newWorld()
+  const { ca, clock } = world
+  ca.intercept = (step, answer) => (step === 'challenge' ? Promise.resolve(ca.refuse(400, 'malformed', {})) : answer())
+  const { certificates } = await start(t, world)
+  await pass(clock, MINUTE_MS, SECOND_MS)
+  assert.match(certificates.status()[0]!.lastError!, /400 malformed/)
+})
+
 test('an order that the CA wants to be asked about in two days goes on then, and not before', async (t) => {
   const world = newWorld()
   const { ca, clock } = world
