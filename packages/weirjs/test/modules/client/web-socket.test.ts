@@ -104,7 +104,7 @@ test('what does not fit together is refused when it is mapped', () => {
     [{ ...handlers, chat: undefined }, /"chat" of a contract is a WebSocket/],
     [{ ...handlers, chat: websocket('/chat/:room', {}) }, /"chat" of a contract is served by a websocket\(\) of its own path$/],
     [{ ...handlers, chat: raw }, /"chat" of a contract is served by the websocket\(\) of \/raw$/],
-    [{ ...handlers, user: raw }, /"user" of a contract \(GET \/users\/:id\) has no handler$/],
+    [{ ...handlers, user: raw }, /"user" of a contract \(GET \/users\/:id\) has no handler: give it one under this name$/],
   ]
   for (const [given, message] of cases) {
     const server = new HttpServer({ logger: null })
