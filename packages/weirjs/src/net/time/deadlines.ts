@@ -103,7 +103,7 @@ export class Deadlines {
     const timeout = this.#writeTimeout
     const reads = progress > this.#progress
     this.#progress = progress
-    this.#unreadMs = !waits || reads ? 0 : this.#unreadMs + elapsedMs
+    this.#unreadMs = !waits || reads ? 0 : this.#unreadMs + Math.min(elapsedMs, this.#ticker.busyMs)
     return timeout !== null && this.#unreadMs > timeout ? new LimitError('WEIR_WRITE_TIMEOUT', 'writeTimeout', timeout) : null
   }
 
@@ -117,7 +117,7 @@ export class Deadlines {
     const waited = this.#hasReceived || (wantsBody && this.phase === BODY)
     this.#hasReceived = false
     if (timeout === null || this.#workedMs === -1 || waited) return null
-    this.#workedMs += elapsedMs
+    this.#workedMs += Math.min(elapsedMs, this.#ticker.busyMs)
     // The first tick may have begun before the request did.
     return this.#workedMs > timeout + this.#ticker.periodMs ? new LimitError('WEIR_REQUEST_TIMEOUT', 'requestTimeout', timeout) : null
   }
@@ -130,7 +130,7 @@ export class Deadlines {
       return new LimitError('WEIR_HEAD_TIMEOUT', 'headersTimeout', headersTimeout)
     }
     if (this.phase !== BODY || minBodyRate === 0) return null
-    this.#bodyMs += elapsedMs
+    this.#bodyMs += Math.min(elapsedMs, this.#ticker.busyMs)
     const grace = bodyGracePeriod + this.#ticker.periodMs
     if (this.#bodyMs <= grace) return null
     if (this.#bodyMs > 2 * Math.max(grace, FORGET_MS)) {

@@ -5,6 +5,7 @@ import { eventually } from '../../../test/support/serving.ts'
 import { Turns } from '../../../test/support/turns.ts'
 import { DEFAULT_TIMEOUTS } from '../../base/limits.ts'
 import { TestClock } from '../../testing/test-clock.ts'
+import { Deadlines, HEAD } from './deadlines.ts'
 import { Ticker, type Timed } from './ticker.ts'
 
 /** Long enough that the longest period applies. */
@@ -58,6 +59,26 @@ test('reading the time in an idle second returns it exactly, and restores the sh
   connection.elapsed = []
   await clock.advance(1000)
   assert.deepEqual(connection.elapsed, [1200, 500], 'the first tick counts the time since the last one')
+})
+
+test('what begins after an idle second is not charged with it', async () => {
+  const { clock, ticker, connection } = started()
+  connection.isIdle = true
+  await clock.advance(500)
+  await clock.advance(900)
+  connection.isIdle = false
+  const deadlines = new Deadlines({ ...TIMEOUTS, requestTimeout: 600, writeTimeout: 600 }, ticker)
+  deadlines.enter(HEAD)
+  deadlines.startRequest(null)
+  const late: unknown[] = []
+  connection.onTick = () => {
+    const elapsed = connection.elapsed.at(-1)!
+    late.push(deadlines.checkRequest(elapsed, false) ?? deadlines.checkWrite(elapsed, true, 0))
+  }
+  await clock.advance(500)
+  assert.deepEqual(late, [null])
+  await clock.advance(1_000)
+  assert.ok(late.at(-1) !== null, 'but with its own time')
 })
 
 test('many connections are checked in several turns, each once and with the same time', async (t) => {

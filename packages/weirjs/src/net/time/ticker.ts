@@ -35,6 +35,9 @@ export class Ticker {
   readonly periodMs: number
   #now = 0
   #nowAtTick = 0
+  /** How much of the time that the current tick counts is after the last idle moment: what is in progress has begun since. */
+  busyMs = 0
+  #busySince = 0
   #readAt = 0
   /** The `Date` line of the current second with its line end (RFC 9110 §6.6.1). */
   dateLine = ''
@@ -85,6 +88,7 @@ export class Ticker {
     this.#isIdle = false
     this.#advance(wasIdle ? this.#idlePeriodMs : this.periodMs)
     const elapsed = this.#now - this.#nowAtTick
+    this.busyMs = Math.min(elapsed, this.#now - this.#busySince)
     this.#nowAtTick = this.#now
     const rest = this.#timed.values()
     const isIdle = this.#check(rest, elapsed) && this.#idlePeriodMs > this.periodMs
@@ -123,6 +127,7 @@ export class Ticker {
     this.#isIdle = false
     if (this.#stop === null) return
     this.#advance(this.#idlePeriodMs)
+    this.#busySince = this.#now
     this.#every(this.periodMs)
   }
 
