@@ -1,7 +1,11 @@
 // Multipart forms that a route declares: fields by schema, files by rules, and what is dropped or refused.
 
 import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
 import { file, HttpServer, multipart, type RouteOptions, type ServerOptions, t, type UploadedFile } from '../../src/index.ts'
 import type { BodyOption } from '../../src/modules/contract/index.ts'
 import { BOUNDARY, encodeChunks, encodeForm, encodeHead, FORM_FIELD, type FormPart } from '../support/forms.ts'
@@ -264,6 +268,17 @@ describe('when it is declared', () => {
       await server.stop()
     }
   })
+
+  for (const [what, saveTo] of [
+    ['is missing', join(tmpdir(), 'weir-no-such-directory')],
+    ['is a file', fileURLToPath(import.meta.url)],
+  ] as const)
+    test(`a directory of files that ${what} is refused at the start`, async () => {
+      const body = multipart({ files: { photo: file({ saveTo }) } })
+      const message = /POST \/a \(inline\): the file "photo" is saved to .*, which is not an existing directory: create it before/
+      const server = new HttpServer({ port: 0, logger: null }).mapPost('/a', { body }, () => 1)
+      await assert.rejects(server.start(), { code: 'WEIR_ROUTE_DECLARATION', message })
+    })
 
   test('it is listed, with its files', () => {
     const server = new HttpServer()

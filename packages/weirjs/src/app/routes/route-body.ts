@@ -1,5 +1,7 @@
 // The `body` option of a route: how the body is read, or what its handler gets of it.
 
+import { statSync } from 'node:fs'
+
 import { WeirError } from '../../base/errors.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
 import type { BodyReader } from '../../http/body/body-reader.ts'
@@ -52,7 +54,7 @@ export function bodyModeOf(option: BodyOption | undefined, body: BodyReader | nu
   return option === 'buffer' || option === 'stream' ? option : 'auto'
 }
 
-/** The parts of a route that `checkFileSizes` reads. */
+/** The parts of a route that `checkFiles` reads. */
 interface Receiving {
   readonly label: string
   readonly source: string
@@ -61,17 +63,21 @@ interface Receiving {
 }
 
 /**
- * Refuses a file limit that is larger than the limit of the whole body: clients would get 413 for sizes that the program allows.
+ * Refuses a file limit that is larger than the limit of the whole body, as clients would get 413 for sizes that the program allows, and a
+ * directory that is missing, as they would get 500.
  * @param serverLimit the limit where the route has none of its own; null: none
  * @throws WEIR_ROUTE_DECLARATION
  */
-export function checkFileSizes({ label, source, body, maxRequestBodySize }: Receiving, serverLimit: number | null): void {
+export function checkFiles({ label, source, body, maxRequestBodySize }: Receiving, serverLimit: number | null): void {
   if (!(body?.declared instanceof MultipartBody)) return
   const limit = (maxRequestBodySize === undefined ? serverLimit : maxRequestBodySize) ?? Number.POSITIVE_INFINITY
-  for (const [name, { maxSize }] of Object.entries(body.declared.files))
+  for (const [name, { maxSize, saveTo }] of Object.entries(body.declared.files)) {
+    const refuse = (why: string): never => {
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${label} (${source}): the file "${name}" ${why}`)
+    }
     if (Number.isFinite(maxSize) && maxSize > limit)
-      throw new WeirError(
-        'WEIR_ROUTE_DECLARATION',
-        `${label} (${source}): the file "${name}" may have ${maxSize} bytes, and the whole body only ${limit}: write maxRequestBodySize for the route`,
-      )
+      refuse(`may have ${maxSize} bytes, and the whole body only ${limit}: write maxRequestBodySize for the route`)
+    if (typeof saveTo === 'string' && statSync(saveTo, { throwIfNoEntry: false })?.isDirectory() !== true)
+      refuse(`is saved to ${saveTo}, which is not an existing directory: create it before the server starts`)
+  }
 }

@@ -11,7 +11,7 @@ import { isSecret } from './binder.ts'
 import { EndpointMatcher } from './endpoint-matcher.ts'
 import { groupWarnings } from './group-warnings.ts'
 import type { Route } from './route.ts'
-import { checkFileSizes } from './route-body.ts'
+import { checkFiles } from './route-body.ts'
 import { type Composer, checkChain, commonScope, Scope } from './scope.ts'
 
 /** A group to which requests without a route belong. */
@@ -260,7 +260,7 @@ function holdsSecret({ steps }: Route): boolean {
 
 function checkRoute(route: Route, names: ReadonlySet<string>, bodyLimit: number | null): void {
   checkEndpoint(route, names)
-  checkFileSizes(route, bodyLimit)
+  checkFiles(route, bodyLimit)
   checkChain(route.chain, `${route.label} (${route.source})`, route)
 }
 
