@@ -380,3 +380,19 @@ describe('verified()', () => {
     assert.throws(() => verified(text(), undefined as never), { code: 'WEIR_OPTION_INVALID' })
   })
 })
+
+for (const [scheme, secret] of [
+  ['standard', STANDARD_SECRET],
+  ['github', GITHUB_SECRET],
+  ['stripe', 'whsec_of_stripe'],
+] as const)
+  test(`sign: a body of ${scheme} that the program has signed itself is accepted, and no other`, async () => {
+    const signer = webhook({ scheme, secrets: [secret, STANDARD_SECRET] })
+    const client = clientAt(STANDARD_TIME, { scheme, secrets: [secret] })
+    const at = new Date(STANDARD_TIME * 1000)
+    assert.equal(await post(client, { body: '"ä"', headers: signer.sign('"ä"', at) }), '200 {"body":"ä"}')
+    assert.equal(await post(client, { body: '"a"', headers: signer.sign(Buffer.from('"a"'), at) }), '200 {"body":"a"}')
+    assert.equal(await post(client, { body: '"b"', headers: signer.sign('"a"', at) }), UNSIGNED)
+    if (scheme !== 'github') assert.equal(await post(client, { body: '"c"', headers: signer.sign('"c"', new Date(0)) }), STALE)
+    assert.throws(() => signer.sign({ type: 'paid' } as never), /the body is an object, not the text .*: write JSON\.stringify/)
+  })

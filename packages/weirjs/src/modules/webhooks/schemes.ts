@@ -1,6 +1,7 @@
 // How senders sign: which fields have the signature, which bytes it covers, and the form of secrets.
 
 import { Buffer } from 'node:buffer'
+import { randomUUID } from 'node:crypto'
 
 /** A signature that a request states. */
 export interface Signature {
@@ -20,6 +21,8 @@ interface SigningScheme {
   readonly keyOf: (secret: string) => Buffer | null
   /** The signature of a request; null if there is none, or if it has another form. */
   readonly signatureOf: (field: (name: string) => string | null) => Signature | null
+  /** The fields that `signatureOf` reads. @param mac of a text and the body after it @param time in seconds since 1970 */
+  readonly sign: (mac: (prefix: string, encoding: 'hex' | 'base64') => string, time: number) => Record<string, string>
 }
 
 const HEX = /^[\da-f]{64}$/i
@@ -44,6 +47,10 @@ const standard: SigningScheme = {
     if (id === null || id === '' || time === null || !SECONDS.test(time) || given.length === 0) return null
     return { prefix: `${id}.${time}.`, encoding: 'base64', given: given.filter((one) => BASE64.test(one)), time: Number(time) * 1000 }
   },
+  sign(mac, time) {
+    const id = `msg_${randomUUID()}`
+    return { 'webhook-id': id, 'webhook-timestamp': `${time}`, 'webhook-signature': `v1,${mac(`${id}.${time}.`, 'base64')}` }
+  },
 }
 
 /** https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
@@ -54,6 +61,7 @@ const github: SigningScheme = {
     const [, given] = /^sha256=([\da-f]{64})$/i.exec(field('x-hub-signature-256') ?? '') ?? []
     return given === undefined ? null : { prefix: '', encoding: 'hex', given: [given], time: null }
   },
+  sign: (mac) => ({ 'X-Hub-Signature-256': `sha256=${mac('', 'hex')}` }),
 }
 
 /** https://docs.stripe.com/webhooks#verify-manually */
@@ -68,6 +76,7 @@ const stripe: SigningScheme = {
     if (time === undefined || more.length > 0 || !SECONDS.test(time) || given.length === 0) return null
     return { prefix: `${time}.`, encoding: 'hex', given, time: Number(time) * 1000 }
   },
+  sign: (mac, time) => ({ 'Stripe-Signature': `t=${time},v1=${mac(`${time}.`, 'hex')}` }),
 }
 
 export const SCHEMES: Readonly<Record<'standard' | 'github' | 'stripe', SigningScheme>> = { standard, github, stripe }
