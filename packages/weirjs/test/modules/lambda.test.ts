@@ -196,6 +196,20 @@ test('every recorded event is used', () => {
   assert.equal(readdirSync(EVENTS).length, 6)
 })
 
+test('a value that no field may have gets 400 from the server, as if it had arrived at a socket', async () => {
+  for (const value of ['\u0100', 'a\nb: c', '\0', '\ud800', '😀'])
+    for (const [name, member] of [
+      ['http-api-get', 'headers'],
+      ['http-api-get', 'cookies'],
+      ['rest-api-get', 'multiValueHeaders'],
+    ] as const) {
+      const event = eventCalled(name) as unknown as Record<string, object>
+      event[member] = member === 'cookies' ? [value] : { ...event[member], 'x-name': member === 'headers' ? value : [value] }
+      const { statusCode, body } = await handle(event as unknown as LambdaEvent)
+      assert.deepEqual([statusCode, JSON.parse(body).code], [400, 'WEIR_FIELD_VALUE_SYNTAX'], `${JSON.stringify(value)} in ${member}`)
+    }
+})
+
 test('what is not an HTTP request, and what is not a server, is an error that says so', async () => {
   for (const event of [{ Records: [] }, null, undefined, { requestContext: {} }])
     await assert.rejects(handle(event as never), { code: 'WEIR_OPTION_INVALID', message: /the event is not an HTTP request/ })

@@ -73,7 +73,7 @@ interface Parts {
 
 function ofHttp({ headers, cookies, requestContext, rawPath, rawQueryString }: HttpEvent): Parts {
   const fields = fieldsOf(headers)
-  if (cookies !== undefined) fields.set('cookie', cookies.join('; '))
+  if (cookies !== undefined) fields.set('cookie', cookies.join('; ').replace(NOT_IN_FIELDS, '\x01'))
   const { method, sourceIp } = requestContext.http
   const { domainName } = requestContext
   const path = OF_FUNCTION_URLS.test(domainName) ? rawPath : encoded(rawPath)
@@ -116,8 +116,11 @@ function ofOlder(event: RestEvent | BalancerEvent): Parts {
   return { headers, address, method, url: urlOf(scheme, headers.get('host') ?? 'localhost', path, query) }
 }
 
+/** `Headers` throws for these values; the server refuses a control character with 400, and logs that. */
+const NOT_IN_FIELDS = /[^\t\x20-\xff]/g
+
 function fieldsOf(fields: Texts | Lists): Headers {
-  return new Headers(pairsOf(fields))
+  return new Headers(pairsOf(fields).map(([name, value]) => [name, value.replace(NOT_IN_FIELDS, '\x01')]))
 }
 
 function pairsOf(values: Texts | Lists): [name: string, value: string][] {
