@@ -1,7 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { shortKey } from './principal-key.ts'
+import type { HttpSession } from '../../http/session.ts'
+import { principalKey, shortKey } from './principal-key.ts'
+
+test('one id of two issuers is two principals, although their schemes have one name', () => {
+  const keyOf = (iss: unknown, id = '7', scheme = 'jwt') =>
+    principalKey('a test', { principal: { id, scheme, claims: { iss } } } as unknown as HttpSession)
+  assert.equal(keyOf('https://a.example'), keyOf('https://a.example'))
+  const keys = [
+    ...['https://a.example', 'https://b.example', undefined, '', '3 jwt', 'a string 7'].map((iss) => keyOf(iss)),
+    keyOf('a', 'string 7 string 7'),
+    keyOf(undefined, '7', 'jwt 1 a'),
+  ]
+  assert.equal(new Set(keys).size, keys.length)
+})
 
 test('different keys stay different, also one that is written as the short form of another', () => {
   const long = 'x'.repeat(300)

@@ -10,7 +10,8 @@ import type { HttpSession } from '../../http/session.ts'
 const LONGEST = 256
 
 /**
- * By `scheme` and `id` of `session.principal`, because two issuers may give the same id to different people; null without a principal.
+ * By `scheme` and `id` of `session.principal`, and `iss` of its claims, because two issuers may give the same id to different people: two
+ * `auth` may each have a scheme `jwt`. Null without a principal.
  *
  * @throws WEIR_OPTION_INVALID for a principal without an id
  */
@@ -20,7 +21,15 @@ export function principalKey(owner: string, { principal }: HttpSession): string 
   if (typeof id !== 'string' && typeof id !== 'number')
     throw invalid(owner, `session.principal is ${kindOf(principal)} without an id that is a string or a number`)
   const scheme = typeof principal === 'object' && 'scheme' in principal && typeof principal.scheme === 'string' ? principal.scheme : ''
-  return shortKey(`principal ${scheme.length} ${scheme} ${typeof id} ${id}`) // the length, because both may contain blanks
+  const iss = issuerOf(principal)
+  const issuer = iss === null ? '' : ` ${iss.length} ${iss}`
+  return shortKey(`principal ${scheme.length} ${scheme}${issuer} ${typeof id} ${id}`) // the lengths, because all may contain blanks
+}
+
+/** Null for principals without claims of a token. */
+function issuerOf(principal: unknown): string | null {
+  const { claims } = principal as { readonly claims?: { readonly iss?: unknown } | null }
+  return typeof claims?.iss === 'string' ? claims.iss : null
 }
 
 const HASHED = 'sha256 '
