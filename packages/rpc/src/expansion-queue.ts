@@ -1,7 +1,7 @@
 // Decides whose message is decompressed next. zlib processes a message in many steps, in turn with all others that have begun. A thousand messages
 // that begin together would all be in memory before the first one is complete.
 
-import { FairQueue, networkOf } from 'weirjs/kit'
+import { exchange, FairQueue, networkOf } from 'weirjs/kit'
 
 import type { RpcCall } from './call.ts'
 
@@ -32,7 +32,7 @@ export async function inTurn<T>(sender: Sender, work: () => Promise<T>): Promise
 }
 
 function turnOf({ session, signal }: Sender): Promise<void> {
-  const client = networkOf(session.clientAddress)
+  const client = networkOf(exchange(session).clientAddress)
   return new Promise((resolve, reject) => {
     const begin = (): void => {
       signal.removeEventListener('abort', leave)

@@ -1,6 +1,7 @@
 // The message of a request that has one.
 
 import type { Message } from '@bufbuild/protobuf'
+import { exchange } from 'weirjs/kit'
 
 import type { Call } from './call.ts'
 import type { Codec } from './codec.ts'
@@ -59,6 +60,6 @@ export function messageIn(
 
 function decoded(bytes: Uint8Array | Promise<Buffer>, call: Call, codec: Codec, form: 'proto' | 'json'): Message | Promise<Message> {
   const decode = (whole: Uint8Array): Message | Promise<Message> =>
-    inDecodingTurn(call.session.clientAddress, whole.length, () => codec.decode(whole, form))
+    inDecodingTurn(exchange(call.session).clientAddress, whole.length, () => codec.decode(whole, form))
   return bytes instanceof Promise ? bytes.then(decode) : decode(bytes)
 }

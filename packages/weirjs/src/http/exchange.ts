@@ -94,6 +94,7 @@ export class Exchange implements SessionSource {
   decision = 0
   /** What `session.time` has measured; null if it has not been called. */
   timing: ServerTiming | null = null
+  addressReads = 0
   /** Called when it is over; null without any, and `NOBODY` if it is over, or will end without a listener. */
   #endListeners: (() => void)[] | null = null
   /** The exchange that this one continues, whose end is the end of both; null for most. */

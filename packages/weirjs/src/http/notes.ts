@@ -4,7 +4,7 @@
 import { type BagKey, bagKey } from './bag.ts'
 
 /** The ids of a span, as W3C Trace Context writes them: 32 and 16 hexadecimal digits, in lower case. */
-export interface TraceIds {
+interface TraceIds {
   readonly traceId: string
   readonly spanId: string
 }

@@ -71,6 +71,8 @@ export interface SessionSource {
   readonly requestId: string
   readonly forwardedClient: ForwardedClient | null
   timing: ServerTiming | null
+  /** How often code has read who the client is by its address: what it responds then may be for this client only. */
+  addressReads: number
   note<T>(key: BagKey<T>): T | undefined
   setNote<T>(key: BagKey<T>, value: T): void
   waitUntil(work: Promise<unknown>): void
@@ -133,11 +135,13 @@ export class HttpSession {
    * `unknown` or a name that begins with `_`. Otherwise the IP address of the peer, empty without an IP socket (Unix socket, `inject`).
    */
   get clientAddress(): string {
+    this.#exchange.addressReads++
     return (this.#exchange.forwardedClient ?? this.#exchange.connection).clientAddress
   }
 
   /** Port of the client, likewise; 0 if it is not known. */
   get clientPort(): number {
+    this.#exchange.addressReads++
     return (this.#exchange.forwardedClient ?? this.#exchange.connection).clientPort
   }
 
@@ -166,6 +170,7 @@ export class HttpSession {
   /** The other end of the socket: the client or the last proxy. `isTrusted` states whether `proxies.trust` lists it. */
   get peer(): SocketPeer {
     const peer = this.#exchange.connection.describePeer()
+    if (!peer.isTrusted) this.#exchange.addressReads++ // the address of a proxy tells nothing of the client
     const { clientTls } = peer
     if (clientTls === null) return peer
     const notePersonal = (): void => this.#notePersonal()

@@ -148,7 +148,7 @@ function tableOf<C extends object>(users: Readonly<Record<string, string | Basic
     if (verified.has(digest)) return user ?? null
     let checking = running.get(digest)
     if (checking === undefined) {
-      checking = isRight(user, password, session.clientAddress).finally(() => running.delete(digest))
+      checking = isRight(user, password, exchange(session).clientAddress).finally(() => running.delete(digest))
       running.set(digest, checking) // requests that arrive in the meantime wait for the same hash
     }
     if (!(await exchange(session).inTurn(checking)) || user === undefined) return null

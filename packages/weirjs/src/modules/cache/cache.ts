@@ -315,13 +315,13 @@ export class Cache implements Policy {
   }
 
   /** Runs the handler for one request. */
-  async #run(run: Run): Promise<HttpResponse> {
+  async #run(run: Omit<Run, 'addressReads'>): Promise<HttpResponse> {
     const { flight } = run
     this.#counts.miss++
     this.#running.add(flight)
     flight.since = this.#invalidations.now
     try {
-      return await runHandler(this.#keeper, run)
+      return await runHandler(this.#keeper, { ...run, addressReads: run.exchange.addressReads })
     } finally {
       this.#running.delete(flight)
       this.#sharing?.release(flight, !flight.isUnknown && !run.exchange.session.signal.aborted)

@@ -18,6 +18,8 @@ import { sendEntry } from './send-entry.ts'
 
 /** What is known when the handler runs. */
 export interface Run {
+  /** How often the address of the client had been read before, by code outside the cache. */
+  readonly addressReads: number
   readonly exchange: ExchangeHandle
   readonly clock: Clock
   readonly next: Next
@@ -270,9 +272,10 @@ function judgeFields(keeper: Keeper, run: Run, response: JudgedResponse): Lifeti
 }
 
 /** Why the response is only for its client, as far as is known by now; null if nothing speaks against others. */
-function whyForOne({ settings }: Keeper, { exchange, request }: Run, response: JudgedResponse): string | null {
+function whyForOne({ settings }: Keeper, { exchange, request, addressReads }: Run, response: JudgedResponse): string | null {
   const why = whyPersonal(exchange, settings, request)
   if (why !== null) return why
+  if (exchange.addressReads > addressReads && !statesClient(settings, request)) return 'address'
   // A handler that reads cookies must state that in Vary, or the program in its options. Otherwise, a response for one client would be sent to all.
   const names = varyNames(response.field('vary')) ?? []
   const statesCookies = names.includes('cookie') || settings.vary.includes('cookie') || statesClient(settings, request)

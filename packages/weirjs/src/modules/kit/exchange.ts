@@ -2,8 +2,7 @@
 
 import type { UsedPolicy } from '../../app/policies/policy.ts'
 import type { Binding } from '../../app/routes/binding.ts'
-import { chainOf, type Route } from '../../app/routes/route.ts'
-import { type Chain, usedPolicies } from '../../app/routes/scope.ts'
+import type { Route } from '../../app/routes/route.ts'
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
@@ -15,7 +14,7 @@ import { parseCookies } from '../../formats/cookie.ts'
 import { DECODED } from '../../http/body/body.ts'
 import type { SocketPeer } from '../../http/connection-info.ts'
 import { type Exchange, exchangeOf } from '../../http/exchange.ts'
-import { ANSWERED_BY, claimOf, ON_GRACE_OVER, OTHER_METHODS, PERSONAL, RPC, type RpcNote, SPAN, type TraceIds } from '../../http/notes.ts'
+import { ANSWERED_BY, claimOf, ON_GRACE_OVER, OTHER_METHODS, PERSONAL, RPC, type RpcNote, SPAN } from '../../http/notes.ts'
 import { noteShown } from '../../http/request/headers.ts'
 import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { bodyOf, cookieOf, cookieUse, onAbort } from '../../http/request/request.ts'
@@ -25,6 +24,7 @@ import { turnAfterWait } from '../../http/work-turns.ts'
 import { settleConditions, validatorsOf } from './conditions.ts'
 import { type BodyDecoder, type CodedBody, DecodedBody } from './decoded-body.ts'
 import type { ResponseHandle } from './response.ts'
+import { bindingsOf, policiesOf } from './route-facts.ts'
 import { runMarks } from './run-marks.ts'
 
 /**
@@ -95,6 +95,10 @@ export interface ExchangeHandle {
   readonly prefersHtml: boolean
   /** Whether the client wants to switch to another protocol. */
   readonly wantsUpgrade: boolean
+  /** `clientAddress` of the session, for modules: does not count as read by the program. */
+  readonly clientAddress: string
+  /** How often the program has read the address of the client, or that of the peer. */
+  readonly addressReads: number
   /** Whether code has read the cookies of the request, or was shown all fields, as mounted applications are, and may have read them. */
   readonly cookieUse: 'read' | 'shown' | 'none'
   /** Handlers and inner middleware see these fields in place of the client's, and do not see fields with null. Null: as the client sent them. */
@@ -176,9 +180,6 @@ export interface ExchangeHandle {
 }
 
 const TWO_COPIES = 'the server and a module use two copies of weirjs: install the same version of all packages (npm ls weirjs)'
-const NO_BINDINGS: readonly Binding[] = Object.freeze([])
-const bindingsOf = new WeakMap<Route, readonly Binding[]>()
-const policiesOf = new WeakMap<Chain, readonly UsedPolicy[]>()
 
 class Handle implements ExchangeHandle {
   readonly #exchange: Exchange
@@ -220,9 +221,9 @@ class Handle implements ExchangeHandle {
   }
 
   get isLocal(): boolean {
-    const { connection, forwardedClient } = this.#exchange
-    const { clientAddress } = forwardedClient ?? connection
-    return (clientAddress === '' || isLoopback(clientAddress)) && isLocalName(hostName(this.host === '' ? 'localhost' : this.host))
+    return (
+      (this.clientAddress === '' || isLoopback(this.clientAddress)) && isLocalName(hostName(this.host === '' ? 'localhost' : this.host))
+    )
   }
 
   get isSecure(): boolean {
@@ -251,18 +252,11 @@ class Handle implements ExchangeHandle {
   }
 
   get bindings(): readonly Binding[] {
-    const route = this.#exchange.match.route as Route | null
-    if (route === null) return NO_BINDINGS
-    let found = bindingsOf.get(route)
-    if (found === undefined) bindingsOf.set(route, (found = Object.freeze(Object.values(route.bindings))))
-    return found
+    return bindingsOf(this.#exchange.match)
   }
 
   get policies(): readonly UsedPolicy[] {
-    const chain = chainOf(this.#exchange.match)
-    let found = policiesOf.get(chain)
-    if (found === undefined) policiesOf.set(chain, (found = Object.freeze(usedPolicies(chain))))
-    return found
+    return policiesOf(this.#exchange.match)
   }
 
   get method(): string {
@@ -289,7 +283,7 @@ class Handle implements ExchangeHandle {
     const { request } = this.#exchange
     const received = bodyOf(request)
     if (received === null) return null
-    const decoded = new DecodedBody(owner, this.session.clientAddress, received, make)
+    const decoded = new DecodedBody(owner, this.clientAddress, received, make)
     bodyOf(request, decoded)
     return received.mode === DECODED ? decoded.collect(owner) : null
   }
@@ -315,6 +309,14 @@ class Handle implements ExchangeHandle {
 
   get wantsUpgrade(): boolean {
     return this.#exchange.head.upgrade
+  }
+
+  get clientAddress(): string {
+    return (this.#exchange.forwardedClient ?? this.#exchange.connection).clientAddress
+  }
+
+  get addressReads(): number {
+    return this.#exchange.addressReads
   }
 
   get cookieUse(): 'read' | 'shown' | 'none' {
@@ -359,11 +361,11 @@ class Handle implements ExchangeHandle {
     this.#exchange.setNote(RPC, call)
   }
 
-  get span(): TraceIds | null {
+  get span(): ExchangeHandle['span'] {
     return this.#exchange.note(SPAN) ?? null
   }
 
-  set span(span: TraceIds | null) {
+  set span(span: ExchangeHandle['span']) {
     this.#exchange.setNote(SPAN, span)
   }
 
@@ -429,7 +431,7 @@ class Handle implements ExchangeHandle {
     try {
       return await shared
     } finally {
-      await turnAfterWait(networkOf(this.#exchange.session.clientAddress))
+      await turnAfterWait(networkOf(this.clientAddress))
     }
   }
 }

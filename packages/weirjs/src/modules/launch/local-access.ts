@@ -8,6 +8,7 @@ import { hostName } from '../../base/host-name.ts'
 import { isLocalName, isLoopback } from '../../base/this-machine.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 
 /** Fields that reveal a proxy, whose requests do not come from this machine. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'] as const
@@ -18,7 +19,8 @@ const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x
  * @param hosts further names of this machine, in lower case
  */
 export function refusalOf(session: HttpSession, endpoint: string | null, hosts: readonly string[]): string | null {
-  const { request, peer, clientAddress } = session
+  const { request } = session
+  const { peer, clientAddress } = exchange(session)
   if (endpoint === null) {
     if (!isLoopback(peer.address)) return `the peer is ${peer.address || 'not known'}, not this machine`
     if (!isLoopback(clientAddress)) return `the client is ${clientAddress}, not this machine`

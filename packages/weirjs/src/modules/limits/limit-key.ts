@@ -5,6 +5,7 @@ import { invalid } from '../../base/options.ts'
 import { networkOf } from '../../formats/client-network.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { principalKey, shortKey } from '../auth/principal-key.ts'
+import { exchange } from '../kit/exchange.ts'
 
 /**
  * Which requests share a quota:
@@ -40,5 +41,5 @@ export function boundedKey(owner: string, key: string): string {
 }
 
 function addressKey(session: HttpSession): string {
-  return networkOf(session.clientAddress)
+  return networkOf(exchange(session).clientAddress)
 }

@@ -138,7 +138,8 @@ export class Door {
 
   /** Found out once for each connection. */
   #isOfUser(session: HttpSession): boolean {
-    const { connectionId, peer } = session
+    const { connectionId } = session
+    const { peer } = exchange(session)
     if (this.#own.has(connectionId)) return true
     // A proxy of the person's own may run as any user.
     if (peer.address === '' || (!peer.isTrusted && isOfAnotherUser(peer, process.getuid?.(), this.#settings.isExposed))) return false
