@@ -1,6 +1,6 @@
 // From a request to its response: middleware, route, handler, reply; and from an error to its response. No error gets past this file.
 
-import { AsyncResource } from 'node:async_hooks'
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import type { ErrorCode } from '../base/error-codes.ts'
 import { ContentTypeError, faultOf, HttpError, isInstance, RetryLaterError, WeirError } from '../base/errors.ts'
 import type { Limits, Timeouts } from '../base/limits.ts'
@@ -33,6 +33,18 @@ import { reportedUrl } from './routes/shown-target.ts'
 /** Continues what has been entered with `AsyncLocalStorage` so far. What is entered in it stays there. */
 function newContext(): AsyncResource {
   return new AsyncResource('weir.exchange')
+}
+
+/** Whether what is entered in a context is there when it is entered again: not since Node.js 24, where all requests can begin in the same one. */
+const KEEPS_ENTERED = keepsEntered()
+
+function keepsEntered(): boolean {
+  const store = new AsyncLocalStorage<true>()
+  const context = newContext()
+  context.runInAsyncScope(() => store.enterWith(true))
+  const found = context.runInAsyncScope(() => store.getStore())
+  store.disable()
+  return found === true
 }
 
 const NO_METHODS: readonly string[] = Object.freeze([])
@@ -99,7 +111,9 @@ export class Dispatcher implements Application {
     const request = new HttpRequest(head, body, connection, match, this.#options)
     const { isTest, hosts } = connection
     // Without a socket, it continues what its caller does.
-    const context = isTest || hosts === null ? newContext() : this.#origin.runInAsyncScope(newContext)
+    let context = this.#origin
+    if (isTest || hosts === null) context = newContext()
+    else if (KEEPS_ENTERED) context = context.runInAsyncScope(newContext)
     // Two calls, not one with a choice between the arguments, which V8 would turn into slower code for every request.
     if (isTest) {
       const exchange = new Exchange(this.#options.server, head, connection, request, match, this.#serializeInTests, context)

@@ -25,11 +25,20 @@ export class WatchedPromise<T> extends Promise<T> {
 
   /** Settles as `promise` does. */
   static of<T>(promise: Promise<T>): WatchedPromise<T> {
-    const one = new WatchedPromise<T>((resolve, reject) => void promise.then(resolve, reject))
-    const settle = (): void => {
-      one.isSettled = true
-    }
-    Promise.prototype.then.call(one, settle, settle) // does not count
+    const one: WatchedPromise<T> = new WatchedPromise<T>((resolve, reject) => {
+      const settle = (value: T): void => {
+        one.isSettled = true
+        resolve(value)
+      }
+      const fail = (reason: unknown): void => {
+        one.isSettled = true
+        Promise.prototype.then.call(one, undefined, ignore) // does not count
+        reject(reason)
+      }
+      void promise.then(settle, fail)
+    })
     return one
   }
 }
+
+function ignore(): void {}

@@ -278,7 +278,7 @@ export class ClientConnection {
     const { waiting } = this.reader
     const text = JSON.stringify(waiting.toString('latin1', 0, SHOWN_BYTES))
     const came = waiting.length === 0 ? 'no more bytes had arrived' : `${waiting.length} bytes had arrived: ${text}`
-    const idle = this.ending === 'end' && waiting.length === 0 ? IDLE : ''
+    const idle = this.hasEnded && this.ending === 'end' && waiting.length === 0 ? IDLE : ''
     return `${what}${this.hasEnded ? `, but ${ENDINGS[this.ending]}` : ''}; ${came}${idle}`
   }
 }

@@ -96,6 +96,7 @@ export class HttpRequest {
     expireRequest = (request, poison) => {
       request.#isExpired = true
       if (request.#webs !== null) for (const web of request.#webs) web.keep()
+      request.#reads = null // they hold what was read
       request.#given?.expire(labelOf(request.#match), poison)
     }
     abortRequest = (request, reason) => request.#fireAbort(reason)
