@@ -105,10 +105,19 @@ test('a message becomes at most maxRatio times as large when it is decompressed'
   assert.equal(await send(1_000_000, { maxRatio: 2_000, maxMessageSize: '900KiB' }), '429 8 429')
 })
 
-const senderAt = (clientAddress: string, signal = new AbortController().signal): Sender => ({
-  session: { clientAddress } as HttpSession,
-  signal,
-})
+async function sessionAt(address: string): Promise<HttpSession> {
+  let session: HttpSession
+  const server = new HttpServer().get('/', (_, own) => {
+    session = own
+    return ''
+  })
+  await server.inject({ url: '/', peer: { address } })
+  return session!
+}
+
+const ADDRESSES = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '2001:db8::1', '2001:db8::2']
+const SESSIONS = new Map(await Promise.all(ADDRESSES.map(async (one) => [one, await sessionAt(one)] as const)))
+const senderAt = (address: string, signal = new AbortController().signal): Sender => ({ session: SESSIONS.get(address)!, signal })
 const ONE = senderAt('10.0.0.1')
 const LIMITS = { maxMessageSize: 4 * 1024 * 1024, maxRatio: 100 }
 const isNow = (one: unknown): boolean => !(one instanceof Promise)

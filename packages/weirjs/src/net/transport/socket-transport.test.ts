@@ -85,7 +85,9 @@ for (const sharesBuffer of [true, false]) {
 
   test(`without writeQueueSize, a client that does not read crosses writeTimeout (${mode})`, async (t) => {
     const { transport, client } = await pair(t, sharesBuffer, null, hideWriteQueueSize)
-    const deadlines = new Deadlines(DEFAULT_TIMEOUTS, new Ticker(new TestClock(), DEFAULT_TIMEOUTS))
+    const ticker = new Ticker(new TestClock(), DEFAULT_TIMEOUTS)
+    ticker.busyMs = Number.POSITIVE_INFINITY // it does not tick: the test says how much time is over
+    const deadlines = new Deadlines(DEFAULT_TIMEOUTS, ticker)
     const elapse = (ms: number): unknown => deadlines.checkWrite(ms, transport.unsentBytes > 0, transport.sentBytes)?.limit
     client.pause()
     transport.writeBytes(Buffer.alloc(32 * 1024 * 1024))
