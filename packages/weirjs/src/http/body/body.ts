@@ -6,6 +6,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { Buffer, isUtf8 } from 'node:buffer'
+import { nextTick } from 'node:process'
 
 import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError, WeirError } from '../../base/errors.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
@@ -376,8 +377,24 @@ export class RequestBody {
     const release = (): void => {
       if (isFree && this.#state === HELD) this.#state = WAITING
     }
-    loading.then(release, release) // immediately before `read`, so that no other reader comes between
-    return loading.then(read)
+    return new Promise((resolve, reject) => {
+      const begin = (reader: R): void => {
+        release() // immediately before `read`, so that no other reader comes between
+        try {
+          resolve(read(reader))
+        } catch (error) {
+          reject(error)
+        }
+      }
+      // Not in a microtask, after which others may break a stream that Node is going to read next.
+      loading.then(
+        (reader) => nextTick(begin, reader),
+        (error: unknown) => {
+          release()
+          reject(error)
+        },
+      )
+    })
   }
 
   /** The sink that returned false can take more. */
