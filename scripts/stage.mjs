@@ -9,7 +9,7 @@ const { name, homepage } = JSON.parse(readFileSync('package.json', 'utf8'))
 const FOR_DEVELOPMENT = [
   ...['getting-started', 'first-programs', 'request-flow', 'tasks', 'why', 'modules', 'models', 'body-map', 'react', 'sign-in', 'web-apis'],
   ...['from-aspnet', 'from-express', 'from-fastify', 'from-hono', 'from-nest', 'node', 'fetch-guests', 'inside-node', 'embedding'],
-  ...['deploy', 'tls', 'platforms', 'proxies', 'serverless', 'dashboard', 'observing', 'relay', 'testing', 'traps'],
+  ...['deploy', 'tls', 'platforms', 'proxies', 'serverless', 'dashboard', 'observing', 'relay', 'testing', 'traps', 'lifecycle'],
 ]
 /** The pages of the guide that other packages carry. All others are in weirjs. */
 const PAGES = {

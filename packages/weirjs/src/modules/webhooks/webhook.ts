@@ -35,15 +35,6 @@ export interface WebhookOptions<S extends AnySchema = StandardSchema> {
   readonly tolerance?: Duration
 }
 
-interface Signer {
-  /**
-   * For tests: returns the header fields of a request with this body, signed with the first of the secrets.
-   * @param body exactly as it is sent @param at default: now
-   * @throws WEIR_OPTION_INVALID for a body that is an object
-   */
-  sign(body: string | Uint8Array, at?: Date): Record<string, string>
-}
-
 /** @internal */
 export const WEBHOOK_RULES = rules<WebhookOptions>('webhook')({
   scheme: oneOf('standard', 'github', 'stripe'),
@@ -76,7 +67,16 @@ const ANY_JSON: StandardSchema & { readonly '~standard': { readonly jsonSchema: 
  *
  * @throws WEIR_OPTION_INVALID
  */
-export function webhook<S extends AnySchema = StandardSchema>(options: WebhookOptions<S>): TypedBody<OutputOf<S>, InputOf<S>> & Signer {
+export function webhook<S extends AnySchema = StandardSchema>(
+  options: WebhookOptions<S>,
+): TypedBody<OutputOf<S>, InputOf<S>> & {
+  /**
+   * For tests: returns the header fields of a request with this body, signed with the first of the secrets.
+   * @param body exactly as it is sent @param at default: now
+   * @throws WEIR_OPTION_INVALID for a body that is an object
+   */
+  sign(body: string | Uint8Array, at?: Date): Record<string, string>
+} {
   const { scheme, secrets, body = ANY_JSON, tolerance } = WEBHOOK_RULES.read(options as WebhookOptions)
   const { keyOf, signatureOf, sign, fields } = SCHEMES[scheme]
   const keys = secrets.map((secret, i) => keyOf(secret) ?? refuseSecret(scheme, i))
@@ -92,8 +92,8 @@ export function webhook<S extends AnySchema = StandardSchema>(options: WebhookOp
   })
   // For documents, as `describe` of a policy returns it.
   const parameters = fields.map((name) => ({ name, in: 'header', required: true, schema: { type: 'string' } }))
-  const signer: Signer = {
-    sign(bytes, at = new Date()) {
+  const signer = {
+    sign(bytes: string | Uint8Array, at = new Date()): Record<string, string> {
       if (typeof bytes !== 'string' && !(bytes instanceof Uint8Array))
         throw invalid('sign()', `the body is ${kindOf(bytes)}, not the text that is sent: write JSON.stringify(…)`)
       const seconds = Math.floor(at.getTime() / 1000)
