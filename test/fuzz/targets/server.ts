@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
 
+import { loadForms } from '../../../packages/weirjs/src/http/uploads/late-forms.ts'
 import type { HttpRequest } from '../../../packages/weirjs/src/index.ts'
 import { FakeConnection } from '../../../packages/weirjs/test/support/fake-connection.ts'
 import { type Message, readMessage } from '../../../packages/weirjs/test/support/raw-client.ts'
@@ -10,6 +11,9 @@ import { loadWireCases, wireTopics } from '../../../packages/weirjs/test/support
 import { read } from '../../../packages/weirjs/test/support/wire-reading.ts'
 import { cutRandomly, type Target } from '../target.ts'
 import { WIRE_WORDS } from './wire.ts'
+
+// The first form waits for them, for more turns than an input has.
+await loadForms()
 
 const FORM_LIMITS = { maxParts: 4, maxFileSize: 300, maxFieldSize: 100 }
 const TIMEOUTS = { headersTimeout: 100, keepAliveTimeout: 200, bodyGracePeriod: 100, writeTimeout: 200, lingerTimeout: 100 }
