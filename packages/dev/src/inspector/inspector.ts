@@ -1,6 +1,7 @@
 // A page for development that shows the last exchanges of a server.
 
 import { type HttpSession, type Module, type ModuleHost, type Policy, type Size, type Usable, WeirError } from 'weirjs'
+import { credentialsOf } from 'weirjs/auth'
 import type { Explanation } from 'weirjs/explain'
 import { dev, invalid, launch, option, rules, systemClock } from 'weirjs/kit'
 
@@ -188,8 +189,7 @@ class InspectorModule implements Inspector {
         .header('Content-Security-Policy', launch.LAUNCH_POLICY)
     })
     host.mapPost(`${path}/enter`, closed, (_, session) => {
-      const [, ticket = ''] = /^Bearer +([\w-]+)$/i.exec(session.request.header('authorization') ?? '') ?? []
-      if (!token.isSentBy(session) && !tickets.use(ticket)) throw locked()
+      if (!token.isSentBy(session) && !tickets.use(credentialsOf(session, 'Bearer') ?? '')) throw locked()
       return token.giveCookie(session)
     })
     host.mapGet(`${path}/inspector.css`, common, (_, session) => send(session, 'text/css; charset=utf-8', STYLE))
