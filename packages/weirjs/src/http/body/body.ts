@@ -353,20 +353,19 @@ export class RequestBody {
    */
   take(member: string, sink: BodySink): void {
     const isWhole = this.#state === WHOLE
-    const context = new AsyncResource('weir.body')
     if (!isWhole) {
       this.#claim(member)
       this.#state = FLOWING
       this.#sink = sink
-      this.#context = context
+      this.#context = new AsyncResource('weir.body')
     }
-    const goOn = this.#end === this.#start || context.runInAsyncScope(sink.data, sink, this.#bytes, this.#start, this.#end, true)
+    const goOn = this.#end === this.#start || sink.data(this.#bytes, this.#start, this.#end, true)
     if (!isWhole) {
       this.#bytes = EMPTY
       this.#start = this.#end = 0
       this.#borrowed = false
     }
-    if (this.#ended) context.runInAsyncScope(sink.end, sink)
+    if (this.#ended) sink.end()
     else if (goOn) this.#engine!.demand()
   }
 
