@@ -9,6 +9,7 @@ import { keepNewest } from '../../base/keep-newest.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { DiskFile } from '../kit/disk-file.ts'
+import { exchange } from '../kit/exchange.ts'
 import { type DictionaryCoding, MOST_DICTIONARY_BYTES } from './delta-codings.ts'
 import { inodeOf, type Shelf, type StaticFile, type StaticVariant } from './file.ts'
 
@@ -88,6 +89,7 @@ export class Dictionaries {
     const coding = this.#codings.find(({ name }) => name === best)
     if (coding === undefined) return null
     return this.#delta(
+      session,
       file,
       available,
       coding,
@@ -95,7 +97,13 @@ export class Dictionaries {
     )
   }
 
-  async #delta(file: StaticFile, available: string, coding: DictionaryCoding, isVersion: (name: string) => boolean): Promise<Sent | null> {
+  async #delta(
+    session: HttpSession,
+    file: StaticFile,
+    available: string,
+    coding: DictionaryCoding,
+    isVersion: (name: string) => boolean,
+  ): Promise<Sent | null> {
     const key = `${coding.name} ${available} ${file.fingerprint}`
     const kept = this.#deltas.get(key)
     if (kept !== undefined) {
@@ -115,7 +123,7 @@ export class Dictionaries {
         })
       this.#making.set(key, making)
     }
-    return making
+    return exchange(session).inTurn(making) // others may wait for it, too
   }
 
   #spent(): number {

@@ -302,8 +302,7 @@ class StaticFiles {
     exchange(session).answeredBy = this.name
     const delta = this.#dictionaries?.offer(session, file) ?? null
     if (delta === null) return this.#sendVariant(session, next, file)
-    const made = exchange(session).inTurn(Promise.resolve(delta)) // others may wait for it, too
-    return made.then((sent) => (sent === null ? this.#sendVariant(session, next, file) : sent.send(session)))
+    return Promise.resolve(delta).then((sent) => (sent === null ? this.#sendVariant(session, next, file) : sent.send(session)))
   }
 
   #sendVariant(session: HttpSession, next: Next, file: StaticFile, attempts = MOST_ATTEMPTS): HttpResponse | Promise<HttpResponse> {
