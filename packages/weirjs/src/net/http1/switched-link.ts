@@ -5,10 +5,10 @@ import type { Buffer } from 'node:buffer'
 
 import type { ByteLink, LinkOwner } from '../../http/response/byte-link.ts'
 
+import { inContext } from '../connections/in-context.ts'
 import type { OtherProtocol } from '../observe/upgrade-record.ts'
-import type { Transport, TransportOwner } from '../transport/transport.ts'
+import { TRANSPORT_EVENTS, type Transport, type TransportOwner } from '../transport/transport.ts'
 import type { Flushable } from '../transport/write-batch.ts'
-import { ContextOwner } from './context-owner.ts'
 
 /** After a read of this size there may be more bytes, which the system would deliver in the same turn of the event loop. */
 const MUCH_BYTES = 64 * 1024
@@ -35,7 +35,7 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
     this.#transport = transport
     this.#onGone = onGone
     this.#owesEnd = hasEnded
-    transport.handOver(new ContextOwner(context, this))
+    transport.handOver(inContext(context, this, TRANSPORT_EVENTS))
     transport.keepsBytes = false
   }
 

@@ -12,11 +12,11 @@ import { Duplex } from 'node:stream'
 import { PieceQueue } from '../../http/body/piece-queue.ts'
 import type { UpgradedDuplex } from '../../http/response/response-content.ts'
 
+import { inContext } from '../connections/in-context.ts'
 import type { OtherProtocol } from '../observe/upgrade-record.ts'
 import { SmallWrites } from '../transport/small-writes.ts'
-import type { Transport, TransportOwner } from '../transport/transport.ts'
+import { TRANSPORT_EVENTS, type Transport, type TransportOwner } from '../transport/transport.ts'
 import type { Flushable } from '../transport/write-batch.ts'
-import { ContextOwner } from './context-owner.ts'
 
 /** Shorter pieces that are written together are joined, which is cheaper than a vectored write. */
 const JOIN_BYTES = 1024
@@ -57,7 +57,7 @@ export class UpgradedSocket extends Duplex implements TransportOwner, UpgradedDu
     super({ autoDestroy: false })
     this.#transport = transport
     this.#onGone = onGone
-    transport.handOver(new ContextOwner(context, this))
+    transport.handOver(inContext(context, this, TRANSPORT_EVENTS))
     transport.keepsBytes = true
     if (transport.isPaused) transport.resume()
     if (hasEnded) this.#endReading()

@@ -13,6 +13,7 @@ import { type Http2WireConnection, MOST_QUEUED_BYTES } from '../../wire/http2/co
 import { type FaultName, INTERNAL_ERROR, NO_ERROR } from '../../wire/http2/errors.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
 
+import { inContext } from '../connections/in-context.ts'
 import type { Carrier, RequestConnection, UpgradeContent } from '../cycle/carrier.ts'
 import * as state from '../cycle/exchange-states.ts'
 import { isCut } from '../cycle/exchange-states.ts'
@@ -22,10 +23,9 @@ import { UpgradeRecord } from '../observe/upgrade-record.ts'
 import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Backlog } from './backlog.ts'
-import { ContextUser } from './context-user.ts'
 import type { Output, Watched } from './output.ts'
 import type { SentRecords } from './sent-records.ts'
-import { type StreamEvents, type StreamUser, Tunnel, type TunnelOwner } from './tunnel.ts'
+import { STREAM_EVENTS, type StreamEvents, type StreamUser, Tunnel, type TunnelOwner } from './tunnel.ts'
 import { TunnelLink } from './tunnel-link.ts'
 import { Http2Writer } from './writer.ts'
 
@@ -88,13 +88,13 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   /** The head is complete. */
   start(): void {
     const { cycle, stream } = this
-    const { head, isWhole, isTunnel } = stream
-    if (!isWhole && head.contentLength === 0 && !isTunnel) {
+    const { head, isWhole } = stream
+    if (!isWhole && head.contentLength === 0 && !head.upgrade) {
       // No body was declared: the request begins with its end. A body may follow that must not be (RFC 9113 §8.1.1).
       cycle.deadlines.enter(phase.BODY)
       return
     }
-    if (isTunnel) this.#connection.wire.bodies.pauseBody(stream) // until the client's protocol is known
+    if (head.upgrade) this.#connection.wire.bodies.pauseBody(stream) // until the client's protocol is known
     cycle.open(head)
     if (isWhole || head.contentLength === 0) this.complete()
     // A client that was not told to continue, or whose body is not read for now, is not slow.
@@ -173,7 +173,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
 
   /** A success would open a tunnel (RFC 9113 §8.5), and nothing here speaks its protocol. */
   prepare(response: OutgoingResponse): OutgoingResponse {
-    if (!this.stream.isTunnel || response.content.kind === 'upgrade' || response.statusCode >= 300) return response
+    if (!this.stream.head.upgrade || response.content.kind === 'upgrade' || response.statusCode >= 300) return response
     response.discard()
     const error = new ProtocolError('WEIR_METHOD_NOT_IMPLEMENTED')
     return new OutgoingResponse().sendProblem(problemFor(error, this.#connection.host.debug))
@@ -196,7 +196,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     cycle.deadlines.enter(phase.LINGER)
     if (
       cycle.owesContinue ||
-      stream.isTunnel ||
+      stream.head.upgrade ||
       stream.head.contentLength - stream.receivedBytes > this.#connection.host.limits.maxDrainSize
     )
       this.#refuseRest()
@@ -244,7 +244,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
   }
 
   #switchTo(tunnel: StreamUser, { protocol, context }: UpgradeContent, recording: Recording | null): void {
-    this.#tunnel = new ContextUser(context, tunnel)
+    this.#tunnel = inContext(context, tunnel, STREAM_EVENTS)
     if (recording !== null) this.#upgrade = new UpgradeRecord(this.#connection.host.observers, recording, TUNNEL_STATUS, protocol, tunnel)
   }
 

@@ -37,6 +37,8 @@ export interface StreamEvents {
   settle(): boolean
 }
 
+export const STREAM_EVENTS = ['onData', 'onEnd', 'onClose', 'settle'] as const
+
 /** Another protocol on a stream, as the exchange sees it. */
 export interface StreamUser extends StreamEvents, OtherProtocol {}
 

@@ -66,3 +66,5 @@ export interface TransportOwner {
    */
   onClose(failure?: Error | null): void
 }
+
+export const TRANSPORT_EVENTS = ['onBytes', 'onEnd', 'onDrain', 'onClose'] as const

@@ -57,7 +57,6 @@ export class RequestReader {
       if (this.listBytes > this.maxListBytes) throw new LimitError('WEIR_HEAD_TOO_LARGE', 'maxRequestHeaderSize', maxRequestHeaderSize)
       stream.head = readHttp2Head(fields, stream.isWhole, this.#limits, this.#offersConnect)
       stream.isHead = stream.head.method === 'HEAD'
-      stream.isTunnel = stream.head.upgrade
     } catch (error) {
       if (!(error instanceof WeirError)) throw error
       stream.refusal = error

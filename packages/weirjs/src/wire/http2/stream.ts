@@ -26,8 +26,6 @@ export class Http2Stream<T> {
   head: Head = NO_HEAD
   /** Whether the response has no body because the method is HEAD. Known even if the rest of the head was refused. */
   isHead = false
-  /** Whether its DATA frames contain another protocol instead of a body (RFC 8441). */
-  isTunnel = false
   /** Why the head was refused; null if it was not. */
   refusal: WeirError | null = null
   /** Whether the request ends with its head. */
@@ -122,7 +120,7 @@ export class Http2Stream<T> {
   /** @internal Whether the body may have `bytes` more than have been received. @param isLast whether those are the last ones */
   mayReceive(bytes: number, isLast: boolean): boolean {
     const { contentLength } = this.head
-    if (contentLength === CHUNKED || this.refusal !== null || this.isTunnel) return true
+    if (contentLength === CHUNKED || this.refusal !== null || this.head.upgrade) return true
     const total = this.receivedBytes + bytes
     return isLast ? total === contentLength : total <= contentLength
   }
