@@ -119,9 +119,10 @@ export class Output<T extends Watched> implements Flushable {
   flushTurn(): void {
     const { output, queuedBytes } = this.#wire.sender
     if (output.end > 0 || queuedBytes > 0) this.#transport.flushSoon(this)
-    else this.#tell()
+    else this.flush()
   }
 
+  /** Writes what is ready, as far as the transport is not full, and tells the responses that wait. */
   flush(): void {
     const { sender } = this.#wire
     const transport = this.#transport
@@ -131,7 +132,14 @@ export class Output<T extends Watched> implements Flushable {
       if (sender.output.end === 0) break
       this.write()
     }
-    this.#tell()
+    if (sender.dry.length > 0 && !this.mustWait)
+      for (let stream = sender.nextHungry(); stream !== null; stream = sender.nextHungry()) stream.owner?.onDry()
+    if (this.#watched.length > 0) {
+      const watched = this.#watched
+      this.#watched = []
+      for (const exchange of watched) if (exchange.settle()) this.#watched.push(exchange)
+    }
+    this.#owner.onFlushed()
   }
 
   /** Writes what is ready, even if the transport is full. */
@@ -180,18 +188,6 @@ export class Output<T extends Watched> implements Flushable {
   /** Whether a source should not be asked for more until what has been sent is on its way. */
   get mustWait(): boolean {
     return isTight && (this.#underWay !== null || !this.isEmpty)
-  }
-
-  #tell(): void {
-    const { sender } = this.#wire
-    if (sender.dry.length > 0 && !this.mustWait)
-      for (let stream = sender.nextHungry(); stream !== null; stream = sender.nextHungry()) stream.owner?.onDry()
-    if (this.#watched.length > 0) {
-      const watched = this.#watched
-      this.#watched = []
-      for (const exchange of watched) if (exchange.settle()) this.#watched.push(exchange)
-    }
-    this.#owner.onFlushed()
   }
 }
 
