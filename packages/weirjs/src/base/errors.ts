@@ -246,9 +246,9 @@ export class BodyNotBufferedError extends WeirError {
 export class BodyAlreadyReadError extends WeirError {
   override readonly name = 'BodyAlreadyReadError'
 
-  /** @param why the reason, if `member` does not make it clear */
-  constructor(member: string, why?: string) {
-    super('WEIR_BODY_ALREADY_READ', why === undefined ? member : `${member}: ${why}`)
+  /** @param why the reason, or what to do */
+  constructor(member: string, why = 'keep what the first reader gets, or call bufferBody() first') {
+    super('WEIR_BODY_ALREADY_READ', `${member}: ${why}`)
   }
 }
 

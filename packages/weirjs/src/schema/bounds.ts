@@ -2,6 +2,7 @@
 
 import { WeirError } from '../base/errors.ts'
 import { shown } from '../base/kind-of.ts'
+import { invalid } from '../base/options.ts'
 
 /** Both bounds are included; infinite if there is no bound. */
 export interface Bounds {
@@ -26,9 +27,13 @@ export function withCounts(bounds: Bounds, change: Partial<Bounds>): Bounds {
 
 function withEnds(bounds: Bounds, change: Partial<Bounds>): Bounds {
   const changed = { ...bounds, ...change }
-  if (changed.min > changed.max)
-    throw new WeirError('WEIR_OPTION_INVALID', `the minimum ${changed.min} is above the maximum ${changed.max}`)
+  if (changed.min > changed.max) throw crossed(changed.min, changed.max)
   return changed
+}
+
+/** The error for a minimum above the maximum, both as a program writes them. */
+export function crossed(min: unknown, max: unknown): WeirError {
+  return invalid(`.min(${min})`, `it is above .max(${max}): write .min(${max}).max(${min}), or change one of them`)
 }
 
 /** For callers that no compiler has checked: JavaScript would compare strings with numbers, too. */

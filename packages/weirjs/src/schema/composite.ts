@@ -43,6 +43,10 @@ export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
     return this.#with(withCounts(this.#count, { min: elements, max: elements }))
   }
 
+  override get readsItself(): boolean {
+    return false
+  }
+
   override get reads(): Reads {
     return this.element.reads === 'json' || this.element instanceof ArraySchema ? 'json' : 'texts'
   }
@@ -170,6 +174,10 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     const { object, found } = this.#readTexts(given, context)
     if (found === null) return object as T
     throw new SchemaError(this.conceal(Mismatch.ofAll(found)), 'name')
+  }
+
+  override get readsItself(): boolean {
+    return false
   }
 
   override get reads(): Reads {

@@ -50,9 +50,8 @@ test('.min and .max allow their own moment', () => {
     new Mismatch('a date like 2024-01-31, not before 2024-01-01, not after 2024-12-31', '2025-01-01'),
   )
   assert.ok(t.dateTime.min(NOON).fromValue(new Date(NOON.getTime() - 1)) instanceof Mismatch)
-  assert.throws(() => t.date.min(NOON).max(new Date(0)), { code: 'WEIR_OPTION_INVALID' })
-  assert.throws(() => t.date.min(new Date(Number.NaN)), { code: 'WEIR_OPTION_INVALID' })
-  const message = /a bound of a date is a string, not a Date$/
+  const message = /a bound is (?:the string "2024-01-01"|a Date), not a valid Date, such as new Date\('2024-01-31'\)$/
+  assert.throws(() => t.date.min(new Date(Number.NaN)), { code: 'WEIR_OPTION_INVALID', message })
   for (const call of ['min', 'max'] as const)
     assert.throws(() => t.date[call]('2024-01-01' as never), { code: 'WEIR_OPTION_INVALID', message })
 })

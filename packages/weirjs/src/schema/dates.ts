@@ -1,7 +1,6 @@
 // Moments, days and wall-clock times. The grammar is in iso.ts.
 
-import { WeirError } from '../base/errors.ts'
-import { kindOf } from '../base/kind-of.ts'
+import { crossed, noEnd } from './bounds.ts'
 import { CheckedTextSchema } from './checked-text.ts'
 import { dateMs, dateTimeMs, hasZone } from './iso.ts'
 import type { JsonSchema } from './json-keywords.ts'
@@ -94,8 +93,9 @@ export class DateSchema<T = Date, Input = string> extends Schema<T, Input> {
   }
 
   #with(range: Range): DateSchema<T, Input> {
-    if (!(range.earliest <= range.latest)) throw new WeirError('WEIR_OPTION_INVALID', '.min is later than .max')
-    return new DateSchema(this.#precision, range, this.presence)
+    const { earliest, latest } = range
+    if (earliest > latest) throw crossed(`new Date('${this.#write(earliest)}')`, `new Date('${this.#write(latest)}')`)
+    return new DateSchema<T, Input>(this.#precision, range, this.presence).fitting()
   }
 
   #parse(text: string, context: ReadContext | undefined): number {
@@ -118,8 +118,8 @@ export class DateSchema<T = Date, Input = string> extends Schema<T, Input> {
 
 /** Checks callers that no compiler has checked. */
 function msOf(end: unknown): number {
-  if (end instanceof Date) return end.getTime()
-  throw new WeirError('WEIR_OPTION_INVALID', `a bound of a date is ${kindOf(end)}, not a Date`)
+  if (end instanceof Date && !Number.isNaN(end.getTime())) return end.getTime()
+  throw noEnd(end, "a valid Date, such as new Date('2024-01-31')")
 }
 
 /** A wall-clock date and time without a zone. It is checked but stays a string, because a Date cannot hold one without a made-up zone. */

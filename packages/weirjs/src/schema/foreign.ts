@@ -31,6 +31,10 @@ export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
     this.#schema = schema
   }
 
+  override get readsItself(): boolean {
+    return false
+  }
+
   override get reads(): Reads {
     return 'texts'
   }

@@ -82,6 +82,10 @@ export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
     return this.#target
   }
 
+  override get readsItself(): boolean {
+    return false
+  }
+
   override get reads(): Reads {
     return this.#ask('reads', 'json', () => this.target.reads)
   }

@@ -41,7 +41,7 @@ const EVERY: Readonly<Record<string, [schema: Schema<unknown>, value: unknown]>>
 for (const [name, [schema, value]] of Object.entries(EVERY)) {
   test(`the message of ${name} replaces the expectation, wherever the value is read from`, () => {
     const said = schema.message('what we want').nullable()
-    for (const one of [said, said.optional().default(1 as never)]) {
+    for (const one of [said, said.optional().default(null as never)]) {
       const read = one.fromValue(value)
       assert.ok(read instanceof Mismatch)
       assert.deepEqual([read.expected, read.path], ['what we want', []])
@@ -61,7 +61,10 @@ for (const [name, [schema, value]] of Object.entries(EVERY)) {
       named.nullable(),
       named.message('x'),
       named.secret(),
-      named.optional().nullable().default(1),
+      named
+        .optional()
+        .nullable()
+        .default(null as never),
     ])
       assert.equal(one.name, 'Thing')
   })

@@ -161,6 +161,7 @@ export function show(value: unknown): string | undefined {
       return String(value)
     case 'object':
       if (value === null) return 'null'
+      if (value instanceof Date) return String(value.toJSON() ?? value)
       return Array.isArray(value) ? `an array of ${value.length}` : 'an object'
     default:
       return `a ${typeof value}`

@@ -4,9 +4,8 @@
 // `Number()` and `parseInt` accept all of those.
 
 import { DASH, DOT, ZERO } from '../base/ascii.ts'
-import { WeirError } from '../base/errors.ts'
 
-import { ANY_NUMBER, type Bounds, boundKeywords, noEnd, saysNumbers, withNumbers } from './bounds.ts'
+import { ANY_NUMBER, type Bounds, boundKeywords, crossed, noEnd, saysNumbers, withNumbers } from './bounds.ts'
 import type { JsonSchema } from './json-keywords.ts'
 import type { JsonSchemaWriter } from './json-schema.ts'
 import type { Mismatch } from './mismatch.ts'
@@ -35,12 +34,12 @@ export class NumberSchema<T = number, Input = number> extends Schema<T, Input> {
 
   /** `least` or more. */
   min(least: number): NumberSchema<T, Input> {
-    return new NumberSchema(this.#whole, withNumbers(this.#bounds, { min: least }), this.presence)
+    return this.#with({ min: least })
   }
 
   /** `most` or less. */
   max(most: number): NumberSchema<T, Input> {
-    return new NumberSchema(this.#whole, withNumbers(this.#bounds, { max: most }), this.presence)
+    return this.#with({ max: most })
   }
 
   override optional(): NumberSchema<T | undefined, Input | undefined> {
@@ -75,6 +74,10 @@ export class NumberSchema<T = number, Input = number> extends Schema<T, Input> {
 
   protected override keywords(): JsonSchema {
     return { type: this.#whole ? 'integer' : 'number', ...boundKeywords(this.#bounds, 'minimum', 'maximum') }
+  }
+
+  #with(change: Partial<Bounds>): NumberSchema<T, Input> {
+    return new NumberSchema<T, Input>(this.#whole, withNumbers(this.#bounds, change), this.presence).fitting()
   }
 
   #fits(value: number): boolean {
@@ -152,9 +155,8 @@ export class BigIntSchema<T = bigint, Input = string | number> extends Schema<T,
     for (const end of Object.values(change)) if (typeof end !== 'bigint') throw noEnd(end, 'a bigint')
     const bounds = { ...this.#bounds, ...change }
     const { min, max } = bounds
-    if (min !== null && max !== null && min > max)
-      throw new WeirError('WEIR_OPTION_INVALID', `the minimum ${min} is above the maximum ${max}`)
-    return new BigIntSchema(bounds, this.presence)
+    if (min !== null && max !== null && min > max) throw crossed(`${min}n`, `${max}n`)
+    return new BigIntSchema<T, Input>(bounds, this.presence).fitting()
   }
 
   #fits(value: bigint): boolean {

@@ -315,7 +315,7 @@ test('a checked picker names everything that does not fit', () => {
     '/user/name: expected a string, got null',
     '/list: expected an array of at most 1 element, each a whole number, got an array of 2',
     '/level: expected a whole number, got nothing',
-    '/day: expected a date like 2024-01-31, got an object',
+    '/day: expected a date like 2024-01-31, got 1970-01-01T00:00:00.005Z',
     '/kind/a: expected a whole number, got "x"',
   ])
 })

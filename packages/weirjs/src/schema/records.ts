@@ -43,6 +43,10 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
     return this.#with(withCounts(this.#count, { max: properties }))
   }
 
+  override get readsItself(): boolean {
+    return false
+  }
+
   override get reads(): Reads {
     return 'json'
   }

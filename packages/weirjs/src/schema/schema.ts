@@ -4,7 +4,8 @@
 // new one, so a schema may be kept in a constant and refined in many places.
 
 import { WeirError } from '../base/errors.ts'
-import { shown } from '../base/kind-of.ts'
+import { kindOf, shown } from '../base/kind-of.ts'
+import { invalid } from '../base/options.ts'
 
 import { makerOf } from './default-value.ts'
 import { type JsonSchema, orNull } from './json-keywords.ts'
@@ -86,6 +87,11 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return 'text'
   }
 
+  /** Whether it reads what it returns. Composite values may have parts that a schema of another library converts. @internal */
+  get readsItself(): boolean {
+    return true
+  }
+
   /** Its name in documents, set by `t.named`; null if it has none. */
   get name(): string | null {
     return this.presence.name
@@ -159,13 +165,14 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
   }
 
   /**
-   * Sets the value that replaces a missing one. It is not checked. A Date, an array or an object is copied for every use, so that one
-   * request cannot change the default of the next.
+   * Sets the value that replaces a missing one, as handlers get it. A function is not called. A Date, an array or an object is copied for every
+   * use, so that one request cannot change the default of the next.
    *
-   * @throws WEIR_OPTION_INVALID for a value that `structuredClone` cannot copy
+   * @throws WEIR_OPTION_INVALID for a value that `structuredClone` cannot copy, and for a text, number, bigint, boolean or date that does not fit
    */
   default(value: Exclude<T, undefined>): Schema<Exclude<T, undefined>, Input | undefined> {
-    return this.again({ ...this.presence, optional: false, fallback: makerOf(value) }) as Schema<Exclude<T, undefined>, Input | undefined>
+    const schema = this.again({ ...this.presence, optional: false, fallback: makerOf(value) }).fitting()
+    return schema as Schema<Exclude<T, undefined>, Input | undefined>
   }
 
   /**
@@ -250,6 +257,19 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     const own = name === null ? this.keywords(writer) : writer.define(name, this, () => this.keywords(writer))
     const schema = nullable ? orNull(own) : own
     return fallback === null || this.holdsSecret ? schema : writer.withDefault(schema, this.toJson(fallback()))
+  }
+
+  /** Itself. @throws WEIR_OPTION_INVALID if its default does not fit @internal */
+  fitting(): this {
+    const { fallback } = this.presence
+    if (fallback === null || !this.readsItself) return this
+    const value = fallback()
+    const read = value === null ? this.readNull(undefined) : this.readValue(value, undefined)
+    if (read === value) return this
+    throw invalid(
+      '.default()',
+      `the value is ${this.mismatch(value).actual}, not ${read instanceof Mismatch ? this.#description : kindOf(read)}`,
+    )
   }
 
   /** The same schema with another presence. */

@@ -80,7 +80,7 @@ export class TextSchema<T = string, Input = string> extends CheckedTextSchema<T,
   }
 
   #with(change: Partial<TextRules>): TextSchema<T, Input> {
-    return new TextSchema({ ...this.#rules, ...change }, this.presence)
+    return new TextSchema<T, Input>({ ...this.#rules, ...change }, this.presence).fitting()
   }
 }
 

@@ -41,6 +41,10 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
     return this.#tag
   }
 
+  override get readsItself(): boolean {
+    return false
+  }
+
   override get reads(): Reads {
     const all = this.members.map(({ reads }) => reads)
     return all.includes('texts') ? 'texts' : all.includes('text') ? 'text' : 'json'

@@ -80,7 +80,7 @@ inBothReadModes('forms in memory', (serve) => {
       const error = {
         name: 'BodyAlreadyReadError',
         code: 'WEIR_BODY_ALREADY_READ',
-        message: 'a body stream can be read only once: bodyFile()',
+        message: 'a body stream can be read only once: bodyFile(): keep what the first call returned',
       }
       assert.deepEqual(await see(t, encodeForm(FORM), look, { mode }), [SUMMARY, error, error])
     })

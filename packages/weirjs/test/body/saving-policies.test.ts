@@ -39,10 +39,10 @@ inBothReadModes('a file that is being saved has one reader', (serve) => {
   type Read = (content: Readable, save: () => Promise<unknown>) => unknown
   const BESIDE =
     /^a body stream can be read only once: saveTo\(\): something else reads it, such as a "data" listener or pipe\(\); .* onProgress$/
-  const READ = /^a body stream can be read only once: saveTo\(\): some of it has already been read$/
+  const READ = /^a body stream can be read only once: saveTo\(\): some of it has already been read: save it first$/
   const TAKEN =
     /^a body stream can be read only once: content\.on\('(?:data|readable)'\): saveTo\(\) reads the bytes of this file; .* onProgress /
-  const SAVED = /^a body stream can be read only once: saveTo\(\): the file is already being saved$/
+  const SAVED = /^a body stream can be read only once: saveTo\(\): the file is already being saved: use what the first call returns$/
   const rows: [what: string, when: 'before' | 'right after', read: Read, message: RegExp][] = [
     ["on('data')", 'before', (content) => content.on('data', () => {}), BESIDE],
     ["on('readable')", 'before', (content) => content.on('readable', () => {}), BESIDE],

@@ -44,6 +44,8 @@ const MISTAKES: Readonly<Record<string, () => unknown>> = {
   'two policies with one name': () => quiet().use(csrf()).use(csrf()),
   'a path in place of middleware': () => quiet().use(wrong('/api')),
   'a default that cannot be copied': () => t.object({}).default(wrong({ call() {} })),
+  'a default that does not fit': () => t.int.default(wrong('x')),
+  'a minimum above the maximum': () => t.date.min(new Date(1)).max(new Date(0)),
   'a status as text': () => new HttpResponse().status(wrong('404')),
   'a table without columns': () => csv([], { columns: [] }),
   'no scheme': () => auth({ schemes: [] }),

@@ -79,7 +79,8 @@ test('a body whose reader is being loaded waits for it, and nothing else can tak
   const read = body.hold(promise, takeText(body))
   assert.equal(push('one '), false, 'the engine waits')
   assert.equal(body.isUnread, false)
-  await assert.rejects(body.collect('bufferBody()'), { code: 'WEIR_BODY_ALREADY_READ' })
+  const message = 'a body stream can be read only once: bufferBody(): keep what the first reader gets, or call bufferBody() first'
+  await assert.rejects(body.collect('bufferBody()'), { code: 'WEIR_BODY_ALREADY_READ', message })
   assert.throws(() => body.text('body'), { code: 'WEIR_BODY_ALREADY_READ' })
   const second = body.hold(promise, takeText(body))
   resolve('late')

@@ -25,7 +25,7 @@ export class MemoryForm {
 
   /** `request.bodyFile()` */
   async takeFile(contentType: string | null, body: RequestBody): Promise<MultipartFormData> {
-    if (this.#isFileTaken) throw new BodyAlreadyReadError('bodyFile()')
+    if (this.#isFileTaken) throw new BodyAlreadyReadError('bodyFile()', 'keep what the first call returned')
     this.#isFileTaken = true
     const form = await readForm('bodyFile()', contentType, body, DEFAULT_FORM_LIMITS)
     if (form === null) throw new WeirError('WEIR_MULTIPART_INVALID')

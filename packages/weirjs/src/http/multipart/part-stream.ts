@@ -87,7 +87,7 @@ export class PartStream extends Readable {
    * @returns why it cannot be reserved, or null
    */
   reserve(owner: string): string | null {
-    if (this.#reservedBy !== null) return 'the file is already being saved'
+    if (this.#reservedBy !== null) return 'the file is already being saved: use what the first call returns'
     if (this.#isSkipped) return 'onFile returned before the file was read, so it was skipped'
     const other = otherReader(this)
     if (other === null) this.#reservedBy = owner
@@ -140,7 +140,7 @@ export class PartStream extends Readable {
 
 /** Why `stream` can no longer be read as a whole: something reads it, or has read some of it. Null when it can. */
 export function otherReader(stream: Readable): string | null {
-  if (stream.readableDidRead || stream.readableEnded) return 'some of it has already been read'
+  if (stream.readableDidRead || stream.readableEnded) return 'some of it has already been read: save it first'
   if (stream.readableFlowing !== true && stream.listenerCount('data') === 0 && stream.listenerCount('readable') === 0) return null
   return 'something else reads it, such as a "data" listener or pipe(); to count bytes, use the option onProgress'
 }

@@ -129,7 +129,8 @@ class FetchExchange implements Carrier, ResponseOwner, Timed {
       this.#reject(signal.reason)
       return
     }
-    if (this.#request.bodyUsed || body?.locked === true) throw new WeirError('WEIR_BODY_ALREADY_READ', 'server.fetch()')
+    if (this.#request.bodyUsed || body?.locked === true)
+      throw new WeirError('WEIR_BODY_ALREADY_READ', 'server.fetch(): pass a Request that nothing has read, such as request.clone()')
     try {
       this.#head = readFetchHead(this.#request, this.#connection.host.limits)
     } catch (error) {

@@ -104,7 +104,12 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
       return
     }
     if (incoming.readableDidRead || incoming.readableEnded) {
-      this.#fail(new WeirError('WEIR_BODY_ALREADY_READ', 'something before toNodeListener() has read it'))
+      this.#fail(
+        new WeirError(
+          'WEIR_BODY_ALREADY_READ',
+          'something before toNodeListener() has read it: remove the body parser there, or let it keep `rawBody`',
+        ),
+      )
       return
     }
     this.#isListening = true
