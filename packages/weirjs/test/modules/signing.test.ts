@@ -54,9 +54,14 @@ describe('a link that was changed is refused', () => {
     'another signature': link.slice(0, -1) + (link.endsWith('A') ? 'E' : 'A'),
     'a shorter signature': link.slice(0, -1),
     'another version': link.replace('signature=1', 'signature=2'),
+    'a signature as a part of the value before it': link.replace('&signature', '?signature'),
     'two signatures': `${link}&${link.slice(link.indexOf('signature'))}`,
   }
   for (const [what, url] of Object.entries(CHANGED)) test(what, async () => assert.equal(await statusOf(url), INVALID))
+
+  test('a signature as a part of the path', async () => {
+    assert.equal(await statusOf(links.sign('/files/a', { expiresIn: '5m' }).replace('?', '&')), INVALID)
+  })
 
   test('while the link itself works', async () => assert.equal(await statusOf(link), '200'))
 })

@@ -64,7 +64,7 @@ export const SIGN_RULES = rules<SignOptions>('sign')({
 
 const LEAST_KEY_BYTES = 32
 /** The version of the format, seconds since 1970, and 32 bytes. */
-const SIGNATURE = /[?&]signature=1\.([1-9]\d{0,11})\.([\w-]{43})$/
+const SIGNATURE = /([?&])signature=1\.([1-9]\d{0,11})\.([\w-]{43})$/
 
 /**
  * Returns an object that signs links and checks them. Anyone who has a link may use it as often as they like until it expires, and pass it on. The
@@ -80,7 +80,7 @@ export function signing(options: SigningOptions): Signing {
       const { expiresIn, method } = SIGN_RULES.read(signOptions)
       const target = targetOf(path)
       const expires = Math.ceil((clock.wallTime() + expiresIn) / 1000)
-      return `${target}${target.includes('?') ? '&' : '?'}signature=1.${expires}.${macOf(keys[0]!, method, target, expires)}`
+      return `${target}${separatorAfter(target)}signature=1.${expires}.${macOf(keys[0]!, method, target, expires)}`
     },
     required(given?: unknown) {
       if (kindOf(given) === 'an HttpSession')
@@ -90,10 +90,12 @@ export function signing(options: SigningOptions): Signing {
         gate(session): void {
           const { method, url, clock: now } = exchange(session)
           const found = SIGNATURE.exec(url)
-          if (found === null) throw new WeirError('WEIR_SIGNATURE_INVALID', 'the link has no signature at its end, or one of another form')
-          const expires = Number(found[1])
-          const given = Buffer.from(found[2]!)
-          const target = url.slice(0, found.index)
+          const target = url.slice(0, found?.index)
+          // With the other character, it would belong to the path, or to the value before it, and lead to what nobody has signed.
+          if (found === null || found[1] !== separatorAfter(target))
+            throw new WeirError('WEIR_SIGNATURE_INVALID', 'the link has no signature at its end, or one of another form')
+          const expires = Number(found[2])
+          const given = Buffer.from(found[3]!)
           const signed = method === 'HEAD' ? 'GET' : method
           if (!keys.some((key) => timingSafeEqual(Buffer.from(macOf(key, signed, target, expires)), given)))
             throw new WeirError('WEIR_SIGNATURE_INVALID', 'no key has signed this link for this method')
@@ -114,6 +116,11 @@ export function signing(options: SigningOptions): Signing {
       }
     },
   }
+}
+
+/** What stands between a target and one more parameter. */
+function separatorAfter(target: string): string {
+  return target.includes('?') ? '&' : '?'
 }
 
 /** No method and no target of a request has a line break. */
