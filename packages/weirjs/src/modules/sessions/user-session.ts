@@ -78,9 +78,9 @@ export class OpenSession implements UserSession {
   #changed: Set<string> | null = null
   #isCommitted = false
   #setCookies: readonly string[] | null = null
-  /** When the client has signed out, if it has no store that knows. A session that began before has ended. */
+  /** When the session of the client has ended, if it has no store that knows. A session that began before has ended, too. */
   #endedAt: number | null = null
-  /** Whether it has signed out in this exchange. */
+  /** Whether a session has ended in this exchange. */
   #isEnded = false
   /** While it is being opened. */
   entering: Promise<OpenSession> | null = null
@@ -166,19 +166,31 @@ export class OpenSession implements UserSession {
     const before = this.#state
     const staysWith = before !== null && (before.principal === null || before.principal.id === principal.id)
     const rehearsed = Object.freeze({ ...principal, claims: claims.rehearse(principal.claims) })
-    this.#change({ startedAt: this.#beginning, principal: rehearsed, data: staysWith ? before.data : data.empty, extra })
+    // Another principal begins after the end of the session before.
+    const startedAt = before === null || staysWith ? this.#beginning : this.#endOf(before)
+    this.#change({ startedAt, principal: rehearsed, data: staysWith ? before.data : data.empty, extra })
+    if (before !== null && !staysWith) this.#rememberEnd(startedAt)
     this.#isReplaced = true
   }
 
   signOut(): void {
     this.#checkChange()
-    if (this.#settings.keeping.store === null) {
-      this.#endedAt = Math.max(this.#beginning, (this.#state?.startedAt ?? 0) + 1)
-      this.#isEnded = true
-    }
+    this.#rememberEnd(this.#endOf(this.#state))
     this.#state = null
     this.#isReplaced = true
     this.#changed = null
+  }
+
+  /** When a session ends, so that it and all before it have begun earlier. */
+  #endOf(state: State | null): number {
+    return Math.max(this.#beginning, (state?.startedAt ?? 0) + 1)
+  }
+
+  /** A store knows that the session has ended. Without one, the client has to say so. */
+  #rememberEnd(endedAt: number): void {
+    if (this.#settings.keeping.store !== null) return
+    this.#endedAt = endedAt
+    this.#isEnded = true
   }
 
   /** @throws WEIR_SESSION_TOO_LARGE before anything has changed */

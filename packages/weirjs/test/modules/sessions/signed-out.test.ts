@@ -80,6 +80,29 @@ for (const path of ['/later', '/slow'])
     assert.equal(await who(), null, 'not even after another sign-in')
   })
 
+for (const path of ['/later', '/slow'])
+  test(`the response to ${path}, which arrives after another principal has signed in, does not bring the first one back`, async () => {
+    const { clock, jar, send, ask, who, entered, released } = browserOf()
+    await ask('POST', '/login/ann')
+    await clock.advance(10 * MINUTE)
+    const later = send('GET', path)
+    await entered.promise
+    await ask('POST', '/login/bob')
+    assert.equal(await who(), 'bob')
+    released.open()
+    const response = await later
+    assert.equal(setCookies(response).length, 1)
+    jar.receive(response)
+    assert.equal(await who(), null)
+  })
+
+test('who signs in again keeps one cookie', async () => {
+  const { jar, ask } = browserOf()
+  await ask('POST', '/login/ann')
+  await ask('POST', '/login/ann')
+  assert.deepEqual([...jar.cookies.keys()], ['__Host-session'])
+})
+
 test('what remembers the sign-out is kept for as long as the session could last', async () => {
   const { ask } = browserOf()
   await ask('POST', '/login/ann')
