@@ -53,6 +53,7 @@ function programOf(reached: string[]): HttpServer {
   })
   server.mapGet('/', (_, { response }) => response.html(PAGE))
   server.mapGet('/data', () => 'secret')
+  server.mapGet('/stale', (_, { response }) => response.header('Cache-Control', 'public, max-age=0').text('secret'))
   server.mapPost('/run', () => 'ran')
   server.mapGet('/script.js', (_, { response }) => response.contentType('text/javascript').text('window.stolen = 1'))
   server.mapGet('/image.svg', (_, { response }) => response.contentType('image/svg+xml').text('<svg xmlns="http://www.w3.org/2000/svg"/>'))
@@ -236,9 +237,9 @@ test('an old cookie, after a crash, opens neither the next instance nor another 
 test('a program that has the port afterwards finds nothing in the cache of the browser', { skip: noChromium }, async (t) => {
   const { running, page } = await signedIn(t)
   await page.goto(`${running.url}/`)
-  const keptOf = (cache: string): string =>
-    `fetch('/data', { cache: '${cache}', mode: 'same-origin' }).then((response) => response.text(), () => 'nothing')`
-  assert.equal(await page.evaluate(keptOf('default')), 'secret')
+  const keptOf = (cache: string, path = '/data'): string =>
+    `fetch('${path}', { cache: '${cache}', mode: 'same-origin' }).then((response) => response.text(), () => 'nothing')`
+  for (const path of ['/data', '/stale']) assert.equal(await page.evaluate(keptOf('default', path)), 'secret')
   await page.goto('about:blank')
   await running.stop()
   const other = new HttpServer('127.0.0.1', running.port, { logger: null })
@@ -246,8 +247,10 @@ test('a program that has the port afterwards finds nothing in the cache of the b
   await other.start()
   t.after(() => other.stop({ grace: 0 }))
   await page.goto(`${running.url}/`)
-  assert.equal(await page.evaluate(keptOf('only-if-cached')), 'nothing')
-  assert.match(String(await page.evaluate(keptOf('force-cache'))), /WEIR_ROUTE_NOT_FOUND/)
+  for (const path of ['/data', '/stale']) {
+    assert.equal(await page.evaluate(keptOf('only-if-cached', path)), 'nothing')
+    assert.match(String(await page.evaluate(keptOf('force-cache', path))), /WEIR_ROUTE_NOT_FOUND/)
+  }
 })
 
 test('two programs on this machine are open in one browser at the same time', { skip: noChromium }, async (t) => {

@@ -28,8 +28,8 @@ const FIELDS = [
   ...['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Policy', 'same-origin', 'Cross-Origin-Opener-Policy', 'same-origin'],
 ]
 
-/** Values of Cache-Control with which a handler or `staticFiles` asks browsers to revalidate each time. Browsers still store such responses. */
-const NOT_FOR_LATER = /^(?:private, *)?(?:no-cache)?$/
+/** Directives with which a handler says for how long browsers may use a response. They also store those that they have to revalidate each time. */
+const FOR_LATER = /(?:^|[\s,])(?:immutable|(?:max-age|stale-while-revalidate|stale-if-error)\s*=\s*"?0*[1-9])/i
 
 /** How many connections are known to be of this user. */
 const MOST_CONNECTIONS = 256
@@ -96,7 +96,7 @@ export class Door {
         if (response.content.kind === 'upgrade') return
         responseHandle(response).addMissing(FIELDS)
         // After a crash, another program may have the port, and its pages read what the browser has kept of this origin.
-        if (NOT_FOR_LATER.test(response.getHeader('Cache-Control') ?? '')) response.header('Cache-Control', 'no-store')
+        if (!FOR_LATER.test(responseHandle(response).listHeader('Cache-Control') ?? '')) response.header('Cache-Control', 'no-store')
       },
       check: (policies, where, route) => {
         if (!this.#settings.isExposed) return

@@ -356,14 +356,23 @@ test('browsers keep no response, unless a handler says for how long', async (t) 
   for (const [path, field] of [
     ['/checked', 'no-cache'],
     ['/own', 'private, no-cache'],
+    ['/private', 'private'],
+    ['/reversed', 'no-cache, private'],
+    ['/stale', 'public, max-age=0'],
+    ['/strict', 'max-age=00, must-revalidate'],
     ['/kept', 'max-age=60'],
+    ['/renewed', 'max-age=0, stale-while-revalidate=60'],
+    ['/forever', 'public, immutable'],
   ] as const)
     server.mapGet(path, (_, { response }) => response.header('Cache-Control', field).text('ok'))
   const { port } = await opened(t, server)
   const fieldOf = async (path: string): Promise<string | null> =>
     (await send(port, `GET ${path}`, `Authorization: Bearer ${secret}`)).header('cache-control')
-  for (const path of ['/', '/checked', '/own', '/nothing']) assert.equal(await fieldOf(path), 'no-store', path)
+  for (const path of ['/', '/checked', '/own', '/private', '/reversed', '/stale', '/strict', '/nothing'])
+    assert.equal(await fieldOf(path), 'no-store', path)
   assert.equal(await fieldOf('/kept'), 'max-age=60')
+  assert.equal(await fieldOf('/renewed'), 'max-age=0, stale-while-revalidate=60')
+  assert.equal(await fieldOf('/forever'), 'public, immutable')
 })
 
 test('no secret is in what is logged, observed as a URL, or sent back', async (t) => {
