@@ -145,8 +145,9 @@ test('what slow readers have not taken stays within a bound, and whoever reads g
         assert.ok(held <= bound, `${held} bytes of ${count} clients`)
       }
       for (const { way } of clients) way.isReading = true
-      for (let rest = true; rest; ) {
-        rest = clients.reduce((some, { way }) => way.take() || some, false)
+      // On a busy machine, responses go on in a later turn once the time of one is over.
+      for (let idleTurns = 0; idleTurns < 100; idleTurns++) {
+        if (clients.reduce((some, { way }) => way.take() || some, false)) idleTurns = 0
         await turn()
       }
       for (const { way } of clients) assert.ok(way.received >= BODY_BYTES, `${way.received} bytes`)

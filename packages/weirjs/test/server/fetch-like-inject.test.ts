@@ -2,7 +2,7 @@
 // as Fetch can express them, and requests to handlers with results of every kind.
 
 import assert from 'node:assert/strict'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
@@ -182,6 +182,7 @@ describe('results of every kind', () => {
     const folder = join(await temporaryFolder(t), 'files')
     await mkdir(folder)
     await writeFile(join(folder, 'a.txt'), 'x'.repeat(100_000))
+    await utimes(join(folder, 'a.txt'), 1_000_000, 1_000_000) // its ETag is weak as long as it is new
     const server = new HttpServer({ logger: null })
     server.use((session, next) => {
       session.response.header('X-Request', session.request.method)
