@@ -160,7 +160,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
 
   /** For a server's own route, the path as written: it must begin with a slash. */
   #pathOf(path: string): string {
-    return this.#scope.prefix === '' ? path : joinPaths(this.#scope.prefix, path)
+    return this.#scope.prefix === '' || typeof path !== 'string' ? path : joinPaths(this.#scope.prefix, path)
   }
 
   /**

@@ -228,8 +228,9 @@ export function checkUpgrade(head: RequestHead, own: OutgoingResponse, protocol:
  */
 let prepareFile: typeof import('../http/files/file.ts').prepareFile | undefined
 
-async function openFile({ head }: Exchange, response: OutgoingResponse, file: FileContent): Promise<OutgoingResponse> {
+async function openFile(exchange: Exchange, response: OutgoingResponse, file: FileContent): Promise<OutgoingResponse> {
   prepareFile ??= (await import('../http/files/file.ts')).prepareFile
-  await prepareFile({ method: head.method, header: (name) => head.get(name) }, response, file)
+  const { head } = exchange
+  await prepareFile({ method: head.method, header: (name) => head.get(name) }, response, file, isStrict(exchange))
   return response
 }

@@ -34,8 +34,13 @@ export function unknownName(name: string, names: readonly string[], elsewhere: R
   const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : names.find((one) => plain(one) === plain(name))
   if (meant !== undefined) return `${quoted}: it is called "${meant}"`
   if (names.length === 0) return quoted
+  return `${quoted}${perhaps(name, names)}; the options are ${names.join(', ')}`
+}
+
+/** `, perhaps "x"`; empty if none of the names was probably meant. */
+export function perhaps(name: string, names: readonly string[]): string {
   const near = names.find((one) => isMeant(one, name) || plain(one) === bare(name))
-  return `${quoted}${near === undefined ? '' : `, perhaps "${near}"`}; the options are ${names.join(', ')}`
+  return near === undefined ? '' : `, perhaps "${near}"`
 }
 
 /** Whether a name was probably meant by another, which differs in case, `_` and `-`, or in a letter. */

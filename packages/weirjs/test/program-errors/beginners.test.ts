@@ -1,6 +1,7 @@
 // Typical first mistakes: each message tells what to write instead.
 
 import assert from 'node:assert/strict'
+import { resolve } from 'node:path'
 import { describe, test } from 'node:test'
 
 import { file, form, HttpServer, multipart, t } from '../../src/index.ts'
@@ -18,6 +19,21 @@ describe('mapping', () => {
     'an option that does not exist': [
       () => quiet().mapGet('/a', { timeot: 5 } as never, handler),
       /"timeot" of \/a is neither a schema nor an option of a route; the options are use, .*requestTimeout/,
+    ],
+    'an option with another letter case': [
+      () => quiet().mapGet('/a', { requestTimeOut: 5 } as never, handler),
+      /nor an option of a route, perhaps "requestTimeout"; the options are /,
+    ],
+    'a contract in place of a method': [
+      () => quiet().map({} as never, {} as never, {} as never),
+      /an object is not a method such as "GET": a contract is mapped by mapContract\(contract, handlers\)$/,
+    ],
+    'the same in a group': [
+      () =>
+        quiet()
+          .group('/a')
+          .map({} as never, {} as never, {} as never),
+      /: a contract is mapped by mapContract/,
     ],
     'an option by its name elsewhere': [
       () => quiet().mapGet('/a', { timeout: 5 } as never, handler),
@@ -98,4 +114,61 @@ test('a response that does not end, read whole by a test client', async () => {
   const client = connect(server, { patienceMs: 1 })
   await assert.rejects(client.get('/a'), /waited 1 ms for more of the response 200 to GET \/a; no more bytes had arrived$/)
   client.abort()
+})
+
+describe('a file that does not exist', () => {
+  const server = (options: object = {}) =>
+    new HttpServer('127.0.0.1', 0, { logger: null, ...options })
+      .mapGet('/absolute', (_, { response }) => response.file('/none/a.txt'))
+      .mapGet('/relative', (_, { response }) => response.file('none/a.txt'))
+      .mapGet('/directory', (_, { response }) => response.file(process.cwd()))
+  const detailOf = (text: string) => (JSON.parse(text) as { readonly detail?: string }).detail
+
+  test('is named in tests', async () => {
+    const detail = async (url: string) => detailOf((await server().inject(url)).text())
+    assert.equal(await detail('/absolute'), `${JSON.stringify(resolve('/none/a.txt'))} is not a file`)
+    assert.equal(await detail('/directory'), `${JSON.stringify(process.cwd())} is not a file`)
+    assert.equal(
+      await detail('/relative'),
+      `${JSON.stringify(resolve('none/a.txt'))} is not a file: write join(import.meta.dirname, "none/a.txt") if it is beside the program, and not in its working directory`,
+    )
+  })
+
+  for (const debug of [true, false])
+    test(`is named to clients ${debug ? 'with' : 'only with'} debug`, async (t) => {
+      const running = server({ debug })
+      await running.start()
+      t.after(() => running.stop())
+      const response = await fetch(`http://127.0.0.1:${running.port}/absolute`)
+      assert.equal(response.status, 404)
+      assert.equal(detailOf(await response.text()), debug ? `${JSON.stringify(resolve('/none/a.txt'))} is not a file` : undefined)
+    })
+})
+
+test('a misspelt parameter of the path is a warning with the line of the program', () => {
+  const warned: string[] = []
+  const server = new HttpServer({ logger: { error: () => {}, warn: (says: string) => warned.push(says) } as never })
+  server.mapGet('/users/:id', { idd: t.int }, handler)
+  assert.equal(warned.length, 1)
+  assert.match(
+    warned[0]!,
+    /^weir: "idd" of GET \/users\/:id \(inline\) at .*beginners\.test\.[jt]s:\d+:\d+ is read from the query: if ":id" of the path is meant, write "id"$/,
+  )
+})
+
+test('a URL of a test begins with a slash', async () => {
+  const server = quiet().mapGet('/users', handler)
+  for (const [url, meant] of [
+    ['users', '/users'],
+    ['users/5?at=10:30', '/users/5?at=10:30'],
+    ['', '/'],
+    ['?a=1', '/?a=1'],
+  ] as const) {
+    const message = `an option or argument is invalid: a test cannot send url "${url}": write "${meant}"`
+    for (const send of [() => server.inject(url), () => connect(server).get(url), () => server.explain(url)])
+      await assert.rejects(async () => send(), { code: 'WEIR_OPTION_INVALID', message })
+  }
+  await assert.rejects(server.inject('/a b'), { message: /url "\/a b": write a path such as "\/users", encoded as by encodeURI\(\)$/ })
+  assert.equal((await server.inject('http://localhost/users')).text(), 'x')
+  assert.equal((await server.inject({ method: 'OPTIONS', url: '*' })).status, 204)
 })

@@ -102,9 +102,12 @@ test('every entry needs a handler, and every handler an entry', () => {
   refuses([api, { ...handlers, save: null }], '"save" of a contract (POST /users) has no handler: give it one under this name')
   refuses(
     [api, { ...handlers, usr: () => 1 }],
-    'there is a handler for "usr", but the contract has no such entry; its entries are user, save',
+    'there is a handler for "usr", but the contract has no such entry, perhaps "user"; its entries are user, save',
   )
-  refuses([api, handlers, { usr: {} }], 'there is an option for "usr", but the contract has no such entry; its entries are user, save')
+  refuses(
+    [api, handlers, { usr: {} }],
+    'there is an option for "usr", but the contract has no such entry, perhaps "user"; its entries are user, save',
+  )
   refuses([api, undefined], 'the handlers of a contract must be an object, not undefined')
   refuses([null, handlers], 'a contract must be an object, not null')
   refuses(

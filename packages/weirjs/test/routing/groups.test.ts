@@ -393,7 +393,7 @@ const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   ],
   'an unknown option of a group': [
     () => quiet().group('/g', { hots: 'a' } as never),
-    /"hots" of group \/g is neither a schema nor an option of a group; the options are use, host, /,
+    /"hots" of group \/g is neither a schema nor an option of a group, perhaps "host"; the options are use, host, /,
   ],
   'tags that are not strings': [() => quiet().group('/g', { tags: [5] as never }), /"tags" of group \/g: 5 is not a string$/],
   'a schema on a class': [

@@ -2,6 +2,7 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
+import { perhaps } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { isPlainObject } from '../../schema/composite.ts'
 
@@ -110,7 +111,9 @@ function routeOf(mapping: Mapping, name: string, entry: unknown, handlers: Recor
   const ownOptions = recordOf(`the options of "${name}"`, options)
   for (const option of Object.keys(ownOptions)) {
     if (!SERVER_OPTION_NAMES.includes(option))
-      throw wrong(`"${option}" of "${name}" is not an option of mapContract; the options are ${SERVER_OPTION_NAMES.join(', ')}`)
+      throw wrong(
+        `"${option}" of "${name}" is not an option of mapContract${perhaps(option, SERVER_OPTION_NAMES)}; the options are ${SERVER_OPTION_NAMES.join(', ')}`,
+      )
     if (Object.hasOwn(declaration, option)) throw wrong(`"${option}" of "${name}" is a parameter, and cannot be an option`)
   }
   for (const [option, value] of Object.entries(declaration)) {
@@ -148,7 +151,10 @@ function recordOf(what: string, value: unknown): Record<string, unknown> {
 }
 
 function surplus(what: string, name: string, entries: object): WeirError {
-  return wrong(`there is ${what} for "${name}", but the contract has no such entry; its entries are ${Object.keys(entries).join(', ')}`)
+  const names = Object.keys(entries)
+  return wrong(
+    `there is ${what} for "${name}", but the contract has no such entry${perhaps(name, names)}; its entries are ${names.join(', ')}`,
+  )
 }
 
 function wrong(detail: string): WeirError {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { t } from '../../schema/t.ts'
 import { mappingWarnings } from './mapping-warnings.ts'
+import { header } from './parameter-source.ts'
 import { type Handler, Route } from './route.ts'
 import { Scope } from './scope.ts'
 
@@ -9,6 +10,26 @@ import { Scope } from './scope.ts'
 const handler = (code: string): Handler => new Function(`return ${code}`)() as Handler
 const warnings = (code: string, path = '/users') =>
   mappingWarnings(new Route(new Scope(null, 'server', ''), 'POST', path, {}, handler(code)))
+
+test('a required parameter of the query whose name is almost that of the path is perhaps misspelt', () => {
+  const warned = (path: string, declaration: object) =>
+    mappingWarnings(new Route(new Scope(null, 'server', ''), 'GET', path, declaration, () => 1))
+  const says = (name: string, path: string, meant: string) => [
+    `"${name}" of GET ${path} (inline) is read from the query: if ":${meant}" of the path is meant, write "${meant}"`,
+  ]
+  assert.deepEqual(warned('/users/:id', { idd: t.int }), says('idd', '/users/:id', 'id'))
+  assert.deepEqual(warned('/users/:userId', { userid: t.int }), says('userid', '/users/:userId', 'userId'))
+  assert.deepEqual(warned('/:shelf/:book', { shelf: t.int, boook: t.uuid }), says('boook', '/:shelf/:book', 'book'))
+  for (const fine of [
+    { id: t.int, ids: t.int },
+    { ids: t.array(t.int) },
+    { idd: t.int.optional() },
+    { ids: t.int.default(1) },
+    { page: t.int },
+    { idd: header('idd', t.int) },
+  ])
+    assert.deepEqual(warned('/users/:id', fine), [])
+})
 
 test('a parameter in the notation of another framework is text', () => {
   assert.deepEqual(warnings('() => 1', '/users/{id}'), [

@@ -1,7 +1,9 @@
 // Warns about routes that are valid, but hardly what the program means. They are warnings, because the program may have a reason.
 
+import { isMeant } from '../../base/options.ts'
 import { Pairs } from '../../formats/pairs.ts'
 import { RequestHeaders } from '../../http/request/headers.ts'
+import { asSchema } from '../../schema/foreign.ts'
 import type { Route } from './route.ts'
 
 /** Parameters in the notation of other frameworks: `/users/{id}` or `/users/<id>`. */
@@ -31,7 +33,13 @@ const READ_BY: Readonly<Record<string, readonly [prototype: object, how: (name: 
 
 /** Warnings about a mapped route. */
 export function mappingWarnings(route: Route): readonly string[] {
-  return [...literalParameters(route), ...foreignHandler(route), ...misreadBody(route), ...misreadParts(route)]
+  return [
+    ...literalParameters(route),
+    ...misspeltParameters(route),
+    ...foreignHandler(route),
+    ...misreadBody(route),
+    ...misreadParts(route),
+  ]
 }
 
 function foreignHandler({ handlerText, label, source }: Route): string[] {
@@ -56,6 +64,25 @@ function misreadParts({ handlerText, label, source }: Route): string[] {
 
 function keyOf(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
+}
+
+/**
+ * Required parameters of the query that were probably meant for the path. In a query, an additional letter is often on purpose: `/users/:id` may
+ * have `ids`, but then they are a list or optional.
+ */
+function misspeltParameters({ bindings, place }: Route): string[] {
+  const all = Object.values(bindings)
+  return all.flatMap(({ name, schema, source: from }) => {
+    if (from !== 'query' || schema === null) return []
+    const own = asSchema(schema)
+    const meant = all.find((one) => one.source === 'path' && one.schema === null && isAlike(one.name, name))
+    if (meant === undefined || own.reads !== 'text' || !own.isRequired('input')) return []
+    return [`"${name}" of ${place} is read from the query: if ":${meant.name}" of the path is meant, write "${meant.name}"`]
+  })
+}
+
+function isAlike(one: string, other: string): boolean {
+  return isMeant(one, other) || one === other.slice(0, -1) || other === one.slice(0, -1)
 }
 
 /** Literal text, which no request matches. A program that really means the text can percent-encode it. */

@@ -208,7 +208,7 @@ function checkMethod(method: string, path: string): void {
     refuse(
       typeof method === 'string' && method.startsWith('/')
         ? 'is a path, not a method: write map(method, path, handler)'
-        : 'is not a method such as "GET"',
+        : `is not a method such as "GET"${typeof method === 'object' ? ': a contract is mapped by mapContract(contract, handlers)' : ''}`,
     )
   const meant = method.toUpperCase()
   if (meant !== method && STANDARD_METHODS.has(meant)) refuse(`of ${path} is not a method: methods are case-sensitive, write "${meant}"`)

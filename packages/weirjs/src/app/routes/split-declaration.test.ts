@@ -36,7 +36,11 @@ test('refuses what belongs elsewhere', () => {
     [null, 'route', /the declaration of here must be an object, not null/],
     [() => {}, 'route', /the handler is the last argument/],
     [() => {}, 'group', /map routes on the group that group\(\) returns/],
-    [{ sumary: 'x' }, 'route', /"sumary" of here is neither a schema nor an option of a route; the options are use, host/],
+    [
+      { sumary: 'x' },
+      'route',
+      /"sumary" of here is neither a schema nor an option of a route, perhaps "summary"; the options are use, host/,
+    ],
     [{ summary: 'x' }, 'group', /"summary" of here is not an option of a group: it belongs to each route/],
     [{ body: t.int }, 'group', /"body" of here is not an option of a group/],
     [{ id: t.int }, 'class', /"id" of here is not an option of a class/],

@@ -4,6 +4,7 @@ import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { anything, duration, flag, matching, nested, object, rate, size, text, texts } from '../../base/option-kinds.ts'
 import { type Rule, rules } from '../../base/option-rules.ts'
+import { perhaps } from '../../base/options.ts'
 import { TypedBody } from '../../http/body/typed-body.ts'
 import { isSchema } from '../../schema/standard.ts'
 import { type CheckedPolicy, checkPolicies } from '../policies/policy.ts'
@@ -134,7 +135,8 @@ function whyNot(name: string, value: unknown, owner: Owner): string {
     return `is not an option of a ${owner}: declare each parameter by its own name, such as { id: t.int }`
   const schema = typeof value === 'function' ? SCHEMAS.get(value) : undefined
   if (schema !== undefined) return `is ${(value as { name: string }).name}, not a schema: write ${schema}`
-  return `is neither a schema nor an option of a ${owner}; the options are ${optionsOf(owner).join(', ')}`
+  const names = optionsOf(owner)
+  return `is neither a schema nor an option of a ${owner}${perhaps(name, names)}; the options are ${names.join(', ')}`
 }
 
 /** The options in the form in which the engine has them: bytes and milliseconds. @throws WEIR_ROUTE_DECLARATION */

@@ -1,7 +1,7 @@
 // Prepares what `response.file(path)` sends. The file that is described is the file that is sent, even if another file takes its name.
 
 import { type BigIntStats, constants } from 'node:fs'
-import { basename, extname } from 'node:path'
+import { basename, extname, isAbsolute, resolve } from 'node:path'
 import { importPackage } from '../../base/packages.ts'
 import { BYTES_TYPE } from '../../formats/media-type.ts'
 import { OpenFile } from '../disk/open-file.ts'
@@ -77,15 +77,22 @@ function stateOf(stats: BigIntStats): FileState {
  * file becomes a stream with a Content-Length. The stream holds the file until it has been read to its end, left early or destroyed. One of
  * these must happen. It fails if its descriptor was needed elsewhere and the file has changed since.
  *
+ * @param tells whether a refusal names the path
  * @throws WEIR_RESPONSE_HEADER_SYNTAX for an option that cannot be sent; errors of the file system. The file is then closed
  */
-export async function prepareFile(request: Asking, response: OutgoingResponse, content: FileContent): Promise<void> {
+export async function prepareFile(request: Asking, response: OutgoingResponse, content: FileContent, tells = false): Promise<void> {
   const recent = await recentFile(content.path)
   if (recent !== null) return prepareRecent(request, response, content, recent)
   const found = await openFile(content.path)
-  if (typeof found === 'number') return refuse(response, found)
+  if (typeof found === 'number') return refuse(response, found, tells ? whyNot(content.path, found) : undefined)
   const whole = await prepareOpenFile(request, response, content, found)
   if (whole !== null) keepRecent(content.path, whole, found)
+}
+
+function whyNot(path: string, status: 403 | 404): string {
+  const why = `${JSON.stringify(resolve(path))} ${status === 404 ? 'is not a file' : 'may not be read'}`
+  if (isAbsolute(path)) return why
+  return `${why}: write join(import.meta.dirname, ${JSON.stringify(path)}) if it is beside the program, and not in its working directory`
 }
 
 async function prepareRecent(

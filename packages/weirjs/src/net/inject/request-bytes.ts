@@ -136,7 +136,10 @@ export function plainBodyOf({ json, body }: InjectRequest): Buffer | null {
 
 /** @throws WEIR_OPTION_INVALID */
 export function checkRequest({ method = 'GET', url, json, body }: Omit<InjectRequest, 'body'> & { readonly body?: unknown }): void {
-  if (typeof url !== 'string' || !/^[\x21-\x7e\x80-\xff]*$/.test(url)) throw refused(`url ${JSON.stringify(url)}`)
+  if (typeof url !== 'string' || !/^[\x21-\x7e\x80-\xff]*$/.test(url))
+    throw refused(`url ${JSON.stringify(url)}: write a path such as "/users", encoded as by encodeURI()`)
+  // A target may also be a URL, the host and port of a CONNECT, or *.
+  if (!/^(?:[/*]|[^/?]*:)/.test(url)) throw refused(`url "${url}": write "/${url}"`)
   if (!isToken(method)) throw refused(`method ${JSON.stringify(method)}`)
   if (json !== undefined && body !== undefined) throw refused('json and body: give one of them')
 }
