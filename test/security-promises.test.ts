@@ -235,6 +235,10 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
   'no session is valid after signing out': [
     'packages/weirjs/test/modules/sessions/attacks.test.ts: a cookie that is replayed after signing out is as none, in a store',
   ],
+  'when it is signed out in their process': [
+    'packages/weirjs/test/modules/sessions/live-connections.test.ts: signing out ends the streams and sockets of the session, and no others, over …',
+    'packages/weirjs/test/modules/sessions/live-connections.test.ts: a stream that a signed-out request opens late ends at once',
+  ],
   'has to end for every copy': [
     'packages/weirjs/test/modules/sessions/sessions.test.ts: sessions that began before notBefore are not accepted',
   ],

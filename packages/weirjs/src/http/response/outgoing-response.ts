@@ -42,6 +42,8 @@ export class OutgoingResponse {
   content: ResponseContent = NO_CONTENT
   /** The content in other codings, as far as a module keeps them; null if none does. Dropped with the content. */
   codedForms: CodedForms | null = null
+  /** Ends a response that lasts as long as its client stays, because the client has signed out. Null for others. Dropped with the content. */
+  onSignOut: (() => void) | null = null
   /** The value of a body that was set with `json`; `NO_JSON` for other bodies. */
   jsonValue: unknown = NO_JSON
   /** Whether a handler has set a status or a body. Setting fields does not count. */
@@ -260,6 +262,7 @@ export class OutgoingResponse {
     const old = this.content
     this.content = content
     this.codedForms = null
+    this.onSignOut = null
     this.jsonValue = NO_JSON
     if (this.#describesFile) this.#dropRepresentation()
     else if (old.kind === 'stream') this.declaredLength = -1

@@ -26,6 +26,11 @@ export interface ResponseHandle {
     get(coding: string): Uint8Array | Promise<Uint8Array> | undefined
     set(coding: string, form: Uint8Array | Promise<Uint8Array>): void
   } | null
+  /**
+   * Ends a response that lasts as long as its client stays, such as a stream of events: called when the client has signed out. Null for one that ends
+   * by itself. Set it after the content, with which it is dropped. It must not throw.
+   */
+  onSignOut: (() => void) | null
   /** Whether it is being sent, so that it can no longer be changed. */
   readonly isTaken: boolean
   /** Fields that follow the body: whether Trailer announces them, and whether a stream adds others. Null without any. */

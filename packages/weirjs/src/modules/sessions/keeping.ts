@@ -29,6 +29,8 @@ export interface Keeping {
   checkSize(form: CookieForm, text: string, maxAge: number | null): void
   /** Keeps a session under a new id. @returns the value of its cookie, or a promise of it */
   write(form: CookieForm, text: string, ttlMs: number): string | Promise<string>
+  /** Where the session is whose cookie has this value. Null for a sealed session. */
+  keyOf(form: CookieForm, value: string): string | null
   /** Runs the jobs of one session one after the other, so that the requests of one process do not get in each other's way. */
   inTurn<T>(key: string, job: () => Promise<T>): Promise<T>
 }
@@ -68,6 +70,10 @@ export class SealedKeeping implements Keeping {
 
   write({ name }: CookieForm, text: string): string {
     return this.#boxOf(name).seal(text)
+  }
+
+  keyOf(): null {
+    return null
   }
 
   inTurn<T>(_key: string, job: () => Promise<T>): Promise<T> {
@@ -112,6 +118,10 @@ export class StoreKeeping implements Keeping {
     const id = randomBytes(ID_BYTES).toString('base64url')
     await this.store.write(keyOf(name, id), text, ttlMs)
     return id
+  }
+
+  keyOf({ name }: CookieForm, value: string): string {
+    return keyOf(name, value)
   }
 
   async inTurn<T>(key: string, job: () => Promise<T>): Promise<T> {

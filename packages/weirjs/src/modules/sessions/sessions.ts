@@ -23,6 +23,7 @@ import { type CsrfOptions, csrf } from '../csrf/csrf.ts'
 import { exchange } from '../kit/exchange.ts'
 import { responseHandle } from '../kit/response.ts'
 import { type Keeping, type Kept, SealedKeeping, StoreKeeping } from './keeping.ts'
+import { LastingResponses } from './lasting-responses.ts'
 import { SealedSessions } from './sealed.ts'
 import { CookieForms, endedAtIn, SESSION_COOKIE_RULES, type SessionCookieOptions, soleCookie } from './session-cookie.ts'
 import { principalOf, RecordFormat, SCHEME_NAME, type SessionPrincipal } from './session-record.ts'
@@ -176,6 +177,7 @@ export class SessionsModule implements Sessions {
       idleTimeout,
       absoluteTimeout,
       persistent,
+      lasting: new LastingResponses(),
     }
     this.#notBefore = notBefore instanceof Date ? () => notBefore : notBefore
     this.#csrf = settings.csrf
@@ -216,9 +218,12 @@ export class SessionsModule implements Sessions {
         const open = this.#open.get(session.request)
         if (open === undefined) return undefined
         const outgoing = responseHandle(response)
+        const finish = (): undefined => {
+          open.settle(outgoing)
+          open.describeIn(outgoing)
+        }
         const committing = open.commit()
-        if (committing !== undefined) return committing.then(() => open.describeIn(outgoing))
-        return open.describeIn(outgoing)
+        return committing === undefined ? finish() : committing.then(finish)
       },
       describe: () => description,
       check: (policies, where) => {

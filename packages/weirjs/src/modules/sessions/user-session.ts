@@ -8,6 +8,7 @@ import { exchange } from '../kit/exchange.ts'
 import type { ResponseHandle } from '../kit/response.ts'
 
 import type { Keeping, Kept } from './keeping.ts'
+import type { LastingResponses } from './lasting-responses.ts'
 import { type CookieForm, type CookieForms, clearCookieText, endedForm, insecureSession, setCookieText } from './session-cookie.ts'
 import { NO_EXTRA, type RecordFormat, type SessionPrincipal, type SessionRecord } from './session-record.ts'
 import type { SessionStore } from './session-store.ts'
@@ -41,6 +42,7 @@ export interface SessionSettings {
   readonly idleTimeout: number
   readonly absoluteTimeout: number
   readonly persistent: boolean
+  readonly lasting: LastingResponses
 }
 
 /** A session as it was received. */
@@ -74,6 +76,12 @@ export class OpenSession implements UserSession {
   #written: Written | null = null
   /** Whether it gets a new id. */
   #isReplaced = false
+  /** Whether the received session ends. It goes on under its new id if only the same user has signed in again. */
+  #isOver = false
+  /** Whether its id is given up, and nothing has failed. */
+  #isGivenUp = false
+  /** The id that the client has after the response; null without a session, and for one that cannot be told from others. */
+  #id: string | null = null
   /** Names of properties of the data; null for none. */
   #changed: Set<string> | null = null
   #isCommitted = false
@@ -124,6 +132,7 @@ export class OpenSession implements UserSession {
   adopt(record: SessionRecord, kept: Kept): void {
     this.#loaded = { record, kept }
     this.#state = record
+    this.#id = idOf(kept.key, record)
   }
 
   get principal(): SessionPrincipal | null {
@@ -165,19 +174,21 @@ export class OpenSession implements UserSession {
     const { claims, data } = this.#settings.format
     const before = this.#state
     const staysWith = before !== null && (before.principal === null || before.principal.id === principal.id)
+    const isSame = before?.principal?.id === principal.id
     const rehearsed = Object.freeze({ ...principal, claims: claims.rehearse(principal.claims) })
     // Another principal begins after the end of the session before.
     const startedAt = before === null || staysWith ? this.#beginning : this.#endOf(before)
     this.#change({ startedAt, principal: rehearsed, data: staysWith ? before.data : data.empty, extra })
     if (before !== null && !staysWith) this.#rememberEnd(startedAt)
     this.#isReplaced = true
+    if (!isSame) this.#isOver = true
   }
 
   signOut(): void {
     this.#checkChange()
     this.#rememberEnd(this.#endOf(this.#state))
     this.#state = null
-    this.#isReplaced = true
+    this.#isReplaced = this.#isOver = true
     this.#changed = null
   }
 
@@ -238,7 +249,7 @@ export class OpenSession implements UserSession {
     if (this.#isCommitted) return undefined
     this.#isCommitted = true
     const { store } = this.#settings.keeping
-    if (this.#isReplaced) return store === null ? this.#writeNew(this.#state) : this.#replaceIn(this.#state)
+    if (this.#isReplaced) return this.#replaceIn(store, this.#state)
     if (this.#loaded === null || this.#state === null) return undefined
     if (this.#changed === null && !this.#isDue(this.#loaded)) return undefined
     if (store === null) return this.#writeNew(this.#state)
@@ -262,6 +273,7 @@ export class OpenSession implements UserSession {
     // As long as a session that began before could last.
     const maxAge = Math.ceil(this.#settings.absoluteTimeout / 1000)
     const ended = this.#isEnded ? [setCookieText(endedForm(form), String(this.#endedAt), maxAge)] : []
+    this.#id = null
     if (state === null) {
       this.#setCookies = [clearCookieText(form), ...ended]
       return undefined
@@ -270,15 +282,41 @@ export class OpenSession implements UserSession {
     const value = keeping.write(form, text, this.#ttlOf(record))
     const finish = (written: string): undefined => {
       this.#setCookies = [setCookieText(form, written, this.#maxAgeOf(state)), ...ended]
+      this.#id = idOf(keeping.keyOf(form, written), state)
     }
     return typeof value === 'string' ? finish(value) : value.then(finish)
   }
 
-  async #replaceIn(state: State | null): Promise<undefined> {
-    const { store } = this.#settings.keeping
-    await this.#writeNew(state)
+  #replaceIn(store: SessionStore | null, state: State | null): undefined | Promise<undefined> {
+    const writing = this.#writeNew(state)
+    if (store === null) {
+      this.#isGivenUp = true
+      return writing
+    }
+    return this.#replaceInStore(store, writing)
+  }
+
+  async #replaceInStore(store: SessionStore, writing: undefined | Promise<undefined>): Promise<undefined> {
+    await writing
     const key = this.#loaded?.kept.key
-    if (store !== null && key != null) await store.delete(key)
+    if (key != null) await store.delete(key)
+    this.#isGivenUp = true
+  }
+
+  /**
+   * The session is written, and `response` is about to be sent: it ends with the session, if it lasts. Responses that were opened under a session
+   * that is over now end when this one is complete: a client that connects again at once would still send the old cookie.
+   */
+  settle(response: ResponseHandle): void {
+    const { lasting } = this.#settings
+    const handle = exchange(this.#session)
+    if (this.#isGivenUp && this.#loaded !== null) {
+      const end = lasting.replace(idOf(this.#loaded.kept.key, this.#loaded.record), this.#isOver ? null : this.#id)
+      const { kind } = response.content
+      if (kind === 'stream' || kind === 'upgrade') end()
+      else handle.onEnd(end)
+    }
+    if (response.onSignOut !== null && this.#id !== null) handle.onEnd(lasting.add(this.#id, response.onSignOut))
   }
 
   /** Data that a module keeps with the principal. */
@@ -369,6 +407,12 @@ export class OpenSession implements UserSession {
   toJSON(): never {
     throw new WeirError('WEIR_RESULT_UNSENDABLE', 'the session of a user has no JSON form: send parts of it, such as its data')
   }
+}
+
+/** Sealed sessions have no id of their own, and those without a user may have begun at the same time. */
+function idOf(key: string | null, { startedAt, principal }: State): string | null {
+  if (key !== null) return key
+  return principal === null ? null : `${startedAt} ${principal.id}`
 }
 
 function writtenBy(format: RecordFormat, record: SessionRecord): Written {

@@ -10,6 +10,7 @@ import type { HttpRequest } from '../../http/request/request.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 
+import { responseHandle } from '../kit/response.ts'
 import { encodeEvent, type SseEvent } from './event.ts'
 import { SseFeed } from './feed.ts'
 import { type OpenSource, type SourceItem, SseStream } from './stream.ts'
@@ -65,7 +66,12 @@ export function sse(session: HttpSession, source: SseSource, options: SseOptions
     farewell: encodeEvent(farewell),
     heartbeatMs: heartbeat,
   })
-  return session.response.header('Cache-Control', 'no-cache').header('X-Accel-Buffering', 'no').stream(stream, 'text/event-stream')
+  const response = session.response
+    .header('Cache-Control', 'no-cache')
+    .header('X-Accel-Buffering', 'no')
+    .stream(stream, 'text/event-stream')
+  responseHandle(response).onSignOut = () => void stream.return()
+  return response
 }
 
 function isSource(source: unknown): boolean {

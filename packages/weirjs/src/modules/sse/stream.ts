@@ -82,7 +82,7 @@ export class SseStream implements AsyncIterableIterator<Piece> {
     })
   }
 
-  /** The client has left, or the response was never sent. */
+  /** The client has left or signed out, or the response was never sent. */
   async return(): Promise<IteratorResult<Piece>> {
     this.#end()
     this.#take()?.resolve(DONE)

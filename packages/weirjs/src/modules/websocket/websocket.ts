@@ -28,6 +28,7 @@ import type { HttpSession } from '../../http/session.ts'
 import { type AnySchema, isSchema } from '../../schema/standard.ts'
 import { WireWebSocket } from '../../wire/websocket/connection.ts'
 import { acceptDeflate } from '../../wire/websocket/deflate-offer.ts'
+import { POLICY_VIOLATION } from '../../wire/websocket/frame-types.ts'
 import { type OriginPredicate, type Origins, predicateOf } from '../cors/origins.ts'
 import { checkedRelay, type Relay } from '../relay/relay-option.ts'
 import { broadcast, deliver } from './broadcast.ts'
@@ -356,13 +357,22 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
       if (isRefusal(exchangeOf(session), refusal, `accept of websocket ${this.#path}`)) return refusal ?? response
       await heard
     }
-    return response.upgrade(
-      'websocket',
-      overLink((link, head) => this.#connect(args, session, link, head)),
-    )
+    let connection: WebSocketConnection<Args> | null = null
+    let isSignedOut = false
+    const leave = (): void => connection?.close(POLICY_VIOLATION, 'signed out')
+    const connect = (link: ByteLink, head: Buffer): void => {
+      connection = this.#connect(args, session, link, head)
+      if (isSignedOut) leave()
+    }
+    response.upgrade('websocket', overLink(connect))
+    outgoingOf(response).onSignOut = () => {
+      isSignedOut = true
+      leave()
+    }
+    return response
   }
 
-  #connect(args: Args, session: HttpSession, link: ByteLink, head: Buffer): void {
+  #connect(args: Args, session: HttpSession, link: ByteLink, head: Buffer): WebSocketConnection<Args> {
     const { request, response, server } = session
     const { stopping } = server
     const { clock, isTest } = exchangeOf(session).connection
@@ -384,5 +394,6 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
     if (stopping.aborted) connection.stop()
     else addShutdownListener(stopping, connection)
     connection.open(head)
+    return connection
   }
 }

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { LastingResponses } from './lasting-responses.ts'
+
+/** Responses by name, and the names of those that were ended. */
+function responses() {
+  const lasting = new LastingResponses()
+  const ended: string[] = []
+  return { lasting, ended, open: (id: string, name: string) => lasting.add(id, () => ended.push(name)) }
+}
+
+test('those of a session that is over end, and no others', () => {
+  const { lasting, ended, open } = responses()
+  for (const [id, name] of [
+    ['ann', 'a'],
+    ['ann', 'b'],
+    ['bob', 'c'],
+  ] as const)
+    open(id, name)
+  const end = lasting.replace('ann', null)
+  assert.deepEqual(ended, [], 'not before the response to the request that ends it')
+  end()
+  assert.deepEqual(ended, ['a', 'b'])
+})
+
+test('nothing is kept of those that have ended', () => {
+  const { lasting, ended, open } = responses()
+  const leaves = [open('ann', 'a'), open('ann', 'b'), open('bob', 'c')]
+  lasting.replace('bob', 'bob again')
+  assert.equal(lasting.size, 2)
+  for (const leave of leaves) leave()
+  for (const leave of leaves) leave()
+  assert.equal(lasting.size, 0)
+  lasting.replace('ann', null)()
+  lasting.replace('bob again', null)()
+  assert.deepEqual(ended, [])
+})
+
+test('one that ends between the sign-out and the end of its response is not ended again', () => {
+  const { lasting, ended, open } = responses()
+  const leave = open('ann', 'a')
+  open('ann', 'b')
+  const end = lasting.replace('ann', null)
+  leave()
+  end()
+  assert.deepEqual(ended, ['b'])
+  assert.equal(lasting.size, 0)
+})
+
+test('they go on under a new id, and so do those that are opened late under the old one', () => {
+  const { lasting, ended, open } = responses()
+  open('1', 'early')
+  lasting.replace('1', '2')()
+  lasting.replace('2', '3')()
+  open('1', 'late')
+  assert.deepEqual(ended, [])
+  lasting.replace('3', null)()
+  assert.deepEqual(ended, ['early', 'late'])
+})
+
+test('one that is opened late ends at once if its session is over', () => {
+  const { lasting, ended, open } = responses()
+  lasting.replace('1', '2')()
+  lasting.replace('2', null)()
+  open('1', 'late')()
+  assert.deepEqual(ended, ['late'])
+  assert.equal(lasting.size, 0)
+})
+
+test('an id that comes back leads in no circle', () => {
+  const { lasting, ended, open } = responses()
+  lasting.replace('1', '2')()
+  lasting.replace('2', '1')()
+  lasting.replace('1', '1')()
+  open('2', 'a')
+  assert.deepEqual(ended, [])
+  lasting.replace('1', null)()
+  assert.deepEqual(ended, ['a'])
+})
+
+test('ids that were given up are remembered for a while, not for ever', () => {
+  const { lasting, ended, open } = responses()
+  for (let i = 0; i < 1_001; i++) lasting.replace(`${i}`, null)()
+  open('0', 'first')
+  open('1', 'second')
+  assert.deepEqual(ended, ['second'])
+})
