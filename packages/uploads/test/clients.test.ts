@@ -21,7 +21,7 @@ function upload(
   return new Promise((resolve, reject) => {
     const one = new Upload(data, {
       endpoint,
-      retryDelays: [0, 20, 50, 100, 200, 400, 800, 1000, 1000, 1000],
+      retryDelays: [0, 20, 50, 100, 200, 400, 800, ...Array<number>(120).fill(1000)], // a busy machine takes long to start a process
       ...options,
       onError: reject,
       onSuccess: () => resolve(one.url!),
