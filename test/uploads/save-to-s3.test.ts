@@ -51,7 +51,13 @@ describe('saveToS3', { skip: noS3 }, () => {
         const saved = await saveToS3(s3.client, target, INFO, content, { partSize: PART, hash: 'sha256' })
         assert.ok((await s3.bytes('a/b.bin')).equals(bytes))
         const { etag, ...rest } = saved
-        assert.deepEqual(rest, { bucket: s3.bucket, key: 'a/b.bin', size, hash: createHash('sha256').update(bytes).digest('hex') })
+        assert.deepEqual(rest, {
+          bucket: s3.bucket,
+          key: 'a/b.bin',
+          size,
+          hash: createHash('sha256').update(bytes).digest('hex'),
+          detectedType: null,
+        })
         assert.match(etag!, /^"[0-9a-f]{32}(?:-\d)?"$/)
       }
       assert.deepEqual(await s3.keys(), ['a/b.bin'])

@@ -54,6 +54,8 @@ export interface SavedObject {
   readonly size: number
   /** Digest in hexadecimal; null unless `hash` was set. */
   readonly hash: string | null
+  /** The type that its first bytes show, as in `SavedFile`; null without `types`. */
+  readonly detectedType: string | null
   /** The entity tag that S3 gave it, with its quotes. */
   readonly etag: string | null
 }
@@ -118,7 +120,7 @@ async function send(
   try {
     const params = { ...more, Bucket: bucket, Key: key, Body: file }
     const { ETag } = await new Upload({ client: sender as never, params: params as never, partSize, queueSize: concurrency }).done()
-    return { bucket, key, size: file.received, hash: file.digest(), etag: ETag ?? null }
+    return { bucket, key, size: file.received, hash: file.digest(), detectedType: file.detectedType, etag: ETag ?? null }
   } catch (error) {
     await sender.deleteParts()
     throw s3Failure('saving an object', error)

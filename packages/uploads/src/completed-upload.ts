@@ -45,6 +45,14 @@ export class Upload {
     return this.metadata.filetype ?? this.metadata.type ?? null
   }
 
+  /**
+   * The media type that its first bytes show, whatever the client states; null without `types`. Formats may begin alike, such as all that are ZIP
+   * files: it is then the first one that `types` allows.
+   */
+  get detectedType(): string | null {
+    return this.#record.detectedType ?? null
+  }
+
   /** Where its bytes are: the path of a file; on S3, a URL such as `s3://bucket/key`. */
   get path(): string {
     this.isTouched = true

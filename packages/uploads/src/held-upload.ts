@@ -137,11 +137,13 @@ export class HeldUpload {
     const isPart = this.#record.concat === 'partial'
     await this.#save({ ...this.#record, length: this.#offset, stage: isPart ? 'complete' : 'received' })
     if (isPart) return { result: undefined }
-    const upload = new Upload(storage, this.#record, (record) => this.#save(record))
+    let upload: Upload
     let result: unknown
     try {
       // Bytes that were moved elsewhere have been checked before.
-      if (types !== null && this.#record.keptAt === null) await checkTypes(storage.read(this.#record), types)
+      if (types !== null && this.#record.keptAt === null)
+        this.#record = { ...this.#record, detectedType: await checkTypes(storage.read(this.#record), types) }
+      upload = new Upload(storage, this.#record, (record) => this.#save(record))
       result = await onComplete(upload, session)
       await upload.settled()
     } catch (error) {

@@ -31,6 +31,8 @@ export interface UploadRecord {
    * longer deleted with the record. Null while they belong to the storage.
    */
   readonly keptAt: string | null
+  /** What its first bytes show, once they were checked; missing before, and if they are not checked. */
+  readonly detectedType?: string | null
 }
 
 const ID = /^[A-Za-z0-9_-]{32}$/
@@ -49,13 +51,14 @@ export function isUploadId(text: string): boolean {
 export function uploadRecordOf(value: unknown): UploadRecord | null {
   if (typeof value !== 'object' || value === null) return null
   const record = value as { readonly [K in keyof UploadRecord]: unknown }
-  const { id, createdAt, expiresAt, length, owner, metadata, concat, stage, keptAt } = record
+  const { id, createdAt, expiresAt, length, owner, metadata, concat, stage, keptAt, detectedType } = record
   if (typeof id !== 'string' || !isUploadId(id)) return null
   if (!isWhole(createdAt) || !isWhole(expiresAt) || (length !== null && !isWhole(length))) return null
   if (!isTextOrNull(owner) || typeof metadata !== 'string' || !isTextOrNull(concat)) return null
   if (stage !== 'open' && stage !== 'received' && stage !== 'complete') return null
-  if (!isTextOrNull(keptAt)) return null
-  return { id, createdAt, expiresAt, length, owner, metadata, concat, stage, keptAt }
+  if (!isTextOrNull(keptAt) || !isTextOrNull(detectedType ?? null)) return null
+  const shown = typeof detectedType === 'string' && { detectedType }
+  return { id, createdAt, expiresAt, length, owner, metadata, concat, stage, keptAt, ...shown }
 }
 
 function isWhole(value: unknown): value is number {

@@ -10,12 +10,15 @@ export const TYPE_RULES = rules<ContentPolicy>('uploads')(CONTENT_RULES)
 /** The most bytes that any format is recognized by. */
 const MOST_BYTES = 64
 
-/** @throws (rejects) FileRefusedError (415) unless the bytes are of one of the types; what the stream throws */
-export async function checkTypes(stream: Readable, types: readonly string[]): Promise<void> {
+/** @returns what the bytes show @throws (rejects) FileRefusedError (415) unless they are of one of the types; what the stream throws */
+export async function checkTypes(stream: Readable, types: readonly string[]): Promise<string | null> {
   let first: Uint8Array = Buffer.alloc(0)
   for await (const piece of stream as AsyncIterable<Uint8Array>) {
     first = Buffer.concat([first, piece.subarray(0, MOST_BYTES)])
     if (first.length >= MOST_BYTES) break
   }
-  await saveContent(TYPE_RULES, { fileName: null }, first, { types }, async (content) => void (await content.toArray()))
+  return saveContent(TYPE_RULES, { fileName: null }, first, { types }, async (content) => {
+    await content.toArray()
+    return content.detectedType
+  })
 }

@@ -35,7 +35,9 @@ test('the type is told when all bytes are there, also if the first ones came in 
 
 test('what has been moved is not read again when onComplete is repeated', async (t) => {
   let calls = 0
-  const { directory, create, tus } = uploading(t, { types: ['image/png'] }, async (upload) => {
+  const shown: (string | null)[] = []
+  const { directory, create, tus } = uploading(t, { types: ['image/*'] }, async (upload) => {
+    shown.push(upload.detectedType)
     await upload.moveTo(`${directory}/kept.png`)
     if (++calls === 1) throw new Error('no database')
   })
@@ -43,6 +45,7 @@ test('what has been moved is not read again when onComplete is repeated', async 
   assert.equal((await tus('PATCH', url, { 'Upload-Offset': 0 }, PNG)).status, 500)
   await tus('HEAD', url)
   assert.equal(calls, 2)
+  assert.deepEqual(shown, ['image/png', 'image/png'])
 })
 
 test('types that bytes cannot tell are refused where they are given', () => {

@@ -5,7 +5,7 @@ import { deflateRawSync, gzipSync } from 'node:zlib'
 
 import fc from 'fast-check'
 
-import { fitsTypes, isTold, SIGNATURE_BYTES, whatIs } from './file-signatures.ts'
+import { fitsTypes, isTold, SIGNATURE_BYTES, typeShown, whatIs } from './file-signatures.ts'
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1')
 /** How files of each type begin, as the programs write them that make most of them. */
@@ -78,6 +78,15 @@ describe('the first bytes of a file', () => {
     assert.ok(fitsTypes(deflateRawSync('x'), ['application/vnd.own'], 'application/vnd.own'))
     assert.ok(fitsTypes(bytes('PK\x03\x04'), ['model/3mf'], 'model/3mf'), 'a format of its own inside a ZIP')
     assert.ok(!isTold('text/csv') && !isTold('text/*') && !isTold('application/*') && isTold('image/*'))
+  })
+
+  test('of formats that begin alike, the first one that is allowed counts', () => {
+    const zip = bytes('PK\x03\x04')
+    assert.equal(typeShown(zip, ['image/*', 'application/epub+zip']), 'application/epub+zip')
+    assert.equal(typeShown(bytes('\0\0\0\x18ftypisom'), ['audio/*']), 'audio/mp4')
+    for (const types of [['application/zip', 'application/epub+zip'], ['model/3mf'], []])
+      assert.equal(typeShown(zip, types), 'application/zip')
+    assert.equal(typeShown(bytes('a,b'), ['text/csv']), null)
   })
 
   test('no text in UTF-8 or UTF-16 is taken for a binary format', () => {

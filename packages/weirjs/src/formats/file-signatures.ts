@@ -118,7 +118,16 @@ export function fitsTypes(first: Uint8Array, types: readonly string[], stated: s
   return found === null && types.some((range) => !TOLD_RANGES.has(range) && isInRange(stated, range))
 }
 
+/**
+ * The type that the first bytes of a file show; null if they show none. Formats may begin alike, such as all that are ZIP files: one of the types
+ * then counts if there is any.
+ */
+export function typeShown(first: Uint8Array, types: readonly string[]): string | null {
+  const found = typesOf(first)
+  return found?.find((type) => types.some((range) => isInRange(type, range))) ?? found?.[0] ?? null
+}
+
 /** The type that the first bytes of a file show, for messages. */
 export function whatIs(first: Uint8Array): string {
-  return typesOf(first)?.[0] ?? 'something else'
+  return typeShown(first, []) ?? 'something else'
 }

@@ -61,7 +61,14 @@ inBothReadModes('a declared form with files on the disk', (serve) => {
       { ...response, more: response.more.map(([, size, clientName]) => [size, clientName]) },
       {
         fields: { title: 'Sea' },
-        saved: { path: join(directory, 'sea.mp4'), fileName: 'sea.mp4', clientName: '../a/sea.mp4', size: LARGE.length, hash: null },
+        saved: {
+          path: join(directory, 'sea.mp4'),
+          fileName: 'sea.mp4',
+          clientName: '../a/sea.mp4',
+          size: LARGE.length,
+          hash: null,
+          detectedType: null,
+        },
         more: [
           [5, '1.txt'],
           [5, '1.txt'],
@@ -103,6 +110,28 @@ inBothReadModes('a declared form with files on the disk', (serve) => {
       assert.deepEqual(readdirSync(directory), [])
     })
   }
+
+  test('the type that the bytes show is known, whatever the client states', async (t2) => {
+    const directory = temporaryDirectory(t2)
+    const types = ['image/*', 'application/epub+zip', 'text/csv']
+    const body = multipart({ files: { files: file({ saveTo: directory, types, count: 5 }), any: file({ saveTo: directory }) } })
+    const { connect } = await serve(t2, (server) =>
+      server.mapPost('/', { body, ...OPEN }, ({ body: { files } }) => ({
+        types: [...files.files, files.any].map(({ detectedType }) => detectedType),
+      })),
+    )
+    const part = (name: string, contentType: string, content: string) =>
+      ({ name, fileName: 'a.bin', contentType, content: Buffer.from(content, 'latin1') }) as const
+    const form = encodeForm([
+      part('files', 'image/gif', '\x89PNG\r\n\x1a\n'),
+      part('files', 'image/png', `RIFF....WEBP${'.'.repeat(100)}`),
+      part('files', 'image/png', 'PK\x03\x04'),
+      part('files', 'text/csv', 'a,b'),
+      part('any', 'image/png', '\x89PNG\r\n\x1a\n'),
+    ])
+    const response = await (await connect()).post('/', form, FORM_FIELD).message()
+    assert.deepEqual(response.json(), { types: ['image/png', 'image/webp', 'application/epub+zip', null, null] })
+  })
 
   test('nothing is left behind when the client leaves in a later part', async (t2) => {
     const directory = temporaryDirectory(t2)

@@ -213,8 +213,12 @@ describe('types', () => {
   test('are those that the bytes show, whatever the file is called and however it arrives', async (t) => {
     const directory = temporaryDirectory(t)
     const types = ['image/*', 'application/pdf']
-    for (const content of [PNG, Readable.from([PNG.subarray(0, 3), PNG.subarray(3)]), Buffer.from('%PDF-1.7')])
-      await saveTo(directory, { fileName: 'a.txt' }, content, { types })
+    for (const [content, type] of [
+      [PNG, 'image/png'],
+      [Readable.from([PNG.subarray(0, 3), PNG.subarray(3)]), 'image/png'],
+      [Buffer.from('%PDF-1.7'), 'application/pdf'],
+    ] as const)
+      assert.equal((await saveTo(directory, { fileName: 'a.txt' }, content, { types })).detectedType, type)
     assert.equal(readdirSync(directory).length, 3)
     for (const content of [Buffer.from('<svg>'), Buffer.from('GIF8'), Buffer.alloc(0), Buffer.alloc(100)])
       await assert.rejects(saveTo(directory, { fileName: 'a.png' }, content, { types }), {

@@ -51,6 +51,7 @@ for (const [source, of] of SOURCES) {
           clientName: 'a/b/report.pdf',
           size: expected.length,
           hash: createHash('sha256').update(expected).digest('hex'),
+          detectedType: null,
         })
         assert.ok(readFileSync(saved.path).equals(expected))
         assert.deepEqual(readdirSync(directory), ['report.pdf'], 'no temporary file is left')

@@ -69,7 +69,7 @@ inBothReadModes('uploads', (serve) => {
       const hash = createHash('sha256').update(content).digest('hex')
       assert.deepEqual(response.json(), {
         isValid: true,
-        saved: [{ path: join(directory, 'file.bin'), fileName: 'file.bin', clientName: 'file.bin', size, hash }],
+        saved: [{ path: join(directory, 'file.bin'), fileName: 'file.bin', clientName: 'file.bin', size, hash, detectedType: null }],
       })
       assert.ok(readFileSync(join(directory, 'file.bin')).equals(content))
       assert.deepEqual([readdirSync(directory), openIn(directory)], [['file.bin'], []])

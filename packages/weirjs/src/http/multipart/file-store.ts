@@ -22,6 +22,11 @@ export interface SavedFile {
   readonly size: number
   /** Digest in hexadecimal; null unless `hash` was set. */
   readonly hash: string | null
+  /**
+   * The type that its first bytes show, whatever the client states; null without `types`, and for a type that bytes cannot show, such as `text/csv`.
+   * Formats may begin alike, such as all that are ZIP files: it is then the first one that `types` allows.
+   */
+  readonly detectedType: string | null
 }
 
 /** Keeps the files of a form outside of memory, for `file({ saveTo })`. */

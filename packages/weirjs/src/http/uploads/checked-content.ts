@@ -92,6 +92,11 @@ export class CheckedContent extends Readable {
     return this.#received
   }
 
+  /** The type that the first bytes show, once they have arrived; null unless the policy has `types`. */
+  get detectedType(): string | null {
+    return this.#inspector.detectedType
+  }
+
   /**
    * The error with which the client, the form or the policy ended it early. Null for a file that is complete or still arrives, and once `stop` was
    * called.

@@ -11,7 +11,7 @@ import { alias, func, list, readBy, size } from '../../base/option-kinds.ts'
 import type { SettingsOf } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
-import { fitsTypes, isTold, SIGNATURE_BYTES, whatIs } from '../../formats/file-signatures.ts'
+import { fitsTypes, isTold, SIGNATURE_BYTES, typeShown, whatIs } from '../../formats/file-signatures.ts'
 import { rangeOf } from '../body/plain-body.ts'
 import { extensionsOf } from '../multipart/allowed-extensions.ts'
 import { checkExtension } from '../multipart/file-extensions.ts'
@@ -68,6 +68,8 @@ export interface UploadInfo {
 
 /** Checks every byte before it is written. If it throws, the write fails. */
 export interface ByteInspector {
+  /** What the first bytes show; null unless the policy has `types`. */
+  readonly detectedType: string | null
   look(bytes: Buffer): void
   end(): void
 }
@@ -228,6 +230,7 @@ class Inspector implements ByteInspector {
   readonly #onProgress: ((bytes: number) => void) | null
   #size = 0
   #first: Buffer | null
+  detectedType: string | null = null
 
   constructor(
     maxSize: number,
@@ -258,7 +261,10 @@ class Inspector implements ByteInspector {
     const magic = this.#magic
     if (first === null) return
     this.#first = null
-    if (types !== null && !fitsTypes(first, types, null)) throw new FileRefusedError('WEIR_FILE_MAGIC', whatIs(first), types)
+    if (types !== null) {
+      if (!fitsTypes(first, types, null)) throw new FileRefusedError('WEIR_FILE_MAGIC', whatIs(first), types)
+      this.detectedType = typeShown(first, types)
+    }
     if (magic === undefined) return
     const isAllowed =
       typeof magic === 'function'

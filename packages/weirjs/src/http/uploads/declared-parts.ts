@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { emptyRecord } from '../../base/empty-record.ts'
 import { FileRefusedError, InvalidBodyError, PayloadTooLargeError, WeirError } from '../../base/errors.ts'
-import { fitsTypes, SIGNATURE_BYTES, whatIs } from '../../formats/file-signatures.ts'
+import { fitsTypes, SIGNATURE_BYTES, typeShown, whatIs } from '../../formats/file-signatures.ts'
 import { type FormRecord, foldForm } from '../../formats/form.ts'
 import { BYTES_TYPE, isInRange, parseMediaType } from '../../formats/media-type.ts'
 import { isFile, type PartHead } from '../../formats/part-head.ts'
@@ -13,6 +13,7 @@ import type { RequestBody } from '../body/body.ts'
 import type { BodySettings } from '../body/body-reader.ts'
 import { checkExtension } from '../multipart/file-extensions.ts'
 import type { FileField } from '../multipart/file-field.ts'
+import type { SavedFile } from '../multipart/file-store.ts'
 import type { FileFields, MultipartBody } from '../multipart/form-body.ts'
 import { MemoryParts } from '../multipart/multipart-form.ts'
 import { type MultipartReading, type PartReceiver, readMultipart } from '../multipart/multipart-reading.ts'
@@ -66,6 +67,8 @@ class DeclaredParts implements PartReceiver {
   #size = 0
   /** The first bytes of the file, until they are checked; null if they need not be. */
   #first: Buffer | null = null
+  /** What they have shown. */
+  #detectedType: string | null = null
 
   constructor({ fields, files, limits, isStrict }: MultipartBody, reading: MultipartReading) {
     this.#schema = fields
@@ -84,6 +87,7 @@ class DeclaredParts implements PartReceiver {
     this.#file = file
     this.#size = 0
     this.#isSaving = false
+    this.#detectedType = null
     this.#first = file !== null && file.types !== null ? NOTHING : null
     this.#isKept = hasFile ? file !== null : this.#schema.properties.has(name)
     if (!this.#isKept) this.#refuse(name, hasFile)
@@ -143,7 +147,8 @@ class DeclaredParts implements PartReceiver {
     checkFile(this.#name, file, head, this.#files.get(this.#name)?.length ?? 0)
     this.#isSaving = file.saveTo !== null
     if (file.saveTo === null) this.#memory.begin(head)
-    else this.#saved!.begin(head, file.saveTo, (saved) => this.#add(saved))
+    else if (typeof file.saveTo !== 'string') this.#saved!.begin(head, file.saveTo, (saved) => this.#add(saved))
+    else this.#saved!.begin(head, file.saveTo, (saved) => this.#add({ ...(saved as SavedFile), detectedType: this.#detectedType }))
   }
 
   /** The first bytes have arrived, or the file is shorter. @throws FileRefusedError */
@@ -153,6 +158,7 @@ class DeclaredParts implements PartReceiver {
     this.#first = null
     if (!fitsTypes(first, types, statedType(this.#head!)))
       throw new FileRefusedError('WEIR_FILE_MAGIC', `${this.#name}: ${whatIs(first)}`, types)
+    this.#detectedType = typeShown(first, types)
   }
 
   /** A part that is not declared, or is declared to be of the other kind. */

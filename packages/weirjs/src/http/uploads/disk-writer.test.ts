@@ -25,7 +25,7 @@ function fakeDisk(): { writer: DiskWriter; writes: Write[]; rooms: () => number 
     })
   }
   let rooms = 0
-  const writer = new DiskWriter({ write }, null, { look() {}, end() {} }, () => rooms++)
+  const writer = new DiskWriter({ write }, null, { look() {}, end() {}, detectedType: null }, () => rooms++)
   return { writer, writes, rooms: () => rooms }
 }
 

@@ -68,7 +68,7 @@ async function write(
   file: OpenFile,
   content: Readable | Uint8Array,
   { hash, inspector }: CheckedPolicy,
-): Promise<{ size: number; hash: string | null }> {
+): Promise<Pick<SavedFile, 'size' | 'hash' | 'detectedType'>> {
   let onRoom = (): void => {}
   const writer = new DiskWriter(file, hash, inspector, () => onRoom())
   if (content instanceof PartStream) {
@@ -93,7 +93,7 @@ async function write(
     }
   }
   await writer.done
-  return { size: writer.size, hash: writer.digest() }
+  return { size: writer.size, hash: writer.digest(), detectedType: inspector.detectedType }
 }
 
 /** Gives a complete file its name, or one with a suffix that is free. @returns the name */
