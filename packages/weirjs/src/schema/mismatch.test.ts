@@ -109,6 +109,14 @@ test('the paths of the failures have a bound together, and short ones are all li
   assert.ok(failures.length >= 1 && characters <= 24 * 1024, `${failures.length} failures with ${characters} characters`)
 })
 
+test('what the failures expect has the same bound, and the first one is always listed', () => {
+  const expected = `one of ${'"AA", '.repeat(250)}"ZZ"`
+  const wrong = Mismatch.ofAll(Array.from({ length: MAX_MISMATCHES }, (_, i) => new Mismatch(expected, 'null', [i])))
+  const failures = wrong.failures('', 'body', '')
+  assert.ok(failures.length >= 10 && failures.length * expected.length <= 24 * 1024, `${failures.length} failures`)
+  assert.equal(new Mismatch('x'.repeat(30_000)).failures('', 'body', '').length, 1)
+})
+
 test('a level of a value copies the path of one mismatch below it, and not those of all', (t) => {
   const levels = 60
   const copied = t.mock.getter(Mismatch.prototype, 'path')

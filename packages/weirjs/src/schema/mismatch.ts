@@ -10,10 +10,10 @@ export type PathPart = string | number
 export const MAX_MISMATCHES = 100
 
 /**
- * Characters of the paths to wrong parts that are reported, all together. A client that nests a recursive value has each path repeat all levels, and the
- * keys of records: a response would be a hundred times as long as its body.
+ * Characters of the failures of one value, all together. A client that nests a recursive value has each path repeat all levels, and the keys of records,
+ * and each wrong element of a list repeats what is expected: a response would be hundreds of times as long as its body.
  */
-const MOST_PATH_CHARACTERS = 24 * 1024
+const MOST_CHARACTERS = 24 * 1024
 
 /** What messages show in place of a secret value: see `Schema.secret`. */
 export const NOT_SHOWN = '(not shown)'
@@ -114,8 +114,8 @@ export class Mismatch {
         expected: one.expected,
         ...(one.actual !== undefined && { actual: one.actual }),
       }
-      characters += failure.name.length + (failure.pointer?.length ?? 0)
-      if (characters > MOST_PATH_CHARACTERS && failures.length > 0) break
+      characters += failure.name.length + (failure.pointer?.length ?? 0) + failure.expected.length
+      if (characters > MOST_CHARACTERS && failures.length > 0) break
       failures.push(failure)
     }
     return failures

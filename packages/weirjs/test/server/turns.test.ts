@@ -15,6 +15,7 @@ import { Turns } from '../support/turns.ts'
 const REQUESTS = 64
 const HEAD_BYTES = 64 * 1024
 const BODY_BYTES = 1024 * 1024
+const RESPONSE_BYTES = 256 * 1024
 /** The check phase of a turn may read as much again: its callbacks have no order. */
 const PARTS = 2
 
@@ -110,6 +111,26 @@ for (const it of cases) {
     if (it.options.http2 === undefined) assert.equal((await client.messages(it.requests)).length, it.requests)
   })
 }
+
+for (const [what, options, make] of [
+  ['HTTP/1.1', {}, (count: number) => Buffer.from(head1().repeat(count))],
+  ['HTTP/1.1, heads of responses', {}, (count: number) => Buffer.from(head1().replace('GET', 'HEAD').repeat(count))],
+  ['HTTP/2', { http2: 'cleartext' }, (count: number) => frames2(count)],
+] as const)
+  test(`${what}, small requests with large responses: few are made in one turn`, async (t) => {
+    const requests = 60
+    const large = 'x'.repeat(50_000)
+    const turns = new Turns(t)
+    const it = { what, options, requests, bytes: make(requests), most: Math.ceil(RESPONSE_BYTES / large.length) }
+    await begin(t, it, (server) =>
+      server.mapGet('/', () => {
+        turns.count()
+        return large
+      }),
+    )
+    await eventually(() => turns.all === requests, 'all requests')
+    assert.ok(turns.most <= PARTS * it.most, `${turns.most} in one turn`)
+  })
 
 test('HTTP/2, bodies that all lack a byte: few become complete in one turn', async (t) => {
   const requests = 60

@@ -59,9 +59,18 @@ export function problemFor(error: unknown, debug: boolean): Problem {
   return problem
 }
 
-/** The message, with what is shown of each failure. */
+/** The message, with what is shown of each failure. It tells of the failures in their order, unless the program has changed it. */
 function detailOf({ message, failures }: ConversionError, shown: readonly BindingFailure[]): string {
-  return failures.reduce((text, failure, i) => text.replace(describeFailure(failure), () => describeFailure(shown[i]!)), message)
+  let detail = ''
+  let at = 0
+  for (const [i, failure] of failures.entries()) {
+    const told = describeFailure(failure)
+    const from = message.indexOf(told, at)
+    if (from === -1) return failures.reduce((text, one, j) => text.replace(describeFailure(one), () => describeFailure(shown[j]!)), message)
+    detail += message.slice(at, from) + describeFailure(shown[i]!)
+    at = from + told.length
+  }
+  return detail + message.slice(at)
 }
 
 function describe(error: unknown): string {

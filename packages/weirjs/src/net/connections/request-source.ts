@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { ClientCertificate, Forwarding, HostRule, SocketPeer } from '../../http/connection-info.ts'
+import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 
 import type { Transport } from '../transport/transport.ts'
 import type { ConnectionHost } from './connection-host.ts'
@@ -17,6 +18,8 @@ const HEAD_BYTES_IN_A_ROW = 64 * 1024
  * row.
  */
 const BODY_BYTES_IN_A_ROW = 1024 * 1024
+/** The same in bytes of responses. A request of some hundred bytes may have a large one, which takes time to make even if only its head is sent. */
+const RESPONSE_BYTES_IN_A_ROW = 256 * 1024
 /** The same in pieces of bodies. A chunk of one byte takes six bytes on the wire, and as much time as a large one. */
 const PIECES_IN_A_ROW = 4_096
 
@@ -35,6 +38,7 @@ export abstract class RequestSource {
   #requestsInARow = 0
   #headBytesInARow = 0
   #bodyBytesInARow = 0
+  #responseBytesInARow = 0
   #piecesInARow = 0
   /** Enough requests, or pieces of bodies, have been read in a row: the rest waits for the next turn of the event loop. */
   protected isAtRest = false
@@ -69,6 +73,13 @@ export abstract class RequestSource {
     if (this.#bodyBytesInARow >= BODY_BYTES_IN_A_ROW) this.#rest()
   }
 
+  /** A response has been made. One that is streamed takes turns of its own. */
+  countResponse({ content }: OutgoingResponse): void {
+    if (content.kind === 'text') this.#responseBytesInARow += content.text.length
+    else if (content.kind === 'bytes') this.#responseBytesInARow += content.bytes.length
+    if (this.#responseBytesInARow >= RESPONSE_BYTES_IN_A_ROW) this.#rest()
+  }
+
   /** A piece of a body has been read. */
   protected countPiece(): void {
     if (++this.#piecesInARow < PIECES_IN_A_ROW) return
@@ -77,7 +88,7 @@ export abstract class RequestSource {
   }
 
   #rest(): void {
-    this.#requestsInARow = this.#headBytesInARow = this.#bodyBytesInARow = this.#piecesInARow = 0
+    this.#requestsInARow = this.#headBytesInARow = this.#bodyBytesInARow = this.#responseBytesInARow = this.#piecesInARow = 0
     this.isAtRest = true
     setImmediate(endRest, this)
   }

@@ -34,6 +34,7 @@ export interface Http1RequestConnection extends RequestConnection, OpenConnectio
   handOver(content: UpgradeContent, recording: Recording | null): void
   /** How many requests there have been, with the current one. */
   readonly requests: number
+  countResponse(response: OutgoingResponse): void
   /** What observers are told after a response has been handed over. */
   readonly records: ConnectionRecords
 }
@@ -119,6 +120,7 @@ export class Http1Carrier implements Carrier {
 
   /** Decides whether the server lets another request follow. */
   prepare(response: OutgoingResponse): OutgoingResponse {
+    this.#connection.countResponse(response)
     const { host, requests } = this.#connection
     const { limits, isStopping } = host
     const rest = this.#wire.remainingBytes

@@ -41,6 +41,7 @@ export interface Http2RequestConnection extends RequestConnection {
   readonly backlog: Backlog
   /** What observers are told after a response has been handed over. */
   readonly records: SentRecords
+  countResponse(response: OutgoingResponse): void
   /** There may be more to read. */
   run(): void
   /** A response asks for the connection's end. */
@@ -173,6 +174,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
 
   /** A success would open a tunnel (RFC 9113 §8.5), and nothing here speaks its protocol. */
   prepare(response: OutgoingResponse): OutgoingResponse {
+    this.#connection.countResponse(response)
     if (!this.stream.head.upgrade || response.content.kind === 'upgrade' || response.statusCode >= 300) return response
     response.discard()
     const error = new ProtocolError('WEIR_METHOD_NOT_IMPLEMENTED')
