@@ -3,7 +3,7 @@
 import { isIP } from 'node:net'
 
 import { HttpError, type HttpServer, type HttpSession } from 'weirjs'
-import { exchange } from 'weirjs/kit'
+import { exchange, FairQueue, networkOf } from 'weirjs/kit'
 
 import { ArgumentError, requestOf } from './tool-request.ts'
 import { failure, ResultTooLarge, resultOf, type ToolResult, textContent } from './tool-result.ts'
@@ -11,6 +11,27 @@ import type { Tool } from './tools.ts'
 
 /** Fields in which a proxy states its client, and the prefix that it has removed from the path. */
 const STATED = /^(?:forwarded|x-forwarded-.*|x-ingress-path)$/i
+
+/** Calls that begin in one turn of the event loop: a call takes several times as long as the request of its route. */
+const CALLS_PER_TURN = 16
+/** Characters of the path and the query that count as one call more. */
+const CHARACTERS_OF_CALL = 4_096
+
+const turns = FairQueue.turns(CALLS_PER_TURN)
+
+/** Clients take turns, so that no other client waits for all calls of one. */
+function turnOf({ clientAddress }: HttpSession, target: string): Promise<void> | undefined {
+  const work = 1 + target.length / CHARACTERS_OF_CALL
+  if (turns.isOver)
+    return new Promise((resolve) => {
+      turns.wait(networkOf(clientAddress), () => {
+        turns.spend(work)
+        resolve()
+      })
+    })
+  turns.spend(work)
+  return undefined
+}
 
 /** The outcome of a call: a result, or events that end with one. */
 type Called = ToolResult | AsyncGenerator<string, ToolResult>
@@ -57,6 +78,7 @@ async function* streamed(body: ReadableStream<Uint8Array>, most: number): AsyncG
 /** The values of arguments must not lead to a route other than the tool's own: `/notes/:id` may stand beside `/notes/all`. */
 async function send(session: HttpSession, tool: Tool, args: unknown): Promise<Response> {
   const { target, headers, body } = requestOf(tool, args, session)
+  await turnOf(session, target)
   const { endpoint, basePath } = session
   const server = session.server as HttpServer
   // Another base path may belong to another tenant. A base path that a proxy has stated can only be stated by a proxy.

@@ -37,11 +37,14 @@ export function requestOf(tool: Tool, given: unknown, session: HttpSession): Too
         `there is no argument ${JSON.stringify(name.slice(0, 100))}; the arguments are ${[...tool.args.keys()].join(', ')}`,
       )
   let room = MOST_IN_HEAD
-  /** The texts of an argument that is not the body. */
+  /** The texts of an argument that is not the body. A list of millions is refused before all of them are made. */
   const textsFor = (name: string, value: unknown): readonly string[] => {
-    const texts = textsOf(name, value)
-    for (const text of texts) room -= name.length + text.length + 2
-    if (room < 0) throw new ArgumentError(`the arguments without "body" have more than ${MOST_IN_HEAD} characters`)
+    const texts: string[] = []
+    for (const text of textsOf(name, value)) {
+      room -= name.length + text.length + 2
+      if (room < 0) throw new ArgumentError(`the arguments without "body" have more than ${MOST_IN_HEAD} characters`)
+      texts.push(text)
+    }
     return texts
   }
   const headers = headersOf(session)
@@ -98,12 +101,10 @@ function isWellFormed(text: string): boolean {
 }
 
 /** Null is left out. */
-function textsOf(name: string, value: unknown): string[] {
-  const values = (Array.isArray(value) ? value : [value]) as readonly unknown[]
-  return values
-    .filter((one) => one !== null && one !== undefined)
-    .map((one) => {
-      if (typeof one === 'object') throw new ArgumentError(`"${name}" is ${kindOf(one)}, not text, a number, true or false`)
-      return String(one)
-    })
+function* textsOf(name: string, value: unknown): Generator<string, void> {
+  for (const one of (Array.isArray(value) ? value : [value]) as readonly unknown[]) {
+    if (one === null || one === undefined) continue
+    if (typeof one === 'object') throw new ArgumentError(`"${name}" is ${kindOf(one)}, not text, a number, true or false`)
+    yield String(one)
+  }
 }

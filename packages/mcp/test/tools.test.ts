@@ -10,7 +10,10 @@ import { idempotency } from 'weirjs/idempotency'
 import { rateLimit } from 'weirjs/limits'
 import { sse } from 'weirjs/sse'
 
+import { Turns } from '../../weirjs/test/support/turns.ts'
 import { mcp } from '../src/index.ts'
+import { requestOf } from '../src/tool-request.ts'
+import { toolsOf } from '../src/tools.ts'
 import { ask, call, send, textOf } from './support.ts'
 
 const Note = t.named('Note', t.object({ id: t.int, title: t.string }))
@@ -384,4 +387,31 @@ test('below a path, and at an endpoint, the same routes are reached as by client
   assert.equal(((await at('public', 'tools/list', {})).result as { tools: unknown[] }).tools.length, 1)
   assert.match(textOf((await at('public', 'tools/call', { name: 'b' })).result), /another route/)
   assert.equal(textOf((await at('internal', 'tools/call', { name: 'b' })).result), 'b')
+})
+
+test('a list that fits into no head is read only as far as it fits', async () => {
+  const [tool] = toolsOf(
+    new HttpServer().mapGet('/all', { operationId: 'all', tool: true, tags: t.array(t.string) }, () => '').routes,
+    null,
+  ).values()
+  let read = 0
+  const tags = new Proxy(Array<number>(100_000).fill(1), {
+    get: (list, key) => {
+      read++
+      return Reflect.get(list, key) as unknown
+    },
+  })
+  const session = { request: { headers: [] } } as unknown as HttpSession
+  assert.throws(() => requestOf(tool!, { tags }, session), /more than 65536 characters/)
+  assert.ok(read < 30_000, `${read} reads`)
+})
+
+test('many calls at once: few of them begin in one turn of the event loop', async (context) => {
+  const turns = new Turns(context)
+  const server = new HttpServer({ logger: null })
+  server.mapGet('/count', { operationId: 'count', tool: true }, () => turns.count())
+  mcp(server)
+  await Promise.all(Array.from({ length: 100 }, () => call(server, 'count')))
+  assert.equal(turns.all, 100)
+  assert.ok(turns.most <= 2 * 16, `${turns.most} in one turn`) // the check phase may have two parts
 })

@@ -49,6 +49,14 @@ for (const query of ['', 'page=2', 'page=2&pgae=3', 'utm_source=x', 'id=7', 'x=1
     assert.deepEqual(warnings, [])
   })
 
+test('a query with more than a thousand parameters is read all the same', async () => {
+  const { logger, warnings } = noting()
+  const server = map(new HttpServer({ logger }))
+  assert.equal((await server.inject(`/list/7?${'x=1&'.repeat(1_500)}pgae=2`)).status, 200)
+  assert.equal(warnings.length, 1)
+  assert.notEqual((await server.explain(`/list/7?${'x=1&'.repeat(1_500)}`)).route, null)
+})
+
 test('with debug, and not in production, the log tells of a misspelt parameter', async () => {
   for (const debug of [true, false]) {
     const { logger, warnings } = noting()

@@ -11,13 +11,16 @@ import type { Step } from './binder.ts'
 /** Parameters about which a warning was logged. */
 const reported = new WeakSet<Step>()
 
+/** Names in a query that are compared with those of parameters. People do not write more. */
+const MOST_NAMES = 100
+
 /** Names in the query by which parameters that are missing were probably meant, shortened. */
 export function misspeltNames(steps: readonly Step[], queryString: string): ReadonlyMap<Step, string> {
   const found = new Map<Step, string>()
   const inQuery = steps.filter(({ source }) => source === 'query')
   if (queryString === '' || inQuery.length === 0) return found
-  const names = new Set(parseForm(queryString).filter((_, i) => i % 2 === 0))
-  const others = [...names].filter((name) => !inQuery.some(({ key }) => key === name))
+  const names = new Set(parseForm(queryString, Number.POSITIVE_INFINITY).filter((_, i) => i % 2 === 0)) // the head is bounded
+  const others = [...names].filter((name) => !inQuery.some(({ key }) => key === name)).slice(0, MOST_NAMES)
   for (const step of inQuery) {
     if (names.has(step.key)) continue
     const name = others.find((one) => isMeant(one.replace(/\[\]$/, ''), step.key))
