@@ -5,11 +5,12 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import * as zlib from 'node:zlib'
+import nodeZlib, * as zlib from 'node:zlib'
 
 import { HttpError, type HttpResponse, HttpServer, type InjectResponse, type WeirError } from '../../src/index.ts'
 import { cache } from '../../src/modules/cache/index.ts'
@@ -19,6 +20,7 @@ import { tlsHeader } from '../support/proxy-header.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { eventually, gate, within } from '../support/serving.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
+import { Turns } from '../support/turns.ts'
 
 const TEXT = 'All work and no play makes Jack a dull boy. '.repeat(100)
 const LARGE = JSON.stringify(Array.from({ length: 5_000 }, (_, id) => ({ id, name: `name ${id}` })))
@@ -48,6 +50,33 @@ function read({ headers, body }: InjectResponse): [coding: string | null, text: 
   const coding = headers.get('content-encoding')
   return [coding, Buffer.from(coding === null ? body : DECODERS[coding]!(body)).toString()]
 }
+
+test('small responses are compressed in turns, however many one connection requests in a row', async (t) => {
+  const requests = 200
+  const text = LARGE.slice(0, 30_000)
+  const turns = new Turns(t)
+  const { gzipSync } = zlib
+  const mocked = t.mock.method(nodeZlib, 'gzipSync', (...given: Parameters<typeof gzipSync>) => {
+    turns.count()
+    return gzipSync(...given)
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    mocked.mock.restore()
+    syncBuiltinESMExports()
+  })
+  const server = new HttpServer({ hosts: 'any', port: 0, logger: null })
+  server.use(compression())
+  server.mapGet('/', () => text)
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const client = await RawClient.connect(server.port)
+  client.send('GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n'.repeat(requests))
+  await eventually(() => turns.all === requests, 'all responses')
+  assert.ok(turns.most <= 30, `${turns.most} in one turn`)
+  assert.ok((await client.messages(requests)).every(({ status }) => status === 200))
+  client.destroy()
+})
 
 for (const coding of Object.keys(DECODERS)) {
   test(`${coding}: text, a large document, bytes and a stream arrive unchanged`, async () => {

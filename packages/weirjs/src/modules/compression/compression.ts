@@ -15,8 +15,10 @@ import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
+import { networkOf } from '../../formats/client-network.ts'
 import type { RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { workTurns } from '../../http/work-turns.ts'
 import { ContentReader } from '../kit/content-reader.ts'
 import { exchange } from '../kit/exchange.ts'
 import type { ResponseHandle } from '../kit/response.ts'
@@ -85,6 +87,8 @@ export const COMPRESSION_RULES = rules<CompressionOptions>('compression')(
 )
 /** Up to this size, with the dictionary if there is one, bodies are compressed synchronously, which blocks the thread for 0.4 ms at most on a machine of 2020. */
 const MAX_BYTES_AT_ONCE = 32 * 1024
+/** What compressing a KiB costs, in units of `workTurns`: about 20 µs. */
+const WORK_PER_KIB = 4
 
 const ACCEPT_ENCODING = ['Accept-Encoding']
 const BOTH = ['Accept-Encoding', 'Available-Dictionary']
@@ -234,9 +238,9 @@ class Compressing {
     if (known instanceof Uint8Array) return encode(response, coding, bytes, known, takesIdentity)
     if (known !== undefined) return encodeLater(session, response, coding, bytes, known, takesIdentity)
     if (bytes.length + coding.dictionaryBytes <= MAX_BYTES_AT_ONCE) {
-      const encoded = coding.compressNow(bytes)
-      codedForms?.set(coding.key, encoded)
-      return encode(response, coding, bytes, encoded, takesIdentity)
+      if (workTurns.isOver) return compressInTurn(session, response, coding, bytes, takesIdentity)
+      workTurns.spend(workFor(bytes, coding))
+      return compressNow(response, coding, bytes, takesIdentity)
     }
     if (this.#running < this.#maxConcurrent) return this.#compressLater(session, response, coding, bytes, takesIdentity)
   }
@@ -257,6 +261,33 @@ class Compressing {
       this.#running--
     }
   }
+}
+
+function workFor({ length }: Uint8Array, { dictionaryBytes }: Coding): number {
+  return (WORK_PER_KIB * (length + dictionaryBytes)) / 1024
+}
+
+function compressNow(response: ResponseHandle, coding: Coding, bytes: Uint8Array, takesIdentity: boolean): void {
+  const encoded = coding.compressNow(bytes)
+  response.codedForms?.set(coding.key, encoded)
+  encode(response, coding, bytes, encoded, takesIdentity)
+}
+
+/** Clients take turns: otherwise one that sends many requests in a row would make the others wait for all of its responses. */
+async function compressInTurn(
+  session: HttpSession,
+  response: ResponseHandle,
+  coding: Coding,
+  bytes: Uint8Array,
+  takesIdentity: boolean,
+): Promise<void> {
+  await new Promise<void>((resolve) => {
+    workTurns.wait(networkOf(session.clientAddress), () => {
+      workTurns.spend(workFor(bytes, coding))
+      resolve()
+    })
+  })
+  if (!session.signal.aborted) compressNow(response, coding, bytes, takesIdentity)
 }
 
 async function encodeLater(
