@@ -5,7 +5,7 @@ import { createPrivateKey } from 'node:crypto'
 
 import type { HttpResponse, HttpServer, HttpSession, Module, ServerTlsOptions } from 'weirjs'
 import type { HealthCheck } from 'weirjs/health'
-import { type Clock, invalid, launch, option, rules, systemClock } from 'weirjs/kit'
+import { type Clock, exchange, invalid, launch, option, rules, systemClock } from 'weirjs/kit'
 import type { MetricFamily, MetricSource } from 'weirjs/metrics'
 
 import { CaClient, type ExternalAccount } from './ca-client.ts'
@@ -251,20 +251,21 @@ class Certificates implements Acme {
       text === null
         ? (this.#httpsOnly?.redirect(session, server.endpoints[index]?.port ?? HTTPS_PORT) ?? undefined)
         : sendText(session.response, text)
-    return found instanceof Promise ? found.then(answer) : answer(found)
+    return found instanceof Promise ? exchange(session).inTurn(found).then(answer) : answer(found)
   }
 
   /**
    * Answers challenges that no gate sees: the CA may use addresses, or names that were just added, as hosts that the server does not serve, and it
    * asks at the root, which may be outside of the application's base path.
    */
-  #answerRefused({ request }: HttpSession, response: HttpResponse): void | Promise<void> {
+  #answerRefused(session: HttpSession, response: HttpResponse): void | Promise<void> {
+    const { request } = session
     if (!REFUSED_BEFORE_GATES.has(response.statusCode) || request.method !== 'GET') return undefined
     const found = this.#challenges.textAt(request.path)
     const answer = (text: string | null): void => {
       if (text !== null) sendText(response.status(200), text)
     }
-    return found instanceof Promise ? found.then(answer) : answer(found)
+    return found instanceof Promise ? exchange(session).inTurn(found).then(answer) : answer(found)
   }
 
   #clientOf(name: string): Promise<CaClient> {

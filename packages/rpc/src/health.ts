@@ -1,8 +1,8 @@
 // The health checking protocol of gRPC (grpc.health.v1): whether the server, and each of its services, takes calls.
 
 import type { DescService } from '@bufbuild/protobuf'
-import type { Duration, ServerHandle } from 'weirjs'
-import { onStop, option, rules, systemClock } from 'weirjs/kit'
+import type { Duration, HttpSession, ServerHandle } from 'weirjs'
+import { FairQueue, networkOf, onStop, option, rules, systemClock } from 'weirjs/kit'
 
 import type { RpcCall } from './call.ts'
 import type { RpcImplementation } from './implementation.ts'
@@ -25,6 +25,10 @@ export const RPC_HEALTH_RULES = rules<HealthOptions>('health()')({
   interval: option.duration({ least: 1 }).or('1s'),
 })
 
+/** Streams of `Watch` that are told of a change in one turn of the event loop. Each takes about 40 µs. */
+const STREAMS_PER_TURN = 128
+const turns = FairQueue.turns(STREAMS_PER_TURN)
+
 /** No service has this name. */
 const UNKNOWN = '?'
 
@@ -39,14 +43,14 @@ export function health(server: ServerHandle, options: HealthOptions = {}): RpcIm
   }
   const watchers = new Watchers(statusOf, interval)
 
-  async function* watch(service: string, { signal }: RpcCall): AsyncGenerator<{ status: Status }> {
+  async function* watch(service: string, { signal, session }: RpcCall): AsyncGenerator<{ status: Status }> {
     let last: Status | null = null
     while (!signal.aborted) {
       const status = statusOf(service)
       if (status !== last) yield { status }
       if (server.stopping.aborted) return // clients connect elsewhere
       last = status
-      await watchers.change(service, status, signal, server.stopping)
+      await watchers.change(service, status, signal, server.stopping, session)
     }
   }
 
@@ -66,6 +70,7 @@ export function health(server: ServerHandle, options: HealthOptions = {}): RpcIm
 interface Watcher {
   readonly service: string
   readonly last: Status
+  readonly session: HttpSession
   wake(): void
 }
 
@@ -85,7 +90,7 @@ class Watchers {
   }
 
   /** Resolves when the status is no longer `last`, or when one of the signals has aborted. */
-  change(service: string, last: Status, signal: AbortSignal, stopping: AbortSignal): Promise<void> {
+  change(service: string, last: Status, signal: AbortSignal, stopping: AbortSignal, session: HttpSession): Promise<void> {
     if (signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
       const wake = (): void => {
@@ -93,7 +98,7 @@ class Watchers {
         this.#leave(watcher)
         resolve()
       }
-      const watcher: Watcher = { service, last, wake }
+      const watcher: Watcher = { service, last, session, wake }
       signal.addEventListener('abort', wake, { once: true })
       this.#waiting.add(watcher)
       this.#end ??= this.#begin(stopping)
@@ -137,6 +142,16 @@ class Watchers {
   }
 
   #wake(isDue: (watcher: Watcher) => boolean): void {
-    for (const one of [...this.#waiting]) if (isDue(one)) one.wake()
+    for (const one of [...this.#waiting]) {
+      if (!isDue(one)) continue
+      this.#leave(one)
+      if (turns.isOver) turns.wait(networkOf(one.session.clientAddress), () => wakeNow(one))
+      else wakeNow(one)
+    }
   }
+}
+
+function wakeNow(watcher: Watcher): void {
+  turns.spend(1)
+  watcher.wake()
 }

@@ -17,6 +17,7 @@ import { TestClock } from '../../src/testing/test-clock.ts'
 import { EventReader } from '../support/event-reader.ts'
 import { growthOf } from '../support/memory-growth.ts'
 import { eventually, gate, within } from '../support/serving.ts'
+import { Turns } from '../support/turns.ts'
 
 type Start = Parameters<ResumableStreams['resumable']>[1]
 
@@ -914,4 +915,19 @@ test('whatever the relay holds, events of a run have their numbers in order, and
       for (const [n, { id }] of log.run?.events.entries() ?? []) assert.equal(id, `${log.run!.id}-${n}`)
     }),
   )
+})
+
+test('work whose source never really waits takes few events in one turn of the event loop', async (t) => {
+  const turns = new Turns(t)
+  async function* many() {
+    for (let i = 0; i < 5_000; i++) {
+      turns.count()
+      yield String(i)
+    }
+  }
+  const { reader } = await serve(t, many)
+  const one = reader()
+  await one.read()
+  assert.deepEqual([turns.all, one.heard.length], [5_000, 5_001])
+  assert.ok(turns.most <= 2 * 512 + 1, `${turns.most} in one turn`) // the check phase may have two parts
 })

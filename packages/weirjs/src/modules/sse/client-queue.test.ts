@@ -3,8 +3,10 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-import { ClientQueue, costOf } from './client-queue.ts'
-import { EncodedEvent } from './event.ts'
+import { ClientQueue } from './client-queue.ts'
+import { costOf, EncodedEvent } from './event.ts'
+import { EventHistory } from './event-history.ts'
+import { RecentEvents } from './recent-events.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -41,6 +43,30 @@ test('a full queue drops the oldest events, and has room again once it was empti
   assert.equal(queue.push(events[2]!, most, 'disconnect'), false)
   assert.equal(queue.take(100), null, 'a client that was given up gets nothing more')
 })
+
+for (const [kind, historyOf, sinceIn] of [
+  ['a history', () => new EventHistory(16), (history: EventHistory | RecentEvents) => (history as EventHistory).since('0')],
+  ['recent events', () => new RecentEvents(16 * 1_100), (history: EventHistory | RecentEvents) => (history as RecentEvents).after('0')],
+] as const)
+  test(`missed events count once ${kind} has forgotten them: a client that is slow would be the only one to keep them`, () => {
+    const eventAt = (i: number): EncodedEvent => new EncodedEvent({ id: String(i), data: 'x'.repeat(1_000) })
+    const most = 20 * costOf(eventAt(0))
+    for (const whenFull of ['disconnect', 'drop-oldest'] as const) {
+      const history = historyOf()
+      for (let i = 0; i < 16; i++) history.add(String(i), eventAt(i))
+      const slow = new ClientQueue(sinceIn(history), null, () => {})
+      let pushed = 0
+      for (let i = 16; i < 34; i++) {
+        history.add(String(i), eventAt(i))
+        if (!slow.push(eventAt(i), most, whenFull)) break // its stream ends
+        pushed++
+      }
+      let left = 0
+      while (slow.take(Number.POSITIVE_INFINITY) !== null) left++
+      if (whenFull === 'disconnect') assert.ok(pushed >= 9 && pushed <= 12 && left === 0, `${pushed} pushed, ${left} left`)
+      else assert.deepEqual([pushed, left], [18, 18], 'the missed events were dropped')
+    }
+  })
 
 test('an event that was taken is not kept', async () => {
   const queue = new ClientQueue(null, null, () => {})

@@ -1,13 +1,11 @@
 // One client of a channel: the events that wait for it, in a bounded queue.
 
-import type { EncodedEvent } from './event.ts'
+import { costOf, type EncodedEvent } from './event.ts'
 import type { MissedEvents } from './event-history.ts'
 
 /** How a full queue is handled. */
 export type FullQueuePolicy = 'disconnect' | 'drop-oldest'
 
-/** What an event costs in a queue in addition to its bytes, which all queues share. */
-const ENTRY_BYTES = 64
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /** An event that waits. In an array, to take the first of many would move all others. */
@@ -25,7 +23,7 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
   start: string | null = null
   /** Whether it has received an event, which has its own id. */
   hasHeard = false
-  /** The missed events, which the client gets first. They do not count towards the limit, because they are in a history that all clients share. */
+  /** The missed events, which the client gets first. They count towards the limit once the history that all clients share has forgotten them. */
   #missed: MissedEvents | null
   #first: Waiting | null = null
   #last: Waiting | null = null
@@ -51,13 +49,14 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
       return true
     }
     const cost = costOf(event)
-    if (whenFull === 'disconnect' && this.#queuedBytes + cost > maxQueuedSize) {
+    const wanted = this.#queuedBytes + cost + (this.#missed?.forgottenBytes ?? 0)
+    if (whenFull === 'disconnect' && wanted > maxQueuedSize) {
       this.#discard()
       this.finish()
       return false
     }
     if (cost > maxQueuedSize) return false // it would not fit into an empty queue
-    if (this.#queuedBytes + cost > maxQueuedSize) this.#missed = null // missed events are older than all others
+    if (wanted > maxQueuedSize) this.#missed = null // missed events are older than all others
     while (this.#queuedBytes + cost > maxQueuedSize) this.#shift()
     const waiting = { event, next: null }
     if (this.#last === null) this.#first = waiting
@@ -116,9 +115,4 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
     this.#deliver = null
     deliver?.(result)
   }
-}
-
-/** How much of `maxQueuedSize` an event takes. */
-export function costOf(event: EncodedEvent): number {
-  return event.bytes.length + ENTRY_BYTES
 }

@@ -1,15 +1,26 @@
 // The latest events of a channel. Clients that have missed some share them: each client only knows where it is.
 
-import type { EncodedEvent } from './event.ts'
+import { costOf, type EncodedEvent } from './event.ts'
 
 /** How many parts a full history has. Whole parts are forgotten, so that parts that clients share never change. */
 const PARTS = 16
+
+/** Events in their order, which the history and clients share. */
+export interface HistoryPart {
+  readonly events: readonly EncodedEvent[]
+  /** As a queue counts them. */
+  readonly bytes: number
+  /** Whether the history has forgotten it, so that only clients keep it in memory. */
+  readonly isForgotten: boolean
+}
+
+type OwnPart = HistoryPart & { events: EncodedEvent[]; bytes: number; isForgotten: boolean }
 
 export class EventHistory {
   readonly #most: number
   readonly #partLength: number
   /** Each is full, except the last one. */
-  readonly #parts: EncodedEvent[][] = []
+  readonly #parts: OwnPart[] = []
   /** The number of the first event of the first part. */
   #first = 0
   /** The number of the next event. */
@@ -25,16 +36,20 @@ export class EventHistory {
 
   /** The id of the last event. */
   get lastId(): string | null {
-    return this.#parts.at(-1)?.at(-1)?.id ?? null
+    return this.#parts.at(-1)?.events.at(-1)?.id ?? null
   }
 
   add(id: string, event: EncodedEvent): void {
     if (this.#most === 0) return
-    if ((this.#next - this.#first) % this.#partLength === 0) this.#parts.push([])
-    this.#parts.at(-1)!.push(event)
+    if ((this.#next - this.#first) % this.#partLength === 0) this.#parts.push({ events: [], bytes: 0, isForgotten: false })
+    const part = this.#parts.at(-1)!
+    part.events.push(event)
+    part.bytes += costOf(event)
     this.#numbers.set(id, this.#next++) // the last event of an id counts
     if (this.#next - this.#first - this.#partLength < this.#most) return
-    for (const { id: old } of this.#parts.shift()!) {
+    const oldest = this.#parts.shift()!
+    oldest.isForgotten = true
+    for (const { id: old } of oldest.events) {
       if (this.#numbers.get(old!) === this.#first) this.#numbers.delete(old!)
       this.#first++
     }
@@ -51,26 +66,36 @@ export class EventHistory {
 
 /** The events that one client has missed. */
 export class MissedEvents {
-  readonly #parts: (readonly EncodedEvent[])[]
+  readonly #parts: HistoryPart[]
   /** Where the next event is in the first part. */
   #at: number
   /** How many are left. More may have been added to the last part since. */
   #left: number
 
-  constructor(parts: (readonly EncodedEvent[])[], at: number, count: number) {
+  constructor(parts: HistoryPart[], at: number, count: number) {
     this.#parts = parts
     this.#at = at
     this.#left = count
   }
 
   get first(): EncodedEvent | undefined {
-    return this.#left === 0 ? undefined : this.#parts[0]![this.#at]
+    return this.#left === 0 ? undefined : this.#parts[0]!.events[this.#at]
+  }
+
+  /** The size of the parts that only clients keep in memory. They are the oldest. */
+  get forgottenBytes(): number {
+    let bytes = 0
+    for (const part of this.#parts) {
+      if (!part.isForgotten) break
+      bytes += part.bytes
+    }
+    return bytes
   }
 
   shift(): EncodedEvent | undefined {
     if (this.#left === 0) return undefined
     this.#left--
-    const part = this.#parts[0]!
+    const part = this.#parts[0]!.events
     const event = part[this.#at++]
     if (this.#at === part.length && this.#left > 0) {
       this.#parts.shift()

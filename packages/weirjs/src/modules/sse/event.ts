@@ -35,6 +35,14 @@ export class EncodedEvent {
   }
 }
 
+/** What an event costs in a queue in addition to its bytes, which all queues share. */
+const ENTRY_BYTES = 64
+
+/** How much of `maxQueuedSize` an event takes. */
+export function costOf({ bytes }: EncodedEvent): number {
+  return bytes.length + ENTRY_BYTES
+}
+
 const RETRY = duration({ least: 0, most: Number.MAX_SAFE_INTEGER })
 const LINE_END = /\r\n|\r|\n/
 

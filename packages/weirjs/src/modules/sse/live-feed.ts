@@ -5,7 +5,7 @@ import type { Relay, RelayMessage, RelaySubscription } from '../relay/relay-opti
 import { readyOrLate } from '../relay/relay-ready.ts'
 import type { ClientQueue } from './client-queue.ts'
 import { ClientQueues, type QueueSettings } from './client-queues.ts'
-import { EncodedEvent } from './event.ts'
+import { costOf, EncodedEvent } from './event.ts'
 import { decodeEnvelope } from './event-envelope.ts'
 import { MissedEvents } from './event-history.ts'
 import { PageRequest, type PageSource } from './page-request.ts'
@@ -93,7 +93,8 @@ export class LiveFeed implements PageSource, ResumingHost {
   }
 
   join(after: string): ClientQueue | null {
-    if (this.#keepsNone) return this.#live.add(new MissedEvents([[this.gap]], 0, 1))
+    if (this.#keepsNone)
+      return this.#live.add(new MissedEvents([{ events: [this.gap], bytes: costOf(this.gap), isForgotten: false }], 0, 1))
     if (after === this.#position) return this.#live.add(null)
     return this.#recent.has(after) ? this.#live.add(this.#recent.after(after)) : null
   }

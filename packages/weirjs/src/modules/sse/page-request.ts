@@ -2,8 +2,7 @@
 // requested when this one has been read.
 
 import type { Relay, RelayMessage, RelaySubscription } from '../relay/relay-option.ts'
-import { costOf } from './client-queue.ts'
-import type { EncodedEvent } from './event.ts'
+import { costOf, type EncodedEvent } from './event.ts'
 import { inPageTurn } from './page-turns.ts'
 
 /** A page ends with the event that exceeds this. */

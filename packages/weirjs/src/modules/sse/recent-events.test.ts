@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 
-import { costOf } from './client-queue.ts'
-import { EncodedEvent } from './event.ts'
+import { costOf, EncodedEvent } from './event.ts'
 import { RecentEvents } from './recent-events.ts'
 
 function read(recent: RecentEvents, after: string): (string | null)[] {

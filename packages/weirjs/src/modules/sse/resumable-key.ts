@@ -364,7 +364,19 @@ export class ResumableKey implements WatchedKey {
     const { maxEvents, maxSize, maxTime } = settings
     const publish = (message: RunMessage): Promise<unknown> | null => this.#publish(message)
     const kept = run.events.length
-    this.#work = new Work({ run: run.id, epoch, kept, keptBytes: run.bytes, maxEvents, maxSize, maxTime, clock, onError, publish })
+    this.#work = new Work({
+      client: this.owner.key,
+      run: run.id,
+      epoch,
+      kept,
+      keptBytes: run.bytes,
+      maxEvents,
+      maxSize,
+      maxTime,
+      clock,
+      onError,
+      publish,
+    })
     if (this.#stopping.aborted) this.stop(this.#stopping)
     else if (isTakenOver && !settings.handOver) this.#work.end('interrupted')
     else this.#work.begin(claiming.start)

@@ -1,8 +1,7 @@
 // The state that results from the messages of one key. It depends only on their order, so every process that reads them gets the same state.
 
 import { keepNewest } from '../../base/keep-newest.ts'
-import { costOf } from './client-queue.ts'
-import { EncodedEvent } from './event.ts'
+import { costOf, EncodedEvent } from './event.ts'
 import type { Claim, End, RunMessage, Said } from './resumable-message.ts'
 
 /** The most runs of which a claim that is read again is recognized as old. */

@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer'
 
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
+import { FairQueue } from '../../base/fair-queue.ts'
 import { problemFor } from '../../http/response/error-problem.ts'
 import type { RelayEvent } from './event-envelope.ts'
 import { RELAY_EVENT_RULES } from './relay-channel.ts'
@@ -15,10 +16,16 @@ const MOST_PENDING = 256
 const RETRY_MS = 1_000
 /** What an event costs in addition to its text, about as in a queue of a client. */
 const ENTRY_BYTES = 128
+/** How many events all works take from sources that never really wait in one turn of the event loop. A KiB counts as one more. */
+const EVENTS_PER_TURN = 512
+
+const turns = FairQueue.turns(EVENTS_PER_TURN)
 
 export type Start = (signal: AbortSignal, kept: number) => AsyncIterable<RelayEvent | string>
 
 interface WorkSettings {
+  /** Who has begun it: clients take turns. */
+  readonly client: string
   readonly run: string
   readonly epoch: number
   /** How many events there are already, and their size. */
@@ -107,12 +114,13 @@ export class Work {
   }
 
   async #run(start: Start): Promise<void> {
-    const { kept } = this.#settings
+    const { kept, client } = this.#settings
     try {
       for await (const event of start(this.#ending.signal, kept)) {
         if (this.#isOver) return
         this.#say(typeof event === 'string' ? { data: event } : event)
         if (this.#pending.length >= MOST_PENDING) await new Promise<void>((resolve) => (this.#onRoom = resolve))
+        if (turns.isOver) await new Promise<void>((resolve) => turns.wait(client, resolve))
         if (this.#isOver) return
       }
       this.end('done')
@@ -127,7 +135,9 @@ export class Work {
     if (event.event === 'end')
       throw new WeirError('WEIR_RESULT_UNSENDABLE', '"event" of a resumable stream is "end", which tells of its end')
     const stored = storedEvent(event)
-    this.#bytes += Buffer.byteLength(`${stored.data ?? ''}${stored.event ?? ''}`) + ENTRY_BYTES
+    const size = Buffer.byteLength(`${stored.data ?? ''}${stored.event ?? ''}`)
+    this.#bytes += size + ENTRY_BYTES
+    turns.spend(1 + size / 1024)
     if (this.#next >= maxEvents) throw new Error(`a resumable stream has more events than maxEvents, ${maxEvents}`)
     if (this.#bytes > maxSize) throw new Error(`the events of a resumable stream have more bytes than maxSize, ${maxSize}`)
     this.#send({ kind: 'event', run, epoch, n: this.#next++, ...stored })
