@@ -55,6 +55,7 @@ function programOf(reached: string[]): HttpServer {
   server.mapGet('/data', () => 'secret')
   server.mapGet('/stale', (_, { response }) => response.header('Cache-Control', 'public, max-age=0').text('secret'))
   server.mapPost('/run', () => 'ran')
+  server.mapGet('/form', (_, { response }) => response.html('<!doctype html><form method="post" action="/run"><button>run</button></form>'))
   server.mapGet('/script.js', (_, { response }) => response.contentType('text/javascript').text('window.stolen = 1'))
   server.mapGet('/image.svg', (_, { response }) => response.contentType('image/svg+xml').text('<svg xmlns="http://www.w3.org/2000/svg"/>'))
   server.mapGet('/events', (_, { response }) => response.stream(ReadableStream.from(['data: secret\n\n']), 'text/event-stream'))
@@ -251,6 +252,14 @@ test('a program that has the port afterwards finds nothing in the cache of the b
     assert.equal(await page.evaluate(keptOf('only-if-cached', path)), 'nothing')
     assert.match(String(await page.evaluate(keptOf('force-cache', path))), /WEIR_ROUTE_NOT_FOUND/)
   }
+})
+
+test('forms of own pages work, although their Referrer-Policy hides the origin', { skip: noChromium }, async (t) => {
+  const { running, page } = await signedIn(t)
+  await page.goto(`${running.url}/form`)
+  await page.click('button')
+  await page.waitForURL(`${running.url}/run`)
+  assert.equal(await page.innerText('body'), 'ran')
 })
 
 test('two programs on this machine are open in one browser at the same time', { skip: noChromium }, async (t) => {

@@ -20,12 +20,15 @@ export function foreignness(session: HttpSession, isExposed: boolean): string | 
   const host = hostName(hostAsked(session))
   if (!isExposed && !isLocalName(host)) return `the host is ${JSON.stringify(host.slice(0, 100))}, not a name of this machine`
   const origin = field('origin')
-  if (origin !== null && origin !== session.origin) return `a page of ${JSON.stringify(origin.slice(0, 100))} has sent it`
   const site = field('sec-fetch-site')
+  // Browsers send Origin: null with a form of a page whose Referrer-Policy is no-referrer, as that of own pages is.
+  const isSocket = field('upgrade') !== null || field('sec-websocket-version') !== null
+  const isHidden = origin === 'null' && site === 'same-origin' && !isSocket
+  if (origin !== null && origin !== session.origin && !isHidden) return `a page of ${JSON.stringify(origin.slice(0, 100))} has sent it`
   if (site === 'same-origin') return null
   if (site !== null && site !== 'none') return 'a page of another site or program has sent it'
   // A WebSocket is open to both sides, and no browser states Sec-Fetch-Site for all of them.
-  const isSafe = SAFE.has(method) && field('upgrade') === null && field('sec-websocket-version') === null
+  const isSafe = SAFE.has(method) && !isSocket
   if (isSafe || (site === null && origin !== null)) return null
   return 'nothing says that an own page has sent it'
 }
