@@ -141,10 +141,18 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
    */
   mapBelow(path: string, rest: string, declaration: object, handler: Handler): void {
     const base = this.#pathOf(path).replace(/\/$/, '')
-    // Paths with a trailing slash or empty segments match too: to the mounted code they may be the same path, which must not bypass the policies of
-    // this group.
+    // Paths with a slash at the end or empty segments, too: for the code they may be the same path, which must not bypass policies of this group.
     const paths = base === '' ? ['/', `/**${rest}`] : [base, `${base}/`, `${base}/**${rest}`]
-    this.#add(this.mapBelow, () => paths.map((one) => new Route(this.#scope, null, one, declaration, handler)))
+    const own: Route[] = []
+    const alone: Handler = (args, session) => {
+      // Nor must it bypass policies of others.
+      if (this.#home.table.isAlsoOf(session, own)) throw new WeirError('WEIR_ROUTE_NOT_FOUND')
+      return handler(args, session)
+    }
+    this.#add(this.mapBelow, () => {
+      own.push(...paths.map((one) => new Route(this.#scope, null, one, declaration, alone)))
+      return own
+    })
   }
 
   /**

@@ -27,7 +27,38 @@ for (const kind of ['mountNode', 'mountFetch'] as const) {
     for (const base of ['/admin', '/teams/1', '/inner/old', '/%61dmin'])
       for (const more of ['', '/', '//', '/x', '//x', '/x/', '/x//y', '/?a', '?a', '/%2f'])
         assert.equal((await server.inject(base + more)).status, 403, base + more)
-    for (const open of ['/', '/x', '//x', '/adminx', '/inner', '/inner/older']) assert.equal((await server.inject(open)).status, 200, open)
+    // The code may read them as paths below a prefix: with single slashes, or by a URL parser, for which `//x` is a host.
+    for (const other of [
+      '//admin',
+      '//admin/x',
+      '//x/admin/y',
+      '///x/admin',
+      '/admin%2fx',
+      '/%2Fadmin',
+      '/x/..%2fadmin/y',
+      '/teams//1/x',
+      '/inner//old',
+    ])
+      assert.equal((await server.inject(other)).status, 404, other)
+    assert.equal((await server.inject({ method: 'POST', url: '//x/admin' })).status, 404)
+    for (const open of ['/', '/x//y', '/x%2Fy', '//x/y', '/x', '//x', '/adminx', '/inner', '/inner/older'])
+      assert.equal((await server.inject(open)).status, 200, open)
+  })
+
+  test(`${kind}: nor around that of a single route`, async () => {
+    const server = new HttpServer({ logger: null }).mapGet('/own/*rest', { use: [closed] }, () => 'own')
+    if (kind === 'mountNode') mountNode(server, '/', (req, res) => res.end(req.url))
+    else mountFetch(server, '/', (request) => new Response(request.url))
+    for (const [path, status] of [
+      ['/own/x', 403],
+      ['/own//x', 404],
+      ['//own/x', 404],
+      ['//host/own/x', 404],
+      ['/own%2Fx', 404],
+      ['/owned//x', 200],
+    ] as const)
+      assert.equal((await server.inject(path)).status, status, path)
+    assert.equal((await server.inject({ method: 'POST', url: '/own//x' })).status, 200, 'like POST /own/x, which no other route answers')
   })
 
   test(`${kind}: nothing is mapped if one of its paths is taken`, async () => {

@@ -3,9 +3,12 @@
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
 import type { RequestHead } from '../../http/application.ts'
+import { exchangeOf } from '../../http/exchange.ts'
 import type { AcceptField } from '../../http/request/accepted-types.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
+import type { HttpSession } from '../../http/session.ts'
 import type { Match } from '../../routing/method-table.ts'
+import { otherReadings } from '../../routing/other-readings.ts'
 
 import { isSecret } from './binder.ts'
 import { EndpointMatcher } from './endpoint-matcher.ts'
@@ -202,6 +205,15 @@ export class RouteTable {
     const match = this.#matcher.find(head.method, head.path, host, endpoint)
     if (match === null) return this.#findOther(head, host, endpoint)
     return match.values.length === 0 ? match : withWholeValues(match, head)
+  }
+
+  /** Whether code that reads the path of a request in another way could take it for one that other routes than its own answer. */
+  isAlsoOf(session: HttpSession, own: readonly Route[]): boolean {
+    const { head } = exchangeOf(session)
+    return otherReadings(head.path).some((path) => {
+      const match = this.#matcher.find(head.method, path, this.#hasHosts ? hostName(head.host) : '', session.endpoint)
+      return match !== null && !own.includes(match.route)
+    })
   }
 
   /**
