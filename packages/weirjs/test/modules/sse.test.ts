@@ -237,14 +237,14 @@ inBothReadModes('server-sent events', (serve) => {
     assert.equal(await client.until('\n\n'), 'data: bare\n\n')
   })
 
-  test('5,000 clients at the same time get every event and the farewell', { timeout: 120_000 }, async (t) => {
+  test('5,000 clients at the same time get every event and the farewell', async (t) => {
     let channel!: SseChannel
     const { server } = await serve(t, (server) => (channel = mapChannel(server)))
     const crowd = await Crowd.gather(t, server.port, 5_000)
     await eventually(() => channel.size === 5_000, 'all clients')
     for (let i = 0; i < 3; i++) assert.equal(channel.send({ id: String(i), data: `news ${i}` }), 5_000)
     await crowd.everybodyGot('data: news 2\n\n')
-    const stopped = server.stop()
+    const stopped = server.stop({ grace: '10m' }) // a busy machine is slow to say farewell to so many
     await crowd.everybodyGot('0\r\n\r\n')
     crowd.leave()
     assert.deepEqual(await stopped, { aborted: 0 })
