@@ -23,7 +23,19 @@ const PLAIN = { isAtomic: false, hasTakenOver: false }
 
 function recordOf(length: number | null, more: Partial<UploadRecord> = {}): UploadRecord {
   const id = newUploadId()
-  return { id, createdAt: 1, expiresAt: 2, length, owner: null, metadata: '', concat: null, stage: 'open', keptAt: null, ...more }
+  return {
+    id,
+    createdAt: 1,
+    expiresAt: 2,
+    length,
+    owner: null,
+    place: null,
+    metadata: '',
+    concat: null,
+    stage: 'open',
+    keptAt: null,
+    ...more,
+  }
 }
 
 async function* chunksOf(bytes: Uint8Array, size = 700_001): AsyncGenerator<Uint8Array> {

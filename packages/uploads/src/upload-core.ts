@@ -86,6 +86,7 @@ export class UploadCore implements UploadHome {
       expiresAt: now + this.lifetimeMs,
       length,
       owner,
+      place: ownText(placeOf(session)),
       metadata,
       concat,
       stage: 'open',
@@ -117,7 +118,7 @@ export class UploadCore implements UploadHome {
   /**
    * Takes the lock of an upload for `work`. A request that already works on the upload is asked to stop, which a request that receives bytes does
    * immediately. No holder is asked for a client that may not continue the upload.
-   * @throws WEIR_UPLOAD_UNKNOWN also if it has expired, or is another principal's; WEIR_UPLOAD_LOCKED
+   * @throws WEIR_UPLOAD_UNKNOWN also if it has expired, is another principal's, or belongs to another path; WEIR_UPLOAD_LOCKED
    */
   async hold<T>(session: HttpSession, id: string, work: (held: HeldUpload) => Promise<T>): Promise<T> {
     await this.find(session, id)
@@ -142,8 +143,10 @@ export class UploadCore implements UploadHome {
   async find(session: HttpSession, id: string): Promise<StoredUpload> {
     const found = isUploadId(id) ? await stored(this.storage.load(id)) : null
     if (found === null || found.record.expiresAt <= this.clock.wallTime()) throw new WeirError('WEIR_UPLOAD_UNKNOWN')
-    const { owner } = found.record
+    const { owner, place } = found.record
     if (owner !== null && owner !== ownerOf(session)) throw new WeirError('WEIR_UPLOAD_UNKNOWN')
+    // Another module with the same storage may have other limits, and has not asked its onCreate.
+    if (place !== null && place !== placeOf(session)) throw new WeirError('WEIR_UPLOAD_UNKNOWN')
     return found
   }
 
@@ -206,6 +209,12 @@ export class UploadCore implements UploadHome {
 /** Whether it counts as unfinished. A partial upload does, because it waits for the others. */
 function isOpen({ stage, concat }: UploadRecord): boolean {
   return stage !== 'complete' || concat === 'partial'
+}
+
+/** The path at which a client creates uploads: the one of a request without the id of an upload. */
+function placeOf({ basePath, request, route }: HttpSession): string {
+  const { path } = request
+  return basePath + (route?.endsWith('/:id') === true ? path.slice(0, path.lastIndexOf('/')) : path)
 }
 
 /** A hash, so that a storage says nothing about the users. */

@@ -21,6 +21,8 @@ export interface UploadRecord {
   readonly length: number | null
   /** A hash of the principal that may continue it. Null for an upload that was created without a principal. */
   readonly owner: string | null
+  /** The path at which it was created, where alone it continues. Null in a record of an earlier version. */
+  readonly place: string | null
   /** As in the field Upload-Metadata of tus, whichever protocol was used; empty without any. */
   readonly metadata: string
   /** The field Upload-Concat of tus; null for an upload that is neither partial nor final. */
@@ -51,14 +53,14 @@ export function isUploadId(text: string): boolean {
 export function uploadRecordOf(value: unknown): UploadRecord | null {
   if (typeof value !== 'object' || value === null) return null
   const record = value as { readonly [K in keyof UploadRecord]: unknown }
-  const { id, createdAt, expiresAt, length, owner, metadata, concat, stage, keptAt, detectedType } = record
+  const { id, createdAt, expiresAt, length, owner, place = null, metadata, concat, stage, keptAt, detectedType } = record
   if (typeof id !== 'string' || !isUploadId(id)) return null
   if (!isWhole(createdAt) || !isWhole(expiresAt) || (length !== null && !isWhole(length))) return null
-  if (!isTextOrNull(owner) || typeof metadata !== 'string' || !isTextOrNull(concat)) return null
+  if (!isTextOrNull(owner) || !isTextOrNull(place) || typeof metadata !== 'string' || !isTextOrNull(concat)) return null
   if (stage !== 'open' && stage !== 'received' && stage !== 'complete') return null
   if (!isTextOrNull(keptAt) || !isTextOrNull(detectedType ?? null)) return null
   const shown = typeof detectedType === 'string' && { detectedType }
-  return { id, createdAt, expiresAt, length, owner, metadata, concat, stage, keptAt, ...shown }
+  return { id, createdAt, expiresAt, length, owner, place, metadata, concat, stage, keptAt, ...shown }
 }
 
 function isWhole(value: unknown): value is number {

@@ -15,7 +15,19 @@ const ATOMIC = { isAtomic: true, hasTakenOver: false }
 
 function recordOf(more: Partial<UploadRecord> = {}): UploadRecord {
   const id = newUploadId()
-  return { id, createdAt: 0, expiresAt: 1000, length: null, owner: null, metadata: '', concat: null, stage: 'open', keptAt: null, ...more }
+  return {
+    id,
+    createdAt: 0,
+    expiresAt: 1000,
+    length: null,
+    owner: null,
+    place: null,
+    metadata: '',
+    concat: null,
+    stage: 'open',
+    keptAt: null,
+    ...more,
+  }
 }
 
 async function* bytesOf(...pieces: readonly (string | Error)[]): AsyncGenerator<Uint8Array> {

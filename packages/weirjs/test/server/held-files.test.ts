@@ -280,7 +280,7 @@ test('resumable uploads that are sent slowly hold few files', { skip }, async (t
   }
   const records = Array.from({ length: CLIENTS * STREAMS }, (_, i): [UploadRecord, number] => {
     const id = String(i).padStart(32, 'a')
-    const facts = { createdAt: 0, expiresAt: 1, owner: null, metadata: '', concat: null, stage: 'open', keptAt: null } as const
+    const facts = { createdAt: 0, expiresAt: 1, owner: null, place: null, metadata: '', concat: null, stage: 'open', keptAt: null } as const
     return [{ id, length: LENGTH, ...facts }, i % FILES]
   })
   for (const [record] of records) await storage.create(record)

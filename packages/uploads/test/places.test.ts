@@ -1,0 +1,71 @@
+// Several modules with one storage: an upload continues at the path where it was created, and nowhere else.
+
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { test } from 'node:test'
+
+import { HttpError, HttpServer, type InjectResponse } from '../../weirjs/src/index.ts'
+import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
+import { diskStorage, type UploadsOptions, uploads } from '../src/index.ts'
+import { uploadRecordOf } from '../src/upload-record.ts'
+
+const TUS = { 'Tus-Resumable': '1.0.0' }
+const BYTES = { ...TUS, 'Content-Type': 'application/offset+octet-stream', 'Upload-Offset': '0' }
+
+test('an upload of one path is unknown at another path with the same storage', async (t) => {
+  const directory = temporaryDirectory(t)
+  const completed: string[] = []
+  const moduleAt = (path: string, more: Partial<UploadsOptions> = {}) =>
+    uploads(path, {
+      storage: diskStorage(directory, { sync: false }),
+      onComplete: (_upload, { request }) => void completed.push(request.path.split('/').slice(0, -1).join('/')),
+      ...more,
+    })
+  const server = new HttpServer({ logger: null })
+  server.use(moduleAt('/open'))
+  const refuse = (): never => {
+    throw new HttpError(403, 'not for you')
+  }
+  server.use(moduleAt('/closed', { maxSize: 5, onCreate: refuse }))
+  server.group('/teams/:team').use(moduleAt('/files'))
+
+  const send = (method: string, url: string, headers: Record<string, string>, body?: Buffer): Promise<InjectResponse> =>
+    server.inject({ method, url, headers, ...(body !== undefined && { body }) })
+  const created = async (path: string, more: Record<string, string> = {}): Promise<string> => {
+    const response = await send('POST', path, { ...TUS, 'Upload-Length': '10', ...more })
+    assert.equal(response.status, 201)
+    return response.headers.get('location')!.split('/').at(-1)!
+  }
+  const appended = async (path: string): Promise<number> => (await send('PATCH', path, BYTES, Buffer.alloc(10))).status
+
+  const id = await created('/open')
+  for (const path of ['/closed', '/teams/1/files']) {
+    assert.equal(await appended(`${path}/${id}`), 404)
+    for (const method of ['HEAD', 'DELETE']) assert.equal((await send(method, `${path}/${id}`, TUS)).status, 404)
+  }
+  const part = await created('/open', { 'Upload-Concat': 'partial' })
+  assert.equal(await appended(`/open/${part}`), 204)
+  assert.equal((await send('POST', '/teams/1/files', { ...TUS, 'Upload-Concat': `final;/open/${part}` })).status, 404)
+
+  const ofTeam = await created('/teams/1/files')
+  assert.equal(await appended(`/teams/2/files/${ofTeam}`), 404)
+  assert.deepEqual(completed, [])
+  assert.equal(await appended(`/teams/1/files/${ofTeam}`), 204)
+  assert.equal(await appended(`/open/${id}`), 204)
+  assert.deepEqual(completed, ['/teams/1/files', '/open'])
+})
+
+test('a record of an earlier version, which has no place, is read', () => {
+  const earlier = {
+    id: 'a'.repeat(32),
+    createdAt: 0,
+    expiresAt: 1,
+    length: 1,
+    owner: null,
+    metadata: '',
+    concat: null,
+    stage: 'open',
+    keptAt: null,
+  }
+  assert.deepEqual(uploadRecordOf(earlier), { ...earlier, place: null })
+})
