@@ -225,6 +225,19 @@ describe('the Request of a guest', () => {
     assert.deepEqual(seen, Array(3).fill('WEIR_CLIENT_GONE'))
   })
 
+  test('has the host for which weir has chosen the route, or is refused', async () => {
+    const server = mounted((request) => new Response(new URL(request.url).hostname))
+    server.mapGet('/own', (_, { request }) => new URL(request.toWeb().url).hostname)
+    for (const path of ['/guest', '/own']) {
+      for (const host of ['%61dmin.example', 'admin%2eexample', '0x7f.1', '127.1', '2130706433', '1']) {
+        const response = await server.inject({ url: path, headers: { Host: host } })
+        assert.deepEqual([response.status, (response.json() as { code: string }).code], [400, 'WEIR_HOST_SYNTAX'], host)
+      }
+      for (const host of ['Admin.Example', 'admin.example:00443', 'a_b', '127.0.0.1', '[::ffff:1.2.3.4]', 'xn--mnchen-3ya.de'])
+        assert.equal((await server.inject({ url: path, headers: { Host: host } })).status, 200, host)
+    }
+  })
+
   test('is printed like a native one', async () => {
     let printed = ''
     const server = mounted((request) => {

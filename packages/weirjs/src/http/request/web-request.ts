@@ -5,6 +5,7 @@
 // its stream is read.
 
 import { WeirError } from '../../base/errors.ts'
+import { hostName } from '../../base/host-name.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { RequestBody } from '../body/body.ts'
@@ -107,14 +108,18 @@ let lastPlainOrigin = ''
  * The URL of a Web request, as the URL parser would write it.
  * @param origin scheme and host that the client requested
  * @param url path and query
- * @throws WEIR_HOST_SYNTAX; WEIR_TARGET_SYNTAX for a path that a URL parser reads differently from a router
+ * @throws WEIR_HOST_SYNTAX also for a host that a URL parser reads as another one; WEIR_TARGET_SYNTAX for a path that it reads differently from a router
  */
 export function webUrl(origin: string, url: string): string {
   const whole = `${origin}${url === '*' ? '/' : url}`
   if (isPlainOrigin(origin) && PLAIN_TARGET.test(url)) return whole
   if (!URL.canParse(whole)) throw new WeirError('WEIR_HOST_SYNTAX')
   if (/^[^?]*\\/.test(url)) throw new WeirError('WEIR_TARGET_SYNTAX', 'URL parsers read a backslash as a slash')
-  return new URL(whole).href
+  const { hostname, href } = new URL(whole)
+  // `%61dmin.example` is another host than `admin.example` for routes, and 0x7f.1 another one than 127.0.0.1. An address of IPv6 stays the same one.
+  if (!hostname.startsWith('[') && hostName(hostname) !== hostName(origin.replace(/^https?:\/\//, '')))
+    throw new WeirError('WEIR_HOST_SYNTAX', 'URL parsers read it as another host')
+  return href
 }
 
 function isPlainOrigin(origin: string): boolean {
