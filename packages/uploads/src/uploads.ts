@@ -18,27 +18,30 @@ const { alias, count, duration, forTests, func, having, list, listener, matching
 const OWNER = 'uploads'
 const STORAGE = ['create', 'load', 'save', 'append', 'complete', 'read', 'locate', 'moveTo', 'delete', 'list']
 /** @internal */
-export const UPLOADS_RULES = rules<UploadsOptions>(OWNER)({
-  storage: having(STORAGE, 'write diskStorage(directory) or s3Storage(client, { bucket })'),
-  onComplete: func(),
-  onCreate: func().optional(),
-  answers: matching<NonNullable<UploadsOptions['answers']>>('an object with an answer for each status', isRecord).optional(
-    'those of the group',
-  ),
-  maxSize: size().also(Number.POSITIVE_INFINITY).or('1GiB'),
-  types: CONTENT_RULES.types,
-  expiresAfter: duration({ leastNumber: 1_000 }).or('24h'),
-  maxOpenUploads: count({ least: 1 }).also(Number.POSITIVE_INFINITY).or(100),
-  maxOpenSize: size().also(Number.POSITIVE_INFINITY).optional('10 times maxSize'),
-  maxOpenBytes: alias('maxOpenSize'),
-  maxMetadataSize: size().or(4_096),
-  locks: having(['acquire'], 'for a client of Redis, write redisLocks(client)').optional('memoryLocks()'),
-  use: list<Usable>().optional(),
-  endpoint: text().optional('every endpoint'),
-  name: text().optional('uploads and the path'),
-  onError: listener().orNull("the server's logger"),
-  clock: forTests(),
-})
+export const UPLOADS_RULES = rules<UploadsOptions>(OWNER)(
+  {
+    storage: having(STORAGE, 'write diskStorage(directory) or s3Storage(client, { bucket })'),
+    onComplete: func(),
+    onCreate: func().optional(),
+    answers: matching<NonNullable<UploadsOptions['answers']>>('an object with an answer for each status', isRecord).optional(
+      'those of the group',
+    ),
+    maxSize: size().also(Number.POSITIVE_INFINITY).or('1GiB'),
+    types: CONTENT_RULES.types,
+    expiresAfter: duration({ leastNumber: 1_000 }).or('24h'),
+    maxOpenUploads: count({ least: 1 }).also(Number.POSITIVE_INFINITY).or(100),
+    maxOpenSize: size().also(Number.POSITIVE_INFINITY).optional('10 times maxSize'),
+    maxOpenBytes: alias('maxOpenSize'),
+    maxMetadataSize: size().or(4_096),
+    locks: having(['acquire'], 'for a client of Redis, write redisLocks(client)').optional('memoryLocks()'),
+    use: list<Usable>().optional(),
+    endpoint: text().optional('every endpoint'),
+    name: text().optional('uploads and the path'),
+    onError: listener().orNull("the server's logger"),
+    clock: forTests(),
+  },
+  { elsewhere: { dir: 'storage', directory: 'storage', maxFileSize: 'maxSize' } },
+)
 const SHORTEST_SWEEP_MS = 1_000
 const LONGEST_SWEEP_MS = 10 * 60_000
 

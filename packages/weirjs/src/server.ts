@@ -14,6 +14,7 @@ import { reportedUrl, shownUrl } from './app/routes/shown-target.ts'
 import { abortQuietly } from './base/abort-quietly.ts'
 import { systemClock } from './base/clock.ts'
 import { faultOf, publicCall, WeirError } from './base/errors.ts'
+import { invalid } from './base/options.ts'
 import type { HostRule } from './http/connection-info.ts'
 import type { ExchangeObserver } from './http/exchange-record.ts'
 import { noJsonForm } from './http/json-engine.ts'
@@ -286,6 +287,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * what `start` throws
    */
   async listen(port?: number, address?: string): Promise<void> {
+    if (typeof address === 'function') throw invalid('listen()', 'it takes no callback: write await server.listen(port)')
     if (this.#listeners === null && (port !== undefined || address !== undefined))
       this.#places.move({ ...(port === undefined ? {} : { port }), ...(address === undefined ? {} : { address }) })
     return this.start()

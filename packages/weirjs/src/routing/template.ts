@@ -93,7 +93,9 @@ function nameOf(part: string, template: string): string {
     const hint =
       name === ''
         ? 'write a parameter as /:id or /*path'
-        : 'a name is a JavaScript identifier, without patterns or marks for optional parameters'
+        : name.endsWith('?')
+          ? 'no parameter is optional: map the path without it, too'
+          : 'a name is a JavaScript identifier, without patterns'
     throw malformed(template, `"${part}" has no valid name; ${hint}`)
   }
   return name
@@ -103,6 +105,7 @@ function nameOf(part: string, template: string): string {
 const NOT_IN_PATH = /[?#\u0000-\u001f\u007f]/
 
 function textSegment(part: string, template: string): Segment {
+  if (part.includes('?')) throw malformed(template, `"${part}" has a query: declare its parameters, as in { page: t.int }`)
   if (/[:*]/.test(part))
     throw malformed(
       template,

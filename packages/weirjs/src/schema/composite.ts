@@ -341,7 +341,7 @@ export function arrayOf<S extends AnySchema>(element: S): ArraySchema<OutputOf<S
  * object. @throws WEIR_OPTION_INVALID for a property `__proto__`
  */
 export function objectOf<const S extends Shape>(shape: S): ObjectSchema<ObjectOf<S>, ObjectInputOf<S>> {
-  const properties = new Map(Object.entries(shape).map(([key, schema]) => [key, asSchema(schema)]))
+  const properties = new Map(Object.entries(shape).map(([key, schema]) => [key, asSchema(schema, `"${key}": `)]))
   if (properties.has('__proto__'))
     throw new WeirError('WEIR_OPTION_INVALID', 'a property "__proto__" would be a prototype: give it another name')
   return new ObjectSchema<ObjectOf<S>, ObjectInputOf<S>>(properties)

@@ -2,7 +2,7 @@
 
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
-import { shown } from '../base/kind-of.ts'
+import { kindOf, shown } from '../base/kind-of.ts'
 
 import type { JsonSchema } from './json-keywords.ts'
 import type { Converters, JsonSchemaWriter, Side } from './json-schema.ts'
@@ -109,13 +109,13 @@ export class ForeignSchema<T, Input = unknown> extends Schema<T, Input> {
   }
 }
 
-/** `schema` itself if it is a `t`, otherwise one that runs it. @throws WEIR_OPTION_INVALID for anything but a Standard Schema */
-export function asSchema<S extends AnySchema>(schema: S): Schema<OutputOf<S>, InputOf<S>> {
+/** `schema` itself if it is a `t`, otherwise one that runs it. @param where begins the message @throws WEIR_OPTION_INVALID for anything but a Standard Schema */
+export function asSchema<S extends AnySchema>(schema: S, where = ''): Schema<OutputOf<S>, InputOf<S>> {
   if (schema instanceof Schema) return schema as Schema<OutputOf<S>, InputOf<S>>
   if (!isSchema(schema))
     throw new WeirError(
       'WEIR_OPTION_INVALID',
-      `${shown(schema)} is not a schema: write one with t, such as t.string, or use a Standard Schema`,
+      `${where}${shown(schema)} is not a schema: write one with t, such as ${kindOf(schema) === 'an object' ? 't.object({ … })' : 't.string'}, or use a Standard Schema`,
     )
   return new ForeignSchema<OutputOf<S>, InputOf<S>>(schema)
 }

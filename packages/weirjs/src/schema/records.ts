@@ -1,5 +1,6 @@
 // Objects whose property names are data: counts by word, settings by key.
 
+import { invalid } from '../base/options.ts'
 import { ANY_COUNT, type Bounds, boundKeywords, saysCount, withCounts } from './bounds.ts'
 import { isPlainObject, readEntry } from './composite.ts'
 import { asSchema } from './foreign.ts'
@@ -156,6 +157,8 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
 }
 
 /** An object with any property names, and values that `value` describes. The result has no prototype. */
-export function recordOf<S extends AnySchema>(value: S): RecordSchema<Record<string, OutputOf<S>>, Record<string, InputOf<S>>> {
+export function recordOf<S extends AnySchema>(value: S): RecordSchema<Record<string, OutputOf<S>>, Record<string, InputOf<S>>>
+export function recordOf(value: AnySchema, second?: unknown): Schema<unknown> {
+  if (second !== undefined) throw invalid('t.record()', 'it takes the schema of the values: write t.record(values).keys(names)')
   return new RecordSchema(asSchema(value))
 }

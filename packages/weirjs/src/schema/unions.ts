@@ -1,6 +1,7 @@
 // Values of one of several kinds. If all members are objects with different literals under the same name, this tag decides.
 
 import { WeirError } from '../base/errors.ts'
+import { invalid } from '../base/options.ts'
 
 import { EnumSchema, type Literal } from './choices.ts'
 import { isPlainObject, ObjectSchema, readEntry } from './composite.ts'
@@ -217,8 +218,9 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
 export function unionOf<const Members extends readonly [AnySchema, ...AnySchema[]]>(
   ...members: Members
 ): UnionSchema<OutputOf<Members[number]>, InputOf<Members[number]>> {
+  if (Array.isArray(members[0])) throw invalid('t.union()', 'the members are arguments, not a list: t.union(t.int, t.bool)')
   if (members.length === 0) throw new WeirError('WEIR_OPTION_INVALID', 'a union needs at least one member')
-  return new UnionSchema(members.map(asSchema))
+  return new UnionSchema(members.map((member) => asSchema(member)))
 }
 
 /** How many direct properties of the value were not sent. */

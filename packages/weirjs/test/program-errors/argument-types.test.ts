@@ -146,12 +146,12 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a port that is text': [
     () => new HttpServer().listen('3000' as never),
     'WEIR_OPTION_INVALID',
-    /port is the string "3000", not a whole number from 0 to 65535$/,
+    /port is the string "3000", not a whole number from 0 to 65535: convert it by Number\(\)$/,
   ],
   'a callback of listen': [
     () => new HttpServer().listen(0, (() => {}) as never),
     'WEIR_OPTION_INVALID',
-    /address is a function, not an address or a name such as 127\.0\.0\.1$/,
+    /listen\(\): it takes no callback: write await server\.listen\(port\)$/,
   ],
   'a callback of close': [
     () => new HttpServer().close((() => {}) as never),

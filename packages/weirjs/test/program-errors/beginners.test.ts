@@ -4,8 +4,11 @@ import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { describe, test } from 'node:test'
 
-import { file, form, HttpServer, multipart, t } from '../../src/index.ts'
+import { Controller, file, form, HttpResponse, HttpServer, multipart, routes, t } from '../../src/index.ts'
+import { auth } from '../../src/modules/auth/index.ts'
+import { health } from '../../src/modules/health/index.ts'
 import { sse } from '../../src/modules/sse/index.ts'
+import { staticFiles } from '../../src/modules/static/index.ts'
 import { connect } from '../../src/testing/index.ts'
 
 const Note = t.object({ title: t.string })
@@ -23,6 +26,56 @@ describe('mapping', () => {
     'an option with another letter case': [
       () => quiet().mapGet('/a', { requestTimeOut: 5 } as never, handler),
       /nor an option of a route, perhaps "requestTimeout"; the options are /,
+    ],
+    'a module as a handler': [
+      () => quiet().get('/a', staticFiles({ root: '.' }) as never),
+      /GET \/a has no handler: the last argument is an object, not a function: policies and modules go to use\(\)$/,
+    ],
+    'an optional parameter of the path': [
+      () => quiet().get('/a/:id?', handler),
+      /":id\?" has no valid name; no parameter is optional: map the path without it, too$/,
+    ],
+    'a query in the path': [
+      () => quiet().get('/a?page=:page', handler),
+      /"a\?page=:page" has a query: declare its parameters, as in \{ page: t\.int \}$/,
+    ],
+    'a port as text': [() => new HttpServer('127.0.0.1', '80' as never), /port is the string "80", not a .*: convert it by Number\(\)$/],
+    'a list of members': [() => t.union([t.int, t.string] as never), /t\.union\(\): the members are arguments, not a list/],
+    'a record with two schemas': [
+      () => (t.record as (...schemas: unknown[]) => unknown)(t.string, t.int),
+      /t\.record\(\): it takes the schema of the values: write t\.record\(values\)\.keys\(names\)$/,
+    ],
+    'an object in an object': [
+      () => t.object({ a: { b: t.int } as never }),
+      /"a": an object is not a schema: write one with t, such as t\.object\(\{ … \}\), or use a Standard Schema$/,
+    ],
+    'a default among the answers': [
+      () => quiet().get('/a', { answers: { default: t.string } } as never, handler),
+      /has "default", which is not a status from 200 to 599: write one, as in \{ 200: schema \}$/,
+    ],
+    'a status before the URL': [
+      () => new HttpResponse().redirect(302 as never, '/b' as never),
+      /the string "\/b" is not the status of a redirect: write redirect\(url, 302\)$/,
+    ],
+    'a cookie with an object': [
+      () => new HttpResponse().cookie('a', {} as never),
+      /the value of "a" is an object, not a text, such as JSON\.stringify\(value\)$/,
+    ],
+    'the name of a scheme': [
+      () => auth({ schemes: ['bearer' as never] }),
+      /schemes\[0\] is a string, not a scheme, such as basic\(\{ users \}\)$/,
+    ],
+    'checks under another name': [() => health({ checks: {} } as never), /no option "checks": it is called "ready"$/],
+    'a misspelt method of a controller': [
+      () =>
+        routes(
+          class A extends Controller {
+            show = () => 1
+            list() {}
+          } as never,
+          { lst: ['GET', '/'] } as never,
+        ),
+      /A has no method "lst", perhaps "list"$/,
     ],
     'a contract in place of a method': [
       () => quiet().map({} as never, {} as never, {} as never),
@@ -171,4 +224,34 @@ test('a URL of a test begins with a slash', async () => {
   await assert.rejects(server.inject('/a b'), { message: /url "\/a b": write a path such as "\/users", encoded as by encodeURI\(\)$/ })
   assert.equal((await server.inject('http://localhost/users')).text(), 'x')
   assert.equal((await server.inject({ method: 'OPTIONS', url: '*' })).status, 204)
+})
+
+test('a method of the response that is assigned is a warning', () => {
+  const warned: string[] = []
+  const server = new HttpServer({ logger: { error: () => {}, warn: (says: string) => warned.push(says) } as never })
+  const code = (text: string) => new Function(`return ${text}`)() as () => string
+  server.get('/a', code('(_, { response }) => { response.status = 404; return response.headers = "x" }'))
+  server.get('/b', code('(_, { response }) => response.status === 404 || response.json == 1'))
+  assert.deepEqual(warned, ['weir: "status" of the response in GET /a (inline) is a method: write response.status(…)'])
+})
+
+for (const [code, hint] of [
+  ['response.headers.set("a", "b")', 'response.header(name, value) was meant'],
+  ['response.setHeader("a", "b")', 'response.header(name, value) was meant'],
+  ['response.response.header("a", "b")', null],
+] as const)
+  test(`the log says how a field is set: ${code}`, async () => {
+    const logged: string[] = []
+    const server = new HttpServer({ logger: { error: (says: string) => logged.push(says) } as never })
+    server.get('/', new Function(`return (_, { response }) => ${code}`)() as () => string)
+    assert.equal((await server.inject('/')).status, 500)
+    assert.equal(logged[0]!.includes(`; perhaps ${hint}`), hint !== null)
+  })
+
+test('the log says what a hook gets', async () => {
+  const logged: string[] = []
+  const server = new HttpServer({ logger: { error: (says: string) => logged.push(says) } as never }).get('/', handler)
+  server.beforeSend(((response: { header: (name: string, value: string) => void }) => response.header('a', 'b')) as never)
+  assert.equal((await server.inject('/')).status, 500)
+  assert.match(logged[0]!, /; perhaps a handler gets \(args, \{ request, response \}\), and a hook \(session, response\)/)
 })

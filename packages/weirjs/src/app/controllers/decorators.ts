@@ -4,6 +4,7 @@
 import { isStandardContext, LEGACY_DECORATORS } from '../../base/decorator-context.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
+import { perhaps } from '../../base/options.ts'
 import {
   type ArgsOf,
   type BoundNames,
@@ -227,7 +228,11 @@ export function routes<C extends ControllerType, const T extends { readonly [nam
     else if (isOption(name, 'class')) declaration[name] = entry
     else if (typeof entry === 'string')
       throw new WeirError('WEIR_ROUTE_DECLARATION', `"${name}" of ${controller.name} is text, not a route`)
-    else throw new WeirError('WEIR_ROUTE_DECLARATION', `${controller.name} has no method "${name}"`)
+    else
+      throw new WeirError(
+        'WEIR_ROUTE_DECLARATION',
+        `${controller.name} has no method "${name}"${perhaps(name, Object.getOwnPropertyNames(controller.prototype))}`,
+      )
   }
   splitDeclaration(declaration, 'class', `class ${controller.name}`)
   declareTable(controller, { prefix, declaration }, declared)

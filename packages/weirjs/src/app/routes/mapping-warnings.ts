@@ -3,6 +3,7 @@
 import { isMeant } from '../../base/options.ts'
 import { Pairs } from '../../formats/pairs.ts'
 import { RequestHeaders } from '../../http/request/headers.ts'
+import { HttpResponse } from '../../http/response/response.ts'
 import { asSchema } from '../../schema/foreign.ts'
 import type { Route } from './route.ts'
 
@@ -19,6 +20,8 @@ const MISREAD = /\breq(?:uest)?\.(body|query|headers|cookies|params)\b(?:\??\.([
 const DESTRUCTURED = /\{\s*([\w$]+)[^{}]*\}\s*=\s*(?:\w+\.)*request\.(query|headers|cookies|params)\b(?!\s*[.([])/g
 /** `(req, res) => …`, as in other frameworks. */
 const FOREIGN_HANDLER = /^(?:async\s*)?(?:function\b[^(]*)?\(\s*(req\w*)\s*,\s*(res\w*|reply)\b/
+/** `response.status = 404` */
+const ASSIGNED = /\bres(?:ponse)?\.(\w+)\s*=(?![=>])/g
 /** What these are, and how to read a part of them. */
 const READ_BY: Readonly<Record<string, readonly [prototype: object, how: (name: string) => string]>> = {
   body: [
@@ -39,6 +42,7 @@ export function mappingWarnings(route: Route): readonly string[] {
     ...foreignHandler(route),
     ...misreadBody(route),
     ...misreadParts(route),
+    ...assignedMethods(route),
   ]
 }
 
@@ -60,6 +64,13 @@ function misreadParts({ handlerText, label, source }: Route): string[] {
     return name in prototype ? [] : `"${name}" of request.${of} in ${label} (${source}) is undefined: ${how(name)}`
   })
   return [...new Set(said)]
+}
+
+/** The assignment has no effect. */
+function assignedMethods({ handlerText, label, source }: Route): string[] {
+  return [...handlerText.matchAll(ASSIGNED)]
+    .filter(([, name = '']) => typeof Object.getOwnPropertyDescriptor(HttpResponse.prototype, name)?.value === 'function')
+    .map(([, name]) => `"${name}" of the response in ${label} (${source}) is a method: write response.${name}(…)`)
 }
 
 function keyOf(name: string): string {

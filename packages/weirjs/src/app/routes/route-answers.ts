@@ -101,7 +101,8 @@ export function checkAnswers(answers: unknown, where: string): void {
     refuse(`is ${shown(answers)}, not an object with answers by status, such as { 200: User }`)
   for (const [name, answer] of Object.entries(answers as object) as [string, unknown][]) {
     const status = Number(name)
-    if (!(Number.isInteger(status) && status >= 200 && status <= 599)) refuse(`has "${name}", which is not a status from 200 to 599`)
+    if (!(Number.isInteger(status) && status >= 200 && status <= 599))
+      refuse(`has "${name}", which is not a status from 200 to 599: write one, as in { 200: schema }`)
     if (answer === null) continue
     if (BODILESS.has(status)) refuse(`has a body for status ${status}, which never has one: write null`)
     const isKnown = answer instanceof TypedBody ? ['json', 'text', 'bytes'].includes(answer.kind) : isSchema(answer)

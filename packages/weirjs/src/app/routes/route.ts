@@ -137,7 +137,10 @@ export class Route implements RouteInfo {
     this.scope = scope
     this.chain = scope.chain
     if (typeof handler !== 'function')
-      throw new WeirError('WEIR_ROUTE_DECLARATION', `${this.label} has no handler: the last argument is ${kindOf(handler)}, not a function`)
+      throw new WeirError(
+        'WEIR_ROUTE_DECLARATION',
+        `${this.label} has no handler: the last argument is ${kindOf(handler)}, not a function${'name' in Object(handler) ? ': policies and modules go to use()' : ''}`,
+      )
     this.acceptField = acceptFieldOf(method, this.body?.types ?? null)
     this.checksContentType = method === 'QUERY' || this.body !== null
     const upgrade = upgradeOfHandler(handler)

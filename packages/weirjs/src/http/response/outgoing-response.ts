@@ -202,7 +202,8 @@ export class OutgoingResponse {
   }
 
   redirect(url: string, status = 302): this {
-    if (status < 300 || status > 399) throw new WeirError('WEIR_RESPONSE_STATUS', `${status} is not the status of a redirect`)
+    if (!(status >= 300 && status <= 399))
+      throw new WeirError('WEIR_RESPONSE_STATUS', `${shown(status)} is not the status of a redirect: write redirect(url, 302)`)
     // Control characters are never intended: `header` refuses them.
     const location = textOf('Location', url).replace(/[^\u0000-\u007e]|[ "<>\\^`{|}]/gu, (char) =>
       /[\ud800-\udfff]/.test(char) && char.length === 1 ? '%EF%BF%BD' : encodeURIComponent(char),

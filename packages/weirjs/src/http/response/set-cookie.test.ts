@@ -54,10 +54,14 @@ test('accepts what browsers accept', () => {
 })
 
 test('a value that is missing is refused, and does not become its name', () => {
-  for (const value of [undefined, null])
+  for (const [value, kind] of [
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [{}, 'an object'],
+  ])
     assert.throws(() => setCookie('id', value as unknown as string), {
       code: 'WEIR_OPTION_INVALID',
-      message: new RegExp(`the value of "id" is ${value}, not a text$`),
+      message: new RegExp(`the value of "id" is ${kind}, not a text, such as JSON.stringify\\(value\\)$`),
     })
   assert.equal(setCookie('id', 7 as unknown as string), 'id=7')
   assert.equal(setCookie('id', ''), 'id=')

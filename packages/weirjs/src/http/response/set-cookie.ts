@@ -3,6 +3,7 @@
 import { type SerializeOptions, serialize } from 'cookie'
 
 import type { Duration } from '../../base/duration.ts'
+import { kindOf } from '../../base/kind-of.ts'
 import { duration, flag, matching, oneOf, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
@@ -61,7 +62,8 @@ const PREFIX = /^__(?:host|secure)-/i
  * browsers ignore
  */
 export function setCookie(name: string, value: string, options: CookieOptions = NO_OPTIONS): string {
-  if (value === undefined || value === null) throw invalid('cookie()', `the value of ${JSON.stringify(name)} is ${value}, not a text`)
+  if (value === undefined || typeof value === 'object')
+    throw invalid('cookie()', `the value of ${JSON.stringify(name)} is ${kindOf(value)}, not a text, such as JSON.stringify(value)`)
   const { maxAge, ...attributes } = COOKIE_RULES.read(options)
   checkAcceptable(name, attributes)
   const given = maxAge === undefined ? attributes : { ...attributes, maxAge: maxAge / 1_000 }

@@ -190,7 +190,7 @@ function checkedSchemes(schemes: readonly Scheme[]): readonly Scheme[] {
   if (!Array.isArray(schemes)) throw invalid('auth', `schemes is ${shown(schemes)}, not a list`)
   const names = new Set<string>()
   for (const [i, scheme] of schemes.entries()) {
-    const hint = typeof scheme === 'function' ? ': call it, as in basic({ users })' : ''
+    const hint = typeof scheme === 'function' ? ': call it, as in basic({ users })' : ', such as basic({ users })'
     if (typeof scheme !== 'object' || scheme === null) throw invalid('auth', `schemes[${i}] is ${kindOf(scheme)}, not a scheme${hint}`)
     if (typeof (scheme as { scheme?: unknown }).scheme === 'function')
       throw invalid('auth', `schemes[${i}] is what sessions() has returned, not a scheme: write users.scheme()`)

@@ -92,20 +92,23 @@ export const HEALTH_PATH_RULES = rules<NonNullable<HealthOptions['paths']>>('hea
   startup: text().nullable().or(PATHS.startup),
 })
 /** @internal */
-export const HEALTH_RULES = rules<HealthOptions>(OWNER)({
-  ready: CHECKS,
-  startup: CHECKS,
-  live: CHECKS,
-  paths: nested(HEALTH_PATH_RULES).or({}, 'as above'),
-  timeout: duration().or('1s'),
-  interval: duration({ least: 0 }).or('1s'),
-  detail: func({ decides: true }).optional('nobody'),
-  endpoint: text().optional('every endpoint'),
-  use: list<Usable>().optional(),
-  name: text().or(OWNER),
-  timeoutMs: alias('timeout'),
-  intervalMs: alias('interval'),
-})
+export const HEALTH_RULES = rules<HealthOptions>(OWNER)(
+  {
+    ready: CHECKS,
+    startup: CHECKS,
+    live: CHECKS,
+    paths: nested(HEALTH_PATH_RULES).or({}, 'as above'),
+    timeout: duration().or('1s'),
+    interval: duration({ least: 0 }).or('1s'),
+    detail: func({ decides: true }).optional('nobody'),
+    endpoint: text().optional('every endpoint'),
+    use: list<Usable>().optional(),
+    name: text().or(OWNER),
+    timeoutMs: alias('timeout'),
+    intervalMs: alias('interval'),
+  },
+  { elsewhere: { check: 'ready', checks: 'ready' } },
+)
 /** @internal */
 export const HEALTH_CHECK_RULES = rules<HealthCheckOptions>(OWNER)({
   check: func(),
