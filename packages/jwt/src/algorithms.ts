@@ -63,7 +63,11 @@ export function checkSecret(secret: Uint8Array, algorithms: readonly JwtAlgorith
   if (!(secret instanceof Uint8Array)) throw invalid('jwt', 'secret must be bytes: a Uint8Array or a Buffer. Decode a text first')
   for (const algorithm of algorithms) {
     const least = KEY_OF[algorithm] as number
-    if (secret.length < least) throw invalid('jwt', `secret has ${secret.length} bytes, and ${algorithm} needs at least ${least}`)
+    if (secret.length < least)
+      throw invalid(
+        'jwt',
+        `secret has ${secret.length} bytes, and ${algorithm} needs at least ${least}: crypto.randomBytes(${least}) returns one`,
+      )
   }
   return new Uint8Array(secret)
 }

@@ -247,7 +247,7 @@ describe('options', () => {
     [
       'a short secret',
       () => ({ jwks: undefined, secret: Buffer.alloc(31), algorithms: ['HS256'] }),
-      /31 bytes, and HS256 needs at least 32/,
+      /31 bytes, and HS256 needs at least 32: crypto\.randomBytes\(32\) returns one/,
     ],
     ['a secret that is text', () => ({ jwks: undefined, secret: 'x'.repeat(64), algorithms: ['HS256'] }), /secret must be bytes/],
     ['no key', () => ({ jwks: undefined }), /exactly one of/],

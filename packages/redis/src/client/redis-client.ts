@@ -35,7 +35,7 @@ export function senderOf(owner: string, client: RedisClient): SendCommand {
   if (given instanceof Promise) throw invalid(owner, 'client is a promise: await it')
   if ('call' in client && typeof client.call === 'function') return ([name, ...args]) => client.call(name, ...args)
   if (!('sendCommand' in client) || typeof client.sendCommand !== 'function')
-    throw invalid(owner, 'client has neither sendCommand nor call: it is not a client of redis or ioredis')
+    throw invalid(owner, 'client has neither sendCommand nor call: pass what createClient() of redis or new Redis() of ioredis returns')
   if ('getSlotRandomNode' in client) return (args, keyIndex) => client.sendCommand(args[keyIndex]!, false, args)
   if ('getSentinelNode' in client) throw invalid(owner, 'client is a sentinel of redis, which is not supported: pass a client or a cluster')
   return (args) => client.sendCommand(args)

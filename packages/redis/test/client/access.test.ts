@@ -225,7 +225,7 @@ test('what is not a client is refused by name', () => {
   const wrong: readonly [unknown, RegExp][] = [
     [undefined, /redisStore\(\): client is undefined, not a client of redis or ioredis/],
     ['redis://localhost', /client is a string/],
-    [{}, /neither sendCommand nor call/],
+    [{}, /neither sendCommand nor call: pass what createClient\(\)/],
     [Promise.resolve({}), /client is a promise: await it/],
     [{ sendCommand() {}, getSentinelNode() {} }, /sentinel/],
   ]

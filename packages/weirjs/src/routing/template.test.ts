@@ -57,7 +57,7 @@ const MALFORMED: Record<string, RegExp> = {
   '/:id/:id': /two parameters "id": rename one, yours if the other is a module's$/,
   '/:id/*id': /two parameters "id"/,
   '/a?b': /"a\?b" has a query: declare its parameters/,
-  '/a#b': /is not allowed in a path/,
+  '/a#b': /"a#b" is not allowed in a path: write "a%23b"$/,
   '/a\nb': /is not allowed in a path/,
   '/%': /percent-encoded/,
   '/%zz': /percent-encoded/,

@@ -111,7 +111,7 @@ function textSegment(part: string, template: string): Segment {
       template,
       `a parameter must be a whole segment, which "${part}" is not; write a literal : as %3A and a literal * as %2A`,
     )
-  if (NOT_IN_PATH.test(part)) throw malformed(template, `"${part}" is not allowed in a path`)
+  if (NOT_IN_PATH.test(part)) throw malformed(template, `"${part}" is not allowed in a path: write "${encodeURIComponent(part)}"`)
   try {
     const text = part.split(/%2f/i).map(decodeURIComponent).join('%2F')
     if (text === '.' || text === '..') throw malformed(template, 'it has a dot segment: leave it out')

@@ -47,7 +47,8 @@ export class EnumSchema<T, Input = T> extends Schema<T, Input> {
     this.members = members
     this.#byText = new Map([...members].map((member) => [String(member), member]))
     if (members.size === 0) throw new WeirError('WEIR_OPTION_INVALID', 'an enumeration needs at least one member')
-    if (this.#byText.size < members.size) throw new WeirError('WEIR_OPTION_INVALID', `two members are the same as text: ${this.describe()}`)
+    if (this.#byText.size < members.size)
+      throw new WeirError('WEIR_OPTION_INVALID', `two members are the same as text, so leave one out: ${this.describe()}`)
   }
 
   override describe(): string {

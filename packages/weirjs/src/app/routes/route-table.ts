@@ -144,7 +144,7 @@ export class RouteTable {
     if (scope === this.root || this.#owners.some((owner) => owner.scope === scope)) return
     const owner = ownerOf(scope)
     if (this.#owners.some((other) => other.base === owner.base && sharesRequests(other, owner)))
-      throw new WeirError('WEIR_ROUTE_CLASH', `another group ${scope.prefix} answers what no route does`)
+      throw new WeirError('WEIR_ROUTE_CLASH', `another group ${scope.prefix} answers what no route does: leave one out`)
     if (this.#endpointNames !== null) checkOwner(owner, this.#endpointNames)
     this.#owners.push(owner)
     this.#owners.sort((a, b) => b.base.length - a.base.length || rankOf(b) - rankOf(a))

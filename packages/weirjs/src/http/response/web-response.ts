@@ -39,7 +39,8 @@ export function copyWebResponse(
 ): OutgoingResponse | Promise<OutgoingResponse> {
   const { body } = web
   if (web.bodyUsed || body?.locked === true) throw new WeirError('WEIR_RESULT_UNSENDABLE', 'the body of the Response has already been read')
-  if (web.type === 'error') throw new WeirError('WEIR_RESULT_UNSENDABLE', 'Response.error() is the result of a failed fetch')
+  if (web.type === 'error')
+    throw new WeirError('WEIR_RESULT_UNSENDABLE', 'Response.error() is the result of a failed fetch: make one with a status')
   try {
     response.clearRepresentation()
     response.status(web.status, web.statusText)

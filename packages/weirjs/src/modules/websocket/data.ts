@@ -40,6 +40,7 @@ function checkedBytes(data: WebSocketData, limit: string, most: number): Uint8Ar
 
 /** @throws TypeError for a code that cannot be sent, RangeError for more than 123 bytes */
 export function checkClose(code: number, reason: string): void {
-  if (!isCloseCode(code)) throw new TypeError(`${code} is not a code that a WebSocket can be closed with`)
+  if (!isCloseCode(code))
+    throw new TypeError(`${code} is not a code that a WebSocket can be closed with: write 1000, or one from 3000 to 4999`)
   if (Buffer.byteLength(reason) > MAX_REASON_BYTES) throw new RangeError(`the reason for a close has at most ${MAX_REASON_BYTES} bytes`)
 }

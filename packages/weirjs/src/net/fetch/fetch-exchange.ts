@@ -177,7 +177,8 @@ class FetchExchange implements Carrier, ResponseOwner, Timed {
   }
 
   #take(chunk: Uint8Array): void {
-    if (!(chunk instanceof Uint8Array)) throw new TypeError('a piece of the body of a Request is not a Uint8Array')
+    if (!(chunk instanceof Uint8Array))
+      throw new TypeError('a piece of the body of a Request is not a Uint8Array: encode it with TextEncoder')
     this.receivedBytes += chunk.length
     // The code that made the chunk may reuse its memory: what is neither read immediately nor kept without a copy will be copied.
     const { body } = this.cycle
