@@ -4,11 +4,10 @@ import { Buffer } from 'node:buffer'
 
 import type { CacheStore } from '../cache/index.ts'
 import type { SqliteAccess } from './sqlite-access.ts'
-import { columnOf, createTable, keyOf, Sweep } from './sqlite-table.ts'
+import { columnOf, createTable, FEW_LARGE_ROWS, keyOf, Sweep } from './sqlite-table.ts'
 
-const DROPPED_AT_ONCE = 64
 /** The most rows that one write drops, so that others do not wait for long: a large response may need the room of many small ones. */
-const MOST_DROPS = 4
+const MOST_DROPS = 256
 /** What a row takes in the file in addition to its text: its key twice, in the table and in the index of ends, in pages that are two thirds full. */
 const ROW_BYTES = 192
 
@@ -36,8 +35,8 @@ export function sqliteCache(access: SqliteAccess, prefix: string, maxBytes: numb
 ON CONFLICT (key) DO UPDATE SET value = excluded.value, bytes = excluded.bytes, ends = excluded.ends`,
   )
   const total = access.prepare(`SELECT bytes FROM ${table}_size`)
-  const drop = access.prepare(`DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} ORDER BY ends LIMIT ${DROPPED_AT_ONCE})`)
-  const sweep = new Sweep(access, table)
+  const drop = access.prepare(`DELETE FROM ${table} WHERE key = (SELECT key FROM ${table} ORDER BY ends LIMIT 1)`)
+  const sweep = new Sweep(access, table, FEW_LARGE_ROWS)
   /** Reservations, and the times of tags. */
   const notes = `${prefix}cache_notes`
   const readNote = access.prepare(`SELECT value FROM ${notes} WHERE key = ? AND ends > ?`)
@@ -46,7 +45,7 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value, bytes = excluded.bytes, 
   const sweepNotes = new Sweep(access, notes)
   const noteOf = (id: string): string | null => columnOf(readNote.get(id, clock.wallTime()), 'value') as string | null
 
-  /** Drops the responses that would end first. @returns whether there is room for so many bytes now; later writes continue */
+  /** Drops the responses that would end first, and no more than it must: each may be as large as the new one. @returns whether there is room for so many bytes now; later writes continue */
   const makeRoom = (bytes: number): boolean => {
     for (let drops = 0; Number(columnOf(total.get(), 'bytes')) + bytes > maxBytes; drops++) {
       if (drops === MOST_DROPS) return false

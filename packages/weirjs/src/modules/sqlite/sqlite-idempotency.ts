@@ -2,7 +2,7 @@
 
 import type { Begun, IdempotencyStore } from '../idempotency/index.ts'
 import type { SqliteAccess } from './sqlite-access.ts'
-import { columnOf, createTable, keyOf, Sweep } from './sqlite-table.ts'
+import { columnOf, createTable, FEW_LARGE_ROWS, keyOf, Sweep } from './sqlite-table.ts'
 
 /** A row has a token and the end of its lease while the request is in progress, and an outcome afterwards. */
 export const idempotencyTable = (prefix: string): string =>
@@ -19,7 +19,7 @@ export function sqliteIdempotency(access: SqliteAccess, prefix: string): Idempot
   const finish = access.prepare(`UPDATE ${table} SET outcome = ?, token = NULL, lease = NULL, ends = ? WHERE key = ? AND token = ?`)
   const giveUp = access.prepare(`UPDATE ${table} SET token = NULL, lease = 0 WHERE key = ? AND token = ?`)
   const forget = access.prepare(`DELETE FROM ${table} WHERE key = ? AND token = ?`)
-  const sweep = new Sweep(access, table)
+  const sweep = new Sweep(access, table, FEW_LARGE_ROWS)
   return {
     get isDegraded() {
       return access.isDegraded

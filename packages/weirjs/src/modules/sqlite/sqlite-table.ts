@@ -5,8 +5,11 @@ import { createHash } from 'node:crypto'
 import type { SqliteAccess } from './sqlite-access.ts'
 import type { SqliteStatement } from './sqlite-database.ts'
 
-const SWEEP_EVERY = 16
 const SWEPT_AT_ONCE = 64
+/** The same of rows that may have a megabyte: SQLite reads and frees each of their pages, 4 ms for a megabyte. */
+export const FEW_LARGE_ROWS = 4
+/** How many rows a write removes on average, so that they become fewer. */
+const SWEPT_PER_WRITE = 4
 
 /** @param columns in addition to the key and `ends`, the time at which the row expires */
 export function createTable(name: string, columns: string): string {
@@ -17,15 +20,17 @@ CREATE INDEX IF NOT EXISTS ${name}_ends ON ${name} (ends);`
 /** Removes rows that are over, a few at a time. */
 export class Sweep {
   readonly #statement: SqliteStatement
+  readonly #every: number
   #writes = 0
 
-  constructor(access: SqliteAccess, table: string) {
-    this.#statement = access.prepare(`DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE ends <= ? LIMIT ${SWEPT_AT_ONCE})`)
+  constructor(access: SqliteAccess, table: string, rowsAtOnce: number = SWEPT_AT_ONCE) {
+    this.#statement = access.prepare(`DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE ends <= ? LIMIT ${rowsAtOnce})`)
+    this.#every = rowsAtOnce / SWEPT_PER_WRITE
   }
 
   /** Called within each write. */
   afterWrite(now: number): void {
-    if (++this.#writes % SWEEP_EVERY !== 0) return
+    if (++this.#writes % this.#every !== 0) return
     try {
       this.#statement.run(now)
     } catch {

@@ -315,6 +315,36 @@ withSqlite(import.meta.filename, () => {
     assert.equal(rows(database, 'weir_cache_size'), 1)
   })
 
+  test('no write reads or frees much more than it adds, however large the rows are that end or make room', async (t) => {
+    const { database } = temporaryDatabase(t)
+    const clock = new TestClock()
+    const size = 100_000
+    const { cache, idempotency } = sqliteStores(database, { ...PATIENT, cacheSize: '10MiB', clock })
+    const dropped = async (table: string, write: () => Promise<unknown>): Promise<number> => {
+      const before = rows(database, table)
+      await write()
+      return before + 1 - rows(database, table)
+    }
+    const put = (key: string): Promise<void> => cache.write(key, 'x'.repeat(size), DAY_MS)
+    let most = 0
+    for (let i = 0; i < 150; i++) most = Math.max(most, await dropped('weir_cache', () => put(String(i))))
+    assert.equal(most, 1)
+    const keep = async (key: string): Promise<void> => {
+      const entry = { owner: {} as never, fingerprint: '', token: key, leaseMs: 1, ttlMs: DAY_MS, retriesUnknown: false }
+      await idempotency.begin(key, entry, clock)
+      await idempotency.finish(key, key, 'x'.repeat(size), DAY_MS, clock)
+    }
+    for (let i = 0; i < 50; i++) await keep(String(i))
+    clock.advance(2 * DAY_MS)
+    for (let i = 0; i < 40; i++) {
+      most = Math.max(most, await dropped('weir_cache', () => put(`late ${i}`)))
+      most = Math.max(most, await dropped('weir_idempotency', () => keep(`late ${i}`)))
+    }
+    assert.ok(most <= 5, `${most} rows in one write`)
+    assert.equal(rows(database, 'weir_cache'), 40)
+    assert.equal(rows(database, 'weir_idempotency'), 40)
+  })
+
   test('processes killed at random lose nothing that was confirmed, and share one quota', async (t) => {
     const { path, database } = temporaryDatabase(t)
     const stores = sqliteStores(database, PATIENT)
