@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { otherReadings } from './other-readings.ts'
+import { otherHost, otherReadings } from './other-readings.ts'
 
 test('a path has other readings if some code may see slashes elsewhere', () => {
   const rows: readonly (readonly [path: string, readings: readonly string[]])[] = [
@@ -23,4 +23,14 @@ test('a path has other readings if some code may see slashes elsewhere', () => {
     ['/..%2F..%2Fadmin/', ['/admin/']],
   ]
   for (const [path, readings] of rows) assert.deepEqual(otherReadings(path), readings, path)
+})
+
+test('a host has another reading if URL parsers decode it', () => {
+  assert.deepEqual(['%61dmin.example', 'admin%2Eexample', 'admin.example', '%zz', ''].map(otherHost), [
+    'admin.example',
+    'admin.example',
+    null,
+    null,
+    null,
+  ])
 })

@@ -1,4 +1,4 @@
-// The paths that code with another reading of URLs may take for a path. Templates match a path as it is, and mounted code may not.
+// What code with another reading of URLs may take a path and a host for. Routes match them as they are, and mounted code may not.
 
 /** An empty segment, an encoded slash, and the character that URL parsers read as one. */
 const AMBIGUOUS = /\/\/|%2F|\\/
@@ -17,6 +17,11 @@ export function otherReadings(path: string): readonly string[] {
   const readings = [plain(slashed)]
   if (HOST.test(slashed)) readings.push(plain(`/${slashed.replace(HOST, '')}`))
   return readings
+}
+
+/** `admin.example` for `%61dmin.example`, as URL parsers read it; null for a host with one reading. @param host as `hostName` returns it */
+export function otherHost(host: string): string | null {
+  return host.includes('%') && URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`).hostname : null
 }
 
 /** With single slashes, and without dot segments. */

@@ -61,6 +61,20 @@ for (const kind of ['mountNode', 'mountFetch'] as const) {
     assert.equal((await server.inject({ method: 'POST', url: '/own//x' })).status, 200, 'like POST /own/x, which no other route answers')
   })
 
+  test(`${kind}: nor around that of a host`, async () => {
+    const server = new HttpServer({ logger: null })
+    server.group('', { host: 'admin.example', use: [closed] }).mapGet('/x', () => 'own')
+    if (kind === 'mountNode') mountNode(server, '/', (req, res) => res.end(req.url))
+    else mountFetch(server, '/', (request) => new Response(request.url))
+    const statusAt = async (host: string, url = '/x'): Promise<number> => (await server.inject({ url, headers: { Host: host } })).status
+    assert.equal(await statusAt('admin.example'), 403)
+    for (const host of ['%61dmin.example', 'admin%2eexample.']) {
+      assert.equal(await statusAt(host), 404, host)
+      assert.equal(await statusAt(host, '//y/x'), 404, host)
+    }
+    assert.equal(await statusAt('other.example'), 200)
+  })
+
   test(`${kind}: nothing is mapped if one of its paths is taken`, async () => {
     const server = new HttpServer({ logger: null })
     server.map(null, '/old/**rest', () => 'own')

@@ -8,7 +8,7 @@ import type { AcceptField } from '../../http/request/accepted-types.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
 import type { Match } from '../../routing/method-table.ts'
-import { otherReadings } from '../../routing/other-readings.ts'
+import { otherHost, otherReadings } from '../../routing/other-readings.ts'
 
 import { isSecret } from './binder.ts'
 import { EndpointMatcher } from './endpoint-matcher.ts'
@@ -207,13 +207,19 @@ export class RouteTable {
     return match.values.length === 0 ? match : withWholeValues(match, head)
   }
 
-  /** Whether code that reads the path of a request in another way could take it for one that other routes than its own answer. */
+  /** Whether code that reads the host or the path of a request in another way could take it for one that other routes than its own answer. */
   isAlsoOf(session: HttpSession, own: readonly Route[]): boolean {
     const { head } = exchangeOf(session)
-    return otherReadings(head.path).some((path) => {
-      const match = this.#matcher.find(head.method, path, this.#hasHosts ? hostName(head.host) : '', session.endpoint)
+    const host = this.#hasHosts ? hostName(head.host) : ''
+    const isElsewhere = (path: string, at: string): boolean => {
+      const match = this.#matcher.find(head.method, path, at, session.endpoint)
       return match !== null && !own.includes(match.route)
-    })
+    }
+    const paths = otherReadings(head.path)
+    const other = otherHost(host)
+    return (
+      paths.some((path) => isElsewhere(path, host)) || (other !== null && [head.path, ...paths].some((path) => isElsewhere(path, other)))
+    )
   }
 
   /**
