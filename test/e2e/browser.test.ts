@@ -153,6 +153,23 @@ describe('the page in Chromium', { skip: noChromium }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('on a wide page, the first card has no empty corner, and cards say what they are about to play', async (t) => {
+    const { page } = await visit(t, { viewport: { width: 1440, height: 900 } })
+    const first = page.locator('#first')
+    await first.locator('.why', { hasText: 'WEIR_BODY_INVALID' }).waitFor()
+    const bottomOf = async (selector: string): Promise<number> => {
+      const { y, height } = (await first.locator(selector).boundingBox())!
+      return y + height
+    }
+    const empty = (await bottomOf('.ask')) - (await bottomOf('.ask .send'))
+    assert.ok(empty < 100, `${empty} px are empty below the buttons`)
+    for (const id of ['cut', 'edit', 'gate']) {
+      const card = page.locator(`#${id}`)
+      assert.match((await card.getByRole('status').textContent())!, /^When you reach this card, or press Play, /)
+      assert.equal(await card.getByRole('button', { name: 'Play', exact: true }).count(), 1)
+    }
+  })
+
   test('a card that is scrolled into view sends its request by itself, once: active is false if it is left out', async (t) => {
     let times = 0
     const { page } = await visit(t, {}, (server) => onHandled(server, '/users/', () => times++))

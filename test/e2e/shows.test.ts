@@ -71,6 +71,7 @@ describe('what the demo plays, in Chromium', { skip: noChromium || noSockets }, 
     assert.ok(offset > 0 && offset < MIB_64, `${offset} have arrived`)
     assert.match(steps.at(-2)!, new RegExp(`^PATCH /parts/… Upload-Offset: ${offset} 200 OK ${MIB_64} bytes, SHA-256 [0-9a-f]{12}…$`))
     assert.match(steps.at(-1)!, /^DELETE \/parts\/… +204 No Content/)
+    await card.getByRole('button', { name: 'Play again' }).waitFor()
     assert.equal(deleted.length, 1)
     assert.equal((await fetch(`${origin}${deleted[0]}`, { method: 'HEAD' })).status, 404)
   }
@@ -100,8 +101,10 @@ describe('what the demo plays, in Chromium', { skip: noChromium || noSockets }, 
 
   async function watchLoad(page: Page): Promise<void> {
     const card = page.locator('#load')
-    assert.equal(await card.getByRole('status').textContent(), 'Not measured yet.')
+    assert.match((await card.getByRole('status').textContent())!, /^Start the load: /)
+    assert.equal(await card.getByLabel('progress').isVisible(), false)
     await card.getByRole('button', { name: 'Start the load' }).click()
+    await card.getByLabel('progress').waitFor()
     assert.equal(await page.evaluate('document.activeElement.id'), 'load-begin', 'the focus is not lost')
     await status(
       card,

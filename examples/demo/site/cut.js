@@ -91,5 +91,5 @@ async function hashOf(file) {
   return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-const begin = playedBy(card.querySelector('#cut-again'), () => run().catch(({ message }) => say(message)))
+const begin = playedBy(card.querySelector('#cut-play'), () => run().catch(({ message }) => say(message)))
 whenSeen(card.querySelector('.answer'), begin, 0.5)

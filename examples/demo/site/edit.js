@@ -61,4 +61,4 @@ async function run() {
   }
 }
 
-whenSeen(card.querySelector('.answer'), playedBy(card.querySelector('#edit-again'), run), 0.5)
+whenSeen(card.querySelector('.answer'), playedBy(card.querySelector('#edit-play'), run), 0.5)

@@ -5,6 +5,7 @@ import { explain, showLines } from './explain.js'
 
 const form = document.querySelector('#first-form')
 const answer = document.querySelector('#first .answer')
+const why = document.querySelector('#first .why')
 
 async function send(body) {
   const started = performance.now()
@@ -17,7 +18,7 @@ async function send(body) {
     .querySelector('.summary')
     .replaceChildren(element('strong', `${response.status} ${response.statusText}`), ' ', element('span', `${took.toFixed(1)} ms`))
   answer.querySelector('.response').textContent = JSON.stringify(JSON.parse(text), null, 2)
-  showLines(answer.querySelector('.why'), explained)
+  showLines(why, explained)
 }
 
 form.addEventListener('submit', (event) => {

@@ -49,16 +49,23 @@ async function run() {
       ' ',
       element('span', `${ms.toFixed(1)} ms`),
     )
-    showBars(bars, [
-      { name: 'the body', value: SIZE, text: sizeOf(SIZE) },
-      { name: 'the browser has sent', value: passedOn, text: sizeOf(passedOn) },
-      { name: 'the server has read', value: bytesIn, text: sizeOf(bytesIn), isOwn: true },
-    ])
+    show(passedOn, bytesIn)
     card.querySelector('.listing.refusal').textContent = textOf(response)
   } finally {
     records.close()
   }
 }
 
-const begin = playedBy(card.querySelector('#gate-again'), () => run().catch(({ message }) => (summary.textContent = message)))
+/** @param passedOn by the browser @param bytesIn what the server has read; both are missing before it is played */
+function show(passedOn, bytesIn) {
+  const written = (bytes) => (bytes === undefined ? '' : sizeOf(bytes))
+  showBars(bars, [
+    { name: 'the body', value: SIZE, text: sizeOf(SIZE) },
+    { name: 'the browser has sent', value: passedOn, text: written(passedOn) },
+    { name: 'the server has read', value: bytesIn, text: written(bytesIn), isOwn: true },
+  ])
+}
+
+show()
+const begin = playedBy(card.querySelector('#gate-play'), () => run().catch(({ message }) => (summary.textContent = message)))
 whenSeen(card.querySelector('.answer'), begin, 0.5)

@@ -37,7 +37,8 @@ export function play(path, onState) {
 }
 
 /**
- * Makes a button play something, one at a time. Meanwhile it only says that it is disabled: if it were, it would lose the focus.
+ * Makes a button play something, one at a time. Meanwhile it only says that it is disabled: if it were, it would lose the focus. `Play` becomes
+ * `Play again`.
  *
  * @returns a function that does what a click does
  */
@@ -47,6 +48,7 @@ export function playedBy(button, run) {
     button.ariaDisabled = 'true'
     await run()
     button.ariaDisabled = 'false'
+    if (button.textContent === 'Play') button.textContent = 'Play again'
   }
   button.addEventListener('click', begin)
   return begin
