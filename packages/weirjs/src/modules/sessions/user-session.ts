@@ -309,14 +309,14 @@ export class OpenSession implements UserSession {
    */
   settle(response: ResponseHandle): void {
     const { lasting } = this.#settings
-    const handle = exchange(this.#session)
     if (this.#isGivenUp && this.#loaded !== null) {
       const end = lasting.replace(idOf(this.#loaded.kept.key, this.#loaded.record), this.#isOver ? null : this.#id)
       const { kind } = response.content
       if (kind === 'stream' || kind === 'upgrade') end()
-      else handle.onEnd(end)
+      else exchange(this.#session).onEnd(end)
     }
-    if (response.onSignOut !== null && this.#id !== null) handle.onEnd(lasting.add(this.#id, response.onSignOut))
+    const { onSignOut } = response
+    if (onSignOut !== null && this.#id !== null) exchange(this.#session).onEnd(lasting.add(this.#id, onSignOut))
   }
 
   /** Data that a module keeps with the principal. */
