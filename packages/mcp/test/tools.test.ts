@@ -406,12 +406,34 @@ test('a list that fits into no head is read only as far as it fits', async () =>
   assert.ok(read < 30_000, `${read} reads`)
 })
 
-test('many calls at once: few of them begin in one turn of the event loop', async (context) => {
-  const turns = new Turns(context)
-  const server = new HttpServer({ logger: null })
-  server.mapGet('/count', { operationId: 'count', tool: true }, () => turns.count())
-  mcp(server)
-  await Promise.all(Array.from({ length: 100 }, () => call(server, 'count')))
-  assert.equal(turns.all, 100)
-  assert.ok(turns.most <= 2 * 16, `${turns.most} in one turn`) // the check phase may have two parts
-})
+for (const [what, list, most] of [
+  ['many calls', [], 16],
+  ['calls with long lists', Array(5_000).fill(1), 2],
+] as const)
+  test(`${what} at once: few of them begin in one turn of the event loop`, async (context) => {
+    const turns = new Turns(context)
+    const server = new HttpServer({ logger: null })
+    server.mapGet('/count', { operationId: 'count', tool: true, list: t.array(t.int).optional() }, () => 'counted')
+    mcp(server)
+    const { append } = URLSearchParams.prototype
+    const { explain } = server
+    context.mock.method(server, 'explain', (...given: Parameters<typeof explain>) => {
+      turns.count()
+      return explain.apply(server, given)
+    })
+    let all = 0
+    let inTurn = 0
+    let mostTexts = 0
+    context.mock.method(URLSearchParams.prototype, 'append', function (this: URLSearchParams, name: string, value: string) {
+      all++
+      if (++inTurn === 1) setImmediate(() => (inTurn = 0))
+      mostTexts = Math.max(mostTexts, inTurn)
+      append.call(this, name, value)
+    })
+    const calls = Array.from({ length: 50 }, () => call(server, 'count', list.length === 0 ? {} : { list }))
+    for (const called of await Promise.all(calls)) assert.equal(textOf(called), 'counted')
+    assert.deepEqual([turns.all, all], [50, 50 * list.length])
+    // The check phase may have two parts.
+    assert.ok(turns.most <= 2 * most, `${turns.most} in one turn`)
+    assert.ok(mostTexts <= 2 * most * list.length, `${mostTexts} texts in one turn`)
+  })

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { ShownTexts } from '../../src/app/routes/shown-texts.ts'
 import { bytes, Controller, cookie, HttpServer, header, json, multipart, type Policy, Problem, routes, t, text } from '../../src/index.ts'
 import type { Explanation } from '../../src/modules/explain/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
@@ -517,4 +518,13 @@ test('an explanation is data that JSON holds, and a text', async () => {
       '  rejected   DELETE /users/:id: it is for DELETE, not GET',
     ].join('\n'),
   )
+})
+
+test('of a long list, only what is shown is searched for secrets', async (context) => {
+  const searched = context.mock.method(ShownTexts.prototype, 'value')
+  const server = new HttpServer()
+  server.mapGet('/', { list: t.array(t.string) }, () => '')
+  const { arguments: shown } = await server.explain(`/?${'list=&'.repeat(5_000)}`)
+  assert.equal(shown![0]!.received, ', '.repeat(50))
+  assert.ok(searched.mock.callCount() < 200, `${searched.mock.callCount()} texts`)
 })

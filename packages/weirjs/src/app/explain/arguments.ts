@@ -93,9 +93,13 @@ function hiddenOf(received: readonly string[]): string | null {
   return received.length === 0 ? null : NOT_SHOWN
 }
 
+/** Of more, nothing would be shown: each takes at least the two characters between it and the next. */
+const MOST_SHOWN = 51
+
 function receivedOf({ source, key }: Step, received: readonly string[], texts: ShownTexts): string | null {
   if (received.length === 0) return null
+  const shown = received.slice(0, MOST_SHOWN)
   return shorten(
-    received.map((text) => (source === 'header' ? texts.field(key, text) : texts.value(source === 'query' ? key : '', text))).join(', '),
+    shown.map((text) => (source === 'header' ? texts.field(key, text) : texts.value(source === 'query' ? key : '', text))).join(', '),
   )
 }
