@@ -16,7 +16,6 @@ const HINTS: readonly (readonly [message: RegExp, hint: string])[] = [
     'it expects (req, res), and a handler gets (args, session): write (_, { response }) => response.json(value)',
   ],
   [/\.(?:\w+Header) is not a function|undefined \(reading '(?:set|append)'\)/, 'response.header(name, value) was meant'],
-  [/\.header is not a function/, 'a handler gets (args, { request, response }), and a hook (session, response)'],
   [/\.get is not a function/, 'request.header(name) was meant, or request.query.get(name)'],
   [/\(reading '#|private member|Receiver must be/, 'a method was taken off its object: call it as in request.header(name)'],
   [

@@ -41,10 +41,7 @@ export interface Range {
 export function count({ least = 0, most = Number.MAX_SAFE_INTEGER }: Range = {}): Rule<number, number> {
   const expected = most === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${least}` : `a whole number from ${least} to ${most}`
   const is = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
-  return new Rule<number, number>('count', expected, (value, place, words) => {
-    if (is(value)) return value as number
-    throw unexpected(place, value, words + (typeof value === 'string' && is(Number(value)) ? ': convert it by Number()' : ''))
-  })
+  return plain<number>('count', expected, is) as Rule<number, unknown> as Rule<number, number>
 }
 
 /** Bytes a second, as sizes are written. */

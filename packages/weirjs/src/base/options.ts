@@ -34,13 +34,13 @@ export function unknownName(name: string, names: readonly string[], elsewhere: R
   const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : names.find((one) => plain(one) === plain(name))
   if (meant !== undefined) return `${quoted}: it is called "${meant}"`
   if (names.length === 0) return quoted
-  return `${quoted}${perhaps(name, names)}; the options are ${names.join(', ')}`
+  return quoted + perhaps(name, names)
 }
 
-/** `, perhaps "x"`; empty if none of the names was probably meant. */
-export function perhaps(name: string, names: readonly string[]): string {
+/** The name that was probably meant, if any, and all: `, perhaps "x"; the options are x, y`. */
+export function perhaps(name: string, names: readonly string[], are = 'the options are'): string {
   const near = names.find((one) => isMeant(one, name) || plain(one) === bare(name))
-  return near === undefined ? '' : `, perhaps "${near}"`
+  return `${near === undefined ? '' : `, perhaps "${near}"`}; ${are} ${names.join(', ')}`
 }
 
 /** Whether a name was probably meant by another, which differs in case, `_` and `-`, or in a letter. */

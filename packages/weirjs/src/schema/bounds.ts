@@ -33,7 +33,7 @@ function withEnds(bounds: Bounds, change: Partial<Bounds>): Bounds {
 
 /** The error for a minimum above the maximum, both as a program writes them. */
 export function crossed(min: unknown, max: unknown): WeirError {
-  return invalid(`.min(${min})`, `it is above .max(${max}): write .min(${max}).max(${min}), or change one of them`)
+  return invalid(`.min(${min})`, `it is above .max(${max}): write .min(${max}).max(${min})`)
 }
 
 /** For callers that no compiler has checked: JavaScript would compare strings with numbers, too. */

@@ -15,7 +15,15 @@ import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 /** Texts by name, such as `process.env`. A name without a text is absent. */
 type NamedTexts = { readonly [name: string]: string | undefined }
 
+// The types of what the base does. They cost no code.
+export interface ArraySchema<T, Input> {
+  optional(): ArraySchema<T | undefined, Input | undefined>
+  nullable(): ArraySchema<T | null, Input | null>
+  default(value: Exclude<T, undefined>): ArraySchema<Exclude<T, undefined>, Input | undefined>
+}
+
 /** An array. From text, it is made of all the values of one name. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the base has these methods
 export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
   /** @internal */
   readonly element: Schema<unknown>
@@ -43,28 +51,12 @@ export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
     return this.#with(withCounts(this.#count, { min: elements, max: elements }))
   }
 
-  override get readsItself(): boolean {
-    return false
-  }
-
   override get reads(): Reads {
     return this.element.reads === 'json' || this.element instanceof ArraySchema ? 'json' : 'texts'
   }
 
   override get holdsSecret(): boolean {
     return super.holdsSecret || this.element.holdsSecret
-  }
-
-  override optional(): ArraySchema<T | undefined, Input | undefined> {
-    return super.optional() as ArraySchema<T | undefined, Input | undefined>
-  }
-
-  override nullable(): ArraySchema<T | null, Input | null> {
-    return super.nullable() as ArraySchema<T | null, Input | null>
-  }
-
-  override default(value: Exclude<T, undefined>): ArraySchema<Exclude<T, undefined>, Input | undefined> {
-    return super.default(value) as ArraySchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {
@@ -123,7 +115,15 @@ export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
   }
 }
 
+// The types of what the base does. They cost no code.
+export interface ObjectSchema<T, Input> {
+  optional(): ObjectSchema<T | undefined, Input | undefined>
+  nullable(): ObjectSchema<T | null, Input | null>
+  default(value: Exclude<T, undefined>): ObjectSchema<Exclude<T, undefined>, Input | undefined>
+}
+
 /** An object with the declared properties. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the base has these methods
 export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
   /** @internal */
   readonly properties: ReadonlyMap<string, Schema<unknown>>
@@ -176,28 +176,12 @@ export class ObjectSchema<T, Input = unknown> extends Schema<T, Input> {
     throw new SchemaError(this.conceal(Mismatch.ofAll(found)), 'name')
   }
 
-  override get readsItself(): boolean {
-    return false
-  }
-
   override get reads(): Reads {
     return 'json'
   }
 
   override get holdsSecret(): boolean {
     return super.holdsSecret || [...this.properties.values()].some((schema) => schema.holdsSecret)
-  }
-
-  override optional(): ObjectSchema<T | undefined, Input | undefined> {
-    return super.optional() as ObjectSchema<T | undefined, Input | undefined>
-  }
-
-  override nullable(): ObjectSchema<T | null, Input | null> {
-    return super.nullable() as ObjectSchema<T | null, Input | null>
-  }
-
-  override default(value: Exclude<T, undefined>): ObjectSchema<Exclude<T, undefined>, Input | undefined> {
-    return super.default(value) as ObjectSchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {

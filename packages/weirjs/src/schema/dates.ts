@@ -17,10 +17,18 @@ interface Range {
   readonly latest: number
 }
 
+// The types of what the base does. They cost no code.
+export interface DateSchema<T, Input> {
+  optional(): DateSchema<T | undefined, Input | undefined>
+  nullable(): DateSchema<T | null, Input | null>
+  default(value: Exclude<T, undefined>): DateSchema<Exclude<T, undefined>, Input | undefined>
+}
+
 /**
  * A Date. `date-time` reads RFC 3339 and ISO 8601, where a time without zone is UTC unless the context asks for `local`; `date` reads
  * `YYYY-MM-DD` as midnight UTC. A Date that a reviver has already created is accepted unchanged.
  */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the base has these methods
 export class DateSchema<T = Date, Input = string> extends Schema<T, Input> {
   readonly #precision: Precision
   readonly #range: Range
@@ -39,18 +47,6 @@ export class DateSchema<T = Date, Input = string> extends Schema<T, Input> {
   /** `latest` or earlier. */
   max(latest: Date): DateSchema<T, Input> {
     return this.#with({ ...this.#range, latest: msOf(latest) })
-  }
-
-  override optional(): DateSchema<T | undefined, Input | undefined> {
-    return super.optional() as DateSchema<T | undefined, Input | undefined>
-  }
-
-  override nullable(): DateSchema<T | null, Input | null> {
-    return super.nullable() as DateSchema<T | null, Input | null>
-  }
-
-  override default(value: Exclude<T, undefined>): DateSchema<Exclude<T, undefined>, Input | undefined> {
-    return super.default(value) as DateSchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {

@@ -62,6 +62,8 @@ for (const [what, declare, value, wanted] of [
   ['null', () => t.int.default(null as never), 'null', 'a whole number'],
   ['undefined', () => t.int.default(undefined as never), 'undefined', 'a whole number'],
   ['a secret', () => t.string.secret().default(5 as never), '(not shown)', 'a string'],
+  ['a text for a list', () => t.array(t.int).default('x' as never), '"x"', 'an array, each a whole number'],
+  ['a number for an object', () => t.object({}).default(5 as never), '5', 'an object'],
   ['a function, which is not called', () => t.bool.default((() => assert.fail()) as never), 'a function', 'true or false'],
 ] as const)
   test(`a default that does not fit is refused where it is declared: ${what}`, () => {

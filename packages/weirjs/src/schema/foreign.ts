@@ -2,7 +2,7 @@
 
 import { WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
-import { kindOf, shown } from '../base/kind-of.ts'
+import { shown } from '../base/kind-of.ts'
 
 import type { JsonSchema } from './json-keywords.ts'
 import type { Converters, JsonSchemaWriter, Side } from './json-schema.ts'
@@ -115,7 +115,7 @@ export function asSchema<S extends AnySchema>(schema: S, where = ''): Schema<Out
   if (!isSchema(schema))
     throw new WeirError(
       'WEIR_OPTION_INVALID',
-      `${where}${shown(schema)} is not a schema: write one with t, such as ${kindOf(schema) === 'an object' ? 't.object({ … })' : 't.string'}, or use a Standard Schema`,
+      `${where}${shown(schema)} is not a schema: write one with t, such as t.string or t.object({ … }), or use a Standard Schema`,
     )
   return new ForeignSchema<OutputOf<S>, InputOf<S>>(schema)
 }

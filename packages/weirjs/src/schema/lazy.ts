@@ -63,7 +63,15 @@ export class Descent {
   }
 }
 
+// The types of what the base does. They cost no code.
+export interface LazySchema<T, Input> {
+  optional(): LazySchema<T | undefined, Input | undefined>
+  nullable(): LazySchema<T | null, Input | null>
+  default(value: Exclude<T, undefined>): LazySchema<Exclude<T, undefined>, Input | undefined>
+}
+
 /** The schema that a function returns. The function is called when the schema is first needed. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the base has these methods
 export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
   readonly #resolve: () => AnySchema
   readonly #descent = new Descent()
@@ -104,18 +112,6 @@ export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
 
   override get holdsSecret(): boolean {
     return super.holdsSecret || this.#ask('holdsSecret', false, () => this.target.holdsSecret)
-  }
-
-  override optional(): LazySchema<T | undefined, Input | undefined> {
-    return super.optional() as LazySchema<T | undefined, Input | undefined>
-  }
-
-  override nullable(): LazySchema<T | null, Input | null> {
-    return super.nullable() as LazySchema<T | null, Input | null>
-  }
-
-  override default(value: Exclude<T, undefined>): LazySchema<Exclude<T, undefined>, Input | undefined> {
-    return super.default(value) as LazySchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override defaultValue(): T | undefined {

@@ -20,7 +20,15 @@ const MAX_BIGINT_DIGITS = 1_000
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const JSON_INTEGER = /^-?(?:0|[1-9]\d*)$/
 
+// The types of what the base does. They cost no code.
+export interface NumberSchema<T, Input> {
+  optional(): NumberSchema<T | undefined, Input | undefined>
+  nullable(): NumberSchema<T | null, Input | null>
+  default(value: Exclude<T, undefined>): NumberSchema<Exclude<T, undefined>, Input | undefined>
+}
+
 /** A number: a whole one (which must be safe: within ±2^53), or any finite one. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the base has these methods
 export class NumberSchema<T = number, Input = number> extends Schema<T, Input> {
   readonly #whole: boolean
   readonly #bounds: Bounds
@@ -40,18 +48,6 @@ export class NumberSchema<T = number, Input = number> extends Schema<T, Input> {
   /** `most` or less. */
   max(most: number): NumberSchema<T, Input> {
     return this.#with({ max: most })
-  }
-
-  override optional(): NumberSchema<T | undefined, Input | undefined> {
-    return super.optional() as NumberSchema<T | undefined, Input | undefined>
-  }
-
-  override nullable(): NumberSchema<T | null, Input | null> {
-    return super.nullable() as NumberSchema<T | null, Input | null>
-  }
-
-  override default(value: Exclude<T, undefined>): NumberSchema<Exclude<T, undefined>, Input | undefined> {
-    return super.default(value) as NumberSchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {
@@ -90,7 +86,15 @@ interface BigIntBounds {
   readonly max: bigint | null
 }
 
+// The types of what the base does. They cost no code.
+export interface BigIntSchema<T, Input> {
+  optional(): BigIntSchema<T | undefined, Input | undefined>
+  nullable(): BigIntSchema<T | null, Input | null>
+  default(value: Exclude<T, undefined>): BigIntSchema<Exclude<T, undefined>, Input | undefined>
+}
+
 /** A whole number of up to 1,000 digits: from text, from a JSON string, or from a JSON number that is whole and safe. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the base has these methods
 export class BigIntSchema<T = bigint, Input = string | number> extends Schema<T, Input> {
   readonly #bounds: BigIntBounds
 
@@ -107,18 +111,6 @@ export class BigIntSchema<T = bigint, Input = string | number> extends Schema<T,
   /** `most` or less. */
   max(most: bigint): BigIntSchema<T, Input> {
     return this.#with({ max: most })
-  }
-
-  override optional(): BigIntSchema<T | undefined, Input | undefined> {
-    return super.optional() as BigIntSchema<T | undefined, Input | undefined>
-  }
-
-  override nullable(): BigIntSchema<T | null, Input | null> {
-    return super.nullable() as BigIntSchema<T | null, Input | null>
-  }
-
-  override default(value: Exclude<T, undefined>): BigIntSchema<Exclude<T, undefined>, Input | undefined> {
-    return super.default(value) as BigIntSchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {

@@ -13,7 +13,15 @@ import type { AnySchema, InputOf, OutputOf, StandardSchema } from './standard.ts
 /** A record with these keys, each of which may be missing if they are known. */
 type Keyed<T, Key extends string> = T extends { readonly [name: string]: infer V } ? (string extends Key ? T : { [K in Key]?: V }) : T
 
+// The types of what the base does. They cost no code.
+export interface RecordSchema<T, Input> {
+  optional(): RecordSchema<T | undefined, Input | undefined>
+  nullable(): RecordSchema<T | null, Input | null>
+  default(value: Exclude<T, undefined>): RecordSchema<Exclude<T, undefined>, Input | undefined>
+}
+
 /** An object with any property names. One schema describes all values, and another one may describe the names. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the base has these methods
 export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
   /** @internal */
   readonly value: Schema<unknown>
@@ -44,28 +52,12 @@ export class RecordSchema<T, Input = unknown> extends Schema<T, Input> {
     return this.#with(withCounts(this.#count, { max: properties }))
   }
 
-  override get readsItself(): boolean {
-    return false
-  }
-
   override get reads(): Reads {
     return 'json'
   }
 
   override get holdsSecret(): boolean {
     return super.holdsSecret || this.value.holdsSecret || this.key?.holdsSecret === true
-  }
-
-  override optional(): RecordSchema<T | undefined, Input | undefined> {
-    return super.optional() as RecordSchema<T | undefined, Input | undefined>
-  }
-
-  override nullable(): RecordSchema<T | null, Input | null> {
-    return super.nullable() as RecordSchema<T | null, Input | null>
-  }
-
-  override default(value: Exclude<T, undefined>): RecordSchema<Exclude<T, undefined>, Input | undefined> {
-    return super.default(value) as RecordSchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {

@@ -87,7 +87,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     return 'text'
   }
 
-  /** Whether it reads what it returns. Composite values may have parts that a schema of another library converts. @internal */
+  /** Whether it reads what it returns. A schema of another library may convert. @internal */
   get readsItself(): boolean {
     return true
   }
@@ -264,6 +264,7 @@ export abstract class Schema<T, Input = unknown> implements StandardSchema<Input
     const { fallback } = this.presence
     if (fallback === null || !this.readsItself) return this
     const value = fallback()
+    if (typeof value === 'object' && value !== null && !(value instanceof Date)) return this // parts of it may be converted
     const read = value === null ? this.readNull(undefined) : this.readValue(value, undefined)
     if (read === value) return this
     throw invalid(

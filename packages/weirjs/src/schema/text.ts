@@ -11,7 +11,15 @@ interface TextRules extends Bounds {
   readonly pattern: RegExp | null
 }
 
+// The types of what the base does. They cost no code.
+export interface TextSchema<T, Input> {
+  optional(): TextSchema<T | undefined, Input | undefined>
+  nullable(): TextSchema<T | null, Input | null>
+  default(value: Exclude<T, undefined>): TextSchema<Exclude<T, undefined>, Input | undefined>
+}
+
 /** A string. Its length is counted in characters (code points), as in JSON Schema: an emoji is one. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the base has these methods
 export class TextSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
   readonly #rules: TextRules
 
@@ -44,18 +52,6 @@ export class TextSchema<T = string, Input = string> extends CheckedTextSchema<T,
       throw new WeirError('WEIR_OPTION_INVALID', 'the pattern is not a RegExp: write one, such as /^[a-z]+$/')
     // With g and y, the result would depend on the previous string.
     return this.#with({ pattern: new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, '')) })
-  }
-
-  override optional(): TextSchema<T | undefined, Input | undefined> {
-    return super.optional() as TextSchema<T | undefined, Input | undefined>
-  }
-
-  override nullable(): TextSchema<T | null, Input | null> {
-    return super.nullable() as TextSchema<T | null, Input | null>
-  }
-
-  override default(value: Exclude<T, undefined>): TextSchema<Exclude<T, undefined>, Input | undefined> {
-    return super.default(value) as TextSchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override describe(): string {

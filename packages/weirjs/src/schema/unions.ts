@@ -21,10 +21,18 @@ interface Tag {
   readonly members: ReadonlyMap<Literal, Schema<unknown>>
 }
 
+// The types of what the base does. They cost no code.
+export interface UnionSchema<T, Input> {
+  optional(): UnionSchema<T | undefined, Input | undefined>
+  nullable(): UnionSchema<T | null, Input | null>
+  default(value: Exclude<T, undefined>): UnionSchema<Exclude<T, undefined>, Input | undefined>
+}
+
 /**
  * A value of one of several kinds. Members are tried in the order of declaration, and the first that reads the value wins. Objects with a tag are
  * distinguished by the tag alone.
  */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the base has these methods
 export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
   /** @internal */
   readonly members: readonly Schema<unknown>[]
@@ -65,18 +73,6 @@ export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
 
   override get holdsSecret(): boolean {
     return super.holdsSecret || this.members.some(({ holdsSecret }) => holdsSecret)
-  }
-
-  override optional(): UnionSchema<T | undefined, Input | undefined> {
-    return super.optional() as UnionSchema<T | undefined, Input | undefined>
-  }
-
-  override nullable(): UnionSchema<T | null, Input | null> {
-    return super.nullable() as UnionSchema<T | null, Input | null>
-  }
-
-  override default(value: Exclude<T, undefined>): UnionSchema<Exclude<T, undefined>, Input | undefined> {
-    return super.default(value) as UnionSchema<Exclude<T, undefined>, Input | undefined>
   }
 
   override defaultValue(): T | undefined {

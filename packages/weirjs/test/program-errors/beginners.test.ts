@@ -39,7 +39,6 @@ describe('mapping', () => {
       () => quiet().get('/a?page=:page', handler),
       /"a\?page=:page" has a query: declare its parameters, as in \{ page: t\.int \}$/,
     ],
-    'a port as text': [() => new HttpServer('127.0.0.1', '80' as never), /port is the string "80", not a .*: convert it by Number\(\)$/],
     'a list of members': [() => t.union([t.int, t.string] as never), /t\.union\(\): the members are arguments, not a list/],
     'a record with two schemas': [
       () => (t.record as (...schemas: unknown[]) => unknown)(t.string, t.int),
@@ -47,7 +46,7 @@ describe('mapping', () => {
     ],
     'an object in an object': [
       () => t.object({ a: { b: t.int } as never }),
-      /"a": an object is not a schema: write one with t, such as t\.object\(\{ … \}\), or use a Standard Schema$/,
+      /"a": an object is not a schema: write one with t, such as t\.string or t\.object\(\{ … \}\), or use a Standard Schema$/,
     ],
     'a default among the answers': [
       () => quiet().get('/a', { answers: { default: t.string } } as never, handler),
@@ -75,7 +74,7 @@ describe('mapping', () => {
           } as never,
           { lst: ['GET', '/'] } as never,
         ),
-      /A has no method "lst", perhaps "list"$/,
+      /A has no method "lst", perhaps "list"; its members are constructor, list$/,
     ],
     'a contract in place of a method': [
       () => quiet().map({} as never, {} as never, {} as never),
@@ -238,7 +237,6 @@ test('a method of the response that is assigned is a warning', () => {
 for (const [code, hint] of [
   ['response.headers.set("a", "b")', 'response.header(name, value) was meant'],
   ['response.setHeader("a", "b")', 'response.header(name, value) was meant'],
-  ['response.response.header("a", "b")', null],
 ] as const)
   test(`the log says how a field is set: ${code}`, async () => {
     const logged: string[] = []
@@ -247,11 +245,3 @@ for (const [code, hint] of [
     assert.equal((await server.inject('/')).status, 500)
     assert.equal(logged[0]!.includes(`; perhaps ${hint}`), hint !== null)
   })
-
-test('the log says what a hook gets', async () => {
-  const logged: string[] = []
-  const server = new HttpServer({ logger: { error: (says: string) => logged.push(says) } as never }).get('/', handler)
-  server.beforeSend(((response: { header: (name: string, value: string) => void }) => response.header('a', 'b')) as never)
-  assert.equal((await server.inject('/')).status, 500)
-  assert.match(logged[0]!, /; perhaps a handler gets \(args, \{ request, response \}\), and a hook \(session, response\)/)
-})

@@ -76,7 +76,7 @@ describe('when the program starts', () => {
     'headers in one object': [() => server().mapGet('/a', wrong({ headers: {} }), handler), /declare each parameter by its own name/],
     'a plain object within a schema': [
       () => t.object({ a: wrong({ b: t.string }) }),
-      /an object is not a schema: write one with t, such as t\.object/,
+      /an object is not a schema: write one with t, such as t\.string/,
     ],
     'a list of nothing': [() => t.array(wrong(undefined)), /undefined is not a schema: write one with t/],
     'choices as a list': [() => t.enum(wrong(['a', 'b'])), /the members are arguments, not a list: t\.enum\('a', 'b'\)/],

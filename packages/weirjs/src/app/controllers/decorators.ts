@@ -231,7 +231,7 @@ export function routes<C extends ControllerType, const T extends { readonly [nam
     else
       throw new WeirError(
         'WEIR_ROUTE_DECLARATION',
-        `${controller.name} has no method "${name}"${perhaps(name, Object.getOwnPropertyNames(controller.prototype))}`,
+        `${controller.name} has no method "${name}"${perhaps(name, Object.getOwnPropertyNames(controller.prototype), 'its members are')}`,
       )
   }
   splitDeclaration(declaration, 'class', `class ${controller.name}`)

@@ -111,9 +111,7 @@ function routeOf(mapping: Mapping, name: string, entry: unknown, handlers: Recor
   const ownOptions = recordOf(`the options of "${name}"`, options)
   for (const option of Object.keys(ownOptions)) {
     if (!SERVER_OPTION_NAMES.includes(option))
-      throw wrong(
-        `"${option}" of "${name}" is not an option of mapContract${perhaps(option, SERVER_OPTION_NAMES)}; the options are ${SERVER_OPTION_NAMES.join(', ')}`,
-      )
+      throw wrong(`"${option}" of "${name}" is not an option of mapContract${perhaps(option, SERVER_OPTION_NAMES)}`)
     if (Object.hasOwn(declaration, option)) throw wrong(`"${option}" of "${name}" is a parameter, and cannot be an option`)
   }
   for (const [option, value] of Object.entries(declaration)) {
@@ -151,9 +149,8 @@ function recordOf(what: string, value: unknown): Record<string, unknown> {
 }
 
 function surplus(what: string, name: string, entries: object): WeirError {
-  const names = Object.keys(entries)
   return wrong(
-    `there is ${what} for "${name}", but the contract has no such entry${perhaps(name, names)}; its entries are ${names.join(', ')}`,
+    `there is ${what} for "${name}", but the contract has no such entry${perhaps(name, Object.keys(entries), 'its entries are')}`,
   )
 }
 

@@ -3,7 +3,6 @@
 import { isMeant } from '../../base/options.ts'
 import { Pairs } from '../../formats/pairs.ts'
 import { RequestHeaders } from '../../http/request/headers.ts'
-import { HttpResponse } from '../../http/response/response.ts'
 import { asSchema } from '../../schema/foreign.ts'
 import type { Route } from './route.ts'
 
@@ -21,7 +20,7 @@ const DESTRUCTURED = /\{\s*([\w$]+)[^{}]*\}\s*=\s*(?:\w+\.)*request\.(query|head
 /** `(req, res) => …`, as in other frameworks. */
 const FOREIGN_HANDLER = /^(?:async\s*)?(?:function\b[^(]*)?\(\s*(req\w*)\s*,\s*(res\w*|reply)\b/
 /** `response.status = 404` */
-const ASSIGNED = /\bres(?:ponse)?\.(\w+)\s*=(?![=>])/g
+const ASSIGNED = /\bres(?:ponse)?\.(status|header|json|cookie|contentType)\s*=(?![=>])/g
 /** What these are, and how to read a part of them. */
 const READ_BY: Readonly<Record<string, readonly [prototype: object, how: (name: string) => string]>> = {
   body: [
@@ -68,9 +67,8 @@ function misreadParts({ handlerText, label, source }: Route): string[] {
 
 /** The assignment has no effect. */
 function assignedMethods({ handlerText, label, source }: Route): string[] {
-  return [...handlerText.matchAll(ASSIGNED)]
-    .filter(([, name = '']) => typeof Object.getOwnPropertyDescriptor(HttpResponse.prototype, name)?.value === 'function')
-    .map(([, name]) => `"${name}" of the response in ${label} (${source}) is a method: write response.${name}(…)`)
+  const assigned = [...handlerText.matchAll(ASSIGNED)]
+  return assigned.map(([, name]) => `"${name}" of the response in ${label} (${source}) is a method: write response.${name}(…)`)
 }
 
 function keyOf(name: string): string {
@@ -83,17 +81,14 @@ function keyOf(name: string): string {
  */
 function misspeltParameters({ bindings, place }: Route): string[] {
   const all = Object.values(bindings)
-  return all.flatMap(({ name, schema, source: from }) => {
-    if (from !== 'query' || schema === null) return []
-    const own = asSchema(schema)
-    const meant = all.find((one) => one.source === 'path' && one.schema === null && isAlike(one.name, name))
-    if (meant === undefined || own.reads !== 'text' || !own.isRequired('input')) return []
-    return [`"${name}" of ${place} is read from the query: if ":${meant.name}" of the path is meant, write "${meant.name}"`]
+  return all.flatMap(({ name, schema, source }) => {
+    const own = source === 'query' && schema !== null ? asSchema(schema) : null
+    if (own?.reads !== 'text' || !own.isRequired('input')) return []
+    const meant = all.find(
+      (one) => one.source === 'path' && one.schema === null && (isMeant(one.name, name) || one.name === name.slice(0, -1)),
+    )
+    return meant ? [`"${name}" of ${place} is read from the query: if ":${meant.name}" of the path is meant, write "${meant.name}"`] : []
   })
-}
-
-function isAlike(one: string, other: string): boolean {
-  return isMeant(one, other) || one === other.slice(0, -1) || other === one.slice(0, -1)
 }
 
 /** Literal text, which no request matches. A program that really means the text can percent-encode it. */

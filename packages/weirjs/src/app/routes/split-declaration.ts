@@ -135,8 +135,7 @@ function whyNot(name: string, value: unknown, owner: Owner): string {
     return `is not an option of a ${owner}: declare each parameter by its own name, such as { id: t.int }`
   const schema = typeof value === 'function' ? SCHEMAS.get(value) : undefined
   if (schema !== undefined) return `is ${(value as { name: string }).name}, not a schema: write ${schema}`
-  const names = optionsOf(owner)
-  return `is neither a schema nor an option of a ${owner}${perhaps(name, names)}; the options are ${names.join(', ')}`
+  return `is neither a schema nor an option of a ${owner}${perhaps(name, optionsOf(owner))}`
 }
 
 /** The options in the form in which the engine has them: bytes and milliseconds. @throws WEIR_ROUTE_DECLARATION */
