@@ -146,7 +146,7 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     const own: Route[] = []
     const alone: Handler = (args, session) => {
       // Nor must it bypass policies of others.
-      if (this.#home.table.isAlsoOf(session, own)) throw new WeirError('WEIR_ROUTE_NOT_FOUND')
+      if (this.#home.table.isAlsoOf(session, own, base.split('/').length - 1)) throw new WeirError('WEIR_ROUTE_NOT_FOUND')
       return handler(args, session)
     }
     this.#add(this.mapBelow, () => {

@@ -13,7 +13,7 @@ test('a path has other readings if some code may see slashes elsewhere', () => {
     ['//x/admin/a', ['/x/admin/a', '/admin/a']],
     ['///x/admin', ['/x/admin', '/admin']],
     ['//x', ['/x', '/']],
-    ['//', ['/', '/']],
+    ['//', ['/']],
     ['/admin%2Fa', ['/admin/a']],
     ['/%2Fx/admin', ['/x/admin', '/admin']],
     ['/admin\\a', ['/admin/a']],
@@ -21,16 +21,31 @@ test('a path has other readings if some code may see slashes elsewhere', () => {
     ['/x%2F..', ['/']],
     ['/admin%2F.', ['/admin/']],
     ['/..%2F..%2Fadmin/', ['/admin/']],
+    ['/teams/a%2Fb//x', ['/teams/a/b/x', '/teams/a%2Fb/x']],
+    ['/teams/a\\b%2Fx', ['/teams/a/b/x', '/teams/a\\b/x', '/teams/a/b%2Fx']],
   ]
   for (const [path, readings] of rows) assert.deepEqual(otherReadings(path), readings, path)
 })
 
+test('code below a prefix may see only the rest, in which a URL parser finds a host', () => {
+  assert.deepEqual(otherReadings('/old//x/admin', 1), ['/old/x/admin', '/old/admin'])
+  assert.deepEqual(otherReadings('/old/a/%2Fx/admin', 2), ['/old/a/x/admin', '/old/a/admin'])
+  assert.deepEqual(otherReadings('/teams/a%2Fb//x/admin', 2), ['/teams/a/b/x/admin', '/teams/a%2Fb/x/admin', '/teams/a%2Fb/admin'])
+})
+
 test('a host has another reading if URL parsers decode it', () => {
-  assert.deepEqual(['%61dmin.example', 'admin%2Eexample', 'admin.example', '%zz', ''].map(otherHost), [
-    'admin.example',
-    'admin.example',
-    null,
-    null,
-    null,
-  ])
+  const rows = [
+    ['%61dmin.example', 'admin.example'],
+    ['admin%2Eexample', 'admin.example'],
+    ['admin.example%2e', 'admin.example'],
+    ['127.1', '127.0.0.1'],
+    ['0x7f.1', '127.0.0.1'],
+    ['2130706433', '127.0.0.1'],
+    ['127.0.0.1', null],
+    ['admin.example', null],
+    ['1.example', null],
+    ['%zz', null],
+    ['', null],
+  ] as const
+  for (const [host, other] of rows) assert.equal(otherHost(host), other, host)
 })

@@ -1,27 +1,50 @@
 // What code with another reading of URLs may take a path and a host for. Routes match them as they are, and mounted code may not.
 
+import { hostName } from '../base/host-name.ts'
+
 /** An empty segment, an encoded slash, and the character that URL parsers read as one. */
 const AMBIGUOUS = /\/\/|%2F|\\/
 const NONE: readonly string[] = Object.freeze([])
 /** What `new URL(path, base)` takes for a host. */
 const HOST = /^\/\/+[^/]*/
+/** What URL parsers decode, or read as a number of an IPv4 address. */
+const AMBIGUOUS_HOST = /%|(?:^|\.)(?:\d+|0x[\da-f]*)$/
 
 /**
- * The path with single slashes and without dot segments, as file systems read it; and what remains if a URL parser takes its beginning for a host.
+ * The path with single slashes and without dot segments, as file systems read it; and what remains if a URL parser takes its beginning, or that of
+ * what follows the prefix of a mount, for a host. Code may decode slashes, or leave them.
  * Nothing for a path with one reading.
  * @param path decoded once, except for `%2F`
+ * @param prefixSegments how many segments mounted code may not see
  */
-export function otherReadings(path: string): readonly string[] {
+export function otherReadings(path: string, prefixSegments = 0): readonly string[] {
   if (!AMBIGUOUS.test(path)) return NONE
-  const slashed = path.replace(/%2F|\\/g, '/')
-  const readings = [plain(slashed)]
-  if (HOST.test(slashed)) readings.push(plain(`/${slashed.replace(HOST, '')}`))
-  return readings
+  const end = endOfSegments(path, prefixSegments)
+  const prefix = path.slice(0, end)
+  const rest = path.slice(end)
+  const readings = new Set<string>()
+  for (const encoded of [/%2F|\\/g, /%2F/g, /\\/g, null]) {
+    const slashed = (text: string): string => (encoded === null ? text : text.replace(encoded, '/'))
+    const after = slashed(rest)
+    readings.add(plain(slashed(path)))
+    if (prefix !== '') readings.add(prefix + plain(after))
+    if (HOST.test(after)) readings.add(prefix + plain(`/${after.replace(HOST, '')}`))
+  }
+  readings.delete(path)
+  return [...readings]
 }
 
 /** `admin.example` for `%61dmin.example`, as URL parsers read it; null for a host with one reading. @param host as `hostName` returns it */
 export function otherHost(host: string): string | null {
-  return host.includes('%') && URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`).hostname : null
+  if (!AMBIGUOUS_HOST.test(host) || !URL.canParse(`http://${host}/`)) return null
+  const other = hostName(new URL(`http://${host}/`).hostname)
+  return other === host ? null : other
+}
+
+function endOfSegments(path: string, segments: number): number {
+  let at = 0
+  for (let i = 0; i < segments && at !== -1; i++) at = path.indexOf('/', at + 1)
+  return at === -1 ? path.length : at
 }
 
 /** With single slashes, and without dot segments. */

@@ -61,14 +61,26 @@ for (const kind of ['mountNode', 'mountFetch'] as const) {
     assert.equal((await server.inject({ method: 'POST', url: '/own//x' })).status, 200, 'like POST /own/x, which no other route answers')
   })
 
+  test(`${kind}: nor below the prefix of a mount`, async () => {
+    const server = new HttpServer({ logger: null })
+    server.group('/old/admin', { use: [closed] }).mapGet('/x', () => 'own')
+    server.group('/teams/:team/admin', { use: [closed] }).mapGet('/x', () => 'own')
+    for (const path of ['/old', '/teams/:team'])
+      if (kind === 'mountNode') mountNode(server, path, (req, res) => res.end(new URL(req.url!, 'http://localhost').pathname))
+      else mountFetch(server, path, (request) => new Response(request.url), { stripPrefix: true })
+    const paths = ['/old//host/admin/x', '/old/%2Fhost/admin/x', '/old//admin/x', '/teams/a%2Fb//admin/x', '/teams/a%2Fb//host/admin/x']
+    for (const path of paths) assert.equal((await server.inject(path)).status, 404, path)
+    for (const path of ['/old//host/x', '/teams/a%2Fb//x']) assert.equal((await server.inject(path)).status, 200, path)
+  })
+
   test(`${kind}: nor around that of a host`, async () => {
     const server = new HttpServer({ logger: null })
-    server.group('', { host: 'admin.example', use: [closed] }).mapGet('/x', () => 'own')
+    for (const host of ['admin.example', '127.0.0.1']) server.group('', { host, use: [closed] }).mapGet('/x', () => 'own')
     if (kind === 'mountNode') mountNode(server, '/', (req, res) => res.end(req.url))
     else mountFetch(server, '/', (request) => new Response(request.url))
     const statusAt = async (host: string, url = '/x'): Promise<number> => (await server.inject({ url, headers: { Host: host } })).status
     assert.equal(await statusAt('admin.example'), 403)
-    for (const host of ['%61dmin.example', 'admin%2eexample.']) {
+    for (const host of ['%61dmin.example', 'admin%2eexample.', 'admin.example%2e', '127.1', '0x7f.1']) {
       assert.equal(await statusAt(host), 404, host)
       assert.equal(await statusAt(host, '//y/x'), 404, host)
     }

@@ -207,15 +207,18 @@ export class RouteTable {
     return match.values.length === 0 ? match : withWholeValues(match, head)
   }
 
-  /** Whether code that reads the host or the path of a request in another way could take it for one that other routes than its own answer. */
-  isAlsoOf(session: HttpSession, own: readonly Route[]): boolean {
+  /**
+   * Whether code that reads the host or the path of a request in another way could take it for one that other routes than its own answer.
+   * @param prefixSegments how many segments of the path belong to the prefix of the code, which may not see them
+   */
+  isAlsoOf(session: HttpSession, own: readonly Route[], prefixSegments: number): boolean {
     const { head } = exchangeOf(session)
     const host = this.#hasHosts ? hostName(head.host) : ''
     const isElsewhere = (path: string, at: string): boolean => {
       const match = this.#matcher.find(head.method, path, at, session.endpoint)
       return match !== null && !own.includes(match.route)
     }
-    const paths = otherReadings(head.path)
+    const paths = otherReadings(head.path, prefixSegments)
     const other = otherHost(host)
     return (
       paths.some((path) => isElsewhere(path, host)) || (other !== null && [head.path, ...paths].some((path) => isElsewhere(path, other)))
