@@ -5,11 +5,12 @@ import { join, posix } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
 const { name, homepage } = JSON.parse(readFileSync('package.json', 'utf8'))
-/** First steps, other servers and machines, and how modules are written: whoever develops reads them, and a program does not need them. */
+/** First steps, other servers and machines, running a service, and how modules are written: whoever develops reads them, and a program does not need them. */
 const FOR_DEVELOPMENT = [
   ...['getting-started', 'first-programs', 'request-flow', 'tasks', 'why', 'modules', 'models', 'body-map', 'react', 'sign-in', 'web-apis'],
   ...['from-aspnet', 'from-express', 'from-fastify', 'from-hono', 'from-nest', 'node', 'fetch-guests', 'inside-node', 'embedding'],
-  ...['deploy', 'tls', 'platforms', 'proxies', 'serverless', 'dashboard', 'observing', 'relay', 'testing', 'traps', 'lifecycle'],
+  ...['deploy', 'tls', 'platforms', 'proxies', 'serverless', 'relay', 'testing', 'traps'],
+  ...['lifecycle', 'health', 'metrics', 'observing', 'dashboard'],
 ]
 /** The pages of the guide that other packages carry. All others are in weirjs. */
 const PAGES = {

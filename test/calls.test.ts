@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 
 const MOST: Readonly<Record<string, { functions: number; files: number }>> = {
-  'HTTP/1.1': { functions: 110, files: 39 },
-  'HTTP/2': { functions: 164, files: 55 },
+  'HTTP/1.1': { functions: 111, files: 39 },
+  'HTTP/2': { functions: 165, files: 55 },
 }
 
 test('a warm GET calls no more functions than docs/architecture.md says', async () => {
