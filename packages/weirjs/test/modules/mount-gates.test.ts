@@ -87,6 +87,18 @@ for (const kind of ['mountNode', 'mountFetch'] as const) {
     assert.equal(await statusAt('other.example'), 200)
   })
 
+  test(`${kind}: nor around that of the host that a proxy states`, async () => {
+    const server = new HttpServer({ logger: null, proxies: { trust: ['10.0.0.1'], hosts: ['*.example'] } })
+    server.group('', { host: 'admin.example', use: [closed] }).mapGet('/x', () => 'own')
+    if (kind === 'mountNode') mountNode(server, '/', (req, res) => res.end(req.headers['x-forwarded-host']))
+    else mountFetch(server, '/', (request) => new Response(request.url))
+    const statusOf = async (stated: string, address: string): Promise<number> =>
+      (await server.inject({ url: '/x', headers: { Host: 'backend.example', 'X-Forwarded-Host': stated }, peer: { address } })).status
+    assert.equal(await statusOf('admin.example', '10.0.0.1'), 404)
+    assert.equal(await statusOf('www.example', '10.0.0.1'), 200)
+    assert.equal(await statusOf('admin.example', '10.0.0.2'), 200, 'not a proxy')
+  })
+
   test(`${kind}: nothing is mapped if one of its paths is taken`, async () => {
     const server = new HttpServer({ logger: null })
     server.map(null, '/old/**rest', () => 'own')

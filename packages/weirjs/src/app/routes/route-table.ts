@@ -212,16 +212,19 @@ export class RouteTable {
    * @param prefixSegments how many segments of the path belong to the prefix of the code, which may not see them
    */
   isAlsoOf(session: HttpSession, own: readonly Route[], prefixSegments: number): boolean {
-    const { head } = exchangeOf(session)
+    const { head, forwardedClient } = exchangeOf(session)
     const host = this.#hasHosts ? hostName(head.host) : ''
     const isElsewhere = (path: string, at: string): boolean => {
       const match = this.#matcher.find(head.method, path, at, session.endpoint)
       return match !== null && !own.includes(match.route)
     }
     const paths = otherReadings(head.path, prefixSegments)
-    const other = otherHost(host)
-    return (
-      paths.some((path) => isElsewhere(path, host)) || (other !== null && [head.path, ...paths].some((path) => isElsewhere(path, other)))
+    if (paths.some((path) => isElsewhere(path, host))) return true
+    if (!this.#hasHosts) return false
+    // Code may see the host that a proxy states, although routes match Host.
+    const stated = hostName(forwardedClient?.host ?? head.host)
+    return [stated, otherHost(stated), otherHost(host)].some(
+      (other) => other !== null && other !== host && [head.path, ...paths].some((path) => isElsewhere(path, other)),
     )
   }
 
