@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { HttpResponse, type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'
 import { principalKeyOf } from 'weirjs/auth'
-import { type Clock, invalid, isInstance, networkOf, ownText } from 'weirjs/kit'
+import { type Clock, exchange, invalid, isInstance, networkOf, ownText } from 'weirjs/kit'
 
 import { HeldUpload, type UploadHome } from './held-upload.ts'
 import type { OpenUploads } from './open-uploads.ts'
@@ -21,6 +21,8 @@ import type { StoredUpload, UploadStorage } from './upload-storage.ts'
 const OWNER = 'uploads'
 /** How long a request waits until another one has released the upload. Longer than the lease of a process that has died. */
 const WAIT_MS = 15_000
+/** `POST /files`, without a host before the path. */
+const OF_ANY_HOST = /^\S+ \//
 
 /** The upload that a client wants to create. */
 interface Wish {
@@ -211,10 +213,16 @@ function isOpen({ stage, concat }: UploadRecord): boolean {
   return stage !== 'complete' || concat === 'partial'
 }
 
-/** The path at which a client creates uploads: the one of a request without the id of an upload. */
-function placeOf({ basePath, request, route }: HttpSession): string {
-  const { path } = request
-  return basePath + (route?.endsWith('/:id') === true ? path.slice(0, path.lastIndexOf('/')) : path)
+/**
+ * Where a client creates uploads: the path of a request without the id of an upload, and the host and the endpoint that its route is bound to, at
+ * which another module may have the same path.
+ */
+function placeOf(session: HttpSession): string {
+  const { basePath, request, route } = session
+  const { statedHost, boundEndpoint } = exchange(session)
+  const path = basePath + (route?.endsWith('/:id') === true ? request.path.slice(0, request.path.lastIndexOf('/')) : request.path)
+  const host = route === null || OF_ANY_HOST.test(route) ? null : statedHost.toLowerCase().replace(/\.?(?::\d*)?$/, '')
+  return host === null && boundEndpoint === null ? path : JSON.stringify([path, host, boundEndpoint])
 }
 
 /** A hash, so that a storage says nothing about the users. */

@@ -21,7 +21,7 @@ export interface UploadRecord {
   readonly length: number | null
   /** A hash of the principal that may continue it. Null for an upload that was created without a principal. */
   readonly owner: string | null
-  /** The path at which it was created, where alone it continues. Null in a record of an earlier version. */
+  /** Where it was created, and alone continues: the path, and the host and endpoint of its route. Null in a record of an earlier version. */
   readonly place: string | null
   /** As in the field Upload-Metadata of tus, whichever protocol was used; empty without any. */
   readonly metadata: string

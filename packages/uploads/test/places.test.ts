@@ -55,6 +55,38 @@ test('an upload of one path is unknown at another path with the same storage', a
   assert.deepEqual(completed, ['/teams/1/files', '/open'])
 })
 
+test('an upload of one host or endpoint is unknown at another with the same path', async (t) => {
+  const directory = temporaryDirectory(t)
+  const moduleOf = (more: Partial<UploadsOptions> = {}) =>
+    uploads('/files', { storage: diskStorage(directory, { sync: false }), onComplete: () => {}, ...more })
+  const server = new HttpServer({ logger: null, listen: [{ port: 0, name: 'admin' }, { port: 0 }] })
+  server.group('', { host: 'small.example' }).use(moduleOf({ maxSize: 5 }))
+  server.group('', { host: '*.tenants.example' }).use(moduleOf())
+  server.use(moduleOf())
+  server.use(moduleOf({ endpoint: 'admin', name: 'admin' }))
+  interface At {
+    readonly host: string
+    readonly endpoint?: string
+  }
+  const places: readonly At[] = [
+    { host: 'a.tenants.example' },
+    { host: 'b.tenants.example' },
+    { host: 'small.example' },
+    { host: 'other.example' },
+    { host: 'other.example', endpoint: 'admin' },
+  ]
+  const send = (method: string, url: string, { host, ...at }: At, headers: object, body?: Buffer): Promise<InjectResponse> =>
+    server.inject({ method, url, headers: { ...headers, Host: host }, ...at, ...(body !== undefined && { body }) })
+  for (const own of places.filter(({ host }) => host !== 'small.example')) {
+    const { status, headers } = await send('POST', '/files', own, { ...TUS, 'Upload-Length': '10' })
+    assert.equal(status, 201)
+    const url = new URL(headers.get('location')!, 'http://localhost').pathname
+    const append = async (at: At): Promise<number> => (await send('PATCH', url, at, BYTES, Buffer.alloc(10))).status
+    for (const other of places) if (other !== own) assert.equal(await append(other), 404, JSON.stringify([own, other]))
+    assert.equal(await append({ ...own, host: `${own.host.toUpperCase()}.:80` }), 204)
+  }
+})
+
 test('a record of an earlier version, which has no place, is read', () => {
   const earlier = {
     id: 'a'.repeat(32),
