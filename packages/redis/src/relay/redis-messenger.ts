@@ -188,8 +188,9 @@ export class RedisMessenger implements Relay {
   }
 
   #namesOf(channel: string): ChannelNames {
-    // The braces make the channel the part that decides the slot, so the channel itself may not contain braces.
-    const state = `${this.#prefix}{${channel.replace(/[%{}]/g, encodeURIComponent)}}:${this.#kind.suffix}`
+    // The braces make the channel the part that decides the slot, so the channel itself may not contain braces. Half a surrogate pair has no bytes.
+    const name = channel.replace(/[%{}]|\p{Surrogate}/gu, (unit) => `%${unit.charCodeAt(0).toString(16).toUpperCase()}`)
+    const state = `${this.#prefix}{${name}}:${this.#kind.suffix}`
     return { state, name: this.#keyPrefix + state }
   }
 

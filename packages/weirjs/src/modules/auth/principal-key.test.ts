@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 
 import type { HttpSession } from '../../http/session.ts'
@@ -23,4 +24,6 @@ test('different keys stay different, also one that is written as the short form 
   const distinct = [...new Set(keys)]
   assert.equal(new Set(distinct.map(shortKey)).size, distinct.length)
   for (const key of distinct) assert.ok(shortKey(key).length <= 256)
+  const halves = ['a\ud800', 'a\ud801', 'a\ufffd'].map((key) => Buffer.from(shortKey(key)).toString('hex'))
+  assert.equal(new Set(halves).size, 3, 'in UTF-8, too, which stores use')
 })

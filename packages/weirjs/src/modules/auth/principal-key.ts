@@ -34,9 +34,12 @@ function issuerOf(principal: unknown): string | null {
 
 const HASHED = 'sha256 '
 
-/** The key, or a hash of it if it is long. No one can write down the hash of another key: a key that looks like one is hashed as well. */
+/**
+ * The key, or a hash of it if it is long, or if it has half a surrogate pair: in UTF-8, all of these are one character. No one can write down the
+ * hash of another key: a key that looks like one is hashed as well.
+ */
 export function shortKey(key: string): string {
-  return key.length <= LONGEST && !key.startsWith(HASHED)
+  return key.length <= LONGEST && !key.startsWith(HASHED) && !/\p{Surrogate}/u.test(key)
     ? key
     : `${HASHED}${createHash('sha256').update(key, 'utf16le').digest('base64url')}`
 }
