@@ -7,7 +7,7 @@ import { LastingResponses } from './lasting-responses.ts'
 function responses() {
   const lasting = new LastingResponses()
   const ended: string[] = []
-  return { lasting, ended, open: (id: string, name: string) => lasting.add(id, () => ended.push(name)) }
+  return { lasting, ended, open: (id: string, name: string, since = lasting.now) => lasting.add(id, since, () => ended.push(name)) }
 }
 
 test('those of a session that is over end, and no others', () => {
@@ -79,10 +79,27 @@ test('an id that comes back leads in no circle', () => {
   assert.deepEqual(ended, ['a'])
 })
 
-test('ids that were given up are remembered for a while, not for ever', () => {
+test('ids that were given up are remembered for a while, and whoever is later than that is ended', () => {
   const { lasting, ended, open } = responses()
-  for (let i = 0; i < 1_001; i++) lasting.replace(`${i}`, null)()
-  open('0', 'first')
-  open('1', 'second')
-  assert.deepEqual(ended, ['second'])
+  const since = lasting.now
+  lasting.replace('0', null)()
+  const afterFirst = lasting.now
+  for (let i = 1; i < 1_001; i++) lasting.replace(`${i}`, null)()
+  open('0', 'held back until its end was forgotten', since)
+  open('1', 'remembered', afterFirst)
+  open('other', 'found since', afterFirst)
+  assert.deepEqual(ended, ['held back until its end was forgotten', 'remembered'])
+  lasting.replace('other', null)()
+  assert.equal(ended.at(-1), 'found since')
+})
+
+test('an id that is given up again is not the first to be forgotten', () => {
+  const { lasting, ended, open } = responses()
+  lasting.replace('again', null)()
+  for (let i = 1; i < 1_000; i++) lasting.replace(`${i}`, null)()
+  const since = lasting.now
+  lasting.replace('again', null)()
+  lasting.replace('other', null)()
+  open('again', 'a', since)
+  assert.deepEqual(ended, ['a'])
 })

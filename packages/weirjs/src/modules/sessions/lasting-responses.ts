@@ -23,18 +23,30 @@ export class LastingResponses {
    * may open a stream only after it.
    */
   readonly #successors = new Map<string, string | null>()
+  /** How many ids were given up. */
+  #givenUp = 0
 
   /** How many sessions have one, for tests. */
   get size(): number {
     return this.#groups.size
   }
 
+  /** The present moment, for `add`. */
+  get now(): number {
+    return this.#givenUp
+  }
+
   /**
    * @param id of the session under which it was opened
-   * @param end called when that session is over; at once if it is
+   * @param since when its session had not been looked for yet
+   * @param end called when that session is over; at once if it is, or if that is no longer known: the client connects again
    * @returns a function to call when the response has ended
    */
-  add(id: string, end: () => void): () => void {
+  add(id: string, since: number, end: () => void): () => void {
+    if (this.#givenUp - since > MAX_REMEMBERED) {
+      end()
+      return () => {}
+    }
     for (let next = this.#successors.get(id); next !== undefined; next = this.#successors.get(id)) {
       if (next === null) {
         end()
@@ -59,6 +71,8 @@ export class LastingResponses {
     // A clock may go back, so that a sealed session gets an id that was given up.
     if (next !== null) this.#successors.delete(next)
     if (id === null || id === next) return () => {}
+    this.#givenUp++
+    this.#successors.delete(id) // so that it becomes the newest
     this.#successors.set(id, next)
     keepNewest(this.#successors, MAX_REMEMBERED)
     const group = this.#groups.get(id)

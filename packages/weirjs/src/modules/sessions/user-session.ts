@@ -67,6 +67,8 @@ const MOST_ATTEMPTS = 10
 export class OpenSession implements UserSession {
   readonly #settings: SessionSettings
   readonly #session: HttpSession
+  /** Of `lasting`, before the session was looked for. */
+  readonly #since: number
   #form: CookieForm | null | undefined
   /** The received session; null if there is no valid one. */
   #loaded: Loaded | null = null
@@ -100,6 +102,7 @@ export class OpenSession implements UserSession {
   constructor(settings: SessionSettings, session: HttpSession) {
     this.#settings = settings
     this.#session = session
+    this.#since = settings.lasting.now
   }
 
   /** The cookie that the client may have; null for none. */
@@ -316,7 +319,7 @@ export class OpenSession implements UserSession {
       else exchange(this.#session).onEnd(end)
     }
     const { onSignOut } = response
-    if (onSignOut !== null && this.#id !== null) exchange(this.#session).onEnd(lasting.add(this.#id, onSignOut))
+    if (onSignOut !== null && this.#id !== null) exchange(this.#session).onEnd(lasting.add(this.#id, this.#since, onSignOut))
   }
 
   /** Data that a module keeps with the principal. */
