@@ -212,7 +212,6 @@ describe('results of every kind', () => {
       .mapGet('/web-stream', () => new Response(new Blob(['b'.repeat(200_000)]).stream()))
       .mapGet('/file', (_, { response }) => response.file(join(folder, 'a.txt')))
       .mapGet('/download', (_, { response }) => response.file(join(folder, 'a.txt'), { download: 'ä.txt' }))
-      .mapGet('/no-file', (_, { response }) => response.file(join(folder, 'b.txt')))
       .mapGet('/html', (_, { response }) => response.status(203, 'As I like it').html('<p>'))
       .mapGet('/cookies', (_, { response }) => response.cookie('a', 'ä').cookie('b', '2', { httpOnly: true }).deleteCookie('c').text(''))
       .mapGet('/redirect', (_, { response }) => response.redirect('/ä?b c', 303))
