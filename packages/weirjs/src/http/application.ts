@@ -12,7 +12,11 @@ export type RequestHead = Head
 
 export interface Application {
   /** Finds the route at an endpoint. Asked when the head is complete, because the route decides how the body is read. Never throws. */
-  readonly routes: { find(head: Head, endpointName: string | null): RouteMatch }
+  readonly routes: {
+    find(head: Head, endpointName: string | null): RouteMatch
+    /** Whether other code could take a request without a route for one that has a route. */
+    isReadElsewhere(head: Head, endpointName: string | null): boolean
+  }
   /** The policies and limits of the server, for a request that is refused before a route is looked up. */
   readonly unmatched: RouteMatch
   /** Starts the exchange. Never throws. @param body null when the request has none */

@@ -15,7 +15,7 @@ import { HttpServer, hostedOf, hostOf } from '../server.ts'
 /** Called by a host's server with each request. */
 export interface NodeListener {
   /**
-   * @param next called if no route matches; without it, the client gets weir's 404
+   * @param next called if no route matches, and no other reading of the path or host has one; otherwise, the client gets weir's 404
    */
   (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void
   (request: Http2ServerRequest, response: Http2ServerResponse, next?: (error?: unknown) => void): void

@@ -333,6 +333,29 @@ describe('inside other hosts', () => {
     assert.deepEqual((await get('/api/json', { method: 'POST', headers, body: '[1]' }))[1], '{"got":[1]}')
   })
 
+  test('next is not called for what code after it may read as a path or a host of a route', async (t) => {
+    const server = new HttpServer({ logger: null })
+    server.mapGet('/admin/x', (_, { response }) => response.forbidden())
+    server.mapGet('/x', { host: 'admin.example' }, (_, { response }) => response.forbidden())
+    const listener = toNodeListener(server)
+    const port = await listening(
+      t,
+      createServer((request, response) => listener(request, response, () => void response.end('passed'))),
+    )
+    const statusOf = (path: string, host: string): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const asked = httpRequest({ port, path, headers: { Host: host }, agent: false }, (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        })
+        asked.on('error', reject).end()
+      })
+    for (const path of ['//admin/x', '/admin//x', '/admin%2Fx', '//host/admin/x'])
+      assert.equal(await statusOf(path, 'localhost'), 404, path)
+    for (const path of ['//admin/y', '/admin%2Fy', '/x', '/y']) assert.equal(await statusOf(path, 'localhost'), 200, path)
+    assert.equal(await statusOf('/x', '%61dmin.example'), 404)
+  })
+
   test('a body that middleware of the host has read: rawBody is used, and otherwise it is an error', async (t) => {
     const server = new HttpServer({ logger: null })
     mapAll(server)

@@ -213,18 +213,27 @@ export class RouteTable {
    */
   isAlsoOf(session: HttpSession, own: readonly Route[], prefixSegments: number): boolean {
     const { head, forwardedClient } = exchangeOf(session)
+    return this.#isElsewhere(head, session.endpoint, forwardedClient?.host ?? head.host, own, prefixSegments)
+  }
+
+  /** The same for a request that no route answers as it is. */
+  isReadElsewhere(head: RequestHead, endpoint: string | null): boolean {
+    return this.#isElsewhere(head, endpoint, head.host, [], 0)
+  }
+
+  /** @param statedHost by a proxy: code may see it, although routes match Host */
+  #isElsewhere(head: RequestHead, endpoint: string | null, statedHost: string, own: readonly Route[], prefixSegments: number): boolean {
     const host = this.#hasHosts ? hostName(head.host) : ''
-    const isElsewhere = (path: string, at: string): boolean => {
-      const match = this.#matcher.find(head.method, path, at, session.endpoint)
+    const isRouted = (path: string, at: string): boolean => {
+      const match = this.#matcher.find(head.method, path, at, endpoint)
       return match !== null && !own.includes(match.route)
     }
     const paths = otherReadings(head.path, prefixSegments)
-    if (paths.some((path) => isElsewhere(path, host))) return true
+    if (paths.some((path) => isRouted(path, host))) return true
     if (!this.#hasHosts) return false
-    // Code may see the host that a proxy states, although routes match Host.
-    const stated = hostName(forwardedClient?.host ?? head.host)
+    const stated = hostName(statedHost)
     return [stated, otherHost(stated), otherHost(host)].some(
-      (other) => other !== null && other !== host && [head.path, ...paths].some((path) => isElsewhere(path, other)),
+      (other) => other !== null && other !== host && [head.path, ...paths].some((path) => isRouted(path, other)),
     )
   }
 

@@ -58,7 +58,7 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
 
   /**
    * @param owesContinue whether the client waits for `100 Continue`, which Node has not sent
-   * @returns false if no route matches, and nothing has happened: `mayPass` allows that
+   * @returns false if no route matches the request in any reading, and nothing has happened: `mayPass` allows that
    */
   start(mayPass: boolean, owesContinue: boolean): boolean {
     const { cycle } = this
@@ -72,7 +72,9 @@ export class HostedExchange implements Carrier, HostedOwner, Timed, OpenConnecti
       return true
     }
     this.#head.expectsContinue = owesContinue && this.#head.contentLength !== 0
-    if (mayPass && host.application.routes.find(this.#head, endpointName).route === null) return false
+    const { routes } = host.application
+    // Code after this would answer `//admin` like `/admin`, without the gates of that route.
+    if (mayPass && routes.find(this.#head, endpointName).route === null && !routes.isReadElsewhere(this.#head, endpointName)) return false
     this.#open()
     cycle.open(this.#head)
     if (this.#head.contentLength === 0) this.#complete([])
