@@ -21,6 +21,8 @@ test('a path has other readings if some code may see slashes elsewhere', () => {
     ['/x%2F..', ['/']],
     ['/admin%2F.', ['/admin/']],
     ['/..%2F..%2Fadmin/', ['/admin/']],
+    ['/ad\tmin/\r\na', ['/admin/a']],
+    ['/\n/x/admin', ['//x/admin', '/x/admin', '/admin']],
     ['/teams/a%2Fb//x', ['/teams/a/b/x', '/teams/a%2Fb/x']],
     ['/teams/a\\b%2Fx', ['/teams/a/b/x', '/teams/a\\b/x', '/teams/a/b%2Fx']],
   ]

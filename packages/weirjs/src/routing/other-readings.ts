@@ -4,6 +4,8 @@ import { hostName } from '../base/host-name.ts'
 
 /** An empty segment, an encoded slash, and the character that URL parsers read as one. */
 const AMBIGUOUS = /\/\/|%2F|\\/
+/** What URL parsers remove, if code decodes a URL before it parses it. */
+const REMOVED = /[\t\n\r]/g
 const NONE: readonly string[] = Object.freeze([])
 /** What `new URL(path, base)` takes for a host. */
 const HOST = /^\/\/+[^/]*/
@@ -18,6 +20,8 @@ const AMBIGUOUS_HOST = /%|(?:^|\.)(?:\d+|0x[\da-f]*)$/
  * @param prefixSegments how many segments mounted code may not see
  */
 export function otherReadings(path: string, prefixSegments = 0): readonly string[] {
+  const clean = path.replace(REMOVED, '')
+  if (clean !== path) return [clean, ...otherReadings(clean, prefixSegments)]
   if (!AMBIGUOUS.test(path)) return NONE
   const end = endOfSegments(path, prefixSegments)
   const prefix = path.slice(0, end)

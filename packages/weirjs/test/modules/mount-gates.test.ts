@@ -36,6 +36,8 @@ for (const kind of ['mountNode', 'mountFetch'] as const) {
       '/admin%2fx',
       '/%2Fadmin',
       '/x/..%2fadmin/y',
+      '/ad%09min/x',
+      '/%0aadmin',
       '/teams//1/x',
       '/inner//old',
     ])
