@@ -83,6 +83,11 @@ async function startProxy(t: TestContext, redis: RedisServer): Promise<Proxy> {
   return proxy
 }
 
+/** Where time passes fast, a busy machine answers too late: the message was published all the same. */
+async function late(published: Promise<unknown>): Promise<void> {
+  await published.catch((error: Error) => assert.match(error.message, /may have been published/))
+}
+
 for (const [name, clientOf] of Object.entries(SINGLE))
   describe(`faults between a relay and Redis, with a client of ${name}`, { skip: noRedis }, () => {
     const open = async (t: TestContext, create: (client: RedisSubscribingClient) => Relay) => {
@@ -118,7 +123,7 @@ for (const [name, clientOf] of Object.entries(SINGLE))
       const { heard, subscription } = hear(relay, 'a')
       await subscription.ready
       proxy.deafen()
-      await relay.publish('a', '0')
+      await late(relay.publish('a', '0'))
       await eventually(() => heard.length === 1, 'the message')
       const [, before] = /total_connections_received:(\d+)/.exec(redis.cli('info', 'stats'))!
       await eventually(() => {
@@ -128,7 +133,7 @@ for (const [name, clientOf] of Object.entries(SINGLE))
           redis.cli('pubsub', 'numsub', ...[`${name === 'redis' ? '' : 'app:'}weir:relay:{a}:s`]).includes('1')
         )
       }, 'another connection')
-      await relay.publish('a', '1')
+      await late(relay.publish('a', '1'))
       await eventually(() => heard.length === 2, 'the next message')
       assert.deepEqual(heard, ['0', '1'])
     })
@@ -138,10 +143,10 @@ for (const [name, clientOf] of Object.entries(SINGLE))
       const { heard, subscription } = hear(relay, 'a')
       await subscription.ready
       proxy.deafen()
-      await relay.publish('a', '0')
+      await late(relay.publish('a', '0'))
       await eventually(() => heard.length === 1, 'the gap')
       await eventually(async () => {
-        await relay.publish('a', 'on')
+        await late(relay.publish('a', 'on'))
         return heard.includes('on')
       }, 'a message')
       assert.equal(heard[0], 'gap')
@@ -154,7 +159,7 @@ for (const [name, clientOf] of Object.entries(SINGLE))
       const { heard, subscription } = hear(relay, 'a')
       await subscription.ready
       assert.equal(proxy.losesSubscription, false)
-      await relay.publish('a', '0')
+      await late(relay.publish('a', '0'))
       await eventually(() => heard.length === 1, 'the message')
     })
 
