@@ -60,6 +60,6 @@ export function messageIn(
 
 function decoded(bytes: Uint8Array | Promise<Buffer>, call: Call, codec: Codec, form: 'proto' | 'json'): Message | Promise<Message> {
   const decode = (whole: Uint8Array): Message | Promise<Message> =>
-    inDecodingTurn(exchange(call.session).clientAddress, whole.length, () => codec.decode(whole, form))
+    inDecodingTurn(exchange(call.session).clientAddress, () => codec.decode(whole, form))
   return bytes instanceof Promise ? bytes.then(decode) : decode(bytes)
 }

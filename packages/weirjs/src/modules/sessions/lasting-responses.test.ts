@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { eventually } from '../../../test/support/serving.ts'
+import { Turns } from '../../../test/support/turns.ts'
 import { LastingResponses } from './lasting-responses.ts'
 
 /** Responses by name, and the names of those that were ended. */
@@ -102,4 +104,24 @@ test('an id that is given up again is not the first to be forgotten', () => {
   lasting.replace('other', null)()
   open('again', 'a', since)
   assert.deepEqual(ended, ['a'])
+})
+
+test('the many responses of a session end in several turns, and another session does not wait for all of them', async (t) => {
+  const turns = new Turns(t)
+  const lasting = new LastingResponses()
+  const ended: string[] = []
+  const open = (id: string) =>
+    lasting.add(id, lasting.now, () => {
+      turns.count()
+      ended.push(id)
+    })
+  const leaves = Array.from({ length: 2_000 }, () => open('ann'))
+  open('bob')
+  lasting.replace('ann', null)()
+  lasting.replace('bob', null)()
+  leaves.at(-1)!() // its client leaves while it waits
+  await eventually(() => ended.length >= 2_000, 'all have ended')
+  assert.equal(ended.length, 2_000)
+  assert.ok(turns.most <= 2 * 256, `${turns.most} in one turn`) // the check phase may have two parts
+  assert.ok(ended.indexOf('bob') <= 2 * 256, `${ended.indexOf('bob')} came first`)
 })

@@ -21,6 +21,22 @@ const EVENTS_PER_TURN = 512
 
 const turns = FairQueue.turns(EVENTS_PER_TURN)
 
+/**
+ * Counts the next event of a client, which comes only after all that this turn has let go on.
+ * @returns undefined: now
+ */
+function turnOf(client: string): Promise<void> | undefined {
+  if (turns.isOver)
+    return new Promise((resolve) => {
+      turns.wait(client, () => {
+        turns.spend(1)
+        resolve()
+      })
+    })
+  turns.spend(1)
+  return undefined
+}
+
 export type Start = (signal: AbortSignal, kept: number) => AsyncIterable<RelayEvent | string>
 
 interface WorkSettings {
@@ -120,7 +136,7 @@ export class Work {
         if (this.#isOver) return
         this.#say(typeof event === 'string' ? { data: event } : event)
         if (this.#pending.length >= MOST_PENDING) await new Promise<void>((resolve) => (this.#onRoom = resolve))
-        if (turns.isOver) await new Promise<void>((resolve) => turns.wait(client, resolve))
+        await turnOf(client)
         if (this.#isOver) return
       }
       this.end('done')
@@ -137,7 +153,7 @@ export class Work {
     const stored = storedEvent(event)
     const size = Buffer.byteLength(`${stored.data ?? ''}${stored.event ?? ''}`)
     this.#bytes += size + ENTRY_BYTES
-    turns.spend(1 + size / 1024)
+    turns.spend(size / 1024)
     if (this.#next >= maxEvents) throw new Error(`a resumable stream has more events than maxEvents, ${maxEvents}`)
     if (this.#bytes > maxSize) throw new Error(`the events of a resumable stream have more bytes than maxSize, ${maxSize}`)
     this.#send({ kind: 'event', run, epoch, n: this.#next++, ...stored })
