@@ -23,8 +23,8 @@ test('a path has other readings if some code may see slashes elsewhere', () => {
     ['/..%2F..%2Fadmin/', ['/admin/']],
     ['/ad\tmin/\r\na', ['/admin/a']],
     ['/\n/x/admin', ['//x/admin', '/x/admin', '/admin']],
-    ['/teams/a%2Fb//x', ['/teams/a/b/x', '/teams/a%2Fb/x']],
-    ['/teams/a\\b%2Fx', ['/teams/a/b/x', '/teams/a\\b/x', '/teams/a/b%2Fx']],
+    ['/teams/a%2Fb//x', ['/teams/a%2Fb/x', '/teams/a/b/x']],
+    ['/teams/a\\b%2Fx', ['/teams/a\\b/x', '/teams/a/b%2Fx', '/teams/a/b/x']],
   ]
   for (const [path, readings] of rows) assert.deepEqual(otherReadings(path), readings, path)
 })
@@ -32,7 +32,7 @@ test('a path has other readings if some code may see slashes elsewhere', () => {
 test('code below a prefix may see only the rest, in which a URL parser finds a host', () => {
   assert.deepEqual(otherReadings('/old//x/admin', 1), ['/old/x/admin', '/old/admin'])
   assert.deepEqual(otherReadings('/old/a/%2Fx/admin', 2), ['/old/a/x/admin', '/old/a/admin'])
-  assert.deepEqual(otherReadings('/teams/a%2Fb//x/admin', 2), ['/teams/a/b/x/admin', '/teams/a%2Fb/x/admin', '/teams/a%2Fb/admin'])
+  assert.deepEqual(otherReadings('/teams/a%2Fb//x/admin', 2), ['/teams/a%2Fb/x/admin', '/teams/a%2Fb/admin', '/teams/a/b/x/admin'])
 })
 
 test('a host has another reading if URL parsers decode it', () => {

@@ -4,6 +4,8 @@ import { hostName } from '../base/host-name.ts'
 
 /** An empty segment, an encoded slash, and the character that URL parsers read as one. */
 const AMBIGUOUS = /\/\/|%2F|\\/
+/** An empty segment, or a dot segment. */
+const UNPLAIN = /\/(?:\/|\.{1,2}(?:\/|$))/
 /** What URL parsers remove, if code decodes a URL before it parses it. */
 const REMOVED = /[\t\n\r]/g
 const NONE: readonly string[] = Object.freeze([])
@@ -26,11 +28,13 @@ export function otherReadings(path: string, prefixSegments = 0): readonly string
   const end = endOfSegments(path, prefixSegments)
   const prefix = path.slice(0, end)
   const rest = path.slice(end)
+  const forms = [(text: string) => text]
+  if (path.includes('%2F')) forms.push((text) => text.replaceAll('%2F', '/'))
+  if (path.includes('\\')) forms.push(...forms.map((form) => (text: string) => form(text).replaceAll('\\', '/')))
   const readings = new Set<string>()
-  for (const encoded of [/%2F|\\/g, /%2F/g, /\\/g, null]) {
-    const slashed = (text: string): string => (encoded === null ? text : text.replace(encoded, '/'))
-    const after = slashed(rest)
-    readings.add(plain(slashed(path)))
+  for (const form of forms) {
+    const after = form(rest)
+    readings.add(plain(form(path)))
     if (prefix !== '') readings.add(prefix + plain(after))
     if (HOST.test(after)) readings.add(prefix + plain(`/${after.replace(HOST, '')}`))
   }
@@ -53,6 +57,7 @@ function endOfSegments(path: string, segments: number): number {
 
 /** With single slashes, and without dot segments. */
 function plain(path: string): string {
+  if (!UNPLAIN.test(path)) return path
   const segments: string[] = []
   for (const segment of path.split('/')) {
     if (segment === '..') segments.pop()
