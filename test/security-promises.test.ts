@@ -127,7 +127,7 @@ const HELD: Readonly<Record<string, readonly string[]>> = {
     'packages/weirjs/test/modules/mount-node.test.ts: fields of the connection are the server’s, except Connection: close',
     'packages/weirjs/test/modules/mount-node.test.ts: a declared length that is wrong: corrected in one piece, aborted in a stream',
   ],
-  'could read it as the path of another route': [
+  'could read a path as the path of another route': [
     'packages/weirjs/test/modules/mount-gates.test.ts: …: no form of a path gets around the gate of a group',
     'packages/weirjs/test/modules/mount-gates.test.ts: …: nor around that of a single route',
   ],
