@@ -17,13 +17,15 @@ const HINTS: readonly (readonly [message: RegExp, hint: string])[] = [
   ],
   [/\.(?:\w+Header) is not a function|undefined \(reading '(?:set|append)'\)/, 'response.header(name, value) was meant'],
   [/\.get is not a function/, 'request.header(name) was meant, or request.query.get(name)'],
+  [/read only property/, 'it is frozen: update({ … }) changes the data of a session'],
   [/\(reading '#|private member|Receiver must be/, 'a method was taken off its object: call it as in request.header(name)'],
   [
     /\.(?:params|query|body)\b.* undefined|undefined \(reading '(?:params|query|body|headers)'\)/,
     'it expects a request, and a handler gets (args, session): write (args, { request })',
   ],
 ]
-const OF_A_RESPONSE: ReadonlySet<unknown> = new Set(['WEIR_RESULT_UNSENDABLE', 'WEIR_ANSWER_UNDECLARED'])
+/** Errors about a route, which no line of its handler has thrown. */
+const OF_A_ROUTE: ReadonlySet<unknown> = new Set(['WEIR_RESULT_UNSENDABLE', 'WEIR_ANSWER_UNDECLARED', 'WEIR_AUTH_SETUP'])
 
 /** Empty if there is nothing to add, as in production, where a route does not keep the line that maps it. */
 export function hintFor(error: unknown, route: Route | null): string {
@@ -41,7 +43,7 @@ function hintIn(error: unknown, route: Route): string {
     const hint = HINTS.find(([message]) => message.test(error.message))
     return hint === undefined ? '' : `; perhaps ${hint[1]}`
   }
-  if (!OF_A_RESPONSE.has((error as { code?: unknown }).code) || error.message.includes(route.place)) return ''
+  if (!OF_A_ROUTE.has((error as { code?: unknown }).code) || error.message.includes(route.place)) return ''
   const line = programPlace({ stack: String(error.stack) })
   return line === null || line.startsWith('node:') ? `, in ${route.place}` : ''
 }

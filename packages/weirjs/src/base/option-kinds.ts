@@ -41,7 +41,10 @@ export interface Range {
 export function count({ least = 0, most = Number.MAX_SAFE_INTEGER }: Range = {}): Rule<number, number> {
   const expected = most === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${least}` : `a whole number from ${least} to ${most}`
   const is = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
-  return plain<number>('count', expected, is) as Rule<number, unknown> as Rule<number, number>
+  return new Rule<number, number>('count', expected, (value, place, words) => {
+    if (is(value)) return value as number
+    throw unexpected(place, value, typeof value === 'string' && value !== '' && is(Number(value)) ? `${words}: write Number(…)` : words)
+  })
 }
 
 /** Bytes a second, as sizes are written. */

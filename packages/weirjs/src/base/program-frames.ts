@@ -12,6 +12,7 @@ export interface CallSite {
 const PLACE = /^(?:file:\/\/|node\W|\/|[a-z]:[\\/])[^()]+:\d{1,7}:\d{1,7}$/i
 /** A file of Node itself. */
 const BUILT_IN = /^node\W/
+const MOST_FRAMES = 50
 const PACKAGE = /[\\/]node_modules[\\/]@weirjs[\\/]/
 
 /** The folder of weir's own code; null if it is not known, for example in a program that was bundled into one file. */
@@ -44,10 +45,25 @@ function framesOf({ stack, message }: Error): readonly string[] {
     : []
 }
 
+/** The first frame that is not weir's own. A built-in such as Array.map has no place. */
+function firstOfProgram(frames: readonly string[]): number {
+  return frames.findIndex((frame) => placeOf(frame) !== null && !isOwn(frame))
+}
+
+/** The error with a longer stack: checks of nested options may fill all ten frames of Node with weir's own. */
+function withMoreFrames(error: Error): Error {
+  const { stackTraceLimit } = Error
+  if (!Reflect.set(Error, 'stackTraceLimit', MOST_FRAMES)) return error
+  Error.captureStackTrace(error, withMoreFrames)
+  Error.stackTraceLimit = stackTraceLimit
+  return error
+}
+
 /** Removes weir's frames from the top of the stack, unless no frame of the program is left: an engine may have no caller of the program's. */
 export function beginInProgram(error: Error): void {
-  const frames = framesOf(error)
-  const first = frames.findIndex((frame) => placeOf(frame) !== null && !isOwn(frame)) // a built-in such as Array.map has no place
+  let frames = framesOf(error)
+  if (frames.length > 0 && firstOfProgram(frames) === -1) frames = framesOf(withMoreFrames(error))
+  const first = firstOfProgram(frames)
   if (first <= 0 || BUILT_IN.test(placeOf(frames[first]!)!)) return
   error.stack = [error.stack!.slice(0, -frames.join('\n').length - 1), ...frames.slice(first)].join('\n')
 }

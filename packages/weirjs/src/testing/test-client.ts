@@ -9,7 +9,7 @@ import type { InjectResponse } from '../net/inject/inject.ts'
 import { fieldsOf, requestOf } from '../net/inject/request-bytes.ts'
 import type { ResponseHead } from '../net/inject/response-reader.ts'
 import { WatchedServer, watchedHostOf } from '../net/inject/watched-server.ts'
-import { type HttpServer, hostOf } from '../server.ts'
+import { HttpServer, hostOf } from '../server.ts'
 
 import { ClientConnection, type ClientOptions, type Ending } from './client-connection.ts'
 import { CookieJar } from './cookie-jar.ts'
@@ -38,6 +38,8 @@ type TestRequestOptions = Omit<TestRequest, 'method' | 'url'>
  * @throws WEIR_OPTION_INVALID for an option that does not exist
  */
 export function connect(server: HttpServer | WatchedServer, options: ClientOptions = {}): TestClient {
+  if (!(server instanceof HttpServer || server instanceof WatchedServer))
+    throw invalid('connect()', `${shown(server)} is not an HttpServer: pass the server itself, which needs no port`)
   return new TestClient(server instanceof WatchedServer ? watchedHostOf(server) : hostOf(server), options)
 }
 

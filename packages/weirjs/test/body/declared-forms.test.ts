@@ -250,7 +250,7 @@ describe('when it is declared', () => {
 
   test('a file that may be larger than the whole body is refused at the start, or later when its route is mapped', async () => {
     const form = (maxSize: number) => multipart({ files: { photo: file({ maxSize }) } })
-    const message = /POST \/a \(inline\): the file "photo" may have 101 bytes, and the whole body only 100: write maxRequestBodySize/
+    const message = /POST \/a \(inline\) at \S+: the file "photo" may have 101 bytes, and the whole body only 100: write maxRequestBodySize/
     const limits = { maxRequestBodySize: 100 }
     const wrong = new HttpServer({ port: 0, logger: null, limits }).mapPost('/a', { body: form(101) }, () => 1)
     await assert.rejects(wrong.start(), { code: 'WEIR_ROUTE_DECLARATION', message })
@@ -275,7 +275,7 @@ describe('when it is declared', () => {
   ] as const)
     test(`a directory of files that ${what} is refused at the start`, async () => {
       const body = multipart({ files: { photo: file({ saveTo }) } })
-      const message = /POST \/a \(inline\): the file "photo" is saved to .*, which is not an existing directory: create it before/
+      const message = /POST \/a \(inline\) at \S+: the file "photo" is saved to .*, which is not an existing directory: create it before/
       const server = new HttpServer({ port: 0, logger: null }).mapPost('/a', { body }, () => 1)
       await assert.rejects(server.start(), { code: 'WEIR_ROUTE_DECLARATION', message })
     })

@@ -146,7 +146,7 @@ const told: Readonly<Record<string, readonly [call: () => unknown, code: string,
   'a port that is text': [
     () => new HttpServer().listen('3000' as never),
     'WEIR_OPTION_INVALID',
-    /port is the string "3000", not a whole number from 0 to 65535$/,
+    /port is the string "3000", not a whole number from 0 to 65535: write Number\(…\)$/,
   ],
   'a callback of listen': [
     () => new HttpServer().listen(0, (() => {}) as never),

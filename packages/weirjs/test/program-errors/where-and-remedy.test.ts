@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { csv, HttpResponse, HttpServer, header, t, WeirError } from '../../src/index.ts'
+import { csv, file, HttpResponse, HttpServer, header, multipart, t, WeirError } from '../../src/index.ts'
 import { auth, basic, PasswordHasher } from '../../src/modules/auth/index.ts'
 import { cache } from '../../src/modules/cache/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
@@ -15,13 +15,14 @@ import { idempotency } from '../../src/modules/idempotency/index.ts'
 import { rateLimit } from '../../src/modules/limits/index.ts'
 import { accessLog } from '../../src/modules/log/index.ts'
 import { memoryRelay, relayChannel } from '../../src/modules/relay/index.ts'
-import { sealed, sessions } from '../../src/modules/sessions/index.ts'
+import { memorySessions, sealed, sessions } from '../../src/modules/sessions/index.ts'
 import { signing } from '../../src/modules/signing/index.ts'
 import { sse } from '../../src/modules/sse/index.ts'
 import { staticFiles } from '../../src/modules/static/index.ts'
 import { webhook } from '../../src/modules/webhooks/index.ts'
 import { websocket } from '../../src/modules/websocket/index.ts'
 import { mountNode } from '../../src/node/index.ts'
+import { connect } from '../../src/testing/index.ts'
 
 /** What a program without types passes. */
 const wrong = (value: unknown) => value as never
@@ -66,13 +67,20 @@ const MISTAKES: Readonly<Record<string, () => unknown>> = {
   'events without the session': () => sse(wrong(new HttpResponse()), wrong(handler)),
   'an event after which clients would resume': () => relayChannel(memoryRelay(), 'news', { gapEvent: { data: '', id: '1' } }),
   'compression of a WebSocket': () => websocket('/chat', wrong({ compression: true })),
+  'a password as the key of sessions': () => sessions({ store: sealed({ keys: ['secret'] }) }),
+  'a policy without a list': () => quiet().get('/', { use: wrong(csrf()) }, handler),
+  'a port from the environment': () => new HttpServer('127.0.0.1', wrong('3000')),
+  'a URL in place of a server': () => connect(wrong('http://127.0.0.1:3000')),
+  'a schema that was spread': () => t.object(wrong({ ...t.object({ a: t.int }), b: t.int })),
+  'a path of a request': () => quiet().inject(wrong({ path: '/' })),
+  'a request in place of the session': () => sessions({ store: memorySessions() }).of(wrong(new Request('http://a/'))),
   'an application of Koa': () => mountNode(quiet(), '/', wrong({ callback() {} })),
 }
 
 /** What to do: an order behind a colon or a semicolon, what would have been right, or the names that there are. */
 const REMEDY = new RegExp(
   [
-    /[:;,] (?:await|call|change|choose|give|leave|list|make|mount|name|pass|remove|rename|stop|use|write) /,
+    /[:;,] (?:await|call|change|choose|give|leave|list|make|mount|name|pass|remove|rename|spread|stop|use|write) /,
     /[:;] (?:the options are|it is called|perhaps) |, perhaps "/,
     /, (?:not|neither) (?:a|an|one|the|true|whole) |, and must |, which has no function |is needed|must be /,
   ]
@@ -99,3 +107,31 @@ for (const [what, attempt] of Object.entries(MISTAKES))
     assert.equal(help, `https://github.com/weirjs/weir/blob/main/docs/errors.md#${code.toLowerCase()}`)
     assert.match(message, REMEDY)
   })
+
+const FILM = multipart({ files: { film: file({ saveTo: './none' }) } })
+
+test('a mistake that shows when the server starts names the line of the route', async () => {
+  await assert.rejects(
+    quiet().post('/films', { body: FILM }, handler).start(),
+    /POST \/films \(inline\) at .*where-and-remedy\.test\.[jt]s:\d+:\d+: the file/,
+  )
+  const closed = quiet().get('/a', { use: [auth.roles('admin')] }, handler)
+  await assert.rejects(
+    closed.start(),
+    /GET \/a \(inline\) at .*where-and-remedy\.test\.[jt]s:\d+:\d+: auth\.roles\(\) is used without auth/,
+  )
+})
+
+test('the log names the line of a route that nobody may use, and what changes frozen data', async () => {
+  const log: string[] = []
+  const server = new HttpServer({ logger: { error: (text: string) => void log.push(text) } })
+  server.get('/a', { use: [auth.roles('admin')] }, handler)
+  server.get('/b', () => {
+    const data: { visits: number } = Object.freeze({ visits: 0 })
+    data.visits = 1
+  })
+  await server.inject('/a')
+  await server.inject('/b')
+  assert.match(log[0]!, /, in GET \/a \(inline\) at .*where-and-remedy\.test\.[jt]s:/)
+  assert.match(log[1]!, /perhaps it is frozen: update\(/)
+})

@@ -56,8 +56,7 @@ export function bodyModeOf(option: BodyOption | undefined, body: BodyReader | nu
 
 /** The parts of a route that `checkFiles` reads. */
 interface Receiving {
-  readonly label: string
-  readonly source: string
+  readonly place: string
   readonly body: BodyReader | null
   readonly maxRequestBodySize: number | null | undefined
 }
@@ -68,12 +67,12 @@ interface Receiving {
  * @param serverLimit the limit where the route has none of its own; null: none
  * @throws WEIR_ROUTE_DECLARATION
  */
-export function checkFiles({ label, source, body, maxRequestBodySize }: Receiving, serverLimit: number | null): void {
+export function checkFiles({ place, body, maxRequestBodySize }: Receiving, serverLimit: number | null): void {
   if (!(body?.declared instanceof MultipartBody)) return
   const limit = (maxRequestBodySize === undefined ? serverLimit : maxRequestBodySize) ?? Number.POSITIVE_INFINITY
   for (const [name, { maxSize, saveTo }] of Object.entries(body.declared.files)) {
     const refuse = (why: string): never => {
-      throw new WeirError('WEIR_ROUTE_DECLARATION', `${label} (${source}): the file "${name}" ${why}`)
+      throw new WeirError('WEIR_ROUTE_DECLARATION', `${place}: the file "${name}" ${why}`)
     }
     if (Number.isFinite(maxSize) && maxSize > limit)
       refuse(`may have ${maxSize} bytes, and the whole body only ${limit}: write maxRequestBodySize for the route`)

@@ -294,7 +294,7 @@ function holdsSecret({ steps }: Route): boolean {
 function checkRoute(route: Route, names: ReadonlySet<string>, bodyLimit: number | null): void {
   checkEndpoint(route, names)
   checkFiles(route, bodyLimit)
-  checkChain(route.chain, `${route.label} (${route.source})`, route)
+  checkChain(route.chain, route.place, route)
 }
 
 function ownerOf(scope: Scope): Owner {

@@ -117,7 +117,7 @@ function segmentsOf(name: string, value: unknown, isRest: boolean): string {
   const texts = textsOf(value)
   const segments = isRest ? `${texts[0] ?? ''}`.split('/') : texts
   if (texts.length !== 1 || segments[0] === '' || segments.some((segment) => /(^|\\)\.\.?(\\|$)/.test(segment)))
-    throw new TypeError(`"${name}" cannot be a part of a path`)
+    throw new TypeError(`"${name}" cannot be ${JSON.stringify(value)}`)
   return segments.map(encodeURIComponent).join('/')
 }
 

@@ -6,8 +6,8 @@ import type { Route } from '../../app/routes/route.ts'
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
-import { kindOf } from '../../base/kind-of.ts'
-import { invalid } from '../../base/options.ts'
+import { kindOf, shown } from '../../base/kind-of.ts'
+import { invalid, isExchange } from '../../base/options.ts'
 import { isLocalName, isLoopback } from '../../base/this-machine.ts'
 import { networkOf } from '../../formats/client-network.ts'
 import { parseCookies } from '../../formats/cookie.ts'
@@ -439,9 +439,11 @@ class Handle implements ExchangeHandle {
 /**
  * What a module may see and change of a request in addition to its `HttpSession`. Costs one small object.
  * @param session of weir, hosted or not
- * @throws WEIR_SERVER_STATE for a session of another copy of weirjs, which npm installs beside this one if the versions of the packages differ
+ * @throws WEIR_SERVER_STATE for a session of another copy of weirjs, which npm installs beside this one if the versions of the packages differ;
+ * WEIR_OPTION_INVALID for anything else
  */
 export function exchange(session: HttpSession): ExchangeHandle {
-  if (!(session instanceof HttpSession)) throw new WeirError('WEIR_SERVER_STATE', TWO_COPIES)
-  return new Handle(exchangeOf(session))
+  if (session instanceof HttpSession) return new Handle(exchangeOf(session))
+  if (isExchange(session)) throw new WeirError('WEIR_SERVER_STATE', TWO_COPIES)
+  throw new WeirError('WEIR_OPTION_INVALID', `${shown(session)} is not the session: pass on the second argument of the handler`)
 }

@@ -99,7 +99,7 @@ function bytesOf(owner: string, key: SealingKey, index: number): Buffer {
   if (bytes?.length !== KEY_BYTES)
     throw invalid(
       owner,
-      `keys[${index}] is ${lengthOf(key)}, not ${KEY_BYTES} bytes or their text in base64 or hexadecimal: crypto.randomBytes(32).toString('base64')`,
+      `keys[${index}] is ${lengthOf(key)}, not ${KEY_BYTES} bytes or their text in base64 or hexadecimal: use crypto.randomBytes(32).toString('base64')`,
     )
   if (new Set(bytes).size < LEAST_DIFFERENT_BYTES)
     throw invalid(owner, `keys[${index}] is not random: crypto.randomBytes(32) returns a key`)

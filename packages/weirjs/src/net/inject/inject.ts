@@ -13,7 +13,10 @@ import { type ResponseHead, ResponseReader } from './response-reader.ts'
 /** The status of an interim response with fields for the client (RFC 8297). */
 export const EARLY_HINTS = 103
 
-export const INJECT_RULES = rules<InjectRequest & ArrivalOptions>('request')({ ...REQUEST_RULES.table, ...ARRIVAL_RULES.table })
+export const INJECT_RULES = rules<InjectRequest & ArrivalOptions>('request')(
+  { ...REQUEST_RULES.table, ...ARRIVAL_RULES.table },
+  { elsewhere: { path: 'url', payload: 'body' } },
+)
 
 /**
  * The response to an injected request.

@@ -286,7 +286,7 @@ describe('a requirement that nobody can meet', () => {
         server.group('/a', { use: [auth({ schemes: [testScheme()] })] }).mapGet('/', () => 'done')
         server.group('/').mapGet('/', { use: [auth.required()] }, () => 'done')
       },
-      /GET \/ \(inline\): auth\.required\(\) is used without auth/,
+      /GET \/ \(inline\) at \S+: auth\.required\(\) is used without auth/,
     ],
     [
       'of a fallback',

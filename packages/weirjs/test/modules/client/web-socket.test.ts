@@ -372,7 +372,12 @@ test('nothing arrives after close(), not even an opening', (context) => {
 
 test('arguments that fail: at once if they are given, and as a lost connection if they are made', async () => {
   const { seen, options } = recording()
-  assert.throws(() => openWebSocket(api.chat, 'http://a.example', { room: '..' }, options), TypeError)
+  assert.throws(() => openWebSocket(api.chat, 'http://a.example', { room: '..' }, options), {
+    name: 'TypeError',
+    message: '"room" cannot be ".."',
+  })
+  const none = {} as { room: string }
+  assert.throws(() => openWebSocket(api.chat, 'http://a.example', none, options), { message: '"room" cannot be undefined' })
   const themed = ws('/themed', { theme: cookie('theme', t.string.optional()) })
   assert.throws(() => openWebSocket(themed, 'http://a.example', { theme: 'dark' }, options), /"theme" cannot be sent with a WebSocket/)
   assert.throws(() => openWebSocket(api.raw, '', {}, options), TypeError, 'outside a page, a base is absolute')
