@@ -40,7 +40,7 @@ test('a route that requires a principal must state for whom its responses are', 
       await server.stop()
     }
   }
-  await assert.rejects(start({ use: [cache()] }), /GET \/ \(inline\) requires a principal/)
+  await assert.rejects(start({ use: [cache()] }), /GET \/ \(inline\) at \S+ requires a principal/)
   await start({ use: [cache({ key: 'principal' })] })
   await start({ use: [cache({ key: 'all' })] })
   await start({ use: [users.open, cache()] })
