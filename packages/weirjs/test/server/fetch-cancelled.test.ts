@@ -5,6 +5,7 @@ import { test } from 'node:test'
 
 import { HttpServer } from '../../src/index.ts'
 import { gate } from '../support/serving.ts'
+import { Turns } from '../support/turns.ts'
 
 test('a signal that aborts before the handler has settled is noticed, whoever aborts it', async () => {
   const server = new HttpServer({ logger: null })
@@ -35,4 +36,27 @@ test('the body of a request whose response breaks is cancelled', async () => {
   const response = await server.fetch(new Request('http://h/', { method: 'POST', body, duplex: 'half' } as RequestInit))
   await assert.rejects(response.text())
   assert.match(String(await cancelled.promise), /broken/)
+})
+
+test('a body whose pieces are all there is read in several turns of the event loop', async (t) => {
+  const turns = new Turns(t)
+  const server = new HttpServer({ logger: null })
+  server.mapPost('/', { body: 'stream' }, async (_, { request }) => {
+    let size = 0
+    for await (const piece of request.bodyStream()) size += piece.length
+    return size
+  })
+  const body = new ReadableStream(
+    {
+      pull(controller) {
+        if (turns.all === 20_000) controller.close()
+        else controller.enqueue(new Uint8Array(1))
+        turns.count()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const response = await server.fetch(new Request('http://h/', { method: 'POST', body, duplex: 'half' } as RequestInit))
+  assert.equal(await response.text(), '20000')
+  assert.ok(turns.most <= 2 * 4_096, `${turns.most} pieces in one turn`) // the check phase may have two parts
 })

@@ -180,6 +180,22 @@ test('large messages of one connection whose last bytes come in one read take tu
   for (const [i, count] of counts.entries()) assert.ok(count - (counts[i - 1] ?? 0) <= 11, counts.join())
 })
 
+test('small messages of the many WebSockets of one connection take turns of the event loop', async () => {
+  let handled = 0
+  const message = (): void => void handled++
+  const many = Array.from({ length: 100 }, () => connected({ message }, { isShared: true }))
+  await turn()
+  const bytes = Buffer.concat(Array<Buffer>(500).fill(frame(TEXT, 'x')))
+  for (const { feed } of many) feed(bytes)
+  const counts = [handled]
+  for (let i = 0; i < 200 && handled < 50_000; i++) {
+    await turn()
+    counts.push(handled)
+  }
+  assert.equal(handled, 50_000)
+  for (const [i, count] of counts.entries()) assert.ok(count - (counts[i - 1] ?? 0) <= 4_200, counts.join())
+})
+
 test('messages that are sent on to many take turns of the event loop, too, and none is lost', async () => {
   const members = new Set(Array.from({ length: 100 }, () => ({ sendShared: () => true })))
   const host = { connections: members } as unknown as ConnectionHost<null>

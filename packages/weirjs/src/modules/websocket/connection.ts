@@ -320,6 +320,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
         }
         const event = wire.next()
         if (event < 0 && event !== FAULT) break
+        if (this.#link.isShared) workTurns.spend(1 / 4) // a connection may have a hundred WebSockets
         this.#take(event)
       }
     } finally {

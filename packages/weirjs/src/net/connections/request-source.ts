@@ -21,7 +21,7 @@ const BODY_BYTES_IN_A_ROW = 1024 * 1024
 /** The same in bytes of responses. A request of some hundred bytes may have a large one, which takes time to make even if only its head is sent. */
 const RESPONSE_BYTES_IN_A_ROW = 256 * 1024
 /** The same in pieces of bodies. A chunk of one byte takes six bytes on the wire, and as much time as a large one. */
-const PIECES_IN_A_ROW = 4_096
+export const PIECES_IN_A_ROW = 4_096
 
 /** The base of connections. */
 export abstract class RequestSource {

@@ -15,6 +15,7 @@ import type { ConnectionHost } from '../connections/connection-host.ts'
 import { derivedHost } from '../connections/derived-host.ts'
 import { NoConnection } from '../connections/no-connection.ts'
 import { STRANGER } from '../connections/peer.ts'
+import { PIECES_IN_A_ROW } from '../connections/request-source.ts'
 import type { Carrier } from '../cycle/carrier.ts'
 import * as state from '../cycle/exchange-states.ts'
 import { isCut } from '../cycle/exchange-states.ts'
@@ -112,6 +113,8 @@ class FetchExchange implements Carrier, ResponseOwner, Timed {
   #head: Head | null = null
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null
   receivedBytes = 0
+  /** How many have been read. */
+  #pieces = 0
 
   constructor(connection: NoConnection, request: Request, resolve: (response: Response) => void, reject: (reason: unknown) => void) {
     const { timeouts, ticker } = connection.host
@@ -165,6 +168,8 @@ class FetchExchange implements Carrier, ResponseOwner, Timed {
       this.#reader ??= this.#request.body!.getReader()
       while (cycle.request === state.COMING) {
         cycle.deadlines.enter(phase.BODY)
+        // A stream whose pieces are all there resolves each read at once.
+        if (++this.#pieces % PIECES_IN_A_ROW === 0) await new Promise((resolve) => setImmediate(resolve))
         const { done, value } = await this.#reader.read()
         if (cycle.request !== state.COMING) return
         cycle.deadlines.enter(phase.NONE)
