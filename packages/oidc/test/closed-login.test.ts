@@ -24,7 +24,7 @@ async function start(t: TestContext, others: readonly Scheme[], use: readonly Us
 
 test('a login that requires a login is refused when the server starts', async (t) => {
   const message =
-    /oidc\(\): GET \/auth\/login \(inline\) requires a login, so nobody can log in: write oidc\(\{ …, use: \[auth\.open\] \}\)$/
+    /oidc\(\): GET \/auth\/login \(inline\) at \S+ requires a login, so nobody can log in: write oidc\(\{ …, use: \[auth\.open\] \}\)$/
   await assert.rejects(start(t, [], []), { code: 'WEIR_OPTION_INVALID', message })
   await assert.rejects(start(t, [], [auth.required()]), { code: 'WEIR_OPTION_INVALID', message })
   await start(t, [], [auth.open])
@@ -39,7 +39,8 @@ test('a login without sessions is refused when the server starts', async (t) => 
   const server = new HttpServer({ logger: null })
   server.use(oidc({ sessions: users, issuer: 'https://id.example', clientId: 'a', clientSecret: null }))
   t.after(() => server.stop())
-  const message = /oidc\(\): GET \/auth\/login \(inline\) has no sessions: write server\.use\(…\) with what sessions\(\) has returned$/
+  const message =
+    /oidc\(\): GET \/auth\/login \(inline\) at \S+ has no sessions: write server\.use\(…\) with what sessions\(\) has returned$/
   await assert.rejects(server.start(), { code: 'WEIR_OPTION_INVALID', message })
 })
 
