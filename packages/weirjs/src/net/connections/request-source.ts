@@ -18,8 +18,11 @@ const HEAD_BYTES_IN_A_ROW = 64 * 1024
  * row.
  */
 const BODY_BYTES_IN_A_ROW = 1024 * 1024
-/** The same in bytes of responses. A request of some hundred bytes may have a large one, which takes time to make even if only its head is sent. */
-const RESPONSE_BYTES_IN_A_ROW = 256 * 1024
+/**
+ * The same in characters of responses that are text. A request of some hundred bytes may have a large one, which takes time to make even if only its
+ * head is sent. Bytes are there already, as in an echo: to rest so often would cost more than they do.
+ */
+const TEXT_IN_A_ROW = 256 * 1024
 /** The same in pieces of bodies. A chunk of one byte takes six bytes on the wire, and as much time as a large one. */
 export const PIECES_IN_A_ROW = 4_096
 
@@ -38,7 +41,7 @@ export abstract class RequestSource {
   #requestsInARow = 0
   #headBytesInARow = 0
   #bodyBytesInARow = 0
-  #responseBytesInARow = 0
+  #textInARow = 0
   #piecesInARow = 0
   /** Enough requests, or pieces of bodies, have been read in a row: the rest waits for the next turn of the event loop. */
   protected isAtRest = false
@@ -75,9 +78,8 @@ export abstract class RequestSource {
 
   /** A response has been made. One that is streamed takes turns of its own. */
   countResponse({ content }: OutgoingResponse): void {
-    if (content.kind === 'text') this.#responseBytesInARow += content.text.length
-    else if (content.kind === 'bytes') this.#responseBytesInARow += content.bytes.length
-    if (this.#responseBytesInARow >= RESPONSE_BYTES_IN_A_ROW) this.#rest()
+    if (content.kind === 'text') this.#textInARow += content.text.length
+    if (this.#textInARow >= TEXT_IN_A_ROW) this.#rest()
   }
 
   /** A piece of a body has been read. */
@@ -88,7 +90,7 @@ export abstract class RequestSource {
   }
 
   #rest(): void {
-    this.#requestsInARow = this.#headBytesInARow = this.#bodyBytesInARow = this.#responseBytesInARow = this.#piecesInARow = 0
+    this.#requestsInARow = this.#headBytesInARow = this.#bodyBytesInARow = this.#textInARow = this.#piecesInARow = 0
     this.isAtRest = true
     setImmediate(endRest, this)
   }
