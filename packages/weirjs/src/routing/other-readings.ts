@@ -2,17 +2,14 @@
 
 import { hostName } from '../base/host-name.ts'
 
-/** An empty segment, an encoded slash, and the character that URL parsers read as one. */
-const AMBIGUOUS = /\/\/|%2F|\\/
-/** An empty segment, or a dot segment. */
+/** An encoded slash, and the character that URL parsers read as one. */
+const AMBIGUOUS = /%2F|\\/
+/** An empty segment, or a dot segment, which removed characters may have hidden. */
 const UNPLAIN = /\/(?:\/|\.{1,2}(?:\/|$))/
-/** What URL parsers remove, if code decodes a URL before it parses it. */
-const REMOVED = /[\t\n\r]/g
-const NONE: readonly string[] = Object.freeze([])
 /** What `new URL(path, base)` takes for a host. */
 const HOST = /^\/\/+[^/]*/
-/** What URL parsers decode, or read as a number of an IPv4 address. */
-const AMBIGUOUS_HOST = /%|(?:^|\.)(?:\d+|0x[\da-f]*)$/
+/** What URL parsers decode, read as a number of an IPv4 address, or write in the short form of IPv6. */
+const AMBIGUOUS_HOST = /^\[|%|(?:^|\.)(?:\d+|0x[\da-f]*)$/
 
 /**
  * The path with single slashes and without dot segments, as file systems read it; and what remains if a URL parser takes its beginning, or that of
@@ -22,9 +19,9 @@ const AMBIGUOUS_HOST = /%|(?:^|\.)(?:\d+|0x[\da-f]*)$/
  * @param prefixSegments how many segments mounted code may not see
  */
 export function otherReadings(path: string, prefixSegments = 0): readonly string[] {
-  const clean = path.replace(REMOVED, '')
+  const clean = cleaned(path)
   if (clean !== path) return [clean, ...otherReadings(clean, prefixSegments)]
-  if (!AMBIGUOUS.test(path)) return NONE
+  if (!AMBIGUOUS.test(path) && !UNPLAIN.test(path)) return []
   const end = endOfSegments(path, prefixSegments)
   const prefix = path.slice(0, end)
   const rest = path.slice(end)
@@ -47,6 +44,14 @@ export function otherHost(host: string): string | null {
   if (!AMBIGUOUS_HOST.test(host) || !URL.canParse(`http://${host}/`)) return null
   const other = hostName(new URL(`http://${host}/`).hostname)
   return other === host ? null : other
+}
+
+/** What a URL parser takes for the path if code decodes it first: up to a query or fragment, without blanks and control characters at its end. */
+function cleaned(path: string): string {
+  const text = path.replace(/[?#].*|[\t\n\r]/gs, '')
+  let end = text.length
+  while (end > 1 && text.charCodeAt(end - 1) <= 0x20) end--
+  return text.slice(0, end)
 }
 
 function endOfSegments(path: string, segments: number): number {

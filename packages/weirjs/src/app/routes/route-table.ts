@@ -221,8 +221,8 @@ export class RouteTable {
     return this.#isElsewhere(head, endpoint, head.host, [], 0)
   }
 
-  /** @param statedHost by a proxy: code may see it, although routes match Host */
-  #isElsewhere(head: RequestHead, endpoint: string | null, statedHost: string, own: readonly Route[], prefixSegments: number): boolean {
+  /** @param forwardedHost by a proxy: code may see it, although routes match Host */
+  #isElsewhere(head: RequestHead, endpoint: string | null, forwardedHost: string, own: readonly Route[], prefixSegments: number): boolean {
     const host = this.#hasHosts ? hostName(head.host) : ''
     const isRouted = (path: string, at: string): boolean => {
       const match = this.#matcher.find(head.method, path, at, endpoint)
@@ -231,7 +231,7 @@ export class RouteTable {
     const paths = otherReadings(head.path, prefixSegments)
     if (paths.some((path) => isRouted(path, host))) return true
     if (!this.#hasHosts) return false
-    const stated = hostName(statedHost)
+    const stated = hostName(forwardedHost)
     return [stated, otherHost(stated), otherHost(host)].some(
       (other) => other !== null && other !== host && [head.path, ...paths].some((path) => isRouted(path, other)),
     )
