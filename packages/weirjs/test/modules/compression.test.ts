@@ -78,6 +78,32 @@ test('small responses are compressed in turns, however many one connection reque
   client.destroy()
 })
 
+test('responses that wait for their turn with the same content are compressed once', async (t) => {
+  let made = 0
+  const { gzipSync } = zlib
+  const mocked = t.mock.method(nodeZlib, 'gzipSync', (...given: Parameters<typeof gzipSync>) => {
+    made++
+    return gzipSync(...given)
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    mocked.mock.restore()
+    syncBuiltinESMExports()
+  })
+  const server = new HttpServer({ hosts: 'any', logger: null })
+  const text = LARGE.slice(0, 30_000)
+  server.use(compression())
+  server.mapGet('/other', () => text)
+  server.mapGet('/same', { use: [cache({ maxAge: 60_000 })] }, () => text)
+  await server.inject('/same') // in the cache, not compressed
+  const ask = (url: string): Promise<InjectResponse> => server.inject({ url, headers: { 'Accept-Encoding': 'gzip' } })
+  const others = Array.from({ length: 20 }, () => ask('/other')) // more than one turn takes
+  const same = await Promise.all(Array.from({ length: 20 }, () => ask('/same')))
+  await Promise.all(others)
+  assert.equal(made, 20 + 1)
+  assert.ok(same.every(({ headers }) => headers.get('content-encoding') === 'gzip'))
+})
+
 for (const coding of Object.keys(DECODERS)) {
   test(`${coding}: text, a large document, bytes and a stream arrive unchanged`, async () => {
     const server = serverWith()

@@ -279,13 +279,22 @@ async function compressInTurn(
   bytes: Uint8Array,
   takesIdentity: boolean,
 ): Promise<void> {
-  await new Promise<void>((resolve) => {
+  await new Promise<void>((resolve, reject) => {
     turns.wait(networkOf(session.clientAddress), () => {
-      turns.spend(bytes.length + coding.dictionaryBytes)
-      resolve()
+      if (session.signal.aborted) return resolve()
+      try {
+        const known = response.codedForms?.get(coding.key) // another response with the same content may have been first
+        if (known instanceof Uint8Array) encode(response, coding, bytes, known, takesIdentity)
+        else {
+          turns.spend(bytes.length + coding.dictionaryBytes)
+          compressNow(response, coding, bytes, takesIdentity)
+        }
+        resolve()
+      } catch (error) {
+        reject(error)
+      }
     })
   })
-  if (!session.signal.aborted) compressNow(response, coding, bytes, takesIdentity)
 }
 
 async function encodeLater(
