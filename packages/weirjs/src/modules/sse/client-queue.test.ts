@@ -68,6 +68,18 @@ for (const [kind, historyOf, sinceIn] of [
     }
   })
 
+test('missed events that a client has taken count no longer, whatever the history forgets', () => {
+  const eventAt = (i: number): EncodedEvent => new EncodedEvent({ id: String(i), data: 'x'.repeat(1_000) })
+  const history = new EventHistory(16)
+  for (let i = 0; i < 16; i++) history.add(String(i), eventAt(i))
+  const queue = new ClientQueue(history.since('0'), null, () => {})
+  for (let i = 1; i < 16; i++) assert.notEqual(queue.take(Number.POSITIVE_INFINITY), null)
+  for (let i = 16; i < 34; i++) {
+    history.add(String(i), eventAt(i))
+    assert.equal(queue.push(eventAt(i), 18 * costOf(eventAt(99)), 'disconnect'), true, `${i}`)
+  }
+})
+
 test('an event that was taken is not kept', async () => {
   const queue = new ClientQueue(null, null, () => {})
   const references = Array.from({ length: 20 }, (_, i) => {

@@ -94,8 +94,8 @@ export class ClientQueue implements AsyncIterableIterator<EncodedEvent> {
 
   #shift(): EncodedEvent | undefined {
     const missed = this.#missed?.shift()
+    if (this.#missed?.first === undefined) this.#missed = null // with the last one: what it holds would count as waiting
     if (missed !== undefined) return missed
-    this.#missed = null
     const first = this.#first
     if (first === null) return undefined
     this.#first = first.next
