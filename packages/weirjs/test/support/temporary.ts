@@ -9,7 +9,8 @@ import type { TestContext } from 'node:test'
 /** An empty directory, removed when the test ends. */
 export function temporaryDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'weir-test-'))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  // What the test has started may still write a last file.
+  t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }))
   return directory
 }
 
