@@ -17,7 +17,7 @@ const HINTS: readonly (readonly [message: RegExp, hint: string])[] = [
   ],
   [/\.(?:\w+Header) is not a function|undefined \(reading '(?:set|append)'\)/, 'response.header(name, value) was meant'],
   [/\.get is not a function/, 'request.header(name) was meant, or request.query.get(name)'],
-  [/read only property/, 'it is frozen: update({ … }) changes the data of a session'],
+  [/read only property/, 'it is frozen: update() changes session data'],
   [/\(reading '#|private member|Receiver must be/, 'a method was taken off its object: call it as in request.header(name)'],
   [
     /\.(?:params|query|body)\b.* undefined|undefined \(reading '(?:params|query|body|headers)'\)/,

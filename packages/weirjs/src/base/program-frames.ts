@@ -50,19 +50,19 @@ function firstOfProgram(frames: readonly string[]): number {
   return frames.findIndex((frame) => placeOf(frame) !== null && !isOwn(frame))
 }
 
-/** The error with a longer stack: checks of nested options may fill all ten frames of Node with weir's own. */
-function withMoreFrames(error: Error): Error {
+/** The frames of a longer stack: checks of nested options may fill all ten frames of Node with weir's own. */
+function moreFrames(error: Error, frames: readonly string[]): readonly string[] {
   const { stackTraceLimit } = Error
-  if (!Reflect.set(Error, 'stackTraceLimit', MOST_FRAMES)) return error
-  Error.captureStackTrace(error, withMoreFrames)
+  if (frames.length < stackTraceLimit || !Reflect.set(Error, 'stackTraceLimit', MOST_FRAMES)) return frames
+  Error.captureStackTrace(error, beginInProgram)
   Error.stackTraceLimit = stackTraceLimit
-  return error
+  return framesOf(error)
 }
 
 /** Removes weir's frames from the top of the stack, unless no frame of the program is left: an engine may have no caller of the program's. */
 export function beginInProgram(error: Error): void {
   let frames = framesOf(error)
-  if (frames.length > 0 && firstOfProgram(frames) === -1) frames = framesOf(withMoreFrames(error))
+  if (frames.length > 0 && firstOfProgram(frames) === -1) frames = moreFrames(error, frames)
   const first = firstOfProgram(frames)
   if (first <= 0 || BUILT_IN.test(placeOf(frames[first]!)!)) return
   error.stack = [error.stack!.slice(0, -frames.join('\n').length - 1), ...frames.slice(first)].join('\n')

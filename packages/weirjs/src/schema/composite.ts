@@ -326,10 +326,7 @@ export function arrayOf<S extends AnySchema>(element: S): ArraySchema<OutputOf<S
  */
 export function objectOf<const S extends Shape>(shape: S): ObjectSchema<ObjectOf<S>, ObjectInputOf<S>> {
   if ((shape as { properties?: unknown }).properties instanceof Map)
-    throw new WeirError(
-      'WEIR_OPTION_INVALID',
-      't.object(): a schema was spread: spread the object with its properties, which it was made from',
-    )
+    throw new WeirError('WEIR_OPTION_INVALID', 't.object(): a spread schema: spread the object that made it')
   const properties = new Map(Object.entries(shape).map(([key, schema]) => [key, asSchema(schema, `"${key}": `)]))
   if (properties.has('__proto__'))
     throw new WeirError('WEIR_OPTION_INVALID', 'a property "__proto__" would be a prototype: give it another name')

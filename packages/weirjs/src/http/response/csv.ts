@@ -72,7 +72,7 @@ export function csv<Row extends object>(rows: Iterable<Row> | AsyncIterable<Row>
   >
 }
 
-/** The program that writes tables is loaded with the first of them. */
+/** The code that writes tables is loaded with the first one. */
 async function* textOf(rows: Iterable<object> | AsyncIterable<object>, table: CsvTable): AsyncGenerator<string> {
   const { piecesOf } = await import('./csv-text.ts')
   yield* piecesOf(rows, table)
