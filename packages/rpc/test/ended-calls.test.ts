@@ -11,6 +11,9 @@ import { frame } from '../src/frames.ts'
 import { mapService } from '../src/index.ts'
 import { EchoRequestSchema, EchoService } from './proto/echo_pb.ts'
 
+/** 200 ms: a function has begun by then, even on a busy machine. */
+const DEADLINE = '200m'
+
 /** What was resolved has gone on. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -68,11 +71,11 @@ test('calls that end before their functions take a connection at most about 100 
     })
   const clients: http2.ClientHttp2Session[] = []
   for (const [method, text, timeout, end] of [
-    ['Say', '', '1m', '4'],
-    ['Gather', '', '1m', '4'],
-    ['Converse', '', '1m', '4'],
-    ['Repeat', '', '1m', '4'],
-    ['Repeat', 'late', '1m', '4'],
+    ['Say', '', DEADLINE, '4'],
+    ['Gather', '', DEADLINE, '4'],
+    ['Converse', '', DEADLINE, '4'],
+    ['Repeat', '', DEADLINE, '4'],
+    ['Repeat', 'late', DEADLINE, '4'],
     ['Repeat', 'late', null, 'left'],
   ] as const) {
     const client = connect()
