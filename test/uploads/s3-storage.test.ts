@@ -12,6 +12,7 @@ import { s3Storage } from '../../packages/s3/src/index.ts'
 import { S3Bucket } from '../../packages/s3/src/s3-bucket.ts'
 import type { UploadRecord, UploadStorage } from '../../packages/uploads/src/index.ts'
 import { newUploadId } from '../../packages/uploads/src/upload-record.ts'
+import { recordOf } from '../../packages/uploads/test/support/upload-record.ts'
 import { patternBytes } from '../../packages/weirjs/test/support/forms.ts'
 import { clientOf, noS3, type S3Server, startS3 } from '../../packages/weirjs/test/support/s3.ts'
 import { eventually } from '../../packages/weirjs/test/support/serving.ts'
@@ -20,23 +21,6 @@ const MIB = 1024 * 1024
 const PART = 5 * MIB
 const FILE = patternBytes(3 * PART)
 const PLAIN = { isAtomic: false, hasTakenOver: false }
-
-function recordOf(length: number | null, more: Partial<UploadRecord> = {}): UploadRecord {
-  const id = newUploadId()
-  return {
-    id,
-    createdAt: 1,
-    expiresAt: 2,
-    length,
-    owner: null,
-    place: null,
-    metadata: '',
-    concat: null,
-    stage: 'open',
-    keptAt: null,
-    ...more,
-  }
-}
 
 async function* chunksOf(bytes: Uint8Array, size = 700_001): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.slice(at, at + size)
@@ -53,7 +37,7 @@ function storageOf(s3: S3Server): UploadStorage {
 }
 
 async function created(storage: UploadStorage, length: number | null): Promise<UploadRecord> {
-  const record = recordOf(length)
+  const record = recordOf({ length })
   await storage.create(record)
   return record
 }
@@ -317,7 +301,7 @@ describe('s3Storage', { skip: noS3 }, () => {
         const calls: [string, () => Promise<unknown>][] = [
           ['append', () => storage.append(record, 1000, chunksOf(FILE.subarray(1000)), PLAIN)],
           ['load', () => storage.load(record.id)],
-          ['create', () => storage.create(recordOf(1))],
+          ['create', () => storage.create(recordOf({ length: 1 }))],
           ['complete', () => storage.complete({ ...record, length: 1000 }, 1000)],
           ['read', () => buffer(storage.read(record))],
           ['moveTo', () => storage.moveTo(record, 'x')],

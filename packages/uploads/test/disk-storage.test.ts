@@ -9,26 +9,10 @@ import fc from 'fast-check'
 import { smallDisk, temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
 import { diskStorage, type UploadStorage } from '../src/index.ts'
 import { newUploadId, type UploadRecord } from '../src/upload-record.ts'
+import { recordOf } from './support/upload-record.ts'
 
 const WHOLE = { isAtomic: false, hasTakenOver: false }
 const ATOMIC = { isAtomic: true, hasTakenOver: false }
-
-function recordOf(more: Partial<UploadRecord> = {}): UploadRecord {
-  const id = newUploadId()
-  return {
-    id,
-    createdAt: 0,
-    expiresAt: 1000,
-    length: null,
-    owner: null,
-    place: null,
-    metadata: '',
-    concat: null,
-    stage: 'open',
-    keptAt: null,
-    ...more,
-  }
-}
 
 async function* bytesOf(...pieces: readonly (string | Error)[]): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) {
