@@ -15,7 +15,6 @@ import type { AnySchema, InputOf, OutputOf } from './standard.ts'
 /** Texts by name, such as `process.env`. A name without a text is absent. */
 type NamedTexts = { readonly [name: string]: string | undefined }
 
-// The types of what the base does. They cost no code.
 export interface ArraySchema<T, Input> {
   optional(): ArraySchema<T | undefined, Input | undefined>
   nullable(): ArraySchema<T | null, Input | null>
@@ -115,7 +114,6 @@ export class ArraySchema<T, Input = unknown> extends Schema<T, Input> {
   }
 }
 
-// The types of what the base does. They cost no code.
 export interface ObjectSchema<T, Input> {
   optional(): ObjectSchema<T | undefined, Input | undefined>
   nullable(): ObjectSchema<T | null, Input | null>

@@ -17,7 +17,6 @@ interface Range {
   readonly latest: number
 }
 
-// The types of what the base does. They cost no code.
 export interface DateSchema<T, Input> {
   optional(): DateSchema<T | undefined, Input | undefined>
   nullable(): DateSchema<T | null, Input | null>

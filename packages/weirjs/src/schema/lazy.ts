@@ -63,7 +63,6 @@ export class Descent {
   }
 }
 
-// The types of what the base does. They cost no code.
 export interface LazySchema<T, Input> {
   optional(): LazySchema<T | undefined, Input | undefined>
   nullable(): LazySchema<T | null, Input | null>

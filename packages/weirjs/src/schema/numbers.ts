@@ -20,7 +20,6 @@ const MAX_BIGINT_DIGITS = 1_000
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const JSON_INTEGER = /^-?(?:0|[1-9]\d*)$/
 
-// The types of what the base does. They cost no code.
 export interface NumberSchema<T, Input> {
   optional(): NumberSchema<T | undefined, Input | undefined>
   nullable(): NumberSchema<T | null, Input | null>
@@ -86,7 +85,6 @@ interface BigIntBounds {
   readonly max: bigint | null
 }
 
-// The types of what the base does. They cost no code.
 export interface BigIntSchema<T, Input> {
   optional(): BigIntSchema<T | undefined, Input | undefined>
   nullable(): BigIntSchema<T | null, Input | null>

@@ -13,7 +13,6 @@ import type { AnySchema, InputOf, OutputOf, StandardSchema } from './standard.ts
 /** A record with these keys, each of which may be missing if they are known. */
 type Keyed<T, Key extends string> = T extends { readonly [name: string]: infer V } ? (string extends Key ? T : { [K in Key]?: V }) : T
 
-// The types of what the base does. They cost no code.
 export interface RecordSchema<T, Input> {
   optional(): RecordSchema<T | undefined, Input | undefined>
   nullable(): RecordSchema<T | null, Input | null>

@@ -11,7 +11,6 @@ interface TextRules extends Bounds {
   readonly pattern: RegExp | null
 }
 
-// The types of what the base does. They cost no code.
 export interface TextSchema<T, Input> {
   optional(): TextSchema<T | undefined, Input | undefined>
   nullable(): TextSchema<T | null, Input | null>

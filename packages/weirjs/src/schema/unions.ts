@@ -21,7 +21,6 @@ interface Tag {
   readonly members: ReadonlyMap<Literal, Schema<unknown>>
 }
 
-// The types of what the base does. They cost no code.
 export interface UnionSchema<T, Input> {
   optional(): UnionSchema<T | undefined, Input | undefined>
   nullable(): UnionSchema<T | null, Input | null>
