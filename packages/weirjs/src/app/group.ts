@@ -143,10 +143,11 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     const base = this.#pathOf(path).replace(/\/$/, '')
     // Paths with a slash at the end or empty segments, too: for the code they may be the same path, which must not bypass policies of this group.
     const paths = base === '' ? ['/', `/**${rest}`] : [base, `${base}/`, `${base}/**${rest}`]
+    const depth = base.split('/').length - 1
     const own: Route[] = []
     const alone: Handler = (args, session) => {
       // Nor must it bypass policies of others.
-      if (this.#home.table.isAlsoOf(session, own, base.split('/').length - 1)) throw new WeirError('WEIR_ROUTE_NOT_FOUND')
+      if (this.#home.table.isAlsoOf(session, own, depth)) throw new WeirError('WEIR_ROUTE_NOT_FOUND')
       return handler(args, session)
     }
     this.#add(this.mapBelow, () => {

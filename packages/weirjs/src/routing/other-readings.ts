@@ -16,13 +16,13 @@ const AMBIGUOUS_HOST = /^\[|%|(?:^|\.)(?:\d+|0x[\da-f]*)$/
  * what follows the prefix of a mount, for a host. Code may decode slashes, or leave them.
  * Nothing for a path with one reading.
  * @param path decoded once, except for `%2F`
- * @param prefixSegments how many segments mounted code may not see
+ * @param depth how many segments mounted code may not see
  */
-export function otherReadings(path: string, prefixSegments = 0): readonly string[] {
+export function otherReadings(path: string, depth = 0): readonly string[] {
   const clean = cleaned(path)
-  if (clean !== path) return [clean, ...otherReadings(clean, prefixSegments)]
+  if (clean !== path) return [clean, ...otherReadings(clean, depth)]
   if (!AMBIGUOUS.test(path) && !UNPLAIN.test(path)) return []
-  const end = endOfSegments(path, prefixSegments)
+  const end = endOfSegments(path, depth)
   const prefix = path.slice(0, end)
   const rest = path.slice(end)
   const forms = [(text: string) => text]

@@ -209,11 +209,11 @@ export class RouteTable {
 
   /**
    * Whether code that reads the host or the path of a request in another way could take it for one that other routes than its own answer.
-   * @param prefixSegments how many segments of the path belong to the prefix of the code, which may not see them
+   * @param depth how many segments of the path belong to the prefix of the code, which may not see them
    */
-  isAlsoOf(session: HttpSession, own: readonly Route[], prefixSegments: number): boolean {
+  isAlsoOf(session: HttpSession, own: readonly Route[], depth: number): boolean {
     const { head, forwardedClient } = exchangeOf(session)
-    return this.#isElsewhere(head, session.endpoint, forwardedClient?.host ?? head.host, own, prefixSegments)
+    return this.#isElsewhere(head, session.endpoint, forwardedClient?.host ?? head.host, own, depth)
   }
 
   /** The same for a request that no route answers as it is. */
@@ -222,13 +222,13 @@ export class RouteTable {
   }
 
   /** @param forwardedHost by a proxy: code may see it, although routes match Host */
-  #isElsewhere(head: RequestHead, endpoint: string | null, forwardedHost: string, own: readonly Route[], prefixSegments: number): boolean {
+  #isElsewhere(head: RequestHead, endpoint: string | null, forwardedHost: string, own: readonly Route[], depth: number): boolean {
     const host = this.#hasHosts ? hostName(head.host) : ''
     const isRouted = (path: string, at: string): boolean => {
       const match = this.#matcher.find(head.method, path, at, endpoint)
       return match !== null && !own.includes(match.route)
     }
-    const paths = otherReadings(head.path, prefixSegments)
+    const paths = otherReadings(head.path, depth)
     if (paths.some((path) => isRouted(path, host))) return true
     if (!this.#hasHosts) return false
     const stated = hostName(forwardedHost)

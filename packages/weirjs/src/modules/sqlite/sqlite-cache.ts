@@ -45,7 +45,10 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value, bytes = excluded.bytes, 
   const sweepNotes = new Sweep(access, notes)
   const noteOf = (id: string): string | null => columnOf(readNote.get(id, clock.wallTime()), 'value') as string | null
 
-  /** Drops the responses that would end first, and no more than it must: each may be as large as the new one. @returns whether there is room for so many bytes now; later writes continue */
+  /**
+   * Drops the responses that would end first, and no more than it must: each may be as large as the new one.
+   * @returns whether there is room for so many bytes now; later writes continue
+   */
   const makeRoom = (bytes: number): boolean => {
     for (let drops = 0; Number(columnOf(total.get(), 'bytes')) + bytes > maxBytes; drops++) {
       if (drops === MOST_DROPS) return false
