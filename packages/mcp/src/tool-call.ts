@@ -20,17 +20,8 @@ const BYTES_OF_CALL = 1_024
 const turns = FairQueue.turns(CALLS_PER_TURN)
 
 /** Clients take turns, so that no other client waits for all calls of one. */
-function turnOf({ clientAddress, request }: HttpSession): Promise<void> | undefined {
-  const work = 1 + request.bodyLength / BYTES_OF_CALL
-  if (turns.isOver)
-    return new Promise((resolve) => {
-      turns.wait(networkOf(clientAddress), () => {
-        turns.spend(work)
-        resolve()
-      })
-    })
-  turns.spend(work)
-  return undefined
+function turnOf({ clientAddress, request }: HttpSession): Promise<void> | null {
+  return turns.take(networkOf(clientAddress), 1 + request.bodyLength / BYTES_OF_CALL)
 }
 
 /** The outcome of a call: a result, or events that end with one. */

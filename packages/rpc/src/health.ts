@@ -145,13 +145,10 @@ class Watchers {
     for (const one of [...this.#waiting]) {
       if (!isDue(one)) continue
       this.#leave(one)
-      if (turns.isOver) turns.wait(networkOf(one.session.clientAddress), () => wakeNow(one))
-      else wakeNow(one)
+      turns.run(networkOf(one.session.clientAddress), () => {
+        turns.spend(1)
+        one.wake()
+      })
     }
   }
-}
-
-function wakeNow(watcher: Watcher): void {
-  turns.spend(1)
-  watcher.wake()
 }

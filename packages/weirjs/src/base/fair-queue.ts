@@ -21,12 +21,15 @@ export class FairQueue<T> {
   /**
    * Shares the work of each turn of the event loop among all clients of the process: a client that causes much work waits for the others.
    * @param perTurn how much work one turn may do, in any unit
-   * @returns `isOver`: whether this turn has done its work; `spend` counts work; `wait` calls `begin` in a later turn
+   * @returns `isOver`: whether this turn has done its work; `spend` counts work; `wait` calls `begin` in a later turn, and `run` in this one, if it is
+   * not over; `take` counts work once its turn has come, which is now for null
    */
   static turns(perTurn: number): {
     readonly isOver: boolean
     spend(work: number): void
     wait(from: string, begin: () => void): void
+    run(from: string, begin: () => void): void
+    take(from: string, work: number): Promise<void> | null
   } {
     const waiting = new FairQueue<() => void>()
     let left = perTurn
@@ -45,17 +48,36 @@ export class FairQueue<T> {
         if (waiting.length > 0) plan()
       }
     }
+    const spend = (work: number): void => {
+      left -= work
+      plan()
+    }
+    const wait = (from: string, begin: () => void): void => {
+      waiting.add(from, begin)
+      plan()
+    }
     return {
       get isOver() {
         return left <= 0
       },
-      spend(work) {
-        left -= work
-        plan()
+      spend,
+      wait,
+      run(from, begin) {
+        if (left > 0) begin()
+        else wait(from, begin)
       },
-      wait(from, begin) {
-        waiting.add(from, begin)
-        plan()
+      take(from, work) {
+        if (left > 0) {
+          spend(work)
+          return null
+        }
+        return new Promise((resolve) => {
+          // Counted before the next one may begin, and not when the promise is settled.
+          wait(from, () => {
+            spend(work)
+            resolve()
+          })
+        })
       },
     }
   }

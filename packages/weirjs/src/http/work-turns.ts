@@ -19,14 +19,5 @@ const WORK_OF_RESPONSE = 8
  * @returns null: now
  */
 export function turnAfterWait(from: string): Promise<void> | null {
-  if (!workTurns.isOver) {
-    workTurns.spend(WORK_OF_RESPONSE)
-    return null
-  }
-  return new Promise((resolve) => {
-    workTurns.wait(from, () => {
-      workTurns.spend(WORK_OF_RESPONSE)
-      resolve()
-    })
-  })
+  return workTurns.take(from, WORK_OF_RESPONSE)
 }

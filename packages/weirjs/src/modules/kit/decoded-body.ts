@@ -86,8 +86,8 @@ export class DecodedBody extends RequestBody {
       workTurns.spend(Math.floor(this.#pushedBytes / BYTES_OF_WORK))
       this.finish(trailers)
     }
-    if (this.#pushedBytes < LARGE_BYTES || !workTurns.isOver) finish()
-    else workTurns.wait(networkOf(client), finish)
+    if (this.#pushedBytes < LARGE_BYTES) finish()
+    else workTurns.run(networkOf(client), finish)
   }
 
   /** Nothing is overwritten, because the engine does not know that a response may be a view of this memory. */

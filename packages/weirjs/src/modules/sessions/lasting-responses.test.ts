@@ -9,7 +9,7 @@ import { LastingResponses } from './lasting-responses.ts'
 function responses() {
   const lasting = new LastingResponses()
   const ended: string[] = []
-  return { lasting, ended, open: (id: string, name: string, since = lasting.now) => lasting.add(id, since, () => ended.push(name)) }
+  return { lasting, ended, open: (id: string, name: string, since = lasting.givenUp) => lasting.add(id, since, () => ended.push(name)) }
 }
 
 test('those of a session that is over end, and no others', () => {
@@ -83,9 +83,9 @@ test('an id that comes back leads in no circle', () => {
 
 test('ids that were given up are remembered for a while, and whoever is later than that is ended', () => {
   const { lasting, ended, open } = responses()
-  const since = lasting.now
+  const since = lasting.givenUp
   lasting.replace('0', null)()
-  const afterFirst = lasting.now
+  const afterFirst = lasting.givenUp
   for (let i = 1; i < 1_001; i++) lasting.replace(`${i}`, null)()
   open('0', 'held back until its end was forgotten', since)
   open('1', 'remembered', afterFirst)
@@ -99,7 +99,7 @@ test('an id that is given up again is not the first to be forgotten', () => {
   const { lasting, ended, open } = responses()
   lasting.replace('again', null)()
   for (let i = 1; i < 1_000; i++) lasting.replace(`${i}`, null)()
-  const since = lasting.now
+  const since = lasting.givenUp
   lasting.replace('again', null)()
   lasting.replace('other', null)()
   open('again', 'a', since)
@@ -111,7 +111,7 @@ test('the many responses of a session end in several turns, and another session 
   const lasting = new LastingResponses()
   const ended: string[] = []
   const open = (id: string) =>
-    lasting.add(id, lasting.now, () => {
+    lasting.add(id, lasting.givenUp, () => {
       turns.count()
       ended.push(id)
     })

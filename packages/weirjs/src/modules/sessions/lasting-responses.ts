@@ -8,7 +8,7 @@ import { keepNewest } from '../../base/keep-newest.ts'
 interface Lasting {
   /** Of its session: those that end with it. */
   group: Set<Lasting>
-  /** Its session, by now. */
+  /** The id of its session, which may change. */
   id: string
   readonly end: () => void
 }
@@ -28,7 +28,6 @@ export class LastingResponses {
    * may open a stream only after it.
    */
   readonly #successors = new Map<string, string | null>()
-  /** How many ids were given up. */
   #givenUp = 0
 
   /** How many sessions have one, for tests. */
@@ -36,14 +35,14 @@ export class LastingResponses {
     return this.#groups.size
   }
 
-  /** The present moment, for `add`. */
-  get now(): number {
+  /** How many ids were given up so far, for `add`. */
+  get givenUp(): number {
     return this.#givenUp
   }
 
   /**
    * @param id of the session under which it was opened
-   * @param since when its session had not been looked for yet
+   * @param since how many ids were given up when its session had not been looked for yet
    * @param end called when that session is over; at once if it is, or if that is no longer known: the client connects again
    * @returns a function to call when the response has ended
    */
@@ -85,9 +84,7 @@ export class LastingResponses {
     if (group === undefined) return () => {}
     if (next === null)
       return () => {
-        for (const one of [...group])
-          if (turns.isOver) turns.wait(id, () => endNow(one))
-          else endNow(one)
+        for (const one of [...group]) turns.run(id, () => endNow(one))
       }
     const others = this.#groupOf(next)
     for (const one of group) {

@@ -67,7 +67,7 @@ const MOST_ATTEMPTS = 10
 export class OpenSession implements UserSession {
   readonly #settings: SessionSettings
   readonly #session: HttpSession
-  /** Of `lasting`, before the session was looked for. */
+  /** `givenUp` of `lasting` before the session was looked for. */
   readonly #since: number
   #form: CookieForm | null | undefined
   /** The received session; null if there is no valid one. */
@@ -102,7 +102,7 @@ export class OpenSession implements UserSession {
   constructor(settings: SessionSettings, session: HttpSession) {
     this.#settings = settings
     this.#session = session
-    this.#since = settings.lasting.now
+    this.#since = settings.lasting.givenUp
   }
 
   /** The cookie that the client may have; null for none. */

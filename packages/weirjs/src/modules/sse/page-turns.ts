@@ -13,9 +13,7 @@ const turns = FairQueue.turns(PAGES_PER_TURN)
  * @param begin returns whether it has begun a page; must not throw
  */
 export function inPageTurn(clientAddress: string, begin: () => boolean): void {
-  const beginPage = (): void => {
+  turns.run(networkOf(clientAddress), () => {
     if (begin()) turns.spend(1)
-  }
-  if (turns.isOver) turns.wait(networkOf(clientAddress), beginPage)
-  else beginPage()
+  })
 }

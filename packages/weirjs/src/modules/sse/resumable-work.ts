@@ -21,22 +21,6 @@ const EVENTS_PER_TURN = 512
 
 const turns = FairQueue.turns(EVENTS_PER_TURN)
 
-/**
- * Counts the next event of a client, which comes only after all that this turn has let go on.
- * @returns undefined: now
- */
-function turnOf(client: string): Promise<void> | undefined {
-  if (turns.isOver)
-    return new Promise((resolve) => {
-      turns.wait(client, () => {
-        turns.spend(1)
-        resolve()
-      })
-    })
-  turns.spend(1)
-  return undefined
-}
-
 export type Start = (signal: AbortSignal, kept: number) => AsyncIterable<RelayEvent | string>
 
 interface WorkSettings {
@@ -136,7 +120,7 @@ export class Work {
         if (this.#isOver) return
         this.#say(typeof event === 'string' ? { data: event } : event)
         if (this.#pending.length >= MOST_PENDING) await new Promise<void>((resolve) => (this.#onRoom = resolve))
-        await turnOf(client)
+        await turns.take(client, 1) // for the next event
         if (this.#isOver) return
       }
       this.end('done')
