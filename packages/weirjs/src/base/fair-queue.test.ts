@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -230,4 +231,24 @@ test('who throws in a turn keeps nobody from the next one', async (t) => {
   await nextTurn()
   await nextTurn()
   assert.deepEqual(gone, ['b'])
+})
+
+test('what waits for a turn runs in the asynchronous context of its caller, whoever has begun the turn', async () => {
+  const store = new AsyncLocalStorage<string>()
+  const turns = FairQueue.turns(1)
+  const ran: string[] = []
+  const note = (user: string) => () => {
+    turns.spend(1)
+    ran.push(`${user} is ${store.getStore()}`)
+  }
+  for (const user of ['ann', 'bob', 'eve'])
+    store.run(user, () => {
+      turns.run(user, note(user))
+      turns.wait(user, note(user))
+    })
+  for (let i = 0; i < 8; i++) await nextTurn()
+  assert.deepEqual(
+    ran.toSorted(),
+    ['ann', 'ann', 'bob', 'bob', 'eve', 'eve'].map((user) => `${user} is ${user}`),
+  )
 })

@@ -1,5 +1,7 @@
 // A queue whose senders take turns, so that the sender with the most items waits the longest.
 
+import { AsyncResource } from 'node:async_hooks'
+
 /** The waiting items of one sender. */
 interface Own<T> {
   readonly items: Set<T>
@@ -53,7 +55,8 @@ export class FairQueue<T> {
       plan()
     }
     const wait = (from: string, begin: () => void): void => {
-      waiting.add(from, begin)
+      // Any client may have begun the turn, and `begin` may call code of the program, which finds its client in an AsyncLocalStorage.
+      waiting.add(from, AsyncResource.bind(begin))
       plan()
     }
     return {

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { constants, deflateRawSync } from 'node:zlib'
 
 import { HttpServer, type HttpSession } from '../../src/index.ts'
-import { websocket } from '../../src/modules/websocket/index.ts'
+import { type WebSocketOptions, websocket } from '../../src/modules/websocket/index.ts'
 import { mountFetch, mountNode } from '../../src/node/index.ts'
 import { Http2Client, responseOf } from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
@@ -190,10 +191,11 @@ test('without a socket, a request continues the context of its caller, and leave
 })
 
 /** A WebSocket whose handlers enter who the client is, which middleware has said first. */
-function mapSocket(server: HttpServer, entering: Entering, said: string[]): void {
+function mapSocket(server: HttpServer, entering: Entering, said: string[], options: Partial<WebSocketOptions<unknown>> = {}): void {
   server.use((session, next) => entering.store.run(userOf(session), next))
   server.use(
     websocket('/socket', {
+      ...options,
       open: ({ session }) => entering.of('open', session),
       message(socket) {
         entering.of('message', socket.session)
@@ -240,5 +242,33 @@ test('also where several are on one connection', async (t) => {
       }),
     )
   client.session.destroy()
+  assert.deepEqual(entering.found, [])
+})
+
+test('also where their messages wait for a turn of the event loop', async (t) => {
+  const entering = new Entering()
+  const server = new HttpServer({ address: '127.0.0.1', port: 0, hosts: 'any', logger: null })
+  mapSocket(server, entering, [], { perMessageDeflate: true, maxMessageSize: '1MiB' })
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const message = frame(TEXT, deflateRawSync('x'.repeat(600_000), { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4), {
+    compressed: true,
+  })
+  const clients = await Promise.all(
+    USERS.map(async (user) => {
+      const client = await RawClient.connect(server.port)
+      const fields = `X-User: ${user}\r\nSec-WebSocket-Extensions: permessage-deflate\r\n`
+      client.send(`GET /socket HTTP/1.1\r\nHost: localhost\r\n${fields}${HANDSHAKE}\r\n`)
+      assert.equal((await client.message(true)).status, 101)
+      return { client, user }
+    }),
+  )
+  const each = 8
+  for (const { client } of clients) client.send(Buffer.concat(Array.from({ length: each }, () => message)))
+  for (const { client, user } of clients) {
+    const said = await client.atLeast(each * (2 + user.length))
+    assert.equal(said.toString('latin1').replaceAll(/[^a-z]/g, ''), user.repeat(each))
+    client.destroy()
+  }
   assert.deepEqual(entering.found, [])
 })
