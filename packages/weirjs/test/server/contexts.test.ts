@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { Writable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { constants, deflateRawSync } from 'node:zlib'
 
 import { HttpServer, type HttpSession } from '../../src/index.ts'
+import { accessLog } from '../../src/modules/log/index.ts'
 import { type WebSocketOptions, websocket } from '../../src/modules/websocket/index.ts'
 import { mountFetch, mountNode } from '../../src/node/index.ts'
 import { Http2Client, responseOf } from '../support/http2-client.ts'
@@ -170,6 +172,30 @@ test('nor does a request find what observers or code on the way of the connectio
   const client = await RawClient.connect(server.port)
   for (let i = 0; i < 3; i++) assert.equal((await client.get('/').message()).text, 'undefined')
   client.destroy()
+})
+
+test('observers of a request, and what is logged of it, do not find what the callers of other requests have entered', async () => {
+  const store = new AsyncLocalStorage<string>()
+  const found: (string | undefined)[] = []
+  const lines = new Writable({
+    write(_, _encoding, done) {
+      found.push(store.getStore())
+      done()
+    },
+  })
+  const server = new HttpServer({ logger: null })
+  server.observe({ end: () => void found.push(store.getStore()) })
+  const user = (): string => {
+    found.push(store.getStore())
+    return 'a user'
+  }
+  server.use(accessLog({ to: lines, user }))
+  server.get('/', () => turn('x'))
+  const ask = (name: string) => store.run(name, () => server.fetch(new Request('http://localhost/')))
+  await Promise.all((await Promise.all(USERS.map(ask))).map((response) => response.text()))
+  for (let i = 0; i < 3; i++) await turn()
+  assert.ok(found.length > 2 * USERS.length)
+  assert.deepEqual([...new Set(found)], [undefined])
 })
 
 test('without a socket, a request continues the context of its caller, and leaves it as it is', async () => {

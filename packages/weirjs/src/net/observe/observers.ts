@@ -3,6 +3,7 @@
 // Ends are collected and reported in a later turn of the event loop, so that no response waits for an observer. Records are frozen, so that no
 // observer can change what the next one sees.
 
+import { AsyncResource } from 'node:async_hooks'
 import { type Channel, channel } from 'node:diagnostics_channel'
 import { setImmediate } from 'node:timers'
 
@@ -55,6 +56,8 @@ export class Observers {
   /** The time read in this turn; -1 if the clock has not been read. */
   #latest = -1
   #ended: Recording[] = []
+  /** Of the server: whoever schedules the reports of a turn, they are about others, too. */
+  readonly #origin = new AsyncResource('weir.observers')
   #unsent: Unsent[] = []
   #isScheduled = false
   /** Wall time minus `#now()`, and when that was read. */
@@ -194,7 +197,7 @@ export class Observers {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(this.#onTurn)
+    this.#origin.runInAsyncScope(setImmediate, null, this.#onTurn)
   }
 
   readonly #onTurn = (): void => {
@@ -287,16 +290,12 @@ function endExchange(kind: RecordKind, exchange: Exchange): void {
   if (kind === 'upgrade' || !exchange.hasSwitched) exchange.end()
 }
 
+const ESCAPES: Readonly<Record<number, string>> = { 92: '\\\\', 13: '\\r', 10: '\\n', 9: '\\t' }
+
 /** Keeps printable ASCII and escapes everything else, so that the result can be logged. */
 export function escapedBytes(bytes: Uint8Array): string {
   let text = ''
-  for (const byte of bytes.subarray(0, FIRST_BYTES)) {
-    if (byte === 0x5c) text += '\\\\'
-    else if (byte === 0x0d) text += '\\r'
-    else if (byte === 0x0a) text += '\\n'
-    else if (byte === 0x09) text += '\\t'
-    else if (byte >= 0x20 && byte < 0x7f) text += String.fromCharCode(byte)
-    else text += `\\x${byte.toString(16).padStart(2, '0')}`
-  }
+  for (const byte of bytes.subarray(0, FIRST_BYTES))
+    text += ESCAPES[byte] ?? (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`)
   return text
 }
