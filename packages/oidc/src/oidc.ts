@@ -16,6 +16,7 @@ import {
   sessionsHandle,
 } from 'weirjs/sessions'
 
+import { ExchangeTurns } from './exchange-turns.ts'
 import { type ClientAuthentication, type Grant, type IdClaims, Provider, type UserInfo } from './provider.ts'
 import { idTokenIn, keptTokens, TokenKeeper, type Tokens } from './tokens.ts'
 import { MAX_LOGIN_MS, Transactions } from './transactions.ts'
@@ -161,6 +162,7 @@ class OidcModule implements Oidc {
   readonly #provider: Provider
   readonly #transactions: Transactions
   readonly #usedLogins: UsedLogins
+  readonly #turns = new ExchangeTurns()
   readonly #keeper: TokenKeeper | null
   /** The issuer and the client id of the logins. */
   readonly #client: string
@@ -277,12 +279,13 @@ class OidcModule implements Oidc {
     const transaction = states.length === 1 ? this.#transactions.take(session, states[0]!) : null
     if (transaction === null) throw new WeirError('WEIR_OIDC_RESPONSE', 'this browser has no such login in progress, or it took too long')
     const address = new URL(`${this.#callbackAddress(session)}?${request.queryString.replace(/^\?/, '')}`)
-    await this.#usedLogins.use(transaction.state, clockOf(session).wallTime(), async () => {
+    const signIn = async (): Promise<void> => {
       const grant = await this.#provider.exchange(clockOf(session), address, transaction)
       const principal = await this.#principalOf(grant)
       const now = clockOf(session).wallTime()
       this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#client, grant.tokens, now))
-    })
+    }
+    await this.#usedLogins.use(transaction.state, clockOf(session).wallTime(), () => this.#turns.inTurn(session, signIn))
     return response.redirect(transaction.path, 303)
   }
 
