@@ -50,13 +50,27 @@ async function asksDuring(work: () => Promise<void>): Promise<number> {
 
 test('a stream that is refused looks at no others', async () => {
   const { streams, get } = serve({ maxStreams: OTHERS })
-  const open = await Promise.all(Array.from({ length: OTHERS }, (_, i) => get(`/other/${i}/open`)))
+  const open = await Promise.all(Array.from({ length: OTHERS }, (_, i) => get(`/other${i}/${i}/open`)))
   await Promise.all(open.map(async ({ body }) => body!.cancel()))
   assert.equal(streams.size, OTHERS)
   const asks = await asksDuring(async () => {
     for (let i = 0; i < 20; i++) assert.equal((await get(`/late/${i}/1`)).status, 503)
   })
   assert.ok(asks <= 20, `${asks} keys were asked`)
+})
+
+test('one client has a part of maxStreams, and ends none of what others may still read', async () => {
+  const { streams, get } = serve({ maxStreams: 100 })
+  assert.match(await (await get('/other/ended/1')).text(), /"reason":"done"/)
+  const statuses: number[] = []
+  for (let i = 0; i < 60; i++) statuses.push((await get(`/greedy/${i}/open`)).status)
+  assert.deepEqual([statuses.filter((status) => status === 200).length, statuses.at(-1)], [39, 503])
+  for (let i = 0; i < 150; i++) assert.match(await (await get(`/quick/${i}/1`)).text(), /"reason":"done"/)
+  assert.ok(streams.size < 80, `${streams.size} streams`)
+  assert.equal((await get('/another/1/open')).status, 200)
+  const { size } = streams
+  assert.match(await (await get('/other/ended/1')).text(), /"reason":"done"/)
+  assert.equal(streams.size, size, 'it was still there')
 })
 
 test('one who may have no more ends none of what others may still read', async () => {

@@ -19,6 +19,9 @@ export abstract class SseFeed {
   /** @internal Listens from now on, beginning with the events that were missed since `lastEventId`. */
   abstract subscribe(lastEventId: string | null, session: HttpSession): AsyncIterable<EncodedEvent>
 
+  /** @internal Called before the response begins. @throws what refuses the client */
+  admit(_session: HttpSession): void {}
+
   /** @internal Whether nothing will ever come after this id, so that the client need not return. */
   isOver(_lastEventId: string): boolean {
     return false

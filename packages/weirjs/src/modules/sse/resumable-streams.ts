@@ -80,6 +80,7 @@ export const RESUMABLE_RULES = rules<ResumableOptions & { readonly clock?: Clock
   clock: forTests(),
 })
 
+const NONE: ReadonlySet<ResumableKey> = new Set()
 /** Retry-After for a client when all streams are in use. */
 const RETRY_MS = 5_000
 /** Anyone can be a client without a principal. */
@@ -89,6 +90,7 @@ const MOST_PROCESSES = 1_000
 
 /** What the keys of one client have. */
 interface Owned {
+  keys: number
   bytes: number
   readonly idle: Set<ResumableKey>
   idleBytes: number
@@ -173,13 +175,14 @@ export class ResumableStreams {
    *
    * @param start does the work: returns the events, without ids. The signal aborts when nothing more is needed: after `cancel`, at a limit,
    * and when the server stops. `kept` is the number of events that there are already, more than 0 only with `handOver`
-   * @throws WEIR_OVERLOADED if this process has `maxStreams` keys; WEIR_OPTION_INVALID
+   * @throws WEIR_OVERLOADED if this process has `maxStreams` keys, as does `sse` if the client has its part of them; WEIR_OPTION_INVALID
    */
   resumable(key: string, start: (signal: AbortSignal, kept: number) => AsyncIterable<RelayEvent | string>): SseFeed {
     checkKey(OWNER, key)
     if (typeof start !== 'function') throw invalid(OWNER, `resumable: start is ${shown(start)}, not a function`)
-    if (!this.#keys.has(key)) this.#makeRoom()
+    if (!this.#keys.has(key) && this.#keys.size - this.#idle.size >= this.#settings.maxStreams) throw this.#refusal()
     return new ResumableFeed(
+      (session) => this.#keys.has(key) || this.#makeRoom(ownerOf(session)),
       (lastEventId, session) => this.#watch(key, start, lastEventId, session),
       () => this.#keys.get(key)?.size ?? 0,
     )
@@ -202,10 +205,12 @@ export class ResumableStreams {
     const { stopping } = session.server
     let key = this.#keys.get(name)
     if (key === undefined) {
-      this.#makeRoom()
+      const owner = ownerOf(session)
+      this.#makeRoom(owner)
       const own = ownText(name)
-      key = new ResumableKey(this.#host, own, this.#channelOf(own), ownerOf(session), stopping)
+      key = new ResumableKey(this.#host, own, this.#channelOf(own), owner, stopping)
       this.#keys.set(own, key)
+      this.#ownedBy(owner).keys++
       session.waitUntil(key.settled)
       this.#begin()
     }
@@ -222,11 +227,23 @@ export class ResumableStreams {
     return keyedChannel('resumable events', this.#settings.name, key)
   }
 
-  /** @throws WEIR_OVERLOADED */
-  #makeRoom(): void {
+  /** For one more key of the owner, as in `#grow`. @throws WEIR_OVERLOADED */
+  #makeRoom(owner: Owner): void {
     const { maxStreams } = this.#settings
-    if (dropIdle(this.#idle, () => this.#keys.size < maxStreams)) return
-    throw new RetryLaterError('WEIR_OVERLOADED', ['maxStreams'], RETRY_MS, `${OWNER} has maxStreams keys, ${maxStreams}`)
+    const own = this.#owned.get(owner.key)
+    if (!dropIdle(own?.idle ?? NONE, () => this.#mayBegin(owner, own))) throw this.#refusal()
+    dropIdle(this.#idle, () => this.#keys.size < maxStreams)
+  }
+
+  #mayBegin(owner: Owner, own: Owned | undefined): boolean {
+    const { maxStreams } = this.#settings
+    const free = maxStreams - this.#keys.size + this.#idle.size - (own?.idle.size ?? 0)
+    return free > 0 && (own?.keys ?? 0) < Math.ceil(partOf(owner, free, maxStreams))
+  }
+
+  #refusal(): RetryLaterError {
+    const detail = `${OWNER} has maxStreams keys, ${this.#settings.maxStreams}, or the client its part of them`
+    return new RetryLaterError('WEIR_OVERLOADED', ['maxStreams'], RETRY_MS, detail)
   }
 
   /**
@@ -241,20 +258,16 @@ export class ResumableStreams {
     return mayGrow
   }
 
-  /**
-   * What one may have shrinks with the square of what is free: however many take all that they may, each leaves most of it to the next. Streams of
-   * others that have ended are free.
-   */
-  #mayTake({ isKnown }: Owner, { bytes, idleBytes }: Owned, by: number): boolean {
+  /** Streams of others that have ended are free. */
+  #mayTake(owner: Owner, { bytes, idleBytes }: Owned, by: number): boolean {
     const { maxMemory } = this.#settings
     const free = maxMemory - this.#bytes + this.#idleBytes - idleBytes
-    const most = (free ** 2 / maxMemory) * (isKnown ? 1 : UNKNOWN_PART)
-    return by <= free && bytes + by <= most
+    return by <= free && bytes + by <= partOf(owner, free, maxMemory)
   }
 
   #ownedBy({ key }: Owner): Owned {
     let owned = this.#owned.get(key)
-    if (owned === undefined) this.#owned.set(key, (owned = { bytes: 0, idle: new Set(), idleBytes: 0 }))
+    if (owned === undefined) this.#owned.set(key, (owned = { keys: 0, bytes: 0, idle: new Set(), idleBytes: 0 }))
     return owned
   }
 
@@ -262,7 +275,7 @@ export class ResumableStreams {
     const owned = this.#ownedBy(owner)
     this.#bytes += by
     owned.bytes += by
-    if (owned.bytes === 0 && owned.idle.size === 0) this.#owned.delete(owner.key)
+    if (owned.keys === 0) this.#owned.delete(owner.key)
   }
 
   /** Its bytes do not change while it is idle. */
@@ -282,6 +295,7 @@ export class ResumableStreams {
     if (this.#keys.get(key.name) !== key) return
     this.#keys.delete(key.name)
     this.#note(key)
+    this.#ownedBy(key.owner).keys--
     this.#take(key.owner, -key.bytes)
     if (this.#keys.size > 0) return
     this.#stopTimer?.()
@@ -317,6 +331,11 @@ export class ResumableStreams {
   }
 }
 
+/** What one may have shrinks with the square of what is free: however many take all that they may, each leaves most of it to the next. */
+function partOf({ isKnown }: Owner, free: number, all: number): number {
+  return (free ** 2 / all) * (isKnown ? 1 : UNKNOWN_PART)
+}
+
 /** Who has begun a stream. */
 function ownerOf(session: HttpSession): Owner {
   const principal = principalKey(OWNER, session)
@@ -324,11 +343,17 @@ function ownerOf(session: HttpSession): Owner {
 }
 
 class ResumableFeed extends SseFeed {
+  readonly #admit: (session: HttpSession) => unknown
   readonly #watch: (lastEventId: string | null, session: HttpSession) => AsyncIterable<EncodedEvent>
   readonly #count: () => number
 
-  constructor(watch: (lastEventId: string | null, session: HttpSession) => AsyncIterable<EncodedEvent>, count: () => number) {
+  constructor(
+    admit: (session: HttpSession) => unknown,
+    watch: (lastEventId: string | null, session: HttpSession) => AsyncIterable<EncodedEvent>,
+    count: () => number,
+  ) {
     super()
+    this.#admit = admit
     this.#watch = watch
     this.#count = count
   }
@@ -339,6 +364,10 @@ class ResumableFeed extends SseFeed {
 
   subscribe(lastEventId: string | null, session: HttpSession): AsyncIterable<EncodedEvent> {
     return this.#watch(lastEventId, session)
+  }
+
+  override admit(session: HttpSession): void {
+    this.#admit(session)
   }
 
   override isOver(lastEventId: string): boolean {

@@ -61,6 +61,7 @@ export function sse(session: HttpSession, source: SseSource, options: SseOptions
     throw invalid('sse', `the source must be a channel, an async iterable or a function that returns one, not ${kindOf(source)}`)
   const seen = SseFeed.is(source) ? lastEventId(session.request) : null
   if (seen !== null && (source as SseFeed).isOver(seen)) return session.response.noContent()
+  if (SseFeed.is(source)) source.admit(session)
   const stream = new SseStream(sourceOf(session, source), session.server.stopping, {
     greeting: encodeEvent(retry === undefined ? { comment: '' } : { retry }),
     farewell: encodeEvent(farewell),
