@@ -414,3 +414,18 @@ test('docs/local-threats.md names a test for each threat, and each of them exist
     )
   }
 })
+
+test('every program that verifies a password passes on the address of its client, so that one client cannot keep the others from logging in', () => {
+  const programs = ['examples', 'packages/create-weirjs/templates'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((path) => /(?<!\.test)\.ts$/.test(path) && !/node_modules|dist/.test(path))
+      .map((path) => [path, readFileSync(join(folder, path), 'utf8')] as const),
+  )
+  let calls = 0
+  for (const [path, text] of [...texts, ...programs].filter(([path]) => !/CHANGELOG|decisions/.test(path)))
+    for (const [, given] of text.matchAll(/verifyPassword\(([^()\n]+)\)/g)) {
+      assert.equal(given!.split(',').length, 3, `${path}: verifyPassword(${given})`)
+      calls++
+    }
+  assert.ok(calls >= 6, `${calls} calls`)
+})

@@ -19,7 +19,7 @@ export const accounts = (store: Store, { users, auth, limits, senderOf }: Access
     const signIn = { summary: 'Signs in', body: Credentials, use: [auth.open, limits.signIns] }
     mapPost('/session', { ...signIn, answers: { 204: null, 401: Problem } }, async ({ body }, session) => {
       await limits.guesses.enforce(body.name)
-      const { name, role } = await store.check(body.name, body.password)
+      const { name, role } = await store.check(body.name, body.password, session.clientAddress)
       await Promise.all([limits.guesses.refund(name), limits.signIns.refund(session)])
       users.signIn(session, { id: name, name, roles: [role] })
       return session.response.noContent()

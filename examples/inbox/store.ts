@@ -43,9 +43,10 @@ export class Store extends EventEmitter<{ message: [Message, Account]; revoked: 
     this.emit('revoked', account)
   }
 
-  async check(name: string, password: string): Promise<Account> {
+  /** @param from the address of the client: clients take turns */
+  async check(name: string, password: string, from: string): Promise<Account> {
     const account = this.accounts.get(name)
-    const isRight = await verifyPassword(password, account?.passwordHash ?? null)
+    const isRight = await verifyPassword(password, account?.passwordHash ?? null, from)
     if (!isRight || account === undefined || this.accounts.get(name) !== account) throw new HttpError(401, 'Wrong name or password.')
     return account
   }

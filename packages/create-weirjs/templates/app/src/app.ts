@@ -51,7 +51,7 @@ export function createServer({ folder, ...options }: AppOptions): HttpServer {
 
   server.mapPost('/api/sign-in', { use: [auth.open, guesses], body: Credentials }, async ({ body }, session) => {
     const user = store.user(body.name)
-    if (!(await verifyPassword(body.password, user?.password ?? null)) || user === null)
+    if (!(await verifyPassword(body.password, user?.password ?? null, session.clientAddress)) || user === null)
       return session.response.unauthorized('Name or password is wrong.')
     users.signIn(session, { id: String(user.id), name: user.name })
     return { name: user.name }
