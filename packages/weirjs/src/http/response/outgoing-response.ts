@@ -145,17 +145,17 @@ export class OutgoingResponse {
 
   json(value: unknown): this {
     if (this.#holdsJson) this.#setContent(NO_CONTENT, undefined, JSON_TYPE)
-    else this.#setText(jsonTextOf(value, this.#serialize), JSON_TYPE)
+    else this.#setContent({ kind: 'text', text: jsonTextOf(value, this.#serialize) }, undefined, JSON_TYPE)
     this.jsonValue = value
     return this
   }
 
   text(text: string): this {
-    return this.#setText(text, TEXT_TYPE)
+    return this.#setContent(textContent(text), undefined, TEXT_TYPE)
   }
 
   html(html: string): this {
-    return this.#setText(html, HTML_TYPE)
+    return this.#setContent(textContent(html), undefined, HTML_TYPE)
   }
 
   body(bytes: Uint8Array, type?: string): this {
@@ -228,17 +228,6 @@ export class OutgoingResponse {
     this.#isTypeSet = false
     this.bodies = 0 // what fails after all replaces what was to be sent
     return this.#setContent({ kind: 'text', text: JSON.stringify(problem), problem }, undefined, PROBLEM_TYPE)
-  }
-
-  #setText(text: string, type: string): this {
-    this.#change()
-    if (typeof text !== 'string') throw unsendable(text, 'text')
-    if (this.bodies === 0) this.bodies = 1
-    else this.#countAnother()
-    this.#replaceContent({ kind: 'text', text })
-    if (!this.#isTypeSet) this.type = type
-    this.isAnswered = true
-    return this
   }
 
   #setContent(content: ResponseContent, type: string | undefined, fallbackType: string | null): this {
@@ -349,7 +338,7 @@ export class OutgoingResponse {
 
   /** Sends a value as JSON, whatever holds values back. @param type unless the handler has set one; null for `application/json` */
   sendJson(value: unknown, type: string | null): void {
-    this.#setText(jsonTextOf(value, this.#serialize), type ?? JSON_TYPE)
+    this.#setContent({ kind: 'text', text: jsonTextOf(value, this.#serialize) }, undefined, type ?? JSON_TYPE)
   }
 
   /** Sets Content-Type, unless the handler has. */
@@ -416,6 +405,11 @@ export class OutgoingResponse {
 }
 
 /** For callers in plain JavaScript: finds what cannot be sent before the response is on the wire. */
+function textContent(text: string): ResponseContent {
+  if (typeof text !== 'string') throw unsendable(text, 'text')
+  return { kind: 'text', text }
+}
+
 function unsendable(value: unknown, wanted: string): WeirError {
   return new WeirError('WEIR_RESULT_UNSENDABLE', `${kindOf(value)} is not ${wanted}`)
 }

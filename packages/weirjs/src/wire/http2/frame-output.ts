@@ -29,7 +29,7 @@ export class FrameOutput {
     this.bytes = NO_BYTES
     this.end = 0
     this.#guess = Math.min(LARGEST_OWN_BYTES, Math.max(SMALLEST_BYTES, end))
-    if (end > LARGEST_OWN_BYTES || !isLent(bytes)) return bytes.subarray(0, end)
+    if (end > LARGEST_OWN_BYTES || bytes.length <= LARGEST_OWN_BYTES || !isLent(bytes)) return bytes.subarray(0, end)
     const own = Buffer.allocUnsafe(end)
     bytes.copy(own, 0, 0, end)
     giveBack(bytes)
@@ -40,7 +40,7 @@ export class FrameOutput {
     const bytes = Math.max(needed, 2 * this.bytes.length, this.#guess)
     const larger = bytes <= LARGEST_OWN_BYTES || needed > BLOCK_BYTES ? Buffer.allocUnsafe(bytes) : lend(Math.min(bytes, BLOCK_BYTES))
     this.bytes.copy(larger, 0, 0, this.end)
-    if (isLent(this.bytes)) giveBack(this.bytes)
+    if (this.bytes.length > LARGEST_OWN_BYTES && isLent(this.bytes)) giveBack(this.bytes)
     this.bytes = larger
   }
 }

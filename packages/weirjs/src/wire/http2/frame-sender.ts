@@ -118,7 +118,6 @@ export class FrameSender<T> {
       const at = this.#writeDataHead(stream, length, isLast)
       this.output.bytes.set(bytes, at)
       this.output.end = at + length
-      this.#count(stream, length)
       this.#allowances.earnFrame()
       if (isLast) this.#endSending(stream)
       else this.#markDry(stream)
@@ -143,7 +142,6 @@ export class FrameSender<T> {
     if (byteLength === text.length) writeLatin1(this.output.bytes, at, text)
     else this.output.bytes.write(text, at, 'utf8')
     this.output.end = at + byteLength
-    this.#count(stream, byteLength)
     this.#endSending(stream)
   }
 
@@ -312,18 +310,14 @@ export class FrameSender<T> {
     )
   }
 
-  /** @returns where the payload goes, for which there is room */
+  /** The payload follows, and counts as sent. @returns where it goes: there is room for it */
   #writeDataHead(stream: Http2Stream<T>, length: number, isEnd: boolean): number {
     const bytes = this.output.reserve(FRAME_HEAD_BYTES + length)
-    return writeFrameHead(bytes, this.output.end, length, DATA, isEnd ? END_STREAM : 0, stream.id)
-  }
-
-  /** Bytes have been put into a frame. */
-  #count(stream: Http2Stream<T>, length: number): void {
     stream.sendWindow -= length
     stream.sentBytes += length
     this.sentDataBytes += length
     this.#sendWindow -= length
+    return writeFrameHead(bytes, this.output.end, length, DATA, isEnd ? END_STREAM : 0, stream.id)
   }
 
   #enqueue(stream: Http2Stream<T>): void {
@@ -351,7 +345,6 @@ export class FrameSender<T> {
     this.output.end = at + length
     stream.queuedBytes -= length
     this.queuedBytes -= length
-    this.#count(stream, length)
     if (length === wanted) this.#allowances.earnFrame()
     else this.#allowances.earnPart(length)
     if (isAll || stream.sendWindow <= 0) this.#scheduler.remove(stream)

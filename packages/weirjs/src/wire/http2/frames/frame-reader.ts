@@ -264,7 +264,7 @@ export class FrameReader {
     const length = (bytes[at]! << 16) | (bytes[at + 1]! << 8) | bytes[at + 2]!
     const type = bytes[at + 3]!
     const flags = bytes[at + 4]!
-    const stream = uint31(bytes, at + 5)
+    const stream = ((bytes[at + 5]! & 0x7f) << 24) | (bytes[at + 6]! << 16) | (bytes[at + 7]! << 8) | bytes[at + 8]!
     if (!this.hasBegun && (type !== SETTINGS || (flags & ACK) !== 0)) throw new Http2Error('PREFACE_SETTINGS')
     if (length > this.#maxFrameBytes) throw new Http2Error('FRAME_TOO_LARGE')
     if (this.#blockStream !== 0 && (type !== CONTINUATION || stream !== this.#blockStream)) throw new Http2Error('BLOCK_INTERRUPTED')
