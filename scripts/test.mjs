@@ -37,8 +37,8 @@ for (let i = 0; i < given.length; i++) {
 const isQuick = words.length === 0 && !isAll
 
 /**
- * What `npm test` leaves to `npm run test:all`: the whole system with browsers, proxies, compilers and S3; and in the packages what takes
- * seconds because it starts many processes or tries very many cases.
+ * What `npm test` leaves to `npm run test:all`: the whole system with browsers, proxies, compilers and S3; and in the packages what takes ten
+ * seconds or more because it starts many processes, tries very many cases, or measures memory.
  */
 const SLOW = [
   'test/e2e/',
@@ -48,10 +48,21 @@ const SLOW = [
   'test/proxies/',
   'test/site/',
   'test/uploads/',
+  'packages/acme/test/processes',
+  'packages/dev/test/cli/',
   'packages/dev/test/recorded-suites',
   'packages/oidc/test/browser',
   'packages/rpc/test/conformance/',
+  'packages/rpc/test/volume',
+  'packages/weirjs/test/modules/decompression',
+  'packages/weirjs/test/modules/kept-texts',
+  'packages/weirjs/test/modules/linear-masking',
   'packages/weirjs/test/modules/relay/rooms-processes',
+  'packages/weirjs/test/modules/resumable-processes',
+  'packages/weirjs/test/properties/small-pieces-memory',
+  'packages/weirjs/test/routing/compiler-cost',
+  'packages/weirjs/test/server/held-files',
+  'packages/weirjs/test/server/idle-memory',
   'packages/weirjs/test/slow-clients', // by a program that lasts for seconds, whatever the load
 ]
 const isSlow = (file) => SLOW.some((start) => file.startsWith(`build/${start}`))
@@ -89,14 +100,20 @@ function asOneFile(files, name) {
 /** Tests in these folders share nothing, so many of them take one process: a process for each file would double their CPU time. */
 const TOGETHER = [
   'src',
-  ...['body', 'conformance', 'explain', 'http2', 'observers', 'program-errors', 'properties', 'routing', 'server'].map(
+  ...['body', 'conformance', 'explain', 'http2', 'modules', 'observers', 'program-errors', 'properties', 'routing', 'server'].map(
     (name) => `test/${name}`,
   ),
 ].map((folder) => `packages/weirjs/${folder}`)
 /** They look at the memory of their process, which is to hold nothing of others. */
-const ALONE = ['body/multipart-memory', 'properties/small-pieces-memory', 'server/held-files', 'server/idle-memory'].map(
-  (name) => `build/packages/weirjs/test/${name}.test.js`,
-)
+const ALONE = [
+  'body/multipart-memory',
+  'modules/decompression',
+  'modules/kept-texts',
+  'modules/linear-masking',
+  'properties/small-pieces-memory',
+  'server/held-files',
+  'server/idle-memory',
+].map((name) => `build/packages/weirjs/test/${name}.test.js`)
 /** The most files in one process: they run one after the other. */
 const MOST_TOGETHER = 30
 
