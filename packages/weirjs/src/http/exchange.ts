@@ -7,7 +7,7 @@ import type { BagKey } from './bag.ts'
 import type { ConnectionInfo, ForwardedClient } from './connection-info.ts'
 import type { Serialize } from './json-engine.ts'
 import { ON_GRACE_OVER } from './notes.ts'
-import type { HttpRequest } from './request/request.ts'
+import { abortRequest, type HttpRequest } from './request/request.ts'
 import { OutgoingResponse } from './response/outgoing-response.ts'
 import { HttpResponse, outgoingOf } from './response/response.ts'
 import type { RouteMatch } from './route-info.ts'
@@ -159,6 +159,11 @@ export class Exchange implements SessionSource {
     own.isTaken = true
     if (other !== null) outgoingOf(other).isTaken = true
     return next
+  }
+
+  /** Tells code of the program, in its own context: other code may have ended the request, such as a timer for all requests. */
+  abort(reason: Error): void {
+    this.context.runInAsyncScope(abortRequest, null, this.request, reason)
   }
 
   /** The grace of `stop` is over. @returns whether the response is going to say so itself */

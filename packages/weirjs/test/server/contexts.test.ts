@@ -198,6 +198,35 @@ test('observers of a request, and what is logged of it, do not find what the cal
   assert.deepEqual([...new Set(found)], [undefined])
 })
 
+for (const end of ['requestTimeout', 'its caller'] as const)
+  test(`what listens to the signal of a request runs in its context, whoever ends it: ${end}`, async (t) => {
+    const alive = setInterval(() => {}, 1000) // timeouts do not keep the process alive
+    t.after(() => clearInterval(alive))
+    const store = new AsyncLocalStorage<string>()
+    const found: string[] = []
+    const server = new HttpServer({ logger: null, timeouts: end === 'requestTimeout' ? { requestTimeout: 20 } : {} })
+    const work = (session: HttpSession): Promise<string> =>
+      new Promise((resolve) =>
+        session.signal.addEventListener('abort', () => {
+          found.push(`${userOf(session)} is ${store.getStore()}`)
+          resolve('ended')
+        }),
+      )
+    server.get('/', (_, session) => work(session))
+    const callers = USERS.map((user) => {
+      const controller = new AbortController()
+      const request = new Request('http://localhost/', { headers: { 'X-User': user }, signal: controller.signal })
+      return { controller, response: store.run(user, () => server.fetch(request)) }
+    })
+    await turn()
+    if (end === 'its caller') for (const { controller } of callers) store.run('another', () => controller.abort())
+    await Promise.allSettled(callers.map(({ response }) => response))
+    assert.deepEqual(
+      found,
+      USERS.map((user) => `${user} is ${user}`),
+    )
+  })
+
 test('without a socket, a request continues the context of its caller, and leaves it as it is', async () => {
   const store = new AsyncLocalStorage<string>()
   const server = new HttpServer({ logger: null })

@@ -11,7 +11,7 @@ import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { type BodyEngine, type FieldList, GATHERED, type RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge } from '../../http/body/body-mode.ts'
 import type { Exchange, ExchangeCarrier } from '../../http/exchange.ts'
-import { abortRequest, causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
+import { causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts'
 import { fieldsBelow, placeBelow } from '../../http/response/base-path-fields.ts'
 import { problemFor } from '../../http/response/error-problem.ts'
 import { OutgoingResponse } from '../../http/response/outgoing-response.ts'
@@ -205,7 +205,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     if (exchange === null) return
     this.body?.fail(error)
     if (this.work <= state.GATES) this.#refuse(this.#supersede(exchange), error)
-    else if (error.fault === 'transport') abortRequest(exchange.request, error)
+    else if (error.fault === 'transport') exchange.abort(error)
   }
 
   /** Answers in place of a handler whose time is over. @param elapsedMs since the last tick */
@@ -372,7 +372,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   /** Tells the code that works on the request that its result is no longer needed. */
   interrupt(error: Error): void {
     this.body?.fail(error)
-    if (this.exchange !== null) abortRequest(this.exchange.request, error)
+    this.exchange?.abort(error)
   }
 
   /** The exchange is cut off. */

@@ -6,7 +6,6 @@
 import { trimBlanks } from '../../base/ascii.ts'
 import { WeirError } from '../../base/errors.ts'
 import { isTooLarge } from '../../http/body/body-mode.ts'
-import { abortRequest } from '../../http/request/request.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { Head } from '../../wire/head/head.ts'
 import type { WireConnection } from '../../wire/http1/connection.ts'
@@ -77,7 +76,7 @@ export class Http1Carrier implements Carrier {
   /** The client has ended its side. */
   onEnd(): void {
     const { cycle } = this
-    if (isAtWork(cycle)) abortRequest(cycle.exchange!.request, new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
+    if (isAtWork(cycle)) cycle.exchange!.abort(new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
   }
 
   /** The request cannot be read to its end. */
