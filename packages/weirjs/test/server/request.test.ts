@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 
+import { RequestHeaders } from '../../src/http/request/headers.ts'
 import { type HttpRequest, type HttpServer, RequestExpiredError } from '../../src/index.ts'
 import { gate, inBothReadModes, type Serve, within } from '../support/serving.ts'
 
@@ -525,3 +526,21 @@ function nameOfError(act: () => unknown): string {
 function expiredAt(route: string, member: string): (error: unknown) => boolean {
   return (error) => error instanceof RequestExpiredError && error.message.includes(route) && error.message.includes(member)
 }
+
+test('toJSON of headers reads each field once, however many there are, and joins repeated ones as get does', () => {
+  const fields: [string, string][] = [
+    ['A', '1'],
+    ['Cookie', 'a=b'],
+    ['a', '2'],
+    ['cookie', 'c=d'],
+    ['empty', ''],
+    ['EMPTY', ''],
+    ['__proto__', 'x'],
+  ]
+  const headers = new RequestHeaders({
+    get: () => assert.fail('a field was looked up'),
+    entries: () => fields.values(),
+  })
+  const expected = Object.assign(Object.create(null), { a: '1, 2', cookie: 'a=b; c=d', empty: ', ', ['__proto__']: 'x' })
+  assert.deepEqual(headers.toJSON(), expected)
+})

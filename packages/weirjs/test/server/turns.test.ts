@@ -262,6 +262,47 @@ for (const { what, options, bytes } of bodies) {
   })
 }
 
+/** How many times as much as one connection all of them read in one part of a turn, and the row that goes beyond it. */
+const ROWS = 8 + 1
+const CLIENTS = 60
+
+/** Connections that send the same at the same time. */
+async function beginAll(t: TestContext, options: ServerOptions, bytes: Buffer, map: (server: HttpServer) => void): Promise<void> {
+  const server = new HttpServer({ hosts: 'any', port: 0, logger: null, ...options })
+  map(server)
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => RawClient.connect(server.port)))
+  t.after(() => clients.forEach((client) => void client.destroy()))
+  await eventually(() => server.connections === CLIENTS, 'all connections') // so that one turn reads from all of them
+  for (const client of clients) client.send(bytes)
+}
+
+for (const { what, options, bytes } of [
+  { what: 'requests in HTTP/1.1', options: {}, bytes: Buffer.from(head1().repeat(REQUESTS)) },
+  { what: 'requests in HTTP/2', options: { http2: 'cleartext' as const }, bytes: frames2(REQUESTS) },
+])
+  test(`${what}, of many connections: few in one turn`, async (t) => {
+    const turns = new Turns(t)
+    await beginAll(t, options, bytes, (server) => server.mapGet('/', () => turns.count()))
+    await eventually(() => turns.all === CLIENTS * REQUESTS, 'all requests')
+    assert.ok(turns.most <= PARTS * ROWS * REQUESTS + CLIENTS, `${turns.most} in one turn`)
+  })
+
+for (const { what, options, bytes } of bodies)
+  test(`${what}, of many connections: few in one turn`, async (t) => {
+    const turns = new Turns(t)
+    const part = bytes.subarray(0, 24_000)
+    const unit = options.http2 === undefined ? '1\r\na\r\n'.length : frameOfOne.length
+    await beginAll(t, options, part, (server) =>
+      server.mapPost('/', { body: 'stream', minBodyRate: 0 }, async (_, { request }) => {
+        for await (const piece of request.bodyStream()) for (let i = 0; i < piece.length; i++) turns.count()
+      }),
+    )
+    await eventually(() => turns.all >= CLIENTS * Math.floor(part.length / unit - 20), 'what was sent of the bodies')
+    assert.ok(turns.most <= PARTS * ROWS * PIECES + CLIENTS, `${turns.most} in one turn`)
+  })
+
 test('tables whose rows take long to make share a turn, however many clients ask for one at once', async (t) => {
   const turns = new Turns(t)
   const server = new HttpServer({ logger: null })

@@ -1,6 +1,8 @@
 // What requests may know about the connection on which they arrived, in either protocol.
 
 import type { Clock } from '../../base/clock.ts'
+import { FairQueue } from '../../base/fair-queue.ts'
+import { networkOf } from '../../formats/client-network.ts'
 import type { ClientCertificate, Forwarding, HostRule, SocketPeer } from '../../http/connection-info.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 
@@ -9,22 +11,27 @@ import type { ConnectionHost } from './connection-host.ts'
 import { connectionId, nextConnection } from './connection-id.ts'
 import { clientAddressOf, clientPortOf, isProxiedTls, type Peer, socketPeerOf } from './peer.ts'
 
-/** How many requests of one connection are read in a row, before the event loop turns to others. */
-const REQUESTS_IN_A_ROW = 64
-/** The same in bytes of their heads. Over HTTP/2 a head of 64 KB may be received in 60 bytes. */
-const HEAD_BYTES_IN_A_ROW = 64 * 1024
 /**
- * The same in bytes of completed bodies. Most bodies arrive in the same read as their request: with a smaller number, each such read would end the
- * row.
+ * How much one connection reads in a row, before the event loop turns to others: 64 requests, or 64 KiB of their heads. Over HTTP/2 a head of 64 KB
+ * may be received in 60 bytes.
  */
-const BODY_BYTES_IN_A_ROW = 1024 * 1024
+const WORK_IN_A_ROW = 64 * 1024
+const WORK_OF_REQUEST = 1024
+/** A MiB of completed bodies. Most bodies arrive in the same read as their request: with a smaller number, each such read would end the row. */
+const BODY_BYTES_FOR_WORK = 16
 /**
- * The same in characters of responses that are text. A request of some hundred bytes may have a large one, which takes time to make even if only its
- * head is sent. Bytes are there already, as in an echo: to rest so often would cost more than they do.
+ * 256 Ki characters of responses that are text. A request of some hundred bytes may have a large one, which takes time to make even if only its head is
+ * sent. Bytes are there already, as in an echo: to rest so often would cost more than they do.
  */
-const TEXT_IN_A_ROW = 256 * 1024
-/** The same in pieces of bodies. A chunk of one byte takes six bytes on the wire, and as much time as a large one. */
+const TEXT_FOR_WORK = 4
+/** Pieces of bodies. A chunk of one byte takes six bytes on the wire, and as much time as a large one. */
 export const PIECES_IN_A_ROW = 4_096
+const WORK_OF_PIECE = WORK_IN_A_ROW / PIECES_IN_A_ROW
+
+/** The same for all connections together: a client may have hundreds. It does not hold up the first request that a connection reads in a turn. */
+const turns = FairQueue.turns(8 * WORK_IN_A_ROW)
+/** Work that `turns` does not know of yet: to tell it of each request would plan a callback in each turn of the event loop. */
+let uncounted = 0
 
 /** The base of connections. */
 export abstract class RequestSource {
@@ -38,11 +45,7 @@ export abstract class RequestSource {
   #id: number | string = nextConnection()
   /** How many requests it has carried. */
   requests = 0
-  #requestsInARow = 0
-  #headBytesInARow = 0
-  #bodyBytesInARow = 0
-  #textInARow = 0
-  #piecesInARow = 0
+  #workInARow = 0
   /** Enough requests, or pieces of bodies, have been read in a row: the rest waits for the next turn of the event loop. */
   protected isAtRest = false
   /** The same inside a body. */
@@ -60,39 +63,60 @@ export abstract class RequestSource {
   /** Reads what has been received. */
   abstract run(): void
 
-  /**
-   * A request begins. Rests are counted over all turns, not within each: that costs almost nothing, and a connection with one request a turn is
-   * at rest only when it waits for the client.
-   */
+  /** Whether something has been received and not been read. */
+  protected abstract readonly hasMore: boolean
+
+  /** A request begins. */
   protected countRequest(headBytes: number): void {
     this.requests++
-    this.#headBytesInARow += headBytes
-    if (++this.#requestsInARow >= REQUESTS_IN_A_ROW || this.#headBytesInARow >= HEAD_BYTES_IN_A_ROW) this.#rest()
+    const work = headBytes > WORK_OF_REQUEST ? headBytes : WORK_OF_REQUEST
+    uncounted += work
+    if ((this.#workInARow += work) >= WORK_IN_A_ROW || uncounted >= WORK_IN_A_ROW) this.#endRow()
   }
 
   /** A body is complete. Many bodies may each lack one last byte, so that one read completes all of them for their handlers. */
   protected countBody(bytes: number): void {
-    this.#bodyBytesInARow += bytes
-    if (this.#bodyBytesInARow >= BODY_BYTES_IN_A_ROW) this.#rest()
+    this.#count(bytes / BODY_BYTES_FOR_WORK)
   }
 
   /** A response has been made. One that is streamed takes turns of its own. */
   countResponse({ content }: OutgoingResponse): void {
-    if (content.kind === 'text') this.#textInARow += content.text.length
-    if (this.#textInARow >= TEXT_IN_A_ROW) this.#rest()
+    if (content.kind !== 'text') return
+    const work = content.text.length / TEXT_FOR_WORK
+    uncounted += work
+    if ((this.#workInARow += work) >= WORK_IN_A_ROW || uncounted >= WORK_IN_A_ROW) this.#endRow()
   }
 
   /** A piece of a body has been read. */
   protected countPiece(): void {
-    if (++this.#piecesInARow < PIECES_IN_A_ROW) return
-    this.isBodyAtRest = true
-    this.#rest()
+    this.#count(WORK_OF_PIECE)
+    this.isBodyAtRest = this.isAtRest
   }
 
-  #rest(): void {
-    this.#requestsInARow = this.#headBytesInARow = this.#bodyBytesInARow = this.#textInARow = this.#piecesInARow = 0
+  /** The same is written out where every request comes along. */
+  #count(work: number): void {
+    uncounted += work
+    if ((this.#workInARow += work) >= WORK_IN_A_ROW || uncounted >= WORK_IN_A_ROW) this.#endRow()
+  }
+
+  /**
+   * This connection has read a row, or all of them together. Rows are counted over all turns, not within each: that costs almost nothing, and a connection
+   * with one request a turn is at rest only when it waits for the client.
+   */
+  #endRow(): void {
+    if (uncounted >= WORK_IN_A_ROW) {
+      // While the turn is over, every connection comes here, and rests if it has more to read.
+      if (turns.isOver) uncounted = WORK_IN_A_ROW
+      else {
+        turns.spend(uncounted)
+        uncounted = 0
+      }
+    }
+    if (this.#workInARow < WORK_IN_A_ROW && !(turns.isOver && this.hasMore)) return
+    this.#workInARow = 0
+    if (this.isAtRest) return
     this.isAtRest = true
-    setImmediate(endRest, this)
+    turns.wait(networkOf(this.clientAddress), () => this.#endRest())
   }
 
   /** `run` leaves something for the next turn. @returns false */
@@ -101,8 +125,7 @@ export abstract class RequestSource {
     return false
   }
 
-  /** @internal */
-  endRest(): void {
+  #endRest(): void {
     this.isAtRest = this.isBodyAtRest = false
     if (!this.#isHeldUp) return
     this.#isHeldUp = false
@@ -154,8 +177,4 @@ export abstract class RequestSource {
     if (typeof this.#id === 'number') this.#id = connectionId(this.#id)
     return this.#id
   }
-}
-
-function endRest(source: RequestSource): void {
-  source.endRest()
 }

@@ -83,12 +83,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   get isBusy(): boolean {
-    return this.#wire.isBusy || this.#hasMore
-  }
-
-  /** Whether more requests have been received, and wait for the next turn. */
-  get #hasMore(): boolean {
-    return this.isAtRest && this.#wire.waitingBytes > 0
+    return this.#wire.isBusy || (this.isAtRest && this.hasMore) // more requests wait for the next turn
   }
 
   get isIdle(): boolean {
@@ -114,6 +109,10 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   get records(): ConnectionRecords {
     this.#records ??= new ConnectionRecords(this.host.observers, this)
     return this.#records
+  }
+
+  protected get hasMore(): boolean {
+    return this.#wire.waitingBytes > 0
   }
 
   // Events of the transport.

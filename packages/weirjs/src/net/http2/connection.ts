@@ -89,6 +89,10 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     return this.#deadlines.phase === phase.IDLE && this.#exchanges.size === 0 && !this.isAtRest && this.transport.unsentBytes === 0
   }
 
+  protected get hasMore(): boolean {
+    return this.wire.frames.unreadBytes > 0
+  }
+
   get records(): SentRecords {
     this.#records ??= new SentRecords(this.host.observers, this.output)
     return this.#records
@@ -161,7 +165,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** @returns whether there may be more to do */
   #step(): boolean {
     const { wire } = this
-    if (this.isAtRest && (wire.frames.unreadBytes > 0 || wire.mayBegin)) {
+    if (this.isAtRest && (this.hasMore || wire.mayBegin)) {
       this.#passOn()
       wire.rest()
       return this.holdUp()
