@@ -11,8 +11,10 @@ class Owner implements DecoderOwner {
   readonly name: string
   readonly decoderBytes: number
   readonly log: string[]
+  readonly client: string
 
-  constructor(name: string, decoderBytes: number, log: string[]) {
+  constructor(name: string, decoderBytes: number, log: string[], client: string) {
+    this.client = client
     this.name = name
     this.decoderBytes = decoderBytes
     this.log = log
@@ -33,7 +35,7 @@ class Owner implements DecoderOwner {
 function memory(allBytes: number) {
   const clock = new TestClock()
   const log: string[] = []
-  const owner = (name: string, bytes: number) => new Owner(name, bytes, log)
+  const owner = (name: string, bytes: number, client = '192.0.2.1') => new Owner(name, bytes, log, client)
   return { all: new DecoderMemory(clock, allBytes), clock, log, owner }
 }
 
@@ -88,9 +90,10 @@ test('small ones overtake large ones that wait, in memory of their own', () => {
   assert.equal(log.filter((line) => line.startsWith('large')).length, 7)
   assert.equal(log.filter((line) => line.startsWith('small')).length, 56)
   all.leave(large[0]!)
-  assert.deepEqual(log.slice(63), ['large 7 starts'])
+  assert.deepEqual(log.slice(63), ['large 7 starts', 'small 56 starts'], 'the first of both kinds take turns')
   all.leave(small[0]!)
-  assert.deepEqual(log.slice(64), ['small 56 starts'])
+  all.leave(small[1]!)
+  assert.deepEqual(log.slice(65), ['small 57 starts'])
 })
 
 test('a large one is not kept waiting by small ones that come later', () => {
@@ -103,6 +106,25 @@ test('a large one is not kept waiting by small ones that come later', () => {
     all.leave(small[i]!)
   }
   assert.deepEqual(log.slice(512, 514), ['large starts', 'later 0 starts'])
+})
+
+test('clients take turns: none waits for all bodies of another, whatever their size', () => {
+  for (const [flooding, asking] of [
+    [BROTLI_BYTES, BROTLI_BYTES],
+    [GZIP_BYTES, GZIP_BYTES],
+    [GZIP_BYTES, BROTLI_BYTES],
+    [BROTLI_BYTES, GZIP_BYTES],
+  ] as const) {
+    const { all, log, owner } = memory(REAL_BYTES)
+    const flood = Array.from({ length: 2_000 }, (_, i) => owner(`flood ${i}`, flooding))
+    for (const one of flood) all.enter(one)
+    all.enter(owner('other', asking, '192.0.2.2'))
+    const begun = log.length
+    // A large one needs the room of 65 small ones.
+    let ended = 0
+    for (; !log.includes('other starts'); ended++) all.leave(flood[ended]!)
+    assert.ok(ended <= 70, `${ended} of ${begun} had to end`)
+  }
 })
 
 test('of those that are idle, the largest are given up, and no more than are needed', async () => {

@@ -1,5 +1,5 @@
 // The memory of all decoders of the process. A decoder allocates its window when it reads the first bytes, before it returns anything, so fifty
-// bytes on the wire may take megabytes. Bodies that do not fit wait their turn, in order of arrival.
+// bytes on the wire may take megabytes. Bodies that do not fit wait their turn: clients take turns, and the bodies of one start in order of arrival.
 //
 // Part of the memory is only for small decoders, which overtake waiting large ones there.
 //
@@ -7,6 +7,7 @@
 // wait, a decoder that has waited for its client or its reader for some seconds, all in all, is given up.
 
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { FairQueue } from '../../base/fair-queue.ts'
 
 /** For all decoders together: seven of the largest window of Brotli that is accepted, or five hundred of gzip. */
 const ALL_BYTES = 32 * 1024 * 1024
@@ -20,6 +21,8 @@ const LOOK_MS = 1_000
 
 /** A body that needs a decoder. */
 export interface DecoderOwner {
+  /** The network of its client. */
+  readonly client: string
   /** The most memory that its decoder takes. */
   readonly decoderBytes: number
   /** How long it has been waiting for its client or its reader in total: a byte now and then does not let it stay. */
@@ -30,14 +33,45 @@ export interface DecoderOwner {
   giveUp(): void
 }
 
+/** Owners that wait for memory of one kind. */
+class Line {
+  readonly #owners = new Set<DecoderOwner>()
+  readonly #queue = new FairQueue<DecoderOwner>()
+  #first: DecoderOwner | null = null
+
+  get size(): number {
+    return this.#owners.size
+  }
+
+  add(owner: DecoderOwner): void {
+    this.#owners.add(owner)
+    this.#queue.add(owner.client, owner)
+  }
+
+  /** @returns whether it waited */
+  delete(owner: DecoderOwner): boolean {
+    if (this.#first === owner) this.#first = null
+    else this.#queue.delete(owner.client, owner)
+    return this.#owners.delete(owner)
+  }
+
+  /** The owner whose turn it is, until it is deleted; null for none. @param onNew called when it becomes the first */
+  first(onNew: () => void): DecoderOwner | null {
+    if (this.#first !== null) return this.#first
+    this.#first = this.#queue.next()
+    if (this.#first !== null) onNew()
+    return this.#first
+  }
+}
+
 export class DecoderMemory {
   readonly clock: Clock
   readonly #allBytes: number
   readonly #working = new Set<DecoderOwner>()
-  /** The waiting owners, with their place in the order of arrival. */
-  readonly #waitingSmall = new Map<DecoderOwner, number>()
-  readonly #waitingLarge = new Map<DecoderOwner, number>()
-  #arrivals = 0
+  readonly #waitingSmall = new Line()
+  readonly #waitingLarge = new Line()
+  /** Whether the first large one has been the first for longer than the first small one. */
+  #isLargeBefore = false
   #smallBytes = 0
   #largeBytes = 0
   #stopLooking: (() => void) | null = null
@@ -49,7 +83,7 @@ export class DecoderMemory {
 
   /** Starts `owner` now, or as soon as there is room. */
   enter(owner: DecoderOwner): void {
-    this.#waitingFor(owner).set(owner, this.#arrivals++)
+    this.#waitingFor(owner).add(owner)
     this.#admit()
   }
 
@@ -60,7 +94,7 @@ export class DecoderMemory {
     this.#admit()
   }
 
-  #waitingFor(owner: DecoderOwner): Map<DecoderOwner, number> {
+  #waitingFor(owner: DecoderOwner): Line {
     return isSmall(owner) ? this.#waitingSmall : this.#waitingLarge
   }
 
@@ -89,10 +123,10 @@ export class DecoderMemory {
 
   /** The owner that may start now; null for none. */
   #next(): DecoderOwner | null {
-    const [small, smallPlace] = firstOf(this.#waitingSmall)
-    const [large, largePlace] = firstOf(this.#waitingLarge)
+    const large = this.#waitingLarge.first(() => (this.#isLargeBefore = false))
+    const small = this.#waitingSmall.first(() => (this.#isLargeBefore = large !== null))
     const free = this.#allBytes - this.#smallBytes - this.#largeBytes
-    if (large !== null && largePlace < smallPlace) {
+    if (large !== null && (small === null || this.#isLargeBefore)) {
       const { decoderBytes } = large
       if (decoderBytes <= free && this.#largeBytes + decoderBytes <= this.#allBytes - SMALL_ONES_BYTES) return large
       // A small one overtakes only into memory that a large one never gets.
@@ -111,11 +145,6 @@ export class DecoderMemory {
 
 function isSmall(owner: DecoderOwner): boolean {
   return owner.decoderBytes <= MOST_SMALL_BYTES
-}
-
-function firstOf(waiting: ReadonlyMap<DecoderOwner, number>): readonly [owner: DecoderOwner | null, place: number] {
-  for (const first of waiting) return first
-  return [null, Number.POSITIVE_INFINITY]
 }
 
 /** The budget of this process: several servers share it, as they share its memory. */

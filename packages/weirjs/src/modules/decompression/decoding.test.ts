@@ -39,6 +39,7 @@ class Slow {
 }
 
 class Waiting implements DecoderOwner {
+  readonly client = '192.0.2.2'
   readonly decoderBytes = ALL_BYTES - 3.5 * 1024 * 1024
   hasStarted = false
   idleMs(): number {
@@ -56,7 +57,7 @@ function begin(coding: 'br' | 'gzip') {
   let demands = 0
   const source = new RequestBody(-1, { isGating: false, demand: () => void demands++ }, STREAMED)
   const limits = { maxRequestBodySize: Number.POSITIVE_INFINITY, maxRatio: 100 }
-  const body = new DecodedBody('the test', '192.0.2.1', source, (coded) => new Decoding(coded, coding, limits, memory))
+  const body = new DecodedBody('the test', '192.0.2.1', source, (coded) => new Decoding(coded, '192.0.2.1', coding, limits, memory))
   const reader = new Slow()
   body.take('the test', reader)
   const other = new Waiting()

@@ -28,6 +28,7 @@ const MOST_WAITING_BYTES = 16 * 1024
 export class Decoding implements BodyDecoder, DecoderOwner {
   readonly keepsBytes = true
   decoderBytes = 0
+  readonly client: string
   readonly #memory: DecoderMemory
   #idleMs = 0
   /** Since when the decoder has been waiting for its client or its reader; null while it is not. */
@@ -53,7 +54,8 @@ export class Decoding implements BodyDecoder, DecoderOwner {
   /** Nothing more is passed on. */
   #isOver = false
 
-  constructor(body: Body, coding: RequestCoding, limits: DecodingLimits, memory: DecoderMemory = decoderMemory) {
+  constructor(body: Body, client: string, coding: RequestCoding, limits: DecodingLimits, memory: DecoderMemory = decoderMemory) {
+    this.client = client
     this.#memory = memory
     this.#body = body
     this.#coding = coding

@@ -8,6 +8,7 @@ import { WeirError } from '../../base/errors.ts'
 import { count, listOf, readBy } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
+import { networkOf } from '../../formats/client-network.ts'
 import type { ExchangeHandle } from '../kit/exchange.ts'
 import { exchange } from '../kit/exchange.ts'
 
@@ -58,7 +59,8 @@ export function decompression(options: DecompressionOptions = {}): Policy {
       const coding = statedCoding(handle)
       if (coding === null || !handle.isRouted || !handle.hasBody) return next()
       const limits = { maxRequestBodySize: request.maxRequestBodySize, maxRatio }
-      const whole = handle.decodeBody(OWNER, (body) => new Decoding(body, coding as RequestCoding, limits))
+      const client = networkOf(handle.clientAddress)
+      const whole = handle.decodeBody(OWNER, (body) => new Decoding(body, client, coding as RequestCoding, limits))
       return whole === null ? next() : whole.then(next)
     },
     describe: () => ({ codings, maxRatio }),
