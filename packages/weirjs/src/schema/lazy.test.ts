@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 
 import { MAX_LEVELS } from './lazy.ts'
 import { Mismatch } from './mismatch.ts'
@@ -90,6 +90,17 @@ test('neither do several recursive schemas, which read the same values for one a
 test('an object in two places is read once, and a string once for each place', () => {
   const dates = t.array(t.lazy(() => t.dateTime)).fromValue(['2024-01-31', '2024-01-31']) as Date[]
   assert.notEqual(dates[0], dates[1])
+})
+
+test('what is remembered of a list does not grow with the same number again and again', () => {
+  // V8 keeps a deleted key in its bucket until the table is rebuilt, so that each of these would have to pass all the others.
+  const deletes = mock.method(Map.prototype, 'delete')
+  const list = Array.from({ length: 1_000 }, () => ({ a: 1, b: '', c: null }))
+  const read = json.fromValue(list)
+  const deleted = deletes.mock.callCount()
+  deletes.mock.restore()
+  assert.deepEqual(JSON.parse(JSON.stringify(read)), list)
+  assert.equal(deleted, 0)
 })
 
 test('an error leaves no state behind', () => {

@@ -27,39 +27,39 @@ const NONE = Symbol()
  * same value here again. Without remembering results, the time would double with every level, also where several recursive schemas alternate.
  */
 export class Descent {
-  readonly #results = new Map<unknown, unknown>()
-  /** The outermost value. Its result is used only once, and even the longest list that fits into a body is faster without notes. */
-  #outermost: unknown = NONE
+  readonly #results = new Map<object, unknown>()
+  /**
+   * The value that is being read without a note. The result of the outermost value is used only once, and even the longest list that fits into a body
+   * is faster without notes. A number or a text has no parts: V8 would look through every note of the same one that was deleted before, so that a
+   * list of ones would take quadratic time.
+   */
+  #unnoted: unknown = NONE
 
   /** Returns what `read` returns for `value`, or a mismatch if the value is nested too deeply or is already being read. */
   into(value: unknown, read: () => unknown): unknown {
     if (levels >= MAX_LEVELS) return new Mismatch(`at most ${MAX_LEVELS} levels`, 'more')
-    const isOutermost = levels === 0
-    if (isOutermost) this.#outermost = value
-    else if (value === this.#outermost) return CONTAINS_ITSELF
+    const unnoted = this.#unnoted
+    if (value === unnoted) return CONTAINS_ITSELF
+    // A string may also become an object such as a Date, and each place needs its own.
+    const isNoted = levels > 0 && typeof value === 'object' && value !== null
+    if (!isNoted) this.#unnoted = value
     else if (this.#results.has(value)) return this.#results.get(value)
-    else this.#remember(value, CONTAINS_ITSELF)
+    else {
+      this.#results.set(value, CONTAINS_ITSELF)
+      remembering.add(this)
+    }
     levels++
     try {
       const result = read()
-      // A string may become an object such as a Date, and each place needs its own.
-      if (!isOutermost && typeof value === 'object') this.#results.set(value, result)
-      else if (!isOutermost) this.#results.delete(value)
+      if (isNoted) this.#results.set(value, result)
       return result
     } finally {
-      if (--levels === 0) this.#forget()
+      this.#unnoted = unnoted
+      if (--levels === 0) {
+        for (const descent of remembering) descent.#results.clear()
+        remembering.clear()
+      }
     }
-  }
-
-  #remember(value: unknown, result: unknown): void {
-    this.#results.set(value, result)
-    remembering.add(this)
-  }
-
-  #forget(): void {
-    this.#outermost = NONE
-    for (const descent of remembering) descent.#results.clear()
-    remembering.clear()
   }
 }
 
