@@ -373,13 +373,15 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   // Time.
 
-  tick(elapsedMs: number): void {
+  tick(elapsedMs: number): number {
+    const { size } = this.#exchanges
     try {
       this.#checkTime(elapsedMs)
     } catch (error) {
       this.host.report(error as Error, this)
       this.abort(error as Error, INTERNAL_ERROR)
     }
+    return size
   }
 
   #checkTime(elapsedMs: number): void {

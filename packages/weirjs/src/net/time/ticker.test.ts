@@ -101,6 +101,23 @@ test('many connections are checked in several turns, each once and with the same
   for (const one of many) ticker.delete(one)
 })
 
+test('a connection with many requests counts as many', async (t) => {
+  const { clock, ticker } = started()
+  const turns = new Turns(t)
+  let checked = 0
+  for (let i = 0; i < 50; i++) {
+    const tick = (): number => {
+      checked++
+      turns.count()
+      return 100
+    }
+    ticker.add({ isIdle: false, tick })
+  }
+  await clock.advance(500)
+  await eventually(() => checked === 50, 'all of them')
+  assert.ok(turns.most < 8, `${turns.most} in one turn`)
+})
+
 test('nothing ticks without connections', async () => {
   const { clock, ticker, connection } = started()
   assert.equal(clock.running, 1)

@@ -10,14 +10,17 @@ import type { Timeouts } from '../../base/limits.ts'
 export interface Timed {
   /** Whether only its idle timeout is running. */
   readonly isIdle: boolean
-  /** @param elapsedMs milliseconds since the last tick */
-  tick(elapsedMs: number): void
+  /** @param elapsedMs milliseconds since the last tick @returns how many requests it has checked, if there may be several */
+  tick(elapsedMs: number): number | void
 }
 
 const SHORTEST_PERIOD_MS = 10
 const LONGEST_PERIOD_MS = 500
 const LONGEST_IDLE_PERIOD_MS = 1000
-/** How many are checked in one turn of the event loop. They may all have something to do, such as to close: 10,000 at once would take 17 ms or more. */
+/**
+ * How many are checked in one turn of the event loop, connections or their requests. They may all have something to do, such as to close: 10,000 at
+ * once would take 17 ms or more, and to answer 20,000 whose time is over a second.
+ */
 const MOST_IN_A_TURN = 256
 /** The largest number of periods that one tick may count. */
 const MOST_PERIODS = 2
@@ -90,10 +93,10 @@ export class Ticker {
     const elapsed = this.#now - this.#nowAtTick
     this.busyMs = Math.min(elapsed, this.#now - this.#busySince)
     this.#nowAtTick = this.#now
-    const rest = this.#timed.values()
+    const rest = (this.#rest = this.#timed.values())
     const isIdle = this.#check(rest, elapsed) && this.#idlePeriodMs > this.periodMs
     if (this.#stop === null) return // the last connection was removed
-    if (this.#timed.size > MOST_IN_A_TURN) this.#checkLater(rest, elapsed)
+    if (this.#rest !== null) this.#checkLater(rest, elapsed)
     // Of those that are checked later, it is not known.
     this.#isIdle = isIdle && this.#rest === null
     if (this.#isIdle !== wasIdle) this.#every(this.#isIdle ? this.#idlePeriodMs : this.periodMs)
@@ -102,20 +105,19 @@ export class Ticker {
   /** @returns whether all of them are idle */
   #check(rest: Iterator<Timed>, elapsed: number): boolean {
     let isIdle = true
-    for (let left = MOST_IN_A_TURN; left > 0; left--) {
+    for (let left = MOST_IN_A_TURN; left >= 0; ) {
       const { done, value } = rest.next()
       if (done === true) {
         this.#rest = null
         break
       }
-      value.tick(elapsed)
+      left -= value.tick(elapsed) || 1
       isIdle &&= value.isIdle
     }
     return isIdle
   }
 
   #checkLater(rest: Iterator<Timed>, elapsed: number): void {
-    this.#rest = rest
     setImmediate(() => {
       if (this.#rest !== rest) return
       this.#check(rest, elapsed)
