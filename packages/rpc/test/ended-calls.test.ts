@@ -7,8 +7,9 @@ import { gzipSync } from 'node:zlib'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { HttpServer } from 'weirjs'
 
+import { Turns } from '../../weirjs/test/support/turns.ts'
 import { frame } from '../src/frames.ts'
-import { mapService } from '../src/index.ts'
+import { mapService, type RpcCall } from '../src/index.ts'
 import { EchoRequestSchema, EchoService } from './proto/echo_pb.ts'
 
 /** 200 ms: a function has begun by then, even on a busy machine. */
@@ -123,4 +124,28 @@ test('no function is called for a message that is decompressed after the end of 
   )
   assert.ok(all.filter((response) => response.text().includes('deadline_exceeded')).length > 30)
   assert.ok(called < 10, `${called} were called`)
+})
+
+test('few calls end in one turn of the event loop, even if all have the same deadline', async (t) => {
+  const alive = setInterval(() => {}, 1_000) // deadlines keep no process alive
+  t.after(() => clearInterval(alive))
+  const turns = new Turns(t)
+  const server = new HttpServer({ logger: null })
+  let begun = 0
+  const wait = (_: unknown, { signal }: RpcCall): Promise<object> => {
+    begun++
+    signal.addEventListener('abort', () => turns.count())
+    return new Promise(() => {})
+  }
+  mapService(server, EchoService, { say: wait })
+  const headers = { 'Content-Type': 'application/proto', 'Connect-Timeout-Ms': '300' }
+  const all = Array.from({ length: 1_000 }, () =>
+    server.inject({ method: 'POST', url: '/test.v1.EchoService/Say', body: echo(''), headers }),
+  )
+  while (begun < all.length) await settle()
+  const over = Date.now() + 310
+  while (Date.now() < over); // all of them are due at once
+  for (const { status } of await Promise.all(all)) assert.equal(status, 504)
+  assert.equal(turns.all, all.length)
+  assert.ok(turns.most <= 2 * 128, `${turns.most} in one turn`) // the check phase may have two parts
 })
