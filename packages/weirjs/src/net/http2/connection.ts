@@ -373,15 +373,17 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   // Time.
 
-  tick(elapsedMs: number): number {
-    const { size } = this.#exchanges
+  get load(): number {
+    return this.#exchanges.size
+  }
+
+  tick(elapsedMs: number): void {
     try {
       this.#checkTime(elapsedMs)
     } catch (error) {
       this.host.report(error as Error, this)
       this.abort(error as Error, INTERNAL_ERROR)
     }
-    return size
   }
 
   #checkTime(elapsedMs: number): void {

@@ -10,8 +10,10 @@ import type { Timeouts } from '../../base/limits.ts'
 export interface Timed {
   /** Whether only its idle timeout is running. */
   readonly isIdle: boolean
-  /** @param elapsedMs milliseconds since the last tick @returns how many requests it has checked, if there may be several */
-  tick(elapsedMs: number): number | void
+  /** How many requests are checked with it, if there may be several. */
+  readonly load?: number
+  /** @param elapsedMs milliseconds since the last tick */
+  tick(elapsedMs: number): void
 }
 
 const SHORTEST_PERIOD_MS = 10
@@ -111,7 +113,8 @@ export class Ticker {
         this.#rest = null
         break
       }
-      left -= value.tick(elapsed) || 1
+      left -= value.load || 1
+      value.tick(elapsed)
       isIdle &&= value.isIdle
     }
     return isIdle
