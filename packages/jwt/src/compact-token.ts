@@ -1,6 +1,7 @@
 // The form of a signed token (RFC 7515 §7.1), checked before anything in it is used. Nothing here is trusted: it has not been verified.
 
 import { Buffer } from 'node:buffer'
+import type { JWTHeaderParameters } from 'jose'
 import { CredentialsError } from 'weirjs/auth'
 
 import type { JwtAlgorithm } from './algorithms.ts'
@@ -10,8 +11,11 @@ const FORM = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/
 /** Header parameters with which a token names its own key. A client that could choose the key could sign any token (RFC 8725 §3.10). */
 const KEYS_OF_ITS_OWN = ['jwk', 'jku', 'x5u', 'x5c'] as const
 
-/** The issuer that a token names. @throws CredentialsError for another form, and for a header that is not allowed */
-export function checkToken(token: string, algorithms: readonly JwtAlgorithm[]): unknown {
+/** The header of a token, and the issuer that it names. @throws CredentialsError for another form, and for a header that is not allowed */
+export function checkToken(
+  token: string,
+  algorithms: readonly JwtAlgorithm[],
+): { readonly header: JWTHeaderParameters; readonly issuer: unknown } {
   const parts = FORM.exec(token)
   if (parts === null) throw new CredentialsError('it is not a signed token')
   const header = objectIn(parts[1]!)
@@ -20,7 +24,7 @@ export function checkToken(token: string, algorithms: readonly JwtAlgorithm[]): 
     if (Object.hasOwn(header, name)) throw new CredentialsError(`the token brings its own key, in "${name}"`)
   if (Object.hasOwn(header, 'crit')) throw new CredentialsError('the token has critical extensions')
   if (Object.hasOwn(header, 'kid') && typeof header['kid'] !== 'string') throw new CredentialsError('"kid" of the token is not a text')
-  return objectIn(parts[2]!)['iss']
+  return { header: header as unknown as JWTHeaderParameters, issuer: objectIn(parts[2]!)['iss'] }
 }
 
 /** @throws CredentialsError */

@@ -11,8 +11,9 @@ import { ALGORITHMS, checkAlgorithms, checkPublicKey, checkSecret, type Jwk, typ
 import { type ClaimMapping, type JwtClaims, type Mappings, principalOf } from './claims.ts'
 import { checkToken } from './compact-token.ts'
 import { setFetcher } from './fetch-set.ts'
-import { FetchedKeys, FixedKeys, type KeySource } from './keys.ts'
+import { FetchedKeys, FixedKeys, type KeySource, type VerifyingKey } from './keys.ts'
 import { digestOf, VerifiedTokens } from './verified-tokens.ts'
+import { inTurn } from './verifying.ts'
 
 const { alias, anything, count, duration, func, matching, readBy, size, text } = option
 
@@ -174,22 +175,23 @@ class Verifier<N extends string> {
 
   async #verifyNew(token: string, digest: string, handle: ExchangeHandle): Promise<Principal<N, JwtClaims>> {
     // Checked before any key is fetched: a token of another issuer must not cause a fetch.
-    if (checkToken(token, this.#algorithms) !== this.#issuer) throw new CredentialsError('the token is of another issuer')
+    const { header, issuer } = checkToken(token, this.#algorithms)
+    if (issuer !== this.#issuer) throw new CredentialsError('the token is of another issuer')
     const fetching = this.#keys.prepare(handle.clock)
     if (fetching !== undefined) await handle.inTurn(fetching)
     const { generation } = this.#keys
     const jose = await import('jose')
-    const claims = await this.#claimsOf(token, handle, jose, fetching !== undefined)
+    const key = await this.#keys.find(header, jose, handle, fetching !== undefined)
+    const claims = await inTurn(handle, () => this.#claimsOf(token, key, handle, jose))
     const principal = principalOf(this.#name, claims, this.#mappings)
     this.#verified.add(digest, principal, claims.exp * 1000, generation)
     return principal
   }
 
-  async #claimsOf(token: string, handle: ExchangeHandle, jose: typeof Jose, isFresh: boolean): Promise<JwtClaims> {
+  async #claimsOf(token: string, key: VerifyingKey, { clock }: ExchangeHandle, jose: typeof Jose): Promise<JwtClaims> {
     try {
-      const currentDate = new Date(handle.clock.wallTime())
-      const findKey = (header: Jose.JWTHeaderParameters) => this.#keys.find(header, jose, handle, isFresh)
-      const { payload } = await jose.jwtVerify(token, findKey, { ...this.#checks, currentDate })
+      const currentDate = new Date(clock.wallTime())
+      const { payload } = await jose.jwtVerify(token, key, { ...this.#checks, currentDate })
       return payload as JwtClaims
     } catch (error) {
       if (error instanceof jose.errors.JOSEError) throw new CredentialsError(reasonOf(error, jose)) // the error holds the claims, so it must not become a logged cause

@@ -9,6 +9,8 @@ import type { Clock, ExchangeHandle } from 'weirjs/kit'
 /** `jose`, once it has been loaded. */
 type JoseModule = typeof Jose
 
+export type VerifyingKey = KeyObject | Uint8Array | Jose.CryptoKey
+
 type LocalSet = ReturnType<typeof Jose.createLocalJWKSet>
 
 export interface KeySource {
@@ -24,12 +26,7 @@ export interface KeySource {
    * @param isFresh whether keys were fetched for this very token
    * @throws CredentialsError if no key fits, WEIR_KEYS_UNAVAILABLE if the keys cannot be fetched
    */
-  find(
-    header: Jose.JWTHeaderParameters,
-    jose: JoseModule,
-    exchange: ExchangeHandle,
-    isFresh: boolean,
-  ): Promise<KeyObject | Uint8Array | Jose.CryptoKey>
+  find(header: Jose.JWTHeaderParameters, jose: JoseModule, exchange: ExchangeHandle, isFresh: boolean): Promise<VerifyingKey>
 }
 
 /** A key, or a set of keys, that does not change. */
@@ -44,7 +41,7 @@ export class FixedKeys implements KeySource {
 
   prepare(): undefined {}
 
-  async find(header: Jose.JWTHeaderParameters, jose: JoseModule): Promise<KeyObject | Uint8Array | Jose.CryptoKey> {
+  async find(header: Jose.JWTHeaderParameters, jose: JoseModule): Promise<VerifyingKey> {
     if (!('keys' in this.#key && Array.isArray(this.#key.keys))) return this.#key as KeyObject | Uint8Array
     this.#set ??= jose.createLocalJWKSet(this.#key as Jose.JSONWebKeySet)
     return (await keyIn(this.#set, header, jose)) ?? refuseKey()

@@ -204,6 +204,35 @@ describe('while the issuer is away', () => {
     }
   })
 
+  test('few signatures are checked at a time, and none of them waits for the issuer', async (context) => {
+    const { issuer, statusOf } = await served(context)
+    assert.equal(await statusOf(await tokenOf(first)), 200)
+    let open = (): void => {}
+    issuer.answer = (send) => {
+      open = () => send(500, 'down')
+    }
+    const unknown = await tokenOf(second)
+    const waiting = Array.from({ length: 40 }, () => statusOf(unknown))
+    await eventually(() => issuer.fetches === 2, 'the request to the issuer')
+    let most = 0
+    let running = 0
+    const { verify } = crypto.subtle
+    context.mock.method(crypto.subtle, 'verify', async (...parts: Parameters<typeof verify>) => {
+      most = Math.max(most, ++running)
+      try {
+        return await verify.apply(crypto.subtle, parts)
+      } finally {
+        running--
+      }
+    })
+    const tokens = await Promise.all(Array.from({ length: 200 }, (_, i) => tokenOf(first, { claims: { jti: `${i}` } })))
+    const statuses = await Promise.all(tokens.map((token) => statusOf(token)))
+    assert.deepEqual(new Set(statuses), new Set([200]))
+    assert.ok(most > 1 && most <= 16, `${most} at a time`)
+    open()
+    assert.deepEqual(new Set(await Promise.all(waiting)), new Set([503]))
+  })
+
   test('a client learns nothing of the cause', async (context) => {
     const issuer = await startIssuer(context, [])
     isAway(issuer)
