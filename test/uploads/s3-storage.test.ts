@@ -117,6 +117,27 @@ describe('s3Storage', { skip: noS3 }, () => {
     assert.ok(await s3.isEmpty())
   })
 
+  test('few uploads have the bytes of an unfinished part in memory at once, however many get one more byte', async (t) => {
+    const s3 = await startS3(t)
+    const storage = storageOf(s3)
+    const records = await Promise.all(Array.from({ length: 12 }, () => created(storage, FILE.length)))
+    for (const record of records) await storage.append(record, 0, chunksOf(FILE.subarray(0, MIB)), PLAIN)
+    let writing = 0
+    let most = 0
+    s3.front.before = async ({ method, path }) => {
+      if (method !== 'PUT' || !path.endsWith('.state')) return
+      most = Math.max(most, ++writing)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      writing--
+    }
+    await Promise.all(records.map((record) => storage.append(record, MIB, chunksOf(FILE.subarray(MIB, MIB + 1)), PLAIN)))
+    assert.ok(most <= 4, `${most} at once`)
+    for (const record of records) {
+      assert.equal(await storage.append(record, MIB + 1, chunksOf(FILE.subarray(MIB + 1)), PLAIN), FILE.length)
+      assert.ok((await buffer(storage.read(record))).equals(FILE))
+    }
+  })
+
   test('a process that is killed loses no part that it had sent, and another one continues', async (t) => {
     const s3 = await startS3(t)
     const record = await created(storageOf(s3), FILE.length)

@@ -89,7 +89,7 @@ class S3Storage implements UploadStorage {
 
   async load(id: string): Promise<StoredUpload | null> {
     if (!isUploadId(id)) return null
-    const [record, known] = await Promise.all([this.#readRecord(this.#key(id, RECORD)), this.#readState(id, FIRST_BYTES)])
+    const [record, known] = await Promise.all([this.#readRecord(this.#key(id, RECORD)), this.#readState(id)])
     if (record === null || known === 'unreadable') return null
     const offset = known === null ? 0 : offsetOf(known.state, known.tailBytes)
     // The bytes of a complete upload may be elsewhere.
@@ -134,7 +134,7 @@ class S3Storage implements UploadStorage {
 
   async complete(record: UploadRecord, size: number): Promise<void> {
     if (record.keptAt !== null) return
-    const known = await this.#readState(record.id, FIRST_BYTES)
+    const known = await this.#readState(record.id)
     if (known !== null && known !== 'unreadable' && known.state.size === size) return
     const writer = await this.#writer(record, size)
     try {
@@ -181,7 +181,7 @@ class S3Storage implements UploadStorage {
   }
 
   async delete(record: UploadRecord): Promise<void> {
-    const known = await this.#readState(record.id, FIRST_BYTES)
+    const known = await this.#readState(record.id)
     const own = this.#key(record.id)
     if (known !== null && known !== 'unreadable' && known.state.uploadId !== null) await this.#bucket.abort(own, known.state.uploadId)
     if (record.keptAt === null || this.#keyAt(record.keptAt) !== own) await this.#bucket.delete(own)
@@ -202,14 +202,14 @@ class S3Storage implements UploadStorage {
     for await (const { key, uploadId, begunAt } of this.#bucket.unfinished(this.#prefix)) {
       const id = this.#idOf(key, '')
       if (id === null || begunAt >= before) continue
-      const known = await this.#readState(id, FIRST_BYTES)
+      const known = await this.#readState(id)
       if (known === 'unreadable' || known?.state.uploadId === uploadId) continue
       await this.#bucket.abort(key, uploadId)
     }
     for await (const { key, writtenAt } of this.#bucket.keys(this.#prefix)) {
       const id = this.#idOf(key, STATE)
       if (id === null || writtenAt >= before || (await this.#bucket.find(this.#key(id, RECORD))) !== null) continue
-      const known = await this.#readState(id, FIRST_BYTES)
+      const known = await this.#readState(id)
       if (known !== null && known !== 'unreadable' && known.state.uploadId !== null)
         await this.#bucket.abort(this.#key(id), known.state.uploadId)
       await this.#bucket.delete(key)
@@ -224,8 +224,8 @@ class S3Storage implements UploadStorage {
       throw new WeirError('WEIR_STORE_UNAVAILABLE', `S3: the upload is at ${found ?? 'no known offset'}, and not at ${offset}`)
     const state: KnownState =
       known === null || known === 'unreadable'
-        ? { state: this.#newState(record), tail: Buffer.alloc(0), etag: null }
-        : { state: known.state, tail: known.rest, etag: known.etag }
+        ? { state: this.#newState(record), tailBytes: 0, etag: null }
+        : { state: known.state, tailBytes: known.tailBytes, etag: known.etag }
     return new S3Writer(this.#bucket, this.#keys(record.id), { [MARK]: markOf(record) }, state)
   }
 
@@ -256,14 +256,14 @@ class S3Storage implements UploadStorage {
     }
   }
 
-  /** @param most how many bytes to read, if the tail is not needed */
-  async #readState(id: string, most?: number): Promise<ReadState | null | 'unreadable'> {
+  /** @param most how many bytes to read: more than the line of most states */
+  async #readState(id: string, most: number = FIRST_BYTES): Promise<ReadState | null | 'unreadable'> {
     const key = this.#key(id, STATE)
     const found = await this.#bucket.readBytes(key, most)
     if (found === null) return null
     const state = decodeState(found.bytes)
     if (state === 'more') return most === FIRST_BYTES ? this.#readState(id, LINE_BYTES) : 'unreadable'
-    if (state === null || (most === undefined && state.rest.length !== state.tailBytes)) return 'unreadable'
+    if (state === null) return 'unreadable'
     return { ...state, etag: found.etag }
   }
 

@@ -1,6 +1,6 @@
 // Appends to one upload in S3: gathers parts, sends one while it gathers the next, and records its progress.
 
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { WeirError } from 'weirjs'
 import { PieceList } from 'weirjs/kit'
@@ -24,13 +24,35 @@ export interface UploadKeys {
 /** A state that has been read, or the state of a new upload. */
 export interface KnownState {
   readonly state: S3State
-  readonly tail: Buffer
+  /** Bytes of the upload that are in the state, because they are too few for a part. */
+  readonly tailBytes: number
   /** Entity tag of the object that it was read from; null if there is none. */
   readonly etag: string | null
 }
 
 /** The multipart upload is no longer there. */
 export class PartsGone extends Error {}
+
+/**
+ * How many tails are in memory at once, read from S3 to be sent or written again. A client can have a hundred uploads that each lack a byte of a part,
+ * and continue all of them with one byte each.
+ */
+const TAILS_AT_ONCE = 4
+let tails = 0
+const waiting: (() => void)[] = []
+
+/** Runs `work` when it is its turn. `work` must wait neither for a client nor for another turn. */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (tails >= TAILS_AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
+  else tails++
+  try {
+    return await work()
+  } finally {
+    const next = waiting.shift()
+    if (next === undefined) tails--
+    else next()
+  }
+}
 
 export class S3Writer {
   readonly #bucket: S3Bucket
@@ -42,7 +64,9 @@ export class S3Writer {
   readonly #partSize: number
   readonly #parts: Part[]
   #nextNumber: number
-  /** Bytes that are not in a part yet. */
+  /** Bytes in the state that are not in a part yet. Kept there until they are needed: a client may take any time to send the next one. */
+  #tailBytes: number
+  /** The bytes after them. */
   readonly #gathered = new PieceList()
   #etag: string | null
   /** How many parts the state in S3 has. */
@@ -51,7 +75,7 @@ export class S3Writer {
   #sending: Promise<void> = Promise.resolve()
   #failure: { readonly error: unknown } | null = null
 
-  constructor(bucket: S3Bucket, keys: UploadKeys, metadata: Record<string, string>, { state, tail, etag }: KnownState) {
+  constructor(bucket: S3Bucket, keys: UploadKeys, metadata: Record<string, string>, { state, tailBytes, etag }: KnownState) {
     this.#bucket = bucket
     this.#keys = keys
     this.#metadata = metadata
@@ -60,14 +84,14 @@ export class S3Writer {
     this.#partSize = state.partSize
     this.#parts = [...state.parts]
     this.#nextNumber = (state.parts.at(-1)?.[0] ?? 0) + 1
-    this.#gathered.add(tail, false)
+    this.#tailBytes = tailBytes
     this.#etag = etag
     this.#written = state.parts.length
   }
 
   /** Bytes so far, durable or not. */
   get offset(): number {
-    return offsetOf(this.#state(null), this.#gathered.size)
+    return offsetOf(this.#state(null), this.#tailBytes + this.#gathered.size)
   }
 
   /**
@@ -75,7 +99,7 @@ export class S3Writer {
    * that this writer does not use.
    */
   async takeOver(): Promise<void> {
-    await this.#writeState(this.#gathered.blocks)
+    await this.#writeAll()
     this.#nextNumber += unwrittenAt(this.#parts.length) + PARTS_UNDER_WAY
   }
 
@@ -87,7 +111,7 @@ export class S3Writer {
   async take(bytes: AsyncIterable<Uint8Array>, writesDown: boolean): Promise<void> {
     for await (const chunk of bytes) {
       this.#gathered.add(chunk, false)
-      while (this.#gathered.size >= this.#partSize) await this.#sendPart(writesDown)
+      while (this.#tailBytes + this.#gathered.size >= this.#partSize) await this.#sendPart(writesDown)
     }
     await this.#settle()
   }
@@ -95,21 +119,22 @@ export class S3Writer {
   /** Makes all bytes that have been taken durable. */
   async writeDown(): Promise<void> {
     await this.#settle()
-    await this.#writeState(this.#gathered.blocks)
+    await this.#writeAll()
   }
 
   /** Makes one object of all bytes. */
   async finish(): Promise<void> {
     await this.#settle()
     const size = this.offset
-    const rest = this.#gathered.takeWhole()
-    if (this.#uploadId === null) await this.#bucket.put(this.#keys.whole, rest, this.#metadata)
-    else {
-      const parts = [...this.#parts]
-      if (rest.length > 0) parts.push(await this.#put(this.#uploadId, this.#number(), rest))
-      if (!(await this.#bucket.join(this.#keys.whole, this.#uploadId, parts))) throw new PartsGone()
-    }
+    await this.#withTail(this.#tailBytes, (tail) => this.#putRest(joined(tail, this.#gathered.takeWhole())))
     await this.writeSize(size)
+  }
+
+  async #putRest(rest: Buffer): Promise<void> {
+    if (this.#uploadId === null) return this.#bucket.put(this.#keys.whole, rest, this.#metadata)
+    const parts = [...this.#parts]
+    if (rest.length > 0) parts.push(await this.#put(this.#uploadId, this.#number(), rest))
+    if (!(await this.#bucket.join(this.#keys.whole, this.#uploadId, parts))) throw new PartsGone()
   }
 
   /** Gives up: deletes parts that no state lists. Never rejects. */
@@ -141,17 +166,38 @@ export class S3Writer {
   async #sendPart(writesDown: boolean): Promise<void> {
     await this.#settle()
     const all = this.#gathered.takeWhole()
+    const tailBytes = this.#tailBytes
+    const end = this.#partSize - tailBytes
+    this.#tailBytes = 0
     // A copy, because otherwise a few bytes would keep the memory of the part.
-    this.#gathered.add(all.subarray(this.#partSize), true)
-    this.#sending = this.#send(all.subarray(0, this.#partSize), writesDown).catch((error: unknown) => {
+    this.#gathered.add(all.subarray(end), true)
+    this.#sending = this.#send(tailBytes, all.subarray(0, end), writesDown).catch((error: unknown) => {
       this.#failure = { error }
     })
   }
 
-  async #send(body: Buffer, writesDown: boolean): Promise<void> {
-    this.#uploadId ??= await this.#bucket.begin(this.#keys.whole, this.#metadata)
-    this.#parts.push(await this.#put(this.#uploadId, this.#number(), body))
+  async #send(tailBytes: number, bytes: Buffer, writesDown: boolean): Promise<void> {
+    const uploadId = (this.#uploadId ??= await this.#bucket.begin(this.#keys.whole, this.#metadata))
+    const part = await this.#withTail(tailBytes, (tail) => this.#put(uploadId, this.#number(), joined(tail, bytes)))
+    this.#parts.push(part)
     if (writesDown && this.#parts.length - this.#written >= unwrittenAt(this.#written)) await this.#writeState([])
+  }
+
+  /** @param work with the bytes in the state, of which there are `tailBytes` */
+  #withTail<T>(tailBytes: number, work: (tail: readonly Buffer[]) => Promise<T>): Promise<T> {
+    return tailBytes === 0 ? work([]) : inTurn(async () => work([await this.#readTail(tailBytes)]))
+  }
+
+  async #readTail(tailBytes: number): Promise<Buffer> {
+    const found = await this.#bucket.readBytes(this.#keys.state)
+    const known = found === null ? null : decodeState(found.bytes)
+    if (found?.etag !== this.#etag || known === null || known === 'more' || known.rest.length !== tailBytes)
+      throw new WeirError('WEIR_STORE_UNAVAILABLE', 'S3: another process writes the same upload')
+    return known.rest
+  }
+
+  #writeAll(): Promise<void> {
+    return this.#withTail(this.#tailBytes, (tail) => this.#writeState([...tail, ...this.#gathered.blocks]))
   }
 
   async #put(uploadId: string, number: number, body: Buffer): Promise<Part> {
@@ -199,6 +245,10 @@ export class S3Writer {
   #state(size: number | null): S3State {
     return { uploadId: this.#uploadId, partSize: this.#partSize, parts: this.#parts, size }
   }
+}
+
+function joined(tail: readonly Buffer[], bytes: Buffer): Buffer {
+  return tail.length === 0 ? bytes : Buffer.concat([...tail, bytes])
 }
 
 /** After how many more parts the state is written again: its size grows with their number, and all writes together must not. */
