@@ -1,6 +1,7 @@
 // Streams that outlive the requests that watch them, in one process and over several.
 
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { type TestContext, test } from 'node:test'
 
 import fc from 'fast-check'
@@ -670,6 +671,45 @@ test('any process serves a key, and its work runs in one of them', async (t) => 
   await late.read()
   assert.deepEqual(late.heard, readers[0]!.heard)
   assert.deepEqual(work.runs, [0])
+})
+
+test('the work runs in the context of a client that has asked for it, in whatever context the relay tells', async (t) => {
+  const store = new AsyncLocalStorage<string>()
+  const inner = keeping()
+  const relay: Relay = {
+    get isConnected() {
+      return inner.isConnected
+    },
+    publish: (channel, data, options) => inner.publish(channel, data, options),
+    subscribe: (channel, listener, options) => inner.subscribe(channel, (message) => store.run('the relay', listener, message), options),
+    close: () => inner.close(),
+  }
+  const found: (string | undefined)[] = []
+  const note = (): void => void found.push(store.getStore())
+  const streams = new ResumableStreams({ relay })
+  const server = new HttpServer('127.0.0.1', 0, { logger: null })
+  server.mapGet('/:key', ({ key }: { key: string }, session) =>
+    store.run(key, () =>
+      sse(
+        session,
+        streams.resumable(key, async function* (signal) {
+          signal.addEventListener('abort', note)
+          note()
+          yield '1'
+          note()
+          await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        }),
+      ),
+    ),
+  )
+  await server.start()
+  t.after(() => server.stop({ grace: 0 }))
+  const reader = new EventReader(`http://127.0.0.1:${server.port}/ann`)
+  assert.equal(await reader.read(1), true)
+  await eventually(() => found.length === 2, 'the second step')
+  await store.run('another', () => streams.cancel('ann'))
+  await eventually(() => found.length === 3, 'the end')
+  assert.deepEqual(found, ['ann', 'ann', 'ann'])
 })
 
 test('cancel is heard on every machine, also called where nobody watches', async (t) => {

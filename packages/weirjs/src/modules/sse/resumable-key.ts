@@ -1,5 +1,6 @@
 // One key in this process: its log, its clients, and the work if this process does it.
 
+import { AsyncResource } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { isInstance, WeirError } from '../../base/errors.ts'
@@ -46,11 +47,14 @@ export interface KeyHost {
   forget(key: ResumableKey): void
 }
 
+/** Begins the work in the asynchronous context of the client: what the relay tells comes in the context of its own connection. */
+type Begin = (work: Work) => void
+
 /** A claim of this process: its epoch, its run, and the work that it would begin. */
 interface Claiming {
   readonly epoch: number
   readonly run: string
-  readonly start: Start
+  readonly begin: Begin
   /** Since when the relay has had it without confirming it; null while it is on its way. */
   uncertainSince: number | null
 }
@@ -66,7 +70,7 @@ export class ResumableKey implements WatchedKey {
    * The clients, and how each of them would begin the work. The function may keep the whole request of its client in memory, so it is kept only
    * while the client stays.
    */
-  readonly #clients = new Map<ResumableClient, Start>()
+  readonly #clients = new Map<ResumableClient, Begin>()
   /** The server with which the work ends here. */
   #stopping: AbortSignal
   #work: Work | null = null
@@ -128,7 +132,10 @@ export class ResumableKey implements WatchedKey {
   watch(lastEventId: string | null, start: Start, stopping: AbortSignal): ResumableClient {
     if (this.#work === null) this.#stopping = stopping
     const client = new ResumableClient(this, lastEventId)
-    this.#clients.set(client, start)
+    this.#clients.set(
+      client,
+      AsyncResource.bind((work: Work) => work.begin(start)),
+    )
     this.#host.note(this)
     if (this.#host.relay !== null && this.#subscription === null) this.#follow(this.#host.relay)
     else if (this.#host.relay === null) {
@@ -293,7 +300,7 @@ export class ResumableKey implements WatchedKey {
     const before = this.#claiming?.epoch === epoch ? this.#claiming : null
     if ((before !== null && before.uncertainSince === null) || this.#stopping.aborted) return
     const id = run?.id ?? before?.run ?? randomBytes(16).toString('base64url')
-    const claiming: Claiming = { epoch, run: id, start: [...this.#clients.values()].at(-1)!, uncertainSince: null }
+    const claiming: Claiming = { epoch, run: id, begin: [...this.#clients.values()].at(-1)!, uncertainSince: null }
     this.#claiming = claiming
     const message: Claim = { kind: 'claim', run: id, epoch, by: this.#host.id, from: run?.events.length ?? 0 }
     const given = (): number => (claiming.uncertainSince = this.#host.clock.now())
@@ -379,7 +386,7 @@ export class ResumableKey implements WatchedKey {
     })
     if (this.#stopping.aborted) this.stop(this.#stopping)
     else if (isTakenOver && !settings.handOver) this.#work.end('interrupted')
-    else this.#work.begin(claiming.start)
+    else claiming.begin(this.#work)
   }
 
   #count(bytes: number): void {

@@ -1,5 +1,6 @@
 // The work of one run in the process that does it: takes its events one by one, and puts them into the log in order.
 
+import { AsyncResource } from 'node:async_hooks'
 import { Buffer } from 'node:buffer'
 
 import type { Clock } from '../../base/clock.ts'
@@ -45,6 +46,7 @@ type Unsent = Omit<Said, 'attempt'> | Omit<End, 'attempt'>
 export class Work {
   readonly #settings: WorkSettings
   readonly #ending = new AbortController()
+  #abort: () => void = () => this.#ending.abort()
   /** The messages that are not in the log yet. */
   #pending: Unsent[] = []
   #next: number
@@ -67,6 +69,7 @@ export class Work {
     this.#stopTimer = clock.every(maxTime, () =>
       this.fail(new Error(`the work of a resumable stream takes longer than maxTime, ${maxTime} ms`)),
     )
+    this.#abort = AsyncResource.bind(this.#abort) // for what listens to the signal, whoever ends the work
     void this.#run(start)
   }
 
@@ -91,7 +94,7 @@ export class Work {
     this.#pending = []
     this.#stopTimer?.()
     this.#stopRetry?.()
-    this.#ending.abort()
+    this.#abort()
     this.#giveRoom()
   }
 
@@ -101,7 +104,7 @@ export class Work {
     const { run, epoch, clock } = this.#settings
     this.#isOver = true
     this.#stopTimer?.()
-    this.#ending.abort()
+    this.#abort()
     this.#giveRoom()
     const at = clock.wallTime()
     this.#send({ kind: 'end', run, epoch, n: this.#next, reason, at, ...(problem === undefined ? {} : { problem }) })
