@@ -385,7 +385,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   }
 
   #onMessage(data: WebSocketData, isCountedAsWork: boolean): void {
-    if (!isCountedAsWork && this.#link.isShared && data.length >= 1024) workTurns.spend(data.length / 1024)
+    if (!isCountedAsWork && this.#link.isShared) workTurns.spend(data.length / 1024)
     this.#watcher?.(data, true)
     const { message } = this.#host.handlers
     if (message !== undefined) this.#call(message, data)
