@@ -1,6 +1,6 @@
 // The reflection protocol of gRPC, which lists the services and the files that declare them for tools such as grpcurl.
 
-import { type DescFile, type DescMessage, type DescService, toBinary } from '@bufbuild/protobuf'
+import { clone, type DescFile, type DescMessage, type DescService, toBinary } from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import { numberOf } from './codes.ts'
 import type { RpcImplementation } from './implementation.ts'
@@ -13,6 +13,8 @@ type Outcome = ServerReflectionResponse['messageResponse']
  * the names of all methods and messages of the services.
  */
 export function reflection(services: readonly DescService[]): RpcImplementation<typeof ServerReflection> {
+  /** A file may declare other services, which the program does not show. */
+  const shown = new Set(services.map(({ typeName }) => typeName))
   const files = new Map<string, DescFile>()
   const symbols = new Map<string, DescFile>()
   /** Each file is encoded once, because that takes milliseconds, and a client asks in a few bytes. */
@@ -26,6 +28,7 @@ export function reflection(services: readonly DescService[]): RpcImplementation<
     for (const message of file.messages) addMessage(message, file)
     for (const { typeName } of [...file.enums, ...file.extensions]) symbols.set(typeName, file)
     for (const service of file.services) {
+      if (!shown.has(service.typeName)) continue
       symbols.set(service.typeName, file)
       for (const { name } of service.methods) symbols.set(`${service.typeName}.${name}`, file)
     }
@@ -48,11 +51,17 @@ export function reflection(services: readonly DescService[]): RpcImplementation<
     }
     add(file)
     const fileDescriptorProto = [...needed].map((one) => {
-      const bytes = encoded.get(one) ?? toBinary(FileDescriptorProtoSchema, one.proto)
+      const bytes = encoded.get(one) ?? encode(one)
       encoded.set(one, bytes)
       return bytes
     })
     return found('fileDescriptorResponse', { fileDescriptorProto })
+  }
+
+  function encode({ proto, services: all }: DescFile): Uint8Array {
+    const own = clone(FileDescriptorProtoSchema, proto)
+    own.service = own.service.filter((_, i) => shown.has(all[i]!.typeName))
+    return toBinary(FileDescriptorProtoSchema, own)
   }
 
   return {

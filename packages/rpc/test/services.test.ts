@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 
-import { createFileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { create, createFileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { Code, createClient, createConnectRouter } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node'
@@ -82,6 +82,26 @@ test('reflection encodes a file once, however often clients ask for it', async (
     for (const one of value.fileDescriptorProto) files.add(one)
   }
   assert.equal(files.size, 1 + EchoService.file.dependencies.length)
+})
+
+test('reflection shows no other services of a file than the program has listed', async () => {
+  const serviceCalled = (name: string) => ({ name, method: [{ name: 'Do', inputType: '.two.M', outputType: '.two.M' }] })
+  const declared = { name: 'two.proto', package: 'two', syntax: 'proto3', messageType: [{ name: 'M' }] }
+  const file = { ...declared, service: ['Hidden', 'Shown', 'Secret'].map(serviceCalled) }
+  const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: [file] }))
+  const { serverReflectionInfo } = reflection([registry.getService('two.Shown')!])
+  const asked = ['two.Shown', 'two.M', 'two.Hidden', 'two.Hidden.Do', 'two.Secret', '.two.Secret.Do']
+  const requests = requestsOf([
+    { case: 'fileByFilename' as const, value: 'two.proto' },
+    ...asked.map((value) => ({ case: 'fileContainingSymbol' as const, value })),
+  ])
+  const outcomes: string[] = []
+  for await (const { messageResponse } of serverReflectionInfo!(requests as never, {} as never)) {
+    const { case: kind } = messageResponse as { readonly case: string }
+    const shown = kind === 'fileDescriptorResponse' ? createFileRegistry(fromBinary(FileDescriptorSetSchema, setOf(messageResponse))) : []
+    outcomes.push([...shown].flatMap((one) => (one.kind === 'service' ? one.typeName : [])).join() || kind)
+  }
+  assert.deepEqual(outcomes, ['two.Shown', 'two.Shown', 'two.Shown', ...new Array(4).fill('errorResponse')])
 })
 
 async function* requestsOf<T>(asked: readonly T[]) {
