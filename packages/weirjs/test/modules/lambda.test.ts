@@ -210,6 +210,31 @@ test('a value that no field may have gets 400 from the server, as if it had arri
     }
 })
 
+test('a method that no Request has, and a name that no field has, are refused by the server as well', async () => {
+  const balancer = eventCalled('balancer-post') as unknown as { readonly headers: object }
+  for (const [change, status] of [
+    [{ httpMethod: 'TRACE' }, 405],
+    [{ httpMethod: 'TRACK' }, 405],
+    [{ httpMethod: 'get' }, 405],
+    [{ httpMethod: 'CONNECT' }, 400],
+    [{ httpMethod: 'A B' }, 400],
+    [{ httpMethod: '' }, 400],
+    [{ headers: { ...balancer.headers, 'a b': '1' } }, 400],
+  ] as const) {
+    const { statusCode } = await handle({ ...balancer, ...change } as unknown as LambdaEvent)
+    assert.equal(statusCode, status, JSON.stringify(change))
+  }
+})
+
+test('what is not an address is no address: a load balancer in the mode `preserve` passes on what the client has written', async () => {
+  for (const stated of ['evil', '"', '1.2.3.4.5', '198.51.100.7, ', '[::1', '[evil]:80']) {
+    const event = eventCalled('balancer-post') as unknown as { readonly headers: Readonly<Record<string, string>> }
+    const headers = Object.fromEntries(Object.entries(event.headers).filter(([name]) => name.toLowerCase() !== 'x-forwarded-for'))
+    const response = await handle({ ...event, headers: { ...headers, 'x-forwarded-for': stated } } as unknown as LambdaEvent)
+    assert.equal((JSON.parse(response.body) as { clientAddress: string }).clientAddress, '', stated)
+  }
+})
+
 test('what is not an HTTP request, and what is not a server, is an error that says so', async () => {
   for (const event of [{ Records: [] }, null, undefined, { requestContext: {} }])
     await assert.rejects(handle(event as never), { code: 'WEIR_OPTION_INVALID', message: /the event is not an HTTP request/ })

@@ -1,6 +1,7 @@
 // The events of AWS Lambda that are HTTP requests.
 
 import { Buffer } from 'node:buffer'
+import { isIP } from 'node:net'
 
 type Texts = Readonly<Record<string, string | undefined>>
 type Lists = Readonly<Record<string, readonly string[] | undefined>>
@@ -52,16 +53,17 @@ export function kindOfEvent(event: LambdaEvent | null | undefined): EventKind | 
   return http !== undefined ? 'http' : elb !== undefined ? 'balancer' : identity !== undefined ? 'rest' : undefined
 }
 
-/** Converts the event to a request, with the client's address as AWS states it. */
+/** Converts the event to a request, with the client's address as AWS states it: empty if that is not an address. */
 export function requestOf(event: LambdaEvent, kind: EventKind): { request: Request; address: string } {
   const { headers, address, method, url } = kind === 'http' ? ofHttp(event as HttpEvent) : ofOlder(event as RestEvent | BalancerEvent)
   const hasBody = typeof event.body === 'string' && event.body !== '' && method !== 'GET' && method !== 'HEAD'
   if (!hasBody) headers.delete('content-length')
   const body = hasBody ? Buffer.from(event.body!, event.isBase64Encoded ? 'base64' : 'utf8') : null
-  const request = new Request(url, { method, headers, body })
-  // The URL of the Request differs if the path has dot segments, which the server must see to refuse them.
-  if (request.url !== url) Object.defineProperty(request, 'url', { value: url })
-  return { request, address }
+  const request = new Request(url, { method: hasBody ? 'POST' : 'GET', headers, body })
+  // The server must see both as they are to refuse them: a Request has no dot segments, and no method such as TRACE.
+  for (const [name, value] of Object.entries({ url, method }))
+    if (request[name as 'url' | 'method'] !== value) Object.defineProperty(request, name, { value })
+  return { request, address: isIP(address) === 0 ? '' : address }
 }
 
 interface Parts {
@@ -119,8 +121,13 @@ function ofOlder(event: RestEvent | BalancerEvent): Parts {
 /** `Headers` throws for these values; the server refuses a control character with 400, and logs that. */
 const NOT_IN_FIELDS = /[^\t\x20-\xff]/g
 
+/** RFC 9110 §5.6.2. */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
+
 function fieldsOf(fields: Texts | Lists): Headers {
-  return new Headers(pairsOf(fields).map(([name, value]) => [name, value.replace(NOT_IN_FIELDS, '\x01')]))
+  return new Headers(
+    pairsOf(fields).map(([name, value]) => (TOKEN.test(name) ? [name, value.replace(NOT_IN_FIELDS, '\x01')] : ['not-a-name', '\x01'])),
+  )
 }
 
 function pairsOf(values: Texts | Lists): [name: string, value: string][] {
