@@ -6,7 +6,18 @@ import { type TestContext, test } from 'node:test'
 
 import { csv, HttpServer, type ServerOptions } from '../../src/index.ts'
 import { cert, key } from '../support/certificate.ts'
-import { ACK, DATA, END_HEADERS, END_STREAM, encodeFields, encodeFrame, HEADERS, PREFACE, SETTINGS } from '../support/http2-client.ts'
+import {
+  ACK,
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  encodeFields,
+  encodeFrame,
+  HEADERS,
+  PREFACE,
+  RST_STREAM,
+  SETTINGS,
+} from '../support/http2-client.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { eventually, gate } from '../support/serving.ts'
 import { Turns } from '../support/turns.ts'
@@ -267,7 +278,7 @@ const ROWS = 8 + 1
 const CLIENTS = 60
 
 /** Connections that send the same at the same time. */
-async function beginAll(t: TestContext, options: ServerOptions, bytes: Buffer, map: (server: HttpServer) => void): Promise<void> {
+async function beginAll(t: TestContext, options: ServerOptions, bytes: Buffer, map: (server: HttpServer) => void): Promise<RawClient[]> {
   const server = new HttpServer({ hosts: 'any', port: 0, logger: null, ...options })
   map(server)
   await server.start()
@@ -276,6 +287,7 @@ async function beginAll(t: TestContext, options: ServerOptions, bytes: Buffer, m
   t.after(() => clients.forEach((client) => void client.destroy()))
   await eventually(() => server.connections === CLIENTS, 'all connections') // so that one turn reads from all of them
   for (const client of clients) client.send(bytes)
+  return clients
 }
 
 for (const { what, options, bytes } of [
@@ -288,6 +300,28 @@ for (const { what, options, bytes } of [
     await eventually(() => turns.all === CLIENTS * REQUESTS, 'all requests')
     assert.ok(turns.most <= PARTS * ROWS * REQUESTS + CLIENTS, `${turns.most} in one turn`)
   })
+
+test('HTTP/2, requests of many connections that have waited for their clients to read: few in one turn', async (t) => {
+  const turns = new Turns(t)
+  let large = 0
+  const content = Buffer.alloc(5 * 1024 * 1024) // more than may wait for a client
+  const get = (id: number, path: string): Buffer =>
+    encodeFrame(HEADERS, END_HEADERS | END_STREAM, id, encodeFields([...FIELDS.slice(0, 2), [':path', path], ...FIELDS.slice(3)]))
+  const noWindow = encodeFrame(SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]))
+  const first = Buffer.concat([PREFACE, noWindow, get(1, '/large')])
+  const clients = await beginAll(t, { http2: 'cleartext' }, first, (server) => {
+    server.mapGet('/large', () => {
+      large++
+      return content
+    })
+    server.mapGet('/', () => turns.count())
+  })
+  await eventually(() => large === CLIENTS, 'all responses that are not read')
+  const waiting = Array.from({ length: REQUESTS }, (_, i) => get(2 * i + 3, '/'))
+  for (const client of clients) client.send(Buffer.concat([...waiting, encodeFrame(RST_STREAM, 0, 1, Buffer.alloc(4))]))
+  await eventually(() => turns.all === CLIENTS * REQUESTS, 'all requests')
+  assert.ok(turns.most <= PARTS * ROWS * REQUESTS + CLIENTS, `${turns.most} in one turn`)
+})
 
 for (const { what, options, bytes } of bodies)
   test(`${what}, of many connections: few in one turn`, async (t) => {

@@ -63,7 +63,7 @@ export abstract class RequestSource {
   /** Reads what has been received. */
   abstract run(): void
 
-  /** Whether something has been received and not been read. */
+  /** Whether something has been received that has not been read or has not begun. */
   protected abstract readonly hasMore: boolean
 
   /** A request begins. */

@@ -90,7 +90,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   protected get hasMore(): boolean {
-    return this.wire.frames.unreadBytes > 0
+    return this.wire.frames.unreadBytes > 0 || this.wire.mayBegin
   }
 
   get records(): SentRecords {
@@ -165,7 +165,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   /** @returns whether there may be more to do */
   #step(): boolean {
     const { wire } = this
-    if (this.isAtRest && (this.hasMore || wire.mayBegin)) {
+    if (this.isAtRest && this.hasMore) {
       this.#passOn()
       wire.rest()
       return this.holdUp()
