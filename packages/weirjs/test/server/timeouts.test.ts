@@ -9,7 +9,7 @@ import { HttpServer, type HttpSession } from '../../src/index.ts'
 import { connect } from '../../src/testing/index.ts'
 import { settled, TestClock } from '../../src/testing/test-clock.ts'
 import { FakeConnection, type FakeOptions } from '../support/fake-connection.ts'
-import { gate, inBothReadModes, within } from '../support/serving.ts'
+import { eventually, gate, inBothReadModes, within } from '../support/serving.ts'
 
 const ROUTES: Readonly<Record<string, Handler>> = {
   'GET /': () => 'x',
@@ -148,6 +148,22 @@ test('keepAliveTimeout: a client that is still reading its responses is not idle
   assert.equal(connection.answer()?.status, 200)
 })
 
+/** Other connections that send so much that all requests wait for a turn of the event loop. */
+async function flood(): Promise<void> {
+  await Promise.all(Array.from({ length: 60 }, () => open({}).send(GET.repeat(300))))
+}
+
+test('keepAliveTimeout: a connection whose requests wait for their turn is not idle, and gets all responses', async () => {
+  const connection = open({ keepAliveTimeout: 1_000 })
+  const flooded = flood()
+  const sent = connection.send(GET.repeat(100))
+  await connection.clock.advance(2_000)
+  assert.equal(connection.fate, 'open')
+  await Promise.all([flooded, sent])
+  let text = ''
+  await eventually(() => (text += connection.take()).split('HTTP/1.1 200').length === 101, 'all responses')
+})
+
 // minBodyRate, bodyGracePeriod
 
 const post = (path: string, length: number): string => `POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: ${length}\r\n\r\n`
@@ -280,6 +296,16 @@ test('minBodyRate: time in which the server does not read is not counted', async
   await connection.send('x'.repeat(997))
   await settled()
   assert.equal(connection.answer()?.text, '1000')
+})
+
+test('minBodyRate: time in which a body waits for its turn is not counted', async () => {
+  const connection = open({ minBodyRate: 1_000, bodyGracePeriod: 0, requestTimeout: null })
+  await connection.send('POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n')
+  const flooded = flood()
+  const sent = connection.send('1\r\na\r\n'.repeat(1_000))
+  await connection.clock.advance(2_000)
+  assert.equal(connection.take(), '')
+  await Promise.all([flooded, sent])
 })
 
 test('minBodyRate: a reader that pauses its stream is not the client’s fault', async () => {

@@ -50,7 +50,8 @@ export abstract class RequestSource {
   protected isAtRest = false
   /** The same inside a body. */
   protected isBodyAtRest = false
-  #isHeldUp = false
+  /** What has been received, or waits to begin, is read in a later turn. The client is not to blame for the time until then. */
+  protected isHeldUp = false
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer) {
     this.host = host
@@ -121,14 +122,14 @@ export abstract class RequestSource {
 
   /** `run` leaves something for the next turn. @returns false */
   protected holdUp(): boolean {
-    this.#isHeldUp = true
+    this.isHeldUp = true
     return false
   }
 
   #endRest(): void {
     this.isAtRest = this.isBodyAtRest = false
-    if (!this.#isHeldUp) return
-    this.#isHeldUp = false
+    if (!this.isHeldUp) return
+    this.isHeldUp = false
     this.run()
   }
 

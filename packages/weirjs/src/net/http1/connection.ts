@@ -83,7 +83,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   get isBusy(): boolean {
-    return this.#wire.isBusy || (this.isAtRest && this.hasMore) // more requests wait for the next turn
+    return this.#wire.isBusy || this.isHeldUp
   }
 
   get isIdle(): boolean {
@@ -197,7 +197,10 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     // While a client does not read, no more responses are produced for it.
     if (cycle.exchange === null && this.#outbox.relieve()) return false
     const mayRest = cycle.exchange === null || this.isBodyAtRest
-    if (this.isAtRest && mayRest && (wire.waitingBytes > 0 || wire.peerEnded)) return this.holdUp()
+    if (this.isAtRest && mayRest && (this.hasMore || wire.peerEnded)) {
+      this.#deadlines.enter(phase.NONE)
+      return this.holdUp()
+    }
     switch (wire.next()) {
       case HEAD:
         if (this.#tap !== null) this.#tap.requestBegun(wire.head)

@@ -261,7 +261,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     if (this.#deadlines.phase === phase.LINGER) return
     const { frames } = this.wire
     const isBeginning = frames.inBlock || !frames.hasBegun
-    this.#deadlines.enter(isBeginning ? phase.HEAD : this.#exchanges.size > 0 ? phase.NONE : phase.IDLE)
+    this.#deadlines.enter(isBeginning ? phase.HEAD : this.#exchanges.size > 0 || this.isHeldUp ? phase.NONE : phase.IDLE)
   }
 
   /** Frames may have been written. */
