@@ -15,7 +15,7 @@ import { newUploadId } from '../../packages/uploads/src/upload-record.ts'
 import { recordOf } from '../../packages/uploads/test/support/upload-record.ts'
 import { patternBytes } from '../../packages/weirjs/test/support/forms.ts'
 import { clientOf, noS3, type S3Server, startS3 } from '../../packages/weirjs/test/support/s3.ts'
-import { eventually } from '../../packages/weirjs/test/support/serving.ts'
+import { eventually, gate } from '../../packages/weirjs/test/support/serving.ts'
 
 const MIB = 1024 * 1024
 const PART = 5 * MIB
@@ -117,22 +117,42 @@ describe('s3Storage', { skip: noS3 }, () => {
     assert.ok(await s3.isEmpty())
   })
 
-  test('few uploads have the bytes of an unfinished part in memory at once, however many get one more byte', async (t) => {
+  test('few uploads have the bytes of an unfinished part in memory at once, however many get one more byte, and owners take turns', async (t) => {
     const s3 = await startS3(t)
     const storage = storageOf(s3)
-    const records = await Promise.all(Array.from({ length: 12 }, () => created(storage, FILE.length)))
-    for (const record of records) await storage.append(record, 0, chunksOf(FILE.subarray(0, MIB)), PLAIN)
-    let writing = 0
-    let most = 0
+    const begin = async (owner: string): Promise<UploadRecord> => {
+      const record = recordOf({ length: FILE.length, owner })
+      await storage.create(record)
+      await storage.append(record, 0, chunksOf(FILE.subarray(0, MIB)), PLAIN)
+      return record
+    }
+    const flood = await Promise.all(Array.from({ length: 12 }, () => begin('one')))
+    const other = await begin('another')
+    const written: string[] = []
+    const all = gate()
     s3.front.before = async ({ method, path }) => {
       if (method !== 'PUT' || !path.endsWith('.state')) return
-      most = Math.max(most, ++writing)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-      writing--
+      written.push(path)
+      if (written.length <= 4) await all.promise
     }
-    await Promise.all(records.map((record) => storage.append(record, MIB, chunksOf(FILE.subarray(MIB, MIB + 1)), PLAIN)))
-    assert.ok(most <= 4, `${most} at once`)
-    for (const record of records) {
+    let sent = 0
+    const append = (record: UploadRecord): Promise<number> => {
+      const bytes = (async function* () {
+        yield FILE.subarray(MIB, MIB + 1)
+        sent++
+      })()
+      return storage.append(record, MIB, bytes, PLAIN)
+    }
+    const appended = flood.map(append)
+    await eventually(() => sent === 12 && written.length === 4, 'the first four')
+    appended.push(append(other))
+    await eventually(() => sent === 13, 'the upload of another')
+    assert.equal(written.length, 4)
+    all.open()
+    await Promise.all(appended)
+    const place = written.findIndex((path) => path.includes(other.id))
+    assert.ok(place < 9, `${place} were written before`)
+    for (const record of [...flood, other]) {
       assert.equal(await storage.append(record, MIB + 1, chunksOf(FILE.subarray(MIB + 1)), PLAIN), FILE.length)
       assert.ok((await buffer(storage.read(record))).equals(FILE))
     }

@@ -226,7 +226,7 @@ class S3Storage implements UploadStorage {
       known === null || known === 'unreadable'
         ? { state: this.#newState(record), tailBytes: 0, etag: null }
         : { state: known.state, tailBytes: known.tailBytes, etag: known.etag }
-    return new S3Writer(this.#bucket, this.#keys(record.id), { [MARK]: markOf(record) }, state)
+    return new S3Writer(this.#bucket, this.#keys(record.id), { [MARK]: markOf(record) }, record.owner ?? '', state)
   }
 
   #newState({ length }: UploadRecord): S3State {

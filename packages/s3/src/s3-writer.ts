@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { WeirError } from 'weirjs'
-import { PieceList } from 'weirjs/kit'
+import { FairQueue, PieceList } from 'weirjs/kit'
 import { type Part, type S3Bucket, WriteConflict } from './s3-bucket.ts'
 import { decodeState, encodeState, LINE_BYTES, offsetOf, type S3State } from './s3-state.ts'
 
@@ -39,17 +39,17 @@ export class PartsGone extends Error {}
  */
 const TAILS_AT_ONCE = 4
 let tails = 0
-const waiting: (() => void)[] = []
+const waiting = new FairQueue<() => void>()
 
-/** Runs `work` when it is its turn. `work` must wait neither for a client nor for another turn. */
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (tails >= TAILS_AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
+/** Runs `work` when it is its turn. Owners take turns. `work` must wait neither for a client nor for another turn. */
+async function inTurn<T>(owner: string, work: () => Promise<T>): Promise<T> {
+  if (tails >= TAILS_AT_ONCE) await new Promise<void>((resolve) => waiting.add(owner, resolve))
   else tails++
   try {
     return await work()
   } finally {
-    const next = waiting.shift()
-    if (next === undefined) tails--
+    const next = waiting.next()
+    if (next === null) tails--
     else next()
   }
 }
@@ -57,6 +57,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
 export class S3Writer {
   readonly #bucket: S3Bucket
   readonly #keys: UploadKeys
+  readonly #owner: string
   readonly #metadata: Record<string, string>
   #uploadId: string | null
   /** The id of the multipart upload in the state. */
@@ -75,9 +76,11 @@ export class S3Writer {
   #sending: Promise<void> = Promise.resolve()
   #failure: { readonly error: unknown } | null = null
 
-  constructor(bucket: S3Bucket, keys: UploadKeys, metadata: Record<string, string>, { state, tailBytes, etag }: KnownState) {
+  /** @param owner who shares with others what all writers may read at once */
+  constructor(bucket: S3Bucket, keys: UploadKeys, metadata: Record<string, string>, owner: string, { state, tailBytes, etag }: KnownState) {
     this.#bucket = bucket
     this.#keys = keys
+    this.#owner = owner
     this.#metadata = metadata
     this.#uploadId = state.uploadId
     this.#writtenUploadId = state.uploadId
@@ -185,7 +188,7 @@ export class S3Writer {
 
   /** @param work with the bytes in the state, of which there are `tailBytes` */
   #withTail<T>(tailBytes: number, work: (tail: readonly Buffer[]) => Promise<T>): Promise<T> {
-    return tailBytes === 0 ? work([]) : inTurn(async () => work([await this.#readTail(tailBytes)]))
+    return tailBytes === 0 ? work([]) : inTurn(this.#owner, async () => work([await this.#readTail(tailBytes)]))
   }
 
   async #readTail(tailBytes: number): Promise<Buffer> {
