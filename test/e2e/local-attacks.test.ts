@@ -159,6 +159,23 @@ for (const [name, pageOf] of Object.entries(ATTACKERS))
     await page.waitForURL(`${running.url}/`)
   })
 
+for (const [name, pageOf] of Object.entries(ATTACKERS))
+  test(`a page of ${name} cannot have the browser load pages before the person opens them`, { skip: noChromium }, async (t) => {
+    const user = await signedIn(t)
+    const { page, running, reached } = user
+    await page.goto(pageOf(user))
+    await page.evaluate(`(() => {
+      const rule = (path) => [{ source: 'list', urls: ['${running.url}' + path], eagerness: 'immediate' }]
+      const rules = { prefetch: rule('/data'), prerender: rule('/stale') }
+      document.head.append(Object.assign(document.createElement('script'), { type: 'speculationrules', textContent: JSON.stringify(rules) }))
+    })()`)
+    await page.waitForTimeout(1000)
+    assert.deepEqual(reached, [])
+    await page.evaluate(`void (location = '${running.url}/data')`)
+    await page.getByText('attacked is private').waitFor()
+    assert.deepEqual(reached, [], 'the browser asks again when the person comes')
+  })
+
 test('a page whose name was led to this machine gets nothing, though it is of the same origin', { skip: noChromium }, async (t) => {
   const { page, running, reached } = await signedIn(t)
   const origin = `http://rebound.evil.example:${running.port}`

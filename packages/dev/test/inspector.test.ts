@@ -184,6 +184,10 @@ const REFUSED: readonly (readonly [what: string, request: object])[] = [
   ['a page without an origin', { ...HERE, headers: { host: 'localhost', origin: 'null' } }],
   ['a page of another port, by its origin', { ...HERE, headers: { host: 'localhost:1', origin: 'http://localhost:2' } }],
   ['a page of another port', { ...HERE, headers: { host: 'localhost', 'sec-fetch-site': 'same-site' } }],
+  [
+    'what a page of another port has a browser prefetch',
+    { ...HERE, headers: { host: 'localhost', 'sec-fetch-site': 'none', 'sec-purpose': 'prefetch' } },
+  ],
 ]
 
 for (const [what, request] of REFUSED)

@@ -32,7 +32,9 @@ export function refusalOf(session: HttpSession, endpoint: string | null, hosts: 
   if (!hosts.includes(host) && !(endpoint === null ? isLocalName(host) : isLocalName(host) || isAddress(host)))
     return `the host is ${JSON.stringify(host.slice(0, 100))}, not a name of this machine`
   const site = request.header('sec-fetch-site')
-  if (site !== null && site !== 'same-origin' && site !== 'none') return 'a page of another site has sent it'
+  // Chromium states `none` for what the speculation rules of any page make it load.
+  const isOpened = site === null || site === 'none'
+  if (site !== 'same-origin' && (!isOpened || request.header('sec-purpose') !== null)) return 'a page of another site has sent it'
   const origin = request.header('origin')
   // Without its scheme: a proxy may have decrypted the request.
   if (origin !== null && origin.replace(/^https?:\/\//, '') !== authority.toLowerCase())

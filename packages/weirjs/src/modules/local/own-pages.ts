@@ -26,7 +26,8 @@ export function foreignness(session: HttpSession, isExposed: boolean): string | 
   const isHidden = origin === 'null' && site === 'same-origin' && !isSocket
   if (origin !== null && origin !== session.origin && !isHidden) return `a page of ${JSON.stringify(origin.slice(0, 100))} has sent it`
   if (site === 'same-origin') return null
-  if (site !== null && site !== 'none') return 'a page of another site or program has sent it'
+  // Chromium states `none` for what the speculation rules of a page make it load, also of a page of another program, and sends the cookie.
+  if ((site !== null && site !== 'none') || field('sec-purpose') !== null) return 'a page of another site or program has sent it'
   // A WebSocket is open to both sides, and no browser states Sec-Fetch-Site for all of them.
   const isSafe = SAFE.has(method) && !isSocket
   if (isSafe || (site === null && origin !== null)) return null

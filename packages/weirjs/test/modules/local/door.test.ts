@@ -268,6 +268,19 @@ test('with the cookie: every combination of site, origin and kind of request pas
       }
 })
 
+test('with the cookie: what a browser loads before a person opens it is refused, unless an own page is known to have asked for it', async (t) => {
+  const { port, cookie } = await signedIn(t)
+  for (const purpose of ['prefetch', 'prefetch;prerender', 'prefetch;anonymous-client-ip'])
+    for (const site of [null, 'none', 'same-origin', 'same-site']) {
+      const fields = [`Cookie: ${cookie}`, `Sec-Purpose: ${purpose}`]
+      if (site !== null) fields.push(`Sec-Fetch-Site: ${site}`)
+      reached = []
+      const { status } = await send(port, 'GET /', ...fields)
+      assert.equal(status, site === 'same-origin' ? 200 : 401, `${purpose}, ${site}`)
+      assert.equal(reached.length > 0, site === 'same-origin')
+    }
+})
+
 test('the cookie in the hands of another user of the machine opens nothing, also if they close at once, or come from another address of it', {
   skip: noOtherUser,
 }, async (t) => {
