@@ -182,7 +182,9 @@ export class ResumableStreams {
     if (typeof start !== 'function') throw invalid(OWNER, `resumable: start is ${shown(start)}, not a function`)
     if (!this.#keys.has(key) && this.#keys.size - this.#idle.size >= this.#settings.maxStreams) throw this.#refusal()
     return new ResumableFeed(
-      (session) => this.#keys.has(key) || this.#makeRoom(ownerOf(session)),
+      (session) => {
+        if (!this.#keys.has(key)) this.#makeRoom(ownerOf(session))
+      },
       (lastEventId, session) => this.#watch(key, start, lastEventId, session),
       () => this.#keys.get(key)?.size ?? 0,
     )
@@ -343,12 +345,12 @@ function ownerOf(session: HttpSession): Owner {
 }
 
 class ResumableFeed extends SseFeed {
-  readonly #admit: (session: HttpSession) => unknown
+  readonly #admit: (session: HttpSession) => void
   readonly #watch: (lastEventId: string | null, session: HttpSession) => AsyncIterable<EncodedEvent>
   readonly #count: () => number
 
   constructor(
-    admit: (session: HttpSession) => unknown,
+    admit: (session: HttpSession) => void,
     watch: (lastEventId: string | null, session: HttpSession) => AsyncIterable<EncodedEvent>,
     count: () => number,
   ) {
