@@ -137,21 +137,22 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
 
   /**
    * @internal Maps the path and every path below it, with any method: for mounted code. All or nothing is mapped.
-   * @param rest the name of the parameter that has the rest of the path
+   * @param rest the name of the parameter that has the rest of the path @param policy of these routes, without a gate
    */
-  mapBelow(path: string, rest: string, declaration: object, handler: Handler): void {
+  mapBelow(path: string, rest: string, policy: Policy, handler: Handler): void {
     const base = this.#pathOf(path).replace(/\/$/, '')
     // Paths with a slash at the end or empty segments, too: for the code they may be the same path, which must not bypass policies of this group.
     const paths = base === '' ? ['/', `/**${rest}`] : [base, `${base}/`, `${base}/**${rest}`]
     const depth = base.split('/').length - 1
     const own: Route[] = []
-    const alone: Handler = (args, session) => {
+    const gate: NonNullable<Policy['foresee']> = (session) => {
       // Nor must it bypass policies of others.
       if (this.#home.table.isAlsoOf(session, own, depth)) throw new WeirError('WEIR_ROUTE_NOT_FOUND')
-      return handler(args, session)
+      return undefined
     }
+    const declaration = { body: 'stream', use: [{ ...policy, gate, foresee: gate }] }
     this.#add(this.mapBelow, () => {
-      own.push(...paths.map((one) => new Route(this.#scope, null, one, declaration, alone)))
+      own.push(...paths.map((one) => new Route(this.#scope, null, one, declaration, handler)))
       return own
     })
   }

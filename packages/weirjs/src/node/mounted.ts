@@ -22,12 +22,12 @@ export function checkMountHost(owner: string, server: MountHost): void {
 
 /** A member of servers and groups that is not public. */
 interface MapsBelow {
-  mapBelow(path: string, rest: string, declaration: object, handler: (args: unknown, session: HttpSession) => unknown): void
+  mapBelow(path: string, rest: string, policy: Policy, handler: (args: unknown, session: HttpSession) => unknown): void
 }
 
 /** @throws WEIR_ROUTE_TEMPLATE, WEIR_ROUTE_CLASH */
 export function mapBelow(server: MountHost, path: string, answer: (session: HttpSession) => unknown): void {
-  ;(server as MountHost & MapsBelow).mapBelow(path, MOUNTED_REST, { body: 'stream', use: [mounted] }, (_, session) => answer(session))
+  ;(server as MountHost & MapsBelow).mapBelow(path, MOUNTED_REST, mounted, (_, session) => answer(session))
 }
 
 /** How many segments of a path below the mount belong to the prefix. */

@@ -101,6 +101,21 @@ for (const kind of ['mountNode', 'mountFetch'] as const) {
     assert.equal(await statusOf('admin.example', '10.0.0.2'), 200, 'not a proxy')
   })
 
+  test(`${kind}: explain foresees this`, async () => {
+    const server = new HttpServer({ logger: null })
+    if (kind === 'mountNode') mountNode(server, '/', (_, res) => res.end())
+    else mountFetch(server, '/', () => new Response())
+    server.group('/admin', { use: [closed] }).mapGet('/x', () => '')
+    for (const url of ['//admin/x', '/admin%2fx', '/ad%09min/x']) {
+      const { status, code } = (await server.explain(url)).response
+      assert.deepEqual([status, code], [404, 'WEIR_ROUTE_NOT_FOUND'], url)
+      assert.equal((await server.inject(url)).status, 404)
+    }
+    const { status, detail } = (await server.explain('//x/y')).response
+    assert.equal(status, null)
+    assert.doesNotMatch(detail, /unless/)
+  })
+
   test(`${kind}: nothing is mapped if one of its paths is taken`, async () => {
     const server = new HttpServer({ logger: null })
     server.map(null, '/old/**rest', () => 'own')
