@@ -3,6 +3,38 @@
 
 import { FairQueue } from '../base/fair-queue.ts'
 
+/** How much all connections together read in one turn, and what is done in the same turns. */
+export const requestTurns: ReturnType<typeof FairQueue.turns> = FairQueue.turns(512 * 1024)
+/** Work that `requestTurns` do not know of yet: to tell them of each request would plan a callback in each turn of the event loop. */
+export const untold = { work: 0 }
+/** From so much on, each connection asks for each request whether it may read on. */
+export const MOST_UNTOLD: number = 64 * 1024
+
+/**
+ * Does work in the turns in which requests are read, because responses that wait for it would otherwise take the memory of all requests that clients
+ * have sent. While one waits, each connection asks before each request whether it may read on.
+ * @param from the network of its client
+ * @param work returns how much it was
+ * @returns null: it is done
+ */
+export function workWhileReading(from: string, work: () => number): Promise<void> | null {
+  if (!requestTurns.isOver) {
+    requestTurns.spend(work())
+    return null
+  }
+  untold.work = MOST_UNTOLD
+  return new Promise((resolve, reject) => {
+    requestTurns.wait(from, () => {
+      try {
+        requestTurns.spend(work())
+        resolve()
+      } catch (error) {
+        reject(error)
+      }
+    })
+  })
+}
+
 /** In KiB of decompressed data. Other work counts in the same unit. */
 const WORK_PER_TURN = 1024
 

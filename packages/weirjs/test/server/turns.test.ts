@@ -5,6 +5,7 @@ import { Buffer } from 'node:buffer'
 import { type TestContext, test } from 'node:test'
 
 import { csv, HttpServer, type ServerOptions } from '../../src/index.ts'
+import { compression } from '../../src/modules/compression/index.ts'
 import { cert, key } from '../support/certificate.ts'
 import {
   ACK,
@@ -321,6 +322,24 @@ test('HTTP/2, requests of many connections that have waited for their clients to
   for (const client of clients) client.send(Buffer.concat([...waiting, encodeFrame(RST_STREAM, 0, 1, Buffer.alloc(4))]))
   await eventually(() => turns.all === CLIENTS * REQUESTS, 'all requests')
   assert.ok(turns.most <= PARTS * ROWS * REQUESTS + CLIENTS, `${turns.most} in one turn`)
+})
+
+test('many connections whose responses wait to be compressed begin no further requests', async (t) => {
+  let [made, sent, most] = [0, 0, 0]
+  const coding = Buffer.from(encodeFields([['accept-encoding', 'gzip']]))
+  const begin = PREFACE.length + encodeFrame(SETTINGS, 0, 0).length
+  const frames = frames2(20, coding, coding)
+  const requests = Buffer.concat([frames.subarray(0, begin), encodeFrame(SETTINGS, ACK, 0), frames.subarray(begin)])
+  await beginAll(t, { http2: 'cleartext' }, requests, (server) => {
+    server.observe({ end: () => void sent++ })
+    server.use(compression())
+    server.mapGet('/', () => {
+      most = Math.max(most, ++made - sent)
+      return made + LARGE.repeat(3)
+    })
+  })
+  await eventually(() => sent === CLIENTS * 20, 'all responses')
+  assert.ok(most <= 2 * REQUESTS + 3 * CLIENTS, `${most} of ${made} responses waited`)
 })
 
 for (const { what, options, bytes } of bodies)

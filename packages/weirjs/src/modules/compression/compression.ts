@@ -8,7 +8,6 @@ import { Buffer } from 'node:buffer'
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { BeforeSend } from '../../app/policies/middleware.ts'
 import type { Check } from '../../app/policies/policy.ts'
-import { FairQueue } from '../../base/fair-queue.ts'
 import { shown } from '../../base/kind-of.ts'
 import { alias, count, flag, func, listOf, nested, object, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
@@ -16,7 +15,6 @@ import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
-import { networkOf } from '../../formats/client-network.ts'
 import type { RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { ContentReader } from '../kit/content-reader.ts'
@@ -87,10 +85,10 @@ export const COMPRESSION_RULES = rules<CompressionOptions>('compression')(
 )
 /** Up to this size, with the dictionary if there is one, bodies are compressed synchronously, which blocks the thread for 0.4 ms at most on a machine of 2020. */
 const MAX_BYTES_AT_ONCE = 32 * 1024
-/** How much is compressed synchronously in one turn of the event loop: in about 5 ms. */
-const BYTES_PER_TURN = 256 * 1024
+/** What a byte that is compressed synchronously counts in a turn of the event loop, which compresses 256 KiB at most: in about 5 ms. */
+const WORK_OF_BYTE = 2
 
-const turns = FairQueue.turns(BYTES_PER_TURN)
+const EMPTY = new Uint8Array(0)
 
 const ACCEPT_ENCODING = ['Accept-Encoding']
 const BOTH = ['Accept-Encoding', 'Available-Dictionary']
@@ -189,7 +187,7 @@ class Compressing {
       response.encodeAs(coding.name, null)
       return
     }
-    return this.#compress(session, response, coding, choice.takesIdentity)
+    return this.#compress(session, response, coding, bytes, choice.takesIdentity)
   }
 
   /** The size of what could be compressed, `Infinity` for a stream without a length; null if there is nothing to compress. */
@@ -221,7 +219,7 @@ class Compressing {
     return known
   }
 
-  #compress(session: HttpSession, response: ResponseHandle, coding: Coding, takesIdentity: boolean): void | Promise<void> {
+  #compress(session: HttpSession, response: ResponseHandle, coding: Coding, length: number, takesIdentity: boolean): void | Promise<void> {
     const { content } = response
     if (content.kind === 'stream') {
       if (this.#running >= this.#maxConcurrent) return
@@ -236,78 +234,66 @@ class Compressing {
     if (content.kind !== 'text' && content.kind !== 'bytes') return
     const { codedForms } = response
     const known = codedForms?.get(coding.key)
-    const bytes = content.kind === 'text' ? Buffer.from(content.text) : content.bytes
-    if (known instanceof Uint8Array) return encode(response, coding, bytes, known, takesIdentity)
-    if (known !== undefined) return encodeLater(session, response, coding, bytes, known, takesIdentity)
-    if (bytes.length + coding.dictionaryBytes <= MAX_BYTES_AT_ONCE) {
-      if (turns.isOver) return compressInTurn(session, response, coding, bytes, takesIdentity)
-      turns.spend(bytes.length + coding.dictionaryBytes)
-      return compressNow(response, coding, bytes, takesIdentity)
-    }
-    if (this.#running < this.#maxConcurrent) return this.#compressLater(session, response, coding, bytes, takesIdentity)
+    if (known instanceof Uint8Array) return encode(response, coding, length, known, takesIdentity)
+    if (known !== undefined) return encodeLater(session, response, coding, length, known, takesIdentity)
+    if (length + coding.dictionaryBytes <= MAX_BYTES_AT_ONCE) return compressInTurn(session, response, coding, takesIdentity)
+    if (this.#running < this.#maxConcurrent) return this.#compressLater(session, response, coding, length, takesIdentity)
   }
 
   async #compressLater(
     session: HttpSession,
     response: ResponseHandle,
     coding: Coding,
-    bytes: Uint8Array,
+    length: number,
     takesIdentity: boolean,
   ): Promise<void> {
     this.#running++
     try {
-      const encoding = coding.compress(bytes)
+      const encoding = coding.compress(bytesOf(response))
       response.codedForms?.set(coding.key, encoding)
-      await encodeLater(session, response, coding, bytes, encoding, takesIdentity)
+      await encodeLater(session, response, coding, length, encoding, takesIdentity)
     } finally {
       this.#running--
     }
   }
 }
 
-function compressNow(response: ResponseHandle, coding: Coding, bytes: Uint8Array, takesIdentity: boolean): void {
-  const encoded = coding.compressNow(bytes)
-  response.codedForms?.set(coding.key, encoded)
-  encode(response, coding, bytes, encoded, takesIdentity)
+/** Text becomes bytes as late as possible: many responses may wait. */
+function bytesOf({ content }: ResponseHandle): Uint8Array {
+  if (content.kind === 'text') return Buffer.from(content.text)
+  return content.kind === 'bytes' ? content.bytes : EMPTY
 }
 
-/** Clients take turns: otherwise one that sends many requests in a row would make the others wait for all of its responses. */
-async function compressInTurn(
-  session: HttpSession,
-  response: ResponseHandle,
-  coding: Coding,
-  bytes: Uint8Array,
-  takesIdentity: boolean,
-): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    turns.wait(networkOf(session.clientAddress), () => {
-      if (session.signal.aborted) return resolve()
-      try {
-        const known = response.codedForms?.get(coding.key) // another response with the same content may have been first
-        if (known instanceof Uint8Array) encode(response, coding, bytes, known, takesIdentity)
-        else {
-          turns.spend(bytes.length + coding.dictionaryBytes)
-          compressNow(response, coding, bytes, takesIdentity)
-        }
-        resolve()
-      } catch (error) {
-        reject(error)
-      }
-    })
+function compressInTurn(session: HttpSession, response: ResponseHandle, coding: Coding, takesIdentity: boolean): void | Promise<void> {
+  let hasWaited = false // to ask for the signal creates it
+  const done = exchange(session).whileReading(() => {
+    return hasWaited && session.signal.aborted ? 0 : compressNow(response, coding, takesIdentity)
   })
+  hasWaited = true
+  return done ?? undefined
+}
+
+/** @returns how much work it was */
+function compressNow(response: ResponseHandle, coding: Coding, takesIdentity: boolean): number {
+  const bytes = bytesOf(response)
+  const known = response.codedForms?.get(coding.key) // another response with the same content may have been first
+  const encoded = known instanceof Uint8Array ? known : coding.compressNow(bytes)
+  response.codedForms?.set(coding.key, encoded)
+  encode(response, coding, bytes.length, encoded, takesIdentity)
+  return encoded === known ? 0 : WORK_OF_BYTE * (bytes.length + coding.dictionaryBytes)
 }
 
 async function encodeLater(
   session: HttpSession,
   response: ResponseHandle,
   coding: Coding,
-  bytes: Uint8Array,
+  length: number,
   encoding: Promise<Uint8Array>,
   takesIdentity: boolean,
 ): Promise<void> {
   const encoded = await exchange(session).inTurn(encoding) // many may wait for the same form
   // The client may have left in the meantime, or the request may have timed out.
-  if (!session.signal.aborted) encode(response, coding, bytes, encoded, takesIdentity)
+  if (!session.signal.aborted) encode(response, coding, length, encoded, takesIdentity)
 }
 
 /**
@@ -323,6 +309,6 @@ function isFromAnotherSite(session: HttpSession): boolean {
 }
 
 /** A body that became larger is sent uncompressed, unless the client does not accept that. */
-function encode(response: ResponseHandle, coding: Coding, bytes: Uint8Array, encoded: Uint8Array, takesIdentity: boolean): void {
-  if (encoded.length < bytes.length || !takesIdentity) response.encodeAs(coding.name, encoded)
+function encode(response: ResponseHandle, coding: Coding, length: number, encoded: Uint8Array, takesIdentity: boolean): void {
+  if (encoded.length < length || !takesIdentity) response.encodeAs(coding.name, encoded)
 }

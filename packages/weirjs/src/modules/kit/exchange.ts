@@ -20,17 +20,14 @@ import { prefersHtml } from '../../http/request/prefers-html.ts'
 import { bodyOf, cookieOf, cookieUse, onAbort } from '../../http/request/request.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { HttpSession } from '../../http/session.ts'
-import { turnAfterWait } from '../../http/work-turns.ts'
+import { turnAfterWait, workWhileReading } from '../../http/work-turns.ts'
 import { settleConditions, validatorsOf } from './conditions.ts'
 import { type BodyDecoder, type CodedBody, DecodedBody } from './decoded-body.ts'
 import type { ResponseHandle } from './response.ts'
 import { bindingsOf, policiesOf } from './route-facts.ts'
 import { runMarks } from './run-marks.ts'
 
-/**
- * A request and its response, as modules see them: what a handler replaces or deletes on its session has no effect here. Valid as long as its
- * session.
- */
+/** A request and its response, as modules see them: what a handler replaces or deletes on its session has no effect. Valid as long as its session. */
 export interface ExchangeHandle {
   readonly session: HttpSession
   /** The mark that was passed to `rerun`; null for a request of a client. */
@@ -172,11 +169,10 @@ export interface ExchangeHandle {
    * @throws WEIR_RESPONSE_SENT
    */
   interim(status: 103 | 104, fields: readonly string[], overHttp1: boolean): boolean
-  /**
-   * Awaits what other requests may await, too, such as one call of a service for all of them. They go on in turns: if all went on at once, clients would
-   * decide how long a turn of the event loop is.
-   */
+  /** Awaits what other requests may await, too. They go on in turns: if all went on at once, clients would decide how long a turn is. */
   inTurn<T>(shared: Promise<T>): Promise<T>
+  /** Does work that blocks the thread in the turns in which requests are read. @param work returns its size; 512 KiB end a turn @returns null: done */
+  whileReading(work: () => number): Promise<void> | null
 }
 
 const TWO_COPIES = 'the server and a module use two copies of weirjs: install the same version of all packages (npm ls weirjs)'
@@ -433,6 +429,10 @@ class Handle implements ExchangeHandle {
     } finally {
       await turnAfterWait(networkOf(this.clientAddress))
     }
+  }
+
+  whileReading(work: () => number): Promise<void> | null {
+    return workWhileReading(networkOf(this.clientAddress), work)
   }
 }
 

@@ -1,10 +1,10 @@
 // What requests may know about the connection on which they arrived, in either protocol.
 
 import type { Clock } from '../../base/clock.ts'
-import { FairQueue } from '../../base/fair-queue.ts'
 import { networkOf } from '../../formats/client-network.ts'
 import type { ClientCertificate, Forwarding, HostRule, SocketPeer } from '../../http/connection-info.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
+import { MOST_UNTOLD, requestTurns as turns, untold } from '../../http/work-turns.ts'
 
 import type { Transport } from '../transport/transport.ts'
 import type { ConnectionHost } from './connection-host.ts'
@@ -27,11 +27,6 @@ const TEXT_FOR_WORK = 4
 /** Pieces of bodies. A chunk of one byte takes six bytes on the wire, and as much time as a large one. */
 export const PIECES_IN_A_ROW = 4_096
 const WORK_OF_PIECE = WORK_IN_A_ROW / PIECES_IN_A_ROW
-
-/** The same for all connections together: a client may have hundreds. It does not hold up the first request that a connection reads in a turn. */
-const turns = FairQueue.turns(8 * WORK_IN_A_ROW)
-/** Work that `turns` does not know of yet: to tell it of each request would plan a callback in each turn of the event loop. */
-let uncounted = 0
 
 /** The base of connections. */
 export abstract class RequestSource {
@@ -71,8 +66,8 @@ export abstract class RequestSource {
   protected countRequest(headBytes: number): void {
     this.requests++
     const work = headBytes > WORK_OF_REQUEST ? headBytes : WORK_OF_REQUEST
-    uncounted += work
-    if ((this.#workInARow += work) >= WORK_IN_A_ROW || uncounted >= WORK_IN_A_ROW) this.#endRow()
+    untold.work += work
+    if ((this.#workInARow += work) >= WORK_IN_A_ROW || untold.work >= MOST_UNTOLD) this.#endRow()
   }
 
   /** A body is complete. Many bodies may each lack one last byte, so that one read completes all of them for their handlers. */
@@ -84,8 +79,8 @@ export abstract class RequestSource {
   countResponse({ content }: OutgoingResponse): void {
     if (content.kind !== 'text') return
     const work = content.text.length / TEXT_FOR_WORK
-    uncounted += work
-    if ((this.#workInARow += work) >= WORK_IN_A_ROW || uncounted >= WORK_IN_A_ROW) this.#endRow()
+    untold.work += work
+    if ((this.#workInARow += work) >= WORK_IN_A_ROW || untold.work >= MOST_UNTOLD) this.#endRow()
   }
 
   /** A piece of a body has been read. */
@@ -96,8 +91,8 @@ export abstract class RequestSource {
 
   /** The same is written out where every request comes along. */
   #count(work: number): void {
-    uncounted += work
-    if ((this.#workInARow += work) >= WORK_IN_A_ROW || uncounted >= WORK_IN_A_ROW) this.#endRow()
+    untold.work += work
+    if ((this.#workInARow += work) >= WORK_IN_A_ROW || untold.work >= MOST_UNTOLD) this.#endRow()
   }
 
   /**
@@ -105,12 +100,12 @@ export abstract class RequestSource {
    * with one request a turn is at rest only when it waits for the client.
    */
   #endRow(): void {
-    if (uncounted >= WORK_IN_A_ROW) {
+    if (untold.work >= MOST_UNTOLD) {
       // While the turn is over, every connection comes here, and rests if it has more to read.
-      if (turns.isOver) uncounted = WORK_IN_A_ROW
+      if (turns.isOver) untold.work = MOST_UNTOLD
       else {
-        turns.spend(uncounted)
-        uncounted = 0
+        turns.spend(untold.work)
+        untold.work = 0
       }
     }
     if (this.#workInARow < WORK_IN_A_ROW && !(turns.isOver && this.hasMore)) return
