@@ -275,8 +275,8 @@ for (const { what, options, bytes } of bodies) {
 }
 
 /** How many times as much as one connection all of them read in one part of a turn, and the row that goes beyond it. */
-const ROWS = 8 + 1
-const CLIENTS = 60
+const ROWS = 24 + 1
+const CLIENTS = 150
 
 /** Connections that send the same at the same time. */
 async function beginAll(t: TestContext, options: ServerOptions, bytes: Buffer, map: (server: HttpServer) => void): Promise<RawClient[]> {

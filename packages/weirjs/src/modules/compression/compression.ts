@@ -86,7 +86,7 @@ export const COMPRESSION_RULES = rules<CompressionOptions>('compression')(
 /** Up to this size, with the dictionary if there is one, bodies are compressed synchronously, which blocks the thread for 0.4 ms at most on a machine of 2020. */
 const MAX_BYTES_AT_ONCE = 32 * 1024
 /** What a byte that is compressed synchronously counts in a turn of the event loop, which compresses 256 KiB at most: in about 5 ms. */
-const WORK_OF_BYTE = 2
+const WORK_OF_BYTE = 6
 
 const EMPTY = new Uint8Array(0)
 

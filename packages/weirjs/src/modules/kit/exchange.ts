@@ -171,7 +171,7 @@ export interface ExchangeHandle {
   interim(status: 103 | 104, fields: readonly string[], overHttp1: boolean): boolean
   /** Awaits what other requests may await, too. They go on in turns: if all went on at once, clients would decide how long a turn is. */
   inTurn<T>(shared: Promise<T>): Promise<T>
-  /** Does work that blocks the thread in the turns in which requests are read. @param work returns its size; 512 KiB end a turn @returns null: done */
+  /** Does work that blocks the thread in the turns in which requests are read. @param work returns its size; 1.5 MiB end a turn @returns null: done */
   whileReading(work: () => number): Promise<void> | null
 }
 

@@ -112,7 +112,8 @@ export abstract class RequestSource {
     this.#workInARow = 0
     if (this.isAtRest) return
     this.isAtRest = true
-    turns.wait(networkOf(this.clientAddress), () => this.#endRest())
+    if (turns.isOver) turns.wait(networkOf(this.clientAddress), () => this.endRest())
+    else setImmediate(endRest, this)
   }
 
   /** `run` leaves something for the next turn. @returns false */
@@ -121,7 +122,8 @@ export abstract class RequestSource {
     return false
   }
 
-  #endRest(): void {
+  /** @internal */
+  endRest(): void {
     this.isAtRest = this.isBodyAtRest = false
     if (!this.isHeldUp) return
     this.isHeldUp = false
@@ -173,4 +175,8 @@ export abstract class RequestSource {
     if (typeof this.#id === 'number') this.#id = connectionId(this.#id)
     return this.#id
   }
+}
+
+function endRest(source: RequestSource): void {
+  source.endRest()
 }
