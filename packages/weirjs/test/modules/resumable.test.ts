@@ -872,9 +872,11 @@ test('10,000 events while servers stop, the relay is cut off and clients are cut
   }
   let isOver = false
   const watching = Promise.all([300, 700, 1_500].map((cut) => watch(cut))).finally(() => (isOver = true))
-  for (let turn = 0; !isOver && turn < 1_000; turn++) {
+  for (let turn = 0; !isOver; turn++) {
     await new Promise((resolve) => setTimeout(resolve, 20))
-    await clock.advance(2_000)
+    const isDisturbed = turn < 300 // a busy machine comes to the end in peace
+    await clock.advance(isDisturbed ? 2_000 : 200)
+    if (!isDisturbed) continue
     const [before, plug] = [current, plugs.at(-1)!]
     if (turn % 3 === 1) plug.isConnected = false
     else if (turn % 3 === 2) plug.heal()

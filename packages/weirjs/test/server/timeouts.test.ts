@@ -150,7 +150,7 @@ test('keepAliveTimeout: a client that is still reading its responses is not idle
 
 /** Other connections that send so much that all requests wait for a turn of the event loop. */
 async function flood(): Promise<void> {
-  await Promise.all(Array.from({ length: 60 }, () => open({}).send(GET.repeat(300))))
+  await Promise.all(Array.from({ length: 180 }, () => open({}).send(GET.repeat(300))))
 }
 
 test('keepAliveTimeout: a connection whose requests wait for their turn is not idle, and gets all responses', async () => {
