@@ -20,6 +20,7 @@ import { checkClose, lengthOf, pingOf, type WebSocketData } from './data.ts'
 import type { PerMessageDeflate } from './deflate.ts'
 import type { Negotiated } from './handshake.ts'
 import { type Inflated, inflate } from './inflated-message.ts'
+import { spend } from './message-work.ts'
 import type { RelayedRooms } from './relayed-rooms.ts'
 import type { Rooms } from './rooms.ts'
 import { SendQueue } from './send-queue.ts'
@@ -33,10 +34,7 @@ import { ASK, Silence, TOO_LONG } from './silence.ts'
 export interface WebSocketHandlers<Args, In = WebSocketData, Out = WebSocketData> {
   /** The connection has been established. Messages wait until this handler has settled. */
   open?(socket: WebSocketConnection<Args, Out>): unknown
-  /**
-   * A message has arrived. The next one waits until this handler has settled. Not called after `close()`, `terminate()` or a handler that
-   * failed.
-   */
+  /** A message has arrived. The next one waits until this handler has settled. Not called after `close()`, `terminate()` or a handler that failed. */
   message?(socket: WebSocketConnection<Args, Out>, data: In): unknown
   /** The client has answered a ping. `data` is the data of the ping, empty for pings that `pingInterval` sends. Called in order with messages. */
   pong?(socket: WebSocketConnection<Args, Out>, data: Uint8Array): unknown
@@ -320,7 +318,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
         }
         const event = wire.next()
         if (event < 0 && event !== FAULT) break
-        if (this.#link.isShared) workTurns.spend(1 / 4) // a connection may have a hundred WebSockets
+        spend(1 / 4)
         this.#take(event)
       }
     } finally {
@@ -385,7 +383,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   }
 
   #onMessage(data: WebSocketData, isCountedAsWork: boolean): void {
-    if (!isCountedAsWork && this.#link.isShared) workTurns.spend(data.length / 1024)
+    if (!isCountedAsWork) spend(data.length / 1024)
     this.#watcher?.(data, true)
     const { message } = this.#host.handlers
     if (message !== undefined) this.#call(message, data)
