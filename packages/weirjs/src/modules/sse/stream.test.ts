@@ -53,3 +53,26 @@ test('events that wait go out together in pieces of at most 8 KiB, and a larger 
   assert.deepEqual(pieces, [[4_000, 4_000], [4_000], [9_000], [9_000], [10, 10, 10]])
   await stream.return()
 })
+
+test('a stream that ends makes no error for its source, however many end at once: those that get a signal share one', async (t) => {
+  const abort = t.mock.method(AbortController.prototype, 'abort')
+  const settings = { greeting: ':', farewell: 'bye', heartbeatMs: null }
+  const channel = new SseChannel()
+  const own = new SseStream(channel.subscribe(null), new AbortController().signal, settings)
+  await own.next()
+  await own.return()
+  assert.equal(abort.mock.callCount(), 0)
+  const signals: AbortSignal[] = []
+  for (let i = 0; i < 2; i++) {
+    const source = (signal: AbortSignal) => {
+      signals.push(signal)
+      return channel.subscribe(null)
+    }
+    const one = new SseStream(source, new AbortController().signal, settings)
+    await one.next()
+    assert.equal(signals[i]!.aborted, false)
+    await one.return()
+  }
+  assert.equal(signals[0]!.reason.name, 'AbortError')
+  assert.equal(signals[0]!.reason, signals[1]!.reason)
+})

@@ -35,6 +35,8 @@ const JOINED_BYTES = 8 * 1024
 
 type Piece = string | Uint8Array
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
+/** One for all: thousands of streams may end at once, and without it, each would make an error with a stack. */
+const ENDED = AbortSignal.abort().reason
 const HEARTBEAT: IteratorResult<Piece> = { value: ':\n\n' }
 
 /** The pending request for the next piece. */
@@ -51,8 +53,8 @@ export class SseStream implements AsyncIterableIterator<Piece> {
   readonly #settings: StreamSettings
   /** Null before the stream begins, after it has ended, and without heartbeats. */
   #heartbeat: HeartbeatTimer | null = null
-  /** Aborts when nothing more is needed from the source. */
-  readonly #ending = new AbortController()
+  /** Aborts when nothing more is needed from the source; null unless it gets the signal. */
+  #ending: AbortController | null = null
   #items: AsyncIterator<SourceItem> | null = null
   #isAsked = false
   /** The item that the source delivered while the client was not waiting, because it had just received a heartbeat. */
@@ -92,7 +94,7 @@ export class SseStream implements AsyncIterableIterator<Piece> {
   /** The server is stopping. The stream itself tells its source. A waiting client gets the farewell now, any other with its next pull. */
   stop(): void {
     if (this.#endsByItself()) return
-    this.#ending.abort()
+    this.#ending?.abort(ENDED)
     this.#take()?.resolve(this.#sayFarewell())
   }
 
@@ -106,8 +108,7 @@ export class SseStream implements AsyncIterableIterator<Piece> {
     countStream(this.#stopping, 1)
     const { heartbeatMs } = this.#settings
     if (heartbeatMs !== null) this.#heartbeat = HeartbeatTimer.join(heartbeatMs, this)
-    const source = typeof this.#source === 'function' ? this.#source(this.#ending.signal) : this.#source
-    this.#items = source[Symbol.asyncIterator]()
+    this.#items = this.#open()[Symbol.asyncIterator]()
     this.#ask(this.#items)
     if (this.#items instanceof ClientQueue && this.#items.opened !== null) {
       await this.#items.opened
@@ -117,6 +118,12 @@ export class SseStream implements AsyncIterableIterator<Piece> {
     const start = this.#items instanceof ClientQueue ? this.#items.start : null
     // Clients keep an id without data, and dispatch nothing.
     return { value: start === null ? this.#settings.greeting : this.#settings.greeting + encodeEvent({ id: start }) }
+  }
+
+  #open(): AsyncIterable<SourceItem> {
+    if (typeof this.#source !== 'function') return this.#source
+    this.#ending = new AbortController()
+    return this.#source(this.#ending.signal)
   }
 
   #ask(items: AsyncIterator<SourceItem>): void {
@@ -185,7 +192,7 @@ export class SseStream implements AsyncIterableIterator<Piece> {
       this.#leave()
       countStream(this.#stopping, -1)
     }
-    this.#ending.abort()
+    this.#ending?.abort(ENDED)
     if (this.#items !== null) void close(this.#items).catch(() => {})
     else if (typeof this.#source !== 'function') ContentReader.discard(this.#source as AsyncIterable<never>)
   }
