@@ -72,7 +72,7 @@ export abstract class RequestSource {
 
   /** A body is complete. Many bodies may each lack one last byte, so that one read completes all of them for their handlers. */
   protected countBody(bytes: number): void {
-    this.#count(bytes / BODY_BYTES_FOR_WORK)
+    this.#count(Math.max(0, bytes / BODY_BYTES_FOR_WORK - WORK_OF_REQUEST)) // its request has been counted
   }
 
   /** A response has been made. One that is streamed takes turns of its own. */
