@@ -74,6 +74,7 @@ for (const { name, look } of LOOKS) {
     for (const path of PAGES) {
       await page.goto(origin + path, { waitUntil: 'load' })
       await page.locator('.DocSearch-Button').waitFor() // the page's script is running
+      await page.locator('.VPSwitchAppearance[title^="Switch to"]').first().waitFor({ state: 'attached' }) // and has named what it can
       const terminals = page.locator('.vp-code-group .tabs label', { hasText: 'In a terminal' })
       if ((await terminals.count()) > 0) await terminals.first().click()
       await page.evaluate(axe) // by the browser itself, which no policy of the page forbids
