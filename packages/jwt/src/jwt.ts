@@ -5,7 +5,7 @@ import type { KeyObject } from 'node:crypto'
 import type * as Jose from 'jose'
 import type { Duration, Size } from 'weirjs'
 import { CredentialsError, challengeOf, credentialsOf, type Principal, type Scheme } from 'weirjs/auth'
-import { type ExchangeHandle, exchange, invalid, isSecureUrl, option, rules } from 'weirjs/kit'
+import { type ExchangeHandle, exchange, FairQueue, invalid, isSecureUrl, networkOf, option, rules } from 'weirjs/kit'
 
 import { ALGORITHMS, checkAlgorithms, checkPublicKey, checkSecret, type Jwk, type JwtAlgorithm } from './algorithms.ts'
 import { type ClaimMapping, type JwtClaims, type Mappings, principalOf } from './claims.ts'
@@ -13,9 +13,15 @@ import { checkToken } from './compact-token.ts'
 import { setFetcher } from './fetch-set.ts'
 import { FetchedKeys, FixedKeys, type KeySource, type VerifyingKey } from './keys.ts'
 import { digestOf, VerifiedTokens } from './verified-tokens.ts'
-import { inTurn } from './verifying.ts'
 
 const { alias, anything, count, duration, func, matching, readBy, size, text } = option
+
+/**
+ * Bounds how many signatures are checked at a time. Each check waits for a thread of the pool, which files and DNS names use too, and clients decide how
+ * many tokens need one: thousands would be ready in one turn of the event loop, whose other clients would wait for all of them. So many are enough for
+ * all threads of the pool, and take the main thread about 0.2 ms each.
+ */
+const checks = FairQueue.semaphore(16)
 
 export interface JwtOptions<N extends string = string> {
   /** The issuer of the tokens: exactly their `iss`. */
@@ -182,7 +188,7 @@ class Verifier<N extends string> {
     const { generation } = this.#keys
     const jose = await import('jose')
     const key = await this.#keys.find(header, jose, handle, fetching !== undefined)
-    const claims = await inTurn(handle, () => this.#claimsOf(token, key, handle, jose))
+    const claims = await checks(networkOf(handle.clientAddress), null, () => this.#claimsOf(token, key, handle, jose))
     const principal = principalOf(this.#name, claims, this.#mappings)
     this.#verified.add(digest, principal, claims.exp * 1000, generation)
     return principal

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import { type Duration, type HttpSession, type Module, type ModuleHost, type Policy, type Usable, WeirError } from 'weirjs'
 import { accessOf } from 'weirjs/auth'
 import { csrf } from 'weirjs/csrf'
-import { type Clock, exchange, invalid, isLocalName, kindOf, option, rules, shown } from 'weirjs/kit'
+import { type Clock, exchange, FairQueue, invalid, isLocalName, kindOf, networkOf, option, rules, shown } from 'weirjs/kit'
 import {
   returnPath,
   type SealingKey,
@@ -16,7 +16,6 @@ import {
   sessionsHandle,
 } from 'weirjs/sessions'
 
-import { ExchangeTurns } from './exchange-turns.ts'
 import { type ClientAuthentication, type Grant, type IdClaims, Provider, type UserInfo } from './provider.ts'
 import { idTokenIn, keptTokens, TokenKeeper, type Tokens } from './tokens.ts'
 import { MAX_LOGIN_MS, Transactions } from './transactions.ts'
@@ -144,6 +143,11 @@ const OWN_PARAMETERS = [
 const MAX_RETURN_CHARACTERS = 1_000
 /** The most characters of a Host in an error. */
 const MAX_SHOWN_ORIGIN = 200
+/**
+ * Codes that are exchanged at the provider at the same time. Each takes a connection to it for as long as it takes to answer, and anyone who has begun
+ * a login can bring back a wrong code, a hundred times on one connection.
+ */
+const EXCHANGES_AT_ONCE = 16
 /** The providers that sign people in to the same sessions. */
 const INSTALLED = new WeakMap<object, readonly OidcOptions[]>()
 /**
@@ -162,7 +166,7 @@ class OidcModule implements Oidc {
   readonly #provider: Provider
   readonly #transactions: Transactions
   readonly #usedLogins: UsedLogins
-  readonly #turns = new ExchangeTurns()
+  readonly #exchanges = FairQueue.semaphore(EXCHANGES_AT_ONCE)
   readonly #keeper: TokenKeeper | null
   /** The issuer and the client id of the logins. */
   readonly #client: string
@@ -285,7 +289,8 @@ class OidcModule implements Oidc {
       const now = clockOf(session).wallTime()
       this.#sessions.signIn(session, principal, this.#keeper === null ? undefined : keptTokens(this.#client, grant.tokens, now))
     }
-    await this.#usedLogins.use(transaction.state, clockOf(session).wallTime(), () => this.#turns.inTurn(session, signIn))
+    const client = networkOf(exchange(session).clientAddress)
+    await this.#usedLogins.use(transaction.state, clockOf(session).wallTime(), () => this.#exchanges(client, session.signal, signIn))
     return response.redirect(transaction.path, 303)
   }
 

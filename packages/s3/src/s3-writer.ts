@@ -34,25 +34,10 @@ export interface KnownState {
 export class PartsGone extends Error {}
 
 /**
- * How many tails are in memory at once, read from S3 to be sent or written again. A client can have a hundred uploads that each lack a byte of a part,
- * and continue all of them with one byte each.
+ * Bounds how many tails are in memory at once, read from S3 to be sent or written again. A client can have a hundred uploads that each lack a byte of a
+ * part, and continue all of them with one byte each. What runs there waits for no client.
  */
-const TAILS_AT_ONCE = 4
-let tails = 0
-const waiting = new FairQueue<() => void>()
-
-/** Runs `work` when it is its turn. Owners take turns. `work` must wait neither for a client nor for another turn. */
-async function inTurn<T>(owner: string, work: () => Promise<T>): Promise<T> {
-  if (tails >= TAILS_AT_ONCE) await new Promise<void>((resolve) => waiting.add(owner, resolve))
-  else tails++
-  try {
-    return await work()
-  } finally {
-    const next = waiting.next()
-    if (next === null) tails--
-    else next()
-  }
-}
+const readingTail = FairQueue.semaphore(4)
 
 export class S3Writer {
   readonly #bucket: S3Bucket
@@ -188,7 +173,7 @@ export class S3Writer {
 
   /** @param work with the bytes in the state, of which there are `tailBytes` */
   #withTail<T>(tailBytes: number, work: (tail: readonly Buffer[]) => Promise<T>): Promise<T> {
-    return tailBytes === 0 ? work([]) : inTurn(this.#owner, async () => work([await this.#readTail(tailBytes)]))
+    return tailBytes === 0 ? work([]) : readingTail(this.#owner, null, async () => work([await this.#readTail(tailBytes)]))
   }
 
   async #readTail(tailBytes: number): Promise<Buffer> {

@@ -139,7 +139,7 @@ test('items that have been taken or have left are not kept', async () => {
     references.push(new WeakRef(item))
   }
   for (let i = 0; i < 20; i++) add(i < 10 ? 'many' : `one of ${i}`)
-  const leave = (): void => queue.delete('many', references[5]!.deref()!)
+  const leave = (): void => void queue.delete('many', references[5]!.deref()!)
   leave()
   for (let i = 0; i < 12; i++) queue.next()
   await new Promise((resolve) => setImmediate(resolve))
@@ -251,4 +251,49 @@ test('what waits for a turn runs in the asynchronous context of its caller, whoe
     ran.toSorted(),
     ['ann', 'ann', 'bob', 'bob', 'eve', 'eve'].map((user) => `${user} is ${user}`),
   )
+})
+
+test('a semaphore: so many at a time, clients take turns, and whoever leaves does not run', async () => {
+  const run = FairQueue.semaphore(2)
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const work = (name: string) => (): Promise<string> => {
+    begun.push(name)
+    return new Promise((resolve) => ends.push(() => resolve(name)))
+  }
+  const leaving = new AbortController()
+  const all = [
+    ...['a1', 'a2', 'a3', 'a4'].map((name) => run('a', null, work(name))),
+    run('b', null, work('b1')),
+    run('b', leaving.signal, work('b2')).catch((error: unknown) => error),
+  ]
+  assert.deepEqual(begun, ['a1', 'a2'])
+  const reason = new Error('left')
+  leaving.abort(reason)
+  for (let i = 0; i < 5; i++) {
+    ends[i]!()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.deepEqual(begun, ['a1', 'a2', 'a3', 'b1', 'a4'])
+  assert.deepEqual(await Promise.all(all), ['a1', 'a2', 'a3', 'a4', 'b1', reason])
+  assert.equal(await run('c', null, async () => 'later'), 'later')
+  await assert.rejects(
+    run('c', null, () => Promise.reject(reason)),
+    reason,
+  )
+  await assert.rejects(run('c', AbortSignal.abort(reason), work('never')), reason)
+  assert.ok(!begun.includes('never'))
+})
+
+test('work below the grain is counted over several turns', async () => {
+  const turns = FairQueue.turns(10, 4)
+  const turn = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve))
+  for (let i = 0; i < 3; i++) {
+    turns.spend(1)
+    await turn()
+  }
+  turns.spend(7)
+  assert.equal(turns.isOver, true)
+  await turn()
+  assert.equal(turns.isOver, false)
 })

@@ -23,10 +23,14 @@ export class FairQueue<T> {
   /**
    * Shares the work of each turn of the event loop among all clients of the process: a client that causes much work waits for the others.
    * @param perTurn how much work one turn may do, in any unit
+   * @param grain up to this much work is counted over several turns: to end each of them costs more than such work
    * @returns `isOver`: whether this turn has done its work; `spend` counts work; `wait` calls `begin` in a later turn, and `run` in this one, if it is
    * not over; `take` counts work once its turn has come, which is now for null
    */
-  static turns(perTurn: number): {
+  static turns(
+    perTurn: number,
+    grain = 0,
+  ): {
     readonly isOver: boolean
     spend(work: number): void
     wait(from: string, begin: () => void): void
@@ -52,7 +56,7 @@ export class FairQueue<T> {
     }
     const spend = (work: number): void => {
       left -= work
-      plan()
+      if (perTurn - left >= grain) plan()
     }
     const wait = (from: string, begin: () => void): void => {
       // Any client may have begun the turn, and `begin` may call code of the program, which finds its client in an AsyncLocalStorage.
@@ -82,6 +86,42 @@ export class FairQueue<T> {
           })
         })
       },
+    }
+  }
+
+  /**
+   * Bounds how much runs at a time, whoever wants it. Clients take turns, so that none waits for all that another one has begun.
+   * @returns runs `work` when it is the turn of `from`, and rejects with the reason of `signal` if that aborts before. `work` must not wait for
+   * another turn
+   */
+  static semaphore(most: number): <T>(from: string, signal: AbortSignal | null, work: () => Promise<T>) => Promise<T> {
+    const waiting = new FairQueue<() => void>()
+    let running = 0
+    const turnOf = (from: string, signal: AbortSignal | null): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const begin = (): void => {
+          signal?.removeEventListener('abort', leave)
+          resolve()
+        }
+        const leave = (): void => {
+          waiting.delete(from, begin)
+          reject(signal!.reason)
+        }
+        waiting.add(from, begin)
+        signal?.addEventListener('abort', leave, { once: true })
+      })
+    return async (from, signal, work) => {
+      signal?.throwIfAborted()
+      if (running < most) running++
+      else await turnOf(from, signal)
+      try {
+        signal?.throwIfAborted()
+        return await work()
+      } finally {
+        const next = waiting.next()
+        if (next === null) running--
+        else next()
+      }
     }
   }
 
@@ -129,12 +169,13 @@ export class FairQueue<T> {
     return item
   }
 
-  /** Removes an item, if it is in the queue. Up to 50 bytes of its entry stay until the next turn of its sender. */
-  delete(from: string, item: T): void {
+  /** Removes an item. Up to 50 bytes of its entry stay until the next turn of its sender. @returns whether it was in the queue */
+  delete(from: string, item: T): boolean {
     const own = this.#waiting.get(from)
-    if (own?.items.delete(item) !== true) return
+    if (own?.items.delete(item) !== true) return false
     this.#length--
     if (own.items.size === 0) this.#waiting.delete(from)
+    return true
   }
 
   #most(): Set<T> | null {
