@@ -2,6 +2,7 @@
 // sent to everyone in a room.
 
 import { FairQueue } from '../base/fair-queue.ts'
+import { networkOf } from '../formats/client-network.ts'
 
 /**
  * How much all connections together read in one turn, and what is done in the same turns. With less, each turn of a busy server would wait for the
@@ -16,18 +17,18 @@ export const MOST_UNTOLD: number = 64 * 1024
 /**
  * Does work in the turns in which requests are read, because responses that wait for it would otherwise take the memory of all requests that clients
  * have sent. While one waits, each connection asks before each request whether it may read on.
- * @param from the network of its client
+ * @param session whose client it is for
  * @param work returns how much it was
  * @returns null: it is done
  */
-export function workWhileReading(from: string, work: () => number): Promise<void> | null {
+export function workWhileReading(session: { readonly clientAddress: string }, work: () => number): Promise<void> | null {
   if (!requestTurns.isOver) {
     requestTurns.spend(work())
     return null
   }
   untold.work = MOST_UNTOLD
   return new Promise((resolve, reject) => {
-    requestTurns.wait(from, () => {
+    requestTurns.wait(networkOf(session.clientAddress), () => {
       try {
         requestTurns.spend(work())
         resolve()
@@ -40,8 +41,10 @@ export function workWhileReading(from: string, work: () => number): Promise<void
 
 /** In KiB of decompressed data. Other work counts in the same unit. */
 const WORK_PER_TURN = 1024
+/** A message of a WebSocket counts a quarter, and most turns of the event loop have one or two. */
+const WORK_GRAIN = 32
 
-export const workTurns: ReturnType<typeof FairQueue.turns> = FairQueue.turns(WORK_PER_TURN)
+export const workTurns: ReturnType<typeof FairQueue.turns> = FairQueue.turns(WORK_PER_TURN, WORK_GRAIN)
 
 /** What one response costs that many requests have waited for, in the same unit. It takes about 40 µs. */
 const WORK_OF_RESPONSE = 8

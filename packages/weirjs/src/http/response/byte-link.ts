@@ -8,8 +8,6 @@ import type { TakeOver } from './response-content.ts'
 export interface ByteLink {
   readonly receivedBytes: number
   readonly writtenBytes: number
-  /** Whether its connection has other links, so that one read may have the last bytes of a message for each. */
-  readonly isShared: boolean
   /** Whether enough waits for the client. `onRoom` follows. What is written all the same waits as well. */
   readonly isBlocked: boolean
   /** Bytes that wait for the client. */

@@ -432,7 +432,7 @@ class Handle implements ExchangeHandle {
   }
 
   whileReading(work: () => number): Promise<void> | null {
-    return workWhileReading(networkOf(this.clientAddress), work)
+    return workWhileReading(this, work)
   }
 }
 

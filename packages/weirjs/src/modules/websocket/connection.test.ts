@@ -19,15 +19,11 @@ const frame = (first: number, payload = ''): Buffer =>
   Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), Buffer.from(payload, 'latin1')])
 
 /** A connection over a link that the test feeds. */
-function connected(
-  handlers: WebSocketHandlers<null>,
-  { maxQueuedSize = 1_000_000, compresses = false, maxMessageSize = 1000, isShared = false } = {},
-) {
+function connected(handlers: WebSocketHandlers<null>, { maxQueuedSize = 1_000_000, compresses = false, maxMessageSize = 1000 } = {}) {
   const written: string[] = []
   let owner: LinkOwner | null = null
   const link: { -readonly [K in keyof ByteLink]: ByteLink[K] } & { isEnded: boolean } = {
     ...{ receivedBytes: 0, writtenBytes: 0, isBlocked: false, isPaused: true, waitingBytes: 0, keptBytes: 0, isEnded: false },
-    isShared,
     hasRoomFor: () => true,
     start: (one: LinkOwner) => void (owner = one),
     sendHead() {},
@@ -161,40 +157,34 @@ for (const [what, [payload, most]] of Object.entries(WORK))
     assert.equal(new Set(sizes).size, 1)
   })
 
-for (const [what, isShared] of [
-  ['one connection', true],
-  ['many connections', false],
-] as const)
-  test(`large messages of ${what} whose last bytes come in one read take turns of the event loop`, async () => {
-    const handled: string[] = []
-    const text = 'x'.repeat(100_000)
-    const message = (_: unknown, data: unknown): void => void handled.push(String(data))
-    const many = Array.from({ length: 100 }, () => connected({ message }, { maxMessageSize: 100_000, isShared }))
+test('large messages of many WebSockets whose last bytes come at the same time take turns of the event loop', async () => {
+  const handled: string[] = []
+  const text = 'x'.repeat(100_000)
+  const message = (_: unknown, data: unknown): void => void handled.push(String(data))
+  const many = Array.from({ length: 100 }, () => connected({ message }, { maxMessageSize: 100_000 }))
+  await turn()
+  const head = Buffer.from([TEXT, 0xff, 0, 0, 0, 0, 0, 1, 0x86, 0xa0, 0, 0, 0, 0])
+  for (const { feed } of many) feed(head, Buffer.from(text.slice(1)))
+  assert.equal(handled.length, 0)
+  for (const { feed } of many) feed(Buffer.from('x'))
+  const counts = [handled.length]
+  for (let i = 0; i < 50 && handled.length < 100; i++) {
     await turn()
-    const head = Buffer.from([TEXT, 0xff, 0, 0, 0, 0, 0, 1, 0x86, 0xa0, 0, 0, 0, 0])
-    for (const { feed } of many) feed(head, Buffer.from(text.slice(1)))
-    assert.equal(handled.length, 0)
-    for (const { feed } of many) feed(Buffer.from('x'))
-    const counts = [handled.length]
-    for (let i = 0; i < 50 && handled.length < 100; i++) {
-      await turn()
-      counts.push(handled.length)
-    }
-    assert.equal(handled.filter((one) => one === text).length, 100)
-    for (const [i, count] of counts.entries()) assert.ok(count - (counts[i - 1] ?? 0) <= 11, counts.join())
-  })
+    counts.push(handled.length)
+  }
+  assert.equal(handled.filter((one) => one === text).length, 100)
+  for (const [i, count] of counts.entries()) assert.ok(count - (counts[i - 1] ?? 0) <= 11, counts.join())
+})
 
 // Each counts a quarter of a KiB, and its length, towards 1 MiB. The last one of a turn may exceed it.
-for (const [what, isShared, length, each, most] of [
-  ['one connection, small', true, 1, 500, 4_300],
-  ['one connection, of 125 bytes', true, 125, 500, 2_950],
-  ['as many connections, small', false, 1, 500, 4_300],
-  ['as many connections, of 125 bytes', false, 125, 500, 2_950],
+for (const [what, length, each, most] of [
+  ['small', 1, 500, 4_300],
+  ['of 125 bytes', 125, 500, 2_950],
 ] as const)
-  test(`messages of the many WebSockets of ${what}, take turns of the event loop`, async () => {
+  test(`messages of many WebSockets, ${what}, take turns of the event loop`, async () => {
     let handled = 0
     const message = (): void => void handled++
-    const many = Array.from({ length: 100 }, () => connected({ message }, { isShared }))
+    const many = Array.from({ length: 100 }, () => connected({ message }))
     await turn()
     const bytes = Buffer.concat(Array<Buffer>(each).fill(frame(TEXT, 'x'.repeat(length))))
     for (const { feed } of many) feed(bytes)

@@ -20,7 +20,6 @@ import { checkClose, lengthOf, pingOf, type WebSocketData } from './data.ts'
 import type { PerMessageDeflate } from './deflate.ts'
 import type { Negotiated } from './handshake.ts'
 import { type Inflated, inflate } from './inflated-message.ts'
-import { spend } from './message-work.ts'
 import type { RelayedRooms } from './relayed-rooms.ts'
 import type { Rooms } from './rooms.ts'
 import { SendQueue } from './send-queue.ts'
@@ -318,7 +317,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
         }
         const event = wire.next()
         if (event < 0 && event !== FAULT) break
-        spend(1 / 4)
+        workTurns.spend(1 / 4) // a client may have hundreds of WebSockets
         this.#take(event)
       }
     } finally {
@@ -383,7 +382,7 @@ export class WebSocketConnection<Args = unknown, Out = WebSocketData> {
   }
 
   #onMessage(data: WebSocketData, isCountedAsWork: boolean): void {
-    if (!isCountedAsWork) spend(data.length / 1024)
+    if (!isCountedAsWork) workTurns.spend(data.length / 1024)
     this.#watcher?.(data, true)
     const { message } = this.#host.handlers
     if (message !== undefined) this.#call(message, data)

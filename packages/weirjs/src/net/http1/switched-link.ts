@@ -28,7 +28,6 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
   receivedBytes = 0
   writtenBytes = 0
   keptBytes = 0
-  readonly isShared = false
 
   /** @param onGone called when the transport has closed @param context in which it tells what happens */
   constructor(transport: Transport, hasEnded: boolean, onGone: () => void, context: AsyncResource) {

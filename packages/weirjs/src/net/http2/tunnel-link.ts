@@ -32,7 +32,6 @@ export class TunnelLink<T> implements ByteLink, StreamUser, WaitingLink {
   receivedBytes = 0
   writtenBytes = 0
   keptBytes = 0
-  readonly isShared = true
 
   /** @param date for the response */
   constructor(wire: Http2WireConnection<T>, stream: Http2Stream<T>, exchange: TunnelOwner, backlog: Backlog, date: string) {
