@@ -35,24 +35,22 @@ export interface DecoderOwner {
 
 /** Owners that wait for memory of one kind. */
 class Line {
-  readonly #owners = new Set<DecoderOwner>()
   readonly #queue = new FairQueue<DecoderOwner>()
   #first: DecoderOwner | null = null
 
   get size(): number {
-    return this.#owners.size
+    return this.#queue.length + (this.#first === null ? 0 : 1)
   }
 
   add(owner: DecoderOwner): void {
-    this.#owners.add(owner)
     this.#queue.add(owner.client, owner)
   }
 
   /** @returns whether it waited */
   delete(owner: DecoderOwner): boolean {
-    if (this.#first === owner) this.#first = null
-    else this.#queue.delete(owner.client, owner)
-    return this.#owners.delete(owner)
+    if (this.#first !== owner) return this.#queue.delete(owner.client, owner)
+    this.#first = null
+    return true
   }
 
   /** The owner whose turn it is, until it is deleted; null for none. @param onNew called when it becomes the first */
