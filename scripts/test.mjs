@@ -37,8 +37,8 @@ for (let i = 0; i < given.length; i++) {
 const isQuick = words.length === 0 && !isAll
 
 /**
- * What `npm test` leaves to `npm run test:all`: the whole system with browsers, proxies, compilers and S3; and in the packages what takes ten
- * seconds or more because it starts many processes, tries very many cases, or measures memory.
+ * What `npm test` leaves to `npm run test:all`: the whole system with browsers, proxies, compilers and S3; and in the packages what takes seven
+ * seconds of CPU or more because it starts many processes, tries very many cases, or measures memory.
  */
 const SLOW = [
   'test/e2e/',
