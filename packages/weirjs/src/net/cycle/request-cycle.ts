@@ -131,7 +131,8 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.#carrier.proceed()
   }
 
-  #handle(exchange = this.exchange!): void {
+  #handle(): void {
+    const exchange = this.exchange!
     const { application } = this.connection.host
     state.moveWork(this, state.HANDLER)
     this.#respond(exchange, exchange.context.runInAsyncScope(application.handle, application, exchange))
@@ -333,22 +334,17 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   #finish(bodyBytes: number): Recording | null {
     const recording = this.#recording === null ? null : this.#takeRecording(this.#recording, bodyBytes)
     state.moveResponse(this, state.HANDED_OVER)
-    state.moveWork(this, state.EXPIRED)
-    this.#release()
+    this.#expire()
     return recording
   }
 
   #expire(): void {
-    this.#release()
-    if (this.work !== state.EXPIRED) state.moveWork(this, state.EXPIRED)
-    if (state.isOver(this)) this.#carrier.closed()
-  }
-
-  #release(): void {
     if (this.exchange !== null) expireRequest(this.exchange.request, this.connection.host.debug)
     this.exchange = null
     this.body = null
     this.streamed = null
+    if (this.work !== state.EXPIRED) state.moveWork(this, state.EXPIRED)
+    if (state.isCut(this)) this.#carrier.closed()
   }
 
   /** The carrier has nothing left to do for it: the response has been sent. */

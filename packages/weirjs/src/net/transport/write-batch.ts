@@ -39,7 +39,7 @@ export class WriteBatch {
   #firstAt = 0
 
   /** @param now milliseconds with fractions */
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now: () => number = performance.now.bind(performance)) {
     this.#now = now
   }
 

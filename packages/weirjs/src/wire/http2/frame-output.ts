@@ -18,8 +18,14 @@ export class FrameOutput {
 
   /** @returns memory with room for `bytes` more after `end` */
   reserve(bytes: number): Buffer {
-    if (this.end + bytes > this.bytes.length) this.#grow(this.end + bytes)
-    return this.bytes
+    const needed = this.end + bytes
+    if (needed <= this.bytes.length) return this.bytes
+    const room = Math.max(needed, 2 * this.bytes.length, this.#guess)
+    const larger = room <= LARGEST_OWN_BYTES || needed > BLOCK_BYTES ? Buffer.allocUnsafe(room) : lend(Math.min(room, BLOCK_BYTES))
+    this.bytes.copy(larger, 0, 0, this.end)
+    if (this.bytes.length > LARGEST_OWN_BYTES && isLent(this.bytes)) giveBack(this.bytes)
+    this.bytes = larger
+    return larger
   }
 
   /** Hands out all that has gathered. The memory belongs to the caller; if it is lent (output-blocks.ts), it can be given back. */
@@ -34,13 +40,5 @@ export class FrameOutput {
     bytes.copy(own, 0, 0, end)
     giveBack(bytes)
     return own
-  }
-
-  #grow(needed: number): void {
-    const bytes = Math.max(needed, 2 * this.bytes.length, this.#guess)
-    const larger = bytes <= LARGEST_OWN_BYTES || needed > BLOCK_BYTES ? Buffer.allocUnsafe(bytes) : lend(Math.min(bytes, BLOCK_BYTES))
-    this.bytes.copy(larger, 0, 0, this.end)
-    if (this.bytes.length > LARGEST_OWN_BYTES && isLent(this.bytes)) giveBack(this.bytes)
-    this.bytes = larger
   }
 }
