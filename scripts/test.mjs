@@ -54,6 +54,8 @@ const SLOW = [
   'packages/oidc/test/browser',
   'packages/rpc/test/conformance/',
   'packages/rpc/test/volume',
+  'packages/weirjs/test/body/multipart-memory',
+  'packages/weirjs/test/modules/decompression',
   'packages/weirjs/test/modules/kept-texts',
   'packages/weirjs/test/modules/linear-masking',
   'packages/weirjs/test/modules/relay/rooms-processes',

@@ -24,6 +24,7 @@ import {
 } from '../../src/modules/client/index.ts'
 import type { Schema } from '../../src/schema/schema.ts'
 import { leafCase, schemaCase } from '../support/schema-arbitraries.ts'
+import { thinned } from '../support/thinned.ts'
 
 const NASTY = [
   '%2F',
@@ -121,13 +122,13 @@ test('a parameter arrives from the path, the query, a header field and a cookie'
     )
     await assertArrives(contract({ one: get('/in/:path', declared) }), sent, expected)
   })
-  await fc.assert(property, { numRuns: 400 })
+  await fc.assert(property, { numRuns: thinned(400) })
 })
 
 test('undeclared parameters of the path and rests of it arrive', async () => {
   const api = contract({ one: get('/in/:id/*rest', {}) })
   const property = fc.asyncProperty(segment, rest, async (id, rest) => assertArrives(api, { id, rest }, { id, rest }))
-  await fc.assert(property, { numRuns: 300 })
+  await fc.assert(property, { numRuns: thinned(300) })
 })
 
 test('a body in JSON arrives', async () => {
@@ -135,7 +136,7 @@ test('a body in JSON arrives', async () => {
     const { value: body } = got(schema, value) as { value?: unknown }
     await assertArrives(contract({ one: post('/in', { body: json(schema) }) }), { body: value }, body === undefined ? {} : { body })
   })
-  await fc.assert(property, { numRuns: 200 })
+  await fc.assert(property, { numRuns: thinned(200) })
 })
 
 test('forms, their fields and lists arrive', async () => {
@@ -147,14 +148,14 @@ test('forms, their fields and lists arrive', async () => {
     const parts = contract({ one: post('/in', { body: multipart({ fields: shape }) }) })
     await assertArrives(parts, { body: { fields } }, { body: { fields: expected, files: {} } })
   })
-  await fc.assert(property, { numRuns: 200 })
+  await fc.assert(property, { numRuns: thinned(200) })
 })
 
 test('text arrives', async () => {
   const api = contract({ one: post('/in', { body: text() }) })
   await fc.assert(
     fc.asyncProperty(anyText, async (body) => assertArrives(api, { body }, { body })),
-    { numRuns: 100 },
+    { numRuns: thinned(100) },
   )
 })
 
@@ -186,5 +187,5 @@ test('what would lead to another path is refused before anything is sent', async
       .catch(() => {})
     for (const url of urls) assert.match(url, /^http:\/\/shop\.example\/base\/in\/[^/?#]+\/[^?#]+$/)
   })
-  await fc.assert(property, { numRuns: 500 })
+  await fc.assert(property, { numRuns: thinned(500) })
 })

@@ -24,6 +24,7 @@ import * as event from '../../src/wire/http2/connection-events.ts'
 import type { Http2Stream } from '../../src/wire/http2/stream.ts'
 import { encodeFields, encodeFrame, HEADERS, INITIAL_WINDOW_SIZE, PREFACE, SETTINGS, WINDOW_UPDATE } from '../support/http2-client.ts'
 import { uint32 } from '../support/http2-steps.ts'
+import { thinned } from '../support/thinned.ts'
 
 const BODY_BYTES = 300_000
 const WINDOW = 2 ** 24
@@ -153,7 +154,7 @@ test('what slow readers have not taken stays within a bound, and whoever reads g
       for (const { way } of clients) assert.ok(way.received >= BODY_BYTES, `${way.received} bytes`)
       assert.equal(isTight, false)
     }),
-    { numRuns: 30 },
+    { numRuns: thinned(30) },
   )
 })
 

@@ -15,6 +15,7 @@ import * as frames from '../../src/wire/http2/frames/frame-types.ts'
 import type { Http2Stream } from '../../src/wire/http2/stream.ts'
 import { encodeFields, encodeFrame } from '../support/http2-client.ts'
 import { PROLOGUE, uint32 } from '../support/http2-steps.ts'
+import { thinned } from '../support/thinned.ts'
 
 const POST = encodeFields([
   [':method', 'POST'],
@@ -347,6 +348,6 @@ test('whatever client and owner do: windows hold, and nothing is lost or stuck',
       for (const one of acts) one(world)
       world.check()
     }),
-    { numRuns: 2_000, includeErrorInReport: true },
+    { numRuns: thinned(2_000), includeErrorInReport: true },
   )
 })

@@ -13,6 +13,7 @@ import { FormData as UndiciFormData, Request as UndiciRequest } from 'undici'
 import { type HttpRequest, HttpServer, WeirError } from '../../src/index.ts'
 import { BOUNDARY, encodeChunks, encodeForm, FORM_FIELD, type FormPart } from '../support/forms.ts'
 import { type Message, RawClient } from '../support/raw-client.ts'
+import { thinned } from '../support/thinned.ts'
 
 /** The content of a form for comparison: fields and files in their order, bytes as hexadecimal digits. */
 interface Reading {
@@ -194,7 +195,7 @@ test('any form is read back as it was encoded, wherever it is cut and however it
     fc.asyncProperty(form, cuts, fc.constantFrom(...WAYS), async (parts, cuts, way) => {
       assert.deepEqual(await post(way, encodeForm(parts), cuts), expectedOf(parts))
     }),
-    { numRuns: 300 },
+    { numRuns: thinned(300) },
   )
 })
 
@@ -225,7 +226,7 @@ test('any form that undici writes is read back, wherever it is cut', async () =>
         files: parts.filter(({ file }) => file !== null).map(({ name, file }) => [name, 'f.bin', 'x/y', file!.toString('hex')]),
       })
     }),
-    { numRuns: 100 },
+    { numRuns: thinned(100) },
   )
 })
 
@@ -275,7 +276,7 @@ test('any bytes have exactly one outcome, which does not depend on how they are 
         if (whole.outcome === 'form') assert.deepEqual(reading, whole)
       }
     }),
-    { numRuns: 250 },
+    { numRuns: thinned(250) },
   )
   assert.deepEqual([faults, unhandled], [[], []], 'no second error')
   for (const outcome of ['form', 'no form', 'WEIR_BODY_TOO_LARGE maxParts', 'WEIR_BODY_TOO_LARGE maxFileSize']) {

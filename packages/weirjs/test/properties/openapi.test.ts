@@ -7,8 +7,9 @@ import fc from 'fast-check'
 
 import { validated } from '../support/openapi-validator.ts'
 import { documentOf, routeTables } from '../support/route-tables.ts'
+import { thinned } from '../support/thinned.ts'
 
-test('the documents of 200 route tables are valid', async () => {
+test('the documents of all kinds of route tables are valid', async () => {
   let described = 0
   await fc.assert(
     fc.asyncProperty(routeTables, async (table) => {
@@ -30,7 +31,7 @@ test('the documents of 200 route tables are valid', async () => {
       }
       described += operations.length
     }),
-    { numRuns: 200, endOnFailure: true, includeErrorInReport: true },
+    { numRuns: thinned(200), endOnFailure: true, includeErrorInReport: true },
   )
-  assert.ok(described > 200, String(described))
+  assert.ok(described > thinned(200), String(described))
 })

@@ -9,6 +9,7 @@ import { HttpServer, type HttpSession, type Policy, type ServerOptions } from '.
 import { connect } from '../../src/testing/index.ts'
 import { cert, key } from '../support/certificate.ts'
 import { Http2Client, responseOf } from '../support/http2-client.ts'
+import { thinned } from '../support/thinned.ts'
 
 /** The policies of the current request, of which there is only one. */
 let passed: string[] = []
@@ -129,7 +130,7 @@ const EXAMPLES: readonly (readonly [url: string, host: string])[] = [
   ['/admin/users/7', 'b.example'],
   ['/admin/users', 'a.example'],
 ]
-const RUNS = 3_000
+const RUNS = thinned(3_000)
 const EXPECTED = ['admin', 'any', 'deep', 'fallback', 'files', 'hosted user', 'open', 'user', 'users']
 
 function checkReached(): void {

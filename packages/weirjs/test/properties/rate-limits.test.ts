@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { MemoryTable } from '../../src/modules/limits/memory-store.ts'
 import { rateRule } from '../../src/modules/limits/rate-rule.ts'
 import { TestClock } from '../../src/testing/index.ts'
+import { thinned } from '../support/thinned.ts'
 
 /** Exact fractions: a bucket with `burst` units that `quota` units refill in each window. */
 class Reference {
@@ -92,7 +93,7 @@ test('every decision is that of exact arithmetic, for each key by itself', () =>
         assert.equal(taken.remaining, reference.remaining)
       }
     }),
-    { numRuns: 500 },
+    { numRuns: thinned(500) },
   )
 })
 
@@ -133,7 +134,7 @@ test('whatever keys others use and however few there is room for, no key takes w
         assert.ok(table.size <= maxKeys)
       }
     }),
-    { numRuns: 500 },
+    { numRuns: thinned(500) },
   )
 })
 
@@ -156,7 +157,7 @@ test('in no time are more than burst + quota × t / window taken', () => {
         }
       }
     }),
-    { numRuns: 300 },
+    { numRuns: thinned(300) },
   )
 })
 
@@ -182,6 +183,6 @@ test('retryAfterMs is exact: a millisecond before, it is too early', () => {
       clock.time = pauseMs + retryAfterMs
       assert.equal(late.take('a', cost, clock).isAllowed, true)
     }),
-    { numRuns: 500 },
+    { numRuns: thinned(500) },
   )
 })

@@ -10,6 +10,7 @@ import { checkedPickerOf, pickerOf } from '../../src/schema/picker.ts'
 import type { Schema } from '../../src/schema/schema.ts'
 import { t } from '../../src/schema/t.ts'
 import { anyForm, anyJson, schemaCase } from '../support/schema-arbitraries.ts'
+import { thinned } from '../support/thinned.ts'
 
 /** A schema and a value, which the schema accepts half of the time. */
 const readings = schemaCase.chain(({ schema, fitting }) => fc.tuple(fc.constant(schema), fc.oneof(fitting, anyJson)))
@@ -51,7 +52,7 @@ function isWithin(part: unknown, whole: unknown): boolean {
 test('a schema accepts what fits it', () => {
   fc.assert(
     fc.property(fittings, ([schema, value]) => assertRead(schema, value)),
-    { numRuns: 2000 },
+    { numRuns: thinned(2000) },
   )
 })
 
@@ -63,7 +64,7 @@ test('a pointer leads to the value that the failure shows', () => {
       assert.ok(read.all().length <= 100)
       for (const { pointer, actual } of read.failures('', 'body', '')) assert.equal(actual, show(at(value, pointer!)))
     }),
-    { numRuns: 4000 },
+    { numRuns: thinned(4000) },
   )
 })
 
@@ -79,7 +80,7 @@ test('a union accepts whatever a member accepts, and nothing else', () => {
       if (first === undefined) assert.ok(union instanceof Mismatch)
       else assert.deepEqual(union, first)
     }),
-    { numRuns: 3000 },
+    { numRuns: thinned(3000) },
   )
 })
 
@@ -92,7 +93,7 @@ test('what can never be read from one text, from several values or from a form i
       for (const text of texts) if (schema.unreadable('text') !== null) assert.ok(schema.fromText(text) instanceof Mismatch)
       if (texts.length > 0 && schema.unreadable('texts') !== null) assert.ok(schema.fromTexts(texts) instanceof Mismatch)
     }),
-    { numRuns: 3000 },
+    { numRuns: thinned(3000) },
   )
 })
 
@@ -107,7 +108,7 @@ test('a picker leaves out what is not declared, and nothing else', () => {
       assert.equal(JSON.stringify(checkedPickerOf(schema)(read)), text)
       assert.equal(JSON.stringify(checkedPickerOf(schema)(withExtras(read))), text)
     }),
-    { numRuns: 2000 },
+    { numRuns: thinned(2000) },
   )
 })
 
@@ -123,7 +124,7 @@ test('a picker never adds, and picking again changes nothing', () => {
       const checked = checkedPickerOf(schema)(value)
       if (!(checked instanceof Mismatch)) assert.equal(JSON.stringify(checked), JSON.stringify(picked))
     }),
-    { numRuns: 4000 },
+    { numRuns: thinned(4000) },
   )
 })
 
@@ -134,7 +135,7 @@ test('what a checked picker accepts, the schema accepts', () => {
       if (checked instanceof Mismatch || checked === undefined) return
       assertRead(schema, JSON.parse(JSON.stringify(checked)))
     }),
-    { numRuns: 3000 },
+    { numRuns: thinned(3000) },
   )
 })
 
@@ -148,6 +149,6 @@ test('a JSON Schema is finite, and refers only to existing definitions', () => {
       const document = schema.jsonSchema(side)
       for (const ref of refsOf(document)) assert.notEqual(at(document, ref.slice(1)), undefined, ref)
     }),
-    { numRuns: 2000 },
+    { numRuns: thinned(2000) },
   )
 })

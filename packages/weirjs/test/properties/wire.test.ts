@@ -8,6 +8,7 @@ import fc from 'fast-check'
 
 import { ERRORS } from '../../src/base/error-codes.ts'
 import { resolveLimits } from '../../src/base/limits.ts'
+import { thinned } from '../support/thinned.ts'
 import { anyText, encodeRequest, fieldsOf, places, requestSpec, wireText } from '../support/wire-arbitraries.ts'
 import { cutAt, pieces } from '../support/wire-cases.ts'
 import { formatReading, read } from '../support/wire-reading.ts'
@@ -28,7 +29,7 @@ test('however the bytes are cut, and whether or not the owner pauses, the log is
       assert.equal(log(cutAt(bytes, cuts), true), whole)
       assert.equal(log(pieces(bytes, 1), false), whole)
     }),
-    { numRuns: 1500 },
+    { numRuns: thinned(1500) },
   )
 })
 
@@ -40,7 +41,7 @@ test('any bytes lead to events or one refusal, with the client at fault', () => 
         assert.ok(message.isWhole || i === messages.length - 1, 'only the last request may lack its end')
       if (error !== null) assert.match(ERRORS[error].fault, /^(peer|limit)$/)
     }),
-    { numRuns: 5000 },
+    { numRuns: thinned(5000) },
   )
 })
 
@@ -65,7 +66,7 @@ test('memory that is held between two receives is bounded by the limits and one 
       const most = 2 * (limits.maxRequestHeaderSize + size) + 4096
       assert.ok(reading.mostHeldBytes <= most, `${reading.mostHeldBytes} bytes held, ${most} allowed`)
     }),
-    { numRuns: 150 },
+    { numRuns: thinned(150) },
   )
 })
 
@@ -92,6 +93,6 @@ test('what an independent encoder writes is read as intended', () => {
         })),
       )
     }),
-    { numRuns: 1500 },
+    { numRuns: thinned(1500) },
   )
 })
