@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { EventSource } from 'undici'
 
 import { HttpError, HttpServer, type HttpSession } from '../../src/index.ts'
+import { cache } from '../../src/modules/cache/index.ts'
 import { memoryRelay, type Relay, type RelaySubscription } from '../../src/modules/relay/index.ts'
 import type { SseFeed } from '../../src/modules/sse/feed.ts'
 import { type ResumableOptions, ResumableStreams, SseChannel, SseChannels, sse } from '../../src/modules/sse/index.ts'
@@ -189,6 +190,23 @@ test('whoever has seen the end and returns gets 204, so an EventSource stops by 
   await one.read()
   await one.read()
   assert.deepEqual([one.status, one.heard.length], [204, 2])
+})
+
+test('the 204 for whoever has seen the end is for no other client, whatever is kept there', async () => {
+  const server = new HttpServer({ logger: null })
+  const streams = new ResumableStreams()
+  server.use(cache({ maxAge: '1m' }))
+  server.mapGet('/', (_, session) =>
+    sse(
+      session,
+      streams.resumable('a', async function* () {
+        yield 'one'
+      }),
+    ),
+  )
+  const over = await server.inject({ url: '/', headers: { 'Last-Event-ID': `${'x'.repeat(22)}-end` } })
+  assert.deepEqual([over.status, over.headers.get('cache-control')], [204, 'no-cache'])
+  assert.match((await server.inject('/')).text(), /data: one\n/)
 })
 
 test('a run that is gone is begun anew: who has seen it is told of a gap', async (t) => {

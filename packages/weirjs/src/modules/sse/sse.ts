@@ -60,7 +60,8 @@ export function sse(session: HttpSession, source: SseSource, options: SseOptions
   if (!isSource(source))
     throw invalid('sse', `the source must be a channel, an async iterable or a function that returns one, not ${kindOf(source)}`)
   const seen = SseFeed.is(source) ? lastEventId(session.request) : null
-  if (seen !== null && (source as SseFeed).isOver(seen)) return session.response.noContent()
+  // Not for clients that have seen less.
+  if (seen !== null && (source as SseFeed).isOver(seen)) return session.response.header('Cache-Control', 'no-cache').noContent()
   if (SseFeed.is(source)) source.admit(session)
   const stream = new SseStream(sourceOf(session, source), session.server.stopping, {
     greeting: encodeEvent(retry === undefined ? { comment: '' } : { retry }),
