@@ -172,7 +172,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     }
     const event = wire.next()
     const { stream } = wire // passing on may release it
-    if (event === DATA) return this.#gather(stream.owner!)
+    if (event === DATA) return this.#gather(stream)
     this.#runsAgain = false
     if (this.#arrived.reader !== null) this.#passOn()
     switch (event) {
@@ -217,12 +217,13 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   }
 
   /** DATA has been read. The next event may be more of the same body. */
-  #gather(exchange: Http2Exchange): true {
+  #gather(stream: Http2Stream<Http2Exchange>): true {
     this.countPiece()
     const { buffer, dataStart, dataEnd, isBorrowed } = this.wire
-    if (this.#arrived.join(exchange, buffer, dataStart, dataEnd)) return true
+    if (this.#arrived.join(stream.owner!, buffer, dataStart, dataEnd)) return true
     this.#passOn()
-    this.#arrived.set(exchange, buffer, dataStart, dataEnd, isBorrowed && buffer !== this.#ownChunk)
+    if (stream.isPaused) this.wire.holdData(stream)
+    else this.#arrived.set(stream.owner!, buffer, dataStart, dataEnd, isBorrowed && buffer !== this.#ownChunk)
     return true
   }
 

@@ -152,8 +152,7 @@ export class Http2WireConnection<T> {
   }
 
   #readFrame(): number {
-    const reader = this.frames
-    switch (reader.next()) {
+    switch (this.frames.next()) {
       case NEED_BYTES:
         this.#hasReadAll = true
         return NEED_DATA
@@ -166,22 +165,22 @@ export class Http2WireConnection<T> {
       case frames.RST_STREAM:
         return this.#onReset()
       case frames.SETTINGS:
-        this.control.onSettings(reader)
+        this.control.onSettings(this.frames)
         return NOTHING
       case frames.PING:
-        return this.control.onPing(reader) ? PONG : NOTHING
+        return this.control.onPing(this.frames) ? PONG : NOTHING
       case frames.GOAWAY:
         this.#allowances.spend(allowances.SETTINGS_FRAMES)
-        this.code = reader.code
+        this.code = this.frames.code
         return GOAWAY
       case frames.PRIORITY:
         this.#allowances.spend(allowances.PRIORITIES)
         return NOTHING
       case frames.PRIORITY_UPDATE:
-        this.control.onPriorityUpdate(reader)
+        this.control.onPriorityUpdate(this.frames)
         return NOTHING
       case STREAM_FAULT:
-        return this.#onStreamFault(reader.fault)
+        return this.#onStreamFault(this.frames.fault)
       case UNKNOWN:
         this.#allowances.spend(allowances.EMPTY_FRAMES)
         return NOTHING
@@ -309,6 +308,13 @@ export class Http2WireConnection<T> {
     return DATA
   }
 
+  /** In place of reading DATA: its reader has paused meanwhile. */
+  holdData(stream: Http2Stream<T>): void {
+    if (stream.isClosed) return
+    this.#taking = null
+    this.bodies.holdBytes(stream, this.buffer, this.dataStart, this.dataEnd, this.#takingBytes)
+  }
+
   #onTrailers(stream: Http2Stream<T>, isEnd: boolean): number {
     if (!isEnd) return this.#resetFor(stream, 'TRAILERS_OPEN')
     if (!stream.mayReceive(0, true)) return this.#resetFor(stream, 'BODY_LENGTH')
@@ -413,10 +419,8 @@ export class Http2WireConnection<T> {
   #onWindowUpdate(): number {
     const { stream: id, value } = this.frames
     this.#allowances.spend(allowances.WINDOW_UPDATES)
-    if (id === 0) {
-      if (!this.sender.openWindow(null, value)) throw new Http2Error('WINDOW_OVERFLOW_CONNECTION')
-      return NOTHING
-    }
+    if (id === 0 && !this.sender.openWindow(null, value)) throw new Http2Error('WINDOW_OVERFLOW_CONNECTION')
+    if (id === 0) return NOTHING
     const stream = this.#streams.get(id)
     if (stream !== undefined) return this.sender.openWindow(stream, value) ? NOTHING : this.#resetFor(stream, 'WINDOW_OVERFLOW')
     const verdict = state.FRAMES_IN[this.#streams.stateOf(id)]![state.IN_WINDOW_UPDATE]
