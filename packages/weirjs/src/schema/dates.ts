@@ -1,13 +1,14 @@
 // Moments, days and wall-clock times. The grammar is in iso.ts.
 
 import { crossed, noEnd } from './bounds.ts'
-import { CheckedTextSchema } from './checked-text.ts'
+import type { TextFormat } from './checked-text.ts'
 import { dateMs, dateTimeMs, hasZone } from './iso.ts'
 import type { JsonSchema } from './json-keywords.ts'
 import type { Mismatch } from './mismatch.ts'
 import { type Presence, REQUIRED, type ReadContext, Schema } from './schema.ts'
 
 const DAY_MS = 86_400_000
+const DATE_CHARACTERS = 10
 
 type Precision = 'date' | 'date-time'
 
@@ -117,28 +118,15 @@ function msOf(end: unknown): number {
   throw noEnd(end, "a valid Date, such as new Date('2024-01-31')")
 }
 
+const LOCAL_DESCRIBED = 'a date and time without a zone like 2024-01-31T09:30:00'
+
 /** A wall-clock date and time without a zone. It is checked but stays a string, because a Date cannot hold one without a made-up zone. */
-export class LocalDateTimeSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
-  override describe(): string {
-    return 'a date and time without a zone like 2024-01-31T09:30:00'
-  }
-
-  protected override fits(text: string): boolean {
-    return isLocalDateTime(text)
-  }
-
-  protected override again(presence: Presence): LocalDateTimeSchema<unknown> {
-    return new LocalDateTimeSchema(presence)
-  }
-
-  protected override keywords(): JsonSchema {
+export const LOCAL_DATE_TIME: TextFormat = {
+  described: LOCAL_DESCRIBED,
+  fits: (text) => text.length > DATE_CHARACTERS && !Number.isNaN(dateTimeMs(text)) && !hasZone(text),
+  keywords: {
     // Not `format: date-time`, which requires a zone.
-    return { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,9})?)?$', description: this.describe() }
-  }
-}
-
-const DATE_CHARACTERS = 10
-
-function isLocalDateTime(text: string): boolean {
-  return text.length > DATE_CHARACTERS && !Number.isNaN(dateTimeMs(text)) && !hasZone(text)
+    pattern: '^\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,9})?)?$',
+    description: LOCAL_DESCRIBED,
+  },
 }

@@ -63,14 +63,7 @@ export class Descent {
   }
 }
 
-export interface LazySchema<T, Input> {
-  optional(): LazySchema<T | undefined, Input | undefined>
-  nullable(): LazySchema<T | null, Input | null>
-  default(value: Exclude<T, undefined>): LazySchema<Exclude<T, undefined>, Input | undefined>
-}
-
 /** The schema that a function returns. The function is called when the schema is first needed. */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the base has these methods
 export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
   readonly #resolve: () => AnySchema
   readonly #descent = new Descent()

@@ -101,7 +101,7 @@ function objectPicker(schema: ObjectSchema<unknown>): Picker {
   const read = names.some(isInherited) ? partOf : null
   let converts: readonly boolean[] | null = null
   return (value) => {
-    converts ??= [...schema.properties.values()].map(convertsScalars)
+    converts ??= [...schema.properties.values()].map((part) => convertsScalars(part))
     const object = jsonOf(value) as Properties
     if (!isObject(object)) return object
     if (Array.isArray(object)) return misfit(schema, object)
@@ -183,15 +183,11 @@ function holds(schema: Schema<unknown>, kind: Kind, seen: readonly Schema<unknow
 }
 
 /** Whether a schema may convert a string, a number and the like. Asked when the first value is picked, because lazy schemas are declared later. */
-function convertsScalars(schema: Schema<unknown>): boolean {
-  return isForeign(schema, [])
-}
-
-function isForeign(schema: Schema<unknown>, seen: readonly Schema<unknown>[]): boolean {
+function convertsScalars(schema: Schema<unknown>, seen: readonly Schema<unknown>[] = []): boolean {
   if (schema instanceof ForeignSchema) return true
   if (seen.includes(schema)) return false
-  if (schema instanceof LazySchema) return isForeign(schema.target, [...seen, schema])
-  return schema instanceof UnionSchema && schema.members.some((member) => isForeign(member, [...seen, schema]))
+  if (schema instanceof LazySchema) return convertsScalars(schema.target, [...seen, schema])
+  return schema instanceof UnionSchema && schema.members.some((member) => convertsScalars(member, [...seen, schema]))
 }
 
 /**

@@ -1,16 +1,17 @@
 // `t`: with it, a host program describes a value once, for route and query parameters, model fields and generated documents.
 
-import { EmailSchema, UrlSchema } from './addresses.ts'
+import { EMAIL_FORMAT, URL_FORMAT } from './addresses.ts'
+import { formatted } from './checked-text.ts'
 import { BoolSchema, enumOf, literalOf } from './choices.ts'
 import { arrayOf, objectOf } from './composite.ts'
-import { DateSchema, LocalDateTimeSchema } from './dates.ts'
+import { DateSchema, LOCAL_DATE_TIME } from './dates.ts'
 import { asSchema } from './foreign.ts'
 import { lazyOf } from './lazy.ts'
 import { BigIntSchema, NumberSchema } from './numbers.ts'
 import { recordOf } from './records.ts'
 import type { Schema } from './schema.ts'
 import type { AnySchema, InputOf, OutputOf } from './standard.ts'
-import { TextSchema, UuidSchema } from './text.ts'
+import { TextSchema, UUID_FORMAT } from './text.ts'
 import { unionOf } from './unions.ts'
 
 /**
@@ -35,17 +36,17 @@ export const t = Object.freeze({
   /** True or false; in text also `1` or `0`. */
   bool: new BoolSchema(),
   /** A UUID, kept as sent. */
-  uuid: new UuidSchema(),
+  uuid: formatted(UUID_FORMAT),
   /** A moment, as a Date: RFC 3339, or ISO 8601 without a zone, which is read as UTC. A date alone is midnight UTC. */
   dateTime: new DateSchema('date-time'),
   /** A day `YYYY-MM-DD`, as a Date at midnight UTC. */
   date: new DateSchema('date'),
   /** A date and time without a zone, kept as a string. */
-  localDateTime: new LocalDateTimeSchema(),
+  localDateTime: formatted(LOCAL_DATE_TIME),
   /** An email address, in the grammar of HTML's `<input type=email>`, at most 254 characters. */
-  email: new EmailSchema(),
+  email: formatted(EMAIL_FORMAT),
   /** An absolute `http:` or `https:` URL without user name and password, at most 8,000 characters, kept as sent. */
-  url: new UrlSchema(),
+  url: formatted(URL_FORMAT),
   /** One of these strings or numbers: `t.enum('up', 'down')`. */
   enum: enumOf,
   /** Exactly this string, number or boolean. */

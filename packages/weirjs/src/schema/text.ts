@@ -3,7 +3,7 @@
 import { WeirError } from '../base/errors.ts'
 
 import { ANY_COUNT, type Bounds, boundKeywords, saysCount, withCounts } from './bounds.ts'
-import { CheckedTextSchema } from './checked-text.ts'
+import { CheckedTextSchema, type TextFormat } from './checked-text.ts'
 import type { JsonSchema } from './json-keywords.ts'
 import { type Presence, REQUIRED } from './schema.ts'
 
@@ -79,30 +79,14 @@ export class TextSchema<T = string, Input = string> extends CheckedTextSchema<T,
   }
 }
 
-/** A UUID of any version, in the form of RFC 9562: 8-4-4-4-12 hexadecimal digits. Kept as sent, case included. */
-export class UuidSchema<T = string, Input = string> extends CheckedTextSchema<T, Input> {
-  override describe(): string {
-    return 'a UUID'
-  }
-
-  protected override fits(text: string): boolean {
-    return isUuid(text)
-  }
-
-  protected override again(presence: Presence): UuidSchema<unknown> {
-    return new UuidSchema(presence)
-  }
-
-  protected override keywords(): JsonSchema {
-    return { type: 'string', format: 'uuid' }
-  }
-}
-
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const UUID_CHARACTERS = 36
 
-function isUuid(text: string): boolean {
-  return text.length === UUID_CHARACTERS && UUID.test(text)
+/** A UUID of any version, in the form of RFC 9562: 8-4-4-4-12 hexadecimal digits. Kept as sent, case included. */
+export const UUID_FORMAT: TextFormat = {
+  described: 'a UUID',
+  fits: (text) => text.length === UUID_CHARACTERS && UUID.test(text),
+  keywords: { format: 'uuid' },
 }
 
 /** A character has one or two code units, so most strings can be judged without counting. */

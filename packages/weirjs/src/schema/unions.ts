@@ -21,17 +21,10 @@ interface Tag {
   readonly members: ReadonlyMap<Literal, Schema<unknown>>
 }
 
-export interface UnionSchema<T, Input> {
-  optional(): UnionSchema<T | undefined, Input | undefined>
-  nullable(): UnionSchema<T | null, Input | null>
-  default(value: Exclude<T, undefined>): UnionSchema<Exclude<T, undefined>, Input | undefined>
-}
-
 /**
  * A value of one of several kinds. Members are tried in the order of declaration, and the first that reads the value wins. Objects with a tag are
  * distinguished by the tag alone.
  */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the base has these methods
 export class UnionSchema<T, Input = unknown> extends Schema<T, Input> {
   /** @internal */
   readonly members: readonly Schema<unknown>[]

@@ -1,11 +1,10 @@
 // The public API of weirjs/schema: the types of the schemas that `t` makes, and their documents in JSON Schema. Most programs need only the
 // compiler to find them, which writes them into the declarations of what a program exports.
 
-export type { EmailSchema, UrlSchema } from '../../schema/addresses.ts'
 export type { CheckedTextSchema } from '../../schema/checked-text.ts'
 export type { BoolSchema, EnumSchema } from '../../schema/choices.ts'
 export type { ArraySchema, ObjectSchema } from '../../schema/composite.ts'
-export type { DateSchema, LocalDateTimeSchema } from '../../schema/dates.ts'
+export type { DateSchema } from '../../schema/dates.ts'
 export type { JsonSchema } from '../../schema/json-keywords.ts'
 export {
   JsonSchemaWriter,
@@ -29,5 +28,5 @@ export type {
   StandardProps,
   StandardSchema,
 } from '../../schema/standard.ts'
-export type { TextSchema, UuidSchema } from '../../schema/text.ts'
+export type { TextSchema } from '../../schema/text.ts'
 export type { UnionSchema } from '../../schema/unions.ts'
