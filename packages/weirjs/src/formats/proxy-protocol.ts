@@ -78,16 +78,12 @@ export class ProxyHeaderReader {
   /** Used instead of `#bytes` if the header is longer. */
   #long: Buffer | null = null
   #length = 0
-  #used = 0
+  /** How many bytes of the last `push` belonged to the header. */
+  used = 0
 
   /** @param isIP returns 4 or 6 for an address of that family, otherwise 0, as `isIP` of node:net does */
   constructor(isIP: (text: string) => number) {
     this.#isIP = isIP
-  }
-
-  /** How many bytes of the last `push` belonged to the header. */
-  get used(): number {
-    return this.#used
   }
 
   /** Whether any byte has been received. */
@@ -101,9 +97,9 @@ export class ProxyHeaderReader {
    * @throws ProtocolError WEIR_PROXY_HEADER
    */
   push(bytes: Uint8Array): ProxyHeader | null {
-    for (this.#used = 0; this.#used < bytes.length; ) {
+    for (this.used = 0; this.used < bytes.length; ) {
       const buffer = this.#long ?? this.#bytes
-      buffer[this.#length++] = bytes[this.#used++]!
+      buffer[this.#length++] = bytes[this.used++]!
       const header = this.#step(buffer)
       if (header !== null) return header
     }

@@ -1,8 +1,8 @@
 // `mountNode`: unmodified `(req, res, next)` code, such as an Express application, as a route below a prefix.
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Logger } from '../app/logger.ts'
-import { WeirError } from '../base/errors.ts'
+import { type ErrorHeaders, HttpError, isInstance, WeirError } from '../base/errors.ts'
 import { isPromise } from '../base/is-promise.ts'
 import { kindOf } from '../base/kind-of.ts'
 import { flag, func, oneOfOr } from '../base/option-kinds.ts'
@@ -11,7 +11,6 @@ import { invalid } from '../base/options.ts'
 import { isWebResponse } from '../http/response/web-response.ts'
 import type { HttpSession } from '../http/session.ts'
 import { checkMountHost, countPrefixSegments, type MountHost, mapBelow } from './mounted.ts'
-import { errorOf } from './node-error.ts'
 import { type Mounted, NodeExchange, type NodeUpgradeHandler } from './node-exchange.ts'
 import { checkNode } from './node-message.ts'
 import { NodeServer, type ServerControls } from './node-server.ts'
@@ -199,4 +198,31 @@ function notFound({ next }: Mount, session: HttpSession): unknown {
 
 function fail({ logger }: Mount, exchange: NodeExchange, error: unknown): void {
   if (!exchange.fail(errorOf(error))) logger?.error('weir: a mounted handler failed after its response', error)
+}
+
+/** What Express and its middleware add to errors: see the package `http-errors`. */
+interface NodeHttpError extends Error {
+  readonly status?: unknown
+  readonly statusCode?: unknown
+  /** Whether the client may see the message. */
+  readonly expose?: unknown
+  readonly headers?: unknown
+}
+
+/** An error that states a status from 400 to 599 becomes an `HttpError`; any other is itself. */
+function errorOf(error: unknown): unknown {
+  if (!isInstance(error, Error) || isInstance(error, HttpError)) return error
+  const { status, statusCode, expose, headers, message } = error as NodeHttpError
+  const code = isErrorStatus(status) ? status : statusCode
+  if (!isErrorStatus(code)) return error
+  const shown = expose === false || message === '' ? (STATUS_CODES[code] ?? 'Error') : message
+  try {
+    return new HttpError(code, shown, { cause: error, headers: (headers as ErrorHeaders | null | undefined) ?? {} })
+  } catch {
+    return new HttpError(code, shown, { cause: error }) // the error has fields that cannot be sent
+  }
+}
+
+function isErrorStatus(status: unknown): status is number {
+  return Number.isInteger(status) && (status as number) >= 400 && (status as number) < 600
 }

@@ -32,9 +32,5 @@ export function mapBelow(server: MountHost, path: string, answer: (session: Http
 
 /** How many segments of a path below the mount belong to the prefix. */
 export function countPrefixSegments({ prefix }: MountHost, path: string): number {
-  return `${prefix}${withoutSlash(path)}`.split('/').length - 1
-}
-
-function withoutSlash(path: string): string {
-  return path.replace(/\/$/, '')
+  return `${prefix}${path.replace(/\/$/, '')}`.split('/').length - 1
 }

@@ -15,14 +15,15 @@ import { checkContentType } from '../../http/request/accepted-types.ts'
 import { HttpRequest } from '../../http/request/request.ts'
 import { problemFor } from '../../http/response/error-problem.ts'
 import { OutgoingResponse } from '../../http/response/outgoing-response.ts'
+import { isResponse, outgoingOf } from '../../http/response/response.ts'
 import type { RouteMatch } from '../../http/route-info.ts'
 import { checkUpgrade } from '../reply.ts'
 import { type ConsideredRoute, consideredRoutes } from '../routes/considered-routes.ts'
-import type { Route } from '../routes/route.ts'
+import { chainOf, type Route } from '../routes/route.ts'
 
 import { limitsOf } from '../routes/route-listing.ts'
 import type { RouteTable } from '../routes/route-table.ts'
-import type { NoRoute, Scope, Setting } from '../routes/scope.ts'
+import { gatedPolicies, type NoRoute, type Scope, type Setting } from '../routes/scope.ts'
 import { secretsOf } from '../routes/shown-target.ts'
 import { ShownTexts } from '../routes/shown-texts.ts'
 
@@ -40,7 +41,6 @@ import type {
   Rejection,
 } from './explanation.ts'
 import { textOf } from './explanation-text.ts'
-import { foreseen } from './foreseen.ts'
 import { explainedRoute, type OtherRoutes, otherRoutes } from './other-routes.ts'
 
 /** What a server knows about its requests before they arrive. */
@@ -304,4 +304,25 @@ const WITH_TEXT = {
 
 function withText(data: Omit<Explanation, 'toString'>): Explanation {
   return Object.setPrototypeOf(data, WITH_TEXT) as Explanation
+}
+
+interface Foreseen {
+  /** The response of the first gate that would respond; null if no gate that can tell would respond. */
+  readonly response: ExplainedResponse | null
+  /** The names of the policies whose gates cannot tell. */
+  readonly unforeseen: readonly string[]
+}
+
+/** Asks the gates of a request what they would do, as far as they can tell. @throws what a gate would throw */
+function foreseen({ match, session }: Exchange): Foreseen {
+  const unforeseen: string[] = []
+  for (const { foresee, label } of gatedPolicies(chainOf(match).policies)) {
+    const result = foresee === null ? 'unknown' : foresee(session)
+    if (typeof result === 'object' && result !== null && isResponse(result)) {
+      const status = outgoingOf(result).statusCode
+      return { response: { status, code: null, detail: `the gate of ${label} responds`, allow: null }, unforeseen }
+    }
+    if (result !== undefined) unforeseen.push(label)
+  }
+  return { response: null, unforeseen }
 }

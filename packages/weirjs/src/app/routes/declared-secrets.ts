@@ -19,8 +19,8 @@ export class DeclaredSecrets {
   readonly #host: SecretsHost
   readonly #more: readonly string[]
   #count = -1
-  #names = new SecretNames()
-  #segments = new SecretSegments('')
+  names = new SecretNames()
+  segments = new SecretSegments('')
 
   /** @param more names that are secret too */
   constructor(host: SecretsHost, more: readonly string[]) {
@@ -33,29 +33,21 @@ export class DeclaredSecrets {
     const { routes, basePath = '' } = this.#host
     if (routes.length === this.#count) return
     this.#count = routes.length
-    this.#names = new SecretNames(this.#more)
-    this.#segments = new SecretSegments(basePath)
+    this.names = new SecretNames(this.#more)
+    this.segments = new SecretSegments(basePath)
     for (const { path, bindings, body, answers, messages, tool } of routes) {
       const secret = Object.values(bindings).filter(({ schema }) => schema instanceof Schema && schema.holdsSecret)
       // In a call of a tool, a parameter of the path is an argument with the same name.
-      this.#names.add(secret.filter(({ source }) => source !== 'path' || tool !== null).map(({ name }) => name))
-      this.#segments.add(
+      this.names.add(secret.filter(({ source }) => source !== 'path' || tool !== null).map(({ name }) => name))
+      this.segments.add(
         path,
         secret.filter(({ source }) => source === 'path').map(({ name }) => name),
       )
       const names = new Set<string>()
       const declared = [body, ...Object.values(answers), messages?.receives, messages?.sends]
       for (const schema of declared.flatMap(schemasOf)) addSecretNames(schema, null, names)
-      this.#names.add(names)
+      this.names.add(names)
     }
-  }
-
-  get names(): SecretNames {
-    return this.#names
-  }
-
-  get segments(): SecretSegments {
-    return this.#segments
   }
 }
 

@@ -63,7 +63,8 @@ export class RouteTable {
   readonly #owners: Owner[] = []
   /** All groups, in the order in which they were made. */
   readonly #groups: Scope[] = []
-  #revision = 0
+  /** Changes with each route, and each policy or hook, that is added at any level. */
+  revision = 0
 
   /**
    * @throws WEIR_ROUTE_CLASH if another route claims the same requests; WEIR_ROUTE_DECLARATION for an endpoint that does not exist, and for an
@@ -78,7 +79,7 @@ export class RouteTable {
     this.#matcher.add(route)
     this.#noteOperation(route)
     this.#routes.push(route)
-    this.#revision++
+    this.revision++
     this.#note(route)
   }
 
@@ -189,14 +190,9 @@ export class RouteTable {
 
   /** A level has a new policy or hook, which applies to all of its routes. */
   recompose(): void {
-    this.#revision++
+    this.revision++
     for (const route of this.#routes) route.recompose()
     for (const route of this.#fallbackRoutes) route.recompose()
-  }
-
-  /** Changes with each route, and each policy or hook, that is added at any level. */
-  get revision(): number {
-    return this.#revision
   }
 
   /** Routes of the endpoint itself come first, then routes of all endpoints. @param endpoint its name; null if it has none */

@@ -8,9 +8,10 @@ import type { BodyReader } from '../../http/body/body-reader.ts'
 import { MergePatchBody } from '../../http/body/merge-patch-body.ts'
 import { hasUnusedPatch } from '../../http/body/merge-patch-reader.ts'
 import { VerifiedBody } from '../../http/body/verified-body.ts'
+import { noteFailing } from '../../http/body/verified-body-reader.ts'
 import { exchangeOf } from '../../http/exchange.ts'
 import { type AcceptField, acceptFieldOf } from '../../http/request/accepted-types.ts'
-import type { HttpRequest } from '../../http/request/request.ts'
+import { type HttpRequest, isEndedBy } from '../../http/request/request.ts'
 import type { DeclaredAnswers } from '../../http/response/declared-answers.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
 import type { RouteInfo, RouteMatch, RouteMetadata } from '../../http/route-info.ts'
@@ -18,12 +19,12 @@ import type { HttpSession } from '../../http/session.ts'
 import { Template } from '../../routing/template.ts'
 
 import { reportMistake } from '../debugged.ts'
-import type { BeforeSend } from '../policies/middleware.ts'
+import type { BeforeSend, Next } from '../policies/middleware.ts'
+import { type CheckedPolicy, checkPolicies } from '../policies/policy.ts'
 import { type Args, Binder, type Step } from './binder.ts'
 import { type Binding, bindingsOf } from './binding.ts'
 import type { Entry } from './contract.ts'
 import { STANDARD_METHODS, type ToolOptions } from './declaration.ts'
-import { NOTE_FAILING } from './failing-requests.ts'
 import { isSafe, REQUIRED_CONDITION } from './required-condition.ts'
 import { declaredAnswers } from './route-answers.ts'
 import { bodyModeOf, bodyReaderOf } from './route-body.ts'
@@ -50,6 +51,27 @@ const NO_ARGS: Args = Object.freeze(Object.create(null) as Args)
 const NO_OPTIONS: ToolOptions = Object.freeze({})
 const NO_STEPS: readonly Step[] = Object.freeze([])
 const INLINE = 'inline'
+
+/**
+ * On routes whose body is verified: reports failed requests to the code that verified them. A handler that has timed out may still run when its client gets a 503. The same request must not reach another handler before it has ended.
+ */
+const NOTE_FAILING: CheckedPolicy = checkPolicies('verified()', [
+  {
+    name: 'verified()', // a policy of a program may be called "verified", and must not be replaced
+    async middleware(session: HttpSession, next: Next): Promise<HttpResponse> {
+      try {
+        return await next()
+      } finally {
+        noteFailing(exchangeOf(session).head, 'hasEnded')
+      }
+    },
+    beforeSend(session: HttpSession, { statusCode }: HttpResponse): void {
+      const { failure, head, request } = exchangeOf(session)
+      const hasStopped = failure !== null && isEndedBy(request, failure) // because its client has left: a 400 that no client receives
+      if (statusCode >= 500 || hasStopped) noteFailing(head, 'hasFailed')
+    },
+  },
+])[0]!
 
 export class Route implements RouteInfo {
   /** Null: any method. */

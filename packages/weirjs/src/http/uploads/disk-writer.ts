@@ -31,7 +31,8 @@ export class DiskWriter implements BodySink {
   /** Full buffers that wait to be written. The first one is being written. */
   readonly #full: Buffer[] = []
   #position = 0
-  #size = 0
+  /** Bytes received so far. */
+  size = 0
   #isWriting = false
   #hasEnded = false
   #isDone = false
@@ -54,11 +55,6 @@ export class DiskWriter implements BodySink {
     this.done.catch(() => {})
   }
 
-  /** Bytes received so far. */
-  get size(): number {
-    return this.#size
-  }
-
   /** Whether further bytes are discarded. */
   get hasFailed(): boolean {
     return this.#error !== null
@@ -72,7 +68,7 @@ export class DiskWriter implements BodySink {
   data(buffer: Buffer, start: number, end: number): boolean {
     if (this.#error !== null || this.#hasEnded) return true
     const bytes = buffer.subarray(start, end)
-    this.#size += bytes.length
+    this.size += bytes.length
     try {
       this.#inspector.look(bytes)
     } catch (error) {

@@ -125,7 +125,8 @@ export class StreamedResponse implements PumpTarget {
   #source: SourceReader | null = null
   /** The piece that completes the promised length, if the writer wants it with the end. */
   #last: Uint8Array | null = null
-  #bodyBytes = 0
+  /** Bytes of the body that have been handed over. */
+  bodyBytes = 0
   #quietMs = 0
 
   constructor(exchange: ExchangeState, writer: ResponseWriter, response: OutgoingResponse, recording: Recording | null) {
@@ -138,11 +139,6 @@ export class StreamedResponse implements PumpTarget {
   /** Whether some of its bytes may have reached the client. */
   get hasBegun(): boolean {
     return this.#exchange.response !== DUE
-  }
-
-  /** Bytes of the body that have been handed over. */
-  get bodyBytes(): number {
-    return this.#bodyBytes
   }
 
   get isGone(): boolean {
@@ -178,7 +174,7 @@ export class StreamedResponse implements PumpTarget {
       writer.head(this.#response, Math.max(0, this.#response.declaredLength))
     } else {
       if (!this.hasBegun) this.#begin()
-      if (this.#last !== null) this.#bodyBytes += this.#last.length
+      if (this.#last !== null) this.bodyBytes += this.#last.length
       writer.end(this.#last, trailers)
     }
     writer.flush()
@@ -198,7 +194,7 @@ export class StreamedResponse implements PumpTarget {
       this.#last = piece // until the source has ended, and no sooner: it may still fail, or give more than was promised
       return null
     }
-    this.#bodyBytes += piece.length
+    this.bodyBytes += piece.length
     return this.#writer.piece(piece) ? null : this.#drained()
   }
 

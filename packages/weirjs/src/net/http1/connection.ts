@@ -37,7 +37,7 @@ import * as phase from '../time/deadlines.ts'
 import { Deadlines } from '../time/deadlines.ts'
 import type { Timed } from '../time/ticker.ts'
 import { Outbox } from '../transport/outbox.ts'
-import { TappedTransport } from '../transport/tapped-transport.ts'
+import { tapped } from '../transport/tapped-transport.ts'
 import type { Transport, TransportOwner } from '../transport/transport.ts'
 import { Http1Carrier, type Http1RequestConnection } from './carrier.ts'
 import { SwitchedLink } from './switched-link.ts'
@@ -68,7 +68,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer = STRANGER) {
     const tap = host.tap === null ? null : host.tap(transport, peer)
-    super(host, tap === null ? transport : new TappedTransport(transport, (bytes) => tap.sent(bytes)), peer)
+    super(host, tap === null ? transport : tapped(transport, (bytes) => tap.sent(bytes)), peer)
     this.#tap = tap
     this.#wire = new WireConnection(host.limits)
     this.#deadlines = new Deadlines(host.timeouts, host.ticker)

@@ -21,7 +21,7 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
   #owesEnd: boolean
   #wantsBytes = false
   #isResting = false
-  #wasClosed = false
+  wasClosed = false
   #wasDestroyed = false
   /** How much had been sent when it was last checked; null if nothing was waiting then. */
   #sentBefore: number | null = null
@@ -61,7 +61,7 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
   }
 
   onEnd(): void {
-    this.#wasClosed = true
+    this.wasClosed = true
     this.#owner!.onEnd()
   }
 
@@ -70,13 +70,9 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
   }
 
   onClose(): void {
-    if (this.#wasDestroyed) this.#wasClosed = true // by the program
+    if (this.#wasDestroyed) this.wasClosed = true // by the program
     this.#owner!.onClose()
     this.#onGone()
-  }
-
-  get wasClosed(): boolean {
-    return this.#wasClosed
   }
 
   // Called by the engine.
@@ -142,7 +138,7 @@ export class SwitchedLink implements TransportOwner, ByteLink, OtherProtocol {
   }
 
   end(): void {
-    this.#wasClosed = true
+    this.wasClosed = true
     this.#transport.end()
   }
 

@@ -21,10 +21,10 @@ export class TunnelLink<T> implements ByteLink, StreamUser, WaitingLink {
   readonly #backlog: Backlog
   readonly #date: string
   #owner: LinkOwner | null = null
-  #wasClosed = false
+  wasClosed = false
   #wasDestroyed = false
   #hasClosed = false
-  #isPaused = true
+  isPaused = true
   /** A write waits for the client. */
   #isWaiting = false
   /** How much had been sent when it was last checked; null if nothing was waiting then. */
@@ -55,7 +55,7 @@ export class TunnelLink<T> implements ByteLink, StreamUser, WaitingLink {
   }
 
   onEnd(): void {
-    this.#wasClosed = true
+    this.wasClosed = true
     if (!this.#hasClosed) this.#owner!.onEnd()
   }
 
@@ -63,7 +63,7 @@ export class TunnelLink<T> implements ByteLink, StreamUser, WaitingLink {
     if (this.#hasClosed) return
     this.#hasClosed = true
     this.#backlog.links.delete(this)
-    if (this.#wasDestroyed) this.#wasClosed = true // by the program
+    if (this.#wasDestroyed) this.wasClosed = true // by the program
     this.#owner!.onClose()
   }
 
@@ -74,10 +74,6 @@ export class TunnelLink<T> implements ByteLink, StreamUser, WaitingLink {
       if (!this.#hasClosed) this.#owner!.onRoom()
     }
     return this.#isWaiting
-  }
-
-  get wasClosed(): boolean {
-    return this.#wasClosed
   }
 
   // Called by the engine.
@@ -97,10 +93,6 @@ export class TunnelLink<T> implements ByteLink, StreamUser, WaitingLink {
   abort(): void {
     this.#wire.sender.reset(this.#stream, ENHANCE_YOUR_CALM)
     this.#exchange.onWritten()
-  }
-
-  get isPaused(): boolean {
-    return this.#isPaused
   }
 
   sendHead(_: string, fields: readonly string[]): void {
@@ -136,18 +128,18 @@ export class TunnelLink<T> implements ByteLink, StreamUser, WaitingLink {
   }
 
   pause(): void {
-    this.#isPaused = true
+    this.isPaused = true
     this.#wire.bodies.pauseBody(this.#stream)
   }
 
   resume(): void {
-    this.#isPaused = false
+    this.isPaused = false
     this.#wire.bodies.resumeBody(this.#stream)
     this.#exchange.onRead()
   }
 
   end(): void {
-    this.#wasClosed = true
+    this.wasClosed = true
     this.#wire.sender.sendEnd(this.#stream)
     this.#exchange.onWritten()
   }

@@ -18,30 +18,21 @@ const OPEN_END = Number.POSITIVE_INFINITY
 
 export class ResponseReader {
   /** Bytes that have arrived and have not been taken. */
-  #waiting: Buffer = NOTHING
+  waiting: Buffer = NOTHING
   /** The remaining length of the current body. */
   #rest = 0
   #decoder: ChunkDecoder | null = null
-  #isWhole = true
-  #hasEnded = false
-
   /** Whether the current body is complete. */
-  get isWhole(): boolean {
-    return this.#isWhole
-  }
+  isWhole = true
+  #hasEnded = false
 
   /** The trailers of the current response, once it is complete. */
   get trailers(): Headers {
     return new Headers((this.#decoder?.trailers ?? []).map(([name, value]): [string, string] => [name, value]))
   }
 
-  /** Bytes that have arrived and have not been taken. */
-  get waiting(): Buffer {
-    return this.#waiting
-  }
-
   push(piece: Buffer): void {
-    this.#waiting = this.#waiting.length === 0 ? piece : Buffer.concat([this.#waiting, piece])
+    this.waiting = this.waiting.length === 0 ? piece : Buffer.concat([this.waiting, piece])
   }
 
   /** The server has ended its side. That completes a response without a length, and no other. */
@@ -51,8 +42,8 @@ export class ResponseReader {
 
   /** Takes all waiting bytes. */
   takeAll(): Buffer {
-    const all = this.#waiting
-    this.#waiting = NOTHING
+    const all = this.waiting
+    this.waiting = NOTHING
     return all
   }
 
@@ -64,10 +55,10 @@ export class ResponseReader {
    * @throws Error for a malformed head
    */
   takeHead(isToHead: boolean): ResponseHead | null {
-    const headEnd = this.#waiting.indexOf('\r\n\r\n')
+    const headEnd = this.waiting.indexOf('\r\n\r\n')
     if (headEnd === -1) return null
-    const lines = this.#waiting.toString('latin1', 0, headEnd).split('\r\n')
-    this.#waiting = this.#waiting.subarray(headEnd + 4)
+    const lines = this.waiting.toString('latin1', 0, headEnd).split('\r\n')
+    this.waiting = this.waiting.subarray(headEnd + 4)
     const [, code, reason] = /^HTTP\/1\.1 (\d{3}) (.*)$/.exec(lines[0]!) ?? refuse('status line', lines[0]!)
     const fields = lines.slice(1).map((line): [string, string] => {
       const [, name, value] = /^([^:\s]+): (.*)$/.exec(line) ?? refuse('field', line)
@@ -85,7 +76,7 @@ export class ResponseReader {
     const hasNone = isToHead || status < 200 || status === 204 || status === 304
     this.#decoder = !hasNone && coding === 'chunked' ? new ChunkDecoder(DEFAULT_LIMITS) : null
     this.#rest = hasNone ? 0 : length === null ? OPEN_END : Number(length)
-    this.#isWhole = this.#rest === 0 && this.#decoder === null
+    this.isWhole = this.#rest === 0 && this.#decoder === null
   }
 
   /**
@@ -95,20 +86,20 @@ export class ResponseReader {
    * @throws WEIR_CHUNK_SIZE_SYNTAX and others for a malformed chunk
    */
   takePiece(): Buffer | null {
-    if (this.#isWhole) return null
+    if (this.isWhole) return null
     if (this.#decoder !== null) return this.#takeChunk(this.#decoder)
-    const piece = this.#waiting.subarray(0, Math.min(this.#rest, this.#waiting.length))
-    this.#waiting = this.#waiting.subarray(piece.length)
+    const piece = this.waiting.subarray(0, Math.min(this.#rest, this.waiting.length))
+    this.waiting = this.waiting.subarray(piece.length)
     this.#rest -= piece.length
-    this.#isWhole = this.#rest === 0 || (this.#rest === OPEN_END && this.#hasEnded && this.#waiting.length === 0)
+    this.isWhole = this.#rest === 0 || (this.#rest === OPEN_END && this.#hasEnded && this.waiting.length === 0)
     return piece.length === 0 ? null : piece
   }
 
   #takeChunk(decoder: ChunkDecoder): Buffer | null {
     const bytes = this.takeAll()
     const event = decoder.decode(bytes, 0, bytes.length)
-    this.#waiting = bytes.subarray(decoder.used)
-    this.#isWhole = event === BODY_END
+    this.waiting = bytes.subarray(decoder.used)
+    this.isWhole = event === BODY_END
     return event === BODY_DATA ? bytes.subarray(decoder.dataStart, decoder.dataEnd) : null
   }
 }

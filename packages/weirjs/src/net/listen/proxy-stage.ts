@@ -26,7 +26,7 @@ export class ProxyStage implements OpenConnection, Timed {
   readonly #owner: ProxyStageOwner
   readonly #reader = new ProxyHeaderReader(isIP)
   readonly #deadlines: Deadlines
-  #isOver = false
+  isGone = false
 
   constructor(host: ConnectionHost, owner: ProxyStageOwner) {
     this.#host = host
@@ -36,12 +36,8 @@ export class ProxyStage implements OpenConnection, Timed {
     host.ticker.add(this)
   }
 
-  get isGone(): boolean {
-    return this.#isOver
-  }
-
   push(bytes: Buffer): void {
-    if (this.#isOver) return
+    if (this.isGone) return
     let header: ProxyHeader | null
     try {
       header = this.#reader.push(bytes)
@@ -73,14 +69,14 @@ export class ProxyStage implements OpenConnection, Timed {
   }
 
   #refuse(error: Error | null): void {
-    if (this.#isOver) return
+    if (this.isGone) return
     this.#end()
     this.#owner.onRefused(error)
     this.#host.forget(this)
   }
 
   #end(): void {
-    this.#isOver = true
+    this.isGone = true
     this.#host.ticker.delete(this)
   }
 }

@@ -8,6 +8,7 @@ import { createServer as createTcpServer, type Server, type Socket } from 'node:
 import {
   createSecureContext,
   createServer,
+  type PeerCertificate,
   type SecureContext,
   type SecureContextOptions,
   type TLSSocket,
@@ -17,12 +18,12 @@ import {
 import { WeirError } from '../../base/errors.ts'
 import { hostName } from '../../base/host-name.ts'
 import type { ProxyHeader } from '../../formats/proxy-protocol.ts'
+import type { CertificateName, ClientCertificate } from '../../http/connection-info.ts'
 import { drainSoon, type OpenConnection } from '../connections/connections.ts'
 import { clientAddressOf, type Peer } from '../connections/peer.ts'
 import { Http1Connection } from '../http1/connection.ts'
 import type { Http2Connection } from '../http2/connection.ts'
 import { SocketTransport } from '../transport/socket-transport.ts'
-import { readClientCertificate } from './client-certificate.ts'
 import type { Entrance } from './entrance.ts'
 import { checkTlsOptions, type ServerTlsOptions } from './listen-options.ts'
 import { ProxyStage } from './proxy-stage.ts'
@@ -323,4 +324,29 @@ function sniOf(tls: ServerTlsOptions): SniCallback {
   const contexts = new Map<string, SecureContext>()
   for (const [name, own] of Object.entries(sni)) contexts.set(name.toLowerCase(), createSecureContext({ ...common, ...own }))
   return (name, done) => done(null, contexts.get(name) ?? contexts.get(`*${name.slice(name.indexOf('.'))}`))
+}
+
+/** A record of the certificate that a client has presented, which may be kept. @returns null if the client has presented none */
+function readClientCertificate(socket: TLSSocket): ClientCertificate | null {
+  // Null after the socket has closed, and an empty object if there is no certificate. Node's types include neither.
+  const shown = socket.getPeerCertificate() as Partial<PeerCertificate> | null
+  if (!shown?.raw) return null
+  const { subject, issuer, subjectaltname, serialNumber, valid_from, valid_to, fingerprint256, raw } = shown as PeerCertificate
+  const error: unknown = socket.authorizationError
+  return Object.freeze({
+    authorized: socket.authorized,
+    authorizationError: socket.authorized ? null : error instanceof Error ? error.message : String(error),
+    subject: nameOf(subject),
+    issuer: nameOf(issuer),
+    subjectAltName: subjectaltname ?? null,
+    serialNumber,
+    validFrom: new Date(valid_from),
+    validTo: new Date(valid_to),
+    fingerprint256,
+    raw: new Uint8Array(raw),
+  })
+}
+
+function nameOf(name: object): CertificateName {
+  return Object.freeze(Object.assign(Object.create(null), name)) as CertificateName
 }

@@ -18,7 +18,8 @@ export class MemoryTransport implements Transport {
   /** Its bytes are never borrowed. */
   keepsBytes = false
   #owner: TransportOwner | null = null
-  #isClosed = false
+  /** Whether both sides have ended. */
+  isClosed = false
   /** Whether the connection was reset, so that what was written is incomplete. */
   wasReset = false
   /** What the client has sent and the server has not read. */
@@ -47,11 +48,6 @@ export class MemoryTransport implements Transport {
     this.isSecure = isSecure
   }
 
-  /** Whether both sides have ended. */
-  get isClosed(): boolean {
-    return this.#isClosed
-  }
-
   /** Whether bytes from the client wait for the server. */
   get isWaiting(): boolean {
     return this.#incoming.length > 0
@@ -69,14 +65,14 @@ export class MemoryTransport implements Transport {
 
   /** The client sends bytes. */
   send(bytes: Buffer): void {
-    if (this.#isClosed || this.#endsIncoming) return
+    if (this.isClosed || this.#endsIncoming) return
     this.#incoming.push(bytes)
     this.#deliver()
   }
 
   /** The client ends its side, after what it has sent. */
   sendEnd(): void {
-    if (this.#isClosed || this.#endsIncoming) return
+    if (this.isClosed || this.#endsIncoming) return
     this.#endsIncoming = true
     this.#deliver()
   }
@@ -108,7 +104,7 @@ export class MemoryTransport implements Transport {
       this.unsentBytes -= bytes.length
       this.onOutput?.(bytes)
     }
-    if (this.unsentBytes > 0 || this.#isClosed) return
+    if (this.unsentBytes > 0 || this.isClosed) return
     if (this.#isEnding) this.#tellEnd()
     else if (this.isBlocked) {
       this.isBlocked = false
@@ -119,7 +115,7 @@ export class MemoryTransport implements Transport {
   // The server's side.
 
   get isDestroyed(): boolean {
-    return this.#isClosed
+    return this.isClosed
   }
 
   readonly awaitsResult = false
@@ -142,7 +138,7 @@ export class MemoryTransport implements Transport {
   }
 
   writeShared(bytes: Uint8Array): boolean {
-    this.writeBytes(bytes)
+    this.#write(Buffer.from(bytes))
     return true
   }
 
@@ -151,7 +147,7 @@ export class MemoryTransport implements Transport {
   }
 
   #write(bytes: Buffer): void {
-    if (this.#isClosed || bytes.length === 0) return
+    if (this.isClosed || bytes.length === 0) return
     this.#written += bytes.length
     if (this.#hasLeft) this.#close()
     else if (this.#isHolding) {
@@ -175,7 +171,7 @@ export class MemoryTransport implements Transport {
   }
 
   end(): void {
-    if (this.#isClosed || this.#isEnding) return
+    if (this.isClosed || this.#isEnding) return
     this.#isEnding = true
     if (this.#hasLeft) this.#close()
     else if (this.unsentBytes === 0) this.#tellEnd()
@@ -187,16 +183,16 @@ export class MemoryTransport implements Transport {
   }
 
   reset(): void {
-    if (!this.#isClosed) this.wasReset = true
+    if (!this.isClosed) this.wasReset = true
     this.#close()
   }
 
   #deliver(): void {
-    while (this.#incoming.length > 0 && !this.isPaused && !this.#isClosed) {
+    while (this.#incoming.length > 0 && !this.isPaused && !this.isClosed) {
       const bytes = this.#incoming.shift()!
       this.#owner!.onBytes(bytes, bytes.length, false)
     }
-    if (this.#incoming.length > 0 || this.#isClosed) return
+    if (this.#incoming.length > 0 || this.isClosed) return
     this.onTaken?.()
     if (!this.#endsIncoming || this.#hasToldEnd || this.isPaused) return
     this.#hasToldEnd = true
@@ -206,14 +202,14 @@ export class MemoryTransport implements Transport {
 
   #tellEnd(): void {
     queueMicrotask(() => {
-      if (!this.#isClosed) this.onOutput?.(null)
+      if (!this.isClosed) this.onOutput?.(null)
       if (this.#hasToldEnd) this.#close()
     })
   }
 
   #close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
+    if (this.isClosed) return
+    this.isClosed = true
     this.#incoming = []
     this.#held = []
     this.unsentBytes = 0

@@ -1,118 +1,31 @@
-// A transport that reports what is written to it.
+// Reports what is written to a transport.
 
 import { Buffer } from 'node:buffer'
 
-import type { Transport, TransportOwner } from './transport.ts'
-import type { Flushable } from './write-batch.ts'
+import type { Transport } from './transport.ts'
 
-export class TappedTransport implements Transport {
-  readonly #transport: Transport
-  readonly #onSent: (bytes: Uint8Array) => void
-
-  /** @param onSent called with bytes that may change when it has returned */
-  constructor(transport: Transport, onSent: (bytes: Uint8Array) => void) {
-    this.#transport = transport
-    this.#onSent = onSent
+/**
+ * @param onSent called with what is written from now on: bytes that may change when it has returned
+ * @returns the transport itself
+ */
+export function tapped(transport: Transport, onSent: (bytes: Uint8Array) => void): Transport {
+  const { writeText, writeBytes, writeShared, writeBoth } = transport
+  transport.writeText = (text) => {
+    onSent(Buffer.from(text, 'latin1'))
+    writeText.call(transport, text)
   }
-
-  writeText(text: string): void {
-    this.#onSent(Buffer.from(text, 'latin1'))
-    this.#transport.writeText(text)
+  transport.writeBytes = (bytes, onWritten) => {
+    onSent(bytes)
+    Reflect.apply(writeBytes, transport, [bytes, onWritten])
   }
-
-  writeBytes<B extends Uint8Array>(bytes: B, onSent?: (bytes: B) => void): void {
-    this.#onSent(bytes)
-    this.#transport.writeBytes(bytes, onSent)
+  transport.writeShared = (bytes) => {
+    onSent(bytes)
+    return writeShared.call(transport, bytes)
   }
-
-  writeShared(bytes: Uint8Array): boolean {
-    this.#onSent(bytes)
-    return this.#transport.writeShared(bytes)
+  transport.writeBoth = (text, bytes) => {
+    onSent(Buffer.from(text, 'latin1'))
+    onSent(bytes)
+    writeBoth.call(transport, text, bytes)
   }
-
-  writeBoth(text: string, bytes: Uint8Array): void {
-    this.#onSent(Buffer.from(text, 'latin1'))
-    this.#onSent(bytes)
-    this.#transport.writeBoth(text, bytes)
-  }
-
-  flushSoon(box: Flushable): void {
-    this.#transport.flushSoon(box)
-  }
-
-  get keepsBytes(): boolean {
-    return this.#transport.keepsBytes
-  }
-
-  set keepsBytes(keeps: boolean) {
-    this.#transport.keepsBytes = keeps
-  }
-
-  get isBlocked(): boolean {
-    return this.#transport.isBlocked
-  }
-
-  get unsentBytes(): number {
-    return this.#transport.unsentBytes
-  }
-
-  get isDestroyed(): boolean {
-    return this.#transport.isDestroyed
-  }
-
-  get awaitsResult(): boolean {
-    return this.#transport.awaitsResult
-  }
-
-  get sentBytes(): number {
-    return this.#transport.sentBytes
-  }
-
-  probe(): void {
-    this.#transport.probe()
-  }
-
-  pause(): void {
-    this.#transport.pause()
-  }
-
-  resume(): void {
-    this.#transport.resume()
-  }
-
-  get isPaused(): boolean {
-    return this.#transport.isPaused
-  }
-
-  end(): void {
-    this.#transport.end()
-  }
-
-  destroy(): void {
-    this.#transport.destroy()
-  }
-
-  reset(): void {
-    this.#transport.reset()
-  }
-
-  handOver(owner: TransportOwner): void {
-    this.#transport.handOver(owner)
-  }
-
-  get isConnected(): boolean {
-    return this.#transport.isConnected
-  }
-
-  get remoteAddress(): string {
-    return this.#transport.remoteAddress
-  }
-
-  get remotePort(): number {
-    return this.#transport.remotePort
-  }
-
-  get isSecure(): boolean {
-    return this.#transport.isSecure
-  }
+  return transport
 }

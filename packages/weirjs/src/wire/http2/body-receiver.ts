@@ -28,7 +28,8 @@ export class BodyReceiver<T> {
   #window = CONNECTION_WINDOW_BYTES
   /** Bytes that were taken, and for which WINDOW_UPDATE has not been sent. */
   #creditBytes = 0
-  #heldBytes = 0
+  /** Memory for bodies that are paused. */
+  heldBodyBytes = 0
   /** Streams that were paused and resumed, and have something to pass on. */
   readonly resumed: Http2Stream<T>[] = []
 
@@ -47,11 +48,6 @@ export class BodyReceiver<T> {
     stream.isPaused = false
     this.#giveCredit(stream)
     this.listResumed(stream)
-  }
-
-  /** Memory for bodies that are paused. */
-  get heldBodyBytes(): number {
-    return this.#heldBytes
   }
 
   listResumed(stream: Http2Stream<T>): void {
@@ -112,7 +108,7 @@ export class BodyReceiver<T> {
     if (needed > stream.held.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * stream.held.length, FIRST_HELD_BYTES))
       stream.held.copy(larger, 0, 0, stream.heldBytes)
-      this.#heldBytes += larger.length - stream.held.length
+      this.heldBodyBytes += larger.length - stream.held.length
       stream.held = larger
     }
     buffer.copy(stream.held, stream.heldBytes, start, end)
@@ -123,7 +119,7 @@ export class BodyReceiver<T> {
 
   /** Releases the memory of what is held. The caller gives the client credit for it. */
   releaseHeld(stream: Http2Stream<T>): void {
-    this.#heldBytes -= stream.held.length
+    this.heldBodyBytes -= stream.held.length
     stream.held = NO_BYTES
     stream.heldBytes = stream.heldFlowBytes = 0
   }

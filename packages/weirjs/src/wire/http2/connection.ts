@@ -62,7 +62,8 @@ export class Http2WireConnection<T> {
   refusedStreams = 0
   readonly #maxConcurrentStreams: number
   readonly #requests: RequestReader
-  #openStreams = 0
+  /** Streams that are not closed. */
+  openStreams = 0
   /** Requests in progress: those returned by HEAD and BAD_HEAD and those that wait, without those that were released. */
   unreleased = 0
   /** The stream of the last HEAD. It enters the table at the next event, if it is still open by then. */
@@ -206,7 +207,7 @@ export class Http2WireConnection<T> {
     this.#streams.open(id)
     const early = this.control.earlyPriorities === null ? null : this.control.takePriority(id)
     const most = this.#maxConcurrentStreams
-    if (this.#openStreams >= most || this.unreleased >= ROOM_FOR_RESET * most || !this.#heads.hasRoomFor(this.#requests.listBytes)) {
+    if (this.openStreams >= most || this.unreleased >= ROOM_FOR_RESET * most || !this.#heads.hasRoomFor(this.#requests.listBytes)) {
       this.refusedStreams++
       this.#allowances.spend(allowances.REFUSALS)
       this.sender.writeReset(id, REFUSED_STREAM)
@@ -216,7 +217,7 @@ export class Http2WireConnection<T> {
     const stream = new Http2Stream<T>(id, STREAM_WINDOW_BYTES, this.control.peer.initialWindowBytes)
     stream.moveTo(isWhole ? state.HALF_CLOSED_REMOTE : state.OPEN)
     stream.isWhole = isWhole
-    this.#openStreams++
+    this.openStreams++
     this.unreleased++
     this.#requests.readHead(stream)
     this.#heads.count(stream.head.size)
@@ -397,7 +398,7 @@ export class Http2WireConnection<T> {
 
   /** Both sides of the stream have ended it, or one of them has reset it. */
   readonly #forget = (stream: Http2Stream<T>): void => {
-    this.#openStreams--
+    this.openStreams--
     if (stream === this.#fresh) {
       this.#fresh = null
       if (stream.state === state.RESET) this.#streams.rememberReset(stream.id)
@@ -436,11 +437,6 @@ export class Http2WireConnection<T> {
   }
 
   // For the owner's clock.
-
-  /** Streams that are not closed. */
-  get openStreams(): number {
-    return this.#openStreams
-  }
 
   /** Size of the memory held between two calls of `receive`: incomplete frames, and bodies that are paused. */
   get heldBytes(): number {
