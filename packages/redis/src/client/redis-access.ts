@@ -3,7 +3,7 @@
 
 import { WeirError } from 'weirjs'
 import type { Clock } from 'weirjs/kit'
-import { isInstance, systemClock } from 'weirjs/kit'
+import { FairQueue, isInstance, systemClock } from 'weirjs/kit'
 import { type RedisClient, type SendCommand, senderOf } from './redis-client.ts'
 import type { RedisScript } from './redis-script.ts'
 import { withoutArguments } from './without-arguments.ts'
@@ -29,6 +29,13 @@ const LATE = 1.25
 /** Late timers after which a command fails anyway, because a process may be busy forever. */
 const MOST_LATE = 4
 
+/**
+ * Commands that end in one turn of the event loop. A request goes on after each, and thousands may end at once: their replies come in one read,
+ * or Redis is silent for all of them.
+ */
+const ENDED_PER_TURN = 128
+const turns = FairQueue.turns(ENDED_PER_TURN)
+
 /** `open`: commands are sent. `paused`: none are. `probing`: one is, to find out whether Redis answers again. */
 type State = 'open' | 'paused' | 'probing'
 
@@ -44,7 +51,7 @@ export class RedisAccess {
   readonly #clock: Clock
   readonly #send: SendCommand
   readonly #onChange: ((isDegraded: boolean, error: unknown) => void) | undefined
-  readonly #inFlight = new Set<(error: WeirError) => void>()
+  readonly #inFlight = new Set<(why: string, cause?: unknown) => void>()
   #state: State = 'open'
   #failures = 0
   #pausedAt = 0
@@ -128,13 +135,14 @@ export class RedisAccess {
   /** The reply, or WEIR_STORE_UNAVAILABLE. */
   #timed(send: () => Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const fail = (error: WeirError): void => {
-        end()
-        reject(error)
-      }
-      const end = (): void => {
+      // The error is made in the turn in which the command ends.
+      const fail = (why: string, cause?: unknown): void => end(() => reject(unavailable(why, cause)))
+      const end = (settle: () => void): void => {
+        if (!this.#inFlight.delete(fail)) return
         stopTimer()
-        this.#inFlight.delete(fail)
+        const turn = turns.take('', 1)
+        if (turn === null) settle()
+        else void turn.then(settle)
       }
       let last = this.#clock.now()
       let late = 0
@@ -146,17 +154,14 @@ export class RedisAccess {
         if (isLate && ++late < MOST_LATE) return
         stopTimer()
         // If the process was busy, the reply may be there already: it is read before this runs.
-        setImmediate(fail, unavailable(`no reply within ${this.timeoutMs} ms`))
+        setImmediate(fail, `no reply within ${this.timeoutMs} ms`)
       })
       this.#inFlight.add(fail)
       inPromise(send).then(
-        (reply) => {
-          end()
-          resolve(reply)
-        },
+        (reply) => end(() => resolve(reply)),
         (error: unknown) => {
           const shown = withoutArguments(error)
-          fail(unavailable(describe(shown), shown))
+          fail(describe(shown), shown)
         },
       )
     })
@@ -181,7 +186,7 @@ export class RedisAccess {
     this.#state = 'paused'
     this.#pausedAt = this.#clock.now()
     const waiting = [...this.#inFlight]
-    for (const fail of waiting) fail(unavailable(`it gets no commands for ${this.#pauseMs} ms`, this.#lastError))
+    for (const fail of waiting) fail(`it gets no commands for ${this.#pauseMs} ms`, this.#lastError)
   }
 
   #probeIfDue(): void {

@@ -31,6 +31,8 @@ interface Entry {
 const TICK_MS = 1_000
 /** How many channels are verified at a time, and in each tick in turn. */
 const MOST_VERIFYING = 64
+/** How many channels are subscribed to in one turn of the event loop: Redis may come back for thousands, and each takes about 20 µs. */
+const MOST_SUBSCRIBING = 128
 /** The least time between two connections that were replaced because messages did not arrive. */
 const REPLACE_MS = 5_000
 /** A connection that has not confirmed a subscription for this long counts as dead. */
@@ -125,7 +127,8 @@ export class RedisChannels {
     this.#subscriber = this.#source.open({
       onMessage: (name, text) => this.#entries.get(name)?.channel.onMessage(text),
       onReady: () => {
-        for (const entry of this.#entries.values()) this.#subscribe(entry)
+        this.#deactivate()
+        this.#subscribeMissing()
         this.#onConnection(null)
       },
       onLost: (error) => {
@@ -147,7 +150,8 @@ export class RedisChannels {
     if (subscriber === null) return
     entry.isActive = false
     entry.subscribingSince = this.#clock.now()
-    const isCurrent = (): boolean => this.#subscriber === subscriber && this.#entries.get(entry.name) === entry
+    const isCurrent = (): boolean =>
+      this.#subscriber === subscriber && this.#entries.get(entry.name) === entry && entry.subscribingSince !== null
     subscriber.subscribe(entry.name).then(
       () => {
         if (!isCurrent()) return
@@ -170,7 +174,8 @@ export class RedisChannels {
 
   #tick(): void {
     if (this.#subscriber?.hasEnded === true) this.#open()
-    else if (this.#subscriber?.isReady === true) this.#subscribeMissing()
+    else this.#subscribeMissing()
+    if (this.#isDead) this.replace()
     for (const entry of this.#failed) this.#due.add(entry)
     this.#failed.clear()
     // A turn ends before it begins again: a channel is not verified twice in a tick.
@@ -186,14 +191,24 @@ export class RedisChannels {
     this.#verifyDue()
   }
 
-  #subscribeMissing(): void {
-    const now = this.#clock.now()
-    let isDead = false
-    for (const entry of this.#entries.values()) {
-      if (entry.subscribingSince !== null) isDead ||= now - entry.subscribingSince >= CONFIRM_MS
-      else if (!entry.isActive) this.#subscribe(entry)
+  /** Whether a subscription has not been confirmed for too long. */
+  get #isDead(): boolean {
+    const latest = this.#clock.now() - CONFIRM_MS
+    for (const { subscribingSince } of this.#entries.values()) if (subscribingSince !== null && subscribingSince <= latest) return true
+    return false
+  }
+
+  /** @param rest the entries to look at. An iterator of a Map goes on where a loop has left it */
+  #subscribeMissing(rest: MapIterator<Entry> = this.#entries.values(), subscriber: RedisSubscriber | null = this.#subscriber): void {
+    if (this.#subscriber !== subscriber || subscriber?.isReady !== true) return
+    let most = MOST_SUBSCRIBING
+    for (const entry of rest) {
+      if (entry.isActive || entry.subscribingSince !== null) continue
+      this.#subscribe(entry)
+      if (--most > 0) continue
+      setImmediate(() => this.#subscribeMissing(rest, subscriber))
+      return
     }
-    if (isDead) this.replace()
   }
 
   #verifyDue(): void {

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 
 import { WeirError } from '../../../weirjs/src/index.ts'
 import { TestClock } from '../../../weirjs/src/testing/index.ts'
+import { Turns } from '../../../weirjs/test/support/turns.ts'
 import { RedisAccess } from '../../src/client/redis-access.ts'
 import type { RedisClient } from '../../src/client/redis-client.ts'
 import { RedisScript } from '../../src/client/redis-script.ts'
@@ -73,6 +74,31 @@ test('a reply that was received while the process was busy counts', async () => 
   reply('here')
   assert.equal(await command, 'here')
   await busy
+})
+
+test('commands that end at the same time end in several turns of the event loop', async (t) => {
+  const client = new FakeClient()
+  const { access, clock } = accessTo(client)
+  const turns = new Turns(t)
+  let answer!: (reply: string) => void
+  const replied = new Promise((resolve) => (answer = resolve))
+  const all = (): Promise<unknown> =>
+    Promise.allSettled(Array.from({ length: 1_000 }, () => access.run('GET', 'a').finally(() => turns.count())))
+
+  client.reply = () => replied
+  const answered = all()
+  answer('OK')
+  await answered
+  assert.equal(turns.all, 1_000)
+  assert.ok(turns.most <= 129, `${turns.most} replies`)
+
+  client.reply = silent
+  const failed = all()
+  await clock.advance(100)
+  await failed
+  assert.equal(turns.all, 2_000)
+  assert.ok(turns.most <= 129, `${turns.most} failures`)
+  assert.equal(clock.running, 0)
 })
 
 /** A clock of a process that is busy: its timers come late. */

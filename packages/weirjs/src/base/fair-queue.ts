@@ -79,11 +79,12 @@ export class FairQueue<T> {
           return null
         }
         return new Promise((resolve) => {
-          // Counted before the next one may begin, and not when the promise is settled.
-          wait(from, () => {
+          // Counted before the next one may begin, and not when the promise is settled. Who waits for a promise goes on in a context of its own.
+          waiting.add(from, () => {
             spend(work)
             resolve()
           })
+          plan()
         })
       },
     }
