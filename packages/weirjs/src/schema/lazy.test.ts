@@ -87,6 +87,16 @@ test('neither do several recursive schemas, which read the same values for one a
   assert.ok(reads <= LEVELS * 3 ** 3, `${reads} reads`)
 })
 
+test('to write a union does not read what is below it again for each level', () => {
+  const leaf = t.object({ day: t.date })
+  const tree: Schema<unknown> = t.union(t.array(t.lazy(() => tree)), leaf)
+  const value: unknown = tree.fromValue(JSON.parse(`${'['.repeat(50)}{ "day": "2024-01-31" }${']'.repeat(50)}`))
+  const reads = mock.method(leaf, 'fromValue')
+  const written = tree.toJson(value)
+  assert.equal(JSON.stringify(written), `${'['.repeat(50)}{"day":"2024-01-31"}${']'.repeat(50)}`)
+  assert.ok(reads.mock.callCount() <= 4, `${reads.mock.callCount()} reads`)
+})
+
 test('an object in two places is read once, and a string once for each place', () => {
   const dates = t.array(t.lazy(() => t.dateTime)).fromValue(['2024-01-31', '2024-01-31']) as Date[]
   assert.notEqual(dates[0], dates[1])

@@ -22,6 +22,29 @@ let levels = 0
 const remembering = new Set<Descent>()
 const NONE = Symbol()
 
+/** Whether results are kept although no value is being read. */
+let isRemembering = false
+
+function forget(): void {
+  for (const descent of remembering) descent.forget()
+  remembering.clear()
+}
+
+/**
+ * Runs `write`, which reads the parts of a value to find out which member of a union each is. A part contains the others below it, so that without
+ * remembering results, the time would grow with the number of levels.
+ */
+function rememberingResults<T>(write: () => T): T {
+  if (isRemembering || levels > 0) return write()
+  isRemembering = true
+  try {
+    return write()
+  } finally {
+    isRemembering = false
+    forget()
+  }
+}
+
 /**
  * The state of one recursive schema while it reads: the result for each value so far. A union tries its members in turn, and each may read the
  * same value here again. Without remembering results, the time would double with every level, also where several recursive schemas alternate.
@@ -41,7 +64,7 @@ export class Descent {
     const unnoted = this.#unnoted
     if (value === unnoted) return CONTAINS_ITSELF
     // A string may also become an object such as a Date, and each place needs its own.
-    const isNoted = levels > 0 && typeof value === 'object' && value !== null
+    const isNoted = (levels > 0 || isRemembering) && typeof value === 'object' && value !== null
     if (!isNoted) this.#unnoted = value
     else if (this.#results.has(value)) return this.#results.get(value)
     else {
@@ -55,11 +78,12 @@ export class Descent {
       return result
     } finally {
       this.#unnoted = unnoted
-      if (--levels === 0) {
-        for (const descent of remembering) descent.#results.clear()
-        remembering.clear()
-      }
+      if (--levels === 0 && !isRemembering) forget()
     }
+  }
+
+  forget(): void {
+    this.#results.clear()
   }
 }
 
@@ -120,7 +144,7 @@ export class LazySchema<T, Input = unknown> extends Schema<T, Input> {
   }
 
   override toJson(value: unknown): unknown {
-    return this.target.toJson(value)
+    return rememberingResults(() => this.target.toJson(value))
   }
 
   override unreadable(place: SchemaPlace): string | null {

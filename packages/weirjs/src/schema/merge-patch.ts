@@ -100,7 +100,7 @@ function checkedObject(schema: ObjectSchema<unknown>, patch: Readonly<Record<str
 function changed(schema: Schema<unknown>, current: unknown, patch: unknown): unknown {
   if (schema instanceof LazySchema) return changed(schema.target, current, patch)
   if (schema instanceof ObjectSchema && isPlainObject(patch)) return changedObject(schema, current, patch)
-  return schema.fromValue(merged(schema.toJson(current), patch))
+  return schema.fromValue(isPlainObject(patch) ? merged(schema.toJson(current), patch) : patch)
 }
 
 function changedObject(schema: ObjectSchema<unknown>, current: unknown, patch: Readonly<Record<string, unknown>>): object | Mismatch {
