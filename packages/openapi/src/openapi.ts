@@ -76,9 +76,7 @@ export function openapi(options: OpenApiOptions): Module {
       if (!isServed) return
       const own: Policy = { name: `${OWNER} route`, describe: () => served.ownRoute, check: () => void served.text }
       const declaration = { use: [own, ...use], ...(endpoint === undefined ? {} : { endpoint }) }
-      host.mapGet(path, { ...declaration, etag: true }, (_, { response, basePath }) =>
-        response.header('Cache-Control', 'no-cache').contentType('application/json').text(served.textBelow(basePath)),
-      )
+      host.mapGet(path, { ...declaration, etag: true }, (_, session) => served.answer(session))
       if (ui === null || files === null) return
       const runner = launch.launchHost()
       if (runner !== null) host.observe({ started: () => tellPage(runner, host, ui, endpoint), end: () => {} })

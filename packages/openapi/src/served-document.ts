@@ -1,6 +1,8 @@
 // The document of one server or group, made again when its routes have changed.
 
-import { type ModuleHost, type RouteListing, WeirError } from 'weirjs'
+import { createHash } from 'node:crypto'
+import { type HttpResponse, type HttpSession, type ModuleHost, type RouteListing, WeirError } from 'weirjs'
+import { KeptResponse, responseHandle } from 'weirjs/kit'
 import { buildDocument, type DocumentSettings } from './document.ts'
 
 interface ServedSettings extends DocumentSettings {
@@ -24,6 +26,8 @@ export class ServedDocument {
   /** The list of routes that the text was made from. */
   #routes: readonly RouteListing[] | null = null
   #text = ''
+  /** The response for the last base path. */
+  #kept: { readonly text: string; readonly basePath: string; readonly response: KeptResponse } | null = null
 
   constructor(host: ModuleHost, settings: ServedSettings) {
     this.#host = host
@@ -42,11 +46,23 @@ export class ServedDocument {
     return this.#text
   }
 
-  /** The same where the application is below a path: that is the server, unless the options name others. */
-  textBelow(basePath: string): string {
+  /** Sends it, with the path that the application is below. Its ETag and its compressed forms are made once: it may have megabytes. */
+  answer(session: HttpSession): HttpResponse {
     const { text } = this
-    if (basePath === '' || this.#settings.servers.length > 0) return text
-    return text.replace(OWN_SERVER, () => OWN_SERVER.replace('"/"', () => JSON.stringify(basePath)))
+    const basePath = this.#settings.servers.length > 0 ? '' : session.basePath
+    if (this.#kept?.text !== text || this.#kept.basePath !== basePath) {
+      const below = OWN_SERVER.replace('"/"', () => JSON.stringify(basePath))
+      const body = Buffer.from(basePath === '' ? text : text.replace(OWN_SERVER, () => below))
+      const tag = createHash('sha256').update(body).digest('base64url')
+      const fields = ['Cache-Control', 'no-cache', 'ETag', `"${tag}"`]
+      const response = new KeptResponse({ status: 200, reason: '', type: 'application/json', fields, body })
+      response.keepForms(() => {})
+      this.#kept = { text, basePath, response }
+    }
+    const { response } = this.#kept
+    const sent = response.send(session)
+    response.lendForms(responseHandle(sent))
+    return sent
   }
 
   #described(routes: readonly RouteListing[]): RouteListing[] {

@@ -2,12 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { describe, test } from 'node:test'
+import zlib from 'node:zlib'
 
 import { z } from 'zod'
 
 import { HttpServer } from '../../weirjs/src/index.ts'
 import { auth, basic } from '../../weirjs/src/modules/auth/index.ts'
+import { compression } from '../../weirjs/src/modules/compression/index.ts'
 import { openapi } from '../src/index.ts'
 
 const INFO = { title: 'Shop <1>', version: '1' }
@@ -32,6 +35,27 @@ describe('the document', () => {
     const later = await server.inject({ url: '/openapi.json', headers: { 'If-None-Match': tag } })
     assert.equal(later.status, 200)
     assert.deepEqual(Object.keys((later.json() as Document).paths), ['/one', '/two'])
+  })
+
+  test('is compressed once in each coding, whoever asks for it', async (t) => {
+    const mocked = t.mock.method(zlib, 'gzipSync')
+    syncBuiltinESMExports()
+    t.after(() => {
+      mocked.mock.restore()
+      syncBuiltinESMExports()
+    })
+    const server = new HttpServer({ logger: null }).use(compression({ minSize: 1 })).use(openapi({ info: INFO }))
+    for (const name of ['one', 'two', 'three']) server.mapGet(`/${name}`, () => 'x')
+    const { body: plain, headers } = await server.inject('/openapi.json')
+    const tag = headers.get('etag')!
+    for (let i = 0; i < 3; i++) {
+      const coded = await server.inject({ url: '/openapi.json', headers: { 'Accept-Encoding': 'gzip' } })
+      assert.deepEqual(zlib.gunzipSync(coded.body), Buffer.from(plain))
+      assert.equal(coded.headers.get('etag'), `${tag.slice(0, -1)}~gzip"`)
+    }
+    assert.equal(mocked.mock.callCount(), 1)
+    const { status } = await server.inject({ url: '/openapi.json', headers: { 'Accept-Encoding': 'gzip', 'If-None-Match': tag } })
+    assert.equal(status, 304)
   })
 
   test('states the path that the application is below, and is not read again for that', async (t) => {

@@ -51,6 +51,28 @@ function read({ headers, body }: InjectResponse): [coding: string | null, text: 
   return [coding, Buffer.from(coding === null ? body : DECODERS[coding]!(body)).toString()]
 }
 
+test('few large responses begin to be compressed in one turn, however many clients request them', async (t) => {
+  const text = LARGE.repeat(8)
+  const turns = new Turns(t)
+  const { gzip } = zlib
+  const mocked = t.mock.method(nodeZlib, 'gzip', (...given: Parameters<typeof gzip>) => {
+    turns.count()
+    return gzip(...given)
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    mocked.mock.restore()
+    syncBuiltinESMExports()
+  })
+  const server = new HttpServer({ logger: null })
+  server.use(compression())
+  server.mapGet('/', (_, { response }) => response.contentType('application/json').text(text))
+  const responses = await Promise.all(Array.from({ length: 20 }, () => ask(server, '/', 'gzip')))
+  assert.deepEqual(new Set(responses.map((response) => read(response).join(' ') === `gzip ${text}`)), new Set([true]))
+  assert.equal(turns.all, 20)
+  assert.ok(turns.most <= 2 + Math.ceil((1536 * 1024) / text.length), `${turns.most} in one turn`)
+})
+
 test('small responses are compressed in turns, however many one connection requests in a row', async (t) => {
   const requests = 200
   const text = LARGE.slice(0, 30_000)

@@ -249,9 +249,16 @@ class Compressing {
   ): Promise<void> {
     this.#running++
     try {
-      const encoding = coding.compress(bytesOf(response))
-      response.codedForms?.set(coding.key, encoding)
-      await encodeLater(session, response, coding, length, encoding, takesIdentity)
+      let form: Uint8Array | Promise<Uint8Array> | undefined
+      // The thread pool compresses, but what is compressed is made on the main thread, such as bytes of text and the ETag.
+      await exchange(session).whileReading(() => {
+        form = response.codedForms?.get(coding.key) // another response with the same content may have been first
+        if (form !== undefined || session.signal.aborted) return 0
+        form = coding.compress(bytesOf(response))
+        response.codedForms?.set(coding.key, form)
+        return length
+      })
+      if (form !== undefined) await encodeLater(session, response, coding, length, Promise.resolve(form), takesIdentity)
     } finally {
       this.#running--
     }
