@@ -327,9 +327,10 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
   }
 
   /**
-   * Stops gracefully: no new connection is accepted, idle ones end after 20 ms, responses in flight carry `Connection: close`, and responses that
-   * are left after `grace` are aborted. `readyDelay` delays all of this. A second call with shorter times shortens them. Resolves when the last
-   * connection is gone, the handlers of clients that have left have settled, and so has what was passed to `session.waitUntil`.
+   * Stops gracefully: no connection is accepted but those that wait already, idle ones end after 20 ms, responses in flight carry
+   * `Connection: close`, and responses that are left after `grace` are aborted. `readyDelay` delays all of this. A second call with shorter times
+   * shortens them. Resolves when the last connection is gone, the handlers of clients that have left have settled, and so has what was passed to
+   * `session.waitUntil`.
    * @throws (rejects) WEIR_OPTION_INVALID, and then nothing has happened
    */
   async stop(options: StopOptions = {}): Promise<StopReport> {

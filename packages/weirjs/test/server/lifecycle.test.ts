@@ -64,6 +64,7 @@ inBothReadModes('lifecycle', (serve) => {
     await within(started.promise, 'the start of the handler')
     const stopped = server.stop()
     assert.equal(server.isListening, false)
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate) // connections that have waited are accepted
     await assert.rejects(connect())
     go.open()
     const response = await client.message()

@@ -52,7 +52,7 @@ export class Connections {
   #onEmpty: (() => void) | null = null
   #crossing: NodeJS.Timeout | undefined
   #deadline: NodeJS.Timeout | undefined
-  /** The deadline, by `performance.now()`. */
+  /** The deadline of `drain`, by `performance.now()`. */
   #deadlineAt = Number.POSITIVE_INFINITY
   #aborted = 0
   /** A socket has closed. */
@@ -109,6 +109,7 @@ export class Connections {
    * @returns how many connections were aborted
    */
   drain(graceMs: number): Promise<number> {
+    this.shortenGrace(graceMs)
     if (this.#open.size === 0) return Promise.resolve(0)
     return new Promise((resolve) => {
       this.#onEmpty = () => {
@@ -118,7 +119,7 @@ export class Connections {
         resolve(this.#aborted)
       }
       this.#tellAll()
-      this.shortenGrace(graceMs)
+      this.#planEnd()
     })
   }
 
@@ -132,13 +133,24 @@ export class Connections {
     this.#crossing = afterCrossing(tellIdle)
   }
 
-  /** Shortens the deadline of a `drain` in progress to `graceMs` from now, if that is earlier. */
+  /** Shortens the deadline of `drain`, even before it is called, to `graceMs` from now, if that is earlier. */
   shortenGrace(graceMs: number): void {
     const deadlineAt = performance.now() + graceMs
-    if (this.#onEmpty === null || deadlineAt >= this.#deadlineAt) return
+    if (deadlineAt >= this.#deadlineAt) return
     this.#deadlineAt = deadlineAt
+    if (this.#onEmpty !== null) this.#planEnd()
+  }
+
+  /** Whether the deadline has passed. */
+  get isOver(): boolean {
+    return performance.now() >= this.#deadlineAt
+  }
+
+  #planEnd(): void {
     clearTimeout(this.#deadline)
-    this.#deadline = setTimeout(() => this.#endGrace(), Math.min(graceMs, LONGEST_TIMER_MS))
+    if (this.#deadlineAt === Number.POSITIVE_INFINITY) return
+    const left = Math.max(0, this.#deadlineAt - performance.now())
+    this.#deadline = setTimeout(() => this.#endGrace(), Math.min(left, LONGEST_TIMER_MS))
   }
 
   /** Gives responses whose protocol can report the end a moment to do so. */

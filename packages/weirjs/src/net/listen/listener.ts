@@ -13,6 +13,9 @@ import { removeStale, setMode } from './unix-socket.ts'
  */
 const BACKLOG = 4096
 
+/** After so many turns of the event loop without a new connection, none waits: a turn may have begun after it last looked for one. */
+const QUIET_TURNS = 2
+
 const REMEDIES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there: stop it, or choose another port; port 0 is a free one',
   EACCES: 'this user may not listen there: choose a port from 1024, or let the system pass the socket',
@@ -88,6 +91,27 @@ export class Listener {
 
   #setMode(): void {
     if (isUnix(this.#options) && this.#options.mode !== undefined) setMode(this.#options.unixSocket, this.#options.mode)
+  }
+
+  /**
+   * Accepts the connections that wait, before `close`: the system would reset them, and a client cannot know whether its request was processed. libuv
+   * accepts one in each turn of the event loop, so many may wait. Those at an inherited socket wait for the next process that uses it.
+   * @param isOver whether there is no time left for that
+   */
+  async acceptWaiting(isOver: () => boolean): Promise<void> {
+    if (this.#inherited !== null) return
+    let accepted = 0
+    let quietTurns = 0
+    const count = (): void => {
+      accepted++
+      quietTurns = 0
+    }
+    this.#server.on('connection', count)
+    while (quietTurns < QUIET_TURNS && accepted < BACKLOG && !isOver()) {
+      quietTurns++
+      await new Promise(setImmediate)
+    }
+    this.#server.off('connection', count)
   }
 
   /** Stops accepting connections. Resolves when the last connection that it accepted is gone. */

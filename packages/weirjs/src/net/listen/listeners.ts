@@ -112,7 +112,7 @@ export class Listeners {
   }
 
   /**
-   * Accepts no new connections, ends those that are idle, lets the others finish, and aborts what is left after `graceMs`.
+   * Accepts no connections but those that wait already, ends those that are idle, lets the others finish, and aborts what is left after `graceMs`.
    * @returns how many connections were aborted
    */
   async close(graceMs: number): Promise<number> {
@@ -122,8 +122,11 @@ export class Listeners {
   }
 
   async #close(graceMs: number): Promise<number> {
+    const { connections } = this
+    connections.shortenGrace(graceMs)
+    await Promise.all(this.#open.map((listener) => listener.acceptWaiting(() => connections.isOver)))
     const closed = Promise.all(this.#open.map((listener) => listener.close()))
-    const aborted = await this.connections.drain(graceMs)
+    const aborted = await connections.drain(graceMs)
     await closed
     return aborted
   }
