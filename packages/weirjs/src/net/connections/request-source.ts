@@ -46,7 +46,7 @@ export abstract class RequestSource {
   /** The same inside a body. */
   protected isBodyAtRest = false
   /** What has been received, or waits to begin, is read in a later turn. The client is not to blame for the time until then. */
-  protected isHeldUp = false
+  isHeldUp = false
 
   constructor(host: ConnectionHost, transport: Transport, peer: Peer) {
     this.host = host

@@ -429,11 +429,11 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   /**
    * Ends what has taken too long. For carriers with one exchange.
-   * @param waits whether anything waits for the client to read it @param progress see `Deadlines.checkWrite`
+   * @param waits whether anything waits for the client to read it @param progress see `Deadlines.checkWrite` @param clientMs see `checkPhase`
    */
-  tick(elapsedMs: number, waits: boolean, progress: number): void {
+  tick(elapsedMs: number, waits: boolean, progress: number, clientMs: number = elapsedMs): void {
     const late = this.deadlines.checkWrite(elapsedMs, waits, progress)
-    const slow = this.deadlines.checkPhase(elapsedMs)
+    const slow = this.deadlines.checkPhase(clientMs)
     if (late !== null) {
       this.connection.host.report(late, this.connection, this.exchange)
       this.#carrier.cut(late)

@@ -421,7 +421,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       this.abort(late, ENHANCE_YOUR_CALM)
       return
     }
-    switch (this.#debts.tick(elapsedMs, wire.frames.hasBegun && wire.control.awaitsSettingsAck, wire.control.life === state.ENDING)) {
+    // What it owes may be in what it has sent.
+    switch (this.#debts.tick(this.isHeldUp ? 0 : elapsedMs, wire.frames.hasBegun && wire.control.awaitsSettingsAck, wire.control.life === state.ENDING)) {
       case debts.ASK:
         wire.control.ping()
         this.output.flushSoon()

@@ -44,6 +44,8 @@ export interface Http2RequestConnection extends RequestConnection {
   countResponse(response: OutgoingResponse): void
   /** There may be more to read. */
   run(): void
+  /** What has been received is read in a later turn. */
+  readonly isHeldUp: boolean
   /** A response asks for the connection's end. */
   finish(): void
   /** The stream is closed, and its handler has settled. */
@@ -378,8 +380,9 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     const { cycle } = this
     const { deadlines } = cycle
     if (isCut(cycle) || this.#tunnel !== null) return
+    const clientMs = this.#connection.isHeldUp ? 0 : elapsedMs
     if (cycle.response === state.NONE) {
-      const slow = deadlines.checkPhase(elapsedMs)
+      const slow = deadlines.checkPhase(clientMs)
       if (slow !== null) this.refuseHead(slow)
       return
     }
@@ -387,7 +390,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
     const waits = queuedBytes > 0 || (hasHead && unsentBytes > 0)
     if (waits) deadlines.postponeEnd()
     // If the stream's own window is closed, its progress does not depend on what the client reads of other streams.
-    cycle.tick(elapsedMs, waits, queuedBytes > 0 && sendWindow <= 0 ? ownBytes : ownBytes + sentBytes)
+    cycle.tick(elapsedMs, waits, queuedBytes > 0 && sendWindow <= 0 ? ownBytes : ownBytes + sentBytes, clientMs)
     if (!isCut(cycle) && deadlines.phase === phase.LINGER && deadlines.isOver) this.#refuseRest()
   }
 }

@@ -122,7 +122,10 @@ export class Deadlines {
     return this.#workedMs > timeout + this.#ticker.periodMs ? new LimitError('WEIR_REQUEST_TIMEOUT', 'requestTimeout', timeout) : null
   }
 
-  /** The error to respond with if the client has been too slow; otherwise null. */
+  /**
+   * The error to respond with if the client has been too slow; otherwise null.
+   * @param elapsedMs without the time for which what the client has sent has waited to be read
+   */
   checkPhase(elapsedMs: number): LimitError | null {
     const { headersTimeout, bodyGracePeriod } = this.#timeouts
     const minBodyRate = this.#minBodyRate
