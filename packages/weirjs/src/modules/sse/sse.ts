@@ -13,7 +13,7 @@ import type { HttpSession } from '../../http/session.ts'
 import { responseHandle } from '../kit/response.ts'
 import { encodeEvent, type SseEvent } from './event.ts'
 import { SseFeed } from './feed.ts'
-import { type OpenSource, type SourceItem, SseStream } from './stream.ts'
+import { type LateSource, type OpenSource, type SourceItem, SseStream } from './stream.ts'
 
 /**
  * Where the events for one client come from: a channel, an async iterable, or a function that returns one. A function is called when the
@@ -82,10 +82,10 @@ function isSource(source: unknown): boolean {
 }
 
 /** Listens to a channel only once the response begins. */
-function sourceOf(session: HttpSession, source: SseSource): AsyncIterable<SourceItem> | OpenSource {
+function sourceOf(session: HttpSession, source: SseSource): AsyncIterable<SourceItem> | OpenSource | LateSource {
   if (!SseFeed.is(source)) return source
   // Read when it is needed: a stream that kept it would keep what a client has sent for as long as it lasts.
-  return () => source.subscribe(lastEventId(session.request), session)
+  return { open: () => source.subscribe(lastEventId(session.request), session) }
 }
 
 /** The id of the last event that a reconnecting client saw; null if it sent none. Untrusted, like everything that a client sends. */

@@ -19,6 +19,10 @@ import { ResumingClient } from './resuming-client.ts'
 export type SourceItem = SseEvent | string | EncodedEvent
 /** A source that is opened when its first event is needed. */
 export type OpenSource = (signal: AbortSignal) => AsyncIterable<SourceItem>
+/** The same without a signal, whose end would cost each of many streams more than all the rest of its own. */
+export interface LateSource {
+  open(): AsyncIterable<SourceItem>
+}
 
 /** How a stream behaves. */
 interface StreamSettings {
@@ -46,7 +50,7 @@ interface Waiter {
 }
 
 export class SseStream implements AsyncIterableIterator<Piece> {
-  readonly #source: AsyncIterable<SourceItem> | OpenSource
+  readonly #source: AsyncIterable<SourceItem> | OpenSource | LateSource
   readonly #stopping: AbortSignal
   /** Stops waiting for the server to stop; null before the stream begins. */
   #leave: (() => void) | null = null
@@ -63,7 +67,7 @@ export class SseStream implements AsyncIterableIterator<Piece> {
   #lastPieceAt = 0
   #hasEnded = false
 
-  constructor(source: AsyncIterable<SourceItem> | OpenSource, stopping: AbortSignal, settings: StreamSettings) {
+  constructor(source: AsyncIterable<SourceItem> | OpenSource | LateSource, stopping: AbortSignal, settings: StreamSettings) {
     this.#source = source
     this.#stopping = stopping
     this.#settings = settings
@@ -121,9 +125,10 @@ export class SseStream implements AsyncIterableIterator<Piece> {
   }
 
   #open(): AsyncIterable<SourceItem> {
-    if (typeof this.#source !== 'function') return this.#source
+    const source = this.#source
+    if (typeof source !== 'function') return Symbol.asyncIterator in source ? source : source.open()
     this.#ending = new AbortController()
-    return this.#source(this.#ending.signal)
+    return source(this.#ending.signal)
   }
 
   #ask(items: AsyncIterator<SourceItem>): void {
@@ -194,7 +199,8 @@ export class SseStream implements AsyncIterableIterator<Piece> {
     }
     this.#ending?.abort(ENDED)
     if (this.#items !== null) void close(this.#items).catch(() => {})
-    else if (typeof this.#source !== 'function') ContentReader.discard(this.#source as AsyncIterable<never>)
+    else if (typeof this.#source !== 'function' && Symbol.asyncIterator in this.#source)
+      ContentReader.discard(this.#source as AsyncIterable<never>)
   }
 }
 

@@ -7,7 +7,7 @@
 // It always ends in the same order: the handler settles, the response is handed over, the request expires. Nothing of a request is used after that.
 // One object may serve many requests, one after another.
 
-import { PayloadTooLargeError, WeirError } from '../../base/errors.ts'
+import { clientGone, PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { type BodyEngine, type FieldList, GATHERED, type RequestBody } from '../../http/body/body.ts'
 import { bodyFor, bodyLimit, isTooLarge } from '../../http/body/body-mode.ts'
 import type { Exchange, ExchangeCarrier } from '../../http/exchange.ts'
@@ -410,8 +410,8 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   /** Nothing more is received or sent: the connection has closed, or the client has left. Called once. */
   leave(): void {
-    // Creating an error costs more than the socket of the connection, and most clients leave while no request is in progress.
-    if (this.exchange !== null) this.cutOff(new WeirError('WEIR_CLIENT_GONE'))
+    // Most clients leave while no request is in progress, or its carrier has cut it off: no error is needed then.
+    if (this.exchange !== null && !state.isCut(this)) this.cutOff(clientGone())
     else state.cutOff(this)
     this.streamed?.abandon()
     // A handler or a gate may still be cleaning up after a client that has left.

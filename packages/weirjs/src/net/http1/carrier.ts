@@ -4,7 +4,7 @@
 // connection does the rest: see the diagram there.
 
 import { trimBlanks } from '../../base/ascii.ts'
-import { WeirError } from '../../base/errors.ts'
+import { clientGone, type WeirError } from '../../base/errors.ts'
 import { isTooLarge } from '../../http/body/body-mode.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import type { Head } from '../../wire/head/head.ts'
@@ -76,7 +76,7 @@ export class Http1Carrier implements Carrier {
   /** The client has ended its side. */
   onEnd(): void {
     const { cycle } = this
-    if (isAtWork(cycle)) cycle.exchange!.abort(new WeirError('WEIR_CLIENT_GONE', 'it ended its side'))
+    if (isAtWork(cycle)) cycle.exchange!.abort(clientGone('it ended its side'))
   }
 
   /** The request cannot be read to its end. */
@@ -176,7 +176,7 @@ export class Http1Carrier implements Carrier {
       // A client that has ended its side may still read. A client that has left looks the same until something is sent to it, so a response
       // that sends nothing to such a client is aborted soon.
       const { lingerTimeout } = this.#connection.host.timeouts
-      if (streamed.wait(elapsedMs) > lingerTimeout) this.#connection.abort(new WeirError('WEIR_CLIENT_GONE'))
+      if (streamed.wait(elapsedMs) > lingerTimeout) this.#connection.abort(clientGone())
     }
   }
 
@@ -190,7 +190,7 @@ export class Http1Carrier implements Carrier {
     this.#unaskedMs += elapsedMs
     if (this.#unaskedMs <= this.#connection.host.timeouts.lingerTimeout) return
     if (this.#isCut) {
-      this.#connection.abort(new WeirError('WEIR_CLIENT_GONE'))
+      this.#connection.abort(clientGone())
       return
     }
     this.#unaskedMs = 0

@@ -16,7 +16,7 @@
 //
 // A client's fault has one exit, `#refuse`: one response, then the connection ends.
 
-import { isInstance, type LimitError, WeirError } from '../../base/errors.ts'
+import { clientGone, isInstance, type LimitError, WeirError } from '../../base/errors.ts'
 import { linkTakerOf } from '../../http/response/byte-link.ts'
 import { problemFor } from '../../http/response/error-problem.ts'
 import { OutgoingResponse } from '../../http/response/outgoing-response.ts'
@@ -358,7 +358,7 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   /** The connection is ending, and may be in the middle of a head. @param error null if the client has left */
   #recordCutHead(error: Error | null): void {
     const excerpt = this.#wire.takeHeadExcerpt()
-    if (excerpt !== null) this.#recordHead(error ?? new WeirError('WEIR_CLIENT_GONE'), null, excerpt)
+    if (excerpt !== null) this.#recordHead(error ?? clientGone(), null, excerpt)
   }
 
   #recordHead(error: Error, sent: SentRefusal | null, excerpt: Buffer | null): void {

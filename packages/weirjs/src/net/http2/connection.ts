@@ -408,10 +408,10 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     } else if (deadlines.isOver) {
       if (deadlines.phase === phase.LINGER) transport.destroy()
       else this.finish()
-    } else if (this.wire.control.life < state.LINGERING) this.#checkClient(elapsedMs)
+    } else if (this.wire.control.life < state.LINGERING) this.#checkClient(this.isHeldUp ? 0 : elapsedMs)
   }
 
-  /** Checks what a client owes that belongs to no request. */
+  /** Checks what a client owes that belongs to no request. It may be in what waits to be read. */
   #checkClient(elapsedMs: number): void {
     const { host, wire } = this
     const late = this.#deadlines.checkPhase(elapsedMs)
@@ -421,8 +421,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       this.abort(late, ENHANCE_YOUR_CALM)
       return
     }
-    // What it owes may be in what it has sent.
-    switch (this.#debts.tick(this.isHeldUp ? 0 : elapsedMs, wire.frames.hasBegun && wire.control.awaitsSettingsAck, wire.control.life === state.ENDING)) {
+    switch (this.#debts.tick(elapsedMs, wire.frames.hasBegun && wire.control.awaitsSettingsAck, wire.control.life === state.ENDING)) {
       case debts.ASK:
         wire.control.ping()
         this.output.flushSoon()

@@ -4,7 +4,7 @@
 // connection continues.
 
 import { Buffer } from 'node:buffer'
-import { ProtocolError, WeirError } from '../../base/errors.ts'
+import { clientGone, ProtocolError, WeirError } from '../../base/errors.ts'
 import { linkTakerOf } from '../../http/response/byte-link.ts'
 import { problemFor } from '../../http/response/error-problem.ts'
 import { OutgoingResponse } from '../../http/response/outgoing-response.ts'
@@ -333,7 +333,7 @@ export class Http2Exchange implements Carrier, Watched, TunnelOwner {
 
   /** The stream has been reset. @param fault the rule that the client broke; null if the client itself reset it */
   reset(fault: FaultName | null): void {
-    this.fail(fault === 'BODY_LENGTH' ? new WeirError('WEIR_BODY_TRUNCATED') : new WeirError('WEIR_CLIENT_GONE', fault ?? undefined))
+    this.fail(fault === 'BODY_LENGTH' ? new WeirError('WEIR_BODY_TRUNCATED') : clientGone(fault ?? undefined))
   }
 
   /** The stream has been reset, or its connection is gone. */

@@ -3,7 +3,7 @@
 // Frames of many responses leave with one write. Each response ends with the write that took its last frame, however much of other responses is
 // written after that.
 
-import { WeirError } from '../../base/errors.ts'
+import { clientGone } from '../../base/errors.ts'
 import { MOST_LOOKS } from '../observe/connection-records.ts'
 import type { Observers, Unsent } from '../observe/observers.ts'
 import type { Recording } from '../observe/recording.ts'
@@ -70,7 +70,7 @@ export class SentRecords implements Unsent {
     const waiting = this.#waiting
     this.#waiting = []
     for (const { recording } of waiting) {
-      recording.abort(error ?? new WeirError('WEIR_CLIENT_GONE'))
+      recording.abort(error ?? clientGone())
       this.#observers.end(recording)
     }
   }

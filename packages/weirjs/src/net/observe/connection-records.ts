@@ -1,7 +1,7 @@
 // What observers have yet to be told about one connection, apart from the exchange in progress: responses that are still being sent, a head
 // that was refused, and the protocol that the connection has switched to.
 
-import { WeirError } from '../../base/errors.ts'
+import { clientGone } from '../../base/errors.ts'
 import type { ConnectionInfo } from '../../http/connection-info.ts'
 import { escapedBytes, type Observers, type Unsent } from './observers.ts'
 import type { Recording } from './recording.ts'
@@ -111,7 +111,7 @@ export class ConnectionRecords implements Unsent {
     this.#later = []
     for (const recording of unsent) {
       if (recording.firstByteMs === null) recording.status = null
-      recording.abort(error ?? new WeirError('WEIR_CLIENT_GONE'))
+      recording.abort(error ?? clientGone())
       this.#observers.end(recording)
     }
     this.#upgrade?.end(error)

@@ -1,6 +1,6 @@
 // What observers are told when a request switches to another protocol, and when that has ended.
 
-import { WeirError } from '../../base/errors.ts'
+import { clientGone } from '../../base/errors.ts'
 import type { Observers } from './observers.ts'
 import type { Recording } from './recording.ts'
 
@@ -40,7 +40,7 @@ export class UpgradeRecord {
     recording.bytesOut = other.writtenBytes
     if (error !== null) recording.abort(error)
     else if (other.wasClosed) recording.markEnd()
-    else recording.abort(new WeirError('WEIR_CLIENT_GONE'))
+    else recording.abort(clientGone())
     this.#observers.end(recording)
   }
 }
