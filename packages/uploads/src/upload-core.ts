@@ -95,7 +95,7 @@ export class UploadCore implements UploadHome {
       keptAt: null,
     }
     this.#counted ??= this.#count()
-    await this.#counted
+    await exchange(session).inTurn(this.#counted)
     // The address may be a part of the head.
     this.#open.add(id, owner ?? ownText(`address ${networkOf(session.clientAddress)}`), length ?? this.maxSize)
     try {

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestClock } from '../../weirjs/src/testing/index.ts'
-import { eventually } from '../../weirjs/test/support/serving.ts'
+import { mostInATurn } from '../../weirjs/test/support/most-in-a-turn.ts'
+import { eventually, gate } from '../../weirjs/test/support/serving.ts'
 import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
 import { over, uploading } from '../../weirjs/test/support/uploading.ts'
 import { diskStorage, memoryLocks, type UploadStorage } from '../src/index.ts'
@@ -60,4 +61,29 @@ test('an upload that cannot be deleted keeps no other from being deleted', async
   await sweepUntil(up.clock, async () => failures.length > 0 && (await idsIn(disk)).length < 2, 'a deletion, and what is told of the other')
   assert.deepEqual(await idsIn(disk), [stuck])
   assert.match(String(failures[0]), /this one stays/)
+})
+
+test('new uploads that wait until those in the storage are counted go on in turns', async (t) => {
+  const disk = diskStorage(temporaryDirectory(t), { sync: false })
+  const listed = gate()
+  let [lists, created] = [0, 0]
+  const storage = over(disk, {
+    async *list() {
+      lists++
+      await listed.promise
+      yield* disk.list()
+    },
+    create(record) {
+      created++
+      return disk.create(record)
+    },
+  })
+  const up = uploading(t, { storage, maxOpenUploads: 1 })
+  const all = Array.from({ length: 1_000 }, () => up.tus('POST', '/files', { 'Upload-Length': 2 }))
+  await eventually(() => lists === 1, 'the listing')
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate) // all of them wait now
+  listed.open()
+  const most = await mostInATurn(all)
+  assert.ok(most <= 256, `${most} in one turn`)
+  assert.deepEqual([lists, created], [1, 1])
 })
