@@ -47,3 +47,9 @@ export function decodeText(bytes: Buffer, from: number, to: number, charset: Cha
   if (charset === 'utf-8') return bytes.toString('utf8', from, to)
   return bytes.toString('latin1', from, to).replace(/[\x80-\x9f]/g, (one) => C1[one.charCodeAt(0) - 0x80]!)
 }
+
+/** Skips a BOM (WHATWG Encoding). `toString` would keep it. */
+export function textStart(bytes: Buffer, start: number, end: number): number {
+  const hasBom = end - start >= 3 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf
+  return hasBom ? start + 3 : start
+}

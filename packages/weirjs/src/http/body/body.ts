@@ -10,7 +10,7 @@ import { nextTick } from 'node:process'
 
 import { BodyAlreadyReadError, BodyNotBufferedError, RequestExpiredError, WeirError } from '../../base/errors.ts'
 import type { UnsharedBytes } from '../../base/unshared-bytes.ts'
-import { type Charset, decodeText } from '../../formats/charset.ts'
+import { type Charset, decodeText, textStart } from '../../formats/charset.ts'
 import { DEFAULT_MAX_FORM_PAIRS, type PairList, parseFormBytes } from '../../formats/form.ts'
 
 /** Fields in order. */
@@ -78,6 +78,8 @@ export class RequestBody {
   #borrowed = false
   #text: string | null = null
   #sink: BodySink | null = null
+  /** The sink has asked to wait: what an engine passes on nevertheless, to find out whether its client has left, is gathered. */
+  #isHeld = false
   /** That of the code that reads: events of a socket, which may belong to several clients, call what listens to the sink. */
   #context: AsyncResource | null = null
   #ended = false
@@ -125,7 +127,9 @@ export class RequestBody {
     switch (this.#state) {
       case FLOWING:
         try {
-          return this.#context!.runInAsyncScope(this.#sink!.data, this.#sink, buffer, start, end, borrowed)
+          if (this.#isHeld) this.#gather(buffer, start, end, borrowed)
+          else this.#isHeld = !this.#context!.runInAsyncScope(this.#sink!.data, this.#sink, buffer, start, end, borrowed)
+          return !this.#isHeld
         } catch (error) {
           this.#giveUp(error)
           return true
@@ -146,7 +150,7 @@ export class RequestBody {
   finish(trailers: FieldList = NO_FIELDS): void {
     this.#ended = true
     this.#trailers = trailers
-    if (this.#state === FLOWING) this.#tell((sink) => sink.end())
+    if (this.#state === FLOWING && this.#end === this.#start) this.#tell((sink) => sink.end())
     else if (this.#state === COLLECTING) {
       this.#state = WHOLE
       this.#collected?.resolve()
@@ -159,8 +163,7 @@ export class RequestBody {
     const state = this.#state
     this.#state = BROKEN
     this.failure = error
-    this.#bytes = EMPTY
-    this.#start = this.#end = 0
+    this.#drop()
     if (state === FLOWING) this.#tell((sink) => sink.fail(error))
     this.#collected?.reject(error)
   }
@@ -190,18 +193,20 @@ export class RequestBody {
 
   /** The exchange is over. `poison` overwrites the memory, so that the use of a view that was kept becomes visible immediately. */
   expire(route: string, poison: boolean): void {
-    if (this.#state === FLOWING && !this.#ended) {
-      const error = new RequestExpiredError('body stream', route)
-      this.#tell((sink) => sink.fail(error))
-    }
+    if (this.#isFlowing) this.#tell((sink) => sink.fail(new RequestExpiredError('body stream', route)))
     if (poison && !this.#borrowed) this.#bytes.fill(POISON, this.#start, this.#end) // the memory around it may hold other requests
     this.#collected?.reject(new RequestExpiredError('bufferBody()', route))
     this.#state = EXPIRED
     this.#route = route
-    this.#bytes = EMPTY
-    this.#start = this.#end = 0
+    this.#drop()
     this.#text = null
     this.#sink = null
+  }
+
+  #drop(): void {
+    this.#bytes = EMPTY
+    this.#start = this.#end = 0
+    this.#borrowed = false
   }
 
   /** Whether `bytes` is in the memory of this body. */
@@ -352,21 +357,32 @@ export class RequestBody {
    * @throws BodyAlreadyReadError when a streamed body already has a reader
    */
   take(member: string, sink: BodySink): void {
-    const isWhole = this.#state === WHOLE
-    if (!isWhole) {
-      this.#claim(member)
-      this.#state = FLOWING
-      this.#sink = sink
-      this.#context = new AsyncResource('weir.body')
+    if (this.#state === WHOLE) {
+      if (this.#end > this.#start) sink.data(this.#bytes, this.#start, this.#end, true)
+      sink.end()
+      return
     }
-    const goOn = this.#end === this.#start || sink.data(this.#bytes, this.#start, this.#end, true)
-    if (!isWhole) {
-      this.#bytes = EMPTY
-      this.#start = this.#end = 0
-      this.#borrowed = false
-    }
+    this.#claim(member)
+    this.#state = FLOWING
+    this.#sink = sink
+    this.#context = new AsyncResource('weir.body')
+    this.#flow(sink)
+  }
+
+  /** Passes on what was gathered, and asks for more. */
+  #flow(sink: BodySink): void {
+    const bytes = this.#bytes
+    const start = this.#start
+    const end = this.#end
+    this.#drop()
+    this.#isHeld = end > start && !sink.data(bytes, start, end, true)
     if (this.#ended) sink.end()
-    else if (goOn) this.#engine!.demand()
+    else if (!this.#isHeld) this.#engine?.demand()
+  }
+
+  /** A sink takes it, and has not received all of it. */
+  get #isFlowing(): boolean {
+    return this.#state === FLOWING && (!this.#ended || this.#end > this.#start)
   }
 
   /** For a reader that is being loaded: until `read` is called with it, nothing else can take the body. */
@@ -398,7 +414,7 @@ export class RequestBody {
 
   /** The sink that returned false can take more. */
   demand(): void {
-    if (this.#state === FLOWING && !this.#ended) this.#engine?.demand()
+    if (this.#isFlowing) this.#flow(this.#sink!)
   }
 
   #claim(member: string): void {
@@ -417,12 +433,6 @@ export class RequestBody {
     if ((this.#state === FLOWING && !isOpen) || this.#state === HELD) throw new BodyAlreadyReadError(member)
     throw new BodyNotBufferedError(member, this.mode === FORM && !isOpen)
   }
-}
-
-/** Skips a BOM (WHATWG Encoding). `toString` would keep it. */
-function textStart(bytes: Buffer, start: number, end: number): number {
-  const hasBom = end - start >= 3 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf
-  return hasBom ? start + 3 : start
 }
 
 function promiseParts(): { resolve: () => void; reject: (error: Error) => void; promise: Promise<void> } {
