@@ -7,6 +7,7 @@ import type { NatsConnection, NatsMessage } from './nats-client.ts'
 import { type NatsLink, unavailable } from './nats-link.ts'
 import type { NatsStream, StreamState } from './nats-stream.ts'
 import type { NatsSubscription } from './nats-subscription.ts'
+import { turn } from './nats-turns.ts'
 
 /** A message that this channel has heard. */
 interface Heard {
@@ -167,13 +168,15 @@ export class NatsFeed {
     while (!this.#isClosed && !this.#link.isOver) {
       const alarms = this.#alarms
       try {
+        await this.#link.up()
+        await turn()
         await this.#catchUp()
         if (alarms !== this.#alarms) continue
         this.#isLive = true
         break
       } catch (error) {
-        if (!this.#link.isUp) await this.#link.up()
-        else if (this.#position < 0 && (Object(error).code === 'WEIR_OPTION_INVALID' || isForbidden(error))) this.end(error)
+        if (!this.#link.isUp) continue
+        if (this.#position < 0 && (Object(error).code === 'WEIR_OPTION_INVALID' || isForbidden(error))) this.end(error)
         else await pause()
       }
     }

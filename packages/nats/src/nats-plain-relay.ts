@@ -9,6 +9,7 @@ import { checkData, type NatsConnection } from './nats-client.ts'
 import { NatsLink, unavailable } from './nats-link.ts'
 import { subjectToken } from './nats-subject.ts'
 import type { NatsSubscription } from './nats-subscription.ts'
+import { turn } from './nats-turns.ts'
 
 interface PlainNatsOptions {
   readonly owner: string
@@ -38,7 +39,7 @@ export class PlainNatsRelay implements Relay {
         for (const channel of this.#channels) channel.onDown()
       },
       onUp: () => {
-        for (const channel of this.#channels) void channel.begin()
+        for (const channel of this.#channels) void turn().then(() => channel.begin())
       },
       onClosed: () => this.#channels.end(),
       onRefused: (subject, error) => {
@@ -68,7 +69,7 @@ export class PlainNatsRelay implements Relay {
       throw unavailable('the client refused the message', error)
     }
     const batch = this.#openBatch()
-    await batch.confirmed
+    await batch.confirmed.finally(turn)
     const error = batch.refused.get(subject)
     if (error !== undefined) throw unavailable('the server refused the message', error)
     return null
@@ -175,7 +176,7 @@ class PlainChannel {
   /** Waits until the server has read the subscription, or the connection is lost. */
   async begin(): Promise<void> {
     try {
-      await this.#link.whileUp(() => this.#connection.flush())
+      await this.#link.whileUp(() => this.#connection.flush().then(turn))
     } catch {
       return // it begins again when the client has reconnected
     }

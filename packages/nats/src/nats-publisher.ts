@@ -9,6 +9,7 @@ import { onceName } from 'weirjs/relay'
 
 import type { NatsJetStream } from './nats-client.ts'
 import { type NatsLink, unavailable } from './nats-link.ts'
+import { turn } from './nats-turns.ts'
 
 interface NatsPublisherOptions {
   readonly jetstream: NatsJetStream
@@ -46,7 +47,7 @@ export class NatsPublisher {
   #bytes = 0
   /** `closed` until everything that waits can be sent. */
   #gate: 'closed' | 'opening' | 'open' = 'closed'
-  /** Counts how often the gate was opened: a message that was sent in an earlier round and fails now has been sent again. */
+  /** Counts the rounds in which everything that waits is sent: a message that was sent in an earlier round and fails now is sent again. */
   #round = 0
   #trouble: unknown
   #stopTicks: (() => void) | null = null
@@ -76,6 +77,7 @@ export class NatsPublisher {
 
   /** The connection is lost: unconfirmed messages are sent again on the next one. */
   onDown(): void {
+    this.#round++
     if (this.#gate === 'open') this.#gate = 'closed'
   }
 
@@ -110,12 +112,23 @@ export class NatsPublisher {
         continue
       }
       if (!this.#options.link.isUp) break
-      this.#gate = 'open'
-      this.#round++
-      for (const message of this.#waiting) this.#send(message)
-      return
+      if (await this.#sendAll(++this.#round)) {
+        this.#gate = 'open'
+        return
+      }
+      await pause()
     }
     this.#gate = 'closed'
+  }
+
+  /** Sends what waits, also what comes meanwhile. @returns false if the round is over */
+  async #sendAll(round: number): Promise<boolean> {
+    for (const message of this.#waiting) {
+      await turn()
+      if (round !== this.#round) return false
+      if (this.#waiting.has(message)) this.#send(message)
+    }
+    return round === this.#round
   }
 
   #send(message: Waiting): void {
@@ -132,13 +145,15 @@ export class NatsPublisher {
         if (isFinal(error)) {
           this.#settle(message)
           message.reject(unavailable('the message was refused', error))
-        } else if (round === this.#round && this.#gate === 'open') void this.#retry(error)
+        } else if (round === this.#round) void this.#retry(error)
       },
     )
   }
 
   async #retry(error: unknown): Promise<void> {
     this.#trouble = error
+    this.#round++
+    if (this.#gate !== 'open') return // those that send the rest begin again
     this.#gate = 'opening'
     await pause()
     await this.#open()

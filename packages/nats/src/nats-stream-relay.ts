@@ -9,6 +9,7 @@ import { NatsFeed } from './nats-feed.ts'
 import { NatsLink } from './nats-link.ts'
 import { NatsPublisher } from './nats-publisher.ts'
 import { NatsStream, type NatsStreamOptions, type StreamState } from './nats-stream.ts'
+import { turn } from './nats-turns.ts'
 
 interface NatsStreamRelayOptions extends NatsStreamOptions {
   readonly connection: NatsConnection
@@ -67,7 +68,7 @@ export class NatsStreamRelay implements Relay {
   async publish(channel: string, data: string, options: RelayPublishOptions = {}): Promise<string> {
     checkData(this.#options, data)
     const once = onceOf(this.#options.owner, options, true)
-    return String(await this.#publisher.publish(this.#stream.subjectOf(channel), data, once))
+    return String(await this.#publisher.publish(this.#stream.subjectOf(channel), data, once).finally(turn))
   }
 
   subscribe(channel: string, listener: (message: RelayMessage) => void, options: RelaySubscribeOptions = {}): RelaySubscription {
@@ -98,7 +99,7 @@ export class NatsStreamRelay implements Relay {
   async #verify(): Promise<void> {
     try {
       const { last } = await this.#look()
-      await Promise.all([...this.#feeds].map((feed) => feed.verify(last)))
+      await Promise.all([...this.#feeds].map((feed) => turn().then(() => feed.verify(last))))
     } catch {} // the next turn may succeed
   }
 

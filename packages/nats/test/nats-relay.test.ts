@@ -12,6 +12,7 @@ import { type NatsServer, noNats, startNats } from '../../weirjs/test/support/na
 import { headers, jetstream, jetstreamManager } from '../../weirjs/test/support/nats-packages.ts'
 import { eventually, within } from '../../weirjs/test/support/serving.ts'
 import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
+import { Turns } from '../../weirjs/test/support/turns.ts'
 import { type NatsConnection, type NatsMessage, type NatsRelayOptions, natsRelay } from '../src/index.ts'
 
 testConformance(
@@ -85,6 +86,21 @@ test('plain: a server that is away is a refusal at once, and a gap when it is ba
   await Promise.all([hears(heard, 'before', '<gap>', 'after'), hears(elsewhere, 'before', '<gap>', 'after'), hears(heardLate, 'after')])
 })
 
+test('plain: thousands of channels and messages go on in several turns of the event loop', { skip }, async (t) => {
+  const server = await startNats(t)
+  const relay = natsRelay(await server.connect())
+  const turns = new Turns(t)
+  const all = Array.from({ length: 1_000 }, (_, i) => relay.subscribe(`c${i}`, () => {}, { onGap: () => turns.count() }))
+  await within(Promise.all(all.map(({ ready }) => ready)), 'ready')
+  await server.kill()
+  await eventually(() => !relay.isConnected, 'away')
+  await server.restart()
+  await eventually(() => turns.all === 1_000, 'gaps')
+  await Promise.all(all.map((_, i) => relay.publish(`c${i}`, 'x').finally(() => turns.count())))
+  assert.equal(turns.all, 2_000)
+  assert.ok(turns.most <= 256, `${turns.most} in one turn`)
+})
+
 test('plain: a publish that the server had read is not confirmed if it dies before it replies', { skip }, async (t) => {
   const server = await startNats(t)
   const connection = await server.connect()
@@ -122,6 +138,32 @@ test('kept: what is published while the server is away is kept once, and heard i
   await Promise.all([hears(heard, ...expected), hears(elsewhere, ...expected)])
   assert.equal(new Set(ids).size, expected.length)
   await hears(await listen(other, 'a', ids[99]!), ...expected.slice(100))
+})
+
+test('kept: thousands of messages that waited are sent and confirmed in several turns of the event loop, in order', { skip }, async (t) => {
+  const server = await startNats(t)
+  const connection = await server.connect()
+  const client = jetstream(connection)
+  const turns = new Turns(t)
+  const sent = new Turns(t)
+  const counting = {
+    jetstreamManager: (checkAPI: boolean) => client.jetstreamManager(checkAPI),
+    publish: (...message: Parameters<typeof client.publish>) => {
+      sent.count()
+      return client.publish(...message)
+    },
+  }
+  const relay = natsRelay(connection, { jetstream: counting })
+  const heard = await listen(relay, 'a')
+  await server.kill()
+  await eventually(() => !relay.isConnected, 'away')
+  const names = Array.from({ length: 1_000 }, (_, i) => String(i))
+  const all = Promise.all(names.map((name) => relay.publish('a', name).finally(() => turns.count())))
+  await server.restart()
+  await within(all, 'confirmed')
+  await hears(heard, ...names)
+  assert.ok(turns.most <= 256, `${turns.most} confirmed in one turn`)
+  assert.ok(sent.most <= 256, `${sent.most} sent in one turn`)
 })
 
 test('kept: two crashes in a row lose nothing that was confirmed', { skip }, async (t) => {
