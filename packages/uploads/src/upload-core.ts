@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { HttpResponse, type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'
 import { principalKeyOf } from 'weirjs/auth'
-import { type Clock, exchange, invalid, isInstance, networkOf, ownText } from 'weirjs/kit'
+import { type Clock, exchange, FairQueue, invalid, isInstance, networkOf, ownText } from 'weirjs/kit'
 
 import { HeldUpload, type UploadHome } from './held-upload.ts'
 import type { OpenUploads } from './open-uploads.ts'
@@ -21,6 +21,8 @@ import type { StoredUpload, UploadStorage } from './upload-storage.ts'
 const OWNER = 'uploads'
 /** How long a request waits until another one has released the upload. Longer than the lease of a process that has died. */
 const WAIT_MS = 15_000
+/** How many records are looked up at a time. Clients that guess ids, or ask again and again, decide how many there are. */
+const MOST_LOOKUPS = 64
 /** `POST /files`, without a host before the path. */
 const OF_ANY_HOST = /^\S+ \//
 
@@ -44,6 +46,7 @@ export class UploadCore implements UploadHome {
   readonly #locks: UploadLocks
   readonly #maxMetadataSize: number
   readonly #open: OpenUploads
+  readonly #lookUp = FairQueue.semaphore(MOST_LOOKUPS)
   /** The first listing of the uploads in the storage; null until it is needed. */
   #counted: Promise<void> | null = null
 
@@ -143,7 +146,8 @@ export class UploadCore implements UploadHome {
 
   /** @throws WEIR_UPLOAD_UNKNOWN */
   async find(session: HttpSession, id: string): Promise<StoredUpload> {
-    const found = isUploadId(id) ? await stored(this.storage.load(id)) : null
+    const network = networkOf(session.clientAddress)
+    const found = isUploadId(id) ? await this.#lookUp(network, null, () => stored(this.storage.load(id))) : null
     if (found === null || found.record.expiresAt <= this.clock.wallTime()) throw new WeirError('WEIR_UPLOAD_UNKNOWN')
     const { owner, place } = found.record
     if (owner !== null && owner !== ownerOf(session)) throw new WeirError('WEIR_UPLOAD_UNKNOWN')

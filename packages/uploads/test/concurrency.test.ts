@@ -10,6 +10,7 @@ import { eventually, gate } from '../../weirjs/test/support/serving.ts'
 import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
 import { BYTES_TYPE, codeOf, over, type Uploading, uploading } from '../../weirjs/test/support/uploading.ts'
 import { diskStorage, memoryLocks } from '../src/index.ts'
+import { newUploadId } from '../src/upload-record.ts'
 
 /** Sends the head of a PATCH, and the beginning of its body. */
 async function begin(client: TestClient, url: string, offset: number, length: number, first: string, more = ''): Promise<void> {
@@ -317,4 +318,37 @@ test('a creation that breaks leaves nothing, unless its client may know where th
     if (!isKept) await eventually(() => up.files().length === 0, 'an empty directory')
     else assert.equal(await offsetOf(up, `/files/${bytes()!.slice(0, -'.bin'.length)}`), '3')
   }
+})
+
+test('a client that asks for many uploads makes others wait for one turn, not for all of its requests', async (t) => {
+  const disk = diskStorage(temporaryDirectory(t), { sync: false })
+  const loads: (() => void)[] = []
+  const own = newUploadId()
+  let turnOfOwn = -1
+  let ended = 0
+  const storage = over(disk, {
+    async load(id) {
+      if (id === own) turnOfOwn = ended
+      await new Promise<void>((resolve) => loads.push(resolve))
+      ended++
+      return null
+    },
+  })
+  const { server } = uploading(t, { storage })
+  const ask = (id: string, address: string): Promise<unknown> =>
+    server.inject({ method: 'HEAD', url: `/files/${id}`, headers: { 'Tus-Resumable': '1.0.0' }, peer: { address } })
+  const all = Array.from({ length: 1_000 }, () => ask(newUploadId(), '192.0.2.1'))
+  await eventually(() => loads.length > 0, 'the first look')
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+  const atOnce = loads.length
+  all.push(ask(own, '192.0.2.2'))
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+  let isOver = false
+  void Promise.all(all).then(() => (isOver = true))
+  while (!isOver) {
+    loads.shift()?.()
+    await new Promise(setImmediate)
+  }
+  assert.ok(atOnce <= 64, `${atOnce} at once`)
+  assert.ok(turnOfOwn >= 0 && turnOfOwn <= 2, `after ${turnOfOwn} others`)
 })
