@@ -59,6 +59,8 @@ const HIDDEN: readonly (readonly [string, null])[] = [
   ['if-range', null],
 ]
 const FAILURES: ReadonlySet<number> = new Set([500, 502, 503, 504])
+/** Fields by which a handler states for whom its response is. */
+const STATED = ['vary', 'cache-control', 'expires']
 /** Fields that describe a body, which a 304 does not have. */
 const NOT_UPDATED = /^content-(?:encoding|length|range|type)$/i
 
@@ -203,10 +205,12 @@ async function finish(
   const vary = variantOf(exchange, namesOf(keeper, run, outgoing))
   const bornAt = startedAt - verdict.initialAgeMs
   const facts = KeptResponse.of(outgoing, before, null)
-  const { trailers } = outgoing // before it is sent, because they are dropped for a client that does not accept them
+  // Before it is sent: then trailers are dropped for a client that does not accept them, and code around the cache sets fields.
+  const { trailers, statusCode: status } = outgoing
+  const stated = new Map(STATED.map((name) => [name, outgoing.listHeader(name)]))
   const keep = (body: Uint8Array | null): CacheEntry | null => {
     // Checked again: code that produces a stream may have looked at its client since the head was sent.
-    const why = whyForOne(keeper, run, { status: outgoing.statusCode, field: (name) => outgoing.listHeader(name) })
+    const why = whyForOne(keeper, run, { status, field: (name) => stated.get(name) ?? null })
     if (why !== null || keeper.isInvalidated(run, tags) || trailers?.areUnannounced === true) return null
     const entry = newEntry(facts.with({ body }), verdict, bornAt, vary, tags)
     keeper.keep(run, entry)

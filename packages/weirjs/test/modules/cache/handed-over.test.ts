@@ -149,6 +149,36 @@ for (const [time, answer] of Object.entries(TIMES))
       }
     })
 
+for (const [field, value] of Object.entries({ 'Cache-Control': 'max-age=5', Expires: 'Thu, 01 Jan 2032 00:00:00 GMT', Vary: 'Cookie' }))
+  test(`what code around the cache sets in ${field} once a stream has begun says nothing about the stream`, async () => {
+    for (const [way, look] of Object.entries(WAYS)) {
+      if (way === 'session' || way === 'nonce') continue // too late
+      const server = withUsers()
+      let isSent = false
+      server.use({
+        name: 'fields',
+        beforeSend({ response }) {
+          response.header(field, value)
+          isSent = true
+        },
+      })
+      server.mapGet('/', { use: [cache({ maxAge: '1m' })] }, (_, session) =>
+        session.response.stream(
+          (async function* () {
+            yield 'begun'
+            while (!isSent) await new Promise(setImmediate)
+            yield `seen: ${String(inspect(look(session)))}`
+          })(),
+          'text/plain',
+        ),
+      )
+      const ask = async (name: string): Promise<string> =>
+        (await server.inject({ url: '/', headers: { Cookie: `user=${name}`, 'X-User': name } })).text()
+      await ask('ann')
+      assert.doesNotMatch(await ask('bob'), /ann/, way)
+    }
+  })
+
 test('a response that is renewed for one client is not kept for others', async () => {
   for (const [way, look] of Object.entries(WAYS)) {
     const clock = new TestClock()
