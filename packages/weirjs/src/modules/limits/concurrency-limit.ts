@@ -5,11 +5,12 @@ import type { Policy, UsedPolicy } from '../../app/policies/policy.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { RetryLaterError, WeirError } from '../../base/errors.ts'
+import { FairQueue } from '../../base/fair-queue.ts'
 import { count, duration, forTests, readBy } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { checkAfterPrincipal } from '../auth/principal-order.ts'
-import { exchange } from '../kit/exchange.ts'
+import { type ExchangeHandle, exchange } from '../kit/exchange.ts'
 
 import { type KeyOf, keyReader, type LimitKey } from './limit-key.ts'
 import type { CountedLimit, LimitCounts } from './limit-metrics.ts'
@@ -48,17 +49,12 @@ export const CONCURRENCY_RULES = rules<ConcurrencyLimitOptions>(OWNER)({
 /** Retry-After, because it is not known when a slot becomes free. */
 const RETRY_AFTER_MS = 1_000
 
-/** A request that waits for a slot. */
-interface Waiter {
-  /** It has one. */
-  start(): void
-}
-
 /** The requests of one key, which share `max`. A group is kept only while it holds slots, so there are never more groups than requests. */
 interface Group {
   readonly key: string
   held: number
-  readonly waiting: Waiter[]
+  /** What gives its slot to each request that waits for one. Null before the first. */
+  waiting: FairQueue<() => void> | null
 }
 
 /**
@@ -136,7 +132,7 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
       this.#hold(session, group)
       return
     }
-    if (group.waiting.length >= this.#maxQueue) throw this.#refusal()
+    if ((group.waiting?.length ?? 0) >= this.#maxQueue) throw this.#refusal()
     return this.#wait(session, group)
   }
 
@@ -148,7 +144,7 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
   #groupOf(key: string): Group {
     const known = this.#groups.get(key)
     if (known !== undefined) return known
-    const group: Group = { key, held: 0, waiting: [] }
+    const group: Group = { key, held: 0, waiting: null }
     this.#groups.set(key, group)
     return group
   }
@@ -162,36 +158,41 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
   /** The slot goes to the request that has waited longest. */
   #release(group: Group): void {
     this.#held--
-    const next = group.waiting.shift()
-    if (next !== undefined) next.start()
+    const next = group.waiting?.next() ?? null
+    if (next !== null) next()
     else if (--group.held === 0) this.#groups.delete(group.key)
   }
 
-  #wait(session: HttpSession, group: Group): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const handle = exchange(session)
-      const stop = (): void => {
+  async #wait(session: HttpSession, group: Group): Promise<void> {
+    const handle = exchange(session)
+    // Thousands that have come together give up together: each error is made in the turn of its request.
+    const outcome = await handle.inTurn(this.#slot(session, handle, group))
+    if (outcome === 'late') throw this.#refusal()
+    if (outcome === 'gone') throw new WeirError('WEIR_CLIENT_GONE')
+  }
+
+  #slot(session: HttpSession, handle: ExchangeHandle, group: Group): Promise<'held' | 'late' | 'gone'> {
+    return new Promise((resolve) => {
+      const waiting = (group.waiting ??= new FairQueue())
+      const stop = (outcome: 'held' | 'late' | 'gone'): void => {
         stopTimer()
         handle.offEnd(onGone)
         this.#waiting--
+        resolve(outcome)
       }
-      const waiter: Waiter = {
-        start: () => {
-          stop()
-          this.#hold(session, group)
-          resolve()
-        },
+      const start = (): void => {
+        stop('held')
+        this.#hold(session, group)
       }
-      const giveUp = (error: WeirError): void => {
-        group.waiting.splice(group.waiting.indexOf(waiter), 1)
-        stop()
-        reject(error)
+      const giveUp = (outcome: 'late' | 'gone'): void => {
+        waiting.delete('', start)
+        stop(outcome)
       }
-      const onGone = (): void => giveUp(new WeirError('WEIR_CLIENT_GONE'))
+      const onGone = (): void => giveUp('gone')
       const clock = this.#clock ?? handle.clock
-      const stopTimer = clock.every(this.#queueTimeoutMs, () => giveUp(this.#refusal()))
+      const stopTimer = clock.every(this.#queueTimeoutMs, () => giveUp('late'))
       this.#waiting++
-      group.waiting.push(waiter)
+      waiting.add('', start)
       handle.onEnd(onGone)
     })
   }

@@ -13,6 +13,7 @@ import { websocket } from '../../../src/modules/websocket/index.ts'
 import { connect, TestClock } from '../../../src/testing/index.ts'
 import { eventually, gate } from '../../support/serving.ts'
 import { TRANSPORTS } from '../../support/transports.ts'
+import { Turns } from '../../support/turns.ts'
 
 async function serving(
   t: TestContext,
@@ -241,6 +242,22 @@ describe('the queue', () => {
     await first
     assert.equal(order.join(), 'a')
     assert.equal(clock.running, 0)
+    await isFree(limit)
+  })
+
+  test('refuses those that have come together in several turns of the event loop', async (t) => {
+    const { server, limit, clock, finish } = queueing({ queueTimeout: '2s', maxQueue: 1_000 })
+    const first = server.inject('/a')
+    const turns = new Turns(t)
+    server.observe({ end: () => turns.count() })
+    const others = Promise.all(Array.from({ length: 1_000 }, () => server.inject('/b')))
+    await eventually(() => limit.waiting === 1_000, 'the queue')
+    await clock.advance(2_000)
+    for (const { status } of await others) assert.equal(status, 503)
+    assert.equal(turns.all, 1_000)
+    assert.ok(turns.most <= 257, `${turns.most} in one turn`)
+    finish('a')
+    await first
     await isFree(limit)
   })
 
