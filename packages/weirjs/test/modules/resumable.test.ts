@@ -9,7 +9,13 @@ import { EventSource } from 'undici'
 
 import { HttpError, HttpServer, type HttpSession } from '../../src/index.ts'
 import { cache } from '../../src/modules/cache/index.ts'
-import { memoryRelay, type Relay, type RelaySubscription } from '../../src/modules/relay/index.ts'
+import {
+  memoryRelay,
+  type Relay,
+  type RelayMessage,
+  type RelaySubscribeOptions,
+  type RelaySubscription,
+} from '../../src/modules/relay/index.ts'
 import type { SseFeed } from '../../src/modules/sse/feed.ts'
 import { type ResumableOptions, ResumableStreams, SseChannel, SseChannels, sse } from '../../src/modules/sse/index.ts'
 import { RunLog } from '../../src/modules/sse/resumable-log.ts'
@@ -444,7 +450,7 @@ test('through a connection of weirjs/testing that is cut at each byte, nothing i
 /** The connection of one process to the relay, which a test can cut. */
 class Plug implements Relay {
   readonly #relay: Relay
-  readonly #open = new Set<{ cut(): void; heal(): void }>()
+  readonly #open = new Set<{ heal(): void }>()
   isConnected = true
 
   constructor(relay: Relay) {
@@ -456,18 +462,30 @@ class Plug implements Relay {
   }
 
   subscribe(...[channel, listener, options]: Parameters<Relay['subscribe']>): RelaySubscription {
-    let inner = this.#relay.subscribe(channel, (message) => this.isConnected && listener(message), options)
+    let inner: RelaySubscription
+    let hasHeard = false
+    let isReady: () => void
+    const ready = new Promise<void>((resolve) => (isReady = resolve))
+    const follow = (after?: RelaySubscribeOptions): void => {
+      const hear = (message: RelayMessage): void => {
+        if (!this.isConnected) return
+        hasHeard = true
+        listener(message)
+      }
+      inner = this.#relay.subscribe(channel, hear, after)
+      inner.ready.then(isReady, () => {})
+    }
+    follow(options)
     const own = {
-      cut: () => {},
       heal: () => {
         inner.close()
         options?.onGap?.()
-        inner = this.#relay.subscribe(channel, (message) => this.isConnected && listener(message))
+        follow(hasHeard ? {} : options)
       },
     }
     this.#open.add(own)
     return {
-      ready: inner.ready,
+      ready,
       close: () => {
         this.#open.delete(own)
         inner.close()
@@ -861,6 +879,33 @@ test('a process that has stood still does not take those for dead whom it could 
   work.finish()
   await within(watching, 'the end')
   assert.deepEqual(two.data, ['0', '1', END])
+})
+
+test('what the relay has dropped while a process read its log is read again', async (t) => {
+  const base = keeping()
+  let subscriptions = 0
+  const dropping: Relay = {
+    isConnected: true,
+    publish: base.publish.bind(base),
+    subscribe(channel, listener, options) {
+      let messages = 0
+      const isBroken = ++subscriptions === 2 // that of the key, after that of the signs of life
+      return base.subscribe(channel, (message) => (isBroken && ++messages === 4 ? options?.onGap?.() : listener(message)), options)
+    },
+    close: async () => {},
+  }
+  const work = steps()
+  const first = await serve(t, work.start, { relay: base })
+  const second = await serve(t, work.start, { relay: dropping })
+  const watching = first.reader().read()
+  work.say(10)
+  await eventually(() => first.streams.size === 1 && work.runs.length === 1, 'the work')
+  const two = second.reader()
+  const reading = two.read()
+  await eventually(() => subscriptions > 1, 'the subscription')
+  work.finish()
+  await within(Promise.all([watching, reading]), 'the end')
+  assert.deepEqual(two.data, [...numbers(0, 10), END])
 })
 
 test('10,000 events while servers stop, the relay is cut off and clients are cut: none is lost or doubled', async (t) => {

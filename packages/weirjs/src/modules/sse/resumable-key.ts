@@ -227,25 +227,30 @@ export class ResumableKey implements WatchedKey {
   }
 
   #follow(relay: Relay): void {
-    let isCatchingUp = true
+    let isAtStart = true // where a gap is only what the relay keeps no longer
+    let isMissing = false
     this.#hasReadClaim = false
     const subscription = relay.subscribe(
       this.#channel,
       ({ data }) => {
+        if (isMissing) return // what follows a missing message would count as never written
+        isAtStart = false
         const message = decodeMessage(data)
         if (message !== null) this.#hear(message)
       },
       {
         after: BEFORE_FIRST,
         onGap: () => {
-          if (!isCatchingUp) queueMicrotask(() => this.#readAgain(relay, subscription))
+          if (isAtStart || isMissing) return
+          isMissing = true
+          queueMicrotask(() => this.#readAgain(relay, subscription))
         },
       },
     )
     this.#subscription = subscription
     subscription.ready.then(
       () => {
-        isCatchingUp = false
+        isAtStart = false
         if (this.#isClosed || this.#subscription !== subscription) return
         if (this.#work !== null) this.#repair(this.#work)
         this.#isReady = true
