@@ -17,9 +17,9 @@ import { digestOf, VerifiedTokens } from './verified-tokens.ts'
 const { alias, anything, count, duration, func, matching, readBy, size, text } = option
 
 /**
- * Bounds how many signatures are checked at a time. Each check waits for a thread of the pool, which files and DNS names use too, and clients decide how
- * many tokens need one: thousands would be ready in one turn of the event loop, whose other clients would wait for all of them. So many are enough for
- * all threads of the pool, and take the main thread about 0.2 ms each.
+ * Bounds how many signatures are checked at a time. Each check waits for a thread of the pool, which files and DNS names use too, and clients
+ * decide how many tokens need one: thousands would be ready in one turn of the event loop, whose other clients would wait for all of them. So
+ * many are enough for all threads of the pool, and take the main thread about 0.2 ms each.
  */
 const checks = FairQueue.semaphore(16)
 

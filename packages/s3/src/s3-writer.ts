@@ -34,8 +34,8 @@ export interface KnownState {
 export class PartsGone extends Error {}
 
 /**
- * Bounds how many tails are in memory at once, read from S3 to be sent or written again. A client can have a hundred uploads that each lack a byte of a
- * part, and continue all of them with one byte each. What runs there waits for no client.
+ * Bounds how many tails are in memory at once, read from S3 to be sent or written again. A client can have a hundred uploads that each lack a
+ * byte of a part, and continue all of them with one byte each. What runs there waits for no client.
  */
 const readingTail = FairQueue.semaphore(4)
 

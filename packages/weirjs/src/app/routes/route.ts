@@ -53,7 +53,8 @@ const NO_STEPS: readonly Step[] = Object.freeze([])
 const INLINE = 'inline'
 
 /**
- * On routes whose body is verified: reports failed requests to the code that verified them. A handler that has timed out may still run when its client gets a 503. The same request must not reach another handler before it has ended.
+ * On routes whose body is verified: reports failed requests to the code that verified them. A handler that has timed out may still run when its
+ * client gets a 503. The same request must not reach another handler before it has ended.
  */
 const NOTE_FAILING: CheckedPolicy = checkPolicies('verified()', [
   {

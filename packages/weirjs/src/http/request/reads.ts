@@ -17,8 +17,9 @@ export class Reads {
 }
 
 /**
- * A promise that is given to the program, and that knows whether the program waits for it. It is never unhandled: a client must not be able to end the process by making a promise reject that a handler awaits later, or never. In
- * place of that, whoever made it can ask whether anything waits for it.
+ * A promise that is given to the program, and that knows whether the program waits for it. It is never unhandled: a client must not be able to end
+ * the process by making a promise reject that a handler awaits later, or never. In place of that, whoever made it can ask whether anything waits for
+ * it.
  */
 class WatchedPromise<T> extends Promise<T> {
   /** The promises that `then` makes are ordinary ones. */

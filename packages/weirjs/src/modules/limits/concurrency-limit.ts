@@ -49,6 +49,9 @@ export const CONCURRENCY_RULES = rules<ConcurrencyLimitOptions>(OWNER)({
 /** Retry-After, because it is not known when a slot becomes free. */
 const RETRY_AFTER_MS = 1_000
 
+/** How the wait for a slot ends: `gone` for a client that has left. */
+type Outcome = 'held' | 'late' | 'gone'
+
 /** The requests of one key, which share `max`. A group is kept only while it holds slots, so there are never more groups than requests. */
 interface Group {
   readonly key: string
@@ -171,10 +174,10 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
     if (outcome === 'gone') throw new WeirError('WEIR_CLIENT_GONE')
   }
 
-  #slot(session: HttpSession, handle: ExchangeHandle, group: Group): Promise<'held' | 'late' | 'gone'> {
+  #slot(session: HttpSession, handle: ExchangeHandle, group: Group): Promise<Outcome> {
     return new Promise((resolve) => {
       const waiting = (group.waiting ??= new FairQueue())
-      const stop = (outcome: 'held' | 'late' | 'gone'): void => {
+      const stop = (outcome: Outcome): void => {
         stopTimer()
         handle.offEnd(onGone)
         this.#waiting--
@@ -184,7 +187,7 @@ export class ConcurrencyLimit implements Policy, CountedLimit {
         stop('held')
         this.#hold(session, group)
       }
-      const giveUp = (outcome: 'late' | 'gone'): void => {
+      const giveUp = (outcome: Outcome): void => {
         waiting.delete('', start)
         stop(outcome)
       }

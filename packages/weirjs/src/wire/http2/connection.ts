@@ -420,8 +420,10 @@ export class Http2WireConnection<T> {
   #onWindowUpdate(): number {
     const { stream: id, value } = this.frames
     this.#allowances.spend(allowances.WINDOW_UPDATES)
-    if (id === 0 && !this.sender.openWindow(null, value)) throw new Http2Error('WINDOW_OVERFLOW_CONNECTION')
-    if (id === 0) return NOTHING
+    if (id === 0) {
+      if (!this.sender.openWindow(null, value)) throw new Http2Error('WINDOW_OVERFLOW_CONNECTION')
+      return NOTHING
+    }
     const stream = this.#streams.get(id)
     if (stream !== undefined) return this.sender.openWindow(stream, value) ? NOTHING : this.#resetFor(stream, 'WINDOW_OVERFLOW')
     const verdict = state.FRAMES_IN[this.#streams.stateOf(id)]![state.IN_WINDOW_UPDATE]
