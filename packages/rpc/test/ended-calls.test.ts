@@ -95,6 +95,40 @@ test('calls that end before their functions take a connection at most about 100 
   for (const client of clients) assert.equal(await call(client, 'Peek'), '0', 'after they have ended')
 })
 
+test('the functions of one client, behind a proxy, do not count for the other clients on its connection', async (t) => {
+  let running = 0
+  const server = new HttpServer({ port: 0, http2: 'cleartext', logger: null, proxies: { trust: ['loopback'] } })
+  mapService(server, EchoService, {
+    say: () => {
+      running++
+      return new Promise(() => {})
+    },
+    peek: () => ({}),
+  })
+  await server.start()
+  t.after(() => server.stop({ grace: 0 }))
+  const proxy = http2.connect(`http://127.0.0.1:${server.port}`)
+  t.after(() => proxy.destroy())
+  const call = (from: string, method: string, timeout = '20S'): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/grpc', 'grpc-timeout': timeout, 'x-forwarded-for': from }
+      let status: unknown
+      const read = (fields: http2.IncomingHttpHeaders): void => void (status = fields['grpc-status'] ?? status)
+      proxy
+        .request({ ':method': 'POST', ':path': `/test.v1.EchoService/${method}`, ...headers })
+        .on('response', read)
+        .on('trailers', read)
+        .on('error', reject)
+        .on('close', () => resolve(status))
+        .resume()
+        .end(frame(0, echo('')))
+    })
+  for (let i = 0; i < 4; i++) await Promise.all(Array.from({ length: 30 }, () => call('2001:db8::1', 'Say', DEADLINE)))
+  assert.equal(running, 120)
+  assert.equal(await call('2001:db8::2', 'Peek'), '14', 'of the same network')
+  assert.equal(await call('2001:db8:0:1::1', 'Peek'), '0')
+})
+
 test('no function is called for a message that is decompressed after the end of its call, and such messages are not kept', async (t) => {
   const alive = setInterval(() => {}, 1_000) // deadlines keep no process alive
   t.after(() => clearInterval(alive))
