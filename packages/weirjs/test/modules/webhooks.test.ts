@@ -258,6 +258,16 @@ for (const scheme of ['standard', 'stripe'] as const) {
   })
 }
 
+test('one sender cannot have the requests of another forgotten, by however many of its own', async () => {
+  const { at, options, sent } = EVERY.standard
+  const other = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
+  const client = clientAt(at, { ...options, secrets: [other, ...options.secrets] })
+  assert.match(await post(client, sent), /^200/)
+  const { sign } = webhook({ scheme: 'standard', secrets: [other] })
+  for (let i = 0; i < 10_001; i++) assert.match(await post(client, { body: '1', headers: sign('1', new Date(at * 1000)) }), /^200/)
+  assert.equal(await post(client, sent), STALE)
+})
+
 test('standard: one signature for each secret of the sender', async () => {
   const other = `v1,${Buffer.alloc(32).toString('base64')}`
   const { at, options, sent } = EVERY.standard

@@ -84,7 +84,7 @@ export function webhook<S extends AnySchema = StandardSchema>(
     const signature = signatureOf((name) => request.field(name))
     if (signature === null) throw unsigned(scheme, 'the request has no signature, or one of another form')
     const macs = expectedMacs(signature, keys, request.bytes)
-    if (macs === null) throw unsigned(scheme, 'no secret fits the signature')
+    if (!macs.some(({ isGiven }) => isGiven)) throw unsigned(scheme, 'no secret fits the signature')
     if (signature.time === null) return
     if (Math.abs(request.now - signature.time) > tolerance)
       throw new WeirError('WEIR_WEBHOOK_STALE', 'its time is not within the tolerance')
@@ -104,19 +104,34 @@ export function webhook<S extends AnySchema = StandardSchema>(
   return Object.assign(checked, signer, { description: { refuses: [401], parameters } })
 }
 
-/**
- * The signatures of a request by all keys, if one of them matches a given signature; null if none does. All are remembered: a request that is sent
- * again with another one of its signatures, or to a route that knows only some of the secrets, is the same.
- */
-function expectedMacs({ prefix, encoding, given }: Signature, keys: readonly Buffer[], bytes: Uint8Array): readonly Buffer[] | null {
-  const macs = given.slice(0, MOST_SIGNATURES).map((text) => Buffer.from(text, encoding))
-  const expected = keys.map((key) => createHmac('sha256', key).update(prefix).update(bytes).digest())
-  const fits = (made: Buffer): boolean => macs.some((mac) => mac.length === made.length && timingSafeEqual(mac, made))
-  return expected.some(fits) ? expected : null
+/** The signature of a request by a key. */
+interface Mac {
+  readonly text: string
+  /** Whether the request states it. */
+  readonly isGiven: boolean
 }
 
-/** The signatures of received requests by one key. They can be forgotten once their time is no longer accepted. */
-type Memory = Set<string>
+/**
+ * The signatures of a request by all keys. All are remembered: a request that is sent again with another one of its signatures, or to a route that
+ * knows only some of the secrets, is the same.
+ */
+function expectedMacs({ prefix, encoding, given }: Signature, keys: readonly Buffer[], bytes: Uint8Array): readonly Mac[] {
+  const macs = given.slice(0, MOST_SIGNATURES).map((text) => Buffer.from(text, encoding))
+  return keys.map((key) => {
+    const made = createHmac('sha256', key).update(prefix).update(bytes).digest()
+    const isGiven = macs.some((mac) => mac.length === made.length && timingSafeEqual(mac, made))
+    return { text: made.toString('base64'), isGiven }
+  })
+}
+
+/**
+ * The signatures of received requests by one key. They can be forgotten once their time is no longer accepted. Those of requests that others have
+ * signed are apart: one sender must not have the requests of another forgotten.
+ */
+interface Memory {
+  readonly own: Set<string>
+  readonly others: Set<string>
+}
 /** The memories of a server, by key: a request that was sent to one of its routes is not accepted at another. */
 const memories = new WeakMap<object, Map<string, Memory>>()
 
@@ -127,21 +142,22 @@ function memoriesOf(server: object, keys: readonly Buffer[]): readonly Memory[] 
   return keys.map((key) => {
     const name = key.toString('base64')
     let memory = ofServer.get(name)
-    if (memory === undefined) ofServer.set(name, (memory = new Set()))
+    if (memory === undefined) ofServer.set(name, (memory = { own: new Set(), others: new Set() }))
     return memory
   })
 }
 
 /** @returns a function that forgets it @throws WEIR_WEBHOOK_STALE if it is known */
-function remember(all: readonly Memory[], macs: readonly Buffer[]): () => void {
-  const names = macs.map((mac) => mac.toString('base64'))
-  if (names.some((name, i) => all[i]!.has(name))) throw new WeirError('WEIR_WEBHOOK_STALE', 'it has been received before')
-  for (const [i, memory] of all.entries()) {
-    memory.add(names[i]!)
-    keepNewest(memory, MOST_REMEMBERED)
+function remember(all: readonly Memory[], macs: readonly Mac[]): () => void {
+  if (macs.some(({ text }, i) => all[i]!.own.has(text) || all[i]!.others.has(text)))
+    throw new WeirError('WEIR_WEBHOOK_STALE', 'it has been received before')
+  const places = macs.map(({ isGiven }, i) => (isGiven ? all[i]!.own : all[i]!.others))
+  for (const [i, place] of places.entries()) {
+    place.add(macs[i]!.text)
+    keepNewest(place, MOST_REMEMBERED)
   }
   return () => {
-    for (const [i, memory] of all.entries()) memory.delete(names[i]!)
+    for (const [i, place] of places.entries()) place.delete(macs[i]!.text)
   }
 }
 
