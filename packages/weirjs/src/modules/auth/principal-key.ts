@@ -5,17 +5,19 @@ import { createHash } from 'node:crypto'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { exchange } from '../kit/exchange.ts'
 
 /** Longer keys are hashed, so that a bound on keys is one on memory. */
 const LONGEST = 256
 
 /**
  * By `scheme` and `id` of `session.principal`, and `iss` of its claims, because two issuers may give the same id to different people: two
- * `auth` may each have a scheme `jwt`. Null without a principal.
+ * `auth` may each have a scheme `jwt`. So may two `sessions()`, whose cookies tell them apart. Null without a principal.
  *
  * @throws WEIR_OPTION_INVALID for a principal without an id
  */
-export function principalKey(owner: string, { principal }: HttpSession): string | null {
+export function principalKey(owner: string, session: HttpSession): string | null {
+  const { principal } = session
   if (principal === null) return null
   const id: unknown = typeof principal === 'object' && 'id' in principal ? principal.id : principal
   if (typeof id !== 'string' && typeof id !== 'number')
@@ -23,13 +25,21 @@ export function principalKey(owner: string, { principal }: HttpSession): string 
   const scheme = typeof principal === 'object' && 'scheme' in principal && typeof principal.scheme === 'string' ? principal.scheme : ''
   const iss = issuerOf(principal)
   const issuer = iss === null ? '' : ` ${iss.length} ${iss}`
-  return shortKey(`principal ${scheme.length} ${scheme}${issuer} ${typeof id} ${id}`) // the lengths, because all may contain blanks
+  const cookie = scheme === 'session' ? sessionCookieOf(session) : ''
+  return shortKey(`principal ${scheme.length} ${scheme}${issuer}${cookie} ${typeof id} ${id}`) // the lengths, because all may contain blanks
 }
 
 /** Null for principals without claims of a token. */
 function issuerOf(principal: unknown): string | null {
   const { claims } = principal as { readonly claims?: { readonly iss?: unknown } | null }
   return typeof claims?.iss === 'string' ? claims.iss : null
+}
+
+/** The name of the cookie after a blank; empty without the policy of a `sessions()`. */
+function sessionCookieOf(session: HttpSession): string {
+  const policy = exchange(session).policies.find(({ name }) => name === 'sessions')
+  const { cookie } = Object(policy?.description) as { readonly cookie?: unknown }
+  return typeof cookie === 'string' ? ` ${cookie}` : ''
 }
 
 const HASHED = 'sha256 '

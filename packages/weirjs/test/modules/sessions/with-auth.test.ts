@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 
 import { HttpServer } from '../../../src/index.ts'
 import { apiKey, apiKeyDigest, auth } from '../../../src/modules/auth/index.ts'
+import { rateLimit } from '../../../src/modules/limits/index.ts'
 import { sessions } from '../../../src/modules/sessions/index.ts'
 import { connect } from '../../../src/testing/index.ts'
 import { PLACES, SECURE_PEER, setCookies, WatchedStore } from '../../support/user-sessions.ts'
@@ -67,3 +68,27 @@ for (const [place, storeOf] of Object.entries(stores))
         assert.equal((await client.get('/person', { headers })).status, 401)
       })
     })
+
+for (const [place, storeOf] of Object.entries(stores))
+  test(`users of two sessions() with names of their own do not share what belongs to a principal: ${place}`, async () => {
+    const server = new HttpServer({ logger: null })
+    const limit = rateLimit({ quota: 2, window: '1h', key: 'principal' })
+    const clients = ['session', 'staff', 'admins'].map((name) => {
+      const users = sessions({ store: storeOf(), name })
+      for (const path of [`/${name}`, `/more/${name}`]) {
+        const group = server.group(path).use(users)
+        group.mapPost('/in/:id', ({ id }, session) => users.signIn(session, { id: id! }))
+        group.mapGet('/', { use: [limit] }, () => 'ok')
+      }
+      return { name, client: connect(server, { cookies: true, peer: SECURE_PEER }) }
+    })
+    for (const { name, client } of clients) {
+      await client.post(`/${name}/in/1`)
+      const statuses: number[] = []
+      for (const path of [`/${name}`, `/more/${name}`, `/${name}`]) statuses.push((await client.get(path)).status)
+      assert.deepEqual(statuses, [200, 200, 429], name)
+    }
+    const [{ client }] = clients as [(typeof clients)[0]]
+    await client.post('/session/in/2')
+    assert.equal((await client.get('/session')).status, 200)
+  })
