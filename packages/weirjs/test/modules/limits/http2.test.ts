@@ -60,9 +60,12 @@ for (const [ending, end] of Object.entries(ENDINGS))
     assert.deepEqual(logged, [])
   })
 
+/** Whatever else the machine does. */
+const CALM = { sensors: { utilization: () => 0, rss: () => 0 }, maxEventLoopDelay: Number.POSITIVE_INFINITY }
+
 test('shed refuses the requests of one connection that are too many, before their bodies, and releases the others', async (t) => {
   const release = gate()
-  const policy = shed()
+  const policy = shed(CALM)
   const { session, logged } = await limited(t, policy, (server) => server.mapGet('/wait', async () => release.promise.then(() => 'done')))
   const waiting = Array.from({ length: 32 }, () => statusOf(session, { ':path': '/wait' }))
   await eventually(() => policy.load.inFlight === 32, 'the limit')
@@ -78,7 +81,7 @@ test('shed refuses the requests of one connection that are too many, before thei
 })
 
 test('shed forgets streams that are reset, and does not count WebSockets once they are open', async (t) => {
-  const policy = shed()
+  const policy = shed(CALM)
   const running = gate()
   const { session } = await limited(t, policy, (server) =>
     server.mapGet('/wait', async () => {
