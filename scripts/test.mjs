@@ -94,40 +94,38 @@ function asOneFile(files, name) {
   const lines = files.map((file) => `await load('./${file.slice('build/'.length)}')`)
   const load = `const load = (file) => import(file).catch((error) => void test(\`imports \${file}\`, () => Promise.reject(error)))`
   const path = `build/one-process-${name}.test.js`
-  writeFileSync(path, ["import { test } from 'node:test'", '', load, '', ...lines, ''].join('\n'))
+  // A property that names no number of runs of its own has 100.
+  const thinned = isQuick ? ["import fc from 'fast-check'", 'fc.configureGlobal({ numRuns: 25 })'] : []
+  writeFileSync(path, ["import { test } from 'node:test'", ...thinned, load, ...lines, ''].join('\n'))
   return path
 }
 
-/** Tests in these folders share nothing, so many of them take one process: a process for each file would double their CPU time. */
+/**
+ * Tests in these folders share nothing, so many of them take one process: a process for each file would double their CPU time. What takes
+ * long comes first. Files of `SLOW` have a process of their own: some of them look at the memory of their process, which is to hold nothing
+ * of others.
+ */
 const TOGETHER = [
-  'src',
-  ...['body', 'conformance', 'explain', 'http2', 'modules', 'observers', 'program-errors', 'properties', 'routing', 'server'].map(
-    (name) => `test/${name}`,
-  ),
-].map((folder) => `packages/weirjs/${folder}`)
-/** They look at the memory of their process, which is to hold nothing of others. */
-const ALONE = [
-  'body/multipart-memory',
-  'modules/decompression',
-  'modules/kept-texts',
-  'modules/linear-masking',
-  'properties/small-pieces-memory',
-  'server/held-files',
-  'server/idle-memory',
-].map((name) => `build/packages/weirjs/test/${name}.test.js`)
+  ...['properties', 'modules', 'body', 'server', 'conformance', 'http2'].map((name) => `packages/weirjs/test/${name}`),
+  ...['redis', 'uploads', 'rpc'].map((name) => `packages/${name}`),
+  'packages/weirjs/src',
+  ...['observers', 'explain', 'routing', 'program-errors', 'testing'].map((name) => `packages/weirjs/test/${name}`),
+  ...['dev', 'oidc', 'openapi', 'mcp', 'jwt', 'nats'].map((name) => `packages/${name}`),
+]
 /** The most files in one process: they run one after the other. */
 const MOST_TOGETHER = 30
 
 /** The folders of `TOGETHER` as few files, the others as they are. */
 function gathered() {
-  const folderOf = (file) => (ALONE.includes(file) ? undefined : TOGETHER.find((folder) => file.startsWith(`build/${folder}/`)))
-  const together = TOGETHER.flatMap((folder) => {
+  const folderOf = (file) => (isSlow(file) ? undefined : TOGETHER.find((folder) => file.startsWith(`build/${folder}/`)))
+  const together = TOGETHER.flatMap((folder, place) => {
     const own = files.filter((file) => folderOf(file) === folder)
     const parts = Math.ceil(own.length / MOST_TOGETHER)
+    // The runner sorts files by their names.
     return Array.from({ length: parts }, (_, part) =>
       asOneFile(
         own.filter((_, i) => i % parts === part),
-        `${folder.replaceAll('/', '-')}${parts > 1 ? `-${part + 1}` : ''}`,
+        [String(place).padStart(2, '0'), ...folder.split('/'), ...(parts > 1 ? [part + 1] : [])].join('-'),
       ),
     )
   })

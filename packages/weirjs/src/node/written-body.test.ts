@@ -3,6 +3,7 @@ import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 
 import { growthOf } from '../../test/support/memory-growth.ts'
+import { thinned } from '../../test/support/thinned.ts'
 import { WrittenBody } from './written-body.ts'
 
 const WRITER = { onTaken: () => {}, onEnd: () => {}, onClose: () => {} }
@@ -14,7 +15,7 @@ async function textOf(body: WrittenBody): Promise<string> {
 }
 
 test('pieces of one byte that wait cost what they have bytes', async () => {
-  const BYTES = 256 * 1024
+  const BYTES = thinned(256 * 1024)
   const fill = (): WrittenBody => {
     const body = new WrittenBody(WRITER)
     for (let i = 0; i < BYTES; i++) body.add(Buffer.of(97 + (i % 26)), null)

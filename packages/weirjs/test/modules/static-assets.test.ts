@@ -10,6 +10,7 @@ import { HttpServer, type InjectRequest } from '../../src/index.ts'
 import { type Assets, type StaticOptions, staticFiles } from '../../src/modules/static/index.ts'
 import { assetsOf } from '../../src/modules/static/sea-assets.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
+import { isThinned } from '../support/thinned.ts'
 
 const PAGE = '<!doctype html><title>page</title>'
 const FILES: Readonly<Record<string, string | Uint8Array>> = {
@@ -87,10 +88,12 @@ test('whatever is asked, files in memory answer as those of a directory, except 
     const body = response.text().replaceAll(/--[\w-]+/g, '--boundary')
     return { status: response.status, fields: fields.map(([name, value]) => [name, value.replace(/boundary=.*/, 'boundary')]).sort(), body }
   }
+  let tried = 0
   for (const url of urls)
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE'])
       for (const one of headers)
         for (const memory of memories) {
+          if (isThinned && tried++ % 5 > 0) continue
           const request = { url, method, headers: one }
           assert.deepEqual(await told(memory, request), await told(disk, request), JSON.stringify(request))
         }

@@ -213,5 +213,5 @@ test('nothing is sent that RFC 9111 forbids', async () => {
     }),
     { numRuns: thinned(400) },
   )
-  assert.ok(hits > thinned(50), `${hits} responses came from the cache`)
+  assert.ok(hits > thinned(10), `${hits} responses came from the cache`)
 })

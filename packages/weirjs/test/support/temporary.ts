@@ -2,6 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -9,8 +10,8 @@ import type { TestContext } from 'node:test'
 /** An empty directory, removed when the test ends. */
 export function temporaryDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'weir-test-'))
-  // What the test has started may still write a last file.
-  t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }))
+  // What the test has started may still write a last file. The variant that blocks would not look for it again.
+  t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
   return directory
 }
 
