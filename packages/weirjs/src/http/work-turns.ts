@@ -59,3 +59,17 @@ const WORK_OF_RESPONSE = 8
 export function turnAfterWait(from: string): Promise<void> | null {
   return workTurns.take(from, WORK_OF_RESPONSE)
 }
+
+/** A gathered body is parsed as a whole, which takes several times as long as handling a message: a list of 64 KiB may have 20,000 empty objects. */
+export const BYTES_OF_WORK = 256
+
+/**
+ * For a request whose body is complete: when its handler may be called. Many clients may each hold back the last byte of a body.
+ * @returns null: now
+ */
+export function turnOfBody({ clientAddress }: { readonly clientAddress: string }, bytes: number): Promise<void> | null {
+  const work = bytes / BYTES_OF_WORK
+  if (workTurns.isOver) return workTurns.take(networkOf(clientAddress), work)
+  workTurns.spend(work)
+  return null
+}

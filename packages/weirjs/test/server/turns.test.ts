@@ -356,6 +356,37 @@ for (const { what, options, bytes } of bodies)
     assert.ok(turns.most <= PARTS * ROWS * PIECES + CLIENTS, `${turns.most} in one turn`)
   })
 
+/** How many bytes of bodies handlers get in one part of a turn, by docs/limits.md. */
+const PARSED_BYTES = 256 * 1024
+const body = Buffer.alloc(40_000, 'x')
+
+for (const { what, options, bytes } of [
+  { what: 'HTTP/1.1', options: {}, bytes: Buffer.from(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`) },
+  {
+    what: 'HTTP/2',
+    options: { http2: 'cleartext' as const },
+    bytes: Buffer.concat([
+      PREFACE,
+      encodeFrame(SETTINGS, 0, 0),
+      post2,
+      ...[0, 10_000, 20_000, 30_000].map((at) => encodeFrame(DATA, at === 30_000 ? END_STREAM : 0, 1, body.subarray(at, at + 10_000))),
+    ]),
+  },
+])
+  test(`${what}, bodies of many connections: few reach their handlers in one turn`, async (t) => {
+    const turns = new Turns(t)
+    const lengths = new Set<number>()
+    await beginAll(t, options, bytes, (server) =>
+      server.mapPost('/', (_, { request }) => {
+        lengths.add(request.bodyLength)
+        turns.count()
+      }),
+    )
+    await eventually(() => turns.all === CLIENTS, 'all requests')
+    assert.deepEqual([...lengths], [body.length])
+    assert.ok(turns.most <= PARTS * Math.ceil(PARSED_BYTES / body.length), `${turns.most} in one turn`)
+  })
+
 test('tables whose rows take long to make share a turn, however many clients ask for one at once', async (t) => {
   const turns = new Turns(t)
   const server = new HttpServer({ logger: null })

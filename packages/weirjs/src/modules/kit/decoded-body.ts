@@ -5,12 +5,10 @@ import { Buffer } from 'node:buffer'
 
 import { networkOf } from '../../formats/client-network.ts'
 import { type FieldList, FORM, RequestBody, STREAMED } from '../../http/body/body.ts'
-import { workTurns } from '../../http/work-turns.ts'
+import { BYTES_OF_WORK, workTurns } from '../../http/work-turns.ts'
 
 /** The end of a smaller body does not wait for a turn: parsing it takes no longer than the rest of its request. */
 const LARGE_BYTES = 4 * 1024
-/** Parsing a body takes several times as long as handling a message of the same size: a list of 64 KiB may have 20,000 empty objects. */
-const BYTES_OF_WORK = 256
 
 /** Decodes a body, for `decodeBody` of an exchange. Its members are called until it has finished or failed, and `release` is called in any case. */
 export interface BodyDecoder {

@@ -5,7 +5,6 @@
 //   ResponseWriter ◀── response-sender.ts ─┘                         the content of the response, whole or in pieces
 //
 // It always ends in the same order: the handler settles, the response is handed over, the request expires. Nothing of a request is used after that.
-// One object may serve many requests, one after another.
 
 import { clientGone, PayloadTooLargeError, WeirError } from '../../base/errors.ts'
 import { type BodyEngine, type FieldList, GATHERED, type RequestBody } from '../../http/body/body.ts'
@@ -15,6 +14,7 @@ import { causeOf, expireRequest, isEndedBy } from '../../http/request/request.ts
 import { fieldsBelow, placeBelow } from '../../http/response/base-path-fields.ts'
 import { problemFor } from '../../http/response/error-problem.ts'
 import { OutgoingResponse } from '../../http/response/outgoing-response.ts'
+import { turnOfBody } from '../../http/work-turns.ts'
 import type { Head } from '../../wire/head/head.ts'
 
 import type { Recording } from '../observe/recording.ts'
@@ -125,7 +125,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     else {
       this.#admit(head)
       if (head.contentLength === 0 || this.request === state.WHOLE) {
-        if (this.work === state.NONE) this.#handle()
+        if (this.work === state.NONE) this.#begin()
       } else if (this.exchange !== null && (!this.#carrier.isPulled || this.work === state.NONE)) this.#resume()
     }
     this.#carrier.proceed()
@@ -156,7 +156,24 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     state.moveRequest(this, state.WHOLE)
     if (this.response < state.HANDED_OVER) this.deadlines.enter(phase.NONE)
     if (this.body !== null) this.body.finish(trailers)
-    if (this.work === state.NONE) this.#handle()
+    if (this.work === state.NONE && this.body === null) this.#handle()
+    else if (this.work === state.NONE) this.#begin()
+  }
+
+  /** All of the request has arrived, and nothing works on it. */
+  #begin(): void {
+    const turn = this.body === null ? null : turnOfBody(this.connection, this.#carrier.receivedBytes)
+    if (turn === null) this.#handle()
+    else this.#beginLater(turn)
+  }
+
+  #beginLater(turn: Promise<void>): void {
+    const { exchange } = this
+    this.#later(turn, () => {
+      if (exchange !== this.exchange || this.work !== state.NONE) return // its client has left
+      this.#handle()
+      this.#carrier.proceed()
+    })
   }
 
   #pause(): void {
@@ -180,7 +197,6 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.#resume()
   }
 
-  /** @param fields null for 100 */
   #interim(head: Head, status: number, fields: readonly string[] | null): boolean {
     if (fields === null) this.owesContinue = false
     const isSent = this.#carrier.interim(head, status, fields === null ? null : fieldsBelow(fields, head.basePath))
@@ -197,10 +213,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   // To the response.
 
-  /**
-   * Responds to a request that cannot continue, through the client's fault or because of a limit. A handler that is running still answers
-   * it itself, once a read of the body has failed.
-   */
+  /** Responds to a request that cannot continue. A handler that is running still answers it itself, once a read of the body has failed. */
   refuse(error: WeirError): void {
     const { exchange } = this
     if (exchange === null) return
@@ -212,9 +225,9 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   /** Answers in place of a handler whose time is over. @param elapsedMs since the last tick */
   checkRequest(elapsedMs: number): void {
     const { exchange } = this
-    const isSettled = exchange === null || this.work === state.SETTLED
-    const error = isSettled ? null : this.deadlines.checkRequest(elapsedMs, this.body?.isUnread === false)
-    if (isSettled || error === null) return
+    if (exchange === null || this.work === state.SETTLED) return
+    const error = this.deadlines.checkRequest(elapsedMs, this.body?.isUnread === false)
+    if (error === null) return
     this.deadlines.endRequest() // checked only once: the response may take time
     this.dropRest()
     const next = this.#supersede(exchange)
@@ -225,9 +238,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
 
   /** Gates, a handler or hooks may still run: nothing that they do from now on counts. */
   #supersede(exchange: Exchange): Exchange {
-    if (this.work === state.NONE) return exchange
-    this.exchange = exchange.renew()
-    return this.exchange
+    return this.work === state.NONE ? exchange : (this.exchange = exchange.renew())
   }
 
   #refuse(exchange: Exchange, error: Error): void {
@@ -363,8 +374,6 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.#carrier.cut(error)
   }
 
-  // Interruptions.
-
   /** Tells the code that works on the request that its result is no longer needed. */
   interrupt(error: Error): void {
     this.body?.fail(error)
@@ -425,12 +434,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
     this.#expire()
   }
 
-  // Time.
-
-  /**
-   * Ends what has taken too long. For carriers with one exchange.
-   * @param waits whether anything waits for the client to read it @param progress see `Deadlines.checkWrite` @param clientMs see `checkPhase`
-   */
+  /** Ends what has taken too long, for carriers with one exchange. The parameters are those of `checkWrite` and `checkPhase` of `Deadlines`. */
   tick(elapsedMs: number, waits: boolean, progress: number, clientMs: number = elapsedMs): void {
     const late = this.deadlines.checkWrite(elapsedMs, waits, progress)
     const slow = this.deadlines.checkPhase(clientMs)
