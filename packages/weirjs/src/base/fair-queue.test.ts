@@ -171,6 +171,30 @@ test('clients take turns of the event loop, however much one of them sends', asy
   assert.equal(turns.isOver, false)
 })
 
+test('a turn whose work takes long is over by the time', async (t) => {
+  let now = 1_000
+  t.mock.method(performance, 'now', () => now)
+  const turns = FairQueue.turns(1024, 2, 25)
+  turns.spend(1) // less than the grain
+  now += 26
+  turns.spend(1)
+  assert.equal(turns.isOver, false, 'its time begins here')
+  now += 26
+  turns.spend(1)
+  assert.equal(turns.isOver, true)
+  const gone: string[] = []
+  for (const name of ['first', 'second', 'third', 'fourth'])
+    turns.wait('a', () => {
+      gone.push(name)
+      turns.spend(2)
+      now += 20
+    })
+  await nextTurn()
+  assert.deepEqual(gone, ['first', 'second', 'third'])
+  await nextTurn()
+  assert.equal(gone.at(-1), 'fourth')
+})
+
 test('who waits again during a turn does so for the next one', async () => {
   const turns = FairQueue.turns(1)
   const gone: string[] = []

@@ -24,12 +24,14 @@ export class FairQueue<T> {
    * Shares the work of each turn of the event loop among all clients of the process: a client that causes much work waits for the others.
    * @param perTurn how much work one turn may do, in any unit
    * @param grain up to this much work is counted over several turns: to end each of them costs more than such work
+   * @param mostMs a turn that has taken this long since work was first counted in it is over, too
    * @returns `isOver`: whether this turn has done its work; `spend` counts work; `wait` calls `begin` in a later turn, and `run` in this one, if it is
    * not over; `take` counts work once its turn has come, which is now for null
    */
   static turns(
     perTurn: number,
     grain = 0,
+    mostMs: number = Number.POSITIVE_INFINITY,
   ): {
     readonly isOver: boolean
     spend(work: number): void
@@ -40,9 +42,12 @@ export class FairQueue<T> {
     const waiting = new FairQueue<() => void>()
     let left = perTurn
     let isPlanned = false
+    let begunAt = 0
     const plan = (): void => {
-      if (!isPlanned) setImmediate(beginTurn)
+      if (isPlanned) return
       isPlanned = true
+      begunAt = performance.now()
+      setImmediate(beginTurn)
     }
     const beginTurn = (): void => {
       isPlanned = false
@@ -56,7 +61,9 @@ export class FairQueue<T> {
     }
     const spend = (work: number): void => {
       left -= work
-      if (perTurn - left >= grain) plan()
+      if (perTurn - left < grain) return
+      plan()
+      if (mostMs < Number.POSITIVE_INFINITY && performance.now() - begunAt > mostMs) left = Math.min(left, 0)
     }
     const wait = (from: string, begin: () => void): void => {
       // Any client may have begun the turn, and `begin` may call code of the program, which finds its client in an AsyncLocalStorage.

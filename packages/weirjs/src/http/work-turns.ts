@@ -6,9 +6,9 @@ import { networkOf } from '../formats/client-network.ts'
 
 /**
  * How much all connections together read in one turn, and what is done in the same turns. With less, each turn of a busy server would wait for the
- * next: 64 connections that pipeline 16 requests each ask for a MiB.
+ * next: 64 connections that pipeline 16 requests each ask for a MiB. Requests whose handlers and policies take long end a turn by the time.
  */
-export const requestTurns: ReturnType<typeof FairQueue.turns> = FairQueue.turns(1536 * 1024)
+export const requestTurns: ReturnType<typeof FairQueue.turns> = FairQueue.turns(1536 * 1024, 0, 25)
 /** Work that `requestTurns` do not know of yet: to tell them of each request would plan a callback in each turn of the event loop. */
 export const untold = { work: 0 }
 /** From so much on, each connection asks for each request whether it may read on. */
