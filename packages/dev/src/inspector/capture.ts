@@ -11,6 +11,10 @@ import { SocketMessages } from './socket-messages.ts'
 
 /** How much of a head is kept. */
 const MOST_HEAD_CHARS = 64 * 1024
+/** When exceeded, the secrets of further fields of a head are not looked for elsewhere: each costs a search of the whole exchange. */
+const MOST_HEAD_SECRETS = 500
+/** What a millisecond of making an entry counts among what is read in a turn of the event loop, which takes about 20 ms. */
+const WORK_OF_MS = 75_000
 const MOST_CAUSES = 5
 const MOST_ERROR_CHARS = 4_000
 
@@ -165,7 +169,13 @@ export class Capture implements ExchangeObserver {
       this.#masking.refresh()
       this.#knownRoutes.add(route)
     }
-    this.#list.add(this.#entryOf(record, kind === 'request' ? draft! : null, ''))
+    // What clients send at the same time is read, and so kept, in several turns of the event loop.
+    const kept = exchange(session).whileReading(() => {
+      const start = performance.now()
+      this.#list.add(this.#entryOf(record, kind === 'request' ? draft! : null, ''))
+      return WORK_OF_MS * (performance.now() - start)
+    })
+    kept?.catch((error: Error) => process.emitWarning(error))
   }
 
   #entryOf(record: ExchangeRecord, draft: Draft | null, refused: string): Entry {
@@ -228,9 +238,9 @@ export class Capture implements ExchangeObserver {
     let head = `${firstLine}\r\n`
     for (const [name, value] of fields) {
       if (head.length > MOST_HEAD_CHARS) break
-      const { text, secrets } = this.#masking.field(name, value)
-      found.push(...secrets)
-      head += `${name}: ${text}\r\n`
+      const masked = this.#masking.field(name, value)
+      if (found.length < MOST_HEAD_SECRETS) found.push(...masked.secrets)
+      head += `${name}: ${masked.text}\r\n`
     }
     return { head, secrets: found }
   }

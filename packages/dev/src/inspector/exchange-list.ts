@@ -3,6 +3,7 @@
 import { keepNewest } from 'weirjs/kit'
 
 import { type Entry, type Summary, sizeOf, summaryOf } from './entry.ts'
+import { MESSAGES_BYTES, type SocketMessages } from './socket-messages.ts'
 
 /** How much memory all exchanges may take. */
 const MOST_BYTES = 32 * 1024 * 1024
@@ -25,6 +26,8 @@ export class ExchangeList {
   /** The oldest first. */
   readonly #entries: Entry[] = []
   #bytes = 0
+  /** The messages of WebSockets whose first row is gone, for the row of their end. The oldest first. */
+  readonly #unlisted = new Set<SocketMessages>()
   readonly #byRequest = new Map<string, Entry>()
   /** Lines of requests that are still in progress. */
   readonly #early = new Map<string, string[]>()
@@ -55,14 +58,26 @@ export class ExchangeList {
     }
     this.#entries.push(entry)
     this.#bytes += sizeOf(entry)
+    if (entry.messages !== null && this.#unlisted.delete(entry.messages)) this.#bytes -= MESSAGES_BYTES
     while (this.#entries.length > this.#max || (this.#bytes > MOST_BYTES && this.#entries.length > 1)) this.#drop()
     if (this.#watchers.size > 0) this.#tell({ kind: 'exchange', summary: summaryOf(entry) })
   }
 
   #drop(): void {
+    const [unlisted] = this.#unlisted
+    if (unlisted !== undefined && this.#entries.length <= this.#max) {
+      this.#unlisted.delete(unlisted)
+      this.#bytes -= MESSAGES_BYTES
+      unlisted.stop()
+      return
+    }
     const entry = this.#entries.shift()!
     this.#bytes -= sizeOf(entry)
     if (entry.requestId !== null && this.#byRequest.get(entry.requestId) === entry) this.#byRequest.delete(entry.requestId)
+    const { kind, messages } = entry
+    if (kind !== 'request' || messages === null || this.#entries.some((other) => other.messages === messages)) return
+    this.#unlisted.add(messages)
+    this.#bytes += MESSAGES_BYTES
   }
 
   /** Adds a line of a log to the exchange that it is about. */
@@ -82,8 +97,9 @@ export class ExchangeList {
   }
 
   clear(): void {
+    for (const { messages } of this.#entries) if (messages !== null) this.#unlisted.add(messages)
+    this.#bytes = this.#unlisted.size * MESSAGES_BYTES
     this.#entries.length = 0
-    this.#bytes = 0
     this.#byRequest.clear()
     this.#early.clear()
     this.#tell({ kind: 'reload' })

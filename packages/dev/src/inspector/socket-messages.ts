@@ -32,6 +32,7 @@ export class SocketMessages {
   readonly kept: KeptMessage[] = []
   /** How many there have been. */
   count = 0
+  #isOver = false
 
   /** @param findSecrets finds the secrets of the request */
   constructor(masking: dev.Masking, findSecrets: () => readonly string[]) {
@@ -39,8 +40,15 @@ export class SocketMessages {
     this.#findSecrets = findSecrets
   }
 
+  /** Keeps no more of them: others take the memory. */
+  stop(): void {
+    this.#isOver = true
+    this.kept.length = 0
+  }
+
   add(isFromClient: boolean, data: string | Uint8Array): void {
     this.count++
+    if (this.#isOver) return
     const { length } = data
     const isBinary = typeof data !== 'string'
     // Bytes have one character each, so that the names of secrets are found in them.

@@ -6,10 +6,11 @@
 /** V8 takes linear time for texts of up to this length. */
 const SHORT = 250
 
-/** Replaces each occurrence of `sought` in `text`, from the left, like `replaceAll`. */
-export function replaceEach(text: string, sought: string, replacement: string): string {
+/** Replaces each occurrence of `sought` in `text`, from the left, like `replaceAll`. @param replacementOf called where there is one */
+export function replaceEach(text: string, sought: string, replacementOf: (sought: string) => string): string {
   const first = text.indexOf(sought.slice(0, SHORT))
   if (first === -1) return text
+  const replacement = replacementOf(sought)
   return sought.length <= SHORT ? text.replaceAll(sought, () => replacement) : replaceLong(text, sought, replacement, first)
 }
 

@@ -10,7 +10,7 @@ import { maskOf, type Range } from './ranges.ts'
 export function withoutRepeated(text: string, secrets: readonly string[]): string {
   let result = text
   // The longest first: a shorter one may be a part of it.
-  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) result = replaceEach(result, secret, maskOf(secret))
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) result = replaceEach(result, secret, maskOf)
   return result
 }
 

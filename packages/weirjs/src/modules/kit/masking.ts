@@ -11,12 +11,26 @@ import { refusedHeadSecrets } from '../../formats/masking/refused-head.ts'
 import { repeatable, withoutRepeated } from '../../formats/masking/repeated.ts'
 import type { SecretSegments } from '../../formats/masking/secret-segments.ts'
 import type { SecretNames } from '../../formats/masking/secret-words.ts'
+import { workTurns } from '../../http/work-turns.ts'
 import { BODY_DATA, ChunkDecoder } from '../../wire/http1/chunked.ts'
 
 /** A text without its secrets, and what they were: the rest of the exchange may repeat them. */
 export interface MaskedText {
   readonly text: string
+  /** In all forms in which they may be repeated, which are made where they are asked for. */
   readonly secrets: readonly string[]
+}
+
+/** What a millisecond counts: the work of a turn takes about 20 ms. Clients decide how many secrets there are, and how many messages in a turn. */
+const WORK_OF_MS = 50
+
+function measured<T>(mask: () => T): T {
+  const start = performance.now()
+  try {
+    return mask()
+  } finally {
+    workTurns.spend(WORK_OF_MS * (performance.now() - start))
+  }
 }
 
 /** Replaces secrets by letters and digits of the same length, so that lengths, cuts and grammars stay as they are. */
@@ -62,6 +76,10 @@ class DeclaredMasking implements Masking {
   }
 
   request(text: string, isRefused: boolean): MaskedText | null {
+    return measured(() => this.#request(text, isRefused))
+  }
+
+  #request(text: string, isRefused: boolean): MaskedText | null {
     this.#declared.refresh()
     const { names, segments } = this.#declared
     // Any part of it may be secret, so its secrets are not looked for elsewhere.
@@ -105,11 +123,11 @@ class DeclaredMasking implements Masking {
   }
 
   body(text: string, contentType: string | null): MaskedText {
-    return maskedText(text, bodySecrets(text, contentType, this.#declared.names))
+    return measured(() => maskedText(text, bodySecrets(text, contentType, this.#declared.names)))
   }
 
   without(text: string, secrets: readonly string[]): string {
-    return withoutRepeated(text, secrets)
+    return measured(() => withoutRepeated(text, secrets))
   }
 
   isSecret(name: string): boolean {
@@ -140,7 +158,13 @@ class DeclaredMasking implements Masking {
 }
 
 function maskedText(text: string, ranges: readonly Range[]): MaskedText {
-  return ranges.length === 0 ? { text, secrets: [] } : { text: masked(text, ranges), secrets: repeatable(text, ranges) }
+  if (ranges.length === 0) return { text, secrets: [] }
+  return {
+    text: masked(text, ranges),
+    get secrets() {
+      return measured(() => repeatable(text, ranges))
+    },
+  }
 }
 
 /** What ends a line, and blanks before it, are not part of a value. */
