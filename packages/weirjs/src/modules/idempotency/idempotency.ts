@@ -252,6 +252,7 @@ export class Idempotency implements Policy {
     const handle = exchange(session)
     const { fields } = handle.response
     const before = fields === null ? null : [...fields]
+    const isOpen = this.#scope === 'principal' && session.principal === null
     let response: HttpResponse
     try {
       response = await next()
@@ -266,7 +267,7 @@ export class Idempotency implements Policy {
       await this.#forgetting.forget(id, token, clock)
       return response
     }
-    const outcome = await this.#outcomeOf(handle, response, before).catch(async (error: unknown) => {
+    const outcome = await this.#outcomeOf(handle, response, before, isOpen).catch(async (error: unknown) => {
       await this.#leaveUnknown(id, token)
       throw error
     })
@@ -280,12 +281,15 @@ export class Idempotency implements Policy {
     await this.#store.abandon(id, token, 'unknown').catch((error: unknown) => this.#onError(error, 'abandon'))
   }
 
-  async #outcomeOf(exchange: ExchangeHandle, response: HttpResponse, before: readonly string[] | null): Promise<string> {
+  /** @param isOpen whether any client without a principal may use the key */
+  async #outcomeOf(exchange: ExchangeHandle, response: HttpResponse, before: readonly string[] | null, isOpen: boolean): Promise<string> {
     const outgoing = responseHandle(response)
     // The server has answered in the meantime, because time was up, and has dropped the response of the handler.
     if (outgoing.isTaken || exchange.isAnswered || outgoing.trailers?.areAnnounced === true) return NOT_KEPT
     const gathered = await KeptResponse.gather(outgoing, this.#maxResponseSize, () => false)
     if (gathered === null || 'later' in gathered || outgoing.trailers?.areUnannounced === true) return NOT_KEPT
+    // Code inside has found out who the client is.
+    if (isOpen && exchange.session.principal !== null) return NOT_KEPT
     const kept = KeptResponse.of(outgoing, before, gathered.whole)
     const fields = kept.fields.flatMap((name, i) => (i % 2 === 1 || NEVER_KEPT.test(name) ? [] : [name, kept.fields[i + 1]!]))
     return JSON.stringify(kept.with({ fields }).pack())

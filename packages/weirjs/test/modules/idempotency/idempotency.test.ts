@@ -123,6 +123,29 @@ test('keys are those of one principal, and of one origin', async () => {
   assert.equal(runs(), 5)
 })
 
+test('a response for a principal that was found out inside is for no one else with the key', async () => {
+  const policy = idempotency()
+  const own = idempotency({ scope: ({ request }) => request.header('x-user') ?? '' })
+  const server = new HttpServer({ logger: null })
+  for (const [path, used] of Object.entries({ '/own': own, '/orders': policy })) {
+    const group = server.group(path).use(used)
+    group.use((session, next) => {
+      const id = session.request.header('x-user')
+      if (id !== null) session.principal = { id }
+      return next()
+    })
+    group.mapPost('', (_, { principal }) => ({ secret: principal }))
+  }
+  const post = async (url: string, user?: string): Promise<unknown[]> => {
+    const headers = { 'Idempotency-Key': KEY, ...(user !== undefined && { 'X-User': user }) }
+    const response = await server.inject({ method: 'POST', url, headers })
+    return [response.status, response.status === 200 ? response.text() : codeOf(response)]
+  }
+  assert.deepEqual(await post('/orders', 'ann'), [200, '{"secret":{"id":"ann"}}'])
+  for (const user of ['bob', 'ann', undefined]) assert.deepEqual(await post('/orders', user), [409, 'WEIR_IDEMPOTENCY_NOT_KEPT'])
+  for (const user of ['ann', 'bob', 'ann', 'bob']) assert.deepEqual(await post('/own', user), [200, `{"secret":{"id":"${user}"}}`])
+})
+
 test('a key is for one path of the application, where a proxy states several', async () => {
   const server = new HttpServer({ logger: null, basePath: 'x-forwarded-prefix', proxies: { trust: ['loopback'] } })
   let runs = 0
