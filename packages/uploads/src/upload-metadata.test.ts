@@ -22,6 +22,12 @@ test('refuses what is no list of pairs', () => {
     assert.equal(readMetadata(text), null, text)
 })
 
+test('reads up to 64 pairs', () => {
+  const pairs = Array.from({ length: 65 }, (_, i) => `k${i} YQ==`)
+  assert.equal(readMetadata(pairs.slice(1).join(','))?.size, 64)
+  assert.equal(readMetadata(pairs.join(',')), null)
+})
+
 test('takes the name of a file from Content-Disposition', () => {
   const nameIn = (disposition: string): string | undefined => readMetadata(metadataOfFields(null, disposition))?.get('filename')
   assert.equal(nameIn('inline; filename="a b.txt"'), 'a b.txt')

@@ -42,7 +42,9 @@ export async function* follow<A extends Answer>(
     try {
       const { id = '' } = seen
       // A field carries bytes, and the id is sent in UTF-8.
-      const headers: Record<string, string> = id === '' ? {} : { 'Last-Event-ID': String.fromCharCode(...new TextEncoder().encode(id)) }
+      const bytes = new TextEncoder().encode(id)
+      const sent = bytes.reduce((text, byte) => text + String.fromCharCode(byte), '') // a server may choose more bytes than a call takes arguments
+      const headers: Record<string, string> = id === '' ? {} : { 'Last-Event-ID': sent }
       const answer = await call({ headers, ...(signal && { signal }) })
       if (answer.status === 204) return
       const events = answer.body as AsyncGenerator<ServerEvent> | undefined

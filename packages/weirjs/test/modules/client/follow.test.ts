@@ -1,6 +1,7 @@
 // follow: a stream of events through breaks, typed by the contract.
 
 import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 
 import { HttpError, HttpServer, type HttpSession, t } from '../../../src/index.ts'
@@ -44,6 +45,21 @@ test('it goes on after the last event when a stream ends, and ends with 204', as
   }
   assert.deepEqual(numbers, [1, 2, 3])
   assert.deepEqual(seen, [null, '2', 'drei é 3', 'drei é 3'], 'an id in UTF-8, and one that an empty stream does not forget')
+})
+
+test('it sends an id of any length', async () => {
+  const { shop } = play()
+  const id = 'é'.repeat(100_000)
+  let sent: string | undefined
+  const ended = follow(
+    ({ headers }) => {
+      sent = headers['Last-Event-ID']
+      return shop.ticks({})
+    },
+    { lastEventId: id },
+  )
+  for await (const _ of ended) assert.fail('there are no events')
+  assert.equal(Buffer.from(sent!, 'latin1').toString(), id)
 })
 
 test('it goes on when a stream breaks, and while the server is away', async () => {
