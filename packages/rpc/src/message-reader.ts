@@ -118,7 +118,7 @@ export class MessageReader implements AsyncIterableIterator<Message, undefined, 
     if (this.#isPaused && this.#frames.size < MOST_AHEAD) this.#demand()
     const isTurn = ++this.#inARow % IN_A_ROW === 0
     if (!isTurn && !isPromise(result)) return Promise.resolve(result)
-    const later = isTurn ? new Promise<Result>((resolve) => setImmediate(resolve, result)) : (result as Promise<Result>)
+    const later = isTurn ? inNextTurn(result) : (result as Promise<Result>)
     return this.#busy === null ? this.#hold(later) : later
   }
 
@@ -195,4 +195,10 @@ export class MessageReader implements AsyncIterableIterator<Message, undefined, 
     this.#serve()
     return Promise.resolve(DONE)
   }
+}
+
+/** A failure waits for its turn, too, and Node would end the process for a rejection that nothing handles until then. */
+function inNextTurn(result: Result | Promise<Result>): Promise<Result> {
+  if (isPromise(result)) (result as Promise<Result>).catch(() => {})
+  return new Promise((resolve) => setImmediate(resolve, result))
 }

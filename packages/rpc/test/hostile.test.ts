@@ -74,6 +74,28 @@ test('messages in a row let other connections have their turn, in both direction
   for (const turns of [read, made]) assert.ok(turns >= 10, `${turns} turns`)
 })
 
+test('a message that is not valid fails its call only, wherever it is in a row', async () => {
+  let failed = 0
+  const server = serverOf({
+    async gather(requests) {
+      try {
+        for await (const _ of requests);
+      } catch (error) {
+        failed++
+        throw error
+      }
+      return {}
+    },
+  })
+  const counts = [0, 62, 63, 64, 127] // a row has 64
+  for (const count of counts) {
+    const body = Buffer.concat([...Array.from({ length: count }, () => frame(0, echo('a'))), frame(7, echo('a'))])
+    const response = await post(server, 'Gather', body, { 'Content-Type': 'application/grpc-web+proto' })
+    assert.equal(response.headers.get('grpc-status') ?? /grpc-status: ?(\d+)/.exec(response.text())?.[1], '3', `after ${count}`)
+  }
+  assert.equal(failed, counts.length)
+})
+
 test('fields that a message does not declare are left out', async () => {
   let got: EchoRequest | null = null
   const server = serverOf({
