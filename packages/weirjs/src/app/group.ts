@@ -328,8 +328,8 @@ export abstract class RouteGroup<P extends string = string, D = NoDeclaration> {
     const policy = checkPolicy(owner, usable)
     if (!this.#scope.use(policy)) {
       const why =
-        policy.name === 'csrf'
-          ? ': if sessions() has added it, give it `csrf: false`, or the options of csrf()'
+        policy.name === 'csrf' || policy.name === 'sessions'
+          ? ': beside csrf(), give sessions() `csrf: false`, or the options of csrf(); a second sessions() needs its own group'
           : ': leave one out, or give each a name of its own'
       throw invalid(owner, `there already is a policy ${JSON.stringify(policy.name)} at this level${why}`)
     }

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { chaos } from '../../../dev/src/index.ts'
 import { bytesOf } from '../../src/http/response/byte-source.ts'
 import { Controller, fields, HttpError, HttpResponse, HttpServer, Route, saveTo } from '../../src/index.ts'
-import { sse } from '../../src/modules/sse/index.ts'
+import { ResumableStreams, sse } from '../../src/modules/sse/index.ts'
 import { connect } from '../../src/testing/index.ts'
 import { failureIn } from '../support/failure-in.ts'
 
@@ -290,6 +290,24 @@ test('the error states what was expected and what was passed: a list as source o
       failure!.message!,
       /a channel, an async iterable or a function that returns one, not (?:an array|a string|undefined|an object)/,
     )
+  }
+})
+
+test('the error states what was expected and what was passed: a function that makes no events', async () => {
+  async function* events() {
+    yield 'never'
+  }
+  const refusal = /the function must return an async iterable, not (?:a Promise|undefined|an array): write async function\*$/
+  for (const make of [async () => events(), () => {}, () => ['a']] as never[]) {
+    const errors: unknown[] = []
+    const streams = new ResumableStreams({ onError: (error) => errors.push(error) })
+    const failing = new HttpServer({ logger: { error: (_, error) => void errors.push(error) } })
+    failing.mapGet('/direct', (_, session) => sse(session, make))
+    failing.mapGet('/resumable', (_, session) => sse(session, streams.resumable('key', make)))
+    assert.equal((await failing.inject('/direct')).status, 500)
+    assert.match((await failing.inject('/resumable')).text(), /"reason":"failed"/)
+    assert.equal(errors.length, 2)
+    for (const error of errors) assert.match((error as Error).message, refusal)
   }
 })
 

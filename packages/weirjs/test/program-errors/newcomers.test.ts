@@ -51,11 +51,18 @@ const MISTAKES: ReadonlyArray<readonly [make: () => unknown, message: string]> =
   ],
   [
     () => new HttpServer({ logger: null }).use(sessions({ store: memorySessions() })).use(csrf()),
-    'use(): there already is a policy "csrf" at this level: if sessions() has added it, give it `csrf: false`, or the options of csrf()',
+    'use(): there already is a policy "csrf" at this level: beside csrf(), give sessions() `csrf: false`, or the options of csrf(); a second sessions() needs its own group',
   ],
   [
     () => new HttpServer({ logger: null }).use(csrf()).use(sessions({ store: memorySessions() })),
-    'use(): there already is a policy "csrf" at this level: if sessions() has added it, give it `csrf: false`, or the options of csrf()',
+    'use(): there already is a policy "csrf" at this level: beside csrf(), give sessions() `csrf: false`, or the options of csrf(); a second sessions() needs its own group',
+  ],
+  [
+    () =>
+      new HttpServer({ logger: null })
+        .use(sessions({ store: memorySessions() }))
+        .use(sessions({ store: memorySessions(), name: 'staff', csrf: false })),
+    'use(): there already is a policy "sessions" at this level: beside csrf(), give sessions() `csrf: false`, or the options of csrf(); a second sessions() needs its own group',
   ],
   [
     () => new HttpServer({ limits: { maxRequestBodySize: untyped('25mb') } }),

@@ -5,6 +5,7 @@ import type { Duration } from '../../base/duration.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { duration } from '../../base/option-kinds.ts'
+import { invalid } from '../../base/options.ts'
 import { jsonTextOf } from '../../http/json-engine.ts'
 
 /** An event. Every member is optional. */
@@ -33,6 +34,12 @@ export class EncodedEvent {
     this.bytes = Buffer.from(encodeEvent(event))
     this.id = (typeof event === 'string' ? undefined : event.id) ?? null
   }
+}
+
+/** What a function of the program has made. @throws WEIR_OPTION_INVALID for anything but an async iterable, such as a promise of one */
+export function madeEvents<Events extends AsyncIterable<unknown>>(owner: string, made: Events): Events {
+  if (typeof made?.[Symbol.asyncIterator] === 'function') return made
+  throw invalid(owner, `the function must return an async iterable, not ${kindOf(made)}: write async function*`)
 }
 
 /** What an event costs in a queue in addition to its bytes, which all queues share. */

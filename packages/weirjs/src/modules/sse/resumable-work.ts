@@ -7,6 +7,7 @@ import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
 import { FairQueue } from '../../base/fair-queue.ts'
 import { problemFor } from '../../http/response/error-problem.ts'
+import { madeEvents } from './event.ts'
 import type { RelayEvent } from './event-envelope.ts'
 import { RELAY_EVENT_RULES } from './relay-channel.ts'
 import { type End, type EndReason, type Said, storedEvent } from './resumable-message.ts'
@@ -119,7 +120,7 @@ export class Work {
   async #run(start: Start): Promise<void> {
     const { kept, client } = this.#settings
     try {
-      for await (const event of start(this.#ending.signal, kept)) {
+      for await (const event of madeEvents('resumable', start(this.#ending.signal, kept))) {
         if (this.#isOver) return
         this.#say(typeof event === 'string' ? { data: event } : event)
         if (this.#pending.length >= MOST_PENDING) await new Promise<void>((resolve) => (this.#onRoom = resolve))

@@ -10,7 +10,7 @@ import { onStop } from '../../app/shutdown-listeners.ts'
 import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
 import { ContentReader } from '../kit/content-reader.ts'
 import { ClientQueue } from './client-queue.ts'
-import { EncodedEvent, encodeEvent, type SseEvent } from './event.ts'
+import { EncodedEvent, encodeEvent, madeEvents, type SseEvent } from './event.ts'
 import { countStream } from './open-streams.ts'
 import { ResumableClient } from './resumable-client.ts'
 import { ResumingClient } from './resuming-client.ts'
@@ -128,7 +128,7 @@ export class SseStream implements AsyncIterableIterator<Piece> {
     const source = this.#source
     if (typeof source !== 'function') return Symbol.asyncIterator in source ? source : source.open()
     this.#ending = new AbortController()
-    return source(this.#ending.signal)
+    return madeEvents('sse', source(this.#ending.signal))
   }
 
   #ask(items: AsyncIterator<SourceItem>): void {
