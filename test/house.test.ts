@@ -72,6 +72,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   modules: [
     ['kit'],
+    ['auth/principal-cookie.ts'],
     [
       'auth/authorization.ts',
       'auth/principal-key.ts',

@@ -13,6 +13,7 @@ import { responseHandle } from '../kit/response.ts'
 
 import { decide, refuseAnonymous } from './decide.ts'
 import { type Allows, type AuthDescription, type AuthSettings, checkPlan, noteAuth, type Plan, planOf } from './plan.ts'
+import { principalCookieOf } from './principal-cookie.ts'
 import { checkLacks } from './principal-order.ts'
 import { unauthenticated } from './refusals.ts'
 import { type Requirements, requirements } from './requirements.ts'
@@ -158,7 +159,7 @@ interface PrincipalReader<P extends AnyPrincipal> {
 function principalReader<P extends AnyPrincipal>(schemes: readonly Scheme[]): PrincipalReader<P> {
   const read = ({ principal }: HttpSession): P | null => {
     const one = principal as P | null
-    return schemes.some(({ name }) => name === one?.scheme) ? one : null
+    return one !== null && schemes.some((scheme) => isOf(scheme, one)) ? one : null
   }
   const required = (session: HttpSession): P => {
     const principal = read(session)
@@ -166,6 +167,11 @@ function principalReader<P extends AnyPrincipal>(schemes: readonly Scheme[]): Pr
     return principal
   }
   return Object.freeze(Object.assign(read, { required }))
+}
+
+function isOf(scheme: Scheme, principal: AnyPrincipal): boolean {
+  const own = principalCookieOf(scheme)
+  return scheme.name === principal.scheme && (own === undefined || own === (principalCookieOf(principal) ?? own))
 }
 
 /** `auth(options)`, and requirements for any `auth`. */

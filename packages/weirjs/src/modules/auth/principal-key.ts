@@ -6,6 +6,7 @@ import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
+import { principalCookieOf } from './principal-cookie.ts'
 
 /** Longer keys are hashed, so that a bound on keys is one on memory. */
 const LONGEST = 256
@@ -35,8 +36,10 @@ function issuerOf(principal: unknown): string | null {
   return typeof claims?.iss === 'string' ? claims.iss : null
 }
 
-/** The name of the cookie after a blank; empty without the policy of a `sessions()`. */
+/** The name of the cookie after a blank. Of a copy of a principal, it is that of the policy `sessions` of the route; empty without one. */
 function sessionCookieOf(session: HttpSession): string {
+  const own = principalCookieOf(session.principal as object)
+  if (own !== undefined) return ` ${own}`
   const policy = exchange(session).policies.find(({ name }) => name === 'sessions')
   const { cookie } = Object(policy?.description) as { readonly cookie?: unknown }
   return typeof cookie === 'string' ? ` ${cookie}` : ''

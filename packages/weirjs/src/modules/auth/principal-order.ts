@@ -3,6 +3,8 @@
 import type { UsedPolicy } from '../../app/policies/policy.ts'
 import { WeirError } from '../../base/errors.ts'
 
+import { notePrincipalCookie } from './principal-cookie.ts'
+
 /** What policies that set `session.principal` state about themselves, and their names. */
 const SETTERS = new WeakMap<object, 'auth' | 'sessions'>()
 /** For each scheme, the function that returns what it lacks where it is used. */
@@ -10,16 +12,19 @@ const LACKS = new WeakMap<object, (policies: readonly UsedPolicy[]) => string | 
 
 /**
  * For modules: notes that a description belongs to a policy whose gate sets the principal.
- * @param description the object that `describe` of the policy returns each time, or a scheme whose principals it sets
+ * @param description the object that `describe` of the policy returns each time, or a scheme whose principals it sets, or such a principal
  * @param lack of a scheme: returns what it lacks where it is used with these policies, or null
+ * @param cookie of a scheme and its principals: the name of the cookie, if other schemes with the same name have others
  */
 export function notePrincipalSetter(
   description: object,
   name: 'auth' | 'sessions',
-  lack?: (policies: readonly UsedPolicy[]) => string | null,
+  lack: ((policies: readonly UsedPolicy[]) => string | null) | null = null,
+  cookie?: string,
 ): void {
   SETTERS.set(description, name)
-  if (lack !== undefined) LACKS.set(description, lack)
+  if (lack !== null) LACKS.set(description, lack)
+  if (cookie !== undefined) notePrincipalCookie(description, cookie)
 }
 
 /** @param schemes of an `auth` @param policies of a route around which it is used @param where names the route @throws WEIR_AUTH_SETUP */

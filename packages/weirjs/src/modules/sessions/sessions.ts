@@ -312,7 +312,8 @@ export class SessionsModule implements Sessions {
       description,
       ...(login !== undefined && { login: (session) => redirectToLogin(session, login) }),
     }
-    notePrincipalSetter(scheme, 'sessions', (policies) => (this.#isInstalled ? this.#lackOf(policies) : NOT_INSTALLED))
+    const lack = (policies: readonly UsedPolicy[]): string | null => (this.#isInstalled ? this.#lackOf(policies) : NOT_INSTALLED)
+    notePrincipalSetter(scheme, 'sessions', lack, description.name)
     return scheme
   }
 

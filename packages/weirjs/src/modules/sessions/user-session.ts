@@ -4,6 +4,7 @@ import { WeirError } from '../../base/errors.ts'
 import { kindOf } from '../../base/kind-of.ts'
 import { invalid } from '../../base/options.ts'
 import type { HttpSession } from '../../http/session.ts'
+import { notePrincipalSetter } from '../auth/principal-order.ts'
 import { exchange } from '../kit/exchange.ts'
 import type { ResponseHandle } from '../kit/response.ts'
 
@@ -136,6 +137,11 @@ export class OpenSession implements UserSession {
     this.#loaded = { record, kept }
     this.#state = record
     this.#id = idOf(kept.key, record)
+    if (record.principal !== null) this.#notePrincipal(record.principal)
+  }
+
+  #notePrincipal(principal: SessionPrincipal): void {
+    notePrincipalSetter(principal, 'sessions', null, this.#settings.forms.secure.name)
   }
 
   get principal(): SessionPrincipal | null {
@@ -179,6 +185,7 @@ export class OpenSession implements UserSession {
     const staysWith = before !== null && (before.principal === null || before.principal.id === principal.id)
     const isSame = before?.principal?.id === principal.id
     const rehearsed = Object.freeze({ ...principal, claims: claims.rehearse(principal.claims) })
+    this.#notePrincipal(rehearsed)
     // Another principal begins after the end of the session before.
     const startedAt = before === null || staysWith ? this.#beginning : this.#endOf(before)
     this.#change({ startedAt, principal: rehearsed, data: staysWith ? before.data : data.empty, extra })

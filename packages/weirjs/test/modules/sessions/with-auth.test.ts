@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { HttpServer } from '../../../src/index.ts'
+import { HttpServer, type HttpSession } from '../../../src/index.ts'
 import { apiKey, apiKeyDigest, auth } from '../../../src/modules/auth/index.ts'
 import { rateLimit } from '../../../src/modules/limits/index.ts'
-import { sessions } from '../../../src/modules/sessions/index.ts'
+import { memorySessions, type Sessions, sessions } from '../../../src/modules/sessions/index.ts'
 import { connect } from '../../../src/testing/index.ts'
 import { PLACES, SECURE_PEER, setCookies, WatchedStore } from '../../support/user-sessions.ts'
 
@@ -92,3 +92,34 @@ for (const [place, storeOf] of Object.entries(stores))
     await client.post('/session/in/2')
     assert.equal((await client.get('/session')).status, 200)
   })
+
+test('a principal of a sessions() is not one of another, whatever policy the route has', async () => {
+  const server = new HttpServer({ logger: null })
+  const limit = rateLimit({ quota: 2, window: '1h', key: 'principal' })
+  const [customers, staff] = ['session', 'staff'].map((name) => sessions({ store: memorySessions(), name })) as [Sessions, Sessions]
+  const forCustomers = auth({ schemes: [customers.scheme()] })
+  const forStaff = auth({ schemes: [staff.scheme()] })
+  const show = (_: unknown, session: HttpSession): unknown =>
+    [forCustomers, forStaff].map(({ principal }) => principal(session)?.id ?? null)
+  server.use(customers).mapPost('/in', (_, session) => customers.signIn(session, { id: '1' }))
+  server
+    .group('/enter')
+    .use(staff)
+    .mapPost('', (_, session) => staff.signIn(session, { id: '1' }))
+  server
+    .group('/shop')
+    .use(forCustomers)
+    .mapGet('', { use: [limit] }, show)
+  server
+    .group('/desk')
+    .use(forStaff)
+    .mapGet('', { use: [limit] }, show)
+  const client = connect(server, { cookies: true, peer: SECURE_PEER })
+  for (const path of ['/in', '/enter']) await client.post(path)
+  const get = async (path: string): Promise<unknown> => {
+    const response = await client.get(path)
+    return response.status === 200 ? response.json() : response.status
+  }
+  for (const expected of [['1', null], ['1', null], 429]) assert.deepEqual(await get('/shop'), expected)
+  for (const expected of [[null, '1'], [null, '1'], 429]) assert.deepEqual(await get('/desk'), expected)
+})
