@@ -25,6 +25,7 @@ import { Turns } from '../support/turns.ts'
 
 /** What a turn reads at most, by docs/limits.md. */
 const REQUESTS = 64
+const REQUESTS_OF_ALL = 1_536
 const HEAD_BYTES = 64 * 1024
 const BODY_BYTES = 1024 * 1024
 const RESPONSE_BYTES = 256 * 1024
@@ -168,6 +169,29 @@ test('HTTP/2, bodies that all lack a byte: few become complete in one turn', asy
   await eventually(() => turns.all === requests, 'all requests')
   const most = Math.ceil(BODY_BYTES / bytes)
   assert.ok(turns.most <= PARTS * most, `${turns.most} in one turn`)
+})
+
+test('HTTP/2, connections that all end at once: few of their requests end in one turn', async (t) => {
+  const turns = new Turns(t)
+  let begun = 0
+  const server = new HttpServer({ hosts: 'any', port: 0, http2: 'cleartext', logger: null })
+  server.mapGet('/', (_, { signal }) => {
+    begun++
+    return new Promise((resolve) => {
+      signal.addEventListener('abort', () => {
+        turns.count()
+        resolve('gone')
+      })
+    })
+  })
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const clients = await Promise.all(Array.from({ length: 40 }, () => RawClient.connect(server.port)))
+  for (const client of clients) client.send(frames2(100))
+  await eventually(() => begun === 4_000, 'all requests')
+  for (const client of clients) client.destroy()
+  await eventually(() => turns.all === 4_000, 'all ends')
+  assert.ok(turns.most <= PARTS * (REQUESTS_OF_ALL + 100), `${turns.most} in one turn`)
 })
 
 test('requests that wait for their turn are answered when the client has ended its side', async (t) => {

@@ -2,6 +2,9 @@
 
 import type { Socket } from 'node:net'
 
+import { networkOf } from '../../formats/client-network.ts'
+import { requestTurns } from '../../http/work-turns.ts'
+
 import { adopt, type Reader } from './shared-read.ts'
 import { shareTls } from './tls-shared-read.ts'
 import type { Transport, TransportOwner } from './transport.ts'
@@ -25,6 +28,9 @@ interface Handle {
 
 /** After how long a silence the system asks whether the client still knows the connection. */
 const ASK_AFTER_MS = 15_000
+
+/** What the end of a request costs in the turns of requests: as much as the beginning of a small one. */
+const WORK_OF_END = 1024
 
 /** The layer under the transport. Node can send a reset only over TCP. */
 type SocketKind = 'tcp' | 'unix' | 'tls'
@@ -81,11 +87,22 @@ export class SocketTransport implements Transport, Reader {
   tell(what: 'end' | 'drain' | 'close'): void {
     const owner = this.owner!
     if (what === 'drain') owner.onDrain()
-    else if (what === 'end') owner.onEnd()
+    else if (what === 'end') this.#inTurn(() => owner.onEnd())
     else {
       this.#onClosed?.()
-      owner.onClose(this.#socket.errored)
+      this.#inTurn(() => owner.onClose(this.#socket.errored))
     }
+  }
+
+  /** All requests of a connection end with it, and hundreds of connections may end at the same time. */
+  #inTurn(end: () => void): void {
+    const load = this.owner!.load ?? 0
+    if (load < 2) end()
+    else
+      requestTurns.run(networkOf(this.remoteAddress), () => {
+        requestTurns.spend(load * WORK_OF_END)
+        end()
+      })
   }
 
   writeText(text: string): void {

@@ -54,6 +54,8 @@ export interface Transport {
 
 /** Receives the events of a transport. */
 export interface TransportOwner {
+  /** How many requests end with it. Absent for at most one. */
+  readonly load?: number
   /** @param borrowed whether the memory is reused as soon as this returns */
   onBytes(buffer: Buffer, length: number, borrowed: boolean): void
   /** The client has ended its side. */
