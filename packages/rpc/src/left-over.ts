@@ -2,7 +2,7 @@
 // streams are closed, so the limits of HTTP/2 no longer count them.
 
 import type { HttpSession } from 'weirjs'
-import { networkOf } from 'weirjs/kit'
+import { exchange, networkOf } from 'weirjs/kit'
 
 import { RpcError } from './rpc-error.ts'
 
@@ -13,8 +13,9 @@ const MOST = 100
 const counts = new Map<string, number>()
 
 /** Over one connection, a proxy sends the calls of many clients, and none must use up what the others may have. */
-function senderOf({ connectionId, clientAddress }: HttpSession): string {
-  return `${connectionId} ${networkOf(clientAddress)}`
+function senderOf(session: HttpSession): string {
+  // Not read from the session: then a cache would take the response for one that depends on its client.
+  return `${session.connectionId} ${networkOf(exchange(session).clientAddress)}`
 }
 
 /** @throws RpcError if the client of a call has too many of them on its connection */

@@ -10,10 +10,12 @@ import { HttpServer, type HttpSession } from 'weirjs'
 import { cache } from 'weirjs/cache'
 import { tlsHeader } from '../../weirjs/test/support/proxy-header.ts'
 import { RawClient } from '../../weirjs/test/support/raw-client.ts'
+import { gate } from '../../weirjs/test/support/serving.ts'
 import { compressed, expanded } from '../src/compression.ts'
 import { inTurn, type Sender } from '../src/expansion-queue.ts'
 import { frame, fromBase64 } from '../src/frames.ts'
 import { Health, health, mapService, mountConnect, type RpcCall, RpcError, type RpcImplementation, type RpcOptions } from '../src/index.ts'
+import { countLeftOver } from '../src/left-over.ts'
 import { HealthCheckRequestSchema } from '../src/proto/grpc/health/v1/health_pb.ts'
 import { type EchoRequest, EchoRequestSchema, EchoService } from './proto/echo_pb.ts'
 import { serveCleartext } from './support/cleartext.ts'
@@ -308,6 +310,10 @@ test('a response to GET is kept for all clients, and none gets it in a compressi
     const { headers } = await server.inject({ url: url.replaceAll('"', '%22'), headers: fields })
     return `${headers.get('vary')} ${headers.get('content-encoding')}`
   }
+  // Then the calls of each client are counted.
+  const left = gate()
+  server.mapGet('/left-over', (_, session) => countLeftOver(session, left.promise))
+  await server.inject('/left-over')
   const kept: Readonly<Record<string, string>>[] = [{}, { 'Accept-Encoding': 'gzip' }, { 'Sec-Fetch-Site': 'cross-site', Cookie: 'id=1' }]
   for (let round = 0; round < 2; round++)
     for (const fields of kept) {
@@ -318,6 +324,7 @@ test('a response to GET is kept for all clients, and none gets it in a compressi
   await get({ 'Accept-Encoding': 'gzip, br', 'Sec-Fetch-Site': 'cross-site', Cookie: 'id=1' })
   await get({ 'Accept-Encoding': 'gzip, br' })
   assert.equal(made, 3, 'cookies that are only counted')
+  left.open()
 })
 
 test('calls whose deadline has passed, or that nobody implements, write nothing in the log', async (t) => {
