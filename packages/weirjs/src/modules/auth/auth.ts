@@ -126,21 +126,27 @@ function lacksCredentials(session: HttpSession, { type, in: place, name }: Secur
 }
 
 /**
- * Shared caches know Authorization, and keep no response to a request with it (RFC 9111 §3.5). They do not know the fields of keys.
+ * Shared caches know Authorization, and keep no response to a request with it (RFC 9111 §3.5). They do not know the fields of keys, nor what is in
+ * a cookie.
  * @returns null if no scheme reads a key from a field
  */
 function keyHints(schemes: readonly Scheme[]): BeforeSend | null {
-  const fields = new Map<string, string>()
-  for (const { name, description } of schemes)
-    if (description?.type === 'apiKey' && description['in'] === 'header') fields.set(name, String(description['name']))
-  if (fields.size === 0) return null
+  const keys = schemes.flatMap(({ name: scheme, description }) => {
+    const { type, in: place, name } = description ?? {}
+    if (type !== 'apiKey' || place === 'query') return []
+    return [{ scheme, field: place === 'cookie' ? 'Cookie' : String(name), cookie: place === 'cookie' ? name : null }]
+  })
+  if (keys.length === 0) return null
   return (session, response) => {
     const outgoing = responseHandle(response)
     if (outgoing.content.kind === 'upgrade') return
     const { scheme } = (session.principal ?? {}) as { readonly scheme?: string }
-    const isOwn = scheme !== undefined && fields.has(scheme)
+    const { policies } = exchange(session)
+    // The policy of a `sessions()` says so itself, and knows whether it sets the cookie.
+    const own = keys.filter(({ cookie }) => cookie === null || !policies.some(({ description }) => Object(description).cookie === cookie))
+    const isOwn = own.some((key) => key.scheme === scheme)
     const isUndecided = outgoing.getHeader('Cache-Control') === null
-    if (isOwn || (isUndecided && session.principal === null)) for (const field of fields.values()) outgoing.vary(field)
+    if (isOwn || (isUndecided && session.principal === null)) for (const { field } of own) outgoing.vary(field)
     if (isOwn && isUndecided) outgoing.header('Cache-Control', 'private, no-cache')
   }
 }

@@ -5,6 +5,9 @@ import { test } from 'node:test'
 
 import { HttpServer } from '../../../src/index.ts'
 import { apiKey, apiKeyDigest, auth } from '../../../src/modules/auth/index.ts'
+import { memorySessions, sessions } from '../../../src/modules/sessions/index.ts'
+import { connect } from '../../../src/testing/index.ts'
+import { SECURE_PEER } from '../../support/user-sessions.ts'
 import { testScheme } from './support.ts'
 
 const KEY = 'shop_0123456789'
@@ -40,4 +43,25 @@ test('what anybody gets may be kept, but does not answer requests with a key', a
 test('caches know Authorization themselves', async () => {
   assert.deepEqual(await hintsOf('/', { authorization: 'Test ann' }), [null, null])
   assert.equal(auth({ schemes: [testScheme()] }).beforeSend, undefined, 'it costs nothing')
+})
+
+test('a response for a cookie is private, also on a route without the policy of its sessions', async () => {
+  const users = sessions({ store: memorySessions(), name: 'staff' })
+  const server = new HttpServer({ logger: null })
+  server
+    .group('/in')
+    .use(users)
+    .mapPost('', (_, session) => users.signIn(session, { id: 'ann' }))
+  const closed = server.group('/desk').use(auth({ schemes: [users.scheme()] }))
+  closed.mapGet('', (_, { principal }) => (principal as { id: string }).id)
+  closed.mapGet('/open', { use: [auth.open] }, () => 'x')
+  const client = connect(server, { cookies: true, peer: SECURE_PEER })
+  await client.post('/in')
+  const hints = async (from: typeof client, path: string): Promise<unknown[]> => {
+    const { status, headers } = await from.get(path)
+    return [status, headers.get('cache-control'), headers.get('vary')]
+  }
+  assert.deepEqual(await hints(client, '/desk'), [200, 'private, no-cache', 'Cookie'])
+  assert.deepEqual(await hints(client, '/desk/open'), [200, 'private, no-cache', 'Cookie'])
+  assert.deepEqual(await hints(connect(server, { peer: SECURE_PEER }), '/desk/open'), [200, null, 'Cookie'])
 })
