@@ -1,5 +1,6 @@
 // The secrets among pairs of a name and a value, as forms and URLs have them, whatever form the names are in.
 
+import { decodePercent } from '../percent.ts'
 import type { SecretNames } from './secret-words.ts'
 
 export type Range = readonly [start: number, end: number]
@@ -128,9 +129,5 @@ export function decodings(text: string): string[] {
 /** Where it is malformed, at least what is ASCII is decoded. */
 export function decoded(text: string): string {
   if (!text.includes('%')) return text
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text.replace(/%([0-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
-  }
+  return decodePercent(text) ?? text.replace(/%([0-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
