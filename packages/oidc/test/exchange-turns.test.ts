@@ -19,7 +19,7 @@ async function startApp(t: TestContext) {
   const idp = await startProvider(t, [])
   const users = sessions({ store: sealed({ keys: [keyOf('one')] }) })
   server.use(users)
-  server.use(oidc({ sessions: users, issuer: idp.issuer, timeout: '10m', ...CLIENT }))
+  server.use(oidc({ sessions: users, issuer: idp.issuer, ...CLIENT }))
   const asked: { readonly code: string; refuse(): void }[] = []
   const held = new Set<ServerResponse>()
   let most = 0

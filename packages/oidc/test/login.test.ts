@@ -323,7 +323,7 @@ describe('what must not lead in', () => {
 
 describe('a provider that is away', () => {
   test('is a 503 for logins, and found again with the next one', async (t) => {
-    const { origin, idp, who } = await startApp(t, PLACES['sealed'], { timeoutMs: 200 })
+    const { origin, idp, who } = await startApp(t, PLACES['sealed'], { timeout: 200 })
     const visitor = new Visitor()
     let release = (): void => {}
     for (const before of [() => Promise.reject(new Error('away')), () => new Promise<void>((resolve) => (release = resolve))]) {
@@ -340,7 +340,7 @@ describe('a provider that is away', () => {
   })
 
   test('does not keep anybody from logging out here', async (t) => {
-    const { origin, idp, who } = await startApp(t, PLACES['sealed'], { timeoutMs: 200 })
+    const { origin, idp, who } = await startApp(t, PLACES['sealed'], { timeout: 200 })
     const visitor = new Visitor()
     await visitor.logIn(origin, 'ann')
     idp.before = () => Promise.reject(new Error('away'))

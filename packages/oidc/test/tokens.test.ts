@@ -148,7 +148,7 @@ for (const [title, { skip, stores }] of Object.entries(STORES))
     })
 
     test('a refresh that fails because the provider is away is tried again; one that is refused is not', async (t) => {
-      const { origins, idp } = await startApps(t, await stores(t), lifetimes(1, 2, 3_600), { timeoutMs: 10_000 })
+      const { origins, idp } = await startApps(t, await stores(t), lifetimes(1, 2, 3_600), { timeout: 10_000 })
       const visitor = new Visitor()
       await visitor.logIn(origins[0]!, 'ann')
       await new Promise((resolve) => setTimeout(resolve, 1_100))

@@ -7,7 +7,8 @@ import type { TestContext } from 'node:test'
 
 import { type Configuration, Provider } from 'oidc-provider'
 
-export const CLIENT = { clientId: 'app', clientSecret: 'a secret that is not in any log' }
+/** On a busy machine, the provider may take long. */
+export const CLIENT = { clientId: 'app', clientSecret: 'a secret that is not in any log', timeout: '10m' } as const
 
 export interface IdentityProvider {
   readonly issuer: string
