@@ -86,22 +86,15 @@ export class SocketTransport implements Transport, Reader {
   /** @internal For the functions below. */
   tell(what: 'end' | 'drain' | 'close'): void {
     const owner = this.owner!
-    if (what === 'drain') owner.onDrain()
-    else if (what === 'end') this.#inTurn(() => owner.onEnd())
-    else {
-      this.#onClosed?.()
-      this.#inTurn(() => owner.onClose(this.#socket.errored))
-    }
-  }
-
-  /** All requests of a connection end with it, and hundreds of connections may end at the same time. */
-  #inTurn(end: () => void): void {
-    const load = this.owner!.load ?? 0
-    if (load < 2) end()
+    if (what === 'close') this.#onClosed?.()
+    const tell = (): void => (what === 'drain' ? owner.onDrain() : what === 'end' ? owner.onEnd() : owner.onClose(this.#socket.errored))
+    // All requests of a connection end with it, and hundreds of connections may end at the same time.
+    const ending = what === 'drain' ? 0 : (owner.load ?? 0)
+    if (ending < 2) tell()
     else
       requestTurns.run(networkOf(this.remoteAddress), () => {
-        requestTurns.spend(load * WORK_OF_END)
-        end()
+        requestTurns.spend(ending * WORK_OF_END)
+        tell()
       })
   }
 
