@@ -108,8 +108,8 @@ test('messages are iterated until the end', async () => {
 
 test('a message that does not come ends with an error that says what was expected', async () => {
   const { server } = newServer({ message() {} })
-  const socket = await connect(server, { patience: 20 }).webSocket('/echo')
-  await assert.rejects(socket.next(), { code: 'WEIR_TEST_WAIT', message: /20 ms for a message of the WebSocket \/echo; no more bytes/ })
+  const socket = await connect(server, { patience: 500 }).webSocket('/echo')
+  await assert.rejects(socket.next(), { code: 'WEIR_TEST_WAIT', message: /500 ms for a message of the WebSocket \/echo; no more bytes/ })
 })
 
 test('pings are answered by both sides', async () => {

@@ -17,6 +17,12 @@ function shown(value: unknown): string {
   return inspect(isList ? [...(value as Iterable<unknown>)] : value, { depth: 6, showHidden: true, getters: true })
 }
 
+/** Most members take something else than what they get here. */
+function quiet(result: unknown): unknown {
+  if (result instanceof Promise) result.catch(() => {})
+  return result
+}
+
 /** Each member of an object, read and called. */
 function waysTo(what: string, of: (session: HttpSession) => object, prototype: object): [string, Way][] {
   return Reflect.ownKeys(prototype).flatMap((key) =>
@@ -28,7 +34,7 @@ function waysTo(what: string, of: (session: HttpSession) => object, prototype: o
         if (key === 'constructor' || typeof member !== 'function') return shown(member)
         const heard: unknown[] = []
         const listener = (...some: unknown[]): void => void heard.push(...some)
-        return shown(member.apply(object, args.length === 0 ? [listener] : args)) + shown(heard)
+        return shown(quiet(member.apply(object, args.length === 0 ? [listener] : args))) + shown(heard)
       },
     ]),
   )
@@ -55,14 +61,7 @@ async function everyWay(): Promise<[string, Way][]> {
   for (const [name, member] of Object.entries(kit) as [string, unknown][])
     if (typeof member === 'function')
       for (const args of ARGUMENTS)
-        found.push([
-          `kit.${name}(session, ${args.join()})`,
-          (session) => {
-            const result: unknown = member(session, ...args)
-            if (result instanceof Promise) result.catch(() => {}) // most of them take something else than a session
-            return shown(result)
-          },
-        ])
+        found.push([`kit.${name}(session, ${args.join()})`, (session) => shown(quiet(member(session, ...args)))])
   return found
 }
 
