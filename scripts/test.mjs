@@ -42,12 +42,14 @@ const isQuick = words.length === 0 && !isAll
  */
 const SLOW = [
   'test/e2e/',
+  'test/fuzz.test',
   'test/mcp/',
   'test/openapi/',
   'test/package/',
   'test/proxies/',
   'test/site/',
   'test/uploads/',
+  'packages/acme/test/acme.test',
   'packages/acme/test/processes',
   'packages/dev/test/cli/',
   'packages/dev/test/recorded-suites',
@@ -102,42 +104,45 @@ function asOneFile(files, name) {
 
 /**
  * Tests in these folders share nothing, so many of them take one process: a process for each file would double their CPU time. What takes
- * long comes first. Files of `SLOW` have a process of their own: some of them look at the memory of their process, which is to hold nothing
- * of others.
+ * long comes first, also single files. Files of `SLOW` have a process of their own: some of them look at the memory of their process, which
+ * is to hold nothing of others.
  */
 const TOGETHER = [
-  ...['properties', 'modules', 'body', 'server', 'conformance', 'http2'].map((name) => `packages/weirjs/test/${name}`),
-  ...['redis', 'uploads', 'rpc'].map((name) => `packages/${name}`),
-  'packages/weirjs/src',
-  ...['observers', 'explain', 'routing', 'program-errors', 'testing'].map((name) => `packages/weirjs/test/${name}`),
-  ...['dev', 'oidc', 'openapi', 'mcp', 'jwt', 'nats'].map((name) => `packages/${name}`),
+  'test/docs.',
+  ...['properties/', 'modules/', 'hostile.', 'drain.', 'body/', 'server/', 'conformance/', 'http2/'].map(
+    (name) => `packages/weirjs/test/${name}`,
+  ),
+  ...['redis/', 'uploads/', 'rpc/'].map((name) => `packages/${name}`),
+  'packages/weirjs/src/',
+  ...['observers/', 'explain/', 'routing/', 'program-errors/', 'testing/'].map((name) => `packages/weirjs/test/${name}`),
+  ...['dev/', 'oidc/', 'openapi/', 'mcp/', 'jwt/', 'nats/'].map((name) => `packages/${name}`),
 ]
 /** The most files in one process: they run one after the other. */
 const MOST_TOGETHER = 30
 
-/** The folders of `TOGETHER` as few files, the others as they are. */
+/** What is in `TOGETHER` as few files, the others as they are. */
 function gathered() {
-  const folderOf = (file) => (isSlow(file) ? undefined : TOGETHER.find((folder) => file.startsWith(`build/${folder}/`)))
-  const together = TOGETHER.flatMap((folder, place) => {
-    const own = files.filter((file) => folderOf(file) === folder)
+  const startOf = (file) => (isSlow(file) ? undefined : TOGETHER.find((start) => file.startsWith(`build/${start}`)))
+  const together = TOGETHER.flatMap((start, place) => {
+    const own = files.filter((file) => startOf(file) === start)
     const parts = Math.ceil(own.length / MOST_TOGETHER)
     // The runner sorts files by their names.
     return Array.from({ length: parts }, (_, part) =>
       asOneFile(
         own.filter((_, i) => i % parts === part),
-        [String(place).padStart(2, '0'), ...folder.split('/'), ...(parts > 1 ? [part + 1] : [])].join('-'),
+        [String(place).padStart(2, '0'), ...start.match(/[\w-]+/g), ...(parts > 1 ? [part + 1] : [])].join('-'),
       ),
     )
   })
-  return [...together, ...files.filter((file) => folderOf(file) === undefined)]
+  return [...together, ...files.filter((file) => startOf(file) === undefined)]
 }
 
 // A person gets node's own list of failures; a log gets ours.
 if (!process.stdout.isTTY && !options.some((option) => option.startsWith('--test-reporter')))
   options.push('--test-reporter=./scripts/reporter.mjs', '--test-reporter-destination=stdout')
-// Many tests wait for other processes: with two files for each core, the cores do not. The timeout, which is that of a file too, is no
+// Many tests wait for other processes: with more than two files for each core, the cores do not. The timeout, which is that of a file too, is no
 // expectation: it ends what would never end.
-const runner = ['--test', '--test-timeout=1200000', `--test-concurrency=${2 * availableParallelism()}`, ...options]
+const runner = ['--test', '--test-timeout=1200000', `--test-concurrency=${2 * availableParallelism() + 1}`, ...options]
 let command = [...runner, ...files]
 if (inOneProcess) command = [...options, asOneFile(files, 'all')]
 else if (words.length === 0 || given.includes('--gathered')) command = [...runner, ...gathered()]

@@ -15,7 +15,7 @@ const FAIL_AT = Number(process.env['FAIL_AT'] ?? 0)
 const MORE_SEEDS = process.env['SEEDS']
 const SEEDS = thinned(1_000)
 /** For this many seeds, each operation fails once. */
-const FAILING_SEEDS = thinned(12)
+const FAILING_SEEDS = thinned(10)
 
 const accidents: unknown[] = []
 process.on('uncaughtException', (error) => accidents.push(error))
