@@ -67,9 +67,9 @@ export const BYTES_OF_WORK = 256
  * For a request whose body is complete: when its handler may be called. Many clients may each hold back the last byte of a body.
  * @returns null: now
  */
-export function turnOfBody({ clientAddress }: { readonly clientAddress: string }, bytes: number): Promise<void> | null {
+export function turnOfBody(client: { readonly clientAddress: string }, bytes: number): Promise<void> | null {
   const work = bytes / BYTES_OF_WORK
-  if (workTurns.isOver) return workTurns.take(networkOf(clientAddress), work)
+  if (workTurns.isOver) return workTurns.take(networkOf(client.clientAddress), work) // the address is looked up only now
   workTurns.spend(work)
   return null
 }

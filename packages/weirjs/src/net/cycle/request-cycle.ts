@@ -198,7 +198,7 @@ export class RequestCycle implements ExchangeCarrier, BodyEngine, state.Exchange
   }
 
   #interim(head: Head, status: number, fields: readonly string[] | null): boolean {
-    if (fields === null) this.owesContinue = false
+    if (fields === null) this.owesContinue = false // 100 has none
     const isSent = this.#carrier.interim(head, status, fields === null ? null : fieldsBelow(fields, head.basePath))
     if (isSent && this.#recording !== null) this.#recording.interimResponses++
     return isSent

@@ -84,12 +84,12 @@ export class SocketTransport implements Transport, Reader {
   }
 
   /** @internal For the functions below. */
-  tell(what: 'end' | 'drain' | 'close'): void {
+  tellEnd(what: 'end' | 'close'): void {
     const owner = this.owner!
     if (what === 'close') this.#onClosed?.()
-    const tell = (): void => (what === 'drain' ? owner.onDrain() : what === 'end' ? owner.onEnd() : owner.onClose(this.#socket.errored))
+    const tell = (): void => (what === 'end' ? owner.onEnd() : owner.onClose(this.#socket.errored))
     // All requests of a connection end with it, and hundreds of connections may end at the same time.
-    const ending = what === 'drain' ? 0 : (owner.load ?? 0)
+    const ending = owner.load ?? 0
     if (ending < 2) tell()
     else
       requestTurns.run(networkOf(this.remoteAddress), () => {
@@ -213,15 +213,15 @@ export class SocketTransport implements Transport, Reader {
 }
 
 function onEnd(this: Carrier): void {
-  this[TRANSPORT]!.tell('end')
+  this[TRANSPORT]!.tellEnd('end')
 }
 
 function onDrain(this: Carrier): void {
-  this[TRANSPORT]!.tell('drain')
+  this[TRANSPORT]!.owner!.onDrain()
 }
 
 function onClose(this: Carrier): void {
-  this[TRANSPORT]!.tell('close')
+  this[TRANSPORT]!.tellEnd('close')
 }
 
 function ignore(): void {}
