@@ -8,14 +8,14 @@ import { test } from 'node:test'
 
 import { settled } from '../src/testing/test-clock.ts'
 import { simulateWebSockets } from './support/simulation-websocket.ts'
-import { thinned } from './support/thinned.ts'
+import { isThinned, thinned } from './support/thinned.ts'
 
 const ONE_SEED = process.env['SEED']
 const FAIL_AT = Number(process.env['FAIL_AT'] ?? 0)
 const MORE_SEEDS = process.env['SEEDS']
 const SEEDS = thinned(1_000)
 /** For this many seeds, each operation fails once. */
-const FAILING_SEEDS = thinned(10)
+const FAILING_SEEDS = isThinned ? 1 : 12
 
 const accidents: unknown[] = []
 process.on('uncaughtException', (error) => accidents.push(error))

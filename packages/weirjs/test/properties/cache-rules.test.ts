@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { HttpServer } from '../../src/index.ts'
 import { cache } from '../../src/modules/cache/index.ts'
 import { TestClock } from '../../src/testing/index.ts'
-import { thinned } from '../support/thinned.ts'
+import { isThinned, thinned } from '../support/thinned.ts'
 
 /** What a handler returned, and when. */
 interface Made {
@@ -213,5 +213,5 @@ test('nothing is sent that RFC 9111 forbids', async () => {
     }),
     { numRuns: thinned(400) },
   )
-  assert.ok(hits > thinned(10), `${hits} responses came from the cache`)
+  assert.ok(hits > (isThinned ? 1 : 50), `${hits} responses came from the cache`)
 })
