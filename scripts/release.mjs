@@ -1,5 +1,5 @@
 // Makes a release: `npm run release`. Checks that the tree and the changelog are ready, builds and tests from a clean checkout, and packs
-// every package with its checksum into packed/. It publishes nothing: that is a person's decision, and the last line says how.
+// every package with its checksum into packed/. It publishes nothing: that is a person's decision, and the last lines say how.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -40,4 +40,6 @@ run('npm', ['run', 'pack'], checkout)
 rmSync('packed', { recursive: true, force: true })
 cpSync(join(checkout, 'packed'), 'packed', { recursive: true })
 rmSync(join(checkout, '..'), { recursive: true, force: true })
-console.log(`\npacked/ holds ${version}. To publish it: for file in packed/*.tgz; do npm publish "$file"; done`)
+console.log(`\npacked/ holds ${version}. Push the tag v${version}, and .github/workflows/release.yml publishes it with provenance.
+To publish it from here, without provenance:
+for file in ./packed/weirjs-[0-9]*.tgz ./packed/weirjs-[a-z]*.tgz ./packed/create-weirjs-*.tgz; do npm publish "$file" --provenance=false; done`)
