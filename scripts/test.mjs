@@ -115,7 +115,7 @@ const TOGETHER = [
   ...['redis/', 'uploads/', 'rpc/'].map((name) => `packages/${name}`),
   'packages/weirjs/src/',
   ...['observers/', 'explain/', 'routing/', 'program-errors/', 'testing/'].map((name) => `packages/weirjs/test/${name}`),
-  ...['dev/', 'oidc/', 'openapi/', 'mcp/', 'jwt/', 'nats/'].map((name) => `packages/${name}`),
+  ...['dev/', 'oidc/', 'openapi/', 'mcp/', 'jwt/', 'nats/', 's3/'].map((name) => `packages/${name}`),
 ]
 /** The most files in one process: they run one after the other. */
 const MOST_TOGETHER = 30

@@ -190,32 +190,6 @@ describe('saveToS3', { skip: noS3 }, () => {
     await assert.rejects(saving, { code: 'WEIR_STORE_UNAVAILABLE', message: /ECONNREFUSED/ })
   })
 
-  describe('invalid arguments are refused before anything is read', () => {
-    const client = { config: {}, send: () => Promise.reject(new Error('never sent')) }
-    const rows: [what: string, args: readonly unknown[], message: RegExp][] = [
-      ['no client', [null, { bucket: 'b' }, INFO, FILE], /client is null, not a client of @aws-sdk\/client-s3$/],
-      ['another client', [{ config: {} }, { bucket: 'b' }, INFO, FILE], /client has no send/],
-      ['no bucket', [client, {}, INFO, FILE], /bucket is undefined, not its name$/],
-      ['an empty key', [client, { bucket: 'b', key: '' }, INFO, FILE], /key is the string "", not a string that is not empty$/],
-      ['a key and a prefix', [client, { bucket: 'b', key: 'k', prefix: 'p' }, INFO, FILE], /key and prefix exclude each other/],
-      ['a misspelt target', [client, { Bucket: 'b' }, INFO, FILE], /there is no option "Bucket": it is called "bucket"$/],
-      ['a parameter of weir', [client, { bucket: 'b', params: { Key: 'k' } }, INFO, FILE], /params: Key is set by weir: leave it out$/],
-      [
-        'small parts',
-        [client, { bucket: 'b' }, INFO, FILE, { partSize: MIB }],
-        /partSize is 1048576, not a whole number of at least 5242880 or a size such as/,
-      ],
-      ['no concurrency', [client, { bucket: 'b' }, INFO, FILE, { concurrency: 0 }], /concurrency is 0/],
-      ['no content', [client, { bucket: 'b' }, INFO, 'text'], /content is bytes or a Readable, not a string$/],
-      ['no signal', [client, { bucket: 'b' }, INFO, FILE, { signal: true }], /signal is true, not an AbortSignal$/],
-    ]
-    for (const [what, args, message] of rows) {
-      test(what, async () => {
-        await assert.rejects(saveToS3(...(args as Parameters<typeof saveToS3>)), { code: 'WEIR_OPTION_INVALID', message })
-      })
-    }
-  })
-
   describe('a part of a form', () => {
     async function serve(t: TestContext, s3: S3Server, policy: S3SavePolicy = {}): Promise<{ server: HttpServer; errors: unknown[] }> {
       const errors: unknown[] = []
@@ -310,14 +284,5 @@ describe('s3Files', { skip: noS3 }, () => {
     assert.equal(size, FILE.length)
     assert.ok((await s3.bytes(key)).equals(FILE))
     assert.deepEqual(await s3.keys(), [key])
-  })
-
-  test('a key for all files is an error', async (t) => {
-    const s3 = await startS3(t)
-    assert.throws(() => s3Files(s3.client, { bucket: 'b', key: 'k' } as never), {
-      code: 'WEIR_OPTION_INVALID',
-      message: /key is for one object/,
-    })
-    assert.throws(() => s3Files({} as never, { bucket: 'b' }), { code: 'WEIR_OPTION_INVALID' })
   })
 })

@@ -123,7 +123,7 @@ async function send(
     return { bucket, key, size: file.received, hash: file.digest(), detectedType: file.detectedType, etag: ETag ?? null }
   } catch (error) {
     await sender.deleteParts()
-    throw s3Failure('saving an object', error)
+    throw s3Failure('saving an object', sender.failure ?? error)
   } finally {
     signal?.removeEventListener('abort', abort)
   }
@@ -152,6 +152,8 @@ class Sender {
   readonly #file: CheckedContent
   /** The parts that may be in S3. */
   #unfinished: { readonly Bucket: string; readonly Key: string; readonly UploadId: string } | null = null
+  /** Why reading was stopped. `Upload` may reject with the end of the file instead, which another part sees at the same time. */
+  failure: unknown = null
 
   constructor(client: AwsS3Client, file: CheckedContent) {
     this.config = client.config
@@ -170,7 +172,10 @@ class Sender {
       } else if (given instanceof this.#s3.AbortMultipartUploadCommand) this.#unfinished = null
       return result
     } catch (error) {
-      this.#file.stop()
+      if (!this.#file.destroyed) {
+        this.failure = error
+        this.#file.stop()
+      }
       throw error
     }
   }
