@@ -12,7 +12,7 @@ const FOR_DEVELOPMENT = [
   ...['deploy', 'tls', 'platforms', 'proxies', 'serverless', 'relay', 'testing', 'traps'],
   ...['lifecycle', 'health', 'logging', 'metrics', 'observing', 'dashboard'],
 ]
-/** The pages of the guide that other packages carry. All others are in weirjs. */
+/** The pages of the guide that other packages carry. All others are in weirjs, and those of `IN_BOTH` as well. */
 const PAGES = {
   '@weirjs/acme': ['tls'],
   '@weirjs/dev': ['command-line', 'explaining', 'inspector', 'replay', ...FOR_DEVELOPMENT],
@@ -24,9 +24,11 @@ const PAGES = {
   '@weirjs/opentelemetry': ['tracing'],
   '@weirjs/redis': ['relay', 'relay-servers'],
   '@weirjs/rpc': ['rpc'],
+  '@weirjs/s3': ['resumable-uploads', 'uploads'],
   '@weirjs/uploads': ['resumable-uploads'],
 }
-const others = [...new Set(Object.values(PAGES).flat())].join('|')
+const IN_BOTH = ['uploads']
+const others = [...new Set(Object.values(PAGES).flat())].filter((page) => !IN_BOTH.includes(page)).join('|')
 /** Besides, no package has pages about the inside, measurements, other people’s test suites, pictures, and dashboards. */
 const NOT_CARRIED = new RegExp(
   `^docs/(?:(?:architecture|dependencies|packages|http|performance|reliability|guests|local-threats)[\\w-]*\\.md|images|grafana|guide/(?:${others})\\.md)$`,

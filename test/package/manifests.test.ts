@@ -64,6 +64,13 @@ for (const name of names) {
       if (names.some((one) => manifestOf(one).name === other)) assert.equal(range, main.version, `${other} is of the same release`)
   })
 
+  test(`npm test -w ${packageName(name)} has tests to run`, () => {
+    const { scripts } = manifestOf(name) as unknown as { scripts: Record<string, string> }
+    assert.equal(scripts['test'], `node ../../scripts/test.mjs packages/${name}/`)
+    const files = ['src', 'test'].flatMap((folder) => readdirSync(`packages/${name}/${folder}`, { recursive: true, encoding: 'utf8' }))
+    assert.ok(files.some((file) => file.endsWith('.test.ts')))
+  })
+
   // Nobody imports what npm create runs.
   if (name === 'create-weirjs') continue
 
@@ -117,12 +124,12 @@ test('the README of weirjs and the list of packages name every entry, and every 
   )
 })
 
-test('every page of the guide is in a package, so that it can be read without a network', (t) => {
+test('every package has pages of the guide, and every page is in one, so that it can be read without a network', (t) => {
   const pages = names
     .filter((name) => name !== 'create-weirjs')
     .flatMap((name) => {
-      const guide = `${staged(name, temporaryDirectory(t))}/docs/guide`
-      return existsSync(guide) ? readdirSync(guide) : []
+      assert.ok(manifestOf(name).files.includes('docs'), name)
+      return readdirSync(`${staged(name, temporaryDirectory(t))}/docs/guide`)
     })
   assert.deepEqual([...new Set(pages)].sort(), readdirSync('docs/guide').sort())
 })
