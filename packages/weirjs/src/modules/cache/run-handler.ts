@@ -61,8 +61,6 @@ const HIDDEN: readonly (readonly [string, null])[] = [
 const FAILURES: ReadonlySet<number> = new Set([500, 502, 503, 504])
 /** Fields by which a handler states for whom its response is. */
 const STATED = ['vary', 'cache-control', 'expires']
-/** Fields that describe a body, which a 304 does not have. */
-const NOT_UPDATED = /^content-(?:encoding|length|range|type)$/i
 
 /** @throws what the handler throws, unless a stale response can be sent in its place */
 export async function runHandler(keeper: Keeper, run: Run): Promise<HttpResponse> {
@@ -138,9 +136,10 @@ function renew(
 ): HttpResponse | Promise<HttpResponse> {
   const { exchange } = run
   const old = run.stale!
-  const news = KeptResponse.of(outgoing, before, null).fields
-  const kept = old.kept.with({ fields: updated(old.kept.fields, news) })
-  const verdict = judgeKept(keeper, run, kept)
+  const kept = old.kept.updatedBy(KeptResponse.of(outgoing, before, null))
+  // With what outer code says of this request, as for a response that is kept for the first time.
+  const field = (name: string): string | null => kept.field(name, before ?? [])
+  const verdict = judgeFields(keeper, run, { status: kept.status, field })
   const tags = old.tags
   exchange.startOver(before ?? [])
   keeper.drop(old, run)
@@ -148,7 +147,7 @@ function renew(
   const entry = newEntry(kept, lifetime, startedAt - lifetime.initialAgeMs, old.vary, tags)
   // A 304 that depends on more fields than the response did is only for this client.
   const names = new Set(old.vary.names)
-  const isSame = (varyNames(kept.field('vary')) ?? []).every((name) => names.has(name))
+  const isSame = (varyNames(field('vary')) ?? []).every((name) => names.has(name))
   const isKept = typeof verdict !== 'string' && isSame && !keeper.isInvalidated(run, tags)
   if (isKept) keeper.keep(run, entry)
   endFlight(run, isKept ? entry : null)
@@ -162,20 +161,6 @@ const NO_LIFETIME: Lifetime = {
   staleIfErrorMs: 0,
   maySendStale: false,
   isForAuthorized: false,
-}
-
-/** Age and Date of the kept response are out of date, even if the 304 has none. */
-function updated(old: readonly string[], news: readonly string[]): readonly string[] {
-  const names = new Set(['age', 'date'])
-  const fields: string[] = []
-  for (let i = 0; i < news.length; i += 2) {
-    if (NOT_UPDATED.test(news[i]!)) continue
-    names.add(news[i]!.toLowerCase())
-    fields.push(news[i]!, news[i + 1]!)
-  }
-  const kept: string[] = []
-  for (let i = 0; i < old.length; i += 2) if (!names.has(old[i]!.toLowerCase())) kept.push(old[i]!, old[i + 1]!)
-  return [...kept, ...fields]
 }
 
 async function finish(
@@ -246,10 +231,6 @@ function judgeOutgoing(keeper: Keeper, run: Run, response: ResponseHandle): Life
   if (response.trailers?.areAnnounced === true) return 'trailers'
   if (/^text\/event-stream\b/i.test(response.type ?? '')) return 'event-stream' // for one client, which listens from now on
   return judgeFields(keeper, run, { status: response.statusCode, field: (name) => response.listHeader(name) })
-}
-
-function judgeKept(keeper: Keeper, run: Run, kept: KeptResponse): Lifetime | string {
-  return judgeFields(keeper, run, { status: kept.status, field: (name) => kept.field(name) })
 }
 
 /** Code that gets all fields, such as a mounted application, must state itself that its response is for a cache. */

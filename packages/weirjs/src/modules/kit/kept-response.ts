@@ -5,6 +5,7 @@ import { type Exchange, exchangeOf } from '../../http/exchange.ts'
 import { contentRange, selectRanges } from '../../http/files/byte-ranges.ts'
 import { CodedForms } from '../../http/response/coded-forms.ts'
 import { rangeApplies, type Validators } from '../../http/response/conditional.ts'
+import { joinedValue } from '../../http/response/field-list.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { refuse } from '../../http/response/precondition.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
@@ -20,6 +21,7 @@ interface Parts {
   readonly reason: string
   readonly type: string | null
   readonly fields: readonly string[]
+  readonly appended?: readonly string[]
   readonly body: Uint8Array | null
 }
 
@@ -32,16 +34,19 @@ export class KeptResponse {
   readonly type: string | null
   /** Name, value, name, value, without Content-Type. */
   readonly fields: readonly string[]
+  /** The names, in lower case, whose values follow those that outer code has set, and do not replace them. */
+  readonly appended: readonly string[]
   /** Null: it has none. */
   readonly body: Uint8Array | null
   #validators: Validators | null = null
   #forms: CodedForms | null = null
 
-  constructor({ status, reason, type, fields, body }: Parts) {
+  constructor({ status, reason, type, fields, appended = NO_FIELDS, body }: Parts) {
     this.status = status
     this.reason = reason
     this.type = type
     this.fields = fields
+    this.appended = appended
     this.body = body
   }
 
@@ -55,7 +60,13 @@ export class KeptResponse {
     before: readonly string[] | null,
     body: Uint8Array | null,
   ): KeptResponse {
-    return new KeptResponse({ status: statusCode, reason: reasonPhrase, type, fields: fieldsSince(before, fields), body })
+    return new KeptResponse({
+      status: statusCode,
+      reason: reasonPhrase,
+      type,
+      ...fieldsSince(before ?? NO_FIELDS, fields ?? NO_FIELDS),
+      body,
+    })
   }
 
   /**
@@ -92,37 +103,49 @@ export class KeptResponse {
   /** What `pack` has made; null for anything else. */
   static unpack(packed: unknown): KeptResponse | null {
     if (typeof packed !== 'object' || packed === null) return null
-    const { s, r = '', t, f, b, x } = packed as Partial<PackedResponse>
+    const { s, r = '', t, f, a = NO_FIELDS, b, x } = packed as Partial<PackedResponse>
     if (!Number.isInteger(s) || typeof r !== 'string' || (t !== null && typeof t !== 'string')) return null
-    if (!Array.isArray(f) || f.length % 2 !== 0 || !f.every((one) => typeof one === 'string')) return null
+    if (!areTexts(f) || f.length % 2 !== 0 || !areTexts(a)) return null
     const body = typeof b === 'string' ? Buffer.from(b) : typeof x === 'string' ? Buffer.from(x, 'base64') : null
-    return new KeptResponse({ status: s!, reason: r, type: t, fields: f, body })
+    return new KeptResponse({ status: s!, reason: r, type: t, fields: f, appended: a, body })
   }
 
   /** The same with other parts. */
-  with(parts: { readonly type?: string | null; readonly fields?: readonly string[]; readonly body?: Uint8Array | null }): KeptResponse {
-    const { status, reason, type, fields, body } = this
-    return new KeptResponse({ status, reason, type, fields, body, ...parts })
+  with(parts: Partial<Pick<Parts, 'type' | 'fields' | 'appended' | 'body'>>): KeptResponse {
+    const { status, reason, type, fields, appended, body } = this
+    return new KeptResponse({ status, reason, type, fields, appended, body, ...parts })
   }
 
   /** Its form in a store of text: an object for `JSON.stringify`. */
   pack(): object {
-    const { status, reason, type, fields, body } = this
+    const { status, reason, type, fields, appended, body } = this
     const packed: PackedResponse = {
       s: status,
       ...(reason === '' ? {} : { r: reason }),
       t: type,
       f: fields,
+      ...(appended.length === 0 ? {} : { a: appended }),
       ...(body === null ? {} : isUtf8(body) ? { b: Buffer.from(body).toString('utf8') } : { x: Buffer.from(body).toString('base64') }),
     }
     return packed
   }
 
-  /** The first value of a field; null without it. @param name in lower case */
-  field(name: string): string | null {
-    const { fields } = this
-    for (let i = 0; i < fields.length; i += 2) if (fields[i]!.toLowerCase() === name) return fields[i + 1]!
-    return null
+  /** All values of a field, as one list; null without it. @param outer fields that outer code has set for the request to be answered */
+  field(name: string, outer: readonly string[] = NO_FIELDS): string | null {
+    return joinedValue(outer.length === 0 ? this.fields : this.#beside(outer), name)
+  }
+
+  /** What is kept after a 304 has confirmed it (RFC 9111 §4.3.4). Age and Date are out of date even if the 304 has none. */
+  updatedBy(news: KeptResponse): KeptResponse {
+    const names = new Set(['age', 'date'])
+    const fields: string[] = []
+    for (let i = 0; i < news.fields.length; i += 2) {
+      if (NOT_UPDATED.test(news.fields[i]!)) continue
+      names.add(news.fields[i]!.toLowerCase())
+      fields.push(news.fields[i]!, news.fields[i + 1]!)
+    }
+    const appended = [...this.appended.filter((name) => !names.has(name)), ...news.appended]
+    return this.with({ fields: [...without(this.fields, names), ...fields], appended })
   }
 
   /** The fields of a request that asks whether it is still current; empty if it has no validators. */
@@ -171,11 +194,19 @@ export class KeptResponse {
     const { status, reason, type, fields, body } = this
     const own = exchange.answerWithOwn()
     own.status(status, reason)
-    own.begin(own.fields === null ? fields : merged(own.fields, fields))
+    own.begin(own.fields === null ? fields : this.#beside(own.fields))
     if (body === null) own.removeHeader('Content-Type')
     else if (type === null) own.body(body).removeHeader('Content-Type')
     else own.body(body, type)
     return own
+  }
+
+  /** @param outer fields that outer code has set: they stay, unless the handler had replaced them */
+  #beside(outer: readonly string[]): readonly string[] {
+    const { fields, appended } = this
+    const replaced = new Set<string>()
+    for (let i = 0; i < fields.length; i += 2) if (!appended.includes(fields[i]!.toLowerCase())) replaced.add(fields[i]!.toLowerCase())
+    return [...without(outer, replaced), ...fields]
   }
 
   #known(): Validators {
@@ -200,42 +231,45 @@ async function sendRange({ response }: Exchange, own: OutgoingResponse, body: Ui
 
 const NO_FIELDS: readonly string[] = Object.freeze([])
 
+/** Fields that describe a body, which a 304 does not have. */
+const NOT_UPDATED = /^content-(?:encoding|length|range|type)$/i
+
 /**
  * The fields that have been set since there were only those in `before`. Fields that others set for each request, such as those of CORS, are
- * not kept. A name that has other values than before is kept with all of them.
+ * not kept, and neither are the values to which the handler has added its own. A name whose values were replaced is kept with all of them.
  */
-function fieldsSince(before: readonly string[] | null, after: readonly string[] | null): readonly string[] {
-  if (after === null) return NO_FIELDS
-  if (before === null) return [...after]
-  const kept: string[] = []
-  const unchanged = new Map<string, boolean>()
+function fieldsSince(
+  before: readonly string[],
+  after: readonly string[],
+): { readonly fields: readonly string[]; readonly appended: readonly string[] } {
+  const fields: string[] = []
+  const appended: string[] = []
+  const skipped = new Map<string, number>()
   for (let i = 0; i < after.length; i += 2) {
     const name = after[i]!.toLowerCase()
-    let isSame = unchanged.get(name)
-    if (isSame === undefined) {
-      isSame = valuesOf(before, name) === valuesOf(after, name)
-      unchanged.set(name, isSame)
+    let skip = skipped.get(name)
+    if (skip === undefined) {
+      const outer = valuesOf(before, name)
+      const all = valuesOf(after, name)
+      skip = outer.every((value, k) => value === all[k]) ? outer.length : 0
+      if (skip > 0 && all.length > skip) appended.push(name)
     }
-    if (!isSame) kept.push(after[i]!, after[i + 1]!)
+    skipped.set(name, skip - 1)
+    if (skip <= 0) fields.push(after[i]!, after[i + 1]!)
   }
-  return kept
+  return { fields, appended }
 }
 
-/** All values of a name, in one text. A value has no line ends. */
-function valuesOf(fields: readonly string[], name: string): string {
-  let values = ''
-  for (let i = 0; i < fields.length; i += 2) if (fields[i]!.toLowerCase() === name) values += `${fields[i + 1]}\n`
-  return values
+function valuesOf(fields: readonly string[], name: string): string[] {
+  return fields.filter((_, i) => i % 2 === 1 && fields[i - 1]!.toLowerCase() === name)
 }
 
-function merged(set: readonly string[], kept: readonly string[]): string[] {
-  const names = new Set<string>()
-  for (let i = 0; i < kept.length; i += 2) names.add(kept[i]!.toLowerCase())
-  const fields: string[] = []
-  for (let i = 0; i < set.length; i += 2) if (!names.has(set[i]!.toLowerCase())) fields.push(set[i]!, set[i + 1]!)
-  fields.push(...kept)
-  return fields
+/** @param names in lower case */
+function without(fields: readonly string[], names: ReadonlySet<string>): string[] {
+  return fields.filter((_, i) => !names.has(fields[i - (i % 2)]!.toLowerCase()))
 }
+
+const areTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((one) => typeof one === 'string')
 
 /** Its form in a store of text: the clients of Redis pass everything on as UTF-8. */
 interface PackedResponse {
@@ -243,6 +277,7 @@ interface PackedResponse {
   readonly r?: string
   readonly t: string | null
   readonly f: readonly string[]
+  readonly a?: readonly string[]
   /** The body as text, or in base64. */
   readonly b?: string
   readonly x?: string

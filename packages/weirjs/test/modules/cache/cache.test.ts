@@ -210,6 +210,24 @@ test('a GET with a body, and a request that wants another protocol, bypass the c
   assert.equal(await ask('evil'), 'weir; fwd=bypass; detail=body')
 })
 
+test('a value that the handler adds to those of outer middleware is kept without them', async () => {
+  const outer = new HttpServer({ logger: null })
+  outer.use(({ request, response }, next) => {
+    for (const name of ['Link', 'X-Replaced']) response.header(name, `<${request.header('x-user')}>`).appendHeader(name, '<both>')
+    return next()
+  })
+  outer.use(cache({ maxAge: '1h', clock: new TestClock() }))
+  outer.mapGet('/', (_, { response }) =>
+    response.appendHeader('Link', '<own>').appendHeader('Link', '<2>').header('X-Replaced', 'own').text('x'),
+  )
+  const get = async (user: string): Promise<(string | null)[]> => {
+    const { headers } = await outer.inject({ url: '/', headers: { 'X-User': user } })
+    return ['link', 'x-replaced', 'cache-status'].map((name) => headers.get(name))
+  }
+  assert.deepEqual(await get('ann'), ['<ann>, <both>, <own>, <2>', 'own', 'weir; fwd=uri-miss; stored'])
+  assert.deepEqual(await get('bob'), ['<bob>, <both>, <own>, <2>', 'own', 'weir; hit; ttl=3600'])
+})
+
 test('fields of outer middleware are those of each request, not those of the first', async () => {
   const outer = new HttpServer({ logger: null })
   outer.gate(({ request, response }) => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 
-import { HttpServer, type HttpSession } from '../../../src/index.ts'
+import { type HttpRequest, HttpServer, type HttpSession } from '../../../src/index.ts'
 import { type CacheOptions, cache } from '../../../src/modules/cache/index.ts'
 import { nonceOf } from '../../../src/modules/headers/index.ts'
 import { memorySessions, sessions } from '../../../src/modules/sessions/index.ts'
@@ -203,6 +203,58 @@ test('a response that is renewed for one client is not kept for others', async (
     assert.doesNotMatch((await ask('bob')) ?? '', /ann/, way)
   }
 })
+
+for (const [what, lines] of [
+  [
+    'private',
+    [
+      ['Cache-Control', 'max-age=60'],
+      ['Cache-Control', 'private'],
+    ],
+  ],
+  [
+    'no-store',
+    [
+      ['Cache-Control', 'max-age=60'],
+      ['Cache-Control', 'no-store'],
+    ],
+  ],
+  [
+    'another field in Vary',
+    [
+      ['Cache-Control', 'max-age=60'],
+      ['Vary', 'Accept'],
+      ['Vary', 'X-User'],
+    ],
+  ],
+] as const)
+  for (const isOuter of [false, true])
+    test(`a 304 with ${what} in a second line, ${isOuter ? 'of outer middleware' : 'of the handler'}, is for its client alone`, async () => {
+      const clock = new TestClock()
+      const server = new HttpServer({ logger: null })
+      const isRenewed = (request: HttpRequest): boolean => request.header('x-user') === 'ann' && clock.now() > 0
+      const last = lines.at(-1)!
+      server.use(({ request, response }, next) => {
+        if (isOuter && isRenewed(request)) response.appendHeader(last[0], last[1])
+        return next()
+      })
+      server.use(cache({ clock, staleIfError: '1m' }))
+      server.mapGet('/', (_, { request, response }) => {
+        response.header('ETag', '"v1"')
+        if (request.header('if-none-match') === null)
+          return response.header('Vary', 'Accept').header('Cache-Control', 'max-age=1').text('made')
+        for (const [name, value] of isOuter ? lines.slice(0, -1) : lines) response.appendHeader(name, value)
+        return response.header('X-Mine', request.header('x-user') ?? '').status(304)
+      })
+      const get = async (user: string): Promise<(string | null)[]> => {
+        const { headers } = await server.inject({ url: '/', headers: { 'X-User': user, Accept: 'text/plain' } })
+        return [headers.get('x-mine'), headers.get('cache-status')]
+      }
+      await get('ann')
+      await clock.advance(5_000)
+      assert.deepEqual(await get('ann'), ['ann', 'weir; fwd=stale; fwd-status=304'])
+      assert.notEqual((await get('bob'))[0], 'ann')
+    })
 
 test('a 304 that depends on more fields than the response did is for its client alone', async () => {
   const clock = new TestClock()
