@@ -51,26 +51,36 @@ function read({ headers, body }: InjectResponse): [coding: string | null, text: 
   return [coding, Buffer.from(coding === null ? body : DECODERS[coding]!(body)).toString()]
 }
 
-test('few large responses begin to be compressed in one turn, however many clients request them', async (t) => {
+test('few large responses begin to be compressed in one turn, and two at a time, however many clients request them', async (t) => {
   const text = LARGE.repeat(8)
   const turns = new Turns(t)
   const { gzip } = zlib
-  const mocked = t.mock.method(nodeZlib, 'gzip', (...given: Parameters<typeof gzip>) => {
+  let running = 0
+  let most = 0
+  const mocked = t.mock.method(nodeZlib, 'gzip', (bytes: Buffer, options: zlib.ZlibOptions, done: zlib.CompressCallback) => {
     turns.count()
-    return gzip(...given)
+    most = Math.max(most, ++running)
+    gzip(bytes, options, (...result) => {
+      running--
+      done(...result)
+    })
   })
   syncBuiltinESMExports()
   t.after(() => {
     mocked.mock.restore()
     syncBuiltinESMExports()
   })
-  const server = new HttpServer({ logger: null })
-  server.use(compression())
-  server.mapGet('/', (_, { response }) => response.contentType('application/json').text(text))
-  const responses = await Promise.all(Array.from({ length: 20 }, () => ask(server, '/', 'gzip')))
+  const servers = [1, 2].map(() => {
+    const server = new HttpServer({ logger: null })
+    server.use(compression())
+    server.mapGet('/', (_, { response }) => response.contentType('application/json').text(text))
+    return server
+  })
+  const responses = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(servers[i % 2]!, '/', 'gzip')))
   assert.deepEqual(new Set(responses.map((response) => read(response).join(' ') === `gzip ${text}`)), new Set([true]))
   assert.equal(turns.all, 20)
   assert.ok(turns.most <= 2 + Math.ceil((1536 * 1024) / text.length), `${turns.most} in one turn`)
+  assert.equal(most, 2) // at a time, so that files and names find a thread of the pool
 })
 
 test('small responses are compressed in turns, however many one connection requests in a row', async (t) => {

@@ -8,6 +8,7 @@ import { Buffer } from 'node:buffer'
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { BeforeSend } from '../../app/policies/middleware.ts'
 import type { Check } from '../../app/policies/policy.ts'
+import { FairQueue } from '../../base/fair-queue.ts'
 import { shown } from '../../base/kind-of.ts'
 import { alias, count, flag, func, listOf, nested, object, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
@@ -15,6 +16,7 @@ import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { Size } from '../../base/size.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
+import { networkOf } from '../../formats/client-network.ts'
 import type { RouteMetadata } from '../../http/route-info.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { ContentReader } from '../kit/content-reader.ts'
@@ -52,7 +54,8 @@ export interface CompressionOptions {
   readonly levels?: CompressionLevels
   /**
    * How many streams and large responses may be compressed at a time. Default 64. When exceeded: the response is sent uncompressed. A
-   * stream holds about 0.7 MiB (gzip) to 2 MiB (br) for as long as it lasts.
+   * stream holds about 0.7 MiB (gzip) to 2 MiB (br) for as long as it lasts. Two responses that are not streams are compressed at a time, and
+   * the others wait.
    */
   readonly maxConcurrent?: number
   /**
@@ -87,6 +90,12 @@ export const COMPRESSION_RULES = rules<CompressionOptions>('compression')(
 const MAX_BYTES_AT_ONCE = 32 * 1024
 /** What a byte that is compressed synchronously counts in a turn of the event loop, which compresses 256 KiB at most: in about 5 ms. */
 const WORK_OF_BYTE = 6
+
+/**
+ * Runs what compresses on the pool, for all modules of the process. Two at a time are fewer than its threads, because files and DNS names need them too;
+ * each takes up to 15 MB with Brotli. Clients take turns.
+ */
+const onThread = FairQueue.semaphore(2)
 
 const EMPTY = new Uint8Array(0)
 
@@ -250,13 +259,16 @@ class Compressing {
     this.#running++
     try {
       let form: Uint8Array | Promise<Uint8Array> | undefined
-      // The thread pool compresses, but what is compressed is made on the main thread, such as bytes of text and the ETag.
-      await exchange(session).whileReading(() => {
-        form = response.codedForms?.get(coding.key) // another response with the same content may have been first
-        if (form !== undefined || session.signal.aborted) return 0
-        form = coding.compress(bytesOf(response))
-        response.codedForms?.set(coding.key, form)
-        return length
+      await onThread(networkOf(exchange(session).clientAddress), null, async () => {
+        // What is compressed is made on the main thread, such as bytes of text and the ETag.
+        await exchange(session).whileReading(() => {
+          form = response.codedForms?.get(coding.key) // another response with the same content may have been first
+          if (form !== undefined || session.signal.aborted) return 0
+          form = coding.compress(bytesOf(response))
+          response.codedForms?.set(coding.key, form)
+          return length
+        })
+        await form
       })
       if (form !== undefined) await encodeLater(session, response, coding, length, Promise.resolve(form), takesIdentity)
     } finally {
