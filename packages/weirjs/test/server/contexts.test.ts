@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { Writable } from 'node:stream'
+import { constants as http2 } from 'node:http2'
+import { Readable, Writable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { constants, deflateRawSync } from 'node:zlib'
@@ -14,7 +15,7 @@ import { mountFetch, mountNode } from '../../src/node/index.ts'
 import { Http2Client, responseOf } from '../support/http2-client.ts'
 import { serveHttp2 } from '../support/http2-serving.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { within } from '../support/serving.ts'
+import { eventually, within } from '../support/serving.ts'
 import { frame, HANDSHAKE, TEXT } from '../support/websocket-client.ts'
 
 const USERS = ['ann', 'bob', 'eve']
@@ -226,6 +227,37 @@ for (const end of ['requestTimeout', 'its caller'] as const)
       USERS.map((user) => `${user} is ${user}`),
     )
   })
+
+test('a stream is read and closed in the context of the code that has returned it, whoever ends it', async (t) => {
+  const store = new AsyncLocalStorage<string>()
+  const found = new Set<string>()
+  const see = (what: string, user: string): void => void found.add(`${what} of ${user}: ${store.getStore()}`)
+  const { server } = await serveHttp2(t, (server) => {
+    server.gate((session) => store.enterWith(userOf(session)))
+    server.get('/node', (_, session) => {
+      const user = userOf(session)
+      const destroy = (error: Error | null, done: (error: Error | null) => void): void => {
+        see('destroy', user)
+        done(error)
+      }
+      return session.response.stream(new Readable({ read: () => see('read', user), destroy }), 'text/plain')
+    })
+    server.get('/web', (_, session) => {
+      const user = userOf(session)
+      return new Response(new ReadableStream({ pull: () => see('pull', user), cancel: () => see('cancel', user) }, { highWaterMark: 0 }))
+    })
+  })
+  const client = await Http2Client.connect(t, server.port)
+  for (const user of ['ann', 'bob'])
+    for (const path of ['/node', '/web']) {
+      const stream = client.open({ ':path': path, 'x-user': user })
+      await eventually(() => found.size % 2 === 1, `${path} is read`)
+      stream.close(http2.NGHTTP2_CANCEL)
+      await eventually(() => found.size % 2 === 0, `${path} is closed`)
+    }
+  const ends = (user: string): string[] => ['read', 'destroy', 'pull', 'cancel'].map((what) => `${what} of ${user}: ${user}`)
+  assert.deepEqual([...found], [...ends('ann'), ...ends('bob')])
+})
 
 test('without a socket, a request continues the context of its caller, and leaves it as it is', async () => {
   const store = new AsyncLocalStorage<string>()

@@ -96,10 +96,10 @@ export interface SourceReader {
 export interface GivenSource {
   readonly source: ByteSource
   /**
-   * The asynchronous context in which the source runs. The socket's events drive the reading, but the source must see the AsyncLocalStorage
-   * of the code that passed it in. Null for streams, which keep their own context.
+   * The asynchronous context in which the source is read and closed. Events of the connection drive that, which serves other requests too, but
+   * the source must see the AsyncLocalStorage of the code that passed it in.
    */
-  readonly giver: AsyncResource | null
+  readonly giver: AsyncResource
   /** Called with each piece that is read. It must not throw, and copies what it keeps. */
   readonly watcher?: (piece: unknown) => void
 }
@@ -107,8 +107,7 @@ export interface GivenSource {
 /** Accepts a source, to be read later. A stream that fails before it is read, or that is never read, must not end the process. */
 export function takeSource(source: ByteSource): GivenSource {
   if (isNodeStream(source)) source.on('error', ignore)
-  else if (!isWebStream(source)) return { source, giver: new AsyncResource('weir.source') }
-  return { source, giver: null }
+  return { source, giver: new AsyncResource('weir.source') }
 }
 
 /**
@@ -136,7 +135,10 @@ function readerOf({ source, giver }: GivenSource): SourceReader {
   if (isWebStream(source)) {
     // The stream's own iterator can be closed only between two pieces, so a silent stream would never be cancelled.
     const reader = source.getReader()
-    return { next: () => reader.read(), close: () => void cancel(reader).catch(ignore) }
+    return {
+      next: () => giver.runInAsyncScope(reader.read, reader),
+      close: () => void giver.runInAsyncScope(cancel, null, reader).catch(ignore),
+    }
   }
   return new IteratorReader(source, giver)
 }
@@ -144,17 +146,17 @@ function readerOf({ source, giver }: GivenSource): SourceReader {
 /** Reads an iterator in the context of the code that passed it in. It is a single object, because many streams wait at the same time. */
 class IteratorReader implements SourceReader {
   readonly #source: ByteSource
-  readonly #giver: AsyncResource | null
+  readonly #giver: AsyncResource
   readonly #iterator: AsyncIterator<unknown>
 
-  constructor(source: ByteSource, giver: AsyncResource | null) {
+  constructor(source: ByteSource, giver: AsyncResource) {
     this.#source = source
     this.#giver = giver
-    this.#iterator = giver === null ? source[Symbol.asyncIterator]() : giver.runInAsyncScope(() => source[Symbol.asyncIterator]())
+    this.#iterator = giver.runInAsyncScope(() => source[Symbol.asyncIterator]())
   }
 
   next(mostBytes?: number): Promise<SourceResult> {
-    return this.#giver === null ? this.#read(mostBytes) : this.#giver.runInAsyncScope(this.#read, this, mostBytes)
+    return this.#giver.runInAsyncScope(this.#read, this, mostBytes)
   }
 
   /**
@@ -173,9 +175,7 @@ class IteratorReader implements SourceReader {
   }
 
   close(): void {
-    const closed =
-      this.#giver === null ? end(this.#source, this.#iterator) : this.#giver.runInAsyncScope(end, null, this.#source, this.#iterator)
-    closed.catch(ignore)
+    this.#giver.runInAsyncScope(end, null, this.#source, this.#iterator).catch(ignore)
   }
 }
 

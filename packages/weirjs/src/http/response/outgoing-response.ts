@@ -182,7 +182,7 @@ export class OutgoingResponse {
     this.trailers?.dropDigests()
     this.jsonValue = NO_JSON
     this.codedForms = null
-    this.content = encoded === null ? { kind: 'stream', source: UNREAD, giver: null } : contentOf(encoded)
+    this.content = encoded === null ? { kind: 'stream', ...takeSource(UNREAD) } : contentOf(encoded)
     if (encoded === null && old.kind === 'stream') closeSource(old)
     return this
   }
@@ -305,7 +305,7 @@ export class OutgoingResponse {
     if (trailers.areAnnounced) (this.fields ??= []).push('Trailer', trailers.names)
     if (content.kind === 'stream') return
     this.declaredLength = lengthOf(content)
-    if (!trailers.areKnown) this.content = { kind: 'stream', source: onePiece(copyOf(content)), giver: null }
+    if (!trailers.areKnown) this.content = { kind: 'stream', ...takeSource(onePiece(copyOf(content))) }
   }
 
   /** Reads a streamed body through another source, which closes the first. */

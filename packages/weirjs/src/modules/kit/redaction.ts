@@ -137,8 +137,9 @@ export class Redaction implements RedactedReader {
   }
 
   #shown(name: string, value: string, route: Route | null): string {
-    if (USUAL_SECRETS.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
     const { names, segments } = this.#secrets
+    // What any route declares secret may have been sent to another one, or with another method.
+    if (names.has(name) || (route !== null && factsOf(route).secretFields.has(name))) return NOT_SHOWN
     // Their form is their own, so what is harmless in another field may be a secret there.
     if (name === 'sec-websocket-protocol' || name.startsWith('upload-')) {
       const text = beginningOf(value)

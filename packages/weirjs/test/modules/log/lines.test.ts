@@ -116,8 +116,8 @@ test('a field that was shown is hidden once a route declares what it contains, a
     await server.inject({ url, headers: { 'X-Page': Referer, ...fields } })
     return jsonOf(lines.at(-1)).fields
   }
-  for (let i = 0; i < 2; i++) assert.deepEqual(await ask('/', { 'X-Ticket': 'a/b' }), { 'x-page': Referer, 'x-ticket': 'a/b' })
-  assert.deepEqual(await ask('/other', { 'X-Ticket': 'a/b' }), { 'x-page': Referer, 'x-ticket': '(not shown)' })
+  for (const url of ['/', '/', '/other', '/other/', '/none']) // what a route declares secret may be sent to another one, too
+    assert.deepEqual(await ask(url, { 'X-Ticket': 'a/b' }), { 'x-page': Referer, 'x-ticket': '(not shown)' })
   server.mapPost('/reset/:key', { key: t.string.secret(), ticket: t.string.secret().optional() }, () => 'done')
   const hidden = 'https://localhost/reset/(not shown)?ticket=(not shown)'
   assert.deepEqual(await ask('/', {}), { 'x-page': hidden })
