@@ -5,20 +5,21 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import fs from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type BrotliOptions, brotliDecompressSync } from 'node:zlib'
 
 import { HttpServer, type InjectResponse } from '../../src/index.ts'
-import { dictionaryCodings } from '../../src/modules/static/delta-codings.ts'
-import { Dictionaries } from '../../src/modules/static/dictionaries.ts'
+import { deltaCoding } from '../../src/modules/static/delta-coding.ts'
+import { DeltaWork, Dictionaries } from '../../src/modules/static/dictionaries.ts'
 import { DiskShelf } from '../../src/modules/static/disk-shelf.ts'
 import { type StaticOptions, staticFiles } from '../../src/modules/static/index.ts'
 import { launchChromium, noChromium } from '../support/chromium.ts'
 import { withNewerNode } from '../support/newer-node.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
-const CODINGS = dictionaryCodings().map(({ name }) => name)
+const compress = deltaCoding()
 const noZstd = spawnSync('zstd', ['--version']).status === 0 ? false : 'zstd is not on the PATH'
 
 /** A bundle whose parts do not repeat. */
@@ -52,7 +53,7 @@ function serve(t: TestContext, options: Partial<StaticOptions> = {}) {
   return { root, write, get }
 }
 
-withNewerNode(import.meta.filename, CODINGS.includes('dcz'), () => {
+withNewerNode(import.meta.filename, compress !== null, () => {
   test('a file with a hash in its name says what it is a dictionary for, and others do not', async (t) => {
     const { get, write } = serve(t)
     const file = await get({})
@@ -98,20 +99,48 @@ withNewerNode(import.meta.filename, CODINGS.includes('dcz'), () => {
     assert.equal((await get({ ...ASKS, 'If-None-Match': delta.headers.get('etag')! })).status, 304)
   })
 
-  test('a client that takes Brotli with a dictionary alone gets dcb, where Node has it', {
-    skip: !CODINGS.includes('dcb') && 'Brotli of this Node.js has no dictionaries',
-  }, async (t) => {
+  test('Brotli, which prepares a dictionary on the main thread, makes no difference', async (t) => {
     const { get } = serve(t)
-    const delta = await get({ ...ASKS, 'Accept-Encoding': 'gzip, br, dcb' })
-    assert.deepEqual(
-      [delta.headers.get('content-encoding'), delta.headers.get('vary')?.toLowerCase()],
-      ['dcb', 'accept-encoding, available-dictionary'],
-    )
-    assert.equal(Buffer.from(delta.body.subarray(0, 4)).toString('hex'), 'ff444342')
-    assert.deepEqual(Buffer.from(delta.body.subarray(4, 36)), createHash('sha256').update(OLD).digest())
-    assert.ok(brotliDecompressSync(delta.body.subarray(36), { dictionary: OLD } as BrotliOptions).equals(NEW))
-    assert.ok(delta.body.byteLength < NEW.byteLength / 100, String(delta.body.byteLength))
+    assert.equal((await get({ ...ASKS, 'Accept-Encoding': 'gzip, br, dcb' })).headers.get('content-encoding'), null)
     assert.equal((await get({ ...ASKS, 'Accept-Encoding': 'dcb, dcz' })).headers.get('content-encoding'), 'dcz')
+  })
+
+  test('one difference is made at a time in the process: other clients get whole files, also from other modules', async (t) => {
+    const [one, other] = [serve(t), serve(t)]
+    const codings = await Promise.all([one, other].map(async ({ get }) => (await get()).headers.get('content-encoding')))
+    assert.deepEqual(codings, ['dcz', null])
+    assert.equal((await other.get()).headers.get('content-encoding'), 'dcz')
+  })
+
+  test('a file of more than 4 MiB is no dictionary, and has no difference', async (t) => {
+    const { get, write } = serve(t)
+    for (const [name, bytes, match] of [
+      ['app-8f8f8f8f.js', 2 ** 22, 'match="app-*.js"'],
+      ['app-9f9f9f9f.js', 2 ** 22 + 1, null],
+    ] as const) {
+      write(name, Buffer.alloc(bytes))
+      assert.equal((await get({}, name)).headers.get('use-as-dictionary'), match)
+    }
+  })
+
+  test('a directory of many versions is looked at one by one, and once for all its versions', async (t) => {
+    const { get, write } = serve(t)
+    for (let i = 0; i < 100; i++) write(`app-${i + 100}ABCDE.js`, `${i}`)
+    let [all, now, most] = [0, 0, 0]
+    const { stat } = fs
+    t.mock.method(fs, 'stat', async (path: string) => {
+      most = Math.max(most, ++now)
+      all++
+      return stat(path).finally(() => now--)
+    })
+    syncBuiltinESMExports()
+    t.after(() => {
+      t.mock.restoreAll()
+      syncBuiltinESMExports()
+    })
+    const unknown = { ...ASKS, 'Available-Dictionary': hashOf(Buffer.from('x')) }
+    for (const name of ['app-5E6F7A8B.js', 'app-101ABCDE.js', 'app-102ABCDE.js']) await get(unknown, name)
+    assert.deepEqual([all, most], [102, 1])
   })
 
   test('the difference is made once for all who ask at the same time', async (t) => {
@@ -179,10 +208,10 @@ withNewerNode(import.meta.filename, CODINGS.includes('dcz'), () => {
       2 ** 24,
       0,
     )
-    // Each look at the clock takes six seconds.
+    // Each look at the clock takes twelve seconds.
     let now = 0
-    const clock = { now: () => (now += 6_000), wallTime: () => Date.now(), every: () => () => {} }
-    const dictionaries = new Dictionaries(root, shelf, dictionaryCodings(), 2 ** 24, clock)
+    const clock = { now: () => (now += 12_000), wallTime: () => Date.now(), every: () => () => {} }
+    const dictionaries = new Dictionaries(root, shelf, compress!, 2 ** 24, new DeltaWork(clock))
     const server = new HttpServer({ logger: null })
     server.mapGet('/', async (_, session) => {
       const file = await shelf.find('app-6A6B6C6D.js')
@@ -243,7 +272,7 @@ withNewerNode(import.meta.filename, CODINGS.includes('dcz'), () => {
 })
 
 test('Node without dictionaries: the files are served without, and a warning says why', {
-  skip: CODINGS.includes('dcz') && 'this Node.js has them',
+  skip: compress !== null && 'this Node.js has them',
 }, async (t) => {
   const warned = once(process, 'warning')
   const { get } = serve(t)

@@ -1,16 +1,17 @@
 // Compression with an older version of a file as the dictionary (RFC 9842): a client that has `app-1a2b3c4d.js` gets `app-5e6f7a8b.js` as the
 // difference. Only files whose names have a hash take part, and only files that everyone may read, so that no client gets data of another one.
 
-import { hash } from 'node:crypto'
-import { readdir, stat } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { opendir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { keepNewest } from '../../base/keep-newest.ts'
 import { EncodingChooser } from '../../formats/accept-encoding.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { DiskFile } from '../kit/disk-file.ts'
 import { exchange } from '../kit/exchange.ts'
-import { type DictionaryCoding, MOST_DICTIONARY_BYTES } from './delta-codings.ts'
+import type { DeltaCoding } from './delta-coding.ts'
 import { inodeOf, type Shelf, type StaticFile, type StaticVariant } from './file.ts'
 
 type Sent = NonNullable<StaticVariant['memory']>
@@ -20,8 +21,8 @@ type Sent = NonNullable<StaticVariant['memory']>
  * not.
  */
 const HASHED = /^(?<stem>[\w.~-]*?[\w~])(?<mark>[-.])(?=[\w-]*[\dA-Z])[\w-]{8,64}\.(?<extension>[a-z][a-z\d]{0,9})$/
-/** How many differences are made at a time, on threads of the pool. A client that comes meanwhile gets the whole file. */
-const MOST_AT_WORK = 2
+/** Of a file and of its dictionary. With this, making a difference takes 90 MB, and loading the dictionary takes 6 ms of the main thread. */
+const MOST_DICTIONARY_BYTES = 2 ** 22
 /**
  * How much time may be spent on differences at once, and the share of later time that is added. A large file takes seconds, and clients could
  * request so many pairs of files that the kept differences displace each other. When no time is left, clients get whole files.
@@ -32,9 +33,41 @@ const SHARE = 1 / 20
 const MOST_VERSIONS = 32
 /** How often a directory is read again for a hash that is not known. */
 const LOOK_MS = 10_000
-/** Files whose hash is remembered, directories, and differences that are not worth it, or are too large to keep. */
+/** Files whose hash is remembered, names of one stem, and differences that are not worth it, or are too large to keep. */
 const MOST_KNOWN = 10_000
 const ENTRY_BYTES = 1_024
+/** How much is hashed in one turn of the event loop. */
+const PIECE_BYTES = 2 ** 20
+
+/** Makes differences one at a time, because each takes a thread of the pool and much memory. Clients that come meanwhile get whole files. */
+export class DeltaWork {
+  readonly #clock: Clock
+  #isBusy = false
+  /** Of the time for making differences, at that moment. */
+  #spentMs = 0
+  #at = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** @returns null if another one is at work, or no time is left */
+  begin<T>(make: () => Promise<T>): Promise<T> | null {
+    const begunAt = this.#clock.now()
+    this.#spentMs = Math.max(0, this.#spentMs - (begunAt - this.#at) * SHARE)
+    this.#at = begunAt
+    if (this.#isBusy || this.#spentMs >= FREE_MS) return null
+    this.#isBusy = true
+    return make().finally(() => {
+      this.#isBusy = false
+      this.#at = this.#clock.now()
+      this.#spentMs += this.#at - begunAt
+    })
+  }
+}
+
+/** One for all modules, which share the threads and the memory of the process. */
+const PROCESS_WORK = new DeltaWork(systemClock)
 
 interface Version {
   /** Below the root. */
@@ -46,118 +79,75 @@ export class Dictionaries {
   readonly #root: string
   readonly #shelf: Shelf
   readonly #maxBytes: number
-  readonly #codings: readonly DictionaryCoding[]
-  readonly #chooser: EncodingChooser
+  readonly #compress: DeltaCoding
+  readonly #work: DeltaWork
+  readonly #chooser = new EncodingChooser(['dcz'])
   /** By their directory, because several may have the same file, and the base64 of their SHA-256. */
   readonly #versions = new Map<string, Version>()
   /** The names and states of files whose hash is known. */
   readonly #hashed = new Set<string>()
-  /** When a directory was read for a name, by both. */
+  /** When a directory was read for the versions of a file, by both. */
   readonly #looked = new Map<string, number>()
   /** By the file and the dictionary, with the last used at the end. Null: the difference is no smaller, or too large. */
   readonly #deltas = new Map<string, { readonly sent: Sent; readonly bytes: number } | null>()
   readonly #making = new Map<string, Promise<Sent | null>>()
   #bytes = 0
-  /** Of the time for making differences, at the time of the last one. */
-  #spentMs = 0
-  #spentAt = 0
-  readonly #clock: Clock
 
-  /** @param codings the preferred one first @param maxBytes for all differences */
-  constructor(root: string, shelf: Shelf, codings: readonly DictionaryCoding[], maxBytes: number, clock: Clock = systemClock) {
-    this.#clock = clock
-    this.#codings = codings
-    this.#chooser = new EncodingChooser(codings.map(({ name }) => name))
+  /** @param maxBytes for all differences */
+  constructor(root: string, shelf: Shelf, compress: DeltaCoding, maxBytes: number, work: DeltaWork = PROCESS_WORK) {
     this.#root = root
     this.#shelf = shelf
+    this.#compress = compress
     this.#maxBytes = maxBytes
+    this.#work = work
   }
 
   /** States what the file is a dictionary for. @returns the difference; null if the client gets the file itself */
   offer(session: HttpSession, file: StaticFile): Sent | null | Promise<Sent | null> {
     const { request, response } = session
-    const base = file.name.slice(file.name.lastIndexOf('/') + 1)
-    const groups = HASHED.exec(base)?.groups
-    if (groups === undefined || file.variants[0].size > MOST_DICTIONARY_BYTES) return null
-    const { stem, mark, extension } = groups
+    const versions = versionsOf(basename(file.name))
+    if (versions === null || file.variants[0].size > MOST_DICTIONARY_BYTES) return null
     // Relative to the file, so it stays right below any prefix.
-    response.header('Use-As-Dictionary', `match="${stem}${mark}*.${extension}"`)
+    response.header('Use-As-Dictionary', `match="${versions}"`)
     response.vary('Accept-Encoding', 'Available-Dictionary')
     const available = EncodingChooser.availableDictionary(request)
-    if (available === null) return null
-    const [best] = this.#chooser.choose(request.header('accept-encoding')).codings
-    const coding = this.#codings.find(({ name }) => name === best)
-    if (coding === undefined) return null
-    return this.#delta(
-      session,
-      file,
-      available,
-      coding,
-      (name) => name.startsWith(`${stem}${mark}`) && name.endsWith(`.${extension}`) && HASHED.test(name),
-    )
-  }
-
-  async #delta(
-    session: HttpSession,
-    file: StaticFile,
-    available: string,
-    coding: DictionaryCoding,
-    isVersion: (name: string) => boolean,
-  ): Promise<Sent | null> {
-    const key = `${coding.name} ${available} ${file.fingerprint}`
+    if (available === null || this.#chooser.choose(request.header('accept-encoding')).codings.length === 0) return null
+    const key = `${available} ${file.fingerprint}`
     const kept = this.#deltas.get(key)
     if (kept !== undefined) {
       this.#deltas.delete(key)
       this.#deltas.set(key, kept)
       return kept?.sent ?? null
     }
-    let making = this.#making.get(key)
-    if (making === undefined) {
-      if (this.#making.size >= MOST_AT_WORK || this.#spent() >= FREE_MS) return null
-      const begunAt = this.#clock.now()
-      making = this.#make(key, file, available, coding, isVersion)
-        .catch(() => null) // a file that is gone, or may not be read
-        .finally(() => {
-          this.#making.delete(key)
-          this.#spentMs = this.#spent() + this.#clock.now() - begunAt
-        })
+    let making = this.#making.get(key) ?? null
+    if (making === null) {
+      making = this.#work.begin(() => this.#make(key, file, available, versions).catch(() => null)) // a file that is gone, or may not be read
+      if (making === null) return null
       this.#making.set(key, making)
+      making.finally(() => this.#making.delete(key))
     }
     return exchange(session).inTurn(making) // others may wait for it, too
   }
 
-  #spent(): number {
-    const now = this.#clock.now()
-    this.#spentMs = Math.max(0, this.#spentMs - (now - this.#spentAt) * SHARE)
-    this.#spentAt = now
-    return this.#spentMs
-  }
-
-  async #make(
-    key: string,
-    file: StaticFile,
-    available: string,
-    coding: DictionaryCoding,
-    isVersion: (name: string) => boolean,
-  ): Promise<Sent | null> {
+  async #make(key: string, file: StaticFile, available: string, versions: string): Promise<Sent | null> {
     const place = `${dirname(file.name)} ${available}`
-    const version = this.#versions.get(place) ?? (await this.#look(file, place, isVersion))
-    if (version === null || !isVersion(basename(version.name))) return null
+    const version = this.#versions.get(place) ?? (await this.#look(file, place, versions))
+    if (version === null || versionsOf(basename(version.name)) !== versions) return null
     const dictionary = await bytesOf(version.path)
     const bytes = await bytesOf(file.variants[0].path, file.variants[0].inode)
-    if (dictionary === null || hash('sha256', dictionary, 'base64') !== available) {
+    if (dictionary === null || (await sha256Of(dictionary)) !== available) {
       this.#versions.delete(place) // it is gone, or has changed
       return null
     }
     if (bytes === null) return null
-    const content = await coding.compress(bytes, dictionary, available)
+    const content = await this.#compress(bytes, dictionary, available)
     // A difference that cannot be kept would be computed for each client.
     const fits = content.byteLength + ENTRY_BYTES <= this.#maxBytes
     const isWorth = fits && content.byteLength < Math.min(...file.variants.map(({ size }) => size))
-    const tag = `${hash('sha256', bytes, 'base64url').slice(0, 22)}-${hash('sha256', content, 'base64url').slice(0, 22)}`
     const { contentType, cacheControl, fields } = file
-    const facts = { contentType, cacheControl, fields, coding: coding.name, variesByEncoding: true }
-    const sent = isWorth ? DiskFile.fixed(content, tag, facts) : null
+    const facts = { contentType, cacheControl, fields, coding: 'dcz', variesByEncoding: true }
+    // It begins with the hash of the dictionary, and so no other file has the same difference.
+    const sent = isWorth ? DiskFile.fixed(content, await sha256Of(content), facts) : null
     if (Date.now() >= file.variants[0].settledAt) this.#keep(key, sent, content.byteLength)
     return sent
   }
@@ -174,16 +164,21 @@ export class Dictionaries {
   }
 
   /** Looks among the versions of a file for the version with this directory and hash. */
-  async #look(file: StaticFile, place: string, isVersion: (name: string) => boolean): Promise<Version | null> {
+  async #look(file: StaticFile, place: string, versions: string): Promise<Version | null> {
     const directory = dirname(file.name)
-    const looked = this.#looked.get(file.name)
+    const path = join(this.#root, directory)
+    const key = `${directory}/${versions}`
+    const looked = this.#looked.get(key)
     if (looked !== undefined && performance.now() - looked < LOOK_MS) return null
-    this.#looked.set(file.name, performance.now())
+    this.#looked.set(key, performance.now())
     keepNewest(this.#looked, MOST_KNOWN)
-    const names = (await readdir(join(this.#root, directory))).filter(isVersion)
-    const dated = await Promise.all(
-      names.slice(0, MOST_KNOWN).map(async (name) => ({ name, at: (await stat(join(this.#root, directory, name))).mtimeMs })),
-    )
+    const dated: { readonly name: string; readonly at: number }[] = []
+    // One after the other: a directory may have thousands, and other requests need the event loop and the pool.
+    for await (const { name } of await opendir(path)) {
+      if (versionsOf(name) !== versions) continue
+      dated.push({ name, at: (await stat(join(path, name))).mtimeMs })
+      if (dated.length === MOST_KNOWN) break
+    }
     const newest = dated.toSorted((a, b) => b.at - a.at).slice(0, MOST_VERSIONS)
     for (const { name } of newest) await this.#learn(directory === '.' ? name : `${directory}/${name}`)
     return this.#versions.get(place) ?? null
@@ -198,12 +193,30 @@ export class Dictionaries {
     const { path, inode } = found.variants[0]
     const bytes = await bytesOf(path, inode)
     if (bytes === null) return
-    const sha256 = hash('sha256', bytes, 'base64')
+    const sha256 = await sha256Of(bytes)
     this.#hashed.add(`${name} ${mark}`)
     this.#versions.set(`${dirname(name)} ${sha256}`, { name, path })
     keepNewest(this.#hashed, MOST_KNOWN)
     keepNewest(this.#versions, MOST_KNOWN)
   }
+}
+
+/** What the names of all versions of a file are like: `app-*.js`. Null for a name without a hash. */
+function versionsOf(name: string): string | null {
+  const groups = HASHED.exec(name)?.groups
+  if (groups === undefined) return null
+  const { stem, mark, extension } = groups
+  return `${stem}${mark}*.${extension}`
+}
+
+/** In base64. Other requests come between the pieces. */
+async function sha256Of(bytes: Uint8Array): Promise<string> {
+  const hash = createHash('sha256')
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    hash.update(bytes.subarray(at, at + PIECE_BYTES))
+    await nextTurn()
+  }
+  return hash.digest('base64')
 }
 
 /** Null if there is none, or another one than was found. */

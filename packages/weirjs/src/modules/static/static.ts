@@ -20,7 +20,7 @@ import { DiskFile } from '../kit/disk-file.ts'
 import { exchange } from '../kit/exchange.ts'
 import { responseHandle } from '../kit/response.ts'
 import { AssetShelf, type Assets, checkedAssets } from './assets.ts'
-import { dictionaryCodings } from './delta-codings.ts'
+import { deltaCoding } from './delta-coding.ts'
 import { Dictionaries } from './dictionaries.ts'
 import { DiskShelf } from './disk-shelf.ts'
 import { type Found, inodeOf, PRECOMPRESSED, type PrecompressedEncoding, type Shelf, type StaticFile, type StaticVariant } from './file.ts'
@@ -75,8 +75,8 @@ export interface StaticOptions {
    */
   readonly precompressed?: boolean | readonly PrecompressedEncoding[]
   /**
-   * Whether a client that has an older version of a file gets the difference (RFC 9842, `dcz`, and `dcb` from Node.js 24.15 on), for files of `root` with a hash in their name, such
-   * as `app-1a2b3c4d.js`. The older version must still be there. Needs Zstandard with dictionaries: Node.js 22.15 or later; elsewhere it is a
+   * Whether a client that has an older version of a file gets the difference (RFC 9842, `dcz`), for files of `root` of up to 4 MiB with a hash in
+   * their name, such as `app-1a2b3c4d.js`. The older version must still be there. Needs Zstandard with dictionaries: Node.js 22.15 or later; elsewhere it is a
    * warning at the start. Differences take up to a quarter of `maxCacheSize`. Default false.
    */
   readonly dictionaries?: boolean
@@ -184,12 +184,12 @@ class StaticFiles {
         'static',
         root === undefined ? 'either root or assets is needed' : 'root and assets cannot both be given: install the module twice',
       )
-    const deltaCodings = settings.dictionaries ? dictionaryCodings() : []
-    if (settings.dictionaries && deltaCodings.length === 0)
+    const compress = settings.dictionaries ? deltaCoding() : null
+    if (settings.dictionaries && compress === null)
       process.emitWarning(
         `static: dictionaries are not used, because Zstandard of Node.js ${process.versions.node} has none: 22.15 or later has`,
       )
-    const deltaBytes = deltaCodings.length > 0 ? Math.floor(maxCacheSize / 4) : 0
+    const deltaBytes = compress === null ? 0 : Math.floor(maxCacheSize / 4)
     this.shelf =
       root === undefined
         ? new AssetShelf(presentation, assets!)
@@ -204,7 +204,7 @@ class StaticFiles {
             settings.checkInterval,
           )
     this.name = `static ${this.prefix} ${this.shelf.title}`
-    this.#dictionaries = deltaCodings.length > 0 ? new Dictionaries(root!, this.shelf, deltaCodings, deltaBytes) : null
+    this.#dictionaries = compress === null ? null : new Dictionaries(root!, this.shelf, compress, deltaBytes)
     this.#index = index
     this.#dotfiles = new Set(settings.dotfiles)
     this.#extensions = extensions
