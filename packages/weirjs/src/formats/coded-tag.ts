@@ -2,7 +2,7 @@
 // `"v1~gzip"` for the same state in gzip. A client sends back the tag that it received, and both tags name the same state.
 
 /** Codings that a server makes of a response. Others make a tag weak: a text after `~` may be the program's own. */
-const SUFFIX = /~(br|dcb|dcz|deflate|gzip|zstd)"$/
+const SUFFIX = /~(br|dcz|deflate|gzip|zstd)"$/
 
 /** The tag of the same state in this coding. It is weak if the other tag is, or if the coding is not known. */
 export function codedTag(tag: string, coding: string): string {
