@@ -25,8 +25,15 @@ test('the reports of the public API agree with the declarations', () => {
   assert.deepEqual(
     { stdout, stderr, status },
     { stdout: '', stderr: '', status: 0 },
-    'if the change is meant: node scripts/api.mjs --write',
+    'if the change is meant: npm run build && node scripts/api.mjs --write',
   )
+})
+
+test('the reports name nothing that is internal: no file of the source, and no name of the bundler', () => {
+  for (const file of readdirSync('api')) {
+    const text = readFileSync(`api/${file}`, 'utf8')
+    assert.doesNotMatch(text, /import\("\.|\w\$\d|_d_exports|of another package/, file)
+  }
 })
 
 test('no entry has more names than its budget, and all of them together have not either', () => {
