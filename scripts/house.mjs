@@ -1,4 +1,5 @@
-// Prints the figures by which the shape of the source is judged. Run `npm run compile` first: the road of a request is measured in build/.
+// Prints the figures by which the shape of the source is judged. Run `npm run build && npm run compile` first: the road of a request is measured in
+// build/, and the bytes of an import in dist/.
 //
 //   node scripts/house.mjs           the figures
 //   node scripts/house.mjs --names   and the functions that one GET calls, with their counts
@@ -56,6 +57,26 @@ function importedNames() {
     }
   }
   return { names: names.size, count }
+}
+
+/** How many names each entry exports, by api/. */
+function publicNames() {
+  const heads = readdirSync(new URL('api', ROOT)).map((file) => readFileSync(new URL(`api/${file}`, ROOT), 'utf8').split('\n')[0])
+  return heads.map((head) => /^(\S+): (\d+) names$/.exec(head)).map(([, entry, count]) => ({ entry, count: Number(count) }))
+}
+
+/** The files of dist/ that `import 'weirjs'` loads, with their bytes. */
+function loadedFiles() {
+  const files = new Map()
+  const waiting = [new URL('packages/weirjs/dist/index.js', ROOT)]
+  for (const url of waiting) {
+    if (files.has(url.href)) continue
+    const code = readFileSync(url, 'utf8')
+    files.set(url.href, Buffer.byteLength(code))
+    for (const [, to] of code.matchAll(/^(?:(?:import|export)\b[^;'"]*\bfrom\s*|import\s*)["'](\.[^"']+)["']/gm))
+      waiting.push(new URL(to, url))
+  }
+  return [...files.values()]
 }
 
 async function openHttp1(port) {
@@ -127,7 +148,12 @@ export function exchangeBooleans() {
 }
 
 async function print() {
-  console.log(`source: ${sources.reduce((sum, { text }) => sum + lines(text), 0)} lines in ${sources.length} files`)
+  const linesIn = (...rooms) =>
+    sources.filter(({ file }) => rooms.some((room) => file.startsWith(room))).reduce((sum, { text }) => sum + lines(text), 0)
+  const [all, modules, clients] = [linesIn(''), linesIn('modules/'), linesIn('testing/')]
+  console.log(
+    `source: ${all} lines in ${sources.length} files; ${modules} are modules and ${clients} clients for tests, the rest ${all - modules - clients}`,
+  )
   for (const [name, open, options] of [
     ['HTTP/1.1', openHttp1, {}],
     ['HTTP/2', openHttp2, { http2: 'cleartext' }],
@@ -143,7 +169,12 @@ async function print() {
   console.log(`booleans of one exchange: ${states.reduce((sum, { names }) => sum + names.length, 0)}`)
   for (const { file, names } of states) console.log(`  ${file}: ${names.join(', ')}`)
   const { names, count } = importedNames()
-  console.log(`names that modules import from other rooms: ${names}, ${count} times`)
+  console.log(`names that modules import from other rooms, most of them public: ${names}, ${count} times`)
+  const entries = publicNames()
+  const ofMain = entries.find(({ entry }) => entry === 'weirjs').count
+  console.log(`public names: ${ofMain} of weirjs, ${entries.reduce((sum, one) => sum + one.count, 0)} of all ${entries.length} entries`)
+  const loaded = loadedFiles()
+  console.log(`import 'weirjs' loads ${loaded.reduce((sum, bytes) => sum + bytes, 0)} bytes in ${loaded.length} files`)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await print()
