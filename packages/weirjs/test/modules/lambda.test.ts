@@ -128,6 +128,10 @@ test('no part of an event ends another: a host, a path or a query that contains 
     ])
       assert.equal((await seen(name, none, host)).url, '/public', `${name} ${host}`)
   assert.equal((await seen('rest-api-get', none, 'a.example')).origin, 'https://a.example')
+  assert.equal(
+    (await seen('rest-api-get', { ...none, queryStringParameters: { 'a\ud800': '\udfff' } })).url,
+    '/public?a%EF%BF%BD=%EF%BF%BD',
+  )
   const path = async (rawPath: string, rawQueryString = ''): Promise<string> =>
     (await seen('http-api-get', { rawPath, rawQueryString, cookies: undefined })).url
   assert.equal(await path('/a?b#c'), '/a%3Fb%23c')

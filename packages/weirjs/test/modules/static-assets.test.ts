@@ -9,6 +9,8 @@ import { brotliCompressSync } from 'node:zlib'
 import { HttpServer, type InjectRequest } from '../../src/index.ts'
 import { type Assets, type StaticOptions, staticFiles } from '../../src/modules/static/index.ts'
 import { assetsOf } from '../../src/modules/static/sea-assets.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { eventually } from '../support/serving.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { isThinned } from '../support/thinned.ts'
 
@@ -138,4 +140,26 @@ test('the assets of a single executable are listed by their prefix, without a co
   assert.equal(assetsOf(undefined, ''), null)
   assert.equal(assetsOf({ ...sea, isSea: () => false }, ''), null)
   assert.throws(() => assetsOf({ isSea: () => true }, ''), { code: 'WEIR_SERVER_STATE', message: /Node 22\.20, 24\.8 or later/ })
+})
+
+test('several ranges of a large file are sent from the memory that it has', async (t) => {
+  const clients = 20
+  const size = 8 * 1024 * 1024
+  const file = Buffer.alloc(size, 'weir')
+  const server = new HttpServer({ hosts: 'any', port: 0, logger: null }).use(staticFiles({ assets: { 'a.bin': file } }))
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const headers = { Range: `bytes=0-${size / 2 - 100},${size / 2}-` }
+  const { status, body } = await server.inject({ url: '/a.bin', headers })
+  assert.equal(status, 206)
+  assert.ok(body.length > size - 100) // and not one range of both
+  const before = process.memoryUsage().arrayBuffers
+  let begun = 0
+  server.beforeSend(() => void begun++)
+  const readers = await Promise.all(Array.from({ length: clients }, () => RawClient.connect(server.port)))
+  for (const reader of readers) reader.pause().send(`GET /a.bin HTTP/1.1\r\nHost: a\r\nRange: ${headers.Range}\r\n\r\n`)
+  await eventually(() => begun === clients, 'all responses')
+  const growth = process.memoryUsage().arrayBuffers - before
+  assert.ok(growth < (clients * size) / 4, `${growth} bytes`)
+  for (const reader of readers) reader.destroy()
 })

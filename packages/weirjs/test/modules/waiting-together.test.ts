@@ -1,6 +1,8 @@
 // A thousand requests that wait for the same thing: what clients decide must not be made in one turn of the event loop.
 
 import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { HttpServer } from '../../src/index.ts'
@@ -8,8 +10,11 @@ import { auth, basic, PasswordHasher } from '../../src/modules/auth/index.ts'
 import { cache } from '../../src/modules/cache/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { health } from '../../src/modules/health/index.ts'
+import { metrics } from '../../src/modules/metrics/index.ts'
+import { staticFiles } from '../../src/modules/static/index.ts'
 import { mostInATurn } from '../support/most-in-a-turn.ts'
 import { gate } from '../support/serving.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
 
 const REQUESTS = 1_000
 /** Those of a turn, twice: it may begin between two looks. */
@@ -69,4 +74,28 @@ test('requests that wait for the same compressed form', async () => {
   server.mapGet('/', { use: [cache({ maxAge: '1m' })] }, () => 'weir '.repeat(100_000))
   await server.inject('/') // kept, and not compressed yet
   await assertTurns(fetchAll(server, '/', { 'Accept-Encoding': 'gzip' }), 200)
+})
+
+for (const [path, status] of [
+  ['/file.txt', 200],
+  ['/none', 404],
+  ['/folder', 301],
+] as const)
+  test(`requests that wait for the same look at the disk: ${path}`, async (t) => {
+    const root = temporaryDirectory(t)
+    mkdirSync(join(root, 'folder'))
+    writeFileSync(join(root, 'folder', 'index.html'), 'index')
+    writeFileSync(join(root, 'file.txt'), 'x'.repeat(300 * 1024))
+    const server = new HttpServer({ logger: null }).use(staticFiles({ root }))
+    await assertTurns(fetchAll(server, path), status)
+  })
+
+test('requests that wait for the same metrics', async () => {
+  const { promise: opened, open } = gate()
+  const registry = { getMetricsAsJSON: () => opened.then(() => []) }
+  const server = new HttpServer({ logger: null }).use(metrics({ process: false, registry }))
+  const all = fetchAll(server, '/metrics')
+  await soon()
+  open()
+  await assertTurns(all, 200)
 })

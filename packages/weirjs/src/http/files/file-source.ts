@@ -24,6 +24,12 @@ export function bytesOf(file: Uint8Array, pieces: readonly FilePiece[]): Uint8Ar
   return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
 }
 
+export function lengthOf(pieces: readonly FilePiece[]): number {
+  let length = 0
+  for (const piece of pieces) length += piece instanceof Uint8Array ? piece.length : piece.end - piece.start + 1
+  return length
+}
+
 /** The most bytes to read at a time. Each read has its own memory, so that it may wait in a socket while the next one is in progress. */
 export const READ_SIZE = 64 * 1024
 

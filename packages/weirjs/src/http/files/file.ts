@@ -11,7 +11,7 @@ import type { FileOptions } from '../response/file-options.ts'
 import type { OutgoingResponse } from '../response/outgoing-response.ts'
 import { refuse } from '../response/precondition.ts'
 import type { FileContent } from '../response/response-content.ts'
-import { bytesOf, type FilePiece, FileSource, READ_SIZE } from './file-source.ts'
+import { bytesOf, type FilePiece, FileSource, lengthOf, READ_SIZE } from './file-source.ts'
 import { keepRecent, type RecentFile, recentFile } from './recent-files.ts'
 import { type Asking, type FileState, selectPieces } from './representation.ts'
 
@@ -169,10 +169,4 @@ export async function typeOf(path: string): Promise<string> {
   const type: unknown = extension === '' ? undefined : lookup(extension)
   if (typeof type !== 'string') return BYTES_TYPE
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type
-}
-
-function lengthOf(pieces: readonly FilePiece[]): number {
-  let length = 0
-  for (const piece of pieces) length += piece instanceof Uint8Array ? piece.length : piece.end - piece.start + 1
-  return length
 }

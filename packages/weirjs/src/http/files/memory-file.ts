@@ -1,8 +1,9 @@
 // A file in memory that is prepared once and sent many times.
 
 import { formatHttpDate } from '../../formats/http-date.ts'
+import type { ByteSource } from '../response/byte-source.ts'
 import { OutgoingResponse } from '../response/outgoing-response.ts'
-import { bytesOf } from './file-source.ts'
+import { bytesOf, type FilePiece, lengthOf, READ_SIZE } from './file-source.ts'
 import { type Asking, type FileState, lastModifiedOf, selectPieces, tagOf } from './representation.ts'
 
 /** The fields that are sent with a file, apart from those that follow from its state. */
@@ -60,7 +61,8 @@ export class MemoryFile {
     const options = { lastModified: isDated, ...(cacheControl === null ? {} : { cacheControl }) }
     const pieces = await selectPieces(request, response, this.#state, options, () => void response.contentType(contentType))
     if (pieces === null) return
-    response.body(bytesOf(this.#bytes, pieces))
+    if (pieces.length === 1 || lengthOf(pieces) <= READ_SIZE) response.body(bytesOf(this.#bytes, pieces))
+    else response.header('Content-Length', lengthOf(pieces)).stream(oneByOne(this.#bytes, pieces))
     response.describesFile()
   }
 
@@ -69,4 +71,9 @@ export class MemoryFile {
     if (this.#facts.variesByEncoding) response.vary('Accept-Encoding')
     response.addMissing(this.#facts.fields)
   }
+}
+
+/** Several ranges may be as long as the file. A copy for each client would cost much more than what it has sent. */
+async function* oneByOne(file: Uint8Array, pieces: readonly FilePiece[]): ByteSource {
+  for (const piece of pieces) yield bytesOf(file, [piece])
 }

@@ -101,7 +101,7 @@ function ofOlder(event: RestEvent | BalancerEvent): Parts {
   const headers = fieldsOf(event.multiValueHeaders ?? event.headers ?? {})
   // A load balancer passes the query as it was sent, and API Gateway decodes it.
   const isDecoded = 'identity' in requestContext
-  const part = isDecoded ? encodeURIComponent : String
+  const part = (text: string): string => (isDecoded ? encodeURIComponent(wellFormed(text)) : text)
   const query = pairsOf(event.multiValueQueryStringParameters ?? event.queryStringParameters ?? {})
     .map(([name, value]) => `${part(name)}=${part(value)}`)
     .join('&')
@@ -147,6 +147,11 @@ function urlOf(scheme: string, host: string, path: string, query: string): strin
   const url = new URL(`${scheme}://localhost`)
   url.host = host
   url.search = query
-  const written = path.replace(/\p{Surrogate}/gu, '\ufffd').replace(NOT_IN_PATHS, encodeURIComponent)
+  const written = wellFormed(path).replace(NOT_IN_PATHS, encodeURIComponent)
   return `${url.origin}${written.startsWith('/') ? '' : '/'}${written}${url.search}`
+}
+
+/** Without halves of surrogate pairs, which cannot be encoded. */
+function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd')
 }

@@ -7,6 +7,7 @@ import { shown } from '../../base/kind-of.ts'
 import { count, flag, hasFunction, list, matching, text } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
+import { exchange } from '../kit/exchange.ts'
 import { openStreams } from '../sse/open-streams.ts'
 import { ExchangeMetrics, gauge } from './exchange-metrics.ts'
 import { CONTENT_TYPES, exposition, formatFor, type TextFormat } from './exposition.ts'
@@ -124,7 +125,7 @@ export function metrics(options: MetricsOptions = {}): Metrics {
         const format = formatFor(session.request.header('accept'))
         const { response } = session
         response.header('Cache-Control', 'no-store').vary('Accept')
-        return response.body(await nextIn(format), CONTENT_TYPES[format])
+        return response.body(await exchange(session).inTurn(nextIn(format)), CONTENT_TYPES[format])
       })
     },
   }

@@ -243,12 +243,17 @@ class StaticFiles {
     return kept !== null ? this.#send(session, next, kept) : this.#answerFromDisk(session, next, name)
   }
 
+  /** Many requests may wait for the same name. */
+  #find(session: HttpSession, name: string): Promise<Found> {
+    return exchange(session).inTurn(this.shelf.find(name))
+  }
+
   /** The file of that name, or the first that has one of the extensions after it; otherwise what was found instead of a file. */
-  async #findAny(name: string): Promise<Found> {
-    const found = await this.shelf.find(name)
+  async #findAny(session: HttpSession, name: string): Promise<Found> {
+    const found = await this.#find(session, name)
     if (found === 403 || (found !== null && found !== 'directory') || name === '.') return found
     for (const extension of this.#extensions) {
-      const file = await this.shelf.find(`${name}.${extension}`)
+      const file = await this.#find(session, `${name}.${extension}`)
       if (file !== null && file !== 'directory') return file
     }
     return found
@@ -264,7 +269,7 @@ class StaticFiles {
   }
 
   async #answerFromDisk(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
-    const file = await this.#findAny(name)
+    const file = await this.#findAny(session, name)
     if (file === null) return this.#answerMissing(session, next)
     if (file === 403) return session.response.forbidden()
     return file === 'directory' ? this.#redirect(session, next, name) : this.#send(session, next, file)
@@ -275,14 +280,14 @@ class StaticFiles {
     // Set even if the page is not sent: a cache must not send the 404 for a script to a person.
     session.response.vary(...FALLBACK_VARY)
     if (!isNavigation(session.request)) return next()
-    const page = await this.shelf.find(this.#fallback)
+    const page = await this.#find(session, this.#fallback)
     return page === null || typeof page !== 'object' ? next() : this.#send(session, next, page)
   }
 
   /** Redirects to the same path with a slash. The location is relative, so it cannot lead anywhere else, whatever comes before it. */
   async #redirect(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
     if (this.#index === false) return this.#answerMissing(session, next)
-    const index = await this.shelf.find(`${name}/${this.#index}`)
+    const index = await this.#find(session, `${name}/${this.#index}`)
     if (index === null || typeof index !== 'object') return this.#answerMissing(session, next)
     const { path, queryString } = session.request
     const last = encodeURIComponent(path.slice(path.lastIndexOf('/') + 1))
@@ -293,7 +298,7 @@ class StaticFiles {
    * A file supports GET, in addition to the methods of a route with the same path. The response lists them in Allow, whatever produces it.
    */
   async #answerOther(session: HttpSession, next: Next, name: string): Promise<HttpResponse> {
-    const file = await this.#findAny(name)
+    const file = await this.#findAny(session, name)
     if (file !== null && typeof file === 'object') exchange(session).offer(FILE_METHODS)
     return next()
   }
@@ -324,7 +329,7 @@ class StaticFiles {
       return found.send(session, cacheControl === null ? { contentType } : { contentType, cacheControl })
     if (typeof found === 'object') await found.close()
     response.removeHeader('Content-Encoding')
-    const other = attempts === 0 ? null : await this.shelf.find(file.name)
+    const other = attempts === 0 ? null : await this.#find(session, file.name)
     if (other === 403) return response.forbidden()
     return other === null || other === 'directory' ? next() : this.#sendVariant(session, next, other, attempts)
   }
