@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { askedHead } from '../../test/support/asked.ts'
+import { askedHead, SERVER } from '../../test/support/asked.ts'
 import { t } from '../schema/t.ts'
 import { Controller } from './controllers/controller.ts'
 import { declareTable } from './controllers/routed.ts'
@@ -10,7 +10,7 @@ import type { ModuleHost } from './module-host.ts'
 import { RouteTable } from './routes/route-table.ts'
 
 /** A server without a network, and what it has logged. */
-function serverOf() {
+function serverOf(host?: object) {
   const logged: string[] = []
   const table = new RouteTable()
   table.composeWith(() => () => assert.fail())
@@ -25,7 +25,7 @@ function serverOf() {
       super(home, table.root)
     }
     protected override server(): ModuleHost {
-      return this as unknown as ModuleHost
+      return (host ?? this) as ModuleHost
     }
   }
   const answering = (line: string): string | null => table.find(askedHead(line), null).route?.label ?? null
@@ -159,4 +159,46 @@ test('controllers are mapped below the prefix of the group', () => {
     code: 'WEIR_OPTION_INVALID',
     message: /mapControllers\(\)/,
   })
+})
+
+test('a group is what its server is, for the modules that are installed on it', async () => {
+  const observers: unknown[] = []
+  const stops: unknown[] = []
+  const endpoints = [{ name: 'public' }]
+  const host = {
+    ...{ ...SERVER, address: '192.0.2.7', port: 7, connections: 3, frontEnds: ['https://app.example.com'], basePath: '/base', endpoints },
+    observe: (observer: unknown) => void observers.push(observer),
+    stop: async (options: unknown) => void stops.push(options),
+  }
+  const group = serverOf(host).server.group('/g')
+  for (const name of [
+    'address',
+    'port',
+    'connections',
+    'frontEnds',
+    'basePath',
+    'isListening',
+    'isReady',
+    'stopping',
+    'endpoints',
+  ] as const)
+    assert.equal(group[name], host[name], name)
+  const observer = { end() {} }
+  assert.equal(group.observe(observer), group)
+  await group.stop({ grace: 5 })
+  assert.deepEqual([observers, stops, group.prefix], [[observer], [{ grace: 5 }], '/g'])
+})
+
+test('what is no module, or one and a policy, is refused with what to write', () => {
+  const { server } = serverOf()
+  const refused: readonly (readonly [given: unknown, message: RegExp])[] = [
+    [{ name: 'm', install() {}, gate() {} }, /"m" has install and gate: it is a module or a policy, not both$/],
+    [{ name: '', install() {} }, /name of a module is the string "", not a string$/],
+    [server.group('/a'), /a group or a server is no policy/],
+  ]
+  for (const [given, message] of refused) assert.throws(() => server.use(given as never), { code: 'WEIR_OPTION_INVALID', message })
+  assert.throws(() => server.useModule((() => {}) as never), /useModule\(\): a module is an object with a name and install\(host\), not /)
+  const installed: string[] = []
+  server.useModule({ name: 'm', install: () => void installed.push('m') })
+  assert.deepEqual(installed, ['m'])
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { askedExchange, askedHead } from '../../test/support/asked.ts'
 import { OutgoingResponse } from '../http/response/outgoing-response.ts'
 import { HttpResponse } from '../http/response/response.ts'
-import { checkUpgrade, isLater, reply, replyInPlace } from './reply.ts'
+import { checkHookResult, checkUpgrade, isLater, reply, replyInPlace } from './reply.ts'
 
 /** Status, kind and type of what becomes of a result. */
 function replied(result: unknown): readonly unknown[] {
@@ -147,4 +147,34 @@ test('a file that does not exist is a 404 before the response begins', async () 
   const replying = reply(askedExchange(), new HttpResponse().file('/no/such/file'))
   assert.ok(replying instanceof Promise)
   assert.equal((await replying).statusCode, 404)
+})
+
+/** An exchange in a test, where a mistake of a handler is an error, while the handler is at work. */
+function strictExchange(...fields: string[]) {
+  const exchange = askedExchange(askedHead('GET /', ...fields), undefined, { isTest: true })
+  exchange.handler = 'at work'
+  return exchange
+}
+
+test('a handler that sets one response and returns another is a mistake', () => {
+  const exchange = strictExchange()
+  exchange.response.text('one')
+  assert.throws(() => reply(exchange, 'another'), { code: 'WEIR_RESULT_UNSENDABLE', message: /has set one response and then another/ })
+})
+
+test('what precondition decided is sent, and to return something else is a mistake', () => {
+  const decided = strictExchange('If-None-Match: "v1"')
+  assert.equal(decided.response.precondition({ etag: '"v1"' }), true)
+  assert.equal((reply(decided, decided.response) as OutgoingResponse).statusCode, 304)
+  const other = strictExchange('If-None-Match: "v1"')
+  other.response.precondition({ etag: '"v1"' })
+  assert.throws(() => reply(other, 'another'), { code: 'WEIR_RESULT_UNSENDABLE', message: /so the response is a 304, and the handler/ })
+})
+
+test('a hook that returns another response is a mistake', () => {
+  const exchange = strictExchange()
+  const { own } = exchange
+  for (const fine of [undefined, null, 1, {}, exchange.response]) checkHookResult(exchange, own, fine)
+  for (const mistake of ['text', new Uint8Array(1), new Response('x'), new HttpResponse()])
+    assert.throws(() => checkHookResult(exchange, own, mistake), { code: 'WEIR_RESULT_UNSENDABLE', message: /a beforeSend hook returned/ })
 })

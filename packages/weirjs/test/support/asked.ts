@@ -67,8 +67,25 @@ function bodyOf(text: string): RequestBody {
   return body
 }
 
-export function askedExchange(head: Head = askedHead('GET /'), match: RouteMatch = new RouteTable().root.noRoute): Exchange {
-  return new Exchange(SERVER, head, CONNECTION, askedRequest(head, match), match, JSON.stringify, new AsyncResource('test'))
+export function askedExchange(
+  head: Head = askedHead('GET /'),
+  match: RouteMatch = new RouteTable().root.noRoute,
+  asked: Asked = {},
+): Exchange {
+  const { server = SERVER, isTest = false, body = null } = asked
+  const connection = { ...CONNECTION, isTest }
+  return new Exchange(server, head, connection, askedRequest(head, match, body), match, JSON.stringify, new AsyncResource('test'))
+}
+
+interface Asked {
+  readonly server?: ServerHandle
+  readonly isTest?: boolean
+  readonly body?: string
+}
+
+/** The match of a request for a route without parameters in its path. */
+export function matchOf(route: Route): RouteMatch {
+  return { route, values: [] }
 }
 
 /** @param routes declarations by `GET /path`, or `* /path` for any method; handlers return that text */

@@ -112,3 +112,34 @@ test('a policy that only checks is not shown, and sees no other of its kind', ()
     ['gate'],
   )
 })
+
+test('a policy without hooks must remove an outer one', () => {
+  const inner = (outer: object, name: string) => scopeIn(scopeIn(null, 'server', outer), 'group', { use: [{ name }] }).chain
+  checkChain(inner({ use: [policy('a')] }, 'a'), 'here', null)
+  const cases: readonly (readonly [outer: object, name: string, says: RegExp])[] = [
+    [{}, 'a', /: here: the policy \{ name: "a" \} would remove an outer one .* and there is none: no policy around it has a name$/],
+    [{ use: [policy('b'), policy()] }, 'a', /there is none: those with a name are "b"$/],
+    [{}, 'auth', /there is none: .*; what opens a route is auth\.open$/],
+  ]
+  for (const [outer, name, message] of cases)
+    assert.throws(() => checkChain(inner(outer, name), 'here', null), { code: 'WEIR_ROUTE_DECLARATION', message })
+})
+
+test('the outermost policy is around those that were there before', () => {
+  const root = scopeIn(null, 'server', { use: [policy('a')] })
+  root.useOutermost(checkPolicy('useOutermost()', policy('first')))
+  assert.deepEqual(
+    root.chain.policies.map(({ policy }) => [policy.name, policy.runsFirst]),
+    [
+      ['first', true],
+      ['a', false],
+    ],
+  )
+})
+
+test('one level shows URLs as the server says', () => {
+  const root = scopeIn(null, 'server')
+  const group = scopeIn(root, 'group')
+  root.showWith(() => 'hidden')
+  assert.equal(group.showUrl({ url: '/secret' } as never, null), 'hidden')
+})
