@@ -18,9 +18,9 @@ import {
   onlyChecks,
   type UsedPolicy,
 } from '../policies/policy.ts'
-import type { Parameter } from './declaration.ts'
+import type { GroupOptions, Parameter } from './declaration.ts'
 import type { Answers } from './route-answers.ts'
-import type { CheckedOptions, SplitDeclaration } from './split-declaration.ts'
+import { type CheckedOptions, GROUP_RULES, type SplitDeclaration } from './split-declaration.ts'
 
 export type Level = 'server' | 'group' | 'class' | 'route'
 
@@ -85,18 +85,11 @@ export interface NoRoute extends RouteMatch {
   readonly scope: Scope
 }
 
-/** Options whose innermost value applies. */
-const SETTINGS = [
-  'host',
-  'endpoint',
-  'maxRequestBodySize',
-  'requestTimeout',
-  'writeTimeout',
-  'minBodyRate',
-  'etag',
-  'requireIfMatch',
-] as const
-type Settings = { readonly [K in (typeof SETTINGS)[number]]?: Setting<NonNullable<CheckedOptions[K]> | null> }
+/** Options that levels add to each other. Of the others, the innermost value applies. */
+const ADDED = ['use', 'answers', 'metadata', 'tags'] as const
+type SettingName = Exclude<keyof GroupOptions, (typeof ADDED)[number]>
+const SETTINGS = GROUP_RULES.names.filter((name) => !ADDED.includes(name as 'use')) as SettingName[]
+type Settings = { readonly [K in SettingName]?: Setting<NonNullable<CheckedOptions[K]> | null> }
 
 const NOTHING: SplitDeclaration = { bindings: Object.create(null), options: {}, policies: [] }
 const NO_METADATA: RouteMetadata = Object.freeze({})

@@ -76,13 +76,13 @@ function streamed(isGating = false): { body: RequestBody; push(text: string): bo
 test('a body whose reader is being loaded waits for it, and nothing else can take it', async () => {
   const { body, push } = streamed()
   const { promise, resolve } = withResolvers()
-  const read = body.hold(promise, takeText(body))
+  const read = body.takeAfter(promise, takeText(body))
   assert.equal(push('one '), false, 'the engine waits')
   assert.equal(body.isUnread, false)
   const message = 'a body stream can be read only once: bufferBody(): keep what the first reader gets, or call bufferBody() first'
   await assert.rejects(body.collect('bufferBody()'), { code: 'WEIR_BODY_ALREADY_READ', message })
   assert.throws(() => body.text('body'), { code: 'WEIR_BODY_ALREADY_READ' })
-  const second = body.hold(promise, takeText(body))
+  const second = body.takeAfter(promise, takeText(body))
   resolve('late')
   await assert.rejects(second, { code: 'WEIR_BODY_ALREADY_READ' })
   assert.equal(push('two'), true)
@@ -92,30 +92,30 @@ test('a body whose reader is being loaded waits for it, and nothing else can tak
 
 test('a body that ends or fails while its reader is being loaded tells it so', async () => {
   const ended = streamed()
-  const read = ended.body.hold(Promise.resolve('late'), takeText(ended.body))
+  const read = ended.body.takeAfter(Promise.resolve('late'), takeText(ended.body))
   ended.push('whole')
   ended.body.finish()
   assert.equal(await read, 'whole')
 
   const failed = streamed()
-  const broken = failed.body.hold(Promise.resolve('late'), takeText(failed.body))
+  const broken = failed.body.takeAfter(Promise.resolve('late'), takeText(failed.body))
   failed.body.fail(new Error('the client is gone'))
   await assert.rejects(broken, /the client is gone/)
 
   const over = streamed()
-  const expired = over.body.hold(Promise.resolve('late'), takeText(over.body))
+  const expired = over.body.takeAfter(Promise.resolve('late'), takeText(over.body))
   over.body.expire('GET /', false)
   await assert.rejects(expired, { code: 'WEIR_REQUEST_EXPIRED' })
 })
 
 test('a body whose reader cannot be loaded is free for another, and none is held in a gate', async () => {
   const { body } = streamed()
-  await assert.rejects(body.hold(Promise.reject(new Error('no such file')), takeText(body)), /no such file/)
+  await assert.rejects(body.takeAfter(Promise.reject(new Error('no such file')), takeText(body)), /no such file/)
   body.finish()
   assert.equal(await takeText(body)('bodyStream()'), '')
 
   const gated = streamed(true)
-  await assert.rejects(gated.body.hold(Promise.resolve('late'), takeText(gated.body)), { code: 'WEIR_BODY_IN_GATE' })
+  await assert.rejects(gated.body.takeAfter(Promise.resolve('late'), takeText(gated.body)), { code: 'WEIR_BODY_IN_GATE' })
 })
 
 function withResolvers(): { promise: Promise<string>; resolve: (value: string) => void } {

@@ -43,7 +43,7 @@ const WHOLE = 3
 const BROKEN = 4
 const EXPIRED = 5
 /** Its reader is being loaded, and no other may have it. */
-const HELD = 6
+const AWAITED = 6
 
 /** It is gathered before the handler runs. */
 export const GATHERED = 0
@@ -138,7 +138,7 @@ export class RequestBody {
         this.#gather(buffer, start, end, borrowed)
         return true
       case WAITING:
-      case HELD:
+      case AWAITED:
         this.#gather(buffer, start, end, borrowed)
         return false
       default:
@@ -386,11 +386,11 @@ export class RequestBody {
   }
 
   /** For a reader that is being loaded: until `read` is called with it, nothing else can take the body. */
-  hold<R, T>(loading: Promise<R>, read: (reader: R) => Promise<T>): Promise<T> {
+  takeAfter<R, T>(loading: Promise<R>, read: (reader: R) => Promise<T>): Promise<T> {
     const isFree = this.#state === WAITING && this.#engine?.isGating !== true
-    if (isFree) this.#state = HELD
+    if (isFree) this.#state = AWAITED
     const release = (): void => {
-      if (isFree && this.#state === HELD) this.#state = WAITING
+      if (isFree && this.#state === AWAITED) this.#state = WAITING
     }
     return new Promise((resolve, reject) => {
       const begin = (reader: R): void => {
@@ -430,7 +430,7 @@ export class RequestBody {
     if (this.#engine?.isGating === true) throw this.failure ?? new WeirError('WEIR_BODY_IN_GATE', member)
     if (this.#state === WHOLE) return
     if (this.failure !== null) throw this.failure
-    if ((this.#state === FLOWING && !isOpen) || this.#state === HELD) throw new BodyAlreadyReadError(member)
+    if ((this.#state === FLOWING && !isOpen) || this.#state === AWAITED) throw new BodyAlreadyReadError(member)
     throw new BodyNotBufferedError(member, this.mode === FORM && !isOpen)
   }
 }

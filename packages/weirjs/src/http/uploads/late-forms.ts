@@ -14,5 +14,5 @@ export async function loadForms(): Promise<Forms> {
 /** @param body which nothing else reads in the meantime; null: none is read */
 export function withForms<T>(body: RequestBody | null, use: (forms: Forms) => Promise<T>): Promise<T> {
   if (forms !== null) return use(forms)
-  return body === null ? loadForms().then(use) : body.hold(loadForms(), use)
+  return body === null ? loadForms().then(use) : body.takeAfter(loadForms(), use)
 }

@@ -49,19 +49,26 @@ interface PasswordOptions {
 
 /** argon2 does not run with less memory. */
 const LEAST_ARGON2_MEMORY = 8 * 1024
+const OPTIONS_OF = {
+  argon2id: {
+    memory: size({ least: LEAST_ARGON2_MEMORY }).or('19MiB', '19 MiB'),
+    passes: count({ least: 1, most: MOST_PASSES }).or(2),
+  },
+  scrypt: {
+    ln: count({ least: 1, most: MOST_SCRYPT.ln }).or(15),
+    r: count({ least: 1, most: MOST_SCRYPT.r }).or(8),
+    p: count({ least: 1, most: MOST_SCRYPT.p }).or(3),
+  },
+}
 /** @internal */
 export const PASSWORD_RULES = rules<PasswordOptions>('PasswordHasher')({
   algorithm: oneOf('argon2id', 'scrypt').optional("'argon2id' where Node.js has it"),
-  memory: size({ least: LEAST_ARGON2_MEMORY }).or('19MiB', '19 MiB'),
-  passes: count({ least: 1, most: MOST_PASSES }).or(2),
-  ln: count({ least: 1, most: MOST_SCRYPT.ln }).or(15),
-  r: count({ least: 1, most: MOST_SCRYPT.r }).or(8),
-  p: count({ least: 1, most: MOST_SCRYPT.p }).or(3),
+  ...OPTIONS_OF.argon2id,
+  ...OPTIONS_OF.scrypt,
   maxRunning: count({ least: 1 }).or(2),
   maxWaiting: count().or(100),
 })
 const FROM = text()
-const OPTIONS_OF = { argon2id: ['memory', 'passes'], scrypt: ['ln', 'r', 'p'] } as const
 /** In bytes of UTF-8. */
 const MOST_PASSWORD_BYTES = 1024
 const SALT_BYTES = 16
@@ -69,7 +76,8 @@ const HASH_BYTES = 32
 
 /** What new hashes cost. An option of one algorithm chooses it. @throws WEIR_OPTION_INVALID */
 function costOf(options: PasswordOptions, settings: typeof PASSWORD_RULES.settings): HashCost {
-  const given = (of: 'argon2id' | 'scrypt'): string | undefined => OPTIONS_OF[of].find((name) => options[name] !== undefined)
+  const given = (of: 'argon2id' | 'scrypt'): string | undefined =>
+    Object.keys(OPTIONS_OF[of]).find((name) => options[name as keyof PasswordOptions] !== undefined)
   const algorithm = settings.algorithm ?? (given('scrypt') === undefined && (given('argon2id') || hasArgon2()) ? 'argon2id' : 'scrypt')
   const other = algorithm === 'scrypt' ? 'argon2id' : 'scrypt'
   if (given(other) !== undefined)

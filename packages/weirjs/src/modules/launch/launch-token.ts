@@ -3,11 +3,10 @@
 // Authorization, and gets a cookie for it.
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { exchangeOf } from '../../http/exchange.ts'
-import { cookieOf } from '../../http/request/request.ts'
 import type { HttpResponse } from '../../http/response/response.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { credentialsOf } from '../auth/authorization.ts'
+import { exchange } from '../kit/exchange.ts'
 
 /** How many random bytes a token has. */
 const TOKEN_BYTES = 24
@@ -70,7 +69,7 @@ export class LaunchToken {
   }
 
   hasCookie(session: HttpSession): boolean {
-    const cookie = cookieOf(session.request, this.#cookieName(session))
+    const cookie = exchange(session).cookie(this.#cookieName(session))
     return cookie !== null && isEqual(cookie, this.#cookieDigest)
   }
 
@@ -90,7 +89,7 @@ export class LaunchToken {
   /** Browsers send a cookie to every port of a host, and would take two servers on this machine for one. */
   #cookieName(session: HttpSession): string {
     if (this.#instance !== null) return `${this.#name}-${this.#instance}`
-    const port = /:(\d+)$/.exec(exchangeOf(session).head.host)?.[1] ?? (session.isSecure ? '443' : '80')
+    const port = /:(\d+)$/.exec(exchange(session).statedHost)?.[1] ?? (session.isSecure ? '443' : '80')
     return `${this.#name}-${port}`
   }
 }

@@ -6,7 +6,6 @@
 
 import { hostName } from '../../base/host-name.ts'
 import { isLocalName, isLoopback } from '../../base/this-machine.ts'
-import { exchangeOf } from '../../http/exchange.ts'
 import type { HttpSession } from '../../http/session.ts'
 import { exchange } from '../kit/exchange.ts'
 
@@ -44,7 +43,7 @@ export function refusalOf(session: HttpSession, endpoint: string | null, hosts: 
 
 /** The host of the request itself, which `refusalOf` has checked, with its port. In HTTP/2, a request may have no Host: its authority is here too. */
 export function hostAsked(session: HttpSession): string {
-  return exchangeOf(session).head.host
+  return exchange(session).statedHost
 }
 
 /** No other site can have an address as its name. */
