@@ -1,7 +1,9 @@
 // An upload whose lock a request holds, with the operations on it.
 
-import { HttpError, type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'
-import { isInstance } from 'weirjs/kit'
+import { Buffer } from 'node:buffer'
+import type { Readable } from 'node:stream'
+import { type ContentPolicy, HttpError, type HttpSession, PayloadTooLargeError, WeirError } from 'weirjs'
+import { CONTENT_RULES, isInstance, rules, saveContent } from 'weirjs/kit'
 import { AppendSource } from './append-source.ts'
 import type { Checksum } from './checksum.ts'
 import { Upload } from './completed-upload.ts'
@@ -10,7 +12,11 @@ import type { UploadLock } from './upload-locks.ts'
 import type { UploadRecord } from './upload-record.ts'
 import type { OnComplete } from './upload-settings.ts'
 import type { StoredUpload, UploadStorage } from './upload-storage.ts'
-import { checkTypes } from './upload-types.ts'
+
+/** @internal */
+export const TYPE_RULES = rules<ContentPolicy>('uploads')(CONTENT_RULES)
+/** The most bytes that any format is recognized by. */
+const MOST_TYPE_BYTES = 64
 
 /** What all uploads of a module have in common. */
 export interface UploadHome {
@@ -188,4 +194,20 @@ export class HeldUpload {
 /** Whether the program refuses the upload for good. An error because the client has left, or because the lock was lost, says nothing about the upload. */
 export function isRefusal(session: HttpSession, error: unknown): boolean {
   return isInstance(error, HttpError) && error.status < 500 && error.code !== 'WEIR_UPLOAD_LOCKED' && !session.signal.aborted
+}
+
+/**
+ * Checks the type of an upload by its first bytes, as for a file of a form.
+ * @returns what the bytes show @throws (rejects) FileRefusedError (415) unless they are of one of the types; what the stream throws
+ */
+async function checkTypes(stream: Readable, types: readonly string[]): Promise<string | null> {
+  let first: Uint8Array = Buffer.alloc(0)
+  for await (const piece of stream as AsyncIterable<Uint8Array>) {
+    first = Buffer.concat([first, piece.subarray(0, MOST_TYPE_BYTES)])
+    if (first.length >= MOST_TYPE_BYTES) break
+  }
+  return saveContent(TYPE_RULES, { fileName: null }, first, { types }, async (content) => {
+    await content.toArray()
+    return content.detectedType
+  })
 }

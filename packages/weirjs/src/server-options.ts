@@ -8,8 +8,8 @@ import { LIMIT_RULES, type LimitOptions, resolveLimits, resolveTimeouts, TIMEOUT
 import { anything, flag, func, having, oneOf, readBy } from './base/option-kinds.ts'
 import { rules } from './base/option-rules.ts'
 import { invalid } from './base/options.ts'
+import { isLocalName } from './base/this-machine.ts'
 import { checkedEngine, type JsonEngine } from './http/json-engine.ts'
-import { checkedFrontEnds } from './net/hosts/front-ends.ts'
 import { checkedHosts, type HostsOption } from './net/hosts/host-names.ts'
 import { LISTEN_ELSEWHERE, type ListenOptions, type ServerTlsOptions } from './net/listen/listen-options.ts'
 import { BasePath } from './net/proxies/base-path.ts'
@@ -144,4 +144,26 @@ export function checkedOptions(options: ServerOptions): ServerSettings {
   if (settings.basePath?.isStated === true && settings.proxies === null)
     throw invalid(OWNER, `basePath is ${shown(options.basePath)}, which only a proxy may state: write proxies: { trust: […] }`)
   return settings
+}
+
+/**
+ * Checks that the origins of a program's own pages, which another server serves, are origins as browsers send them. A page that arrives over plain HTTP could be changed on the way, so `http:` is allowed only
+ * for this machine.
+ *
+ * @throws WEIR_OPTION_INVALID
+ */
+function checkedFrontEnds(given: readonly string[], owner: string, option: string): readonly string[] {
+  if (!Array.isArray(given)) throw invalid(owner, `${option} is ${shown(given)}, not a list of origins such as ["https://app.example.com"]`)
+  for (const one of given as readonly unknown[]) {
+    const url = typeof one === 'string' && URL.canParse(one) ? new URL(one) : null
+    if (url === null || !/^https?:$/.test(url.protocol))
+      throw invalid(owner, `${option}: ${shown(one)} is not an origin such as "https://app.example.com"`)
+    if (url.origin !== one) throw invalid(owner, `${option}: ${shown(one)} is not an origin: write ${JSON.stringify(url.origin)}`)
+    if (url.protocol === 'http:' && !isLocalName(url.hostname))
+      throw invalid(
+        owner,
+        `${option}: ${shown(one)} is neither https nor on this machine, so anybody on the way could change its pages: write https://`,
+      )
+  }
+  return Object.freeze([...given])
 }

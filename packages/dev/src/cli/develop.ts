@@ -1,6 +1,7 @@
 // `weir dev`: runs a program, and runs it again when a source file has changed. The listening sockets stay open in this process, so clients
 // that connect in the meantime wait.
 
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { styleText } from 'node:util'
@@ -12,7 +13,6 @@ import { type CertificateFiles, certificateFolder, certificateIn } from './certi
 import { HeldSockets } from './held-sockets.ts'
 import { Keys } from './keys.ts'
 import type { Link, News } from './messages.ts'
-import { openPage } from './open-page.ts'
 import { ENVIRONMENT_FILE } from './program.ts'
 import { Run } from './run.ts'
 import { SourceWatch } from './source-watch.ts'
@@ -26,6 +26,12 @@ export async function develop(command: DevelopCommand): Promise<number> {
 const OTHER_SERVERS_MS = 1_000
 /** Clears the screen and what has left it, and goes to its top. */
 const CLEAR = '\x1b[2J\x1b[3J\x1b[H'
+
+/** What opens a page; elsewhere, `xdg-open`. */
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+}
 
 /** The events of a run. */
 type Event =
@@ -258,4 +264,23 @@ function styled(format: 'bold' | 'cyan' | 'green' | 'red', text: string): string
 
 function tell(text: string): void {
   process.stderr.write(`weir: ${text}\n`)
+}
+
+/** Opens a page in the browser of whoever has asked for it. @param onFailure gets why no browser opens */
+function openPage(url: string, onFailure: (why: string) => void): void {
+  const [command, ...args] = OPENERS[process.platform] ?? (['xdg-open'] as const)
+  const opener = spawn(command, [...args, forBrowser(url)], { stdio: 'ignore', detached: true })
+  opener.on('error', (error) => onFailure(error.message)).unref()
+  opener.on('exit', (code) => {
+    if (code !== 0) onFailure(`${command} has failed`)
+  })
+}
+
+/**
+ * As a browser asks for it. Other users of the machine see the arguments of a command: in place of a token, it gets a ticket, which opens the page
+ * once.
+ */
+function forBrowser(url: string): string {
+  const [page, token] = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:').split('#token=')
+  return token === undefined ? page! : `${page}#token=${launch.LaunchTickets.sign(token, Date.now())}`
 }

@@ -1,12 +1,18 @@
 // One page of what a relay has kept after an id. Pages bound the memory of a client that has missed much and reads slowly: the next page is
 // requested when this one has been read.
 
+import { FairQueue } from '../../base/fair-queue.ts'
+import { networkOf } from '../../formats/client-network.ts'
 import type { Relay, RelayMessage, RelaySubscription } from '../relay/relay-option.ts'
 import { costOf, type EncodedEvent } from './event.ts'
-import { inPageTurn } from './page-turns.ts'
 
 /** A page ends with the event that exceeds this. */
 const PAGE_BYTES = 256 * 1024
+/** A page takes some milliseconds. */
+const PAGES_PER_TURN = 4
+
+/** Decides which pages are read next. A client asks for a page in a few bytes, and may have a hundred streams. */
+const turns = FairQueue.turns(PAGES_PER_TURN)
 
 interface Page {
   readonly events: readonly EncodedEvent[]
@@ -113,4 +119,14 @@ export class PageRequest {
       setImmediate(() => this.finish()) // what the relay delivers together belongs to one page
     }
   }
+}
+
+/**
+ * Calls `begin` once, now or in a later turn. Clients take turns, so that none waits for all that another one asks for.
+ * @param begin returns whether it has begun a page; must not throw
+ */
+function inPageTurn(clientAddress: string, begin: () => boolean): void {
+  turns.run(networkOf(clientAddress), () => {
+    if (begin()) turns.spend(1)
+  })
 }
