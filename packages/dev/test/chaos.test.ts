@@ -99,8 +99,8 @@ test('good handlers pass whatever their clients do', async () => {
 const UNSETTLED =
   /GET \/bad got no complete response|after all clients have left, the handler of GET \/bad has not settled, although its signal has fired/
 
-/** For what chaos finds without waiting: a machine that is slower than `patienceMs` must not be what it finds first. */
-const AT_ONCE = { patienceMs: 60_000 }
+/** For what chaos finds without waiting: a machine that is slower than `patience` must not be what it finds first. */
+const AT_ONCE = { patience: 60_000 }
 
 /** What chaos finds on one bad route next to a good one. */
 async function findOn(map: (server: HttpServer) => void, options: Partial<ChaosOptions> = {}): Promise<ChaosError> {
@@ -109,7 +109,7 @@ async function findOn(map: (server: HttpServer) => void, options: Partial<ChaosO
     map(server)
   })
   try {
-    await chaos(server, { requests: ['/good', '/bad'], seed: 1, patienceMs: 1_000, ...options })
+    await chaos(server, { requests: ['/good', '/bad'], seed: 1, patience: 1_000, ...options })
   } catch (error) {
     assert.ok(error instanceof ChaosError, String((error as Error).stack))
     return error

@@ -14,7 +14,7 @@ import { setFetcher } from './fetch-set.ts'
 import { FetchedKeys, FixedKeys, type KeySource, type VerifyingKey } from './keys.ts'
 import { digestOf, VerifiedTokens } from './verified-tokens.ts'
 
-const { alias, anything, count, duration, func, matching, readBy, size, text } = option
+const { anything, count, duration, func, matching, readBy, size, text } = option
 
 /**
  * Bounds how many signatures are checked at a time. Each check waits for a thread of the pool, which files and DNS names use too, and clients
@@ -60,8 +60,6 @@ export interface JwtOptions<N extends string = string> {
   readonly jwksTimeout?: Duration
   /** The largest `jwks`. Default 512 KiB. */
   readonly maxJwksSize?: Size
-  /** @deprecated another name of `maxJwksSize` */
-  readonly maxJwksBytes?: Size
   /** Used to fetch `jwks`. Default: Node's own. */
   readonly fetch?: typeof globalThis.fetch
   /** Called when `jwks` could not be fetched. The last keys are used for up to an hour; after that, requests get 503. */
@@ -102,7 +100,6 @@ export const JWT_RULES = rules<JwtOptions>('jwt')(
     maxCachedTokens: count().or(10_000),
     jwksTimeout: duration().or('5s'),
     maxJwksSize: size({ least: 1 }).or('512KiB'),
-    maxJwksBytes: alias('maxJwksSize'),
     fetch: func().optional("Node's own"),
     onJwksError: func().optional(),
     name: text().or('jwt'),

@@ -8,7 +8,7 @@ import { PlainNatsRelay } from './nats-plain-relay.ts'
 import { DEFAULT_AGE_MS } from './nats-stream.ts'
 import { NatsStreamRelay } from './nats-stream-relay.ts'
 
-const { alias, count, duration, forTests, listener, readBy, size, text } = option
+const { count, duration, forTests, listener, readBy, size, text } = option
 
 export interface NatsRelayOptions {
   /**
@@ -24,8 +24,6 @@ export interface NatsRelayOptions {
   readonly maxAge?: Duration
   /** How many bytes of messages may wait for JetStream. Each message counts 200 more. When exceeded, `publish` rejects. Default 16 MiB. */
   readonly maxQueuedSize?: Size
-  /** @deprecated another name of `maxQueuedSize` */
-  readonly maxQueuedBytes?: Size
   /**
    * How long `publish` waits for a confirmation. With `jetstream`, it sends the message again in that time, and the stream stores it once.
    * Default 500 ms, or 10 seconds with `jetstream`.
@@ -57,7 +55,6 @@ export const NATS_RELAY_RULES = rules<NatsRelayOptions>(OWNER)(
     maxLength: count({ least: 1 }).optional('1,000'),
     maxAge: duration({ leastNumber: 1_000 }).optional("'1d'"),
     maxQueuedSize: size({ least: 1 }).or('16MiB'),
-    maxQueuedBytes: alias('maxQueuedSize'),
     timeout: duration().optional("'10s', or 500 ms without JetStream"),
     prefix: words(/^[\w-]+(?:\.[\w-]+)*$/).or('weir'),
     onError: listener().or(warn, 'a warning of the process'),

@@ -49,8 +49,6 @@ export interface UploadsOptions {
   readonly maxOpenUploads?: number
   /** Most bytes that these may take together; an upload of unknown length counts as `maxSize`. Default: 10 times `maxSize`. When exceeded: 429. */
   readonly maxOpenSize?: Size
-  /** @deprecated another name of `maxOpenSize` */
-  readonly maxOpenBytes?: Size
   /** Most bytes of Upload-Metadata. Default 4 KiB. When exceeded: 413. */
   readonly maxMetadataSize?: Size
   /**

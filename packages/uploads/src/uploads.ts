@@ -13,7 +13,7 @@ import { sendFields, stateField } from './upload-fields.ts'
 import { RESPONSES } from './upload-responses.ts'
 import type { UploadsOptions } from './upload-settings.ts'
 
-const { alias, count, duration, forTests, func, having, list, listener, matching, size, text } = option
+const { count, duration, forTests, func, having, list, listener, matching, size, text } = option
 
 const OWNER = 'uploads'
 const STORAGE = ['create', 'load', 'save', 'append', 'complete', 'read', 'locate', 'moveTo', 'delete', 'list']
@@ -31,7 +31,6 @@ export const UPLOADS_RULES = rules<UploadsOptions>(OWNER)(
     expiresAfter: duration({ leastNumber: 1_000 }).or('24h'),
     maxOpenUploads: count({ least: 1 }).also(Number.POSITIVE_INFINITY).or(100),
     maxOpenSize: size().also(Number.POSITIVE_INFINITY).optional('10 times maxSize'),
-    maxOpenBytes: alias('maxOpenSize'),
     maxMetadataSize: size().or(4_096),
     locks: having(['acquire'], 'for a client of Redis, write redisLocks(client)').optional('memoryLocks()'),
     use: list<Usable>().optional(),

@@ -122,7 +122,7 @@ export class ChaosRun {
     const client = connect(this.#watch.serverFor(number), {
       behaviour: [...plan.behaviour, ...stalling],
       clock: this.#clock,
-      patienceMs: this.#trial.patienceMs,
+      patience: this.#trial.patienceMs,
     })
     const first = this.#trial.requests[requests[0]!]!
     const visited = first.messages === undefined ? null : new SocketVisit(client, first)

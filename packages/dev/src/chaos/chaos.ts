@@ -8,7 +8,7 @@ import { dev, invalid, option, rules } from 'weirjs/kit'
 import { Accidents } from './accidents.ts'
 import { type ChaosRequest, ChaosRun, type Trial } from './chaos-run.ts'
 
-const { alias, anything, count, duration, func, list } = option
+const { anything, count, duration, func, list } = option
 
 export interface ChaosOptions {
   /** The requests that the clients send. A string is a GET of that URL. */
@@ -19,8 +19,6 @@ export interface ChaosOptions {
   readonly runs?: number
   /** How long to wait for a response, or for the end of a handler whose client has left, in real time. Default 2 s. */
   readonly patience?: Duration
-  /** @deprecated another name of `patience` */
-  readonly patienceMs?: Duration
   /** Called with each complete response and its request. An error that it throws is a failure. */
   readonly check?: (response: InjectResponse, request: ChaosRequest) => void
 }
@@ -57,7 +55,6 @@ export const CHAOS_RULES = rules<ChaosOptions>('chaos()')({
   runs: count({ least: 1 }).or(100),
   patience: duration().or('2s'),
   check: func().optional(),
-  patienceMs: alias('patience'),
 })
 const { signal: _signal, ...REQUEST } = dev.REQUEST_RULES.table
 /** @internal */

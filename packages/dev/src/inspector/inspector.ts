@@ -14,7 +14,7 @@ import { PAGE } from './page.ts'
 import { SCRIPT } from './script.ts'
 import { STYLE } from './style.ts'
 
-const { alias, count, flag, list, secret, size, text, texts } = option
+const { count, flag, list, secret, size, text, texts } = option
 
 export interface InspectorOptions {
   /** Path of the page. Default `/_weir`. */
@@ -27,8 +27,6 @@ export interface InspectorOptions {
   readonly exchanges?: number
   /** How much of each body is kept. Default 64 KiB. */
   readonly maxBodySize?: Size
-  /** @deprecated another name of `maxBodySize` */
-  readonly maxBodyBytes?: Size
   /** More names of fields, parameters and properties whose values are secret. Default: none. */
   readonly mask?: readonly string[]
   /** Policies and middleware of the page's routes, such as `auth.open` where `auth` closes all routes. Default: none. */
@@ -59,7 +57,6 @@ export const INSPECTOR_RULES = rules<InspectorOptions>('inspector')({
   hosts: texts().or([]),
   exchanges: count({ least: 1 }).or(200),
   maxBodySize: size().or('64KiB'),
-  maxBodyBytes: alias('maxBodySize'),
   mask: texts().or([]),
   use: list<Usable>().or([]),
   force: flag(false),

@@ -9,7 +9,7 @@ import { ExchangeStore } from './exchange-store.ts'
 import { maskedBody, maskedField, secretsOf } from './masked-response.ts'
 import type { RecordedExchange, RecordedResponse } from './recorded-exchange.ts'
 
-const { alias, count, matching, size, text, texts } = option
+const { count, matching, size, text, texts } = option
 
 export interface RecordOptions {
   /** Where to write: a folder, with a file for each exchange, or a file whose name ends in `.jsonl`, with a line for each. */
@@ -28,8 +28,6 @@ export interface RecordOptions {
   readonly max?: number
   /** The largest request to keep, and the largest response body of which more than a hash is kept. Default 1 MiB. */
   readonly maxSize?: Size
-  /** @deprecated another name of `maxSize` */
-  readonly maxBytes?: Size
 }
 
 /** The counts of a recording so far. */
@@ -62,7 +60,6 @@ export const RECORD_RULES = rules<RecordOptions>('record()')({
   sample: matching<NonNullable<RecordOptions['sample']>>('a number between 0 and 1, or a function', isSample).or(1),
   max: count({ least: 1 }).or(1_000),
   maxSize: size({ least: 1 }).or('1MiB'),
-  maxBytes: alias('maxSize'),
 })
 
 function isSample(value: unknown): boolean {

@@ -11,7 +11,7 @@ import { parseHar } from './har.ts'
 import type { RecordedExchange } from './recorded-exchange.ts'
 import { replayExchange } from './replayed-exchange.ts'
 
-const { alias, duration, flag, func, nested, object, oneOf, texts } = option
+const { duration, flag, func, nested, object, oneOf, texts } = option
 
 export interface ReplayOptions {
   /** What must be the same. */
@@ -27,8 +27,6 @@ export interface ReplayOptions {
   readonly filter?: (exchange: { readonly method: string; readonly target: string; readonly status: number }) => boolean
   /** How long to wait for a response, in real time. Default 5 s. */
   readonly patience?: Duration
-  /** @deprecated another name of `patience` */
-  readonly patienceMs?: Duration
 }
 
 /** An exchange whose response differs. */
@@ -66,7 +64,6 @@ export const REPLAY_RULES = rules<ReplayOptions>('replay()')({
   mask: texts().or([]),
   filter: func({ decides: true }).optional('all'),
   patience: duration().or('5s'),
-  patienceMs: alias('patience'),
 })
 
 /**

@@ -25,7 +25,7 @@ HttpServer.prototype.stop = async function (this: HttpServer, options) {
   if (recorded === undefined) return stop.call(this, options)
   const { recording, to, folder } = recorded
   const { exchanges, skipped } = await recording.stop()
-  const { differences } = exchanges === 0 ? { differences: [] } : await replay(this, to, { patienceMs: 1_000 })
+  const { differences } = exchanges === 0 ? { differences: [] } : await replay(this, to, { patience: 1_000 })
   appendFileSync(report, `${JSON.stringify({ exchanges, skipped, differences })}\n`)
   rmSync(folder, { recursive: true })
   return stop.call(this, options)

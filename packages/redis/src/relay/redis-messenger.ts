@@ -11,7 +11,7 @@ import { type RedisChannel, RedisChannels } from './redis-channels.ts'
 import { RedisOutbox } from './redis-outbox.ts'
 import type { LiveMessage, RedisSubscription, SubscriptionEvents } from './redis-subscription.ts'
 
-const { alias, forTests, func, listener, size, text } = option
+const { forTests, func, listener, size, text } = option
 
 /** The options that both kinds have. */
 export interface RedisMessengerOptions {
@@ -19,8 +19,6 @@ export interface RedisMessengerOptions {
   readonly prefix?: string
   /** How many bytes of messages may wait for Redis. Each message counts 200 more. When exceeded, `publish` rejects. Default 16 MiB. */
   readonly maxQueuedSize?: Size
-  /** @deprecated another name of `maxQueuedSize` */
-  readonly maxQueuedBytes?: Size
   /**
    * Called when messages no longer reach other processes, and when they do again.
    *
@@ -69,7 +67,6 @@ type Subscribe = (
 export const MESSENGER_RULES = {
   prefix: text().or('weir:relay:'),
   maxQueuedSize: size({ least: 1 }).or('16MiB'),
-  maxQueuedBytes: alias('maxQueuedSize'),
   onChange: func().optional('nothing'),
   onError: listener().or(warn, 'a warning of the process'),
   clock: forTests(),

@@ -124,6 +124,20 @@ test('an alias gives the option, and not both', () => {
   assert.match(messageOf({ path: '/', waitMs: 'x' }), /thing: waitMs is the string "x"/)
 })
 
+test('a name with a unit is told the name without one', () => {
+  const SIZED = rules<{ readonly ttl?: number; readonly maxSize?: number; readonly maxOpenSize?: number }>('sized')({
+    ttl: duration().optional(),
+    maxSize: size().optional(),
+    maxOpenSize: size().optional(),
+  })
+  for (const [name, meant] of [
+    ['ttlMs', 'ttl'],
+    ['maxBytes', 'maxSize'],
+    ['maxOpenBytes', 'maxOpenSize'],
+  ] as const)
+    assert.throws(() => SIZED.read({ [name]: 1 }), new RegExp(`sized: there is no option "${name}", perhaps "${meant}";`))
+})
+
 test('options that need or exclude each other are told so, whatever name they have', () => {
   const TIED = rules<{ readonly a?: number; readonly b?: number; readonly c?: readonly number[]; readonly aBytes?: number }>('tied')(
     { a: size().optional(), b: size().optional(), c: list<number>().filled('say one').optional(), aBytes: alias('a') },

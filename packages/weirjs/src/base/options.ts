@@ -39,7 +39,7 @@ export function unknownName(name: string, names: readonly string[], elsewhere: R
 
 /** The name that was probably meant, if any, and all: `, perhaps "x"; the options are x, y`. */
 export function perhaps(name: string, names: readonly string[], are = 'the options are'): string {
-  const near = names.find((one) => isMeant(one, name) || plain(one) === bare(name))
+  const near = names.find((one) => isMeant(one, name) || bare(one) === bare(name))
   return `${near === undefined ? '' : `, perhaps "${near}"`}; ${are} ${names.join(', ')}`
 }
 
@@ -52,9 +52,9 @@ function plain(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '')
 }
 
-/** The name without a unit (`windowMs`) and without the `on` of an event (`onMessage`). */
+/** The name without a unit (`windowMs`), the `Size` that stands for one, and the `on` of an event (`onMessage`). */
 function bare(name: string): string {
-  return plain(name.replace(/^on(?=[A-Z])/, '').replace(/(?:Ms|Millis|Secs|Seconds|Bytes)$/, ''))
+  return plain(name.replace(/^on(?=[A-Z])/, '').replace(/(?:Ms|Millis|Secs|Seconds|Bytes|Size)$/, ''))
 }
 
 /** Whether the names differ by one letter that was added, left out or replaced, or by two that were swapped. */

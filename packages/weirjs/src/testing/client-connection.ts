@@ -3,7 +3,7 @@
 
 import type { Duration } from '../base/duration.ts'
 import { WeirError } from '../base/errors.ts'
-import { alias, anything, duration, flag, matching } from '../base/option-kinds.ts'
+import { anything, duration, flag, matching } from '../base/option-kinds.ts'
 import { rules } from '../base/option-rules.ts'
 import { type ArrivalOptions, arrivalOf } from '../net/connections/arrival.ts'
 import type { ConnectionHost } from '../net/connections/connection-host.ts'
@@ -23,8 +23,6 @@ export interface ClientOptions extends ArrivalOptions {
   readonly clock?: TestClock
   /** How long to wait for anything, in real time. Default 5 s. When exceeded: WEIR_TEST_WAIT. */
   readonly patience?: Duration
-  /** @deprecated another name of `patience` */
-  readonly patienceMs?: Duration
   /** Whether the client sends back the cookies that responses set, by name alone, whatever their path. Default false. */
   readonly cookies?: boolean
 }
@@ -48,7 +46,6 @@ export const CONNECT_RULES = rules<ClientOptions>('connect()')({
   cookies: flag(false),
   endpoint: anything().optional(),
   peer: anything().optional(),
-  patienceMs: alias('patience'),
 })
 
 function areBehaviours(value: unknown): boolean {

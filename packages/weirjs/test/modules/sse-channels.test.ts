@@ -112,7 +112,7 @@ for (const [kind, make] of Object.entries(KINDS)) {
 }
 
 test('send tells for how many clients an event was queued, and options are checked', async (t) => {
-  const channels = new SseChannels({ maxQueuedBytes: '64KiB' })
+  const channels = new SseChannels({ maxQueuedSize: '64KiB' })
   const server = serverOf(channels)
   await listen(t, server, 'ann')
   await eventually(() => channels.size === 1, 'it listens')

@@ -163,7 +163,7 @@ test('a response that does not end, read whole by a test client', async () => {
     yield 'a'
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
   })
-  const client = connect(server, { patienceMs: 1_000 }) // the head arrives sooner, also on a busy machine
+  const client = connect(server, { patience: 1_000 }) // the head arrives sooner, also on a busy machine
   await assert.rejects(client.get('/a'), /waited 1000 ms for more of the response 200 to GET \/a; no more bytes had arrived$/)
   client.abort()
 })

@@ -278,17 +278,17 @@ test('the error for an aborted response names what was missing', async () => {
   assert.equal(await client.closed(), 'reset')
 })
 
-test('the error after patienceMs names what had arrived', async () => {
+test('the error after patience names what had arrived', async () => {
   const server = newServer()
   const { begun } = mapWaiting(server)
-  const client = connect(server, { patienceMs: 500 }) // on a busy machine, the request arrives late
+  const client = connect(server, { patience: 500 }) // on a busy machine, the request arrives late
   const response = client.get('/wait')
   await begun
   await assert.rejects(response, {
     code: 'WEIR_TEST_WAIT',
     message: /waited 500 ms for the response to GET \/wait; no more bytes had arrived/,
   })
-  const silent = connect(server, { patienceMs: 20 })
+  const silent = connect(server, { patience: 20 })
   await assert.rejects(silent.closed(), { code: 'WEIR_TEST_WAIT' })
   client.reset()
 })
@@ -296,7 +296,7 @@ test('the error after patienceMs names what had arrived', async () => {
 test('a response that was not read to its end blocks all later ones, and the errors name that', async () => {
   const server = newServer()
   server.mapGet('/', () => LARGE)
-  await using client = connect(server, { patienceMs: 500 })
+  await using client = connect(server, { patience: 500 })
   await client.stream('/')
   const first =
     /the end of the response to GET \/, after which the response to GET \/who comes .*read it to its end or, beside a stream, use another/

@@ -71,7 +71,7 @@ export function createServer({ folder, ...options }: AppOptions): HttpServer {
     const owner = ownerOf(session)
     let count = 0
     const isForm = await session.request.bodyMultipartStream({
-      maxFileBytes: MOST_BYTES,
+      maxFileSize: MOST_BYTES,
       async onFile(info, content) {
         const saved = await saveTo(uploads, info, content, { fileName: crypto.randomUUID() })
         store.addFile(owner, info.fileName ?? 'file', saved.path, saved.size)

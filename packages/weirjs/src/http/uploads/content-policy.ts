@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 
 import { BodyAlreadyReadError, FileRefusedError, PayloadTooLargeError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { alias, func, list, readBy, size } from '../../base/option-kinds.ts'
+import { func, list, readBy, size } from '../../base/option-kinds.ts'
 import type { SettingsOf } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
@@ -28,8 +28,6 @@ import { safeFileName } from './file-name.ts'
 export interface ContentPolicy {
   /** Largest size; when exceeded, `PayloadTooLargeError` (413). Default: no limit in addition to the limits of the form. */
   readonly maxSize?: Size
-  /** @deprecated another name of `maxSize` */
-  readonly maxBytes?: Size
   /**
    * Extensions that the client's file name may have, such as `.png` or `png`, case-insensitive. An empty string allows names without an
    * extension. Default: any. Your own `fileName` is not checked.
@@ -84,7 +82,6 @@ export interface CheckedPolicy {
 /** The rules of every policy for content. */
 export const CONTENT_RULES = {
   maxSize: size().also(Number.POSITIVE_INFINITY).or(Number.POSITIVE_INFINITY),
-  maxBytes: alias('maxSize'),
   extensions: readBy((extensions: readonly string[], owner) => extensionsOf(owner, extensions)).orNull(),
   types: readBy(checkedTypes).orNull('any'),
   magic: readBy(checkedMagic).optional(),

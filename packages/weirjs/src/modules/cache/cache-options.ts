@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { shown } from '../../base/kind-of.ts'
-import { alias, duration, flag, forTests, having, listener, oneOfOr, readBy, size, text, tokens } from '../../base/option-kinds.ts'
+import { duration, flag, forTests, having, listener, oneOfOr, readBy, size, text, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
@@ -46,12 +46,8 @@ export interface CacheOptions {
   readonly clientDirectives?: boolean
   /** Most memory, with everything that belongs to a response. Default 64 MiB. When exceeded, the least recently used are dropped. */
   readonly maxSize?: Size
-  /** @deprecated another name of `maxSize` */
-  readonly maxBytes?: Size
   /** Largest body that is kept. Default 1 MiB, or `maxSize` if that is less. Larger ones are sent as without a cache. */
   readonly maxEntrySize?: Size
-  /** @deprecated another name of `maxEntrySize` */
-  readonly maxEntryBytes?: Size
   /** Where processes share responses: `redisCache(client)`. Default: each process has its own. */
   readonly store?: CacheStore
   /** How long a response is sent from memory before the store is asked whether it was invalidated. Default 1 second. */
@@ -86,9 +82,7 @@ export const CACHE_RULES = rules<CacheOptions>(OWNER)(
     key: oneOfOr('all', 'principal').orNull('see below'),
     clientDirectives: flag(false),
     maxSize: size({ least: 1 }).or('64MiB'),
-    maxBytes: alias('maxSize'),
     maxEntrySize: size({ least: 1 }).optional('1 MiB'),
-    maxEntryBytes: alias('maxEntrySize'),
     store: having(STORE_FUNCTIONS, 'for a client of Redis, write redisCache(client)').orNull(),
     recheckAfter: duration().or('1s'),
     maxWait: duration().or('10s'),

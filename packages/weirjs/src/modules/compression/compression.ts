@@ -10,7 +10,7 @@ import type { BeforeSend } from '../../app/policies/middleware.ts'
 import type { Check } from '../../app/policies/policy.ts'
 import { FairQueue } from '../../base/fair-queue.ts'
 import { shown } from '../../base/kind-of.ts'
-import { alias, count, flag, func, listOf, nested, object, size } from '../../base/option-kinds.ts'
+import { count, flag, func, listOf, nested, object, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import { ownText } from '../../base/own-text.ts'
@@ -44,8 +44,6 @@ export interface CompressionOptions {
   readonly encodings?: readonly ContentEncoding[]
   /** Responses of fewer bytes are sent uncompressed. A stream without a Content-Length counts as large. Default 1,024. */
   readonly minSize?: Size
-  /** @deprecated another name of `minSize` */
-  readonly minBytes?: Size
   /**
    * Whether to compress a response, by its Content-Type. Default: text, JSON, XML, and the other types that become smaller, but never
    * `text/event-stream`, whose streams last.
@@ -77,7 +75,6 @@ export const COMPRESSION_RULES = rules<CompressionOptions>('compression')(
   {
     encodings: listOf(...CODING_NAMES).or(CODING_NAMES),
     minSize: size().or(1_024),
-    minBytes: alias('minSize'),
     types: func({ decides: true }).optional('see below'),
     levels: nested(LEVEL_RULES).or({}, '{ br: 4, gzip: 5, deflate: 5, zstd: 3 }'),
     maxConcurrent: count().or(64),

@@ -50,8 +50,6 @@ export interface HealthOptions {
   readonly interval?: Duration
   /** @deprecated another name of `timeout` */
   readonly timeoutMs?: Duration
-  /** @deprecated another name of `interval` */
-  readonly intervalMs?: Duration
   /** Whether a client may see the names and results of checks. Default: none may. */
   readonly detail?: (session: HttpSession) => boolean
   /** The routes answer only at endpoints with this name in `listen`. Default: at every endpoint. */
@@ -105,7 +103,6 @@ export const HEALTH_RULES = rules<HealthOptions>(OWNER)(
     use: list<Usable>().optional(),
     name: text().or(OWNER),
     timeoutMs: alias('timeout'),
-    intervalMs: alias('interval'),
   },
   { elsewhere: { check: 'ready', checks: 'ready' } },
 )

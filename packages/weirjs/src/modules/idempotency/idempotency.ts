@@ -9,7 +9,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { WeirError } from '../../base/errors.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { alias, duration, flag, forTests, having, listener, oneOf, oneOfOr, size, text, tokens } from '../../base/option-kinds.ts'
+import { duration, flag, forTests, having, listener, oneOf, oneOfOr, size, text, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
@@ -66,8 +66,6 @@ export interface IdempotencyOptions {
   readonly keepServerErrors?: boolean
   /** Largest body of a response that is kept. Default 256 KiB. For a larger one, a repeated request gets 409. */
   readonly maxResponseSize?: Size
-  /** @deprecated another name of `maxResponseSize` */
-  readonly maxResponseBytes?: Size
   /**
    * Called with errors of the store that the client does not see, and with the operation that failed. It is not called for `begin`: the client gets
    * that error, and its handler does not run. Default: they are ignored.
@@ -91,7 +89,6 @@ export const IDEMPOTENCY_RULES = rules<IdempotencyOptions>(OWNER)({
   whenUnknown: oneOf('refuse', 'retry').or('refuse'),
   keepServerErrors: flag(false),
   maxResponseSize: size().or('256KiB'),
-  maxResponseBytes: alias('maxResponseSize'),
   onError: listener<[error: unknown, operation: IdempotencyOperation]>().or(() => {}, 'none'),
   clock: forTests(),
 })

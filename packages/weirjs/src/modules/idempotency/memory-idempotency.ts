@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { WeirError } from '../../base/errors.ts'
-import { alias, count, size } from '../../base/option-kinds.ts'
+import { count, size } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import type { Size } from '../../base/size.ts'
 
@@ -17,8 +17,6 @@ export interface MemoryIdempotencyOptions {
   readonly maxKeys?: number
   /** Most memory for outcomes, together. Default 64 MiB, shared in the same way. When exceeded: requests are made once, but their responses are not kept. */
   readonly maxSize?: Size
-  /** @deprecated another name of `maxSize` */
-  readonly maxBytes?: Size
 }
 
 const OWNER = 'memoryIdempotency()'
@@ -26,7 +24,6 @@ const OWNER = 'memoryIdempotency()'
 export const MEMORY_IDEMPOTENCY_RULES = rules<MemoryIdempotencyOptions>(OWNER)({
   maxKeys: count({ least: 1 }).or(100_000),
   maxSize: size().or('64MiB'),
-  maxBytes: alias('maxSize'),
 })
 
 interface Kept {

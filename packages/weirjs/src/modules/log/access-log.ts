@@ -4,7 +4,7 @@ import type { Module, ModuleHost } from '../../app/module-host.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { kindOf, shown } from '../../base/kind-of.ts'
-import { alias, duration, func, oneOfOr, readBy, size, text, tokens } from '../../base/option-kinds.ts'
+import { duration, func, oneOfOr, readBy, size, text, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
@@ -39,8 +39,6 @@ export interface AccessLogOptions {
   readonly format?: 'combined' | 'json' | LineFormat
   /** From which duration on a request counts as slow: it is marked, and always logged. Default `Infinity`. */
   readonly slow?: Duration
-  /** @deprecated another name of `slow` */
-  readonly slowMs?: Duration
   /**
    * The share of requests that is logged, from 0 to 1, or a function that decides. Errors (a status from 400, or another outcome than
    * `completed`) and slow requests are always logged. Default 1.
@@ -56,12 +54,8 @@ export interface AccessLogOptions {
   readonly user?: (session: HttpSession) => string | null | undefined
   /** The most characters of lines that wait while the stream is slow. More lines are dropped and counted. Default 1 MiB. */
   readonly maxWaitingSize?: Size
-  /** @deprecated another name of `maxWaitingSize` */
-  readonly maxWaitingBytes?: Size
   /** How long `stop` waits for the stream to accept what is left. Default 2 s. */
   readonly flushTimeout?: Duration
-  /** @deprecated another name of `flushTimeout` */
-  readonly flushTimeoutMs?: Duration
   /** The name of the module, for a server with several logs. Default `accessLog`. */
   readonly name?: string
 }
@@ -84,11 +78,8 @@ export const ACCESS_LOG_RULES = rules<AccessLogOptions>(OWNER)({
   fields: tokens().or([]),
   user: func().orNull(),
   maxWaitingSize: size().also(Number.POSITIVE_INFINITY).or('1MiB'),
-  maxWaitingBytes: alias('maxWaitingSize'),
   flushTimeout: duration({ least: 0 }).also(Number.POSITIVE_INFINITY).or('2s'),
   name: text().or(OWNER),
-  slowMs: alias('slow'),
-  flushTimeoutMs: alias('flushTimeout'),
 })
 /** The first status that is an error. */
 const FIRST_ERROR = 400

@@ -1,6 +1,6 @@
 // The stores over one database.
 
-import { alias, duration, forTests, hasFunction, size, text } from '../../base/option-kinds.ts'
+import { duration, forTests, hasFunction, size, text } from '../../base/option-kinds.ts'
 import { type Duration, type Size, WeirError } from '../../index.ts'
 import type { CacheStore } from '../cache/index.ts'
 import type { IdempotencyStore } from '../idempotency/index.ts'
@@ -22,8 +22,6 @@ export interface SqliteStoresOptions {
   readonly timeout?: Duration
   /** Most bytes of cached responses, together. Default 256 MiB. When exceeded, those that would end first are dropped. */
   readonly cacheSize?: Size
-  /** @deprecated another name of `cacheSize` */
-  readonly cacheBytes?: Size
   /** For tests. Default: the system's clock. */
   readonly clock?: Clock
 }
@@ -53,7 +51,6 @@ export const SQLITE_STORES_RULES = rules<SqliteStoresOptions>(OWNER)({
   prefix: text('letters, digits and underscores', (value) => /^[A-Za-z_]\w*$/.test(value)).or('weir_'),
   timeout: duration().or('500ms'),
   cacheSize: size({ least: 65_536 }).or('256MiB'),
-  cacheBytes: alias('cacheSize'),
   clock: forTests(),
 })
 

@@ -1,6 +1,6 @@
 // All clients of a channel, and what happens to those that read too slowly.
 
-import { alias, oneOf, size } from '../../base/option-kinds.ts'
+import { oneOf, size } from '../../base/option-kinds.ts'
 import type { Size } from '../../base/size.ts'
 
 import { ClientQueue, type FullQueuePolicy } from './client-queue.ts'
@@ -13,8 +13,6 @@ export interface SseQueueOptions {
    * size. Default 1 MiB.
    */
   readonly maxQueuedSize?: Size
-  /** @deprecated another name of `maxQueuedSize` */
-  readonly maxQueuedBytes?: Size
   /**
    * What happens to a client that reads too slowly. `'disconnect'`, the default, discards its queue and ends its stream, so that the client
    * reconnects and sends the last id that it saw. `'drop-oldest'` discards the oldest waiting events, or the new event if it alone exceeds
@@ -26,7 +24,6 @@ export interface SseQueueOptions {
 /** @internal For channels of all kinds. */
 export const QUEUE_RULES = {
   maxQueuedSize: size({ least: 1 }).or('1MiB'),
-  maxQueuedBytes: alias('maxQueuedSize'),
   whenFull: oneOf('disconnect', 'drop-oldest').or('disconnect'),
 }
 

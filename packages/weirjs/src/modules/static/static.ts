@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import type { Module, ModuleHost } from '../../app/module-host.ts'
 import type { Middleware, Next } from '../../app/policies/middleware.ts'
 import type { Duration } from '../../base/duration.ts'
-import { alias, duration, flag, listOf, matching, readBy, size, text, texts } from '../../base/option-kinds.ts'
+import { duration, flag, listOf, matching, readBy, size, text, texts } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
@@ -85,12 +85,8 @@ export interface StaticOptions {
    * Default 32 MiB; 0: no file is kept.
    */
   readonly maxCacheSize?: Size
-  /** @deprecated another name of `maxCacheSize` */
-  readonly maxCacheBytes?: Size
   /** Size above which a file is read from the disk each time. Default 256 KiB. */
   readonly maxCachedFileSize?: Size
-  /** @deprecated another name of `maxCachedFileSize` */
-  readonly maxCachedFileBytes?: Size
   /** How long a file in memory is sent without checking the disk. Default 1 s; 0: it is checked each time. */
   readonly checkInterval?: Duration
 }
@@ -117,9 +113,7 @@ export const STATIC_RULES = rules<StaticOptions>('static')(
       .or(false),
     dictionaries: flag(false),
     maxCacheSize: size().or('32MiB'),
-    maxCacheBytes: alias('maxCacheSize'),
     maxCachedFileSize: size().or('256KiB'),
-    maxCachedFileBytes: alias('maxCachedFileSize'),
     checkInterval: duration({ least: 0 }).or('1s'),
   },
   {

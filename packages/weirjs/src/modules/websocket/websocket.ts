@@ -16,7 +16,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { HeartbeatTimer } from '../../base/heartbeat-timer.ts'
 import { shown } from '../../base/kind-of.ts'
-import { alias, duration, flag, func, matching, readBy, size, text, tokens } from '../../base/option-kinds.ts'
+import { duration, flag, func, matching, readBy, size, text, tokens } from '../../base/option-kinds.ts'
 import { rules } from '../../base/option-rules.ts'
 import { invalid } from '../../base/options.ts'
 import type { Size } from '../../base/size.ts'
@@ -74,8 +74,6 @@ export interface WebSocketOptions<Args, R extends AnySchema | undefined = undefi
    * How many bytes may wait for a client that does not read. Each message counts 512 more. Default 1 MiB. When exceeded: closed with 1013.
    */
   readonly maxQueuedSize?: Size
-  /** @deprecated another name of `maxQueuedSize` */
-  readonly maxQueuedBytes?: Size
   /**
    * A client that has been silent for this long is pinged; one that stays silent for as long again is aborted. Default 30 s;
    * null: never.
@@ -144,7 +142,6 @@ export const WEBSOCKET_RULES = rules<WebSocketOptions<unknown, AnySchema | undef
     protocols: tokens().or([]),
     maxMessageSize: size({ least: 1 }).or('1MiB'),
     maxQueuedSize: size({ least: 1 }).or('1MiB'),
-    maxQueuedBytes: alias('maxQueuedSize'),
     pingInterval: duration().nullable().or('30s'),
     perMessageDeflate: flag(false),
     relay: readBy(checkedRelay).optional(),

@@ -24,7 +24,7 @@ async function shared(t: TestContext) {
   const store = redisSessions(client)
   const server = new HttpServer({ logger: null })
   const users = sessions({ store })
-  server.use(health({ ready: { limits: () => !limits.isDegraded, sessions: () => !store.isDegraded }, intervalMs: 0 }))
+  server.use(health({ ready: { limits: () => !limits.isDegraded, sessions: () => !store.isDegraded }, interval: 0 }))
   server.use(users)
   server.mapPost('/login', (_, session) => users.signIn(session, { id: 'ann', roles: [] }))
   server.mapGet('/me', (_, session) => users.of(session).principal?.id ?? 'nobody')

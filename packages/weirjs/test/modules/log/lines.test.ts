@@ -144,7 +144,7 @@ test('sampling leaves out what went well, and never an error or a slow request',
       ...observer,
       end: (record) => end({ ...record, session: record.session, durationMs: record.route === 'GET /slow' ? 500 : 1 }),
     })
-  server.use(accessLog({ to: { write: (text) => lines.push(...text.split('\n').slice(0, -1)) }, sample: 0, slowMs: 500 }))
+  server.use(accessLog({ to: { write: (text) => lines.push(...text.split('\n').slice(0, -1)) }, sample: 0, slow: 500 }))
   server.mapGet('/fast', () => 'ok').mapGet('/slow', () => 'ok')
   server.mapGet('/broken', () => {
     throw new Error('broken')
@@ -184,7 +184,7 @@ test('wrong options are refused by name', () => {
     [{ format: 'common' }, /format is the string "common"/],
     [{ sample: 2 }, /sample is 2/],
     [{ sample: Number.NaN }, /sample is NaN/],
-    [{ slowMs: -1 }, /slowMs is -1/],
+    [{ slow: -1 }, /slow is -1/],
     [{ secretQuery: 'token' }, /secretQuery is the string "token", not a list/],
     [{ secretQuery: [''] }, /secretQuery/],
     [{ fields: ['a b'] }, /fields: .*a b/],

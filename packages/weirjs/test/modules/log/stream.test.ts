@@ -145,9 +145,9 @@ test('stop waits for the last lines', async (t) => {
   assert.equal(to.destroyed, false, 'the program owns the stream')
 })
 
-test('a stream that never accepts anything does not hold up a stop for longer than flushTimeoutMs', async () => {
+test('a stream that never accepts anything does not hold up a stop for longer than flushTimeout', async () => {
   const to = new SlowStream()
-  const server = new HttpServer('127.0.0.1', 0, { logger: null }).use(accessLog({ to, flushTimeoutMs: 20 }))
+  const server = new HttpServer('127.0.0.1', 0, { logger: null }).use(accessLog({ to, flushTimeout: 20 }))
   await server.start()
   await server.inject('/')
   assert.deepEqual(await server.stop(), { aborted: 0 })
@@ -203,7 +203,7 @@ test('pino gets fields and a level, and is flushed at the stop', async (t) => {
   const file = join(temporaryDirectory(t), 'access.log')
   const to = destination({ dest: file, sync: false, minLength: 4096 })
   const server = new HttpServer('127.0.0.1', 0, { logger: null })
-  server.use(accessLog({ to: pino({ level: 'info', base: null }, to), slowMs: 1_000 } satisfies AccessLogOptions))
+  server.use(accessLog({ to: pino({ level: 'info', base: null }, to), slow: 1_000 } satisfies AccessLogOptions))
   server.mapGet('/', () => 'ok').mapGet('/broken', () => Promise.reject(new Error('broken')))
   await server.start()
   await server.inject('/')
