@@ -43,7 +43,7 @@ async function statusOf(
 /** For each Sec-Fetch-Site, which origins may send an unsafe request. */
 const MATRIX: readonly (readonly [string | null, readonly (string | null)[]])[] = [
   ['same-origin', [OWN, TRUSTED, FOREIGN, null]],
-  ['none', [OWN, TRUSTED, FOREIGN, null]],
+  ['none', [OWN, TRUSTED, null]], // Chromium's Background Fetch states it for a foreign page, in Incognito mode
   ['same-site', [TRUSTED]],
   ['cross-site', [TRUSTED]],
   [null, [OWN, TRUSTED, null]],

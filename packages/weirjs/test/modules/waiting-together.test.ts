@@ -11,10 +11,15 @@ import { cache } from '../../src/modules/cache/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
 import { health } from '../../src/modules/health/index.ts'
 import { metrics } from '../../src/modules/metrics/index.ts'
+import type { Relay } from '../../src/modules/relay/index.ts'
 import { staticFiles } from '../../src/modules/static/index.ts'
+import { websocket } from '../../src/modules/websocket/index.ts'
 import { mostInATurn } from '../support/most-in-a-turn.ts'
-import { gate } from '../support/serving.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { eventually, gate } from '../support/serving.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
+import { Turns } from '../support/turns.ts'
+import { HANDSHAKE } from '../support/websocket-client.ts'
 
 const REQUESTS = 1_000
 /** Those of a turn, twice: it may begin between two looks. */
@@ -98,4 +103,27 @@ test('requests that wait for the same metrics', async () => {
   await soon()
   open()
   await assertTurns(all, 200)
+})
+
+test('clients of a WebSocket that wait for its relay', async (t) => {
+  const { promise: opened, open } = gate()
+  const relay: Relay = {
+    isConnected: true,
+    publish: async () => null,
+    subscribe: () => ({ ready: opened, close() {} }),
+    close: async () => {},
+  }
+  const server = new HttpServer({ hosts: 'any', port: 0, logger: null })
+  const turns = new Turns(t)
+  let accepted = 0
+  server.use(websocket('/', { relay, accept: () => void accepted++, open: () => turns.count() }))
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const clients = await Promise.all(Array.from({ length: MOST + 100 }, () => RawClient.connect(server.port)))
+  for (const client of clients) client.send(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}\r\n`)
+  await eventually(() => accepted === clients.length, 'all handshakes')
+  open()
+  await eventually(() => turns.all === clients.length, 'all connections')
+  assert.ok(turns.most <= MOST, `${turns.most} in one turn`)
+  for (const client of clients) client.destroy()
 })

@@ -171,28 +171,36 @@ test('HTTP/2, bodies that all lack a byte: few become complete in one turn', asy
   assert.ok(turns.most <= PARTS * most, `${turns.most} in one turn`)
 })
 
-test('HTTP/2, connections that all end at once: few of their requests end in one turn', async (t) => {
-  const turns = new Turns(t)
-  let begun = 0
-  const server = new HttpServer({ hosts: 'any', port: 0, http2: 'cleartext', logger: null })
-  server.mapGet('/', (_, { signal }) => {
-    begun++
-    return new Promise((resolve) => {
-      signal.addEventListener('abort', () => {
-        turns.count()
-        resolve('gone')
+const CANCEL = Buffer.from([0, 0, 0, 8])
+const resets = Buffer.concat(Array.from({ length: 100 }, (_, i) => encodeFrame(RST_STREAM, 0, 2 * i + 1, CANCEL)))
+
+for (const [what, end] of [
+  ['connections that all end at once', (client: RawClient) => client.destroy()],
+  ['requests that are all cancelled at once', (client: RawClient) => client.send(resets)],
+] as const)
+  test(`HTTP/2, ${what}: few of them end in one turn`, async (t) => {
+    const turns = new Turns(t)
+    let begun = 0
+    const server = new HttpServer({ hosts: 'any', port: 0, http2: 'cleartext', logger: null })
+    server.mapGet('/', (_, { signal }) => {
+      begun++
+      return new Promise((resolve) => {
+        signal.addEventListener('abort', () => {
+          turns.count()
+          resolve('gone')
+        })
       })
     })
+    await server.start()
+    t.after(() => server.stop({ graceMs: 0 }))
+    const clients = await Promise.all(Array.from({ length: 40 }, () => RawClient.connect(server.port)))
+    for (const client of clients) client.send(frames2(100))
+    await eventually(() => begun === 4_000, 'all requests')
+    for (const client of clients) end(client)
+    t.after(() => clients.map((client) => client.destroy()))
+    await eventually(() => turns.all === 4_000, 'all ends')
+    assert.ok(turns.most <= PARTS * (REQUESTS_OF_ALL + 100), `${turns.most} in one turn`)
   })
-  await server.start()
-  t.after(() => server.stop({ graceMs: 0 }))
-  const clients = await Promise.all(Array.from({ length: 40 }, () => RawClient.connect(server.port)))
-  for (const client of clients) client.send(frames2(100))
-  await eventually(() => begun === 4_000, 'all requests')
-  for (const client of clients) client.destroy()
-  await eventually(() => turns.all === 4_000, 'all ends')
-  assert.ok(turns.most <= PARTS * (REQUESTS_OF_ALL + 100), `${turns.most} in one turn`)
-})
 
 test('requests that wait for their turn are answered when the client has ended its side', async (t) => {
   let calls = 0

@@ -90,15 +90,21 @@ function suspicionOf(session: HttpSession): CsrfRefusal | null {
   const handle = exchange(session)
   const site = handle.field('sec-fetch-site')
   const origin = handle.field('origin')
-  if (site === 'same-origin' || site === 'none') return null
-  // Without both fields, the client is not a browser, or a very old one that sends no Origin with requests to its own server.
-  return site === null && (origin === null || origin === session.origin) ? null : { site, origin }
+  if (site === 'same-origin') return null
+  // Without both fields, the client is not a browser, or a very old one that sends no Origin with requests to its own server. A person causes a request
+  // with `none`, but also a page of another origin: Background Fetch of Chromium's Incognito mode, which sends its Origin.
+  return saysNothing(site) && (origin === null || origin === session.origin) ? null : { site, origin }
 }
 
 /** @throws WEIR_CROSS_ORIGIN */
 function conclude(mode: 'refuse' | 'report', { site, origin }: CsrfRefusal): undefined {
   if (mode === 'report') return undefined
-  throw new WeirError('WEIR_CROSS_ORIGIN', site === null ? `Origin is ${quoted(origin)}` : `Sec-Fetch-Site is ${quoted(site)}`)
+  throw new WeirError('WEIR_CROSS_ORIGIN', saysNothing(site) ? `Origin is ${quoted(origin)}` : `Sec-Fetch-Site is ${quoted(site)}`)
+}
+
+/** Whether Sec-Fetch-Site leaves it to Origin whose page has sent the request. */
+function saysNothing(site: string | null): boolean {
+  return site === null || site === 'none'
 }
 
 function quoted(value: string | null): string {

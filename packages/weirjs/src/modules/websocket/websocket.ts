@@ -30,6 +30,7 @@ import { WireWebSocket } from '../../wire/websocket/connection.ts'
 import { acceptDeflate } from '../../wire/websocket/deflate-offer.ts'
 import { POLICY_VIOLATION } from '../../wire/websocket/frame-types.ts'
 import { type OriginPredicate, type Origins, predicateOf } from '../cors/origins.ts'
+import { exchange } from '../kit/exchange.ts'
 import { checkedRelay, type Relay } from '../relay/relay-option.ts'
 import { broadcast, deliver } from './broadcast.ts'
 import { type ConnectionHost, WebSocketConnection, type WebSocketHandlers } from './connection.ts'
@@ -352,7 +353,7 @@ class Route implements WebSocketRoute<Args>, ConnectionHost<Args>, RelayedRoute 
       const heard = this.relayed?.listen(server.stopping)
       const refusal = await (this.handlers.accept?.(args, session) as unknown)
       if (isRefusal(exchangeOf(session), refusal, `accept of websocket ${this.#path}`)) return refusal ?? response
-      await heard
+      if (heard !== undefined) await exchange(session).inTurn(heard) // after a start, all clients may wait for it
     }
     let connection: WebSocketConnection<Args> | null = null
     let isSignedOut = false

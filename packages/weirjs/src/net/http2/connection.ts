@@ -198,6 +198,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
     const isNew = event === HEAD || event === BAD_HEAD
     if (isNew) this.countRequest(this.wire.listBytes)
     else if (event === END) this.countBody(stream.receivedBytes)
+    else this.countEnd()
     const exchange = isNew ? new Http2Exchange(this, stream) : stream.owner!
     if (isNew) {
       stream.owner = exchange
@@ -355,8 +356,7 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   /** Ends the connection now, whatever is in progress. */
   abort(error: Error, code: number = NO_ERROR): void {
-    if (this.isGone) this.host.forget(this)
-    if (this.isGone) return
+    if (this.isGone) return this.host.forget(this)
     for (const exchange of this.#exchanges) exchange.abort(error)
     const hadEnded = this.wire.control.life >= state.LINGERING
     this.wire.control.abort(code)
