@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 
 import { csv, HttpServer, type ServerOptions } from '../../src/index.ts'
 import { compression } from '../../src/modules/compression/index.ts'
+import { FrameSender } from '../../src/wire/http2/frame-sender.ts'
 import { cert, key } from '../support/certificate.ts'
 import {
   ACK,
@@ -201,6 +202,32 @@ for (const [what, end] of [
     await eventually(() => turns.all === 4_000, 'all ends')
     assert.ok(turns.most <= PARTS * (REQUESTS_OF_ALL + 100), `${turns.most} in one turn`)
   })
+
+test('HTTP/2, requests above the most streams of many connections: few are refused in one turn', async (t) => {
+  const turns = new Turns(t)
+  const server = new HttpServer({ hosts: 'any', port: 0, http2: 'cleartext', logger: null, limits: { maxConcurrentStreams: 10 } })
+  let begun = 0
+  server.mapGet('/', () => {
+    begun++
+    return new Promise(() => {})
+  })
+  const { writeReset } = FrameSender.prototype
+  t.mock.method(FrameSender.prototype, 'writeReset', function (this: FrameSender<unknown>, ...frame: Parameters<typeof writeReset>) {
+    turns.count()
+    writeReset.apply(this, frame)
+  })
+  await server.start()
+  t.after(() => server.stop({ graceMs: 0 }))
+  const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(server.port)))
+  t.after(() => clients.map((client) => client.destroy()))
+  const first = frames2(10)
+  for (const client of clients) client.send(first)
+  await eventually(() => begun === 20 * 10, 'all requests that fit')
+  const others = frames2(510).subarray(first.length)
+  for (const client of clients) client.send(others)
+  await eventually(() => turns.all === 20 * 500, 'all refusals')
+  assert.ok(turns.most <= PARTS * (REQUESTS_OF_ALL + 100), `${turns.most} in one turn`)
+})
 
 test('requests that wait for their turn are answered when the client has ended its side', async (t) => {
   let calls = 0

@@ -86,7 +86,7 @@ export class Http2Log {
       this.add(`goaway ${CODE_NAMES[wire.code] ?? wire.code}`)
       this.react(next, null)
     } else if (next === event.PONG) this.add('pong')
-    else {
+    else if (next !== event.REFUSED) {
       const { stream } = wire
       this.#noteStream(next, stream)
       this.react(next, stream)

@@ -75,7 +75,7 @@ export abstract class RequestSource {
     this.#count(Math.max(0, bytes / BODY_BYTES_FOR_WORK - WORK_OF_REQUEST)) // its request has been counted
   }
 
-  /** A client has ended a request that was in progress, which takes as much time as one that begins. */
+  /** A client has ended a request that was in progress, or its request was refused: that takes as much time as one that begins. */
   protected countEnd(): void {
     this.#count(WORK_OF_REQUEST)
   }

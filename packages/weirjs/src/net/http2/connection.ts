@@ -9,7 +9,7 @@
 
 import { WeirError } from '../../base/errors.ts'
 import { Http2WireConnection } from '../../wire/http2/connection.ts'
-import { BAD_HEAD, CLOSED, DATA, END, GOAWAY, HEAD, NEED_DATA, PAUSED, PONG, RESET } from '../../wire/http2/connection-events.ts'
+import { BAD_HEAD, CLOSED, DATA, END, GOAWAY, HEAD, NEED_DATA, PAUSED, PONG, REFUSED, RESET } from '../../wire/http2/connection-events.ts'
 import { ENHANCE_YOUR_CALM, Http2Error, INTERNAL_ERROR, NO_ERROR, SETTINGS_TIMEOUT } from '../../wire/http2/errors.ts'
 import * as state from '../../wire/http2/states.ts'
 import type { Http2Stream } from '../../wire/http2/stream.ts'
@@ -180,6 +180,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
       case CLOSED:
         return this.#runsAgain
       case PONG:
+      case REFUSED:
+        this.countEnd()
         return true
       case PAUSED:
         this.output.flush()
@@ -196,15 +198,14 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   #handle(event: number, stream: Http2Stream<Http2Exchange>): void {
     const isNew = event === HEAD || event === BAD_HEAD
-    if (isNew) this.countRequest(this.wire.listBytes)
-    else if (event === END) this.countBody(stream.receivedBytes)
-    else this.countEnd()
-    const exchange = isNew ? new Http2Exchange(this, stream) : stream.owner!
     if (isNew) {
-      stream.owner = exchange
+      this.countRequest(this.wire.listBytes)
+      stream.owner = new Http2Exchange(this, stream)
       this.#deadlines.enter(phase.NONE)
       if (this.requests === this.host.limits.maxRequestsPerConnection) this.finish()
-    }
+    } else if (event === END) this.countBody(stream.receivedBytes)
+    else this.countEnd()
+    const exchange = stream.owner!
     try {
       if (event === HEAD) exchange.start()
       else if (event === END) exchange.complete()
@@ -244,10 +245,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
   #afterRun(): void {
     for (const exchange of this.#borrowers) exchange.ownBody()
     this.#borrowers.length = 0
-    if (this.wire.refusedStreams > 0) {
-      tellOfStreams(this.host, this, this.wire.refusedStreams)
-      this.wire.refusedStreams = 0
-    }
+    if (this.wire.refusedStreams > 0) tellOfStreams(this.host, this, this.wire.refusedStreams)
+    this.wire.refusedStreams = 0
     if (this.wire.control.life >= state.LINGERING) return
     this.#enterPhase()
     if (this.#isLeft && this.wire.openStreams === 0) this.finish()
@@ -356,7 +355,8 @@ export class Http2Connection extends RequestSource implements OpenConnection, Ht
 
   /** Ends the connection now, whatever is in progress. */
   abort(error: Error, code: number = NO_ERROR): void {
-    if (this.isGone) return this.host.forget(this)
+    if (this.isGone) this.host.forget(this)
+    if (this.isGone) return
     for (const exchange of this.#exchanges) exchange.abort(error)
     const hadEnded = this.wire.control.life >= state.LINGERING
     this.wire.control.abort(code)

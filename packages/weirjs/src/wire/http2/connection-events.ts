@@ -20,3 +20,5 @@ export const RESET = 7
 export const GOAWAY = 8
 /** The client has answered a `ping`. */
 export const PONG = 9
+/** A request above the most streams has been refused. There is nothing to do, but it took time to read. */
+export const REFUSED = 10

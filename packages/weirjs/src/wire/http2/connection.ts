@@ -22,7 +22,7 @@ import * as allowances from './allowances.ts'
 import { Allowances } from './allowances.ts'
 import { BodyReceiver, STREAM_WINDOW_BYTES } from './body-receiver.ts'
 import { ConnectionControl } from './connection-control.ts'
-import { BAD_HEAD, CLOSED, DATA, END, GOAWAY, HEAD, NEED_DATA, PAUSED, PONG, RESET } from './connection-events.ts'
+import { BAD_HEAD, CLOSED, DATA, END, GOAWAY, HEAD, NEED_DATA, PAUSED, PONG, REFUSED, RESET } from './connection-events.ts'
 import { FAULTS, type FaultName, Http2Error, INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM } from './errors.ts'
 import { FrameSender } from './frame-sender.ts'
 import { FrameReader, NEED_DATA as NEED_BYTES, STREAM_FAULT, UNKNOWN } from './frames/frame-reader.ts'
@@ -212,7 +212,7 @@ export class Http2WireConnection<T> {
       this.#allowances.spend(allowances.REFUSALS)
       this.sender.writeReset(id, REFUSED_STREAM)
       this.#streams.rememberReset(id)
-      return NOTHING
+      return REFUSED
     }
     const stream = new Http2Stream<T>(id, STREAM_WINDOW_BYTES, this.control.peer.initialWindowBytes)
     stream.moveTo(isWhole ? state.HALF_CLOSED_REMOTE : state.OPEN)

@@ -2,8 +2,9 @@
 
 const DEFAULT_URGENCY = 3
 const LEAST_URGENT = 7
-/** No valid priority needs more. */
+/** No valid priority needs more. Many short members would take much more time than one long one. */
 const MOST_CHARS = 256
+const MOST_MEMBERS = 8
 /** A member of a dictionary (RFC 8941 §3.2), whose parameters are ignored. */
 const MEMBER = /^[ \t]*([a-z*][a-z0-9_.*-]*)(?:=([^;,"\s]*|"[^",]*"))?(?:;[^,]*)?[ \t]*$/
 
@@ -18,7 +19,9 @@ export function readPriority(value: string): Priority | null {
   let urgency = DEFAULT_URGENCY
   let isIncremental = false
   if (value.trim() === '') return { urgency, isIncremental }
-  for (const member of value.split(',')) {
+  const members = value.split(',')
+  if (members.length > MOST_MEMBERS) return null
+  for (const member of members) {
     const parts = MEMBER.exec(member)
     if (parts === null) return null
     const text = parts[2]
