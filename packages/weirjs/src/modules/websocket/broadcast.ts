@@ -6,8 +6,8 @@ import type { ConnectionHost, WebSocketConnection } from './connection.ts'
 import { messageOf, type WebSocketData } from './data.ts'
 import { SharedMessage } from './shared-message.ts'
 
-/** The cost of sending to one connection, in KiB of decompressed data. A message of one byte may go to thousands of connections. */
-const WORK_OF_ONE = 1 / 8
+/** The cost of sending to one connection, in KiB of decompressed data. A message of one byte may go to thousands of connections, with a write for each. */
+const WORK_OF_ONE = 1 / 3
 
 /** Encodes the message once, sends it to each connection and passes it to the relay. @internal */
 export function broadcast<Args>(

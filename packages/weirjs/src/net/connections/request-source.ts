@@ -5,7 +5,6 @@ import { networkOf } from '../../formats/client-network.ts'
 import type { ClientCertificate, Forwarding, HostRule, SocketPeer } from '../../http/connection-info.ts'
 import type { OutgoingResponse } from '../../http/response/outgoing-response.ts'
 import { MOST_UNTOLD, requestTurns as turns, untold } from '../../http/work-turns.ts'
-
 import type { Transport } from '../transport/transport.ts'
 import type { ConnectionHost } from './connection-host.ts'
 import { connectionId, nextConnection } from './connection-id.ts'

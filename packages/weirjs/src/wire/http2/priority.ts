@@ -2,9 +2,9 @@
 
 const DEFAULT_URGENCY = 3
 const LEAST_URGENT = 7
-/** No valid priority needs more. Many short members would take much more time than one long one. */
+/** No valid priority needs more. */
 const MOST_CHARS = 256
-const MOST_MEMBERS = 8
+const MOST_MEMBERS = 8 // many short ones would take much more time than a long one
 /** A member of a dictionary (RFC 8941 §3.2), whose parameters are ignored. */
 const MEMBER = /^[ \t]*([a-z*][a-z0-9_.*-]*)(?:=([^;,"\s]*|"[^",]*"))?(?:;[^,]*)?[ \t]*$/
 
@@ -19,9 +19,7 @@ export function readPriority(value: string): Priority | null {
   let urgency = DEFAULT_URGENCY
   let isIncremental = false
   if (value.trim() === '') return { urgency, isIncremental }
-  const members = value.split(',')
-  if (members.length > MOST_MEMBERS) return null
-  for (const member of members) {
+  for (const member of value.split(',', MOST_MEMBERS)) {
     const parts = MEMBER.exec(member)
     if (parts === null) return null
     const text = parts[2]
