@@ -12,7 +12,7 @@ export type Part = readonly [number: number, etag: string]
 /** A write has found another entity tag than it expected: another process has written. */
 export class WriteConflict extends Error {}
 
-interface FoundObject {
+export interface FoundObject {
   readonly size: number
   readonly metadata: Readonly<Record<string, string>>
 }

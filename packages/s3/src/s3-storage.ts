@@ -8,7 +8,7 @@ import { type AppendOptions, isUploadId, type StoredUpload, type UploadRecord, t
 import { type Size, WeirError } from 'weirjs'
 import { invalid, option, rules, shown } from 'weirjs/kit'
 
-import { S3Bucket, WriteConflict } from './s3-bucket.ts'
+import { type FoundObject, S3Bucket, WriteConflict } from './s3-bucket.ts'
 import { type AwsS3Client, checkClient, MIN_PART_BYTES, PART_BYTES, S3_RULES } from './s3-client.ts'
 import { type DecodedState, decodeState, LINE_BYTES, offsetOf, type S3State } from './s3-state.ts'
 import { type KnownState, MOST_PARTS, PartsGone, S3Writer, type UploadKeys } from './s3-writer.ts'
@@ -89,8 +89,9 @@ class S3Storage implements UploadStorage {
 
   async load(id: string): Promise<StoredUpload | null> {
     if (!isUploadId(id)) return null
-    const [record, known] = await Promise.all([this.#readRecord(this.#key(id, RECORD)), this.#readState(id)])
-    if (record === null || known === 'unreadable') return null
+    const [saved, known] = await Promise.all([this.#readRecord(this.#key(id, RECORD)), this.#readState(id)])
+    if (saved === null || known === 'unreadable') return null
+    const record = saved.stage === 'received' ? await this.#placed(saved) : saved
     const offset = known === null ? 0 : offsetOf(known.state, known.tailBytes)
     // The bytes of a complete upload may be elsewhere.
     if (record.stage !== 'open' && offset !== record.length) return record.keptAt === null ? null : { record, offset: record.length! }
@@ -161,23 +162,33 @@ class S3Storage implements UploadStorage {
 
   async moveTo(record: UploadRecord, target: string): Promise<void> {
     const own = this.#key(record.id)
-    const before = record.keptAt === null ? own : this.#keyAt(record.keptAt)
     const place = this.#keyAt(target)
     if (place === '') throw invalid('moveTo()', 'the key is empty: name the object')
     if (place.startsWith('s3://')) throw invalid('moveTo()', `${shown(target)} is in another bucket`)
-    for (const from of before === own ? [own] : [before, own]) {
-      if (from === place) return
-      const found = await this.#bucket.find(from)
-      if (found === null) continue
-      const taken = await this.#bucket.find(place)
-      // A process that dies after the copy leaves both objects.
-      if (taken === null) await this.#bucket.copy(from, place, found).catch(asTaken)
-      else if (taken.metadata[MARK] !== markOf(record) || taken.size !== found.size) asTaken(new WriteConflict())
-      await this.#bucket.delete(from)
-      return
-    }
-    if ((await this.#bucket.find(place))?.metadata[MARK] !== markOf(record))
+    const { keptAt, moving } = await this.#placed(record)
+    const from = keptAt === null ? own : this.#keyAt(keptAt)
+    if (from === place) return
+    const [found, taken] = [await this.#bucket.find(from), await this.#bucket.find(place)]
+    if (found === null) {
+      if (isOf(record, taken)) return
       throw new WeirError('WEIR_STORE_UNAVAILABLE', 'S3: the object with the bytes of the upload is not there')
+    }
+    // A process that dies after the copy leaves both objects.
+    if (taken === null) await this.#bucket.copy(from, place, found).catch(asTaken)
+    else if (!isOf(record, taken)) asTaken(new WriteConflict())
+    const earlier = moving === undefined ? place : this.#keyAt(moving)
+    if (earlier !== place && earlier !== from && isOf(record, await this.#bucket.find(earlier))) await this.#bucket.delete(earlier)
+    await this.#bucket.delete(from)
+  }
+
+  /** The record, with the place where the bytes are if a move of them was interrupted. Its own object counts before any other while it exists. */
+  async #placed(record: UploadRecord): Promise<UploadRecord> {
+    const { keptAt, moving } = record
+    if (keptAt === null && moving === undefined) return record
+    const [own, kept] = [this.#key(record.id), keptAt === null ? null : this.#keyAt(keptAt)]
+    if (isOf(record, await this.#bucket.find(own))) return kept === null || kept === own ? record : { ...record, keptAt: null }
+    if (moving === undefined || (kept !== null && isOf(record, await this.#bucket.find(kept)))) return record
+    return isOf(record, await this.#bucket.find(this.#keyAt(moving))) ? { ...record, keptAt: moving } : record
   }
 
   async delete(record: UploadRecord): Promise<void> {
@@ -293,6 +304,11 @@ class S3Storage implements UploadStorage {
 
 function markOf({ id }: UploadRecord): string {
   return createHash('sha256').update(id).digest('base64url')
+}
+
+/** Whether an object has the bytes of this upload. */
+function isOf(record: UploadRecord, found: FoundObject | null): found is FoundObject {
+  return found !== null && found.metadata[MARK] === markOf(record) && found.size === record.length
 }
 
 function asTaken(error: Error): never {

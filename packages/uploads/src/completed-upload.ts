@@ -76,7 +76,7 @@ export class Upload {
 
   /** Leaves its bytes where they are. They are no longer deleted when the upload expires: that is up to your program. */
   keep(): Promise<void> {
-    return this.#noted(this.#keep(this.path))
+    return this.#noted(this.#update({ ...this.#record, keptAt: this.path }))
   }
 
   /** Waits, while the lock is held, for work that `onComplete` has begun and not awaited. @internal @throws (rejects) the error of that work */
@@ -95,17 +95,17 @@ export class Upload {
   async #moveTo(target: string): Promise<void> {
     if (typeof target !== 'string' || target === '') throw invalid('moveTo()', `target is ${kindOf(target)}, not a path`)
     const before = this.#record
-    await this.#keep(target)
+    await this.#update({ ...before, moving: target })
     try {
       await this.#storage.moveTo(before, target)
     } catch (error) {
-      await this.#keep(before.keptAt)
-      throw withoutIds(error)
+      throw withoutIds(error) // it may have moved them nevertheless: the record keeps saying so
     }
+    const { moving: _, ...moved } = this.#record
+    await this.#update({ ...moved, keptAt: target })
   }
 
-  async #keep(keptAt: string | null): Promise<void> {
-    const record = { ...this.#record, keptAt }
+  async #update(record: UploadRecord): Promise<void> {
     await this.#save(record)
     this.#record = record
   }

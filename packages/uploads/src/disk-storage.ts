@@ -4,14 +4,15 @@
 // yet to be verified are written to the same file; the record states where they begin.
 
 import { constants } from 'node:fs'
-import { copyFile, type FileHandle, link, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
+import { copyFile, type FileHandle, mkdir, readdir, readFile, rename } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { WeirError } from 'weirjs'
 import { invalid, openFile, option, type PatientFile, rules, shown } from 'weirjs/kit'
 
 import { inTurn } from './file-turns.ts'
-import { isUploadId, newUploadId, type UploadRecord, uploadRecordOf } from './upload-record.ts'
+import { exists, FILE_MODE, giveName, inodeOf, isMissing, isSameFile, modifiedAt, remove, sizeOf, withFile } from './files.ts'
+import { isTextOrNull, isUploadId, newUploadId, type UploadRecord, uploadRecordOf } from './upload-record.ts'
 import type { AppendOptions, StoredUpload, UploadStorage } from './upload-storage.ts'
 
 const { flag } = option
@@ -28,7 +29,6 @@ const OWNER = 'diskStorage()'
 /** @internal */
 export const DISK_STORAGE_RULES = rules<DiskStorageOptions>(OWNER)({ sync: flag(true) })
 /** Only the user that the process runs as. */
-const FILE_MODE = 0o600
 const DIRECTORY_MODE = 0o700
 const BYTES = '.bin'
 const RECORD = '.json'
@@ -39,6 +39,8 @@ interface Info {
   readonly record: UploadRecord
   /** Bytes after this offset are not verified and do not count. Null: all bytes count. */
   readonly verifiedTo: number | null
+  /** While the bytes are moved: the inode of the file that the target will be a name of, and the path of a copy of them, if there is one. */
+  readonly move?: { readonly inode: string | null; readonly copy: string | null } | null
 }
 
 /**
@@ -70,7 +72,8 @@ class DiskStorage implements UploadStorage {
   async load(id: string): Promise<StoredUpload | null> {
     const info = await this.#readInfo(id)
     if (info === null) return null
-    const { record, verifiedTo } = info
+    const { verifiedTo } = info
+    const record = info.record.stage === 'received' ? await this.#placed(info) : info.record
     const size = await sizeOf(this.#path(id, BYTES))
     // The bytes of a complete upload may be elsewhere. Otherwise, others have changed a file that is too short.
     if (record.stage !== 'open') return record.keptAt !== null || size === record.length ? { record, offset: record.length! } : null
@@ -79,7 +82,11 @@ class DiskStorage implements UploadStorage {
 
   async save(record: UploadRecord): Promise<void> {
     const info = await this.#readInfo(record.id)
-    await this.#writeInfo({ record, verifiedTo: info?.verifiedTo ?? null })
+    const { keptAt, moving } = record
+    const { inode = null, copy = null } = info?.move ?? {}
+    const known = info?.record.moving === moving ? inode : null
+    const move = moving === undefined ? null : { inode: known ?? (await inodeOf(keptAt ?? this.locate(record))), copy }
+    await this.#writeInfo({ record, verifiedTo: info?.verifiedTo ?? null, move })
   }
 
   async append(
@@ -163,22 +170,80 @@ class DiskStorage implements UploadStorage {
   }
 
   async moveTo(record: UploadRecord, target: string): Promise<void> {
-    const own = this.locate(record)
-    const { keptAt } = record
+    const info = (await this.#readInfo(record.id)) ?? { record, verifiedTo: null }
+    const from = resolve((await this.#placed({ ...info, record })).keptAt ?? this.locate(record))
     const place = resolve(target)
-    const from = keptAt !== null && keptAt !== own && (await exists(keptAt)) ? keptAt : own
-    if (from === place) return
-    if (!(await hasLinked(from, place))) {
-      await inTurn(() => copyFile(from, place, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE))
-      await this.#syncFile(place)
+    const earlier = resolve(record.moving ?? target)
+    const copies = [from, info.move?.copy ?? null]
+    if (from !== place) {
+      // A process that died may have left the bytes at both places.
+      const isLeft = earlier !== place && earlier !== from && (await isSameFile(earlier, copies))
+      const isThere = (await isSameFile(place, copies)) || (info.record.moving === target && (await this.#hasMoved(info)))
+      const copy = isThere ? null : await this.#place(info, from, place)
+      await this.#syncDirectory(dirname(place))
+      if (isLeft) await remove(earlier)
+      await remove(from)
+      if (copy !== null) await remove(copy)
     }
-    await this.#syncDirectory(dirname(place))
-    await remove(from)
+    if (info.move?.copy) await remove(info.move.copy)
+  }
+
+  /** @returns another name of the copy if it had to be copied */
+  async #place(info: Info, from: string, place: string): Promise<string | null> {
+    try {
+      await giveName(from, place)
+      return null
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
+      return this.#copy(info, from, place)
+    }
+  }
+
+  /** Copies a file to another file system, under another name first: what has the name is the whole file, even after a crash. */
+  async #copy(info: Info, from: string, place: string): Promise<string> {
+    const copy = join(dirname(place), `.${newUploadId()}${TEMPORARY}`)
+    const note = (inode: string | null, path: string | null): Promise<void> => this.#writeInfo({ ...info, move: { inode, copy: path } })
+    if (info.move?.copy) {
+      await note(null, info.move.copy) // before another file can have its inode
+      await remove(info.move.copy)
+    }
+    try {
+      await note(null, copy)
+      await withFile(copy, 'wx', async () => {})
+      await note(await inodeOf(copy), copy)
+      await inTurn(() => copyFile(from, copy, constants.COPYFILE_FICLONE))
+      await this.#syncFile(copy)
+      await giveName(copy, place)
+      return copy
+    } catch (error) {
+      await note(null, copy).catch(() => {})
+      await remove(copy)
+      throw error
+    }
+  }
+
+  /** The record, with the place where the bytes are if a move of them was interrupted. Its own file counts before any other while it exists. */
+  async #placed(info: Info): Promise<UploadRecord> {
+    const { record } = info
+    const { keptAt, moving } = record
+    if (keptAt === null && moving === undefined) return record
+    const own = this.locate(record)
+    if (await exists(own)) return keptAt === null || resolve(keptAt) === own ? record : { ...record, keptAt: null }
+    if (moving === undefined || !(await this.#hasMoved(info))) return record
+    return (await isSameFile(moving, [keptAt])) ? record : { ...record, keptAt: moving }
+  }
+
+  /** Whether the file at the target of an interrupted move is of this upload, and not of another that was moved there. */
+  async #hasMoved({ record: { moving, length }, move }: Info): Promise<boolean> {
+    if (moving === undefined || !move || move.inode === null) return false
+    return (await inodeOf(moving)) === move.inode && (await sizeOf(moving)) === length
   }
 
   async delete(record: UploadRecord): Promise<void> {
     const own = this.locate(record)
     if (record.keptAt !== own) await remove(own)
+    const copy = record.moving === undefined ? null : (await this.#readInfo(record.id))?.move?.copy
+    if (copy) await remove(copy)
     await remove(this.#path(record.id, RECORD))
   }
 
@@ -265,18 +330,6 @@ class DiskStorage implements UploadStorage {
   }
 }
 
-/** Opens a file for a moment. */
-function withFile(path: string, flags: string, work: (handle: FileHandle) => Promise<void>): Promise<void> {
-  return inTurn(async () => {
-    const handle = await open(path, flags, FILE_MODE)
-    try {
-      await work(handle)
-    } finally {
-      await handle.close()
-    }
-  })
-}
-
 function infoOf(text: string, id: string): Info | null {
   let value: unknown
   try {
@@ -287,67 +340,19 @@ function infoOf(text: string, id: string): Info | null {
   if (typeof value !== 'object' || value === null || !('record' in value) || !('verifiedTo' in value)) return null
   const record = uploadRecordOf(value.record)
   const { verifiedTo } = value
-  if (record === null || record.id !== id) return null
+  const move = 'move' in value ? moveOf(value.move) : null
+  if (record === null || record.id !== id || move === undefined) return null
   if (verifiedTo !== null && !(Number.isSafeInteger(verifiedTo) && (verifiedTo as number) >= 0)) return null
-  return { record, verifiedTo: verifiedTo as number | null }
+  return { record, verifiedTo: verifiedTo as number | null, move }
+}
+
+function moveOf(value: unknown): Info['move'] {
+  if (typeof value !== 'object' || value === null) return value === null ? null : undefined
+  const { inode, copy } = value as { readonly inode?: unknown; readonly copy?: unknown }
+  return isTextOrNull(inode) && isTextOrNull(copy) ? { inode, copy } : undefined
 }
 
 /** A client may take its time to read them. */
 async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
   yield* (await openFile(path, constants.O_RDONLY)).bytes()
-}
-
-/**
- * Gives a file another name, which must be free: `rename` would overwrite a file with that name.
- * @returns false if it has to be copied: to another file system, or on one without hard links
- */
-async function hasLinked(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to)
-    return true
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EXDEV' || code === 'EPERM' || code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'ENOSYS') return false
-    throw error
-  }
-}
-
-async function sizeOf(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size
-  } catch (error) {
-    if (isMissing(error)) return 0
-    throw error
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path)
-    return true
-  } catch (error) {
-    if (isMissing(error)) return false
-    throw error
-  }
-}
-
-async function modifiedAt(path: string): Promise<number> {
-  try {
-    return (await stat(path)).mtimeMs
-  } catch (error) {
-    if (isMissing(error)) return Number.POSITIVE_INFINITY // another process was faster
-    throw error
-  }
-}
-
-async function remove(path: string): Promise<void> {
-  try {
-    await unlink(path)
-  } catch (error) {
-    if (!isMissing(error)) throw error
-  }
-}
-
-function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }

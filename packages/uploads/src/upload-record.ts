@@ -33,6 +33,8 @@ export interface UploadRecord {
    * longer deleted with the record. Null while they belong to the storage.
    */
   readonly keptAt: string | null
+  /** Where `upload.moveTo()` was last to move them, if it is not known to have ended. They may be there, and others' bytes may be there instead. */
+  readonly moving?: string
   /** What its first bytes show, once they were checked; missing before, and if they are not checked. */
   readonly detectedType?: string | null
 }
@@ -53,20 +55,20 @@ export function isUploadId(text: string): boolean {
 export function uploadRecordOf(value: unknown): UploadRecord | null {
   if (typeof value !== 'object' || value === null) return null
   const record = value as { readonly [K in keyof UploadRecord]: unknown }
-  const { id, createdAt, expiresAt, length, owner, place = null, metadata, concat, stage, keptAt, detectedType } = record
+  const { id, createdAt, expiresAt, length, owner, place = null, metadata, concat, stage, keptAt, moving, detectedType } = record
   if (typeof id !== 'string' || !isUploadId(id)) return null
   if (!isWhole(createdAt) || !isWhole(expiresAt) || (length !== null && !isWhole(length))) return null
   if (!isTextOrNull(owner) || !isTextOrNull(place) || typeof metadata !== 'string' || !isTextOrNull(concat)) return null
   if (stage !== 'open' && stage !== 'received' && stage !== 'complete') return null
-  if (!isTextOrNull(keptAt) || !isTextOrNull(detectedType ?? null)) return null
-  const shown = typeof detectedType === 'string' && { detectedType }
-  return { id, createdAt, expiresAt, length, owner, place, metadata, concat, stage, keptAt, ...shown }
+  if (!isTextOrNull(keptAt) || !isTextOrNull(moving ?? null) || !isTextOrNull(detectedType ?? null)) return null
+  const more = { ...(typeof moving === 'string' && { moving }), ...(typeof detectedType === 'string' && { detectedType }) }
+  return { id, createdAt, expiresAt, length, owner, place, metadata, concat, stage, keptAt, ...more }
 }
 
 function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
-function isTextOrNull(value: unknown): value is string | null {
+export function isTextOrNull(value: unknown): value is string | null {
   return value === null || typeof value === 'string'
 }

@@ -33,7 +33,10 @@ export interface UploadStorage {
   readonly name: string
   /** Keeps the record of a new upload without bytes. It is durable when the promise resolves. */
   create(record: UploadRecord): Promise<void>
-  /** Null for an id that is unknown, and for an upload of which anything is lost. */
+  /**
+   * Null for an id that is unknown, and for an upload of which anything is lost. If the record has `moving`, a process may have died while it moved
+   * the bytes: `keptAt` of the result is then where they are. What is at `moving` counts only if it is known to be of this upload.
+   */
   load(id: string): Promise<StoredUpload | null>
   /** Replaces the record. All or nothing: after a crash, the old record is there or the new one. */
   save(record: UploadRecord): Promise<void>
@@ -51,8 +54,8 @@ export interface UploadStorage {
   locate(record: UploadRecord): string
   /**
    * Moves the bytes of a complete upload to a place of the program's choice, a path or a key, from `record.keptAt`, or from its own place if that is
-   * null or has nothing. It never overwrites anything. The record that is saved already has
-   * the target in `keptAt`, so that a crash loses nothing; the argument has what was there before.
+   * null. It never overwrites anything, and bytes are at the target only if all of them are. The record that is saved has the target in `moving`, so
+   * that a crash loses nothing; the argument has what was there before: the target of an earlier move that did not end.
    */
   moveTo(record: UploadRecord, target: string): Promise<void>
   /** Deletes everything about an upload, except bytes that are where `keptAt` says. Resolves if nothing is there. */

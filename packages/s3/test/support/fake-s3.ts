@@ -47,6 +47,8 @@ export class FakeS3 {
   readonly sent: string[] = []
   /** Makes a command fail: the error, or null. */
   fault: (command: string, input: Input) => Error | null = () => null
+  /** Makes a command fail after it was done: the error, or null. */
+  lost: FakeS3['fault'] = () => null
   #uploads = 0
 
   constructor() {
@@ -58,7 +60,10 @@ export class FakeS3 {
           this.sent.push(command)
           const error = this.fault(command, input as never)
           if (error !== null) throw error
-          return { response: {}, output: { $metadata: {}, ...this.#answer(command, input as never) } as never }
+          const output = { $metadata: {}, ...this.#answer(command, input as never) } as never
+          const lost = this.lost(command, input as never)
+          if (lost !== null) throw lost
+          return { response: {}, output }
         },
       { step: 'initialize', priority: 'high' },
     )
