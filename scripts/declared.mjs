@@ -37,7 +37,7 @@ function named(found) {
 }
 
 /** `as` is the own name of what is exported under another one; `within` has what a namespace exports. */
-function exportedBy(file) {
+const exportedBy = remembered((file) => {
   const found = new Map()
   for (const { text } of statementsOf(file)) {
     const list = /^export (?:type )?\{([\s\S]*)\}(?: from ['"](.+)['"])?;?\s*$/.exec(text)
@@ -57,7 +57,7 @@ function exportedBy(file) {
     }
   }
   return found
-}
+})
 
 /** @param isPassedOn whether the file exports it, and may have it from another file */
 function declarationOf(file, name, isPassedOn = true) {
@@ -75,7 +75,7 @@ function declarationOf(file, name, isPassedOn = true) {
 }
 
 /** What a rolled-up file imports from others of its package. They export it under short names, which nobody sees. */
-function importedBy(file) {
+const importedBy = remembered((file) => {
   const found = new Map()
   for (const { text } of statementsOf(file)) {
     const [, list, from] = /^import (?:type )?\{([\s\S]*)\} from ["'](\..+)["']/.exec(text) ?? []
@@ -87,7 +87,7 @@ function importedBy(file) {
     }
   }
   return found
-}
+})
 
 function itemsOf(list) {
   const items = list.split(',').map((item) => /^\s*(?:type )?([\w$]+)(?: as ([\w$]+))?\s*$/.exec(item))
@@ -119,25 +119,28 @@ function indented(text) {
   return lines.join('\n')
 }
 
-const known = new Map()
-
 /** The statements of a file with the doc comment above each, without private members. The comments of members stay. */
-function statementsOf(file) {
-  let statements = known.get(file)
-  if (statements === undefined) {
-    const read = existsSync(file) ? readFileSync(file, 'utf8') : ''
-    const text = /[\\/]dist[\\/]/.test(file) ? indented(read) : read
-    const plain = text.replace(/^(?: *\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)? *(?:#private;|private .*)\n/gm, '').replace(/^\s*\/\/.*\n/gm, '')
-    statements = []
-    let comment = ''
-    for (const part of plain.split(STATEMENT)) {
-      if (/^(?:export|declare|interface|type|class|abstract|const|function|import)\b/.test(part))
-        statements.push({ comment, text: part.replace(COMMENT, '\n') })
-      comment = COMMENT.exec(part)?.[1] ?? ''
-    }
-    known.set(file, statements)
+const statementsOf = remembered((file) => {
+  const read = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const text = /[\\/]dist[\\/]/.test(file) ? indented(read) : read
+  const plain = text.replace(/^(?: *\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)? *(?:#private;|private .*)\n/gm, '').replace(/^\s*\/\/.*\n/gm, '')
+  const statements = []
+  let comment = ''
+  for (const part of plain.split(STATEMENT)) {
+    if (/^(?:export|declare|interface|type|class|abstract|const|function|import)\b/.test(part))
+      statements.push({ comment, text: part.replace(COMMENT, '\n') })
+    comment = COMMENT.exec(part)?.[1] ?? ''
   }
   return statements
+})
+
+/** Entries share files: each is looked at once. */
+function remembered(look) {
+  const known = new Map()
+  return (file) => {
+    if (!known.has(file)) known.set(file, look(file))
+    return known.get(file)
+  }
 }
 
 function at(file, path) {
