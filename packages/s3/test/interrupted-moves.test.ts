@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 
 import type { Upload } from '../../uploads/src/index.ts'
-import { recordOf } from '../../uploads/test/support/upload-record.ts'
+import { received } from '../../uploads/test/support/upload-record.ts'
 import { type Uploading, uploading } from '../../weirjs/test/support/uploading.ts'
 import { s3Storage } from '../src/index.ts'
 import { FakeS3 } from './support/fake-s3.ts'
@@ -117,16 +117,7 @@ test('whenever S3 fails in moveTo, the next request has the bytes, and no others
 test('an object of another upload is not taken for that of an interrupted move, whatever its size', async () => {
   const s3 = new FakeS3()
   const storage = s3Storage(s3.client, { bucket: 'b' })
-  const bytes = async function* (word: string) {
-    yield Buffer.from(word)
-  }
-  const made = async (word: string) => {
-    const record = recordOf({ length: word.length })
-    await storage.create(record)
-    await storage.append(record, 0, bytes(word), { isAtomic: false, hasTakenOver: false })
-    return { ...record, stage: 'received' as const }
-  }
-  const [ann, bob] = [await made('ann'), await made('bob')]
+  const [ann, bob] = [await received(storage, 'ann'), await received(storage, 'bob')]
   await storage.moveTo(ann, 'done/cat')
   // The target, and what a record of an earlier version says before anything has moved.
   for (const record of [

@@ -57,7 +57,7 @@ export async function inodeOf(path: string): Promise<string | null> {
   return found === null ? null : String(found.ino)
 }
 
-/** With all digits of inodes. */
+/** With all digits of inodes; null for no file. */
 async function statOf(path: string) {
   try {
     return await stat(path, { bigint: true })
@@ -67,32 +67,19 @@ async function statOf(path: string) {
   }
 }
 
+/** 0 for no file. */
 export async function sizeOf(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size
-  } catch (error) {
-    if (isMissing(error)) return 0
-    throw error
-  }
+  return Number((await statOf(path))?.size ?? 0)
 }
 
 export async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path)
-    return true
-  } catch (error) {
-    if (isMissing(error)) return false
-    throw error
-  }
+  return (await statOf(path)) !== null
 }
 
+/** Milliseconds since 1970; infinite for no file: another process was faster to remove it. */
 export async function modifiedAt(path: string): Promise<number> {
-  try {
-    return (await stat(path)).mtimeMs
-  } catch (error) {
-    if (isMissing(error)) return Number.POSITIVE_INFINITY // another process was faster
-    throw error
-  }
+  const found = await statOf(path)
+  return found === null ? Number.POSITIVE_INFINITY : Number(found.mtimeNs) / 1e6
 }
 
 export async function remove(path: string): Promise<void> {

@@ -11,7 +11,7 @@ import { type TestContext, test } from 'node:test'
 import { temporaryDirectory } from '../../weirjs/test/support/temporary.ts'
 import { type Uploading, uploading } from '../../weirjs/test/support/uploading.ts'
 import { diskStorage, type Upload } from '../src/index.ts'
-import { recordOf } from './support/upload-record.ts'
+import { received } from './support/upload-record.ts'
 
 const OPERATIONS = ['copyFile', 'link', 'open', 'rename', 'unlink'] as const
 type OnComplete = (upload: Upload) => Promise<void>
@@ -147,16 +147,7 @@ test('a file of another upload is not taken for that of an interrupted move, wha
   const done = temporaryDirectory(t)
   const place = (name: string): string => join(done, name)
   const storage = diskStorage(temporaryDirectory(t), { sync: false })
-  const bytes = async function* (word: string) {
-    yield Buffer.from(word)
-  }
-  const made = async (word: string) => {
-    const record = recordOf({ length: word.length })
-    await storage.create(record)
-    await storage.append(record, 0, bytes(word), { isAtomic: false, hasTakenOver: false })
-    return { ...record, stage: 'received' as const }
-  }
-  const [ann, bob] = [await made('ann'), await made('bob')]
+  const [ann, bob] = [await received(storage, 'ann'), await received(storage, 'bob')]
   await storage.moveTo(ann, place('cat'))
   // The target, and what a record of an earlier version says before anything has moved.
   for (const record of [

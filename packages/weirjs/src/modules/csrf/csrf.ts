@@ -91,19 +91,21 @@ function suspicionOf(session: HttpSession): CsrfRefusal | null {
   const site = handle.field('sec-fetch-site')
   const origin = handle.field('origin')
   if (site === 'same-origin') return null
-  // Without both fields, the client is not a browser, or a very old one that sends no Origin with requests to its own server. A person causes a request
-  // with `none`, but also a page of another origin: Background Fetch of Chromium's Incognito mode, which sends its Origin.
-  return saysNothing(site) && (origin === null || origin === session.origin) ? null : { site, origin }
+  // Without both fields, the client is not a browser, or a very old one that sends no Origin with requests to its own server.
+  return namesNoSite(site) && (origin === null || origin === session.origin) ? null : { site, origin }
 }
 
 /** @throws WEIR_CROSS_ORIGIN */
 function conclude(mode: 'refuse' | 'report', { site, origin }: CsrfRefusal): undefined {
   if (mode === 'report') return undefined
-  throw new WeirError('WEIR_CROSS_ORIGIN', saysNothing(site) ? `Origin is ${quoted(origin)}` : `Sec-Fetch-Site is ${quoted(site)}`)
+  throw new WeirError('WEIR_CROSS_ORIGIN', namesNoSite(site) ? `Origin is ${quoted(origin)}` : `Sec-Fetch-Site is ${quoted(site)}`)
 }
 
-/** Whether Sec-Fetch-Site leaves it to Origin whose page has sent the request. */
-function saysNothing(site: string | null): boolean {
+/**
+ * Whether only Origin can tell which page has sent the request. `none` means that a person has caused it. In Incognito mode, Chromium also states
+ * `none` for a Background Fetch of a page of any origin.
+ */
+function namesNoSite(site: string | null): boolean {
   return site === null || site === 'none'
 }
 
