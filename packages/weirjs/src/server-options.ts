@@ -40,8 +40,7 @@ export interface ServerOptions {
    */
   readonly listen?: readonly ListenOptions[] | 'inherited'
   /**
-   * The proxies in front of the server, and the fields with which they state who the client is. Default: no proxies, and no such field is
-   * read.
+   * The proxies in front of the server, and the fields with which they state who the client is. Default: no proxies, and no such field is read.
    */
   readonly proxies?: ProxyOptions
   /**
@@ -80,8 +79,7 @@ export interface ServerOptions {
    */
   readonly debug?: boolean
   /**
-   * Whether connections share one receive buffer, if Node supports it. Default true; false reads with `data` events, which is a little
-   * slower.
+   * Whether connections share one receive buffer, if Node supports it. Default true; false reads with `data` events, which is a little slower.
    */
   readonly sharedReceiveBuffer?: boolean
 }
@@ -123,8 +121,7 @@ export function settingsOf(first?: string | ServerOptions, port?: number, option
 }
 
 /**
- * Refuses misspelt options, because a misspelt limit would not be enforced, and wrong ones, which would otherwise be noticed only at the first
- * error.
+ * Refuses misspelt options, because a misspelt limit would not be enforced, and wrong ones, which would otherwise be noticed only at the first error.
  * @throws WEIR_OPTION_INVALID
  */
 export function checkedOptions(options: ServerOptions): ServerSettings {

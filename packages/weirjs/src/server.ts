@@ -298,8 +298,7 @@ export class HttpServer extends RouteGroup<''> implements ModuleHost {
    * unless `tls` has its own `ticketKeys`. If it throws, nothing has changed.
    * @param endpoint index in `endpoints`; default: all that speak TLS
    * @throws WEIR_SERVER_STATE if it does not listen; WEIR_OPTION_INVALID for what only a new server can change (`requestCert`,
-   * `rejectUnauthorized`, `handshakeTimeout`); OpenSSL's errors about keys and certificates; RangeError for an endpoint that does not speak
-   * TLS
+   * `rejectUnauthorized`, `handshakeTimeout`); OpenSSL's errors about keys and certificates; RangeError for an endpoint that does not speak TLS
    */
   reloadTls(tls: ServerTlsOptions, endpoint?: number): void {
     if (this.#listeners === null) throw new WeirError('WEIR_SERVER_STATE', 'it does not listen: await start() first')

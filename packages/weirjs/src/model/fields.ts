@@ -28,9 +28,8 @@ type Holding<S extends AnySchema, V> =
 type FieldDecorator<S extends AnySchema> = <V>(target: undefined, context: ClassFieldDecoratorContext<object, V> & Holding<S, V>) => void
 
 /**
- * Declares the schema of a model's property, when its initial value does not determine the type: a UUID, a number in a range, one of
- * several strings. Accepts any schema from `t` and any synchronous Standard Schema. It does not compile if the property cannot hold the
- * schema's output.
+ * Declares the schema of a model's property, when its initial value does not determine the type: a UUID, a number in a range, one of several strings.
+ * Accepts any schema from `t` and any synchronous Standard Schema. It does not compile if the property cannot hold the schema's output.
  * @throws TypeError for private and static members, and with legacy (`experimentalDecorators`) decorators; WEIR_OPTION_INVALID for a schema
  * with a default, which is what the initial value of the property is for
  * @example

@@ -1,10 +1,9 @@
 // The Request that a mounted fetch function receives.
 //
 // Creating a native Request costs more than most handlers do. On Node 20 and 22, whose Request keeps its internal state in properties with symbols,
-// the mounted function receives a light object instead: it inherits from Request.prototype, answers what it can from the request that weir has
-// read, and creates the native Request when something needs it, such as `new Request(request)` or `fetch(request)`, which read those symbols. On
-// Node 24, the state is in private fields, which no other object can have: there, the mounted function receives a native Request. No global is
-// replaced.
+// the mounted function receives a light object instead: it inherits from Request.prototype, answers what it can from the request that weir has read,
+// and creates the native Request when something needs it, such as `new Request(request)` or `fetch(request)`, which read those symbols. On Node 24,
+// the state is in private fields, which no other object can have: there, the mounted function receives a native Request. No global is replaced.
 
 import type { RequestBody } from '../http/body/body.ts'
 import { type Exchange, exchangeOf } from '../http/exchange.ts'

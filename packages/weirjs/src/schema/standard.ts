@@ -71,8 +71,7 @@ export function isSchema(value: unknown): value is AnySchema {
 type Show = (part: unknown) => string | undefined
 
 /**
- * Runs any Standard Schema over `value`. Returns a promise only if the schema does. What the schema throws is thrown, or rejects the
- * promise.
+ * Runs any Standard Schema over `value`. Returns a promise only if the schema does. What the schema throws is thrown, or rejects the promise.
  * @param shown how a wrong part is shown: as JSON, unless it was received as plain text
  */
 export function runSchema<S extends AnySchema>(

@@ -237,6 +237,28 @@ test('requests that wait for their turn are answered when the client has ended i
   await client.ended()
 })
 
+test('requests that arrive a few at a time do not wait, however many have come before', async (t) => {
+  const batch = 10
+  let turn = 0
+  let isOver = false
+  const next = (): void => {
+    turn++
+    if (!isOver) setImmediate(next)
+  }
+  next()
+  t.after(() => {
+    isOver = true
+  })
+  const seen: number[] = []
+  const it = { what: '', options: {}, requests: 0, bytes: Buffer.alloc(0), most: 0 }
+  const [, client] = await begin(t, it, (server) => server.mapGet('/', () => seen.push(turn)))
+  for (let i = 0; i < 20; i++) {
+    client.send(head1().repeat(batch))
+    await client.messages(batch)
+    assert.equal(new Set(seen.splice(0)).size, 1, `batch ${i} is read in one turn`)
+  }
+})
+
 test('asynchronous handlers do not make a turn longer', async (t) => {
   const turns = new Turns(t)
   await begin(t, cases[0]!, (server) =>

@@ -164,8 +164,13 @@ export class RequestBody {
     this.#state = BROKEN
     this.failure = error
     this.#drop()
-    if (state === FLOWING) this.#tell((sink) => sink.fail(error))
+    if (state === FLOWING) this.#fail(error)
     this.#collected?.reject(error)
+  }
+
+  /** A separate method, because V8 would make room for the variables of a closure in every call of `expire`. */
+  #fail(error: Error): void {
+    this.#tell((sink) => sink.fail(error))
   }
 
   /** The sink may be a stream that its reader has broken, for example by replacing `push`. Then the body is abandoned. */
@@ -193,7 +198,7 @@ export class RequestBody {
 
   /** The exchange is over. `poison` overwrites the memory, so that the use of a view that was kept becomes visible immediately. */
   expire(route: string, poison: boolean): void {
-    if (this.#isFlowing) this.#tell((sink) => sink.fail(new RequestExpiredError('body stream', route)))
+    if (this.#isFlowing) this.#fail(new RequestExpiredError('body stream', route))
     if (poison && !this.#borrowed) this.#bytes.fill(POISON, this.#start, this.#end) // the memory around it may hold other requests
     this.#collected?.reject(new RequestExpiredError('bufferBody()', route))
     this.#state = EXPIRED
@@ -345,7 +350,10 @@ export class RequestBody {
     if (this.#collected === null) {
       this.#claim(member)
       this.#state = COLLECTING
-      this.#collected = promiseParts()
+      let parts!: { resolve: () => void; reject: (error: Error) => void }
+      const promise = new Promise<void>((resolve, reject) => (parts = { resolve, reject }))
+      promise.catch(() => {}) // a handler that never awaits it must not cause an unhandled rejection
+      this.#collected = { ...parts, promise }
       if (this.#ended) this.finish(this.#trailers)
       else this.#engine!.demand()
     }
@@ -433,15 +441,4 @@ export class RequestBody {
     if ((this.#state === FLOWING && !isOpen) || this.#state === AWAITED) throw new BodyAlreadyReadError(member)
     throw new BodyNotBufferedError(member, this.mode === FORM && !isOpen)
   }
-}
-
-function promiseParts(): { resolve: () => void; reject: (error: Error) => void; promise: Promise<void> } {
-  let resolve!: () => void
-  let reject!: (error: Error) => void
-  const promise = new Promise<void>((done, failed) => {
-    resolve = done
-    reject = failed
-  })
-  promise.catch(() => {}) // a handler that never awaits it must not cause an unhandled rejection
-  return { resolve, reject, promise }
 }

@@ -39,7 +39,7 @@ export abstract class RequestSource {
   #id: number | string = nextConnection()
   /** How many requests it has carried. */
   requests = 0
-  #workInARow = 0
+  protected workInARow = 0
   /** Enough requests, or pieces of bodies, have been read in a row: the rest waits for the next turn of the event loop. */
   protected isAtRest = false
   /** The same inside a body. */
@@ -66,7 +66,7 @@ export abstract class RequestSource {
     this.requests++
     const work = headBytes > WORK_OF_REQUEST ? headBytes : WORK_OF_REQUEST
     untold.work += work
-    if ((this.#workInARow += work) >= WORK_IN_A_ROW || untold.work >= MOST_UNTOLD) this.#endRow()
+    if ((this.workInARow += work) >= WORK_IN_A_ROW || untold.work >= MOST_UNTOLD) this.#endRow()
   }
 
   /** A body is complete. Many bodies may each lack one last byte, so that one read completes all of them for their handlers. */
@@ -84,7 +84,7 @@ export abstract class RequestSource {
     if (content.kind !== 'text') return
     const work = content.text.length / TEXT_FOR_WORK
     untold.work += work
-    if ((this.#workInARow += work) >= WORK_IN_A_ROW || untold.work >= MOST_UNTOLD) this.#endRow()
+    if ((this.workInARow += work) >= WORK_IN_A_ROW || untold.work >= MOST_UNTOLD) this.#endRow()
   }
 
   /** A piece of a body has been read. */
@@ -96,12 +96,11 @@ export abstract class RequestSource {
   /** The same is written out where every request comes along. */
   #count(work: number): void {
     untold.work += work
-    if ((this.#workInARow += work) >= WORK_IN_A_ROW || untold.work >= MOST_UNTOLD) this.#endRow()
+    if ((this.workInARow += work) >= WORK_IN_A_ROW || untold.work >= MOST_UNTOLD) this.#endRow()
   }
 
   /**
-   * This connection has read a row, or all of them together. Rows are counted over all turns, not within each: that costs almost nothing, and a connection
-   * with one request a turn is at rest only when it waits for the client.
+   * This connection has read a row, or all of them together, which is counted over several turns: that costs less.
    */
   #endRow(): void {
     if (untold.work >= MOST_UNTOLD) {
@@ -112,8 +111,8 @@ export abstract class RequestSource {
         untold.work = 0
       }
     }
-    if (this.#workInARow < WORK_IN_A_ROW && !(turns.isOver && this.hasMore)) return
-    this.#workInARow = 0
+    if (this.workInARow < WORK_IN_A_ROW && !(turns.isOver && this.hasMore)) return
+    this.workInARow = 0
     if (this.isAtRest) return
     this.isAtRest = true
     if (turns.isOver) turns.wait(networkOf(this.clientAddress), () => this.endRest())

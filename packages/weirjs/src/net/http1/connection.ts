@@ -124,6 +124,8 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
     }
     this.#ownChunk = borrowed ? null : buffer
     if (this.#tap !== null) this.#tap.received(buffer, length)
+    // Most reads are the only one of their turn: Node reads on at once only if it has filled the buffer, and under TLS record by record.
+    if (!this.isAtRest && !this.transport.isSecure) this.workInARow = 0
     this.#wire.receive(buffer, length)
     this.run()
   }
@@ -231,8 +233,8 @@ export class Http1Connection extends RequestSource implements Http1RequestConnec
   }
 
   #deliver(): boolean {
-    this.countPiece()
-    const { buffer, dataStart, dataEnd } = this.#wire
+    const { buffer, dataStart, dataEnd, remainingBytes } = this.#wire
+    if (remainingBytes > 0) this.countPiece() // the last piece was counted with the request, or counts when it is complete
     if (this.#cycle.body === null) {
       this.#deadlines.countBody(dataEnd - dataStart)
       this.#drop(dataEnd - dataStart)
