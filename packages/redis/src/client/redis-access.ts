@@ -36,6 +36,9 @@ const MOST_LATE = 4
 const ENDED_PER_TURN = 128
 const turns = FairQueue.turns(ENDED_PER_TURN)
 
+/** How many undoing scripts may be in the queue of the client, which keeps them while Redis is silent, also after their timeout. */
+const MOST_UNDOING = 1_000
+
 /** `open`: commands are sent. `paused`: none are. `probing`: one is, to find out whether Redis answers again. */
 type State = 'open' | 'paused' | 'probing'
 
@@ -54,6 +57,8 @@ export class RedisAccess {
   readonly #inFlight = new Set<(why: string, cause?: unknown) => void>()
   #state: State = 'open'
   #failures = 0
+  /** Undoing scripts that the client has not settled. */
+  #undoing = 0
   #pausedAt = 0
   #probeKey = ''
   #lastError: unknown = null
@@ -99,10 +104,17 @@ export class RedisAccess {
 
   /**
    * Like `runScript`, but also while Redis gets no commands: for a script that undoes what an earlier command may still do, which Redis reads
-   * first. Its failure does not count.
+   * first. Its failure does not count. Fails at once while Redis has not replied to 1,000 of them.
    */
   undoWith(script: RedisScript, key: string, ...args: string[]): Promise<unknown> {
-    return this.#timed(() => this.#sendScript(script, [key], args))
+    if (this.#undoing >= MOST_UNDOING)
+      return Promise.reject(unavailable(`it has not replied to ${MOST_UNDOING} that undo`, this.#lastError))
+    this.#undoing++
+    return this.#timed(() =>
+      this.#sendScript(script, [key], args).finally(() => {
+        this.#undoing--
+      }),
+    )
   }
 
   async #sendScript(script: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {

@@ -88,9 +88,15 @@ export function redisIdempotency(client: RedisClient, options: RedisIdempotencyO
       return access.isDegraded
     },
     async begin(key, { fingerprint, token, leaseMs, ttlMs, retriesUnknown }) {
+      // Redis was not asked, so there is nothing to undo: a client keeps each command until Redis replies.
+      if (access.isDegraded) return { state: 'unavailable', cause: access.lastError }
       const again = retriesUnknown ? '1' : '0'
       const reply = await access.runScript(BEGIN, prefix + key, fingerprint, token, String(leaseMs), String(ttlMs), again)
-      const [state, known, outcome] = (reply as readonly unknown[]).map(String) as [Begun['state'] | 'forgotten', string, string]
+      const [state, known, outcome] = (reply as readonly unknown[]).map(String) as [
+        Exclude<Begun['state'], 'unavailable'> | 'forgotten',
+        string,
+        string,
+      ]
       if (state === 'forgotten') throw new WeirError('WEIR_STORE_UNAVAILABLE', 'Redis: the attempt was given up')
       if (state === 'begun') return { state }
       return state === 'done' ? { state, fingerprint: known, outcome } : { state, fingerprint: known }

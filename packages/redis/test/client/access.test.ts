@@ -227,6 +227,28 @@ test('a script is sent by its SHA-1, and as a whole if Redis does not know it', 
   assert.ok(isUnavailable(/READONLY/)(await failureOf(access.runScript(SCRIPT, 'k'))))
 })
 
+test('a silent Redis has at most 1,000 scripts that undo in the queue of the client, whatever their timeouts', async () => {
+  const client = new FakeClient()
+  const { access, clock } = accessTo(client)
+  const replies: (() => void)[] = []
+  client.reply = () => new Promise((resolve) => replies.push(() => resolve(1)))
+  const undo = (): Promise<unknown> => failureOf(access.undoWith(SCRIPT, 'k'))
+  const first = Array.from({ length: 1_000 }, undo)
+  await clock.advance(100)
+  for (const error of await Promise.all(first)) assert.ok(isUnavailable(/no reply within/)(error))
+  assert.ok(isUnavailable(/has not replied to 1000/)(await undo()))
+  assert.equal(client.sent.length, 1_000)
+  assert.equal(clock.running, 0)
+
+  replies.pop()!()
+  await clock.advance(0)
+  const next = undo()
+  assert.ok(isUnavailable(/has not replied to 1000/)(await undo()))
+  assert.equal(client.sent.length, 1_001)
+  await clock.advance(100)
+  assert.ok(isUnavailable(/no reply within/)(await next))
+})
+
 test('a client that throws, and one that rejects with anything, fail in the same way', async () => {
   for (const thrown of [new Error('The client is closed'), 'closed', null]) {
     const { access } = accessTo({

@@ -67,6 +67,25 @@ test('without Redis, requests with a key are refused', options, async (t) => {
   assert.deepEqual([refused.status, refused.headers.get('retry-after'), runs], [503, '5', 0])
 })
 
+test('requests that are refused while Redis gets no commands leave none in the queue of its client', async () => {
+  const sent: string[][] = []
+  const client: RedisClient = {
+    sendCommand(args: string[]) {
+      sent.push(args)
+      return Promise.reject(new Error('ECONNREFUSED'))
+    },
+  }
+  const server = new HttpServer({ logger: null })
+  let runs = 0
+  server.mapPost('/', { use: [idempotency({ store: redisIdempotency(client) })] }, () => `${++runs}`)
+  const post = async (i: number): Promise<number> =>
+    (await server.inject({ method: 'POST', url: '/', headers: { 'Idempotency-Key': `${KEY}-${i}` } })).status
+  for (let i = 0; i < 5; i++) assert.equal(await post(i), 503)
+  await eventually(() => sent.length === 10, 'five that began, and five that undo')
+  for (let i = 0; i < 100; i++) assert.equal(await post(i), 503)
+  assert.deepEqual([sent.length, runs], [10, 0])
+})
+
 test('100 equal requests to two processes, one of which is killed: the handler runs once, and the clients are told', options, async (t) => {
   const redis = await startRedis(t)
   const [first, second] = await Promise.all([startStoreProcess(t, 'redis', redis, 60_000), startStoreProcess(t, 'ioredis', redis, 0)])

@@ -8,12 +8,14 @@ import type { Owner } from './shares.ts'
  * What `begin` has found:
  *
  * - `begun`: nothing. The key is reserved now.
+ * - `unavailable`: the store does not reply, and was not asked again. Nothing is reserved, so nothing has to be abandoned. The request is refused.
  * - `running`: the request with this key is in progress.
  * - `unknown`: it was in progress, and it is not known how it ended.
  * - `done`: it is complete; `outcome` is what `finish` was given.
  */
 export type Begun =
   | { readonly state: 'begun' }
+  | { readonly state: 'unavailable'; readonly cause: unknown }
   | { readonly state: 'running'; readonly fingerprint: string }
   | { readonly state: 'unknown'; readonly fingerprint: string }
   | { readonly state: 'done'; readonly fingerprint: string; readonly outcome: string }

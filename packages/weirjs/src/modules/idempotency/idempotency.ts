@@ -206,6 +206,7 @@ export class Idempotency implements Policy {
       void this.#forgetting.forget(id, token, clock) // the handler may have begun without telling
       throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause })
     })
+    if (begun.state === 'unavailable') throw new WeirError('WEIR_STORE_UNAVAILABLE', 'idempotency', { cause: begun.cause })
     if (begun.state !== 'begun') return this.#repeat(session, begun, fingerprint)
     const stopSigns = clock.every(Math.floor(this.#leaseMs / 3), () => {
       this.#store.extend(id, token, this.#leaseMs).catch((error: unknown) => this.#onError(error, 'extend'))
@@ -236,7 +237,7 @@ export class Idempotency implements Policy {
       .digest('base64url')}`
   }
 
-  #repeat(session: HttpSession, begun: Exclude<Begun, { state: 'begun' }>, fingerprint: string): HttpResponse {
+  #repeat(session: HttpSession, begun: Exclude<Begun, { state: 'begun' | 'unavailable' }>, fingerprint: string): HttpResponse {
     if (begun.fingerprint !== fingerprint) throw new WeirError('WEIR_IDEMPOTENCY_MISMATCH')
     if (begun.state === 'running') throw new WeirError('WEIR_IDEMPOTENCY_RUNNING')
     if (begun.state === 'unknown') throw new WeirError('WEIR_IDEMPOTENCY_UNKNOWN')

@@ -4,7 +4,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openapi } from '../../../../openapi/src/index.ts'
 import { cookie, HttpError, HttpServer, type HttpSession, header, type InjectResponse, t as schema, t } from '../../../src/index.ts'
-import { type IdempotencyOptions, type IdempotencyStore, idempotency, memoryIdempotency } from '../../../src/modules/idempotency/index.ts'
+import {
+  type Begun,
+  type IdempotencyOptions,
+  type IdempotencyStore,
+  idempotency,
+  memoryIdempotency,
+} from '../../../src/modules/idempotency/index.ts'
 import { TestClock } from '../../../src/testing/index.ts'
 import { eventually, gate } from '../../support/serving.ts'
 
@@ -362,6 +368,16 @@ test('a store that fails refuses requests with a key, before the handler runs', 
   const afterwards = serverWith({ store: late, onError: (error) => errors.push(error) })
   assert.equal((await afterwards.post(KEY)).status, 200)
   assert.equal(errors.length, 1)
+})
+
+test('a store that was not asked refuses a request, and has nothing to give up', async () => {
+  const calls: string[] = []
+  const call = (name: string) => async (): Promise<void> => void calls.push(name)
+  const begin = async (): Promise<Begun> => ({ state: 'unavailable', cause: new Error('down') })
+  const store: IdempotencyStore = { isDegraded: true, begin, extend: call('extend'), finish: call('finish'), abandon: call('abandon') }
+  const { post, runs } = serverWith({ store })
+  const response = await post(KEY)
+  assert.deepEqual([response.status, codeOf(response), runs(), calls], [503, 'WEIR_STORE_UNAVAILABLE', 0, []])
 })
 
 test('onError is told which operation of the store has failed, and nothing that the client is told', async () => {
