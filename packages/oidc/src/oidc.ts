@@ -89,9 +89,11 @@ export interface Oidc extends Module {
   /** The path to which a form posts to log out. */
   readonly logoutPath: string
   /**
-   * The tokens of the session that has sent the request. An access token that expires within 30 seconds is refreshed first, by one request at a
-   * time. Null if there are no tokens any more: the client has to log in again.
-   * @throws (rejects) WEIR_OIDC_UNAVAILABLE, WEIR_STORE_UNAVAILABLE; WEIR_SERVER_STATE without `keepTokens`
+   * The tokens of the session that has sent the request. An access token that expires within 30 seconds is refreshed first, once for all requests
+   * that wait, in whichever process. After a failure, the next refresh of the session is at least 5 s later; until then, the old token is used as
+   * long as it is valid. Null if there are no tokens any more: the client has to log in again.
+   * @throws (rejects) WEIR_OIDC_UNAVAILABLE, also if the refresh of another process takes longer than twice `timeout`; WEIR_STORE_UNAVAILABLE;
+   *   WEIR_SERVER_STATE without `keepTokens`; the reason of `session.signal` if that aborts while the request waits for a refresh
    */
   tokens(session: HttpSession): Promise<Tokens | null>
 }
@@ -259,7 +261,7 @@ class OidcModule implements Oidc {
 
   async tokens(session: HttpSession): Promise<Tokens | null> {
     if (this.#keeper === null) throw new WeirError('WEIR_SERVER_STATE', 'oidc() keeps tokens only with keepTokens: true')
-    return this.#keeper.tokensOf(this.#sessions.of(session), clockOf(session))
+    return this.#keeper.tokensOf(session, this.#sessions.of(session))
   }
 
   async #logIn(session: HttpSession): Promise<unknown> {

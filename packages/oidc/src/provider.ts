@@ -208,6 +208,6 @@ function unreachable(error: unknown): WeirError {
   return unavailable(`${code ?? name}: ${message}`)
 }
 
-function unavailable(detail: string): WeirError {
+export function unavailable(detail: string): WeirError {
   return new WeirError('WEIR_OIDC_UNAVAILABLE', detail)
 }

@@ -13,6 +13,8 @@ import type { StoredObject } from './stored-value.ts'
 export interface OpenedSession {
   /** Null if no one is signed in. */
   readonly principal: SessionPrincipal | null
+  /** The same for all requests of one session in a store. Null if this request has begun it, has ended it, or it is sealed. */
+  readonly key: string | null
   /** Data that the module that has signed the principal in keeps with it. */
   readonly extra: StoredObject
   /**

@@ -329,6 +329,11 @@ export class OpenSession implements UserSession {
     if (onSignOut !== null && this.#id !== null) exchange(this.#session).onEnd(lasting.add(this.#id, this.#since, onSignOut))
   }
 
+  /** Of the session that this request has found in the store, and has not replaced. */
+  get key(): string | null {
+    return this.#isReplaced ? null : (this.#loaded?.kept.key ?? null)
+  }
+
   /** Data that a module keeps with the principal. */
   get extra(): StoredObject {
     return this.#state?.extra ?? NO_EXTRA
@@ -342,8 +347,8 @@ export class OpenSession implements UserSession {
   async changeExtra(change: (extra: StoredObject) => StoredObject | undefined): Promise<StoredObject | null> {
     const { format, keeping } = this.#settings
     const { store } = keeping
-    const key = this.#loaded?.kept.key ?? null
-    if (store === null || key === null || this.#isReplaced) return null
+    const { key } = this
+    if (store === null || key === null) return null
     return keeping.inTurn(key, async () => {
       for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
         const text = await store.read(key)
